@@ -1,7 +1,9 @@
-"""Drives a real server from outside, over REST and over its WebSocket, with nothing but the standard library.
+"""Drives a real server from outside, over REST and over its WebSocket, with nothing but the
+standard library.
 
-Both doors are spoken to by hand, with Nagle's algorithm off: what a benchmark times is then the server and not a
-client library, and a test that passes does not depend on how forgiving such a library is.
+Both doors are spoken to by hand, with Nagle's algorithm off: what a benchmark times is then the
+server and not a client library, and a test that passes does not depend on how forgiving such a
+library is.
 """
 
 import base64
@@ -22,7 +24,9 @@ TOKEN = "token-of-the-tests"
 
 
 class Program:
-    """A program that answers HTTP on a free port, in a directory of its own. Use it as a context manager."""
+    """A program that answers HTTP on a free port, in a directory of its own. Use it as a context
+    manager.
+    """
 
     # What a request says about itself.
     headers = {}
@@ -52,7 +56,9 @@ class Program:
         )
 
     def restart(self):
-        """Kills it as a power cut would, and starts it again in the same directory, on the same port."""
+        """Kills it as a power cut would, and starts it again in the same directory, on the same
+        port.
+        """
         self.process.kill()
         self.process.wait()
         self.start()
@@ -113,7 +119,15 @@ class Server(Program):
     headers = {"Authorization": f"Bearer {TOKEN}"}
 
     def __init__(self, binary, python, *more, **environment):
-        options = ["--bind", "{bind}", f"--token={TOKEN}", "--python", python, "--dir", "{directory}"]
+        options = [
+            "--bind",
+            "{bind}",
+            f"--token={TOKEN}",
+            "--python",
+            python,
+            "--dir",
+            "{directory}",
+        ]
         super().__init__([binary, *options, *more], **environment)
 
     def socket(self):
@@ -154,7 +168,9 @@ class Rest:
 
     def run(self, code, state="initial", **more):
         """Runs a cell; answers what `POST /execute` does."""
-        return self.ask("POST", "/execute", {"code": code, "exec_id": new_id(), "state_name": state, **more})
+        return self.ask(
+            "POST", "/execute", {"code": code, "exec_id": new_id(), "state_name": state, **more}
+        )
 
     def close(self):
         self.connection.close()
@@ -168,7 +184,9 @@ class Socket:
         self.wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         key = base64.b64encode(secrets.token_bytes(16)).decode()
         self.wire.sendall(
-            f"GET /ws/{notebook} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nUpgrade: websocket\r\n"
+            f"GET /ws/{notebook} HTTP/1.1\r\n"
+            f"Host: 127.0.0.1:{server.port}\r\n"
+            "Upgrade: websocket\r\n"
             f"Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n"
             f"Authorization: Bearer {TOKEN}\r\n\r\n".encode()
         )
@@ -222,7 +240,9 @@ class Socket:
             payload = self.take(size)
             opcode = first & 0x0F
             if opcode == 8:
-                raise ConnectionError(f"the server closed the connection: {payload[2:].decode(errors='replace')}")
+                raise ConnectionError(
+                    f"the server closed the connection: {payload[2:].decode(errors='replace')}"
+                )
             if opcode == 9:
                 self.send(payload, opcode=10)
             elif opcode in (0, 1):
@@ -290,7 +310,11 @@ def printed(answer):
 
 def images(answer):
     """The PNG images that a run showed, as base64 text."""
-    return [item["data"]["image/png"] for item in answer["output"] if "image/png" in item.get("data", {})]
+    return [
+        item["data"]["image/png"]
+        for item in answer["output"]
+        if "image/png" in item.get("data", {})
+    ]
 
 
 def new_id():

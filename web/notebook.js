@@ -31,10 +31,10 @@ let hushing;
 let hushed = null;
 
 /** Paints once per frame, however much has happened. */
-function changed() {
+function requestPaint() {
     if (isDue) return;
     isDue = true;
-    requestAnimationFrame(() => isDue && now());
+    requestAnimationFrame(() => isDue && paintNow());
 }
 
 let isAhead = false;
@@ -51,11 +51,11 @@ function happened(event) {
     if (!isNews || isAhead || !isDue || document.hidden) return;
     isAhead = true;
     requestAnimationFrame(() => (isAhead = false));
-    now();
+    paintNow();
 }
 
 /** Paints before the next key press is handled. */
-function now() {
+function paintNow() {
     isDue = false;
     rev += 1;
     if (rev === 1) shell?.remove();
@@ -76,9 +76,9 @@ const address = () => decodeURIComponent(location.hash.slice(1));
 
 const page = new Page(model, {
     send: (command) => socket.send(command),
-    changed,
-    now,
-    ifDue: () => isDue && now(),
+    requestPaint,
+    paintNow,
+    paintIfDue: () => isDue && paintNow(),
     setAddress: (id, replace) => {
         if (id !== address())
             history[replace ? 'replaceState' : 'pushState'](
@@ -87,7 +87,7 @@ const page = new Page(model, {
                 `#${encodeURIComponent(id).replace('%3D', '=')}`,
             );
     },
-    called: displayName,
+    displayName,
     ask: async (question) => (await ask(question)) !== null,
     recall: (key) => JSON.parse(sessionStorage.getItem(`ratoon.${name}.${key}`) ?? 'null'),
     remember: (key, value) => sessionStorage.setItem(`ratoon.${name}.${key}`, JSON.stringify(value)),
@@ -111,4 +111,4 @@ for (const going of ['beforeunload', 'pagehide'])
     addEventListener(going, () => (page.drafts.flushAll(true), page.deletion.commit()));
 addEventListener('pagehide', () => socket.leave());
 trackKeyboardInset();
-now();
+paintNow();

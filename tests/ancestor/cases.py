@@ -45,7 +45,9 @@ def new_id():
 
 def run(code, on="initial", to=None, name=None, **more):
     body = {"code": code, "exec_id": new_id(), "state_name": on}
-    return Step(name or code, "POST", "/execute", {**body, **({"new_state_name": to} if to else {})}, **more)
+    return Step(
+        name or code, "POST", "/execute", {**body, **({"new_state_name": to} if to else {})}, **more
+    )
 
 
 def multi(code, states, default=None, name=None, **more):
@@ -70,7 +72,11 @@ def look(state, name=None):
 
 
 def hashes(state, symbols, name=None):
-    return post("/symbol_hashes", {"state_name": state, "symbols": symbols.split()}, name or f"hashes of {state}")
+    return post(
+        "/symbol_hashes",
+        {"state_name": state, "symbols": symbols.split()},
+        name or f"hashes of {state}",
+    )
 
 
 def groups(state, name=None):
@@ -78,15 +84,33 @@ def groups(state, name=None):
 
 
 def rebuild(inp, source, take, keep, to, name=None):
-    body = {"input_state": inp, "source_state": source, "source_vars": take.split(), "input_vars": keep.split()}
-    return post("/rebuild_state", {**body, "new_state_name": to}, name or f"rebuild {to} with {take}")
+    body = {
+        "input_state": inp,
+        "source_state": source,
+        "source_vars": take.split(),
+        "input_vars": keep.split(),
+    }
+    return post(
+        "/rebuild_state", {**body, "new_state_name": to}, name or f"rebuild {to} with {take}"
+    )
 
 
 def who_may():
     """Every call, and some that there are not, with and without a token."""
-    calls = [("GET", "/states"), ("GET", "/states/initial"), ("GET", "/states/none"), ("DELETE", "/states/none")]
+    calls = [
+        ("GET", "/states"),
+        ("GET", "/states/initial"),
+        ("GET", "/states/none"),
+        ("DELETE", "/states/none"),
+    ]
     calls += [("POST", path) for path in ("/execute", "/interrupt", "/reset", *LATER)]
-    calls += [("GET", "/none"), ("POST", "/none"), ("PUT", "/states"), ("GET", "/execute"), ("GET", "/states/")]
+    calls += [
+        ("GET", "/none"),
+        ("POST", "/none"),
+        ("PUT", "/states"),
+        ("GET", "/execute"),
+        ("GET", "/states/"),
+    ]
     for method, path in calls:
         body = {} if method == "POST" else None
         for token in (None, "", "wrong", ratoon.TOKEN, ratoon.TOKEN + "x"):
@@ -101,7 +125,12 @@ GOOD = {
     "/multistate_execute": {"code": "1", "exec_id": "good", "state_mapping": {}},
     "/symbol_hashes": {"state_name": "initial", "symbols": []},
     "/alias_groups": {"state_name": "initial"},
-    "/rebuild_state": {"input_state": "initial", "source_state": "initial", "source_vars": [], "input_vars": []},
+    "/rebuild_state": {
+        "input_state": "initial",
+        "source_state": "initial",
+        "source_vars": [],
+        "input_vars": [],
+    },
 }
 
 
@@ -109,7 +138,9 @@ def bodies():
     """What may stand in a body, and what may not."""
     for path, good in GOOD.items():
         # An id of its own for each, as clients have.
-        fresh = lambda body: {**body, "exec_id": new_id()} if body.get("exec_id") == "good" else body  # noqa: E731
+        def fresh(body):
+            return {**body, "exec_id": new_id()} if body.get("exec_id") == "good" else body
+
         for body in (None, {}, [], [1], "text", 5, True):
             yield post(path, body)
         for name, body in (
@@ -129,11 +160,29 @@ def bodies():
         for kind in ("application/json; charset=utf-8", "text/plain", None):
             yield post(path, fresh(good), f"{path} as {kind}", headers={"Content-Type": kind})
     yield post("/execute", {**GOOD["/execute"], "new_state_name": 7}, "a new name that is 7")
-    yield post("/execute", {**GOOD["/execute"], "exec_id": new_id(), "new_state_name": None}, "a new name that is null")
+    yield post(
+        "/execute",
+        {**GOOD["/execute"], "exec_id": new_id(), "new_state_name": None},
+        "a new name that is null",
+    )
     yield post("/execute", {**GOOD["/execute"], "new_state_name": ""}, "a new name that is empty")
-    yield post("/execute", b'{"code": "1", "code": "2", "exec_id": "twice", "state_name": "initial"}', "code twice")
-    yield post("/multistate_execute", {**GOOD["/multistate_execute"], "state_mapping": {"a": 1}}, "a state that is 1")
-    for more in ({"hash_algo": None}, {"hash_algo": "full"}, {"hash_algo": "partial"}, {"symbols": "x"}, {"symbols": [1]}):
+    yield post(
+        "/execute",
+        b'{"code": "1", "code": "2", "exec_id": "twice", "state_name": "initial"}',
+        "code twice",
+    )
+    yield post(
+        "/multistate_execute",
+        {**GOOD["/multistate_execute"], "state_mapping": {"a": 1}},
+        "a state that is 1",
+    )
+    for more in (
+        {"hash_algo": None},
+        {"hash_algo": "full"},
+        {"hash_algo": "partial"},
+        {"symbols": "x"},
+        {"symbols": [1]},
+    ):
         yield post("/symbol_hashes", {**GOOD["/symbol_hashes"], **more})
     yield post("/rebuild_state", {**GOOD["/rebuild_state"], "source_vars": [1]})
 
@@ -196,8 +245,17 @@ def repeats():
         body = {"code": code, "exec_id": new_id(), "state_name": "initial", "new_state_name": "r"}
         yield post("/execute", body, f"{code} at first")
         yield post("/execute", body, f"{code} again")
-        yield post("/execute", {**body, "code": "2", "new_state_name": "other"}, f"{code} with another code")
-    body = {"code": "n = globals().get('n', 0) + 1; print(n)", "exec_id": new_id(), "state_name": "r", "new_state_name": "r"}
+        yield post(
+            "/execute",
+            {**body, "code": "2", "new_state_name": "other"},
+            f"{code} with another code",
+        )
+    body = {
+        "code": "n = globals().get('n', 0) + 1; print(n)",
+        "exec_id": new_id(),
+        "state_name": "r",
+        "new_state_name": "r",
+    }
     yield post("/execute", body, "count at first")
     yield post("/execute", body, "count again")
     many = {"code": "print(1)", "exec_id": new_id(), "state_mapping": {}}
@@ -266,16 +324,22 @@ def rebuilds():
 def interrupts():
     for name, code in codes.INTERRUPTED:
         yield run(f"{codes.BEGIN}{code}", name=name, interrupt=True)
-    yield multi(f"{codes.BEGIN}{codes.INTERRUPTED[0][1]}", {}, name="several states", interrupt=True)
+    yield multi(
+        f"{codes.BEGIN}{codes.INTERRUPTED[0][1]}", {}, name="several states", interrupt=True
+    )
     ended = new_id()
-    yield post("/execute", {"code": "1", "exec_id": ended, "state_name": "initial"}, "one that ends")
+    yield post(
+        "/execute", {"code": "1", "exec_id": ended, "state_name": "initial"}, "one that ends"
+    )
     yield post("/interrupt", {"exec_id": ended}, "after its end")
     yield post("/interrupt", {"exec_id": "none"}, "never begun")
     yield run("print(1)", name="the next")
 
 
 def ends():
-    """A cell that ends its process. There the whole kernel ends with it, so this case is the last."""
+    """A cell that ends its process. There the whole kernel ends with it, so this case is the
+    last.
+    """
     yield run("x = 1", to="before", name="before")
     yield run("print(x)\nraise SystemExit(3)", "before", name="SystemExit")
     yield run("print(x)", "before", name="after SystemExit")

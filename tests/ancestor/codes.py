@@ -26,9 +26,11 @@ class BadHtml:
 class Png:
     def _repr_png_(self): return b'\\x89PNG'
 class Bundle:
-    def _repr_mimebundle_(self, include=None, exclude=None): return {'text/plain': 'p', 'text/html': '<i>i</i>', 'application/json': {'a': 1}}
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {'text/plain': 'p', 'text/html': '<i>i</i>', 'application/json': {'a': 1}}
 class Pair:
-    def _repr_mimebundle_(self, include=None, exclude=None): return {'text/html': 'x'}, {'text/html': {'k': 1}}
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {'text/html': 'x'}, {'text/html': {'k': 1}}
 class Many:
     def _repr_html_(self): return 'h'
     def _repr_markdown_(self): return '**m**'
@@ -134,17 +136,22 @@ OUTPUTS = (
     "__name__",
     "import datetime; datetime.date(2020, 1, 2)",
     "import re; re.compile('a')",
-    "import collections; collections.OrderedDict(a=1), collections.Counter('aab'), collections.deque([1])",
+    "import collections; collections.OrderedDict(a=1), collections.Counter('aab'), "
+    "collections.deque([1])",
     "import dataclasses\n@dataclasses.dataclass\nclass D:\n    x: int = 1\nD()",
-    "import decimal, fractions, uuid, pathlib\ndecimal.Decimal('1.5'), fractions.Fraction(1, 2), uuid.UUID(int=5), pathlib.Path('a')",
+    "import decimal, fractions, uuid, pathlib\n"
+    "decimal.Decimal('1.5'), fractions.Fraction(1, 2), uuid.UUID(int=5), pathlib.Path('a')",
     "import enum\nclass E(enum.Enum): A = 1\nE.A",
     "x = 1\n\n\n",
     "  x = 1",
     "\tx = 1",
     "x = 1 # comment\nx # comment",
     "x = '''a\n  b'''\nx",
-    "import threading\nt = threading.Thread(target=lambda: print('thread')); t.start(); t.join(); print('main')",
-    "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()) as s: print(1)\ns.getvalue()",
+    "import threading\n"
+    "t = threading.Thread(target=lambda: print('thread')); t.start(); t.join(); print('main')",
+    "import contextlib, io\n"
+    "with contextlib.redirect_stdout(io.StringIO()) as s: print(1)\n"
+    "s.getvalue()",
     "help(len)",
     "_",
     "%time 1",
@@ -239,7 +246,9 @@ ERRORS = (
     "[1/0 for n in [1]]",
     "(lambda: 1/0)()",
     "raise Warning('w')",
-    "import warnings\nwith warnings.catch_warnings():\n    warnings.simplefilter('error'); warnings.warn('as an error')",
+    "import warnings\n"
+    "with warnings.catch_warnings():\n"
+    "    warnings.simplefilter('error'); warnings.warn('as an error')",
     "raise KeyboardInterrupt",
     "raise KeyboardInterrupt('text')",
     "del nothing",
@@ -525,7 +534,11 @@ VALUES = (
     ("bytes", "v = b'a'", "v = b'b'"),
     ("array", "v = numpy.arange(1000)", "v = numpy.arange(1000) + 1"),
     ("frame", "v = pandas.DataFrame({'a': [1, 2]})", "v = pandas.DataFrame({'a': [1, 3]})"),
-    ("dates", "import datetime; v = datetime.datetime(2020, 1, 1)", "import datetime; v = datetime.datetime(2020, 1, 2)"),
+    (
+        "dates",
+        "import datetime; v = datetime.datetime(2020, 1, 1)",
+        "import datetime; v = datetime.datetime(2020, 1, 2)",
+    ),
     ("function", "def v(): return 1", "def v(): return 2"),
     ("lambda", "v = lambda: 1", "v = lambda: 2"),
     ("class", "class v: x = 1", "class v: x = 2"),
@@ -534,11 +547,22 @@ VALUES = (
     ("module", "import math as v", "import cmath as v"),
     ("lock", "import threading; v = threading.Lock()", "import threading; v = threading.RLock()"),
     ("generator", "v = (i for i in [1])", "v = (i for i in [2])"),
-    ("partial", "import functools; v = functools.partial(print, 1)", "import functools; v = functools.partial(print, 2)"),
+    (
+        "partial",
+        "import functools; v = functools.partial(print, 1)",
+        "import functools; v = functools.partial(print, 2)",
+    ),
     ("iterator", "v = iter([1, 2])", "v = iter([1, 2]); next(v)"),
     ("shared inside", "l = [1]\nv = [l, l]", "v = [[1], [1]]"),
     ("recursive", "v = []; v.append(v)", "v = [[]]"),
-    ("bad repr", "class C:\n    def __repr__(self): raise ValueError\n    def __reduce__(self): raise ValueError\nv = C()", "v = 1"),
+    (
+        "bad repr",
+        "class C:\n"
+        "    def __repr__(self): raise ValueError\n"
+        "    def __reduce__(self): raise ValueError\n"
+        "v = C()",
+        "v = 1",
+    ),
 )
 
 ONE = """\
@@ -625,7 +649,14 @@ INTERRUPTED = (
     ("a loop", "while True: time.sleep(0.01)"),
     ("a loop without sleep", "while True: pass"),
     ("in a function", "def wait():\n    while True: time.sleep(0.01)\nwait()"),
-    ("one that catches it", "try:\n    while True: time.sleep(0.01)\nexcept KeyboardInterrupt:\n    print('caught')\nx = 1"),
+    (
+        "one that catches it",
+        "try:\n"
+        "    while True: time.sleep(0.01)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('caught')\n"
+        "x = 1",
+    ),
     ("one that cleans up", "try:\n    while True: time.sleep(0.01)\nfinally:\n    print('clean')"),
     ("in the last expression", "[time.sleep(0.01) for n in range(100_000)]"),
 )

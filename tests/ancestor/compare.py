@@ -1,4 +1,5 @@
-"""Sends the requests of cases.py to Ratoon and to snapshot-kernel, and judges their answers by allowed.py.
+"""Sends the requests of cases.py to Ratoon and to snapshot-kernel, and judges their answers by
+allowed.py.
 
 usage: compare.py [CASE]...     started by tests/ancestor/run; without a word all cases
 """
@@ -30,7 +31,14 @@ class Ancestor(ratoon.Program):
     query = f"?token={ratoon.TOKEN}"
 
     def __init__(self):
-        command = [sys.executable, "-m", "snapshot_kernel.main", "--bind", "{bind}", f"--token={ratoon.TOKEN}"]
+        command = [
+            sys.executable,
+            "-m",
+            "snapshot_kernel.main",
+            "--bind",
+            "{bind}",
+            f"--token={ratoon.TOKEN}",
+        ]
         super().__init__(command, PYTHONPATH=os.environ["RATOON_TEST_ANCESTOR"])
 
 
@@ -74,7 +82,9 @@ class Sent:
         return self.ask(cases.Step("", "POST", path, body))
 
     def interrupted(self, step):
-        """Sends a request whose code writes the marker and then waits, and an interrupt as soon as the marker is there."""
+        """Sends a request whose code writes the marker and then waits, and an interrupt as soon
+        as the marker is there.
+        """
         answers = []
         sending = threading.Thread(target=lambda: answers.append(self.ask(step)))
         sending.start()
@@ -97,14 +107,18 @@ def differences(case, theirs, ours):
     for step in case.steps:
         one, other = theirs.answers[step.name], ours.answers[step.name]
         # The parts of two answers of which one is an error say nothing.
-        names = ["status"] if one["status"] != other["status"] else list(dict.fromkeys([*one, *other]))
+        names = (
+            ["status"] if one["status"] != other["status"] else list(dict.fromkeys([*one, *other]))
+        )
         for name in names:
             pair = one.get(name, shapes.MISSING), other.get(name, shapes.MISSING)
             if pair[0] != pair[1]:
                 yield (step.name, name, *pair)
     both = [key for key in theirs.digests if key in ours.digests]
     for (step, of), (other_step, other) in itertools.combinations(both, 2):
-        is_same = [sent.digests[step, of] == sent.digests[other_step, other] for sent in (theirs, ours)]
+        is_same = [
+            sent.digests[step, of] == sent.digests[other_step, other] for sent in (theirs, ours)
+        ]
         if of.split()[0] == other.split()[0] and is_same[0] != is_same[1]:
             yield (other_step, f"{other} is {of} at {step}", *is_same)
 
@@ -113,7 +127,9 @@ def judge(found, is_whole):
     """Prints what is wrong about the differences; answers whether anything is."""
     met, is_wrong = set(), False
     for case, step, field, theirs, ours in found:
-        reasons = [entry for entry in allowed.ALLOWED if entry.covers(case, step, field, theirs, ours)]
+        reasons = [
+            entry for entry in allowed.ALLOWED if entry.covers(case, step, field, theirs, ours)
+        ]
         met.update((entry, at) for entry in reasons for at in entry.places(case, step))
         if not reasons:
             is_wrong = True
@@ -131,7 +147,9 @@ def main(wanted):
     chosen = [case for case in cases.CASES if not wanted or case.name in wanted]
     unknown = set(wanted) - {case.name for case in chosen}
     if unknown:
-        sys.exit(f"there is no case {unknown}; there are {', '.join(case.name for case in cases.CASES)}")
+        sys.exit(
+            f"there is no case {unknown}; there are {', '.join(case.name for case in cases.CASES)}"
+        )
     # The last case may leave them without an answer.
     with Ancestor() as there, ratoon.Server(os.environ["RATOON_BIN"], sys.executable) as here:
         found = []
@@ -140,7 +158,10 @@ def main(wanted):
             found += [(case.name, *one) for one in differences(case, theirs, ours)]
         is_wrong = judge(found, not wanted)
     count = sum(len(case.steps) for case in chosen)
-    print(f"{count} requests in {len(chosen)} cases, {len(found)} differences, {'not all allowed' if is_wrong else 'all allowed'}")
+    print(
+        f"{count} requests in {len(chosen)} cases, {len(found)} differences, "
+        f"{'not all allowed' if is_wrong else 'all allowed'}"
+    )
     sys.exit(is_wrong)
 
 

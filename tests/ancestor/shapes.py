@@ -1,4 +1,6 @@
-"""What two answers must agree in: an answer as {field: value}, without what differs from run to run."""
+"""What two answers must agree in: an answer as {field: value}, without what differs from run to
+run.
+"""
 
 import json
 import re
@@ -24,7 +26,12 @@ def fields(path, status, text):
         body = json.loads(text)
     except ValueError:
         return {**found, "body": "<no JSON>"}
-    shape = {"/execute": _executed, "/multistate_execute": _executed, "/alias_groups": _groups, "/rebuild_state": _groups}
+    shape = {
+        "/execute": _executed,
+        "/multistate_execute": _executed,
+        "/alias_groups": _groups,
+        "/rebuild_state": _groups,
+    }
     return {**found, **shape.get(path, _plain)(body)}
 
 
@@ -37,7 +44,11 @@ def digests(path, status, text):
         return {f"hash of {name}": digest for name, digest in body["hashes"].items() if digest}
     if path in ("/alias_groups", "/rebuild_state"):
         together = zip(body["groups"], body["fingerprints"], strict=True)
-        return {f"fingerprint of {' '.join(sorted(group))}": digest for group, digest in together if digest}
+        return {
+            f"fingerprint of {' '.join(sorted(group))}": digest
+            for group, digest in together
+            if digest
+        }
     return {}
 
 
@@ -55,7 +66,11 @@ def _groups(body):
     groups = {f"group {' '.join(sorted(group))}": "is there" for group in body["groups"]}
     whole = all(digest is None or _DIGEST.fullmatch(digest) for digest in body["fingerprints"])
     name = {"state_name": _steady(body["state_name"])} if "state_name" in body else {}
-    return {**groups, "fingerprints": whole and len(body["fingerprints"]) == len(body["groups"]), **name}
+    return {
+        **groups,
+        "fingerprints": whole and len(body["fingerprints"]) == len(body["groups"]),
+        **name,
+    }
 
 
 def _executed(body):
@@ -73,7 +88,9 @@ def _executed(body):
 def _traceback(lines):
     whole = "".join(lines)
     return {
-        "traceback": "has lines" if lines and all(isinstance(line, str) for line in lines) else lines,
+        "traceback": "has lines"
+        if lines and all(isinstance(line, str) for line in lines)
+        else lines,
         # Clients join the parts with nothing between.
         "traceback's ends of lines": all(line.endswith("\n") for line in lines[:-1]),
         "traceback's colours": "\x1b[" in whole,
@@ -81,7 +98,9 @@ def _traceback(lines):
 
 
 def _output(items):
-    """The text of each stream as a whole, what was shown one by one, and apart from that the order."""
+    """The text of each stream as a whole, what was shown one by one, and apart from that the
+    order.
+    """
     found, order, shown = {}, [], 0
     for item in items:
         kind = item["output_type"]
@@ -91,9 +110,15 @@ def _output(items):
         elif kind in ("display_data", "execute_result"):
             where = "result" if kind == "execute_result" else f"display {shown}"
             shown += kind == "display_data"
-            found |= {f"{where}.{mime}": _content(mime, content) for mime, content in item["data"].items()}
+            found |= {
+                f"{where}.{mime}": _content(mime, content) for mime, content in item["data"].items()
+            }
             found[f"{where}.metadata"] = json.dumps(item["metadata"], sort_keys=True)
-            found |= {f"{where}'s {name}": "is there" for name in item if name not in ("output_type", "data", "metadata")}
+            found |= {
+                f"{where}'s {name}": "is there"
+                for name in item
+                if name not in ("output_type", "data", "metadata")
+            }
         else:
             found[f"item {kind}"] = "is there"
         order.append(kind)
@@ -103,7 +128,11 @@ def _output(items):
 def _content(mime, content):
     if mime == "image/png":
         data = b64decode(content)
-        return "PNG of {}x{}".format(*struct.unpack(">II", data[16:24])) if data[:4] == b"\x89PNG" and len(data) > 24 else content
+        return (
+            "PNG of {}x{}".format(*struct.unpack(">II", data[16:24]))
+            if data[:4] == b"\x89PNG" and len(data) > 24
+            else content
+        )
     return _steady(content)
 
 
@@ -111,7 +140,11 @@ def _steady(value):
     """A value without addresses, random names and times."""
     if not isinstance(value, str):
         return value
-    for pattern, name in ((_NEW_NAME, "<a new name>"), (_DIGEST, "<a digest>"), (_TIME, "<a time>")):
+    for pattern, name in (
+        (_NEW_NAME, "<a new name>"),
+        (_DIGEST, "<a digest>"),
+        (_TIME, "<a time>"),
+    ):
         if pattern.fullmatch(value):
             return name
     if len(value) > 10_000:

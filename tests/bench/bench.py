@@ -1,4 +1,6 @@
-"""Measures Ratoon beside its peers and prints a table. See `run`, which prepares what this needs."""
+"""Measures Ratoon beside its peers and prints a table. See `run`, which prepares what this
+needs.
+"""
 
 import argparse
 import json
@@ -39,11 +41,21 @@ def shown(value, unit):
         return "–"
     if unit == "yes/no":
         return "yes" if value == 1 else "no"
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+    return (
+        f"{value:.0f}"
+        if abs(value) >= 100
+        else f"{value:.1f}"
+        if abs(value) >= 10
+        else f"{value:.2f}"
+    )
 
 
 def print_head(contestants):
-    print(f"{'':54} {'unit':>6} " + " ".join(f"{name:>15}" for name in contestants) + f" {'target':>8}")
+    print(
+        f"{'':54} {'unit':>6} "
+        + " ".join(f"{name:>15}" for name in contestants)
+        + f" {'target':>8}"
+    )
 
 
 def print_row(row, contestants):
@@ -60,18 +72,36 @@ def start_ratoon(*options, python=sys.executable, **environment):
 def main():
     names = {measure.__name__: group for group, of in GROUPS.items() for measure in of.ALL}
     parser = argparse.ArgumentParser(description=__doc__)
-    known = "; ".join(f"{group}: {', '.join(m.__name__ for m in of.ALL)}" for group, of in GROUPS.items())
-    parser.add_argument("only", nargs="*", metavar="WHAT", help=f"a group or a measure of it ({known}); without: all")
+    known = "; ".join(
+        f"{group}: {', '.join(m.__name__ for m in of.ALL)}" for group, of in GROUPS.items()
+    )
+    parser.add_argument(
+        "only",
+        nargs="*",
+        metavar="WHAT",
+        help=f"a group or a measure of it ({known}); without: all",
+    )
     parser.add_argument("--json", help="where to write all samples")
-    parser.add_argument("--scale", type=float, default=1, help="of `durable`, `load`, `depth` and `page`: sizes and counts times this, to try it out")
+    parser.add_argument(
+        "--scale",
+        type=float,
+        default=1,
+        help="of `durable`, `load`, `depth` and `page`: sizes and counts times this, to try it out",
+    )
     options = parser.parse_args()
     unknown = set(options.only) - set(names) - set(GROUPS)
     if unknown:
         parser.error(f"there is no {', '.join(sorted(unknown))}; there are {known}")
-    is_wanted = {n for n, group in names.items() if not options.only or n in options.only or group in options.only}
+    is_wanted = {
+        n
+        for n, group in names.items()
+        if not options.only or n in options.only or group in options.only
+    }
 
     given = {"alive": start_ratoon}
-    given["durable"] = durable.Setup(start_ratoon, os.environ["RATOON_DURABLE_PYTHON"], options.scale)
+    given["durable"] = durable.Setup(
+        start_ratoon, os.environ["RATOON_DURABLE_PYTHON"], options.scale
+    )
     given["load"] = load.Setup(start_ratoon, options.scale)
     given["depth"] = depth.Setup(start_ratoon, options.scale)
     given["page"] = page.Setup(os.environ["RATOON_PAGE_PYTHON"], options.scale)
@@ -85,7 +115,9 @@ def main():
             for row in measure(given[group]):
                 print_row(row, of.CONTESTANTS)
                 figures = {name: row.figure(name) for name in row.samples}
-                result["rows"].append({"group": group, **vars(row), "medians": figures, "hit": row.hit()})
+                result["rows"].append(
+                    {"group": group, **vars(row), "medians": figures, "hit": row.hit()}
+                )
     print(NOT_HERE)
     if options.json:
         with open(options.json, "w") as file:

@@ -1,13 +1,14 @@
-"""What a cell of a chain costs deep in it, to what it costs at its beginning: with checkpoints, without them, and as forks
-of a plain IPython. The last is the operating system's part."""
+"""What a cell of a chain costs deep in it, to what it costs at its beginning: with checkpoints,
+without them, and as forks of a plain IPython. The last is the operating system's part.
+"""
 
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Callable
 
 from measures import MS, Row
 
@@ -48,7 +49,9 @@ class RawChain:
     def __init__(self):
         here = os.path.dirname(os.path.abspath(__file__))
         command = [sys.executable, os.path.join(here, "raw_forks.py")]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         self.cells = 0
 
     def cell(self):
@@ -98,8 +101,13 @@ def growth(setup):
     """A cell after many and after few, in turns: the machine may be busier now than it was."""
     deep_at = max(SHALLOW, int(DEEP * setup.scale))
     wall = {depth: Row(f"a cell at {depth}", "ms", judged=DEFAULT) for depth in (SHALLOW, deep_at)}
-    served = {depth: Row(f"a cell at {depth}: the server's processor time", "ms", judged=DEFAULT) for depth in wall}
-    worked = {depth: Row(f"a cell at {depth}: all processor time", "ms", judged=DEFAULT) for depth in wall}
+    served = {
+        depth: Row(f"a cell at {depth}: the server's processor time", "ms", judged=DEFAULT)
+        for depth in wall
+    }
+    worked = {
+        depth: Row(f"a cell at {depth}: all processor time", "ms", judged=DEFAULT) for depth in wall
+    }
     ratio = Row(f"a cell at {deep_at}, to one at {SHALLOW}", "×", judged=DEFAULT)
     with ExitStack() as stack:
         at = {depth: chains(stack, setup) for depth in wall}
@@ -110,7 +118,11 @@ def growth(setup):
             # The server ends connections that are idle for long.
             chain.close()
             chain.door = chain.server.rest()
-        before = {(d, name): chain.processor_seconds() for d, of in at.items() for name, chain in of.items()}
+        before = {
+            (d, name): chain.processor_seconds()
+            for d, of in at.items()
+            for name, chain in of.items()
+        }
         for _ in range(TURNS):
             for name in CONTESTANTS:
                 for depth, contestants in at.items():

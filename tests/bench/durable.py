@@ -1,7 +1,9 @@
-"""What is measured of states on disk: what they cost, whether anybody waits for them, how fast and how right they come back.
+"""What is measured of states on disk: what they cost, whether anybody waits for them, how fast and
+how right they come back.
 
-Beside Ratoon stand Kishu, which commits after each cell before the cell is answered, and `dill.dump` in the cell. All three
-run in the same Python with the same libraries. A contestant that fails at something leaves a gap, and a line says why.
+Beside Ratoon stand Kishu, which commits after each cell before the cell is answered, and
+`dill.dump` in the cell. All three run in the same Python with the same libraries. A contestant that
+fails at something leaves a gap, and a line says why.
 """
 
 import random
@@ -22,7 +24,9 @@ PACE = 0.15
 
 @dataclass
 class Setup:
-    """What a measure needs: how a server is started, the Python of the cells, and how large everything is (1: as meant)."""
+    """What a measure needs: how a server is started, the Python of the cells, and how large
+    everything is (1: as meant).
+    """
 
     start: object
     python: str
@@ -49,7 +53,9 @@ class Beside(ExitStack):
         self.keepers = {name: self.enter_context(make[name]()) for name in names}
 
     def each(self, what, do):
-        """Does something with all of them in turn; those of the peers that fail are out, with a word about it."""
+        """Does something with all of them in turn; those of the peers that fail are out, with a
+        word about it.
+        """
         for name, keeper in list(self.keepers.items()):
             try:
                 do(name, keeper)
@@ -62,7 +68,9 @@ class Beside(ExitStack):
 
 @dataclass
 class Namespace:
-    """Code that makes it, code after which all of it differs, and code that prints what tells that it is right."""
+    """Code that makes it, code after which all of it differs, and code that prints what tells
+    that it is right.
+    """
 
     what: str
     make: str
@@ -75,7 +83,9 @@ def namespaces(setup):
     names = "\n".join(f"number{i} = {i}; words{i} = ['a', 'b', {i}]" for i in range(15))
     functions = "\n".join(f"def function{i}(by={i}): return number{i} * by" for i in range(10))
     classes = "\n".join(
-        f"class Class{i}:\n    def __init__(self): self.own = {i}\n    def sum(self): return self.own + number{i}"
+        f"class Class{i}:\n"
+        f"    def __init__(self): self.own = {i}\n"
+        f"    def sum(self): return self.own + number{i}"
         for i in range(5)
     )
     things = "\n".join(f"thing{i} = Class{i}()" for i in range(5))
@@ -99,31 +109,40 @@ def namespaces(setup):
             "        self.number, self.parent, self.children = number, parent, []\n"
             "        if parent: parent.children.append(self)\n"
             "nodes = []\n"
-            f"for i in range({n(100_000)}): nodes.append(Node(i, nodes[(i - 1) // 3] if i else None))",
+            f"for i in range({n(100_000)}): nodes.append(Node(i, nodes[(i - 1) // 3] if i "
+            "else None))",
             "for node in nodes: node.number += 1",
-            "print(sum(n.number for n in nodes), all(c.parent is n for n in nodes for c in n.children))",
+            "print(sum(n.number for n in nodes), all(c.parent is n for n in nodes for c in "
+            "n.children))",
         ),
         Namespace(
             "frame 1M×5",
             "import numpy, pandas\n"
             f"rng, rows = numpy.random.default_rng(1), {n(1_000_000)}\n"
-            "frame = pandas.DataFrame({'a': rng.random(rows), 'b': rng.integers(0, 99, rows), 'c': rng.normal(size=rows),\n"
-            "    'name': [f'name {i % 1000}' for i in range(rows)], 'code': [f'{i:x}' for i in range(rows)]})",
-            "frame = frame.assign(a=frame.a + 1, b=-frame.b, c=-frame.c, name=frame.name + '.', code=frame.code + '.')",
-            "print(frame.a.sum(), frame.b.sum(), frame.name.str.len().sum(), frame.code.str.len().sum())",
+            "frame = pandas.DataFrame({'a': rng.random(rows), 'b': rng.integers(0, 99, "
+            "rows), 'c': rng.normal(size=rows),\n"
+            "    'name': [f'name {i % 1000}' for i in range(rows)], 'code': [f'{i:x}' for i "
+            "in range(rows)]})",
+            "frame = frame.assign(a=frame.a + 1, b=-frame.b, c=-frame.c, name=frame.name + "
+            "'.', code=frame.code + '.')",
+            "print(frame.a.sum(), frame.b.sum(), frame.name.str.len().sum(), "
+            "frame.code.str.len().sum())",
         ),
         Namespace(
             "50 names",
             "\n".join([names, functions, classes, things]),
             "\n".join(f"number{i} = -1; words{i} = None" for i in range(15)),
-            "print(sum(f() for f in (function1, function2, function9)), thing3.sum(), words7, isinstance(thing1, Class1))",
+            "print(sum(f() for f in (function1, function2, function9)), thing3.sum(), "
+            "words7, isinstance(thing1, Class1))",
         ),
         Namespace(
             "forest",
             "import numpy\nfrom sklearn.ensemble import RandomForestClassifier\n"
-            f"X = numpy.random.default_rng(1).random(({n(2000)}, 20)); y = (X[:, 0] > X[:, 1]).astype(int)\n"
+            f"X = numpy.random.default_rng(1).random(({n(2000)}, 20)); y = (X[:, 0] > X[:, "
+            "1]).astype(int)\n"
             "model = RandomForestClassifier(100, random_state=0).fit(X, y)",
-            "model = RandomForestClassifier(100, random_state=1).fit(X, 1 - y); X = X + 1; y = 1 - y",
+            "model = RandomForestClassifier(100, random_state=1).fit(X, 1 - y); X = X + 1; y "
+            "= 1 - y",
             "print(model.predict_proba(X[:50]).sum(axis=0), X.sum())",
         ),
     ]
@@ -201,10 +220,19 @@ def one_kept(setup, namespace):
 # What it is, what makes it, what is run after the way back, what that must print.
 WHOLE = [
     ("a function sees the names of now", "x = 1\ndef f(): return x", "x = 5; print(f())", "5"),
-    ("a method does", "x = 1\nclass M:\n    def get(self): return x\nm = M()", "x = 5; print(m.get())", "5"),
+    (
+        "a method does",
+        "x = 1\nclass M:\n    def get(self): return x\nm = M()",
+        "x = 5; print(m.get())",
+        "5",
+    ),
     (
         "a closure in a list does",
-        "x = 1\ndef outer(k):\n    def inner(): return x + k\n    return inner\nfs = [outer(10), lambda: x]",
+        "x = 1\n"
+        "def outer(k):\n"
+        "    def inner(): return x + k\n"
+        "    return inner\n"
+        "fs = [outer(10), lambda: x]",
         "x = 5; print([f() for f in fs])",
         "[15, 5]",
     ),
@@ -216,21 +244,36 @@ WHOLE = [
         "view[0] = 77; print(base[2])",
         "77.0",
     ),
-    ("random goes on", "import random; random.seed(3)", "import random; print(random.random())", None),
+    (
+        "random goes on",
+        "import random; random.seed(3)",
+        "import random; print(random.random())",
+        None,
+    ),
     (
         "numpy.random goes on",
         "import numpy; numpy.random.seed(3)",
         "import numpy; print(numpy.random.random())",
         None,
     ),
-    ("the working directory", "import os; os.chdir('/usr')", "import os; print(os.getcwd())", "/usr"),
+    (
+        "the working directory",
+        "import os; os.chdir('/usr')",
+        "import os; print(os.getcwd())",
+        "/usr",
+    ),
     (
         "the environment",
         "import os; os.environ['OF_THE_BENCH'] = 'x'",
         "import os; print(os.environ.get('OF_THE_BENCH'))",
         "x",
     ),
-    ("the source of a function", "def f():\n    return 1", "import inspect; print(inspect.getsource(f).strip())", None),
+    (
+        "the source of a function",
+        "def f():\n    return 1",
+        "import inspect; print(inspect.getsource(f).strip())",
+        None,
+    ),
     (
         "a recursive structure",
         "loop = {}; loop['self'] = [loop]",
@@ -272,12 +315,20 @@ def comes_back(keeper, make, check, expected):
 def one_element(setup):
     """A gigabyte of which one element changes per cell."""
     states, of_kishu = setup.of(20), 3
-    grows = Row(f"1 GB, one element changed: disk per state (Kishu: {of_kishu})", "MB", target=8, judged=RATOON)
+    grows = Row(
+        f"1 GB, one element changed: disk per state (Kishu: {of_kishu})",
+        "MB",
+        target=8,
+        judged=RATOON,
+    )
     waits = Row("1 GB, one element changed: waiting beyond its work", "ms", judged=RATOON)
     busy = Row("the same, each cell while the last is being saved", "ms", judged=RATOON)
     written = Row("the same: from the answer until it is on disk", "s", judged=RATOON)
     make = f"import numpy\nheld = numpy.random.default_rng(1).random({setup.of(1000) * MB // 8})"
-    change = f"held[numpy.random.default_rng({{number}}).integers({setup.of(1000) * MB // 8})] = {{number}}"
+    change = (
+        f"held[numpy.random.default_rng({{number}}).integers({setup.of(1000) * MB // 8})] = "
+        f"{{number}}"
+    )
     with Beside(setup, (RATOON, WITHOUT, KISHU)) as beside:
 
         def run(name, keeper):
@@ -341,7 +392,10 @@ def late(setup):
         time.sleep(pause)
         return keeper.cell(f"name{number} = {number}").seconds / MS
 
-    with Beside(setup, (RATOON, WITHOUT, KISHU)) as deep, Beside(setup, (RATOON, WITHOUT, KISHU)) as fresh:
+    with (
+        Beside(setup, (RATOON, WITHOUT, KISHU)) as deep,
+        Beside(setup, (RATOON, WITHOUT, KISHU)) as fresh,
+    ):
         deep.each("going deep", lambda _name, keeper: [cell(keeper, 0) for _ in range(late_at)])
         fresh.each("going to 10", lambda _name, keeper: [cell(keeper, 0) for _ in range(10)])
 
@@ -399,7 +453,10 @@ def budget(setup):
         names = [keeper.state]
         for number in range(1, count):
             keeper.state = names[(number - 1) // 3]
-            code = f"data = numpy.random.default_rng({number}).random({size * MB // 8}); number = {number}"
+            code = (
+                f"data = numpy.random.default_rng({number}).random({size * MB // 8}); number = "
+                f"{number}"
+            )
             made.add(RATOON, keeper.cell(code).beyond / MS)
             names.append(keeper.state)
             if number % 10 == 0:
@@ -409,7 +466,10 @@ def budget(setup):
         chosen.shuffle(order)
         for number in order:
             keeper.state = names[number]
-            check = f"print(number, bool((data == numpy.random.default_rng({number}).random({size * MB // 8})).all()))"
+            check = (
+                "print(number, bool((data == "
+                f"numpy.random.default_rng({number}).random({size * MB // 8})).all()))"
+            )
             cell = keeper.cell(check)
             touch.add(RATOON, cell.beyond / MS)
             right.add(RATOON, 100.0 * (cell.text.split() == [str(number), "True"]))

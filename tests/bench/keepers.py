@@ -1,7 +1,9 @@
-"""The contestants of `durable`: programs that keep a namespace on disk and give it back, all driven the same way.
+"""The contestants of `durable`: programs that keep a namespace on disk and give it back, all driven
+the same way.
 
-A keeper runs cells on one line. `cell` answers what the cell printed and how long the user waited for it; `mark` names the
-namespace as it is now, and `go_back` brings it back and answers how long that took until a cell was answered there.
+A keeper runs cells on one line. `cell` answers what the cell printed and how long the user waited
+for it; `mark` names the namespace as it is now, and `go_back` brings it back and answers how long
+that took until a cell was answered there.
 """
 
 import os
@@ -14,7 +16,8 @@ from peers import IPyKernel, check
 # Waiting for a checkpoint of a gigabyte on a busy machine.
 PATIENCE = 900
 
-# Every cell says itself how long its own work took; the rest is what the user waits because the cell ran here.
+# Every cell says itself how long its own work took; the rest is what the user waits because the
+# cell ran here.
 CLOCKED = """import time as _time
 _began = _time.perf_counter()
 {code}
@@ -54,7 +57,9 @@ def size_of(path):
 
 
 def forget_pages(path):
-    """Takes a file, or all in a folder, out of the machine's page cache, as if it were read for the first time."""
+    """Takes a file, or all in a folder, out of the machine's page cache, as if it were read for
+    the first time.
+    """
     if os.path.isdir(path):
         for entry in os.scandir(path):
             forget_pages(entry.path)
@@ -101,7 +106,9 @@ class Ratoon:
         return next(record for record in states if record["name"] == state)
 
     def wait_until_kept(self, states=None):
-        """Waits until these states (else the last) are on disk; answers how many seconds that took."""
+        """Waits until these states (else the last) are on disk; answers how many seconds that
+        took.
+        """
         left = set(states or [self.state])
         started = time.perf_counter()
         while True:
@@ -139,14 +146,18 @@ class Ratoon:
 
 
 class Kishu(IPyKernel):
-    """Kishu in ipykernel, as its own commands drive it. After each cell it commits, before the cell is answered.
+    """Kishu in ipykernel, as its own commands drive it. After each cell it commits, before the cell
+    is answered.
 
-    Its test mode leaves out what waits for a browser's page (and costs up to a second per checkout); all else is as it is.
+    Its test mode leaves out what waits for a browser's page (and costs up to a second per
+    checkout); all else is as it is.
     """
 
     def __init__(self, python):
         notebook = os.path.join("{room}", "notebook.ipynb")
-        super().__init__(python, TEST_NOTEBOOK_PATH=notebook, ENV_KISHU_TEST_MODE="1", KISHU_PATH_ROOT="{room}")
+        super().__init__(
+            python, TEST_NOTEBOOK_PATH=notebook, ENV_KISHU_TEST_MODE="1", KISHU_PATH_ROOT="{room}"
+        )
         with open(notebook.format(room=self.room.name), "w") as file:
             file.write('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
 

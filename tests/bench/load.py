@@ -1,6 +1,8 @@
-"""Thousands of states: made, listed, deleted in random order; and a tree that is three times what may live in memory.
+"""Thousands of states: made, listed, deleted in random order; and a tree that is three times what
+may live in memory.
 
-At the end of each measure everything is deleted, and what the server holds is compared with what it held at the beginning.
+At the end of each measure everything is deleted, and what the server holds is compared with what it
+held at the beginning.
 """
 
 import os
@@ -8,8 +10,8 @@ import random
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 import ratoon_client as ratoon
 from measures import MB, MS, WS, Row
@@ -19,7 +21,8 @@ CONTESTANTS = [WS]
 LINE, STAR, TREE = 5000, 2000, 3000
 # How many states may live in memory where a tree has three times as many.
 BUDGET = 200
-# How many cells are timed around a depth, and the depths where freezing is compared with that in a new notebook.
+# How many cells are timed around a depth, and the depths where freezing is compared with that in a
+# new notebook.
 WINDOW = 40
 SHALLOW, DEEP = 10, 1000
 
@@ -35,17 +38,26 @@ class Setup:
 
 def line(setup):
     """Each state grows from the one before it."""
-    return shape(setup, f"line of {setup.count(LINE)}", setup.count(LINE), lambda chance, states: states[-1])
+    return shape(
+        setup, f"line of {setup.count(LINE)}", setup.count(LINE), lambda chance, states: states[-1]
+    )
 
 
 def star(setup):
     """All states grow from the first."""
-    return shape(setup, f"star of {setup.count(STAR)}", setup.count(STAR), lambda chance, states: states[0])
+    return shape(
+        setup, f"star of {setup.count(STAR)}", setup.count(STAR), lambda chance, states: states[0]
+    )
 
 
 def tree(setup):
     """Each state grows from any one before it."""
-    return shape(setup, f"tree of {setup.count(TREE)}", setup.count(TREE), lambda chance, states: chance.choice(states))
+    return shape(
+        setup,
+        f"tree of {setup.count(TREE)}",
+        setup.count(TREE),
+        lambda chance, states: chance.choice(states),
+    )
 
 
 def shape(setup, title, count, parent):
@@ -91,7 +103,9 @@ def shape(setup, title, count, parent):
 
 
 def growth(setup, grow_there):
-    """How much longer freezing takes there than in a notebook of few states: in turns, as the machine may be busier now than it was."""
+    """How much longer freezing takes there than in a notebook of few states: in turns, as the
+    machine may be busier now than it was.
+    """
     with setup.start() as other:
         door, states = other.socket(), ["initial"]
         for _ in range(SHALLOW):
@@ -103,7 +117,9 @@ def growth(setup, grow_there):
 
 
 def grow(door, states, at):
-    """Runs a cell; answers the seconds until it has ended, and from then until its state is frozen."""
+    """Runs a cell; answers the seconds until it has ended, and from then until its state is
+    frozen.
+    """
     started = time.perf_counter()
     states.append(door.run(f"x = {len(states)}", at)["state_name"])
     ended = time.perf_counter()
@@ -116,7 +132,9 @@ def left(title, server, temporary, held):
     deadline = time.perf_counter() + 30
     while (now := holds(server, temporary))[:3] != held[:3] and time.perf_counter() < deadline:
         time.sleep(0.2)
-    for what, unit, before, after in zip(("processes", "descriptors", "temporary files", "memory"), ("", "", "", "MB"), held, now):
+    for what, unit, before, after in zip(
+        ("processes", "descriptors", "temporary files", "memory"), ("", "", "", "MB"), held, now
+    ):
         row = Row(f"{title}: {what} left", unit, target=64 if unit else 0)
         row.add(WS, (after - before) / (MB if unit else 1))
         yield row

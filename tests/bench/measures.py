@@ -1,6 +1,8 @@
-"""What is measured. Each function answers rows; a row has the samples of each contestant that can do it at all.
+"""What is measured. Each function answers rows; a row has the samples of each contestant that can
+do it at all.
 
-Contestants take turns within one loop, so that what else the machine does falls on all alike, and medians are compared.
+Contestants take turns within one loop, so that what else the machine does falls on all alike, and
+medians are compared.
 """
 
 import os
@@ -22,7 +24,9 @@ CONTESTANTS = [WS, REST, SNAPSHOT, IPYKERNEL]
 
 @dataclass
 class Row:
-    """One line of the table. `target` is for Ratoon's figure named by `judged`; `at_least` says that more is better."""
+    """One line of the table. `target` is for Ratoon's figure named by `judged`; `at_least` says
+    that more is better.
+    """
 
     what: str
     unit: str
@@ -115,7 +119,11 @@ def start(start_ratoon):
     """From nothing to the first result."""
     row = Row("process start to first result", "s", target=0.4, judged=REST)
     for turn in range(6):
-        for name, make in ((REST, start_ratoon), (SNAPSHOT, SnapshotKernel), (IPYKERNEL, IPyKernel)):
+        for name, make in (
+            (REST, start_ratoon),
+            (SNAPSHOT, SnapshotKernel),
+            (IPYKERNEL, IPyKernel),
+        ):
             with make() as program:
                 line = program if name == IPYKERNEL else RestLine(name, program)
                 line.run("1+1")
@@ -133,7 +141,9 @@ def streams(start_ratoon):
     with Field(start_ratoon) as field:
         for _ in range(15):
             for name, line in field.lines.items():
-                first.add(name, line.time_to(STREAM, "import time; print('a'); time.sleep(0.3)") / MS)
+                first.add(
+                    name, line.time_to(STREAM, "import time; print('a'); time.sleep(0.3)") / MS
+                )
         for _ in range(3):
             for name, line in field.lines.items():
                 started = time.perf_counter()
@@ -146,7 +156,9 @@ def streams(start_ratoon):
 
 
 def depth(start_ratoon):
-    """A thousand states in one line with the usual libraries loaded: what freezing one takes, and what it holds."""
+    """A thousand states in one line with the usual libraries loaded: what freezing one takes,
+    and what it holds.
+    """
     rows = {d: Row(f"result to frozen, depth {d}", "ms", target=5) for d in (10, 100, 1000)}
     growth = Row("freezing at depth 1000, to depth 10", "×", target=1.5)
     late = Row("a whole cell at depth 300, to depth 10", "×", target=1.2)
@@ -184,7 +196,9 @@ def one_cell(line):
 
 
 def beside_a_fresh_line(start_ratoon, deep, turns=20):
-    """The same cells in turns on a deep line and on one at depth 10, as the machine may be busier now than it was."""
+    """The same cells in turns on a deep line and on one at depth 10, as the machine may be
+    busier now than it was.
+    """
     with start_ratoon() as server:
         fresh = RatoonSocket(server)
         fresh.run(STACK, freeze=True)
@@ -247,13 +261,19 @@ def at_once(program, code, count):
 
 
 def memory_of(server):
-    """Bytes that the server and its kernel's processes hold for themselves: private pages and page tables."""
+    """Bytes that the server and its kernel's processes hold for themselves: private pages and
+    page tables.
+    """
     total = 0
     for pid in server.processes():
         try:
             for name in (f"/proc/{pid}/smaps_rollup", f"/proc/{pid}/status"):
                 with open(name) as lines:
-                    wanted = (line.split() for line in lines if line.startswith(("Private_Dirty:", "VmPTE:")))
+                    wanted = (
+                        line.split()
+                        for line in lines
+                        if line.startswith(("Private_Dirty:", "VmPTE:"))
+                    )
                     total += sum(int(words[1]) * 1024 for words in wanted)
         except OSError:
             continue  # it ended just now
@@ -269,10 +289,13 @@ def available_memory():
 
 def now_available():
     with open("/proc/meminfo") as lines:
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+        return next(
+            int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")
+        )
 
 
-# Cells that wait or loop, and what stops them: Python when it is asked, else the end of their process 3 s later.
+# Cells that wait or loop, and what stops them: Python when it is asked, else the end of their
+# process 3 s later.
 INTERRUPTED = {
     "sleep": "time.sleep(1000)",
     "a busy loop": "while True: pass",
@@ -281,8 +304,11 @@ INTERRUPTED = {
     "a lock": "import threading; a = threading.Lock(); a.acquire(); a.acquire()",
     "a subprocess": "import subprocess; subprocess.run(['sleep', '1000'])",
     "a loop in C (is killed)": "sum(range(10**12))",
-    "a swallowed KeyboardInterrupt (is killed)": "while True:\n try: time.sleep(1)\n except KeyboardInterrupt: pass",
-    "SIGINT ignored (is killed)": "import signal; signal.signal(2, signal.SIG_IGN)\nwhile True: time.sleep(1)",
+    "a swallowed KeyboardInterrupt (is killed)": "while True:\n"
+    " try: time.sleep(1)\n"
+    " except KeyboardInterrupt: pass",
+    "SIGINT ignored (is killed)": "import signal; signal.signal(2, signal.SIG_IGN)\n"
+    "while True: time.sleep(1)",
 }
 
 
@@ -301,7 +327,9 @@ def interrupts(start_ratoon):
         for _ in range(5):
             for what, code in INTERRUPTED.items():
                 rows[what].add(WS, stopped(line, code, has_begun=True))
-            rows["twice"].add(WS, stopped(line, INTERRUPTED["a loop in C (is killed)"], times=2, has_begun=True))
+            rows["twice"].add(
+                WS, stopped(line, INTERRUPTED["a loop in C (is killed)"], times=2, has_begun=True)
+            )
             rows["fork"].add(WS, stopped(line, "while True: pass"))
             first = line.door.start("time.sleep(0.3)", line.state)
             rows["queued"].add(WS, stopped(line, "1", on={"run": first}))
@@ -317,9 +345,13 @@ def interrupts(start_ratoon):
 def stopped(line, code, times=1, on=None, has_begun=False):
     """Milliseconds from asking a run to stop until it has ended."""
     exec_id = ratoon.new_id()
-    line.door.ask("run", exec_id=exec_id, code=f"print('began')\n{code}", on=on or {"state": line.state})
+    line.door.ask(
+        "run", exec_id=exec_id, code=f"print('began')\n{code}", on=on or {"state": line.state}
+    )
     if has_begun:
-        wait_for(line, lambda event: event["event"] == "output_added" and event["exec_id"] == exec_id)
+        wait_for(
+            line, lambda event: event["event"] == "output_added" and event["exec_id"] == exec_id
+        )
     started = time.perf_counter()
     for _ in range(times):
         line.door.ask("interrupt", exec_id=exec_id)

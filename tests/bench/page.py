@@ -1,5 +1,6 @@
-"""What the browser shows how soon, beside JupyterLab and marimo: all in one Chromium, in one run. See `page.mjs`, which
-drives it. The same script types into each page; a row is empty where a page cannot be driven, and a note says why.
+"""What the browser shows how soon, beside JupyterLab and marimo: all in one Chromium, in one
+run. See `page.mjs`, which drives it. The same script types into each page; a row is empty where
+a page cannot be driven, and a note says why.
 """
 
 import json
@@ -15,8 +16,8 @@ CONTESTANTS = [RATOON, JUPYTERLAB, MARIMO]
 # How many times Ratoon is to be better than the better one of the others.
 AIM = 5
 
-# What is measured: its name in the driver's answer, its title, its unit, whether Ratoon aims to be ahead in it, and
-# which quantile of the samples is told besides the median.
+# What is measured: its name in the driver's answer, its title, its unit, whether Ratoon aims to be
+# ahead in it, and which quantile of the samples is told besides the median.
 ROWS = [
     ("open", "cold open to first result, server running", "s", True, None),
     ("typing", "cold open until a cell can be run", "s", False, None),
@@ -58,7 +59,9 @@ class Setup:
             },
         }
         driver = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page.mjs")
-        done = subprocess.run(["node", driver, json.dumps(options)], stdout=subprocess.PIPE, check=True)
+        done = subprocess.run(
+            ["node", driver, json.dumps(options)], stdout=subprocess.PIPE, check=True
+        )
         return json.loads(done.stdout)
 
 
@@ -67,7 +70,13 @@ def page(setup):
     told = setup.measure()
     rows = []
     for name, what, unit, is_race, quantile in ROWS:
-        row = Row(what, unit, samples=told["samples"].get(name, {}), target=TARGETS.get(name), judged=RATOON)
+        row = Row(
+            what,
+            unit,
+            samples=told["samples"].get(name, {}),
+            target=TARGETS.get(name),
+            judged=RATOON,
+        )
         rows.append(row)
         if quantile:
             rows.append(row.at(quantile))
@@ -75,18 +84,27 @@ def page(setup):
             rows.append(ahead(row))
     for note in told["notes"]:
         print(f"note: {note}")
-    print("note: JupyterLab's cell is run when its kernel is idle: earlier it asks for a kernel. The wait is part of its opening.")
+    print(
+        "note: JupyterLab's cell is run when its kernel is idle: earlier it asks for a "
+        "kernel. The wait is part of its opening."
+    )
     print(f"Chromium {told['browser']}; load average now {os.getloadavg()[0]:.1f}")
     return rows
 
 
 def ahead(row):
-    """How many times the figures of the others are Ratoon's. The aim is for the better one of them."""
+    """How many times the figures of the others are Ratoon's. The aim is for the better one of
+    them.
+    """
     own = row.figure(RATOON)
     others = {name: row.figure(name) for name in CONTESTANTS[1:]}
     ratio = Row("    … times Ratoon's", "×", target=AIM, at_least=True, judged=BEST)
     # Less than half a millisecond is as good as nothing: no task that is longer than 50 ms.
-    ratios = {name: figure / max(own, 0.5) for name, figure in others.items() if own is not None and figure is not None}
+    ratios = {
+        name: figure / max(own, 0.5)
+        for name, figure in others.items()
+        if own is not None and figure is not None
+    }
     for name, value in ratios.items():
         ratio.add(name, value)
     if ratios:

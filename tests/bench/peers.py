@@ -1,5 +1,5 @@
-"""The contestants, all driven the same way: `run` answers when the whole answer is there, `time_to` when the first output
-of a kind is.
+"""The contestants, all driven the same way: `run` answers when the whole answer is there,
+`time_to` when the first output of a kind is.
 """
 
 import os
@@ -9,10 +9,9 @@ import sys
 import tempfile
 import time
 
+import ratoon_client as ratoon
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import KernelManager
-
-import ratoon_client as ratoon
 
 RESULT, STREAM = "execute_result", "stream"
 
@@ -27,7 +26,9 @@ class RatoonSocket:
         self.state = "initial"
 
     def run(self, code, freeze=False):
-        """Runs a cell on the line's end, and with `freeze` waits until a process of its own holds its state."""
+        """Runs a cell on the line's end, and with `freeze` waits until a process of its own
+        holds its state.
+        """
         answer = self.door.run(code, self.state)
         check(answer["error"])
         self.state = answer["state_name"]
@@ -42,7 +43,11 @@ class RatoonSocket:
         seen = None
         for event in self.door.events():
             if event.get("exec_id") == exec_id:
-                if event["event"] == "output_added" and event["output"]["output_type"] == kind and not seen:
+                if (
+                    event["event"] == "output_added"
+                    and event["output"]["output_type"] == kind
+                    and not seen
+                ):
                     seen = time.perf_counter() - started
                 if event["event"] == "run_ended":
                     check(event["error"])
@@ -92,12 +97,22 @@ class SnapshotKernel(ratoon.Program):
 
     def __init__(self):
         super().__init__(
-            [sys.executable, "-m", "snapshot_kernel.main", "--bind", "{bind}", f"--token={ratoon.TOKEN}"], MPLBACKEND="agg"
+            [
+                sys.executable,
+                "-m",
+                "snapshot_kernel.main",
+                "--bind",
+                "{bind}",
+                f"--token={ratoon.TOKEN}",
+            ],
+            MPLBACKEND="agg",
         )
 
 
 class IPyKernel:
-    """Jupyter's kernel, spoken to over ZMQ as its own clients do. It has one namespace and no states."""
+    """Jupyter's kernel, spoken to over ZMQ as its own clients do. It has one namespace and no
+    states.
+    """
 
     name = "ipykernel, ZMQ"
 
@@ -106,7 +121,10 @@ class IPyKernel:
         self.specs = OnePython(python)
         # Its history and settings go nowhere else. For it alone: Ratoon has an IPython too.
         own = {"IPYTHONDIR": self.room.name, **environment}
-        self.environment = {**os.environ, **{name: text.format(room=self.room.name) for name, text in own.items()}}
+        self.environment = {
+            **os.environ,
+            **{name: text.format(room=self.room.name) for name, text in own.items()},
+        }
 
     def __enter__(self):
         self.start()
@@ -117,7 +135,9 @@ class IPyKernel:
         connection = os.path.join(self.room.name, f"kernel-{ratoon.new_id()}.json")
         self.started = time.perf_counter()
         self.manager = KernelManager(kernel_spec_manager=self.specs, connection_file=connection)
-        self.manager.start_kernel(cwd=self.room.name, env=self.environment, stderr=subprocess.DEVNULL)
+        self.manager.start_kernel(
+            cwd=self.room.name, env=self.environment, stderr=subprocess.DEVNULL
+        )
         self.client = self.manager.blocking_client()
         self.client.start_channels()
         self.client.wait_for_ready(timeout=120)

@@ -1,6 +1,8 @@
-"""A chain of cells without Ratoon: IPython runs each, and then the process forks a child that does nothing but stay.
+"""A chain of cells without Ratoon: IPython runs each, and then the process forks a child that does
+nothing but stay.
 
-What grows here with depth is the operating system's. Reads a line for each cell, and answers one when the child is there.
+What grows here with depth is the operating system's. Reads a line for each cell, and answers one
+when the child is there.
 """
 
 import os
@@ -11,7 +13,9 @@ from IPython.core.interactiveshell import InteractiveShell
 
 
 def fork():
-    """A child that is left standing, as a frozen process is. It ends with its parent, by the pipe that only that holds."""
+    """A child that is left standing, as a frozen process is. It ends with its parent, by the
+    pipe that only that holds.
+    """
     read, write = os.pipe()
     if os.fork() == 0:
         os.write(write, b"1")

@@ -1,4 +1,5 @@
-// What is around the cells: other tabs, the end of the server, links, the list of notebooks, panels.
+// What is around the cells: other tabs, the end of the server, links, the list of notebooks,
+// panels.
 
 import assert from 'node:assert/strict';
 import { startServer } from './browser.mjs';

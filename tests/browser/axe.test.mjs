@@ -1,14 +1,14 @@
-// axe-core examines every state that the page can be in: no violation of WCAG 2.2 A and AA, nor of its
-// best practices. A state is a row of `STATES`: its name, and what leads there.
+// axe-core examines every state that the page can be in: no violation of WCAG 2.2 A and AA, nor of
+// its best practices. A state is a row of `STATES`: its name, and what leads there.
 //
-// The pages here are opened without their content policy, because axe is brought in from outside; that the policy holds
-// is what all other browser tests see to.
+// The pages here are opened without their content policy, because axe is brought in from outside;
+// that the policy holds is what all other browser tests see to.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
-import { openBrowser, startServer } from './browser.mjs';
+import { IN_FULL, openBrowser, startServer } from './browser.mjs';
 import { branches, kept, TROUBLE } from './fixture.mjs';
 import { afternoon, short } from './graph-fixture.mjs';
 import { start } from './mock.mjs';
@@ -574,16 +574,18 @@ test('notebooks, files, and what is said at the door', real, async (t) => {
 });
 
 const THEMES = ['light', 'dark'];
-/** `tests/run nightly` examines every state in both themes; otherwise they take turns. */
-const inAll = Boolean(process.env.RATOON_TEST_ALL);
 let examined = 0;
 
-/** Fails on any violation. */
+/**
+ * Fails on any violation. The nightly run examines every state in both themes; otherwise they take
+ * turns.
+ */
 async function examine(page, what = '', stays = false) {
     examined += 1;
-    for (const colorScheme of inAll ? THEMES : [THEMES[examined % THEMES.length]]) {
+    for (const colorScheme of IN_FULL ? THEMES : [THEMES[examined % THEMES.length]]) {
         await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-        // What comes into sight late is at its end of the way now; what the pointer is on may look otherwise.
+        // What comes into sight late is at its end of the way now; what the pointer is on may look
+        // otherwise.
         if (!stays) await page.mouse.move(0, 0);
         if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe);
         const violations = await page.evaluate(
@@ -598,8 +600,10 @@ async function examine(page, what = '', stays = false) {
                     .then((found) =>
                         found.violations
                             .filter(({ id, nodes }) => {
-                                // In which order headings stand in a text is its author's affair; a node of the graph is called by more than is painted,
-                                // a branch of data by less (what hangs on it has names of its own), who is here by the name that the initials stand for.
+                                // In which order headings stand in a text is its author's affair; a
+                                // node of the graph is called by more than is painted, a branch of
+                                // data by less (what hangs on it has names of its own), who is here
+                                // by the name that the initials stand for.
                                 const place = {
                                     'heading-order': '.prose',
                                     'label-content-name-mismatch': '#graph, .tree, .avatars',

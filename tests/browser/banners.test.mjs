@@ -1,4 +1,5 @@
-// When something breaks: what the page says, that typing goes on, and that nothing that was typed is lost.
+// When something breaks: what the page says, that typing goes on, and that nothing that was typed
+// is lost.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -19,7 +19,13 @@ const FLAGS = [
     '--site-per-process',
 ];
 
-/** How long a step waits for what it expects to see, in milliseconds: long, for machines that are busy. */
+/** `tests/run nightly` tries everywhere what is otherwise tried in a few places. */
+export const IN_FULL = Boolean(process.env.RATOON_TEST_ALL);
+
+/**
+ * How long a step waits for what it expects to see, in milliseconds: long, for machines that are
+ * busy.
+ */
 export const PATIENCE = 60_000;
 
 /** Chromium with a profile of its own. Root has no sandbox to offer it. */
@@ -31,7 +37,10 @@ export async function openBrowser() {
     });
 }
 
-/** The server under test: the binary that RATOON_BIN names, on a free port; without it, the stand-in. */
+/**
+ * The server under test: the binary that RATOON_BIN names, on a free port; without it, the
+ * stand-in.
+ */
 export async function startServer(...more) {
     if (!process.env.RATOON_BIN) return startMock();
     const dir = await mkdtemp(join(tmpdir(), 'ratoon-browser-'));
@@ -72,7 +81,10 @@ export async function startBinary(dir, port, ...more) {
     return { url, stop: end('SIGTERM'), kill: end('SIGKILL'), said: () => said };
 }
 
-/** A line to the server that can be cut and that notes what is asked: the browser speaks to `port`, `to` is set when the server is there. */
+/**
+ * A line to the server that can be cut and that notes what is asked: the browser speaks to `port`,
+ * `to` is set when the server is there.
+ */
 export async function openLine() {
     const line = {
         to: 0,

@@ -3,7 +3,10 @@
 import assert from 'node:assert/strict';
 import { page, run, sees, test } from './harness.mjs';
 
-/** Of each piece of text of a failure: what it says, and its contrast to the ground that is painted behind it. */
+/**
+ * Of each piece of text of a failure: what it says, and its contrast to the ground that is painted
+ * behind it.
+ */
 const contrasts = () =>
     page.$$eval('.error-view :is(span, .title, .at, .line, .ansi-text)', (all) => {
         const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });

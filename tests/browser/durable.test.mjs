@@ -1,4 +1,5 @@
-// A server that is killed and started again, with a tab that stays open: nothing is lost, and the tab goes on by itself.
+// A server that is killed and started again, with a tab that stays open: nothing is lost, and the
+// tab goes on by itself.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -115,7 +116,8 @@ testWithoutPage(
         const { tab, crash, again } = await begin(t);
         await run('import time\nprint("before")\ntime.sleep(600)', 'Control+Enter', tab);
         await prints('before', tab);
-        // Output is on disk a moment after it is shown; what is answered afterwards is there behind it.
+        // Output is on disk a moment after it is shown; what is answered afterwards is there behind
+        // it.
         const label = JSON.stringify({ do: 'label', state: 'initial', label: 'kept' });
         assert.equal(
             await tab.evaluate(

@@ -1,5 +1,5 @@
-// Editing at the keyboard: modes and their keys, completion, what stands at the cursor, finding, the palette, moving.
-// What is asked about code is answered by the stand-in.
+// Editing at the keyboard: modes and their keys, completion, what stands at the cursor, finding,
+// the palette, moving. What is asked about code is answered by the stand-in.
 
 import assert from 'node:assert/strict';
 import { afterEach } from 'node:test';

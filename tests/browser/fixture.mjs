@@ -145,7 +145,10 @@ const PLOT = (width, height, colour) => ({
 });
 const said = (text) => ({ output_type: 'stream', name: 'stdout', text });
 
-/** Two branches that grew from the same data, with variables of every kind. By hand: node tests/browser/mock.mjs PORT branches */
+/**
+ * Two branches that grew from the same data, with variables of every kind. By hand: node
+ * tests/browser/mock.mjs PORT branches
+ */
 export function branches() {
     const root = {
         id: 'initial',

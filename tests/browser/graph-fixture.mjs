@@ -1,5 +1,5 @@
-// Notebooks whose graph is worth a look, for the stand-in: a short one with three branches, an afternoon's work, and large ones.
-// By hand: node tests/browser/graph-mock.mjs PORT afternoon
+// Notebooks whose graph is worth a look, for the stand-in: a short one with three branches, an
+// afternoon's work, and large ones. By hand: node tests/browser/graph-mock.mjs PORT afternoon
 
 import { deflateSync, crc32 } from 'node:zlib';
 import { KEPT } from './mock.mjs';
@@ -69,7 +69,10 @@ const drawing = [
     },
 ];
 
-/** Makes a notebook from lines: [id, parent, code, what of its state is special, what of its run]. A line without a state failed. */
+/**
+ * Makes a notebook from lines: [id, parent, code, what of its state is special, what of its run]. A
+ * line without a state failed.
+ */
 export function notebook(lines) {
     const now = Date.now();
     const root = {

@@ -1,6 +1,8 @@
-// The graph in a real browser: against the stand-in, which can hold any notebook, and, where a binary is named, against it.
+// The graph in a real browser: against the stand-in, which can hold any notebook, and, where a
+// binary is named, against it.
 
 import assert from 'node:assert/strict';
+import { UNDO_MS } from '../../web/notebook/deletion.js';
 import { afternoon, short, tenThousand, thousand } from './graph-fixture.mjs';
 import { focused, open, page, ran, rows, run, test, testWithoutPage, texts } from './harness.mjs';
 import { start } from './mock.mjs';
@@ -88,6 +90,7 @@ testWithoutPage(
 
 testWithoutPage('a failed attempt: its error, and that it can be forgotten', async (t) => {
     const one = await at(short(), 'f', t);
+    await one.clock.install();
     const attempt = one.locator('.row[data-status="error"]');
     await attempt.hover();
     await one.waitForSelector('.node-card');
@@ -95,6 +98,8 @@ testWithoutPage('a failed attempt: its error, and that it can be forgotten', asy
     assert.match(text, /Attempt.*failed.*depth=\).*ValueError: could not convert/s);
     assert.doesNotMatch(text, /Continue here/);
     await one.locator('.node-card').getByRole('button', { name: 'Delete this attempt' }).click();
+    await one.waitForSelector('.row[data-going]');
+    await one.clock.fastForward(UNDO_MS);
     await attempt.waitFor({ state: 'detached' });
 });
 
@@ -129,7 +134,7 @@ testWithoutPage('the keyboard walks the tree, stands, continues, opens the card 
     await one.getByRole('menu').waitFor();
     assert.deepEqual(
         (await texts('.graph-menu [role="menuitem"]', one))
-            .map((text) => text.replace(/Stands here.*/, ''))
+            .map((text) => text.replace(/Goes to this state.*/, ''))
             .slice(0, 2),
         ['Continue here', 'Label…'],
     );

@@ -1,8 +1,10 @@
-// What a browser test needs: a browser, a server, an empty notebook, a page, and the gestures that tests are told in.
+// What a browser test needs: a browser, a server, an empty notebook, a page, and the gestures that
+// tests are told in.
 //
-// A file of tests starts one browser and one server. `test` empties the server's notebook and opens the page on it;
-// `testOnOwnServer` does the same on a server that nobody used before, for tests that see links, trash or other notebooks.
-// `testWithoutPage` is for tests that open their own pages, on a stand-in or on a server that they kill.
+// A file of tests starts one browser and one server. `test` empties the server's notebook and opens
+// the page on it; `testOnOwnServer` does the same on a server that nobody used before, for tests
+// that see links, trash or other notebooks. `testWithoutPage` is for tests that open their own
+// pages, on a stand-in or on a server that they kill.
 //
 // Nothing waits for a fixed time: every step waits for what it expects to see.
 
@@ -35,7 +37,10 @@ whenOver(async () => {
     server = undefined;
 });
 
-/** The shared server with an empty notebook. A reset keeps the notebook's Python, whose start costs more than most tests. */
+/**
+ * The shared server with an empty notebook. A reset keeps the notebook's Python, whose start costs
+ * more than most tests.
+ */
 async function emptied() {
     if (!process.env.RATOON_BIN) return startServer();
     shared ??= await startServer();
@@ -71,7 +76,9 @@ export async function open(url, options, waits = true) {
     return one;
 }
 
-/** A server behind a line that can be cut, and a page that came over it. Both end with the test `t`. */
+/**
+ * A server behind a line that can be cut, and a page that came over it. Both end with the test `t`.
+ */
 export async function openFar(t) {
     const line = await openLine();
     t.after(() => line.stop());
@@ -124,7 +131,10 @@ export async function three(on = page) {
     }
 }
 
-/** The cell that has the focus, and whether its editor has it: `[0, 'editor']`, `[2, 'cell']`, `[1, 'answer']`; else what it is. */
+/**
+ * The cell that has the focus, and whether its editor has it: `[0, 'editor']`, `[2, 'cell']`, `[1,
+ * 'answer']`; else what it is.
+ */
 export const focus = (on = page) =>
     on.evaluate(() => {
         const at = document.activeElement;
@@ -170,7 +180,10 @@ export async function drafts(...sources) {
     await page.keyboard.press('Escape');
 }
 
-/** Waits until a page has fetched what it fetches when it rests. The server joins modules; the stand-in does not. */
+/**
+ * Waits until a page has fetched what it fetches when it rests. The server joins modules; the
+ * stand-in does not.
+ */
 export const allParts = (on = page) =>
     on.evaluate(async () => {
         const entry = document.querySelector('script[type="module"]').src;

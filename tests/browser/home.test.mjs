@@ -1,4 +1,5 @@
-// The list of notebooks, files that come and go, and pages whose notebook is renamed or deleted. With the real server only.
+// The list of notebooks, files that come and go, and pages whose notebook is renamed or deleted.
+// With the real server only.
 
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';

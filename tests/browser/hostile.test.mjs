@@ -1,5 +1,6 @@
-// Text that was made to take the page down: the page lives on, also when it is loaded again. With the real server only. That work
-// grows with the text and not with its square is counted in tests/web/linear.test.mjs; here nothing is timed.
+// Text that was made to take the page down: the page lives on, also when it is loaded again. With
+// the real server only. That work grows with the text and not with its square is counted in
+// tests/web/linear.test.mjs; here nothing is timed.
 
 import assert from 'node:assert/strict';
 import { openPage } from './pages.mjs';

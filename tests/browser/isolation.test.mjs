@@ -1,4 +1,5 @@
-// The proof that an output reaches nothing: it tries everything it can think of, and reports what it got.
+// The proof that an output reaches nothing: it tries everything it can think of, and reports what
+// it got.
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -7,7 +8,10 @@ import { allParts, forgive, openFar, page, ran, run, test, testWithoutPage } fro
 
 const isReal = Boolean(process.env.RATOON_BIN);
 
-/** Runs in the frame. `OWN` is this server, `EVIL` another one: each hears of every request that gets through. */
+/**
+ * Runs in the frame. `OWN` is this server, `EVIL` another one: each hears of every request that
+ * gets through.
+ */
 async function probe(OWN, EVIL) {
     const report = {};
     const tell = (text) => (document.getElementById('report').textContent = text);
@@ -181,7 +185,8 @@ async function probe(OWN, EVIL) {
     report.baseURI = document.baseURI.startsWith(EVIL) ? 'changed' : 'kept';
     await new Promise((done) => setTimeout(done, 300));
     tell(JSON.stringify(report));
-    // A frame may lead itself somewhere; the page's policy says that there is nowhere to go. What was reported is gone then.
+    // A frame may lead itself somewhere; the page's policy says that there is nowhere to go. What
+    // was reported is gone then.
     const form = Object.assign(document.createElement('form'), {
         action: `${OWN}/api/links`,
         method: 'post',

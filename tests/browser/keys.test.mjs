@@ -1,6 +1,7 @@
 // Where the keys go: the focus after every gesture, and what a keyboard can do without a mouse.
 
 import assert from 'node:assert/strict';
+import { UNDO_MS } from '../../web/notebook/deletion.js';
 import {
     choose,
     drafts,
@@ -63,7 +64,7 @@ test('who is writing while a cell asks is told, and not interrupted', async () =
     await page.keyboard.insertText('y = 2');
     await page.waitForSelector('.input-prompt');
     await page.waitForFunction(() =>
-        document.querySelector('.notice')?.textContent.includes('A cell asks: Who?'),
+        document.querySelector('.notice')?.textContent.includes('A cell asks for input: Who?'),
     );
     assert.deepEqual(await focus(), [1, 'editor']);
     await page.getByRole('button', { name: 'Answer' }).click();
@@ -186,9 +187,12 @@ test('a failed attempt goes with its draft, and the draft can be put back', asyn
             !document.querySelector('.row[data-going]'),
     );
     // Without that it is gone when the moment is over.
+    await page.clock.install();
     await page.locator('.row').nth(1).click();
     await page.waitForSelector('.cell[data-status="error"]');
     await choose(0, 'Delete this attempt');
+    await page.waitForSelector('.row[data-going]');
+    await page.clock.fastForward(UNDO_MS);
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 2);
 });
 

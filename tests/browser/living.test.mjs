@@ -1,4 +1,5 @@
-// Where states live, as the page shows it and lets it be changed: against the stand-in, which can be in any state at once.
+// Where states live, as the page shows it and lets it be changed: against the stand-in, which can
+// be in any state at once.
 
 import assert from 'node:assert/strict';
 import { kept, MISSING, TROUBLE } from './fixture.mjs';

@@ -1,5 +1,5 @@
-// What it takes to open the page: how much is fetched, in how many steps, how often, and what stands there meanwhile.
-// It counts and does not time.
+// What it takes to open the page: how much is fetched, in how many steps, how often, and what
+// stands there meanwhile. It counts and does not time.
 
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
@@ -10,10 +10,16 @@ import { open, page, ran, run, server, test, texts } from './harness.mjs';
 import { wholeStyle } from './mock.mjs';
 
 const skip = !process.env.RATOON_BIN && 'the stand-in neither packs files nor names modules';
-/** What the page may fetch until its first cell shows its result, in bytes without the heads of the answers. */
+/**
+ * What the page may fetch until its first cell shows its result, in bytes without the heads of the
+ * answers.
+ */
 const MOST = 250 * 1024;
 
-/** All that a page asks for until it rests: path, what its body weighed, how it came, and who asked for it. */
+/**
+ * All that a page asks for until it rests: path, what its body weighed, how it came, and who asked
+ * for it.
+ */
 async function watched(on, act) {
     const cdp = await on.context().newCDPSession(on);
     await cdp.send('Network.enable');
@@ -150,7 +156,10 @@ const web = fileURLToPath(new URL('../../web', import.meta.url));
 const meaning = async (text, loader) =>
     (await transform(text, { loader, minifyWhitespace: true, legalComments: 'none', charset: 'utf8' })).code;
 
-/** A module without its imports and exports, and without the places that it names relative to itself. */
+/**
+ * A module without its imports and exports, and without the places that it names relative to
+ * itself.
+ */
 const bare = (text) =>
     text
         .replace(/^(import|export \{)[^;]*;/gm, '')

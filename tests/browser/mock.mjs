@@ -1,5 +1,6 @@
-// A stand-in for the server while the page is worked on: it speaks the protocol and pretends to run a handful of lines.
-// Not a test of anything by itself. Run: node tests/browser/mock.mjs [PORT] [FIXTURE]
+// A stand-in for the server while the page is worked on: it speaks the protocol and pretends to run
+// a handful of lines. Not a test of anything by itself. Run: node tests/browser/mock.mjs [PORT]
+// [FIXTURE]
 
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
@@ -11,7 +12,11 @@ import { WebSocketServer } from 'ws';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TYPES = { '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.txt': 'text/plain' };
 
-/** A style with those that it imports, as the server joins them: axe-core asks for imported ones by itself, and fails when nobody answers any more. @returns {Promise<string>} */
+/**
+ * A style with those that it imports, as the server joins them: axe-core asks for imported ones by
+ * itself, and fails when nobody answers any more.
+ * @returns {Promise<string>}
+ */
 export async function wholeStyle(path) {
     let text = await readFile(join(ROOT, 'web', path), 'utf8');
     for (const [line, name, medium] of text.matchAll(/^@import url\("(.*?)"\) ?(.*?);$/gm)) {
@@ -84,7 +89,8 @@ async function serve(request, response) {
     const token = url.searchParams.get('token');
     const page = async (name, values) => {
         let html = await readFile(join(ROOT, 'templates', name), 'utf8');
-        // What the server fills in that has no say in how the page works: comments, and the list of modules to fetch early.
+        // What the server fills in that has no say in how the page works: comments, and the list of
+        // modules to fetch early.
         html = html.replaceAll(/\{% for module[\s\S]*?\{% endfor %\}|\{#.*?#\}/g, '');
         for (const [key, value] of Object.entries({ assets: '/assets/dev', ...values }))
             html = html.replaceAll(`{{ ${key} }}`, value);
@@ -167,7 +173,10 @@ class Notebook {
         this.toldDrafts = new Set(drafts.map((d) => d.id));
     }
 
-    /** As after kill -9 and a new start: every state is on disk, nobody's line is up, the stream of events is another. */
+    /**
+     * As after kill -9 and a new start: every state is on disk, nobody's line is up, the stream of
+     * events is another.
+     */
     restart() {
         for (const state of this.states.values()) if (state.parent) state.living = 'disk';
         [this.epoch, this.log] = [randomUUID(), []];
@@ -593,7 +602,10 @@ class Notebook {
         this.answered = (this.answered ?? 0) + 1;
     }
 
-    /** Names of the state and a few of Python's; attributes of `text.`; a magic, a path, keys. Places in code points, as the server's. */
+    /**
+     * Names of the state and a few of Python's; attributes of `text.`; a magic, a path, keys.
+     * Places in code points, as the server's.
+     */
     async complete({ state, code, cursor }) {
         this.questions.push({ do: 'complete', state, code, cursor });
         await this.#pause();

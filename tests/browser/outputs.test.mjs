@@ -1,4 +1,5 @@
-// What cells print and show, in a real browser with the real libraries where the environment has them.
+// What cells print and show, in a real browser with the real libraries where the environment has
+// them.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -136,7 +137,8 @@ test('frames that are far away and too many end, and their places stay', real, a
     const frames = await page.locator('iframe.frame').count();
     assert.ok(frames <= 30, `${frames} frames are alive`);
     const before = await tall();
-    // Two come near at once: one that begins anew, and for which the oldest would make room, and that oldest.
+    // Two come near at once: one that begins anew, and for which the oldest would make room, and
+    // that oldest.
     const oldest = await page.evaluate(() =>
         [...document.querySelectorAll('.frame-place')].findIndex((one) => one.firstElementChild),
     );
@@ -297,7 +299,8 @@ test('progress bars are text, one within the other, and leave no thread behind',
     const lines = (await texts('.stream'))[0].split('\n');
     assert.equal(lines.length, 1, lines.join('|'));
     assert.match(lines[0], /^outer: 100%.*3\/3/);
-    // A state says within a moment what its branches share; once a later one has, the first has nothing to say.
+    // A state says within a moment what its branches share; once a later one has, the first has
+    // nothing to say.
     await run('import mmap; shared = mmap.mmap(-1, 10)');
     await page.waitForSelector('.notes .warning');
     assert.equal((await texts('.notes .warning')).length, 1);

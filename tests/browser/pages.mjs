@@ -1,4 +1,5 @@
-// Pages that note every error, warning, policy violation and foreign request: a test in which one was noted has failed.
+// Pages that note every error, warning, policy violation and foreign request: a test in which one
+// was noted has failed.
 
 import assert from 'node:assert/strict';
 import { afterEach } from 'node:test';
@@ -8,7 +9,10 @@ import { PATIENCE } from './browser.mjs';
 let opened = [];
 /** What ends what a test has opened. @type {(() => Promise<unknown>)[]} */
 const enders = [];
-/** Says what to do after each test, whatever came of it: a server that is left over keeps its file of tests from ending. */
+/**
+ * Says what to do after each test, whatever came of it: a server that is left over keeps its file
+ * of tests from ending.
+ */
 export const whenOver = (end) => enders.push(end);
 
 afterEach(async () => {
@@ -24,7 +28,10 @@ afterEach(async () => {
     assert.deepEqual(faults, [], 'the page is silent: no error, no policy violation, no foreign request');
 });
 
-/** What the browser says about a server that is not there is no fault of the page, and it may go on saying so. */
+/**
+ * What the browser says about a server that is not there is no fault of the page, and it may go on
+ * saying so.
+ */
 export const forgive = (page, pattern) => page.forgiven.push(pattern);
 
 /** A page that remembers what went wrong in it: `page.faults` must be empty when its test ends. */

@@ -1,4 +1,5 @@
-// A cell that fails, and what it had set until then: undone, offered, kept by a click. With the real server.
+// A cell that fails, and what it had set until then: undone, offered, kept by a click. With the
+// real server.
 
 import assert from 'node:assert/strict';
 import { before } from 'node:test';

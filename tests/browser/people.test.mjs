@@ -1,5 +1,6 @@
-// Two people at one notebook: each sees the other's outputs and where they stand, both type into one draft; links are made
-// and revoked; what is deleted can be taken back. With SHOTS=DIR, screenshots are left there.
+// Two people at one notebook: each sees the other's outputs and where they stand, both type into
+// one draft; links are made and revoked; what is deleted can be taken back. With SHOTS=DIR,
+// screenshots are left there.
 
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
@@ -21,6 +22,7 @@ import {
     texts,
     three,
 } from './harness.mjs';
+import { becomes } from './browser.mjs';
 
 const isReal = Boolean(process.env.RATOON_BIN);
 
@@ -171,6 +173,46 @@ test('two type into one draft at once: both come to the same text, nothing is lo
     assert.equal(await page.locator('.notice[data-open]').count(), 0, 'nobody is told what can be seen');
 });
 
+test('each sees where the other’s caret is, in their colour and by name; it follows the text and goes with its owner', async () => {
+    await page.setViewportSize({ width: 916, height: 720 });
+    const other = await guestBy('run', { viewport: { width: 916, height: 720 } });
+    await callMe('Ada Lovelace', page);
+    await page.locator('.cell').first().locator('.cm-content').click();
+    await page.keyboard.insertText('alpha = 1\nbeta = 2');
+    await sees('beta = 2', other);
+    await other.locator('.cell').first().locator('.cm-content').click();
+    await other.keyboard.press('Control+Home');
+    /** The text of a line before the caret of another. */
+    const before = (on) =>
+        on.evaluate(() => {
+            const caret = document.querySelector('.remote-caret');
+            const line = caret?.closest('.cm-line');
+            if (!caret || !line) return null;
+            const range = document.createRange();
+            range.setStart(line, 0);
+            range.setEndBefore(caret);
+            return `${caret.dataset.name}: ${range.toString()}`;
+        });
+    await becomes(() => before(other), 'Ada Lovelace: beta = 2');
+    await becomes(async () => (await before(page))?.replace(/Guest \d/, 'Guest'), 'Guest: ');
+    const colour = (on, what) => on.locator(what).first().getAttribute('data-colour');
+    assert.equal(await colour(other, '.remote-caret'), await colour(other, '.people > .avatar'));
+    await other.keyboard.type('# above\n');
+    await page.keyboard.type('2');
+    await becomes(() => before(other), 'Ada Lovelace: beta = 22');
+    await page.keyboard.press('Home');
+    await page.keyboard.press('Shift+End');
+    await other.waitForSelector('.remote-selection');
+    assert.equal(await other.locator('.remote-selection').textContent(), 'beta = 22');
+    await shotOfBoth(page, other, 'carets');
+    for (const one of [page, other]) await one.emulateMedia({ colorScheme: 'dark' });
+    await shotOfBoth(page, other, 'carets-dark');
+    await page.keyboard.press('Escape');
+    await other.waitForSelector('.remote-caret', { state: 'detached' });
+    await other.goto('about:blank');
+    await page.waitForSelector('.remote-caret', { state: 'detached' });
+});
+
 test('two type at the same place at once: the words of both are whole', async () => {
     const other = await guestBy('run');
     await focused([0, 'editor']);
@@ -296,7 +338,7 @@ test('a viewer has no control that does not work', async () => {
         /delete/i,
         /^run/i,
         /share/i,
-        /start over/i,
+        /reset/i,
         /remove/i,
         /label/i,
         /keep in memory/i,
@@ -312,20 +354,20 @@ test('a viewer has no control that does not work', async () => {
     const at = guest.url();
     const palette = async () => {
         // Whatever the entry before has opened is closed, and where it led to left.
-        await guest.goto('about:blank');
-        await guest.goto(at);
-        await ran(1, guest);
-        await allParts(guest);
+        await guest.keyboard.press('Escape');
+        if (guest.url() !== at) {
+            await guest.goto('about:blank');
+            await guest.goto(at);
+            await ran(1, guest);
+            await allParts(guest);
+        }
         await guest.locator('.cell').first().focus();
         await guest.keyboard.press('F1');
         await guest.locator('#commands').waitFor();
         return texts('#commands .title', guest);
     };
     for (const title of new Set(await palette())) {
-        assert.doesNotMatch(
-            title,
-            /delete|^run|insert|remove|\bcut\b|paste|replace|start over|make it|heading/i,
-        );
+        assert.doesNotMatch(title, /delete|^run|insert|remove|\bcut\b|paste|replace|reset|make it|heading/i);
         await guest.locator('#commands .title', { hasText: title }).first().click();
         await guest.keyboard.press('Escape');
         assert.equal(await refused(), 0, title);
@@ -401,7 +443,7 @@ test('whoever may run is not offered what only the owner may do', async () => {
         await guest.locator('.cell').nth(cell).hover();
         await menu.click();
         assert.deepEqual(
-            (await texts('[role="menuitem"]', guest)).filter((one) => /Delete|Reset/.test(one)),
+            (await texts('[role="menuitem"]', guest)).filter((one) => /Delete(?! draft)|Reset/.test(one)),
             [],
         );
         await guest.keyboard.press('Escape');
@@ -455,7 +497,8 @@ test('who opens a link sees the state it leads to, however late what stands abov
 }, async () => {
     await run('from IPython.display import HTML\nHTML("<p style=\'height:900px\'>tall</p>")');
     await ran(1);
-    // By keys: Chromium may give a click just after the page was scrolled to the frame that was there before.
+    // By keys: Chromium may give a click just after the page was scrolled to the frame that was
+    // there before.
     await page.keyboard.insertText('print("the end of the link")');
     await page.keyboard.press('Shift+Enter');
     await ran(2);

@@ -1,5 +1,6 @@
-// Nothing is destroyed by a habit: restarts, what is forgotten and restored, cells that are inserted, files that are dropped.
-// With the real server only. RATOON_SHOTS=DIR leaves pictures there.
+// Nothing is destroyed by a habit: restarts, what is forgotten and restored, cells that are
+// inserted, files that are dropped. With the real server only. RATOON_SHOTS=DIR leaves pictures
+// there.
 
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -351,7 +352,10 @@ test(
     },
 );
 
-/** Drops files with the browser's own dragging: as a hand does, coming over the page's edge, or from nowhere. */
+/**
+ * Drops files with the browser's own dragging: as a hand does, coming over the page's edge, or from
+ * nowhere.
+ */
 async function dropFiles(files, selector, { on = page, comes = true, covers = true } = {}) {
     const { x, y, width, height } = await on.locator(selector).first().boundingBox();
     const client = await on.context().newCDPSession(on);
@@ -359,7 +363,8 @@ async function dropFiles(files, selector, { on = page, comes = true, covers = tr
     const at = { x: x + width / 2, y: y + height / 2, data };
     if (comes) await client.send('Input.dispatchDragEvent', { type: 'dragEnter', x: 2, y: 2, data });
     if (comes && covers) await on.waitForSelector('.drop-overlay');
-    // A hand takes longer than a frame: until one is painted the browser takes what lies below the cover as the target.
+    // A hand takes longer than a frame: until one is painted the browser takes what lies below the
+    // cover as the target.
     await on.evaluate(
         () => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))),
     );

@@ -1,5 +1,5 @@
-// From a phone to a large screen: nothing is cut off, lines stay readable, fingers find what they mean, and what is typed is
-// in sight above a keyboard. Against the stand-in.
+// From a phone to a large screen: nothing is cut off, lines stay readable, fingers find what they
+// mean, and what is typed is in sight above a keyboard. Against the stand-in.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -1,4 +1,5 @@
-// Nothing moves under the pointer: outputs get their room before their content is there, or the notebook scrolls along.
+// Nothing moves under the pointer: outputs get their room before their content is there, or the
+// notebook scrolls along.
 
 import assert from 'node:assert/strict';
 import { becomes } from './browser.mjs';

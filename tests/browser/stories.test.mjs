@@ -25,7 +25,7 @@ import { join } from 'node:path';
 import { before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { startBinary } from './browser.mjs';
+import { IN_FULL, startBinary } from './browser.mjs';
 import {
     focused,
     forgive,
@@ -112,8 +112,11 @@ testOnOwnServer(
     },
 );
 
-/** A person types some five keys a second, and looks for a moment before each step. In milliseconds. */
-const PACE = { key: 200, look: 1500 };
+/**
+ * A person types some five keys a second and looks for a moment before each step; only the nightly run takes as long. In
+ * milliseconds.
+ */
+const PACE = IN_FULL ? { key: 200, look: 1500 } : { key: 10, look: 100 };
 
 test('the README’s sixty seconds: each step as it is written there, with a clock', async (t) => {
     const readme = await readFile(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8');
@@ -180,7 +183,8 @@ test('the README’s way to a branch without a mouse', async () => {
     await page.keyboard.press('Shift+Enter');
     await prints('40');
     assert.deepEqual(await rows(), ['Start', 'price = 10', 'print(price * 3)', 'print(price * 4)']);
-    // From the branch that has grown, as one stands there after the sixty seconds, it leads to the next.
+    // From the branch that has grown, as one stands there after the sixty seconds, it leads to the
+    // next.
     await ran(2);
     await lead();
     await focused([1, 'editor']);
@@ -523,13 +527,21 @@ async function grow(from, name, count) {
     return state;
 }
 
-test('a thousand states on a real server: opened, scrolled, searched, stood on', async (t) => {
+/**
+ * How long the lines are that `grow` makes: a thousand states in all in the nightly run, three
+ * hundred otherwise.
+ */
+const LINES = IN_FULL ? { stem: 400, branches: [200, 200, 198] } : { stem: 208, branches: [30, 30, 30] };
+const STATES = LINES.stem + LINES.branches.reduce((sum, one) => sum + one) + 2;
+
+test(`${STATES} states on a real server: opened, scrolled, searched, stood on`, async (t) => {
     await run('base = 1');
     await ran(1);
     const began = performance.now();
-    const stem = await grow('initial', 'stem', 400);
-    await Promise.all([grow('stem-99', 'a', 200), grow('stem-199', 'b', 200), grow(stem, 'c', 198)]);
-    t.diagnostic(`998 states by REST in ${((performance.now() - began) / 1000).toFixed(1)} s`);
+    const stem = await grow('initial', 'stem', LINES.stem);
+    const [a, b, c] = LINES.branches;
+    await Promise.all([grow('stem-99', 'a', a), grow('stem-199', 'b', b), grow(stem, 'c', c)]);
+    t.diagnostic(`${STATES} states by REST in ${((performance.now() - began) / 1000).toFixed(1)} s`);
     const other = await open(
         `${new URL(page.url()).origin}/n/main?token=${new URL(server.url).searchParams.get('token')}`,
     );
@@ -538,7 +550,8 @@ test('a thousand states on a real server: opened, scrolled, searched, stood on',
     const all = other.getByRole('button', { name: 'Unfold all' });
     if (await all.count()) await all.click();
     await other.waitForFunction(
-        () => document.querySelector('.row')?.getAttribute('aria-setsize') === '1000',
+        (count) => document.querySelector('.row')?.getAttribute('aria-setsize') === String(count),
+        STATES,
     );
     assert.ok((await other.locator('.row').count()) < 90, 'only what is near the screen is painted');
     const { frames, blank } = await other.evaluate(async () => {
@@ -594,7 +607,8 @@ testWithoutPage(
             /SIGSEGV.*Only the process of this cell ended/s,
         );
         await shot('crash-1-of-a-cell', tab);
-        // A checkpoint is made when nobody waits; killed before that, the cells would have to run again.
+        // A checkpoint is made when nobody waits; killed before that, the cells would have to run
+        // again.
         await tab.locator('.residency-line', { hasText: 'on disk' }).waitFor();
         await servers[0].kill();
         await tab.locator('[role="status"] .banner', { hasText: 'Connection lost' }).waitFor();

@@ -1,5 +1,5 @@
-// The page in a real browser. Against the binary that RATOON_BIN names, or the stand-in; the cells are Python that both
-// understand.
+// The page in a real browser. Against the binary that RATOON_BIN names, or the stand-in; the cells
+// are Python that both understand.
 
 import assert from 'node:assert/strict';
 import {
@@ -127,7 +127,8 @@ test('text between cells', async () => {
     await run('print("below")');
     await ran(1);
     assert.equal(await page.locator('.cell[data-kind="ran"] .prose h1').textContent(), 'A title');
-    // Chromium tells of a handler that it did not run already while the text is taken apart to be cleaned.
+    // Chromium tells of a handler that it did not run already while the text is taken apart to be
+    // cleaned.
     forgive(page, /inline event handler/);
 });
 

@@ -1,6 +1,8 @@
-"""Makes a notebook of one of scikit-learn's own examples, as sphinx-gallery does; or examines one that ran.
+"""Makes a notebook of one of scikit-learn's own examples, as sphinx-gallery does; or examines one
+that ran.
 
-usage: notebook.py make FILE.ipynb        with the Python of the tests' environment; fetches the source distribution
+usage: notebook.py make FILE.ipynb        with the Python of the tests' environment; fetches the
+                                          source distribution
        notebook.py examine FILE.ipynb     says what is in it as JSON, if nbformat finds it valid
 """
 
@@ -24,7 +26,9 @@ def program():
     import sdist
 
     version = importlib.metadata.version("scikit-learn")
-    cache = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "ratoon-tests")
+    cache = os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "ratoon-tests"
+    )
     with tarfile.open(sdist.fetch("scikit-learn", version, cache)) as tar:
         root = tar.next().name.split("/")[0]
         return tar.extractfile(f"{root}/examples/{EXAMPLE}").read().decode()
@@ -61,7 +65,9 @@ def examine(path):
         {
             "kind": cell.cell_type,
             "source": cell.source if isinstance(cell.source, str) else "".join(cell.source),
-            "outputs": [sorted(out.get("data", {})) or [out.output_type] for out in cell.get("outputs", [])],
+            "outputs": [
+                sorted(out.get("data", {})) or [out.output_type] for out in cell.get("outputs", [])
+            ],
             "count": cell.get("execution_count"),
         }
         for cell in notebook.cells

@@ -1,7 +1,9 @@
-"""Three examples in the style of the scikit-learn gallery, as the notebooks that sphinx-gallery makes of such programs.
+"""Three examples in the style of the scikit-learn gallery, as the notebooks that sphinx-gallery
+makes of such programs.
 
-The gallery's own files are programs, and come with the source distribution (`sdist.py`); what is here has their shape:
-a docstring, text in comments below a line of `#`, plots, magics at the top. No network.
+The gallery's own files are programs, and come with the source distribution (`sdist.py`); what is
+here has their shape: a docstring, text in comments below a line of `#`, plots, magics at the top.
+No network.
 """
 
 import ast
@@ -55,11 +57,15 @@ text = """
 """
 '''
 
-LONG = '"""\nMany cells\n==========\n"""\n' + "".join(f"\n# %%\n# Part {i}\nx{i} = {i}\nx{i} ** 2\n" for i in range(60))
+LONG = '"""\nMany cells\n==========\n"""\n' + "".join(
+    f"\n# %%\n# Part {i}\nx{i} = {i}\nx{i} ** 2\n" for i in range(60)
+)
 
 
 def cells_of(program):
-    """The cells that sphinx-gallery would make: text from the docstring and from comments after a marker, then code."""
+    """The cells that sphinx-gallery would make: text from the docstring and from comments after
+    a marker, then code.
+    """
     head = ast.get_docstring(ast.parse(program), clean=False)
     body = program.split('"""', 2)[2]
     yield new_markdown_cell(head.strip())

@@ -1,6 +1,8 @@
-"""Runs cells as an ordinary Python session would, in one namespace: what a line of states is compared with.
+"""Runs cells as an ordinary Python session would, in one namespace: what a line of states is
+compared with.
 
-Reads a JSON list of sources from its standard input; writes, per cell, what it printed and how many figures it drew.
+Reads a JSON list of sources from its standard input; writes, per cell, what it printed and how many
+figures it drew.
 """
 
 import contextlib
@@ -14,7 +16,8 @@ matplotlib.use("agg")
 
 import matplotlib.pyplot as plt
 
-# A module of its own, as in a notebook: functions that are sent to other processes are looked up in it by name.
+# A module of its own, as in a notebook: functions that are sent to other processes are looked up in
+# it by name.
 namespace = sys.modules["__main__"].__dict__
 answers = []
 for number, source in enumerate(json.load(sys.stdin)):

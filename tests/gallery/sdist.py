@@ -1,8 +1,8 @@
 """Fetches the source distribution of a package: the file only.
 
-`pip download` would also run its build to learn its metadata, which takes a compiler and minutes. So pip's own finder
-is asked where the file is (it knows the index, the proxy and the certificates that pip is set up with), and pip's own
-session fetches it. Runs in an environment that has pip.
+`pip download` would also run its build to learn its metadata, which takes a compiler and minutes.
+So pip's own finder is asked where the file is (it knows the index, the proxy and the certificates
+that pip is set up with), and pip's own session fetches it. Runs in an environment that has pip.
 """
 
 import hashlib
@@ -26,8 +26,13 @@ def fetch(package, version, folder):
         if not os.path.exists(path):
             answer = session.get(found.link.url_without_fragment)
             answer.raise_for_status()
-            if found.link.hash_name and hashlib.new(found.link.hash_name, answer.content).hexdigest() != found.link.hash:
-                raise RuntimeError(f"{found.link.filename} is not what the index says: its hash differs")
+            if (
+                found.link.hash_name
+                and hashlib.new(found.link.hash_name, answer.content).hexdigest() != found.link.hash
+            ):
+                raise RuntimeError(
+                    f"{found.link.filename} is not what the index says: its hash differs"
+                )
             os.makedirs(folder, exist_ok=True)
             with open(path + ".part", "wb") as file:
                 file.write(answer.content)

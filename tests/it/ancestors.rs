@@ -1,4 +1,5 @@
-//! What the four systems that Ratoon descends from offer, each with its test. docs/api.md lists them.
+//! What the four systems that Ratoon descends from offer, each with its test. docs/api.md lists
+//! them.
 
 use crate::cells::Room;
 use crate::request::Request;
@@ -55,7 +56,8 @@ fn a_checkpoint_with_a_label() {
 #[test]
 fn a_data_checkpoint_holds_values_only() {
     let server = TestServer::start_with(&["--no-checkpoints"]);
-    let code = "import math\ndef f(): pass\nclass C: pass\nx = {'a': [1, (2, 3)], 'b': {4}}\n__dunder__ = 1\nc = C()";
+    let code = "import math\ndef f(): pass\nclass C: pass\nx = {'a': [1, (2, 3)], 'b': {4}}\n__dunder__ = 1\n\
+        c = C()";
     let state = server.run("initial", code);
     let saved = server.checkpoint(state.state(), json!({"form": "data"}))["checkpoint"].clone();
     assert_eq!((&saved["form"], &saved["entry_count"]), (&json!("data"), &json!(1)));

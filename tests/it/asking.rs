@@ -1,4 +1,5 @@
-//! What could be typed on, what an object is, what is in the variables, and what a cell did to them.
+//! What could be typed on, what an object is, what is in the variables, and what a cell did to
+//! them.
 
 use crate::cells::{Live, Room};
 use crate::request::Request;
@@ -74,7 +75,8 @@ fn names_attributes_magics_paths_and_keys_are_completed() {
     let server = TestServer::start();
     std::fs::write(server.dir().join("measured.csv"), "").unwrap();
     let code = "import math\ntotal = 1\nd = {'apples': 1, 'pears': 2}\n\
-        class Car:\n    def drive(self, far, fast=True): pass\n    @property\n    def speed(self): return 3\ncar = Car()";
+        class Car:\n    def drive(self, far, fast=True): pass\n    @property\n    def speed(self): return 3\n\
+        car = Car()";
     let state = server.run("initial", code).state().to_owned();
     assert_eq!(texts(&server, &state, "tot"), ["total"]);
     assert_eq!(item(&server, &state, "math.sq", "sqrt")["kind"], "function");
@@ -125,7 +127,8 @@ fn columns_of_frames_are_completed_and_functions_of_numpy_explained() {
 #[test]
 fn an_object_is_explained() {
     let server = TestServer::start();
-    let code = "def mine(a, b: int = 3, /, *rest, key=None) -> str:\n    '''Does \\x1b[31mit\\x1b[0m.'''\n    return ''\n\
+    let code = "def mine(a, b: int = 3, /, *rest, key=None) -> str:\n    '''Does \
+        \\x1b[31mit\\x1b[0m.'''\n    return ''\n\
         text = 'x' * 100_000\nclass Long:\n    __doc__ = 'y' * 100_000\nlong = Long()";
     let state = server.run("initial", code).state().to_owned();
     let mine = object(&server, &state, "mine");
@@ -166,7 +169,8 @@ fn asking_runs_no_code_of_the_users() {
         \x20   def __getattr__(self, name): note('getattr ' + name); return 1\n\
         \x20   def __getitem__(self, key): note('getitem'); return 1\n\
         \x20   def __call__(self, x): note('call')\n\
-        \x20   def __len__(self): note('len'); return 3\n    def __eq__(self, other): note('eq')\n    __hash__ = None\n\
+        \x20   def __len__(self): note('len'); return 3\n    def __eq__(self, other): note('eq')\n    \
+        __hash__ = None\n\
         h = Hostile()\nd = {'h': h}";
     let state = server.run("initial", code).state().to_owned();
     // Saving and comparing ask objects in ways of their own.
@@ -245,16 +249,21 @@ fn variables_say_what_is_in_them_the_same_in_each_branch_and_after_a_restart() {
     let Some(mut server) = TestServer::with_science(room.path()) else { return };
     let code = "import numpy as np, pandas as pd, datetime\n\
         a = np.array([[1.5, np.nan], [3.0, 4.0]])\n\
-        df = pd.DataFrame({'n': [1, 2, 3], 's': ['x', None, 'z'], 't': pd.to_datetime(['2020-01-01', '2021-01-01', None]),\n\
+        df = pd.DataFrame({'n': [1, 2, 3], 's': ['x', None, 'z'], 't': pd.to_datetime(['2020-01-01', \
+        '2021-01-01', None]),\n\
         \x20   'c': pd.Categorical(['a', 'b', 'a'])})\n\
         text, number, items, keys = 'é', 3, [1, [2, {'k': (3, None)}]], {1, 2, 'three'}\n\
         when = datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone.utc)\n\
         def double(x, by=2): return x * by\n\
-        class Point:\n    def __init__(self, x): self.x = x\npoint = Point([1])\ngenerator = (i for i in [])\n\
+        class Point:\n    def __init__(self, x): self.x = x\npoint = Point([1])\n\
+        generator = (i for i in [])\n\
         objects = np.array(['a', 1, None], dtype=object)\nseries = df['n']\nempty = np.zeros((0, 3))";
     let state = server.run("initial", code).state().to_owned();
     let seen = variables(&server, &state);
-    let array = json!({"kind": "array", "shape": [2, 2], "dtype": "float64", "min": 1.5, "max": 4.0, "mean": 8.5 / 3.0, "nulls": 1});
+    let array = json!({
+        "kind": "array", "shape": [2, 2], "dtype": "float64", "min": 1.5, "max": 4.0, "mean": 8.5 / 3.0,
+        "nulls": 1,
+    });
     assert_eq!(seen["a"]["summary"], array);
     assert_eq!(seen["a"]["bytes"], 32);
     let frame = &seen["df"]["summary"];
@@ -277,7 +286,8 @@ fn variables_say_what_is_in_them_the_same_in_each_branch_and_after_a_restart() {
     for name in known.split(' ') {
         assert_eq!(again[name]["fingerprint"], seen[name]["fingerprint"], "{name} in a branch");
     }
-    let changed = "a[0, 0] = 2; df.loc[0, 'n'] = 9; items[1][1]['k'] = 4; point.x.append(2)\ndef double(x, by=3): return x * by";
+    let changed = "a[0, 0] = 2; df.loc[0, 'n'] = 9; items[1][1]['k'] = 4; point.x.append(2)\n\
+        def double(x, by=3): return x * by";
     let changed = server.run(&state, changed).state().to_owned();
     let after = variables(&server, &changed);
     for name in known.split(' ') {
@@ -334,7 +344,8 @@ fn hostile_objects_do_not_break_a_look() {
     let code = "import collections\n\
         def no(*_): raise ValueError('no')\n\
         class Meta(type):\n    __eq__ = no\n    __hash__ = type.__hash__\n    __getattribute__ = no\n\
-        class Odd(metaclass=Meta):\n    __repr__ = __len__ = __eq__ = __array__ = __reduce_ex__ = __getattribute__ = no\n    __hash__ = None\n\
+        class Odd(metaclass=Meta):\n    __repr__ = __len__ = __eq__ = __array__ = __reduce_ex__ = \
+        __getattribute__ = no\n    __hash__ = None\n\
         class List(list):\n    __len__ = __iter__ = __repr__ = no\n\
         odd, sub = Odd(), List([1])\nholds = [odd, sub]\nkeyed = {'k': odd}\n\
         deep = []\nfor _ in range(5000): deep = [deep]\n\
@@ -358,7 +369,8 @@ fn hostile_objects_do_not_break_a_look() {
 fn slow_representations_are_left_out_and_the_look_goes_on() {
     let server = TestServer::start();
     let code = "import time\nclass Slow:\n    def __repr__(self): time.sleep(100)\n\
-        slow = [Slow() for _ in range(20)]\nglobals().update({f's{i}': s for i, s in enumerate(slow)}); del slow\nlast = 1";
+        slow = [Slow() for _ in range(20)]\n\
+        globals().update({f's{i}': s for i, s in enumerate(slow)}); del slow\nlast = 1";
     let state = server.run("initial", code).state().to_owned();
     let start = Instant::now();
     let seen = variables(&server, &state);
@@ -447,7 +459,7 @@ import hashlib, resource, sys, time, types
 native = types.ModuleType('ratoon_kernel._native')
 native.digest = lambda memory: hashlib.blake2b(memory).hexdigest()
 sys.modules['ratoon_kernel._native'] = native
-from ratoon_kernel import fingerprint
+from ratoon_kernel import adapters, fingerprint
 import numpy
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 def of(value): return fingerprint.fingerprint(value, time.process_time() + 60)

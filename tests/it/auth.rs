@@ -4,7 +4,8 @@ use crate::request::Request;
 use crate::server::{TOKEN, TestServer, until};
 use crate::wire::Wire;
 
-/// Every route of the server with a path that exists, from its own description and from what that leaves out.
+/// Every route of the server with a path that exists, from its own description and from what that
+/// leaves out.
 fn routes(server: &TestServer) -> Vec<(String, String)> {
     let document = server.owner(Request::get("/api/openapi.json")).json();
     let mut routes = Vec::new();

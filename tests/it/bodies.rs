@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 fn post_head(server: &TestServer, path: &str, headers: &str) -> String {
     format!(
-        "POST {path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {TOKEN}\r\ncontent-type: application/json\r\n{headers}\r\n",
+        "POST {path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {TOKEN}\r\n\
+        content-type: application/json\r\n{headers}\r\n",
         server.host()
     )
 }

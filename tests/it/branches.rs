@@ -1,7 +1,7 @@
 //! A branch behaves as one ordinary Python session would, and its sibling sees nothing of it.
 //!
-//! Each probe builds a state with one cell and grows two branches from it. What they print is what Python prints when the
-//! state's cell and the branch's cell are run in one plain session.
+//! Each probe builds a state with one cell and grows two branches from it. What they print is what
+//! Python prints when the state's cell and the branch's cell are run in one plain session.
 
 use crate::cells::{Ran, Room};
 use crate::server::TestServer;
@@ -24,8 +24,8 @@ const fn probe(
     Probe { what, state, one, other }
 }
 
-/// Each branch is grown twice: the first comes from the process that ran the state's cell, all others from its frozen copy,
-/// after their siblings have done what they do.
+/// Each branch is grown twice: the first comes from the process that ran the state's cell, all
+/// others from its frozen copy, after their siblings have done what they do.
 fn hold(server: &TestServer, probes: &[Probe]) {
     check(server, probes, 2);
 }
@@ -103,7 +103,8 @@ const FUNCTIONS: &[Probe] = &[
     ),
     probe(
         "a closure keeps counting",
-        "def counter():\n    n = 0\n    def up():\n        nonlocal n\n        n += 1\n        return n\n    return up\nup = counter(); up()",
+        "def counter():\n    n = 0\n    def up():\n        nonlocal n\n        n += 1\n        return n\n    \
+        return up\nup = counter(); up()",
         ("print(up(), up())", "2 3"),
         ("print(up())", "2"),
     ),
@@ -157,13 +158,16 @@ const FUNCTIONS: &[Probe] = &[
     ),
     probe(
         "lru_cache remembers",
-        "from functools import lru_cache\ncalls = []\n@lru_cache\ndef f(x):\n    calls.append(x)\n    return x\nf(1);",
+        "from functools import lru_cache\ncalls = []\n@lru_cache\n\
+        def f(x):\n    calls.append(x)\n    return x\nf(1);",
         ("f(1); f(2); print(calls, f.cache_info().hits)", "[1, 2] 1"),
         ("f.cache_clear(); f(1); print(calls, f.cache_info().hits)", "[1, 1] 0"),
     ),
     probe(
         "a cached_property stays computed",
-        "from functools import cached_property\ncalls = []\nclass C:\n    @cached_property\n    def p(self):\n        calls.append(1)\n        return len(calls)\nc = C(); c.p;",
+        "from functools import cached_property\ncalls = []\n\
+        class C:\n    @cached_property\n    def p(self):\n        calls.append(1)\n        return \
+        len(calls)\nc = C(); c.p;",
         ("print(c.p, len(calls))", "1 1"),
         ("del c.p; print(c.p, len(calls))", "2 2"),
     ),
@@ -181,13 +185,15 @@ const FUNCTIONS: &[Probe] = &[
     ),
     probe(
         "__del__ and finalize run where the object is dropped",
-        "import weakref\nclass T:\n    def __del__(self): print('deleted')\nt = T(); done = weakref.finalize(t, print, 'finalized')",
+        "import weakref\nclass T:\n    def __del__(self): print('deleted')\n\
+        t = T(); done = weakref.finalize(t, print, 'finalized')",
         ("del t; print(done.alive)", "deleted\nfinalized\nFalse"),
         ("print(done.alive)", "True"),
     ),
     probe(
         "a dataclass",
-        "from dataclasses import dataclass, field\n@dataclass\nclass P:\n    x: int\n    tags: list = field(default_factory=list)\np = P(1)",
+        "from dataclasses import dataclass, field\n@dataclass\n\
+        class P:\n    x: int\n    tags: list = field(default_factory=list)\np = P(1)",
         ("p.tags.append('a'); p.x = 2; print(p, p == P(2, ['a']))", "P(x=2, tags=['a']) True"),
         ("print(p, p == P(1))", "P(x=1, tags=[]) True"),
     ),
@@ -217,19 +223,22 @@ const FUNCTIONS: &[Probe] = &[
     ),
     probe(
         "a metaclass counts its classes",
-        "class M(type):\n    made = []\n    def __init__(cls, name, *rest): M.made.append(name)\nclass A(metaclass=M): pass",
+        "class M(type):\n    made = []\n    def __init__(cls, name, *rest): M.made.append(name)\n\
+        class A(metaclass=M): pass",
         ("class B(A): pass\nprint(M.made, A.__subclasses__())", "['A', 'B'] [<class '__main__.B'>]"),
         ("print(M.made, A.__subclasses__())", "['A'] []"),
     ),
     probe(
         "a singleton is one object",
-        "class S:\n    it = None\n    def __new__(cls):\n        cls.it = cls.it or super().__new__(cls)\n        return cls.it\ns = S(); s.n = 1",
+        "class S:\n    it = None\n    def __new__(cls):\n        cls.it = cls.it or \
+        super().__new__(cls)\n        return cls.it\ns = S(); s.n = 1",
         ("S().n = 2; print(s.n, S() is s)", "2 True"),
         ("print(S().n, S() is s)", "1 True"),
     ),
     probe(
         "a class with state",
-        "class Account:\n    def __init__(self): self.log = []\n    def pay(self, n):\n        self.log.append(n)\n        return sum(self.log)\na = Account(); a.pay(10);",
+        "class Account:\n    def __init__(self): self.log = []\n    def pay(self, n):\n        \
+        self.log.append(n)\n        return sum(self.log)\na = Account(); a.pay(10);",
         ("print(a.pay(5), a.log)", "15 [10, 5]"),
         ("print(a.pay(-3), a.log)", "7 [10, -3]"),
     ),
@@ -249,7 +258,8 @@ const FUNCTIONS: &[Probe] = &[
         "a function pickles and comes back",
         "import pickle\nclass P:\n    def __init__(self, x): self.x = x\ndef f(): return 'f'",
         (
-            "q = pickle.loads(pickle.dumps(P(3))); print(q.x, type(q) is P, pickle.loads(pickle.dumps(f)) is f)",
+            "q = pickle.loads(pickle.dumps(P(3))); print(q.x, type(q) is P, pickle.loads(pickle.dumps(f)) is \
+            f)",
             "3 True True",
         ),
         ("print(P.__module__, f.__module__)", "__main__ __main__"),
@@ -277,13 +287,15 @@ const SUSPENDED: &[Probe] = &[
     ),
     probe(
         "a generator that is sent values and closed",
-        "def talk():\n    try:\n        got = []\n        while True: got.append((yield len(got)))\n    finally: print('closed', got)\ng = talk(); next(g);",
+        "def talk():\n    try:\n        got = []\n        while True: got.append((yield len(got)))\n    \
+        finally: print('closed', got)\ng = talk(); next(g);",
         ("print(g.send('a'), g.send('b')); g.close()", "1 2\nclosed ['a', 'b']"),
         ("print(g.send('c'))", "1"),
     ),
     probe(
         "a coroutine half way",
-        "import types\n@types.coroutine\ndef ask(): return (yield 'ask')\nasync def both(): return [await ask(), await ask()]\nc = both(); c.send(None);",
+        "import types\n@types.coroutine\ndef ask(): return (yield 'ask')\n\
+        async def both(): return [await ask(), await ask()]\nc = both(); c.send(None);",
         ("print(c.send(1))\ntry: c.send(2)\nexcept StopIteration as e: print(e.value)", "ask\n[1, 2]"),
         (
             "c.close()\ntry: c.send(1)\nexcept RuntimeError as e: print(e)",
@@ -307,7 +319,8 @@ const SUSPENDED: &[Probe] = &[
     ),
     probe(
         "a future with a callback",
-        "import asyncio\nloop = asyncio.new_event_loop(); seen = []; f = loop.create_future(); f.add_done_callback(lambda f: seen.append(f.result()))",
+        "import asyncio\nloop = asyncio.new_event_loop(); seen = []; f = loop.create_future(); \
+        f.add_done_callback(lambda f: seen.append(f.result()))",
         ("f.set_result('a'); loop.run_until_complete(asyncio.sleep(0)); print(seen)", "['a']"),
         ("f.set_result('b'); loop.run_until_complete(asyncio.sleep(0)); print(seen)", "['b']"),
     ),
@@ -319,13 +332,16 @@ const SUSPENDED: &[Probe] = &[
     ),
     probe(
         "a selector that watches already",
-        "import os, select\nr, w = os.pipe(); os.write(w, b'x'); e = select.epoll(); e.register(r, select.EPOLLIN)",
+        "import os, select\nr, w = os.pipe(); os.write(w, b'x'); e = select.epoll(); e.register(r, \
+        select.EPOLLIN)",
         ("e.unregister(r); print(len(e.poll(0)))", "0"),
         ("print(len(e.poll(0)))", "1"),
     ),
     probe(
         "a task that waits goes on with the loop",
-        "import asyncio\nevent = asyncio.Event(); got = []\nasync def wait():\n    await event.wait()\n    got.append(1)\ntask = asyncio.ensure_future(wait()); await asyncio.sleep(0)",
+        "import asyncio\nevent = asyncio.Event(); got = []\n\
+        async def wait():\n    await event.wait()\n    got.append(1)\n\
+        task = asyncio.ensure_future(wait()); await asyncio.sleep(0)",
         ("event.set(); await task; print(got)", "[1]"),
         ("print(got, task.done())", "[] False"),
     ),
@@ -358,7 +374,8 @@ const SUSPENDED: &[Probe] = &[
         "def f(): raise ValueError('kept')\ntry: f()\nexcept ValueError as e: kept = e",
         ("import traceback; print(traceback.extract_tb(kept.__traceback__)[-1].name, kept)", "f kept"),
         (
-            "kept.add_note('n') if hasattr(kept, 'add_note') else None\ntry: raise kept\nexcept ValueError as e: print(e is kept)",
+            "kept.add_note('n') if hasattr(kept, 'add_note') else None\ntry: raise kept\n\
+            except ValueError as e: print(e is kept)",
             "True",
         ),
     ),
@@ -424,16 +441,19 @@ const OBJECTS: &[Probe] = &[
     ),
     probe(
         "a Lock that is free works between threads",
-        "import threading\nlock = threading.Lock(); n = [0]\ndef add():\n    for _ in range(100):\n        with lock: n[0] += 1",
+        "import threading\nlock = threading.Lock(); n = [0]\n\
+        def add():\n    for _ in range(100):\n        with lock: n[0] += 1",
         (
-            "ts = [threading.Thread(target=add) for _ in range(4)]; [t.start() for t in ts]; [t.join() for t in ts]; print(n)",
+            "ts = [threading.Thread(target=add) for _ in range(4)]; [t.start() for t in ts]; [t.join() for t \
+            in ts]; print(n)",
             "[400]",
         ),
         ("add(); print(n, lock.locked())", "[100] False"),
     ),
     probe(
         "an Event, a Semaphore and a Queue",
-        "import threading, queue\ne = threading.Event(); s = threading.Semaphore(1); q = queue.Queue(); q.put('a')",
+        "import threading, queue\n\
+        e = threading.Event(); s = threading.Semaphore(1); q = queue.Queue(); q.put('a')",
         ("e.set(); s.acquire(); print(q.get(), q.qsize(), s.acquire(blocking=False))", "a 0 False"),
         ("print(e.is_set(), q.qsize(), s.acquire(blocking=False))", "False 1 True"),
     ),
@@ -451,7 +471,8 @@ const OBJECTS: &[Probe] = &[
     ),
     probe(
         "sqlite in memory",
-        "import sqlite3\ndb = sqlite3.connect(':memory:'); db.execute('create table t (x)'); db.execute('insert into t values (1)');",
+        "import sqlite3\ndb = sqlite3.connect(':memory:'); db.execute('create table t (x)'); \
+        db.execute('insert into t values (1)');",
         (
             "db.execute('insert into t values (2)'); print(db.execute('select sum(x) from t').fetchone())",
             "(3,)",
@@ -460,10 +481,13 @@ const OBJECTS: &[Probe] = &[
     ),
     probe(
         "an sqlite transaction and a cursor half read",
-        "import sqlite3\ndb = sqlite3.connect(':memory:'); db.execute('create table t (x)'); db.commit(); db.executemany('insert into t values (?)', [(1,), (2,), (3,)]); c = db.execute('select x from t'); c.fetchone();",
+        "import sqlite3\ndb = sqlite3.connect(':memory:'); db.execute('create table t (x)'); db.commit(); \
+        db.executemany('insert into t values (?)', [(1,), (2,), (3,)]); c = db.execute('select x from t'); \
+        c.fetchone();",
         ("db.rollback(); print(db.execute('select count(*) from t').fetchone())", "(0,)"),
         (
-            "print(c.fetchall()); db.commit(); db.rollback(); print(db.execute('select count(*) from t').fetchone())",
+            "print(c.fetchall()); db.commit(); db.rollback(); print(db.execute('select count(*) from \
+            t').fetchone())",
             "[(2,), (3,)]\n(3,)",
         ),
     ),
@@ -487,9 +511,12 @@ const OBJECTS: &[Probe] = &[
     ),
     probe(
         "collections",
-        "from collections import *\nd = deque([1, 2], maxlen=2); o = OrderedDict(a=1, b=2); c = Counter('aab'); m = ChainMap({}, {'x': 1}); z = defaultdict(list)",
+        "from collections import *\n\
+        d = deque([1, 2], maxlen=2); o = OrderedDict(a=1, b=2); c = Counter('aab'); m = ChainMap({}, {'x': \
+        1}); z = defaultdict(list)",
         (
-            "d.append(3); o.move_to_end('a'); c['a'] += 1; m['x'] = 2; z[1].append(2); print(list(d), list(o), c['a'], m.maps, dict(z))",
+            "d.append(3); o.move_to_end('a'); c['a'] += 1; m['x'] = 2; z[1].append(2); print(list(d), \
+            list(o), c['a'], m.maps, dict(z))",
             "[2, 3] ['b', 'a'] 3 [{'x': 2}, {'x': 1}] {1: [2]}",
         ),
         ("print(list(d), list(o), c['a'], m.maps, dict(z))", "[1, 2] ['a', 'b'] 2 [{}, {'x': 1}] {}"),
@@ -520,7 +547,8 @@ const OBJECTS: &[Probe] = &[
     ),
     probe(
         "a decompressor under way",
-        "import zlib\nd = zlib.decompressobj(); z = zlib.compress(b'hello world'); first = d.decompress(z[:9])",
+        "import zlib\nd = zlib.decompressobj(); z = zlib.compress(b'hello world'); first = \
+        d.decompress(z[:9])",
         ("print(first + d.decompress(z[9:]))", "b'hello world'"),
         ("print(d.eof)", "False"),
     ),
@@ -583,7 +611,8 @@ const PROCESS: &[Probe] = &[
     ),
     probe(
         "a module is imported from a changed directory",
-        "import os\nos.makedirs('modules', exist_ok=True); open('modules/late.py', 'w').write('x = 7'); os.chdir('modules')",
+        "import os\nos.makedirs('modules', exist_ok=True); open('modules/late.py', 'w').write('x = 7'); \
+        os.chdir('modules')",
         ("import late; late.x += 1; print(late.x)", "8"),
         ("import late; print(late.x)", "7"),
     ),
@@ -603,7 +632,8 @@ const PROCESS: &[Probe] = &[
         "the environment, also of a subprocess",
         "import os, subprocess\nos.environ['GROWN'] = 'state'",
         (
-            "os.environ['GROWN'] = 'one'; print(subprocess.check_output('echo $GROWN', shell=True, text=True))",
+            "os.environ['GROWN'] = 'one'; print(subprocess.check_output('echo $GROWN', shell=True, \
+            text=True))",
             "one",
         ),
         (
@@ -645,7 +675,8 @@ const PROCESS: &[Probe] = &[
         "a signal's handler",
         "import signal, os\ngot = []; signal.signal(signal.SIGUSR1, lambda *_: got.append('state'));",
         (
-            "signal.signal(signal.SIGUSR1, lambda *_: got.append('one')); os.kill(os.getpid(), signal.SIGUSR1); print(got)",
+            "signal.signal(signal.SIGUSR1, lambda *_: got.append('one')); os.kill(os.getpid(), \
+            signal.SIGUSR1); print(got)",
             "['one']",
         ),
         ("os.kill(os.getpid(), signal.SIGUSR1); print(got)", "['state']"),
@@ -655,7 +686,8 @@ const PROCESS: &[Probe] = &[
         "import signal, os\ngot = []; signal.signal(signal.SIGINT, lambda *_: got.append('mine'));",
         ("os.kill(os.getpid(), signal.SIGINT); print(got)", "['mine']"),
         (
-            "signal.signal(signal.SIGINT, signal.default_int_handler)\ntry: os.kill(os.getpid(), signal.SIGINT)\nexcept KeyboardInterrupt: print('default')",
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n\
+            try: os.kill(os.getpid(), signal.SIGINT)\nexcept KeyboardInterrupt: print('default')",
             "default",
         ),
     ),
@@ -667,9 +699,11 @@ const PROCESS: &[Probe] = &[
     ),
     probe(
         "a limit on resources",
-        "import resource\nsoft, hard = resource.getrlimit(resource.RLIMIT_NOFILE); resource.setrlimit(resource.RLIMIT_NOFILE, (512, hard))",
+        "import resource\nsoft, hard = resource.getrlimit(resource.RLIMIT_NOFILE); \
+        resource.setrlimit(resource.RLIMIT_NOFILE, (512, hard))",
         (
-            "resource.setrlimit(resource.RLIMIT_NOFILE, (400, hard)); print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])",
+            "resource.setrlimit(resource.RLIMIT_NOFILE, (400, hard)); \
+            print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])",
             "400",
         ),
         ("print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])", "512"),
@@ -682,7 +716,9 @@ const PROCESS: &[Probe] = &[
     ),
     probe(
         "logging's handlers",
-        "import logging, sys\nlog = logging.getLogger('grown'); log.addHandler(logging.StreamHandler(sys.stdout)); log.propagate = False",
+        "import logging, sys\n\
+        log = logging.getLogger('grown'); log.addHandler(logging.StreamHandler(sys.stdout)); log.propagate = \
+        False",
         ("log.handlers[0].setFormatter(logging.Formatter('[%(message)s]')); log.warning('hello')", "[hello]"),
         ("log.info('not shown'); log.warning('hello')", "hello"),
     ),
@@ -759,13 +795,15 @@ const READ: &[Probe] = &[
     ),
     probe(
         "a descriptor and its copy move together",
-        "import os\nopen('twice', 'w').write('abcdef'); a = os.open('twice', os.O_RDONLY); b = os.dup(a); os.read(a, 1);",
+        "import os\nopen('twice', 'w').write('abcdef'); a = os.open('twice', os.O_RDONLY); b = os.dup(a); \
+        os.read(a, 1);",
         ("os.read(a, 2); print(os.read(b, 1))", "b'd'"),
         ("print(os.read(b, 1), os.read(a, 1))", "b'b' b'c'"),
     ),
     probe(
         "two openings of a file move apart",
-        "import os\nopen('apart', 'w').write('abcdef'); a = os.open('apart', os.O_RDONLY); b = os.open('apart', os.O_RDONLY)",
+        "import os\nopen('apart', 'w').write('abcdef'); a = os.open('apart', os.O_RDONLY); b = \
+        os.open('apart', os.O_RDONLY)",
         ("os.read(a, 2); print(os.read(b, 1))", "b'a'"),
         ("print(os.read(b, 3), os.read(a, 1))", "b'abc' b'a'"),
     ),
@@ -777,13 +815,15 @@ const READ: &[Probe] = &[
     ),
     probe(
         "a zip file",
-        "import zipfile\nwith zipfile.ZipFile('z.zip', 'w') as z:\n    z.writestr('a', 'AAAA'); z.writestr('b', 'BBBB')\nz = zipfile.ZipFile('z.zip'); m = z.open('a'); m.read(1);",
+        "import zipfile\nwith zipfile.ZipFile('z.zip', 'w') as z:\n    z.writestr('a', 'AAAA'); \
+        z.writestr('b', 'BBBB')\nz = zipfile.ZipFile('z.zip'); m = z.open('a'); m.read(1);",
         ("print(m.read(), z.read('b'))", "b'AAA' b'BBBB'"),
         ("print(z.read('b'), m.read(1))", "b'BBBB' b'A'"),
     ),
     probe(
         "a mapped file",
-        "import mmap\nopen('mapped', 'wb').write(b'abcdef'); f = open('mapped', 'r+b'); m = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_COPY); m.seek(2)",
+        "import mmap\nopen('mapped', 'wb').write(b'abcdef'); f = open('mapped', 'r+b'); m = \
+        mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_COPY); m.seek(2)",
         ("m[0:1] = b'X'; print(m[:3], m.read(1))", "b'Xbc' b'c'"),
         ("print(m[:3], m.read(2))", "b'abc' b'cd'"),
     ),
@@ -795,7 +835,8 @@ const READ: &[Probe] = &[
     ),
     probe(
         "flags of a descriptor",
-        "import os, fcntl\nopen('flags', 'w'); f = os.open('flags', os.O_RDWR | os.O_APPEND); os.set_inheritable(f, True)",
+        "import os, fcntl\nopen('flags', 'w'); f = os.open('flags', os.O_RDWR | os.O_APPEND); \
+        os.set_inheritable(f, True)",
         ("print(bool(fcntl.fcntl(f, fcntl.F_GETFL) & os.O_APPEND), os.get_inheritable(f))", "True True"),
         ("os.set_inheritable(f, False); print(os.get_inheritable(f))", "False"),
     ),
@@ -824,11 +865,13 @@ const WRITTEN: &[Probe] = &[
         "an sqlite file",
         "import sqlite3\ndb = sqlite3.connect('file.db'); db.execute('create table t (x)'); db.commit()",
         (
-            "db.execute('insert into t values (1)'); db.commit(); print(db.execute('select count(*) from t').fetchone())",
+            "db.execute('insert into t values (1)'); db.commit(); print(db.execute('select count(*) from \
+            t').fetchone())",
             "(1,)",
         ),
         (
-            "db.execute('insert into t values (2)'); db.commit(); print(db.execute('select sum(x) from t').fetchone())",
+            "db.execute('insert into t values (2)'); db.commit(); print(db.execute('select sum(x) from \
+            t').fetchone())",
             "(3,)",
         ),
     ),
@@ -869,7 +912,8 @@ fn random_numbers_are_the_states_and_secrets_are_not() {
         assert!(a != b && b != c && a != c, "{code}: {a} {b} {c}");
     }
     // The user's own fork draws other numbers, as everywhere.
-    let forks = "r, w = os.pipe()\nfor _ in range(2):\n    if os.fork() == 0:\n        os.write(w, f'{random.random()} '.encode()); os._exit(0)\n    os.wait()\n\
+    let forks = "r, w = os.pipe()\nfor _ in range(2):\n    if os.fork() == 0:\n        os.write(w, \
+        f'{random.random()} '.encode()); os._exit(0)\n    os.wait()\n\
                  a, b = os.read(r, 99).split(); print(a != b and float(a) != random.random())";
     assert_eq!(server.run(state, forks).text(), "True\n");
     // A state without a seed is a state too.
@@ -918,7 +962,11 @@ fn each_branch_counts_its_own_cells() {
 fn a_failed_cell_changes_nothing() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
-    let state = server.run("initial", "import os; l = [1]; os.makedirs('d', exist_ok=True); f = open('d/f', 'w+'); f.write('abc'); f.seek(1)");
+    let state = server.run(
+        "initial",
+        "import os; l = [1]; os.makedirs('d', exist_ok=True); f = open('d/f', \
+        'w+'); f.write('abc'); f.seek(1)",
+    );
     for code in ["l.append(2); os.chdir('d'); f.read(); new = 1; 1/0", "l.clear(); del os; raise SystemExit"]
     {
         assert!(server.run(state.state(), code).error.is_some());
@@ -970,11 +1018,13 @@ fn processes_and_threads_start_in_every_branch() {
                 "subprocesses",
                 "import subprocess, sys",
                 (
-                    "print(subprocess.run('exit 3', shell=True).returncode, subprocess.check_output(['echo', 'a'], text=True))",
+                    "print(subprocess.run('exit 3', shell=True).returncode, subprocess.check_output(['echo', \
+                    'a'], text=True))",
                     "3 a",
                 ),
                 (
-                    "p = subprocess.Popen(['cat'], stdin=subprocess.PIPE, stdout=subprocess.PIPE); print(p.communicate(b'b'), p.returncode)",
+                    "p = subprocess.Popen(['cat'], stdin=subprocess.PIPE, stdout=subprocess.PIPE); \
+                    print(p.communicate(b'b'), p.returncode)",
                     "(b'b', None) 0",
                 ),
             ),
@@ -982,11 +1032,13 @@ fn processes_and_threads_start_in_every_branch() {
                 "the user's own Python",
                 "import subprocess, sys",
                 (
-                    "print(subprocess.check_output([sys.executable, '-c', 'import sys; print(sys.version_info[:2])'], text=True).strip() == str(sys.version_info[:2]))",
+                    "print(subprocess.check_output([sys.executable, '-c', 'import sys; \
+                    print(sys.version_info[:2])'], text=True).strip() == str(sys.version_info[:2]))",
                     "True",
                 ),
                 (
-                    "print(subprocess.check_output([sys.executable, '-c', 'import sys; print(sys.prefix)'], text=True).strip() == sys.prefix)",
+                    "print(subprocess.check_output([sys.executable, '-c', 'import sys; print(sys.prefix)'], \
+                    text=True).strip() == sys.prefix)",
                     "True",
                 ),
             ),
@@ -1000,11 +1052,13 @@ fn processes_and_threads_start_in_every_branch() {
                 "threads and a pool of them",
                 "import threading, concurrent.futures as cf\nn = []",
                 (
-                    "with cf.ThreadPoolExecutor(4) as pool: print(sorted(pool.map(lambda x: x * 2, range(4))))",
+                    "with cf.ThreadPoolExecutor(4) as pool: print(sorted(pool.map(lambda x: x * 2, \
+                    range(4))))",
                     "[0, 2, 4, 6]",
                 ),
                 (
-                    "t = threading.Thread(target=n.append, args=(1,)); t.start(); t.join(); print(n, threading.active_count())",
+                    "t = threading.Thread(target=n.append, args=(1,)); t.start(); t.join(); print(n, \
+                    threading.active_count())",
                     "[1] 1",
                 ),
             ),
@@ -1012,11 +1066,13 @@ fn processes_and_threads_start_in_every_branch() {
                 "os.fork",
                 "import os",
                 (
-                    "pid = os.fork()\nif pid == 0: os._exit(7)\nprint(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))",
+                    "pid = os.fork()\nif pid == 0: os._exit(7)\n\
+                    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))",
                     "7",
                 ),
                 (
-                    "r, w = os.pipe()\nif os.fork() == 0:\n    os.write(w, b'from the child'); os._exit(0)\nos.wait(); print(os.read(r, 99))",
+                    "r, w = os.pipe()\nif os.fork() == 0:\n    os.write(w, b'from the child'); os._exit(0)\n\
+                    os.wait(); print(os.read(r, 99))",
                     "b'from the child'",
                 ),
             ),
@@ -1030,7 +1086,8 @@ fn processes_and_threads_start_in_every_branch() {
                 "a process pool through concurrent.futures",
                 "import concurrent.futures as cf, multiprocessing as mp\ndef f(x): return x + 1",
                 (
-                    "with cf.ProcessPoolExecutor(2, mp_context=mp.get_context('fork')) as pool: print(list(pool.map(f, [1, 2])))",
+                    "with cf.ProcessPoolExecutor(2, mp_context=mp.get_context('fork')) as pool: \
+                    print(list(pool.map(f, [1, 2])))",
                     "[2, 3]",
                 ),
                 ("print(f(1))", "2"),
@@ -1087,16 +1144,20 @@ fn the_numeric_libraries_branch_too() {
             ),
             probe(
                 "pandas' options and a groupby",
-                "import pandas as pd\npd.set_option('display.max_rows', 5); g = pd.Series([1, 2, 3]).groupby([0, 0, 1])",
+                "import pandas as pd\n\
+                pd.set_option('display.max_rows', 5); g = pd.Series([1, 2, 3]).groupby([0, 0, 1])",
                 (
-                    "pd.set_option('display.max_rows', 7); print(pd.get_option('display.max_rows'), g.sum().tolist())",
+                    "pd.set_option('display.max_rows', 7); print(pd.get_option('display.max_rows'), \
+                    g.sum().tolist())",
                     "7 [3, 3]",
                 ),
                 ("print(pd.get_option('display.max_rows'))", "5"),
             ),
             probe(
                 "a frame read in pieces",
-                "import pandas as pd\nopen('f.csv', 'w').write('x\\n' + '\\n'.join(map(str, range(10)))); pieces = pd.read_csv('f.csv', chunksize=3); next(pieces);",
+                "import pandas as pd\n\
+                open('f.csv', 'w').write('x\\n' + '\\n'.join(map(str, range(10)))); pieces = \
+                pd.read_csv('f.csv', chunksize=3); next(pieces);",
                 ("print(next(pieces).x.tolist(), next(pieces).x.tolist())", "[3, 4, 5] [6, 7, 8]"),
                 ("print(next(pieces).x.tolist())", "[3, 4, 5]"),
             ),
@@ -1104,20 +1165,24 @@ fn the_numeric_libraries_branch_too() {
                 "matplotlib's settings",
                 "import matplotlib.pyplot as plt\nplt.rcParams['lines.linewidth'] = 5",
                 (
-                    "plt.rcParams['lines.linewidth'] = 7; print(plt.plot([1])[0].get_linewidth()); plt.close('all')",
+                    "plt.rcParams['lines.linewidth'] = 7; print(plt.plot([1])[0].get_linewidth()); \
+                    plt.close('all')",
                     "7.0",
                 ),
                 ("print(plt.rcParams['lines.linewidth'])", "5.0"),
             ),
             probe(
                 "a figure that is drawn further",
-                "import matplotlib.pyplot as plt\nplt.ioff(); fig = plt.figure(); ax = fig.add_subplot(); ax.plot([1, 2]); plt.close(fig)",
+                "import matplotlib.pyplot as plt\n\
+                plt.ioff(); fig = plt.figure(); ax = fig.add_subplot(); ax.plot([1, 2]); plt.close(fig)",
                 ("ax.plot([3]); print(len(ax.lines))", "2"),
                 ("print(len(ax.lines), ax.figure is fig)", "1 True"),
             ),
             probe(
                 "scikit-learn's threads",
-                "import numpy as np\nfrom sklearn.ensemble import HistGradientBoostingRegressor as H\nx = np.random.RandomState(0).rand(500, 3); y = x.sum(axis=1); m = H(max_iter=20, random_state=0).fit(x, y)",
+                "import numpy as np\nfrom sklearn.ensemble import HistGradientBoostingRegressor as H\n\
+                x = np.random.RandomState(0).rand(500, 3); y = x.sum(axis=1); m = H(max_iter=20, \
+                random_state=0).fit(x, y)",
                 (
                     "print(round(float(m.score(x, y)), 2) > 0.9, len(H(max_iter=5).fit(x, y).predict(x)))",
                     "True 500",
@@ -1126,18 +1191,23 @@ fn the_numeric_libraries_branch_too() {
             ),
             probe(
                 "pyarrow's tables and threads",
-                "import pyarrow as pa, pyarrow.compute as pc, pyarrow.csv as csv, io\nt = pa.table({'x': range(100_000), 'k': ['a', 'b'] * 50_000}); print(t.group_by('k').aggregate([('x', 'sum')]).num_rows)",
+                "import pyarrow as pa, pyarrow.compute as pc, pyarrow.csv as csv, io\n\
+                t = pa.table({'x': range(100_000), 'k': ['a', 'b'] * 50_000}); \
+                print(t.group_by('k').aggregate([('x', 'sum')]).num_rows)",
                 ("print(t.group_by('k').aggregate([('x', 'max')]).to_pydict()['x_max'])", "[99998, 99999]"),
                 (
-                    "print(csv.read_csv(io.BytesIO(b'a\\n' + b'1\\n' * 200_000)).num_rows, pc.sum(t['x']).as_py())",
+                    "print(csv.read_csv(io.BytesIO(b'a\\n' + b'1\\n' * 200_000)).num_rows, \
+                    pc.sum(t['x']).as_py())",
                     "200000 4999950000",
                 ),
             ),
             probe(
                 "a duckdb connection and its threads",
-                "import duckdb\ndb = duckdb.connect(); db.execute('create table t as select range x, range % 3 k from range(1000000)'); db.execute('select k, sum(x) from t group by k').fetchall();",
+                "import duckdb\ndb = duckdb.connect(); db.execute('create table t as select range x, range % \
+                3 k from range(1000000)'); db.execute('select k, sum(x) from t group by k').fetchall();",
                 (
-                    "db.execute('delete from t where k = 0'); print(db.execute('select count(*) from t').fetchone())",
+                    "db.execute('delete from t where k = 0'); print(db.execute('select count(*) from \
+                    t').fetchone())",
                     "(666666,)",
                 ),
                 (
@@ -1147,7 +1217,8 @@ fn the_numeric_libraries_branch_too() {
             ),
             probe(
                 "joblib's processes, which the state has used",
-                "from joblib import Parallel, delayed\nimport math\nParallel(n_jobs=2)(delayed(math.sqrt)(i) for i in [1, 4]);",
+                "from joblib import Parallel, delayed\nimport math\n\
+                Parallel(n_jobs=2)(delayed(math.sqrt)(i) for i in [1, 4]);",
                 ("print(Parallel(n_jobs=2)(delayed(math.sqrt)(i) for i in [1, 4, 9]))", "[1.0, 2.0, 3.0]"),
                 ("print(Parallel(n_jobs=2)(delayed(math.sqrt)(i) for i in [16]))", "[4.0]"),
             ),

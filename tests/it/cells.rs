@@ -82,8 +82,8 @@ impl Going {
 }
 
 impl TestServer {
-    /// A server whose cells have numpy, pandas, matplotlib and scikit-learn; none, and a word about it, when the test run
-    /// provides no such Python.
+    /// A server whose cells have numpy, pandas, matplotlib and scikit-learn; none, and a word about
+    /// it, when the test run provides no such Python.
     pub fn with_science(dir: &Path) -> Option<Self> {
         let Ok(python) = std::env::var("RATOON_TEST_PYTHON") else {
             eprintln!("skipped: RATOON_TEST_PYTHON names no Python with numpy (tests/run does that)");

@@ -1,5 +1,5 @@
-//! What a state holds is there again after the server was killed: each row runs cells, looks at what they left, and looks
-//! again after a restart. Both looks must show the same.
+//! What a state holds is there again after the server was killed: each row runs cells, looks at
+//! what they left, and looks again after a restart. Both looks must show the same.
 
 use crate::cells::{Ran, Room};
 use crate::restarts::state_of;
@@ -105,7 +105,9 @@ fn arrays_and_what_libraries_make_come_back() {
 fn what_cannot_be_saved_is_told_by_name_and_reason() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
-    let code = "import threading\ng = (i for i in range(3)); x = 1; box = {'a': [g]}\nclass H:\n    def __init__(self): self._lock = threading.Lock()\nh = H(); h._lock.acquire(); f = open('f', 'w')\ndef uses(): return next(g)";
+    let code = "import threading\ng = (i for i in range(3)); x = 1; box = {'a': [g]}\n\
+        class H:\n    def __init__(self): self._lock = threading.Lock()\n\
+        h = H(); h._lock.acquire(); f = open('f', 'w')\ndef uses(): return next(g)";
     let state = grow(&server, "missing", &[code]);
     wait_for_checkpoints(&server, std::slice::from_ref(&state));
     kill(server);
@@ -253,12 +255,14 @@ pair = [shared, bomb]; after = [shared]; ok = 1"#;
 fn a_state_whose_library_hangs_in_forks_is_branched_from_its_checkpoint() {
     let room = Room::new();
     let Some(server) = TestServer::with_science(room.path()) else { return };
-    let code = "import polars as pl\ndf = pl.DataFrame({'a': range(1000)})\ndef above(n): return df.lazy().filter(pl.col('a') > n).collect().height\nprint(above(9))";
+    let code = "import polars as pl\ndf = pl.DataFrame({'a': range(1000)})\n\
+        def above(n): return df.lazy().filter(pl.col('a') > n).collect().height\nprint(above(9))";
     let state = server.run("initial", code);
     assert_eq!(state.text(), "990\n");
     let told = state_of(&server, state.state());
     assert_eq!(told["forks"], false, "{told}");
-    // The first goes on along the straight line, with its pool; the others are branches, some at the same time.
+    // The first goes on along the straight line, with its pool; the others are branches, some at
+    // the same time.
     assert_eq!(server.run(state.state(), "print(above(99))").text(), "900\n");
     let branches: Vec<_> =
         (1..=3).map(|n| server.begin(state.state(), &format!("print(above({n}99))"))).collect();
@@ -304,33 +308,38 @@ fn a_long_history_is_not_written_anew_for_each_state() {
 fn plain_values_are_read_back_and_damaged_ones_do_nothing() {
     let server = TestServer::start();
     let code = r#"import sys, random, collections, datetime, decimal, pathlib, uuid
-values = sys.modules['ratoon_kernel.data_form']
-held = [1, -5, 2**40, -2**70, 1.5, float('inf'), True, None, 'é', '\udc80', b'b', bytearray(b'c'), (1, (2,)), {1}, frozenset('a'),
-    1j, ..., datetime.datetime(2020, 1, 2, tzinfo=datetime.timezone.utc), datetime.date(1, 2, 3), datetime.timedelta(-1, 5),
-    decimal.Decimal('1.50'), uuid.UUID(int=7), pathlib.Path('/a'), range(1, 9, 2), slice(1, None), collections.deque([1], 3),
-    collections.OrderedDict(b=1), collections.Counter('aab'), collections.defaultdict(list, {1: [2]}), {(1, 'a'): [None]},
+from ratoon_kernel import data_decoder, data_encoder, data_form
+held = [1, -5, 2**40, -2**70, 1.5, float('inf'), True, None, 'é', '\udc80', b'b', bytearray(b'c'),
+    (1, (2,)), {1}, frozenset('a'), 1j, ..., datetime.datetime(2020, 1, 2, tzinfo=datetime.timezone.utc),
+    datetime.date(1, 2, 3), datetime.timedelta(-1, 5), decimal.Decimal('1.50'), uuid.UUID(int=7),
+    pathlib.Path('/a'), range(1, 9, 2), slice(1, None),
+    collections.deque([1], 3), collections.OrderedDict(b=1), collections.Counter('aab'),
+    collections.defaultdict(list, {1: [2]}), {(1, 'a'): [None]},
     list(range(100)), [i / 3 for i in range(100)], list(map(str, range(100)))]
-encoder = values.Encoder(None)
+encoder = data_encoder.Encoder(None)
 text = bytes(encoder.encode(held).text)
-read = lambda data: values.Decoder(None, []).decode(data)
+read = lambda data: data_decoder.Decoder(None, []).decode(data)
 assert read(text) == held and list(map(type, read(text))) == list(map(type, held))
 loop = []; loop.append(loop); loop.append({'same': loop})
 back = read(bytes(encoder.encode(loop).text))
 assert back[0] is back and back[1]['same'] is back
 placed = read(bytes(encoder.encode([len, open]).text))
-assert all(isinstance(one, values.Placeholder) for one in placed)
+assert all(isinstance(one, data_form.Placeholder) for one in placed)
 chance, told = random.Random(1), collections.Counter()
 for _ in range(5000):
     damaged = bytearray(text)
     for _ in range(chance.choice([1, 1, 2, 5])):
         damaged[chance.randrange(len(damaged))] = chance.randrange(256)
     try: read(bytes(damaged)); told['read'] += 1
-    except values.Malformed: told['refused'] += 1
+    except data_form.Malformed: told['refused'] += 1
 # An index that costs nothing, and one value for all of it.
 index = b'\x81\xd4R\x16\x93\xa5range\xc0\x93\x00\xd3%s\x01'
 few, many = (index % n.to_bytes(8, 'big') for n in (1, 10**15))
-try: read(b'\x81\xd4R\x14\x93' + many + few + b'\x91\x92\x91\x00\x91\x92\xa7objects\x91\x07'); told['huge'] += 1
-except (values.Malformed, MemoryError) as error: told['refused' if type(error) is values.Malformed else 'no memory'] += 1
+try:
+    read(b'\x81\xd4R\x14\x93' + many + few + b'\x91\x92\x91\x00\x91\x92\xa7objects\x91\x07')
+    told['huge'] += 1
+except data_form.Malformed: told['refused'] += 1
+except MemoryError: told['no memory'] += 1
 print(sorted(told))"#;
     let ran = server.run("initial", code);
     assert_eq!(ran.text(), "['read', 'refused']\n", "{}", ran.evalue());
@@ -340,52 +349,76 @@ print(sorted(told))"#;
 const MACHINERY: &[Row] = &[
     row(
         "free locks and what is made of them",
-        &[
-            "import threading, queue\nlock = threading.Lock(); again = threading.RLock(); cond = threading.Condition(); event = threading.Event(); event.set(); sem = threading.Semaphore(3); sem.acquire(); q = queue.Queue(); q.put(1); q.put(2); simple = queue.SimpleQueue(); simple.put(5)\nclass Own:\n    def __init__(self): self._lock = threading.Lock()\nown = Own(); pair = (lock, own._lock, lock)",
-        ],
-        "with lock, again, cond, own._lock: cond.notify_all()\nprint(pair[0] is lock, pair[2] is lock, lock.locked(), event.is_set(), sem._value, q.get(), q.qsize(), simple.get(timeout=1))\nt = threading.Thread(target=lock.acquire); t.start(); t.join(); print(lock.locked())",
+        &["import threading, queue\n\
+            lock = threading.Lock(); again = threading.RLock(); cond = threading.Condition(); event = \
+            threading.Event(); event.set(); sem = threading.Semaphore(3); sem.acquire(); q = queue.Queue(); \
+            q.put(1); q.put(2); simple = queue.SimpleQueue(); simple.put(5)\n\
+            class Own:\n    def __init__(self): self._lock = threading.Lock()\n\
+            own = Own(); pair = (lock, own._lock, lock)"],
+        "with lock, again, cond, own._lock: cond.notify_all()\n\
+        print(pair[0] is lock, pair[2] is lock, lock.locked(), event.is_set(), sem._value, q.get(), \
+        q.qsize(), simple.get(timeout=1))\n\
+        t = threading.Thread(target=lock.acquire); t.start(); t.join(); print(lock.locked())",
     ),
     row(
         "data of the main thread",
-        &[
-            "import threading\nclass Local(threading.local):\n    def __init__(self, start): self.n = start\nlocal = Local(3); local.n += 1; plain = threading.local(); plain.x = [1]",
-        ],
-        "seen = []; t = threading.Thread(target=lambda: seen.append((local.n, hasattr(plain, 'x')))); t.start(); t.join(); print(local.n, plain.x, seen)",
+        &["import threading\nclass Local(threading.local):\n    def __init__(self, start): self.n = start\n\
+            local = Local(3); local.n += 1; plain = threading.local(); plain.x = [1]"],
+        "seen = []; t = threading.Thread(target=lambda: seen.append((local.n, hasattr(plain, 'x')))); \
+        t.start(); t.join(); print(local.n, plain.x, seen)",
     ),
     row(
         "pools",
         &[
-            "import concurrent.futures as cf, multiprocessing as mp, multiprocessing.pool\nthreads = cf.ThreadPoolExecutor(3, 'mine'); done = threads.submit(abs, -9); done.result(); over = cf.ThreadPoolExecutor(1); over.shutdown(); processes = cf.ProcessPoolExecutor(2, mp.get_context('fork')); pool = mp.get_context('fork').Pool(2); workers = multiprocessing.pool.ThreadPool(2)",
+            "import concurrent.futures as cf, multiprocessing as mp, multiprocessing.pool\n\
+            threads = cf.ThreadPoolExecutor(3, 'mine'); done = threads.submit(abs, -9); done.result(); over \
+            = cf.ThreadPoolExecutor(1); over.shutdown(); processes = cf.ProcessPoolExecutor(2, \
+            mp.get_context('fork')); pool = mp.get_context('fork').Pool(2); workers = \
+            multiprocessing.pool.ThreadPool(2)",
             "del processes, pool; processes = cf.ProcessPoolExecutor(2, mp.get_context('fork'))",
         ],
-        "print(list(threads.map(abs, [-1, -2])), threads._max_workers, done.result(), list(processes.map(abs, [-3])))\ntry: over.submit(abs, 1)\nexcept RuntimeError: print('over')",
+        "print(list(threads.map(abs, [-1, -2])), threads._max_workers, done.result(), \
+        list(processes.map(abs, [-3])))\ntry: over.submit(abs, 1)\nexcept RuntimeError: print('over')",
     ),
     row(
         "a database of sqlite3 in memory",
-        &[
-            "import sqlite3, datetime, warnings; warnings.simplefilter('ignore')\nc = sqlite3.connect(':memory:', detect_types=sqlite3.PARSE_DECLTYPES, check_same_thread=False); c.row_factory = sqlite3.Row; cur = c.cursor(); cur.arraysize = 7\nc.execute('create table t (a, b, d date)'); c.execute('insert into t values (1, ?, ?)', ('x', datetime.date(2020, 1, 2)))\nempty = sqlite3.connect(':memory:', isolation_level=None)",
-        ],
-        "r = c.execute('select * from t').fetchone(); print(tuple(r), r['b'], c.in_transaction, cur.arraysize, cur.execute('select 5').fetchone()[0], empty.isolation_level, empty.execute('select 1').fetchall()); c.commit()\nimport threading; seen = []; t = threading.Thread(target=lambda: seen.append(c.execute('select count(*) from t').fetchone()[0])); t.start(); t.join(); print(seen)",
+        &["import sqlite3, datetime, warnings; warnings.simplefilter('ignore')\n\
+            c = sqlite3.connect(':memory:', detect_types=sqlite3.PARSE_DECLTYPES, check_same_thread=False); \
+            c.row_factory = sqlite3.Row; cur = c.cursor(); cur.arraysize = 7\n\
+            c.execute('create table t (a, b, d date)'); c.execute('insert into t values (1, ?, ?)', ('x', \
+            datetime.date(2020, 1, 2)))\nempty = sqlite3.connect(':memory:', isolation_level=None)"],
+        "r = c.execute('select * from t').fetchone(); print(tuple(r), r['b'], c.in_transaction, \
+        cur.arraysize, cur.execute('select 5').fetchone()[0], empty.isolation_level, empty.execute('select \
+        1').fetchall()); c.commit()\n\
+        import threading; seen = []; t = threading.Thread(target=lambda: seen.append(c.execute('select \
+        count(*) from t').fetchone()[0])); t.start(); t.join(); print(seen)",
     ),
     row(
         "loggers and their handlers",
-        &[
-            "import logging, sys\nlogging.basicConfig(level=logging.INFO, format='%(name)s-%(message)s', stream=sys.stdout)\nlog = logging.getLogger('app'); log.propagate = False; hd = logging.FileHandler('app.log', mode='w'); hd.setFormatter(logging.Formatter('%(levelname)s %(message)s')); log.addHandler(hd); log.warning('one'); logging.getLogger('a.b').setLevel(50); logging.addLevelName(25, 'LOUD')",
-        ],
-        "logging.log(25, 'root'); logging.getLogger('a.b').error('quiet'); print(log.handlers == [hd], open('app.log').read().splitlines()[0], hd.formatter._fmt, logging.getLevelName(25)); log.error('two'); print(open('app.log').read().splitlines()[-1])",
+        &["import logging, sys\n\
+            logging.basicConfig(level=logging.INFO, format='%(name)s-%(message)s', stream=sys.stdout)\n\
+            log = logging.getLogger('app'); log.propagate = False; hd = logging.FileHandler('app.log', \
+            mode='w'); hd.setFormatter(logging.Formatter('%(levelname)s %(message)s')); log.addHandler(hd); \
+            log.warning('one'); logging.getLogger('a.b').setLevel(50); logging.addLevelName(25, 'LOUD')"],
+        "logging.log(25, 'root'); logging.getLogger('a.b').error('quiet'); print(log.handlers == [hd], \
+        open('app.log').read().splitlines()[0], hd.formatter._fmt, logging.getLevelName(25)); \
+        log.error('two'); print(open('app.log').read().splitlines()[-1])",
     ),
     row(
         "attributes that cells gave to modules",
-        &[
-            "import math, json, xml.dom as dom\nmath.tau2 = 5; before = json.dumps; setattr(dom, 'extra', [1])\ndef mine(x, **more): return 'mine ' + before(x)\njson.dumps = mine; json.JSONDecoder.own = lambda self: 7",
-        ],
+        &["import math, json, xml.dom as dom\n\
+            math.tau2 = 5; before = json.dumps; setattr(dom, 'extra', [1])\n\
+            def mine(x, **more): return 'mine ' + before(x)\n\
+            json.dumps = mine; json.JSONDecoder.own = lambda self: 7"],
         "print(math.tau2, json.dumps([1]), dom.extra, json.JSONDecoder().own(), json.dumps is mine)",
     ),
     row(
         "objects whose class asks or fills itself",
-        &[
-            "class Wrapper:\n    def __init__(self): self._inside = [1]\n    def __getattr__(self, name): return getattr(self._inside, name)\nclass Told(list):\n    def __init__(self, *a): super().__init__(*a); self.owners = set()\n    def append(self, x): self.owners.add(1); super().append(x)\n    def extend(self, xs): self.owners.add(2); super().extend(xs)\nw = Wrapper(); t = Told([1, 2]); t.append(t)",
-        ],
+        &["class Wrapper:\n    def __init__(self): self._inside = [1]\n    def __getattr__(self, name): \
+            return getattr(self._inside, name)\n\
+            class Told(list):\n    def __init__(self, *a): super().__init__(*a); self.owners = set()\n    \
+            def append(self, x): self.owners.add(1); super().append(x)\n    def extend(self, xs): \
+            self.owners.add(2); super().extend(xs)\nw = Wrapper(); t = Told([1, 2]); t.append(t)"],
         "w.append(2); print(w._inside, t[:2], t[2] is t, t.owners)",
     ),
 ];
@@ -394,24 +427,29 @@ const MACHINERY: &[Row] = &[
 const IN_LIBRARIES: &[Row] = &[
     row(
         "observers of traitlets",
-        &[
-            "import traitlets\nseen = []\nclass O(traitlets.HasTraits):\n    x = traitlets.Int(); y = traitlets.Int(); own = 0\n    @traitlets.observe('y')\n    def on_y(self, change): self.own += 1\no = O(); o.observe(lambda c: seen.append(c.new), 'x'); o.observe(lambda c: seen.append(c.name)); a, b = O(), O(); link = traitlets.link((a, 'x'), (b, 'x'))",
-        ],
+        &["import traitlets\nseen = []\n\
+            class O(traitlets.HasTraits):\n    x = traitlets.Int(); y = traitlets.Int(); own = 0\n    \
+            @traitlets.observe('y')\n    def on_y(self, change): self.own += 1\n\
+            o = O(); o.observe(lambda c: seen.append(c.new), 'x'); o.observe(lambda c: seen.append(c.name)); \
+            a, b = O(), O(); link = traitlets.link((a, 'x'), (b, 'x'))"],
         "o.x = 5; o.y = 6; a.x = 7; print(seen, o.own, b.x)",
     ),
     row(
         "observers of widgets",
-        &[
-            "import ipywidgets as w\nseen = []; s = w.IntSlider(); s.observe(lambda c: seen.append(c.new), names='value'); label = w.Label(); w.dlink((s, 'value'), (label, 'value'), str); button = w.Button(); button.on_click(lambda b: seen.append('click'))",
-        ],
+        &["import ipywidgets as w\n\
+            seen = []; s = w.IntSlider(); s.observe(lambda c: seen.append(c.new), names='value'); label = \
+            w.Label(); w.dlink((s, 'value'), (label, 'value'), str); button = w.Button(); \
+            button.on_click(lambda b: seen.append('click'))"],
         "s.value = 4; button.click(); print(seen, label.value)",
     ),
     row(
         "accessors and types of pandas",
-        &[
-            "import pandas as pd\n@pd.api.extensions.register_dataframe_accessor('geo')\nclass Geo:\n    def __init__(self, df): self.df = df\n    def rows(self): return len(self.df)\npd.DataFrame.twice = lambda self: self * 2\n@pd.api.extensions.register_extension_dtype\nclass Kind(pd.api.extensions.ExtensionDtype):\n    name = 'kind'; type = int",
-        ],
-        "d = pd.DataFrame({'a': [1, 2]}); print(d.geo.rows(), d.twice().a.tolist(), type(pd.api.types.pandas_dtype('kind')) is Kind)",
+        &["import pandas as pd\n@pd.api.extensions.register_dataframe_accessor('geo')\n\
+            class Geo:\n    def __init__(self, df): self.df = df\n    def rows(self): return len(self.df)\n\
+            pd.DataFrame.twice = lambda self: self * 2\n@pd.api.extensions.register_extension_dtype\n\
+            class Kind(pd.api.extensions.ExtensionDtype):\n    name = 'kind'; type = int"],
+        "d = pd.DataFrame({'a': [1, 2]}); print(d.geo.rows(), d.twice().a.tolist(), \
+        type(pd.api.types.pandas_dtype('kind')) is Kind)",
     ),
     row(
         "sklearn's configuration",
@@ -420,17 +458,17 @@ const IN_LIBRARIES: &[Row] = &[
     ),
     row(
         "how IPython shows objects of a type",
-        &[
-            "class Point:\n    def __init__(self, x): self.x = x\nget_ipython().display_formatter.formatters['text/plain'].for_type(Point, lambda p, printer, cycle: printer.text(f'<{p.x}>'));",
-        ],
+        &["class Point:\n    def __init__(self, x): self.x = x\n\
+            get_ipython().display_formatter.formatters['text/plain'].for_type(Point, lambda p, printer, \
+            cycle: printer.text(f'<{p.x}>'));"],
         "Point(3)",
     ),
     row(
         "IPython and its parts",
-        &[
-            "ip = get_ipython(); plain = ip.display_formatter.formatters['text/plain']; history = ip.history_manager",
-        ],
-        "print(ip is get_ipython(), plain is ip.display_formatter.formatters['text/plain'], history is ip.history_manager)",
+        &["ip = get_ipython(); plain = ip.display_formatter.formatters['text/plain']; history = \
+            ip.history_manager"],
+        "print(ip is get_ipython(), plain is ip.display_formatter.formatters['text/plain'], history is \
+        ip.history_manager)",
     ),
     row(
         "a renderer of plotly",
@@ -440,35 +478,35 @@ const IN_LIBRARIES: &[Row] = &[
     row(
         "a figure of bokeh",
         &["from bokeh.plotting import figure\np = figure(title='T'); r = p.line([1, 2], [3, 4]);"],
-        "p.line([1], [2]); p.x_range.start = 3; from bokeh.embed import file_html; print(len(p.renderers), p.title.text, r.data_source.data['x'], len(file_html(p)) > 1000)",
+        "p.line([1], [2]); p.x_range.start = 3; from bokeh.embed import file_html; print(len(p.renderers), \
+        p.title.text, r.data_source.data['x'], len(file_html(p)) > 1000)",
     ),
     row(
         "a bar of tqdm",
-        &[
-            "import sys\nfrom tqdm import tqdm\nbar = tqdm(total=5, file=sys.stdout, disable=False, mininterval=99); bar.update(2);",
-        ],
+        &["import sys\nfrom tqdm import tqdm\n\
+            bar = tqdm(total=5, file=sys.stdout, disable=False, mininterval=99); bar.update(2);"],
         "bar.update(1); print(bar.n, bar.total)",
     ),
     row(
         "a bar of tqdm for notebooks",
-        &[
-            "import sys\nfrom tqdm.notebook import tqdm, trange\nbar = tqdm(total=5, file=sys.stdout, disable=False, mininterval=99, display=False, ncols='100%'); bar.update(2); list(trange(3, display=False));",
-        ],
+        &["import sys\nfrom tqdm.notebook import tqdm, trange\n\
+            bar = tqdm(total=5, file=sys.stdout, disable=False, mininterval=99, display=False, \
+            ncols='100%'); bar.update(2); list(trange(3, display=False));"],
         "bar.update(1); print(bar.n, bar.total, type(bar) is tqdm)",
     ),
     row(
         "a function of numba whose compiled code is kept on disk",
-        &[
-            "import inspect, os; os.environ['NUMBA_CACHE_DIR'] = os.path.abspath('compiled')\nimport numba\n@numba.njit(cache=True)\ndef f(x): return x + 1\nf(1);",
-        ],
+        &["import inspect, os; os.environ['NUMBA_CACHE_DIR'] = os.path.abspath('compiled')\nimport numba\n\
+            @numba.njit(cache=True)\ndef f(x): return x + 1\nf(1);"],
         "print(f(2), type(f._cache).__name__, inspect.getsource(f.py_func))",
     ),
     row(
         "databases of DuckDB in memory",
-        &[
-            "import duckdb\nc = duckdb.connect(); c.execute('create table t as select * from range(5) r(i)'); c.execute('create view v as select 1 as q'); c.execute('create macro m(a) as a + 1'); other = c.cursor(); duckdb.sql('create table d as select 7 as z')",
-        ],
-        "c.execute('insert into t values (100)'); print(other.sql('select sum(i), m(3) from t').fetchall(), c.sql('select q from v').fetchall(), duckdb.sql('select z from d').fetchall())",
+        &["import duckdb\nc = duckdb.connect(); c.execute('create table t as select * from range(5) \
+            r(i)'); c.execute('create view v as select 1 as q'); c.execute('create macro m(a) as a + 1'); \
+            other = c.cursor(); duckdb.sql('create table d as select 7 as z')"],
+        "c.execute('insert into t values (100)'); print(other.sql('select sum(i), m(3) from t').fetchall(), \
+        c.sql('select q from v').fetchall(), duckdb.sql('select z from d').fetchall())",
     ),
 ];
 
@@ -498,108 +536,103 @@ const OBJECTS: &[Row] = &[
     ),
     row(
         "closures share a cell",
-        &[
-            "def make():\n    n = 0\n    def inc():\n        nonlocal n; n += 1; return n\n    def get(): return n\n    return inc, get\ninc, get = make(); inc();",
-        ],
+        &["def make():\n    n = 0\n    def inc():\n        nonlocal n; n += 1; return n\n    def get(): \
+            return n\n    return inc, get\ninc, get = make(); inc();"],
         "print(inc(), get())",
     ),
     row(
         "recursive closure",
-        &[
-            "def make():\n    def fact(n): return 1 if n < 2 else n * fact(n - 1)\n    return fact\nfact = make()",
-        ],
+        &["def make():\n    def fact(n): return 1 if n < 2 else n * fact(n - 1)\n    return fact\n\
+            fact = make()"],
         "print(fact(5), fact.__closure__[0].cell_contents is fact)",
     ),
     row(
         "decorator",
-        &[
-            "import functools\ncalls = []\ndef deco(f):\n    @functools.wraps(f)\n    def w(*a):\n        calls.append(f.__name__); return f(*a) + x\n    return w\n@deco\ndef g(y): return y\nx = 1",
-        ],
+        &["import functools\ncalls = []\n\
+            def deco(f):\n    @functools.wraps(f)\n    def w(*a):\n        calls.append(f.__name__); return \
+            f(*a) + x\n    return w\n@deco\ndef g(y): return y\nx = 1"],
         "x = 10; print(g(1), calls, g.__wrapped__(1), g.__name__)",
     ),
     row(
         "classmethod static property",
-        &[
-            "x = 1\nclass C:\n    k = 2\n    @classmethod\n    def c(cls): return cls.k + x\n    @staticmethod\n    def s(): return x\n    @property\n    def p(self): return x + 1\n    @p.setter\n    def p(self, v):\n        global x; x = v",
-        ],
+        &["x = 1\nclass C:\n    k = 2\n    @classmethod\n    def c(cls): return cls.k + x\n    \
+            @staticmethod\n    def s(): return x\n    @property\n    def p(self): return x + 1\n    \
+            @p.setter\n    def p(self, v):\n        global x; x = v"],
         "x = 3; o = C(); print(C.c(), C.s(), o.p); o.p = 9; print(x, o.p)",
     ),
     row(
         "cached_property",
-        &[
-            "import functools\nclass C:\n    n = 0\n    @functools.cached_property\n    def p(self):\n        C.n += 1; return C.n\nc = C(); c.p; c2 = C()",
-        ],
+        &["import functools\nclass C:\n    n = 0\n    @functools.cached_property\n    def \
+            p(self):\n        C.n += 1; return C.n\nc = C(); c.p; c2 = C()"],
         "print(c.p, c2.p, C.n)",
     ),
     row(
         "dataclass",
-        &[
-            "from dataclasses import dataclass, field, fields, replace, asdict\n@dataclass(order=True)\nclass P:\n    x: int\n    y: list = field(default_factory=list)\np = P(1)",
-        ],
+        &["from dataclasses import dataclass, field, fields, replace, asdict\n@dataclass(order=True)\n\
+            class P:\n    x: int\n    y: list = field(default_factory=list)\np = P(1)"],
         "print(p, p == P(1), [f.name for f in fields(P)], replace(p, x=2), asdict(p), P(1) < P(2))",
     ),
     row(
         "frozen slots dataclass",
-        &[
-            "from dataclasses import dataclass\n@dataclass(frozen=True, slots=True)\nclass Q:\n    x: int\nq = Q(3)",
-        ],
-        "print(q, q == Q(3), hash(q) == hash(Q(3)))\ntry: q.x = 1\nexcept Exception as e: print(type(e).__name__)",
+        &["from dataclasses import dataclass\n@dataclass(frozen=True, slots=True)\nclass Q:\n    x: int\n\
+            q = Q(3)"],
+        "print(q, q == Q(3), hash(q) == hash(Q(3)))\ntry: q.x = 1\n\
+        except Exception as e: print(type(e).__name__)",
     ),
     row(
         "enum",
-        &[
-            "import enum\nclass Color(enum.Enum):\n    RED = 1\n    GREEN = 2\n    ROUGE = 1\n    def hi(self): return self.name + str(x)\nx = 1; r = Color.RED; d = {Color.RED: 'r'}",
-        ],
-        "x = 2; print(r is Color.RED, Color(1) is r, Color['ROUGE'] is r, Color.ROUGE is r, r.hi(), d[Color.RED], list(Color), len(Color.__members__))",
+        &["import enum\nclass Color(enum.Enum):\n    RED = 1\n    GREEN = 2\n    ROUGE = 1\n    def \
+            hi(self): return self.name + str(x)\nx = 1; r = Color.RED; d = {Color.RED: 'r'}"],
+        "x = 2; print(r is Color.RED, Color(1) is r, Color['ROUGE'] is r, Color.ROUGE is r, r.hi(), \
+        d[Color.RED], list(Color), len(Color.__members__))",
     ),
     row(
         "enum with init",
-        &[
-            "import enum\nclass Planet(enum.Enum):\n    EARTH = (5.9, 6.3)\n    MARS = (0.6, 3.3)\n    def __init__(self, mass, radius): self.mass = mass; self.radius = radius\n    @property\n    def g(self): return self.mass / self.radius\np = Planet.EARTH",
-        ],
+        &["import enum\nclass Planet(enum.Enum):\n    EARTH = (5.9, 6.3)\n    MARS = (0.6, 3.3)\n    def \
+            __init__(self, mass, radius): self.mass = mass; self.radius = radius\n    @property\n    def \
+            g(self): return self.mass / self.radius\np = Planet.EARTH"],
         "print(p.mass, round(p.g, 3), Planet.MARS.radius, Planet((5.9, 6.3)) is p, p)",
     ),
     row(
         "intflag",
-        &[
-            "import enum\nclass F(enum.IntFlag):\n    A = 1\n    B = 2\nf = F.A | F.B\nclass S(str, enum.Enum):\n    X = 'x'",
-        ],
+        &["import enum\nclass F(enum.IntFlag):\n    A = 1\n    B = 2\nf = F.A | F.B\n\
+            class S(str, enum.Enum):\n    X = 'x'"],
         "print(f, F.A in f, F(3) == f, int(f), S.X == 'x', S('x') is S.X)",
     ),
     row(
         "namedtuple",
-        &[
-            "from collections import namedtuple\nfrom typing import NamedTuple\nP = namedtuple('P', 'x y', defaults=[0])\nclass N(NamedTuple):\n    a: int = 1\np = P(1); n = N()",
-        ],
+        &["from collections import namedtuple\nfrom typing import NamedTuple\n\
+            P = namedtuple('P', 'x y', defaults=[0])\nclass N(NamedTuple):\n    a: int = 1\n\
+             p = P(1); n = N()"],
         "print(p, p.x, P(1) == p, type(p) is P, n, n._fields, N(2), p._replace(x=5))",
     ),
     row(
         "subclasses",
-        &[
-            "class A:\n    def f(self): return 'A' + str(x)\nclass B(A):\n    def f(self): return 'B' + super().f()\nclass L(list):\n    pass\nclass D(dict):\n    def __missing__(self, k): return x\nx = 1; b = B(); l = L([1]); l.tag = 't'; d = D(a=1)",
-        ],
+        &["class A:\n    def f(self): return 'A' + str(x)\n\
+            class B(A):\n    def f(self): return 'B' + super().f()\nclass L(list):\n    pass\n\
+            class D(dict):\n    def __missing__(self, k): return x\n\
+            x = 1; b = B(); l = L([1]); l.tag = 't'; d = D(a=1)"],
         "x = 4; print(b.f(), B.__mro__[1] is A, issubclass(B, A), l, l.tag, type(l) is L, d['zz'], d)",
     ),
     row(
         "init_subclass with kwargs",
-        &[
-            "reg = []\nclass Base:\n    def __init_subclass__(cls, tag, **k):\n        super().__init_subclass__(**k); cls.tag = tag; reg.append(cls)\nclass Sub(Base, tag='s'): pass\no = Sub()",
-        ],
+        &["reg = []\nclass Base:\n    def __init_subclass__(cls, tag, **k):\n        \
+            super().__init_subclass__(**k); cls.tag = tag; reg.append(cls)\nclass Sub(Base, tag='s'): pass\n\
+            o = Sub()"],
         "print(Sub.tag, len(reg), reg[0] is Sub, Sub.__bases__ == (Base,), type(o) is Sub)",
     ),
     row(
         "metaclass",
-        &[
-            "class M(type):\n    def __call__(cls, *a):\n        o = super().__call__(*a); o.made = x; return o\nclass K(metaclass=M): pass\nx = 1; k = K()",
-        ],
+        &["class M(type):\n    def __call__(cls, *a):\n        o = super().__call__(*a); o.made = x; \
+            return o\nclass K(metaclass=M): pass\nx = 1; k = K()"],
         "x = 2; print(type(K) is M, k.made, K().made)",
     ),
     row(
         "abc",
-        &[
-            "import abc\nclass A(abc.ABC):\n    @abc.abstractmethod\n    def f(self): ...\nclass B(A):\n    def f(self): return 1\nA.register(int); b = B()",
-        ],
-        "print(isinstance(b, A), isinstance(1, A), b.f())\ntry: A()\nexcept TypeError as e: print('abstract')",
+        &["import abc\nclass A(abc.ABC):\n    @abc.abstractmethod\n    def f(self): ...\n\
+            class B(A):\n    def f(self): return 1\nA.register(int); b = B()"],
+        "print(isinstance(b, A), isinstance(1, A), b.f())\n\
+         try: A()\nexcept TypeError as e: print('abstract')",
     ),
     row(
         "slots",
@@ -608,16 +641,16 @@ const OBJECTS: &[Row] = &[
     ),
     row(
         "generic typing",
-        &[
-            "from typing import *\nT = TypeVar('T')\nclass Box(Generic[T]):\n    def __init__(self, v: T): self.v = v\nUserId = NewType('UserId', int)\nb = Box[int](3); u = UserId(5); Alias = Dict[str, List[int]]\nclass Pr(Protocol):\n    def f(self) -> int: ...\nclass TD(TypedDict):\n    a: int",
-        ],
+        &["from typing import *\nT = TypeVar('T')\n\
+            class Box(Generic[T]):\n    def __init__(self, v: T): self.v = v\n\
+            UserId = NewType('UserId', int)\nb = Box[int](3); u = UserId(5); Alias = Dict[str, List[int]]\n\
+            class Pr(Protocol):\n    def f(self) -> int: ...\nclass TD(TypedDict):\n    a: int"],
         "print(b.v, Box[int].__args__, u, UserId(3), UserId.__name__, Alias, T)",
     ),
     row(
         "generator function",
-        &[
-            "n = 3\ndef gen():\n    for i in range(n): yield i\nasync def co(): return n\nasync def ag():\n    yield n",
-        ],
+        &["n = 3\ndef gen():\n    for i in range(n): yield i\nasync def co(): return n\n\
+            async def ag():\n    yield n"],
         "n = 2; print(list(gen())); print(await co()); print([i async for i in ag()])",
     ),
     row(
@@ -627,58 +660,59 @@ const OBJECTS: &[Row] = &[
     ),
     row(
         "function attributes",
-        &[
-            "def f(a, b=[1], *, c={'k': 2}): return a, b, c\nf.tag = 'T'; f.__doc__ = 'doc'; f.__annotations__['a'] = int",
-        ],
-        "f(1)[1].append(5); print(f(1), f.tag, f.__doc__, f.__annotations__, f.__kwdefaults__, f.__defaults__)",
+        &["def f(a, b=[1], *, c={'k': 2}): return a, b, c\n\
+            f.tag = 'T'; f.__doc__ = 'doc'; f.__annotations__['a'] = int"],
+        "f(1)[1].append(5); print(f(1), f.tag, f.__doc__, f.__annotations__, f.__kwdefaults__, \
+        f.__defaults__)",
     ),
     row(
         "lru_cache",
-        &[
-            "import functools\nn = 1\n@functools.lru_cache(maxsize=7)\ndef f(x): return x + n\nf(1);\n@functools.cache\ndef fib(k): return k if k < 2 else fib(k-1) + fib(k-2)",
-        ],
+        &["import functools\nn = 1\n@functools.lru_cache(maxsize=7)\ndef f(x): return x + n\nf(1);\n\
+            @functools.cache\ndef fib(k): return k if k < 2 else fib(k-1) + fib(k-2)"],
         "n = 5; print(f(2), f.cache_parameters()['maxsize'], fib(30), f.__name__)",
     ),
     row(
         "lru method",
-        &[
-            "import functools\nclass C:\n    @functools.lru_cache(None)\n    def m(self, x): return x * k\nk = 2; c = C(); c.m(2);",
-        ],
+        &["import functools\nclass C:\n    @functools.lru_cache(None)\n    def m(self, x): return x * k\n\
+            k = 2; c = C(); c.m(2);"],
         "k = 3; print(c.m(5), C().m(2))",
     ),
     row(
         "partial",
-        &[
-            "import functools, operator\ndef add(a, b): return a + b + z\nz = 0; p = functools.partial(add, 1); ig = operator.itemgetter(1); pm = [].append; l = [3]; la = l.append",
-        ],
+        &["import functools, operator\ndef add(a, b): return a + b + z\n\
+            z = 0; p = functools.partial(add, 1); ig = operator.itemgetter(1); pm = [].append; l = [3]; la = \
+            l.append"],
         "z = 1; la(4); print(p(2), ig([5, 6]), l, la.__self__ is l)",
     ),
     row(
         "singledispatch",
-        &[
-            "import functools\n@functools.singledispatch\ndef f(x): return 'obj' + str(k)\n@f.register\ndef _(x: int): return 'int' + str(k)\nk = 1; f(1);",
-        ],
-        "k = 2; print(f(1), f('a'))\n@f.register(str)\ndef _(x): return 'str'\nprint(f('a'), list(f.registry)[:2])",
+        &["import functools\n@functools.singledispatch\ndef f(x): return 'obj' + str(k)\n@f.register\n\
+            def _(x: int): return 'int' + str(k)\nk = 1; f(1);"],
+        "k = 2; print(f(1), f('a'))\n@f.register(str)\ndef _(x): return 'str'\n\
+        print(f('a'), list(f.registry)[:2])",
     ),
     row(
         "total_ordering contextmanager",
-        &[
-            "import functools, contextlib\n@functools.total_ordering\nclass V:\n    def __init__(s, n): s.n = n\n    def __eq__(s, o): return s.n == o.n\n    def __lt__(s, o): return s.n < o.n\nlog = []\n@contextlib.contextmanager\ndef cm():\n    log.append('in'); yield 1; log.append('out')",
-        ],
+        &["import functools, contextlib\n@functools.total_ordering\n\
+            class V:\n    def __init__(s, n): s.n = n\n    def __eq__(s, o): return s.n == o.n\n    def \
+            __lt__(s, o): return s.n < o.n\nlog = []\n@contextlib.contextmanager\n\
+            def cm():\n    log.append('in'); yield 1; log.append('out')"],
         "print(V(1) <= V(2))\nwith cm() as c: print(c)\nprint(log)",
     ),
     row(
         "bound method",
-        &[
-            "class C:\n    def __init__(self): self.n = 0\n    def inc(self): self.n += 1; return self.n\nc = C(); m = c.inc; m(); cb = {'m': c.inc}",
-        ],
+        &["class C:\n    def __init__(self): self.n = 0\n    def inc(self): self.n += 1; return self.n\n\
+            c = C(); m = c.inc; m(); cb = {'m': c.inc}"],
         "m(); print(c.n, m.__self__ is c, cb['m']())",
     ),
     row(
         "getsource",
         &[
-            "import inspect, functools, dataclasses, enum\ndef f(x):\n    return x + 1\n@functools.lru_cache\ndef h(): return 1\nlam = lambda q: q * 2\ndef outer():\n    def inner(): return 'in'\n    return inner\ni = outer()",
-            "class C:\n    k = 1\n    class D:\n        z = 1\n    def m(self):\n        return self.k\n\n@dataclasses.dataclass\nclass P:\n    x: int\nclass E(enum.Enum):\n    A = 1",
+            "import inspect, functools, dataclasses, enum\ndef f(x):\n    return x + 1\n\
+            @functools.lru_cache\ndef h(): return 1\nlam = lambda q: q * 2\n\
+            def outer():\n    def inner(): return 'in'\n    return inner\ni = outer()",
+            "class C:\n    k = 1\n    class D:\n        z = 1\n    def m(self):\n        return self.k\n\n\
+            @dataclasses.dataclass\nclass P:\n    x: int\nclass E(enum.Enum):\n    A = 1",
         ],
         "for o in (f, h, lam, i, C, C.m, C.D, P, E): print(inspect.getsource(o), end='|')",
     ),
@@ -691,10 +725,11 @@ except ValueError: print(traceback.format_exc().split('\n')[-3:])"#,
     ),
     row(
         "imports",
-        &[
-            "import os.path, json as js, xml.etree.ElementTree as ET\nfrom collections import OrderedDict as OD\nimport concurrent.futures\nfrom math import pi, sqrt as root",
-        ],
-        "print(js.dumps([1]), OD(a=1), ET.fromstring('<a/>').tag, concurrent.futures.Future.__name__, pi, root(4), os.path.join('a', 'b'))",
+        &["import os.path, json as js, xml.etree.ElementTree as ET\n\
+            from collections import OrderedDict as OD\nimport concurrent.futures\n\
+            from math import pi, sqrt as root"],
+        "print(js.dumps([1]), OD(a=1), ET.fromstring('<a/>').tag, concurrent.futures.Future.__name__, pi, \
+        root(4), os.path.join('a', 'b'))",
     ),
     row(
         "submodule",
@@ -704,16 +739,17 @@ except ValueError: print(traceback.format_exc().split('\n')[-3:])"#,
     row(
         "user module",
         &[
-            r#"import os; os.makedirs('mods', exist_ok=True); open('mods/mymod.py','w').write('v = [1]\nclass K:\n    def __init__(self): self.v = v\ndef f(): return v\n'); os.chdir('mods')"#,
+            r#"import os; os.makedirs('mods', exist_ok=True)
+open('mods/mymod.py','w').write('v = [1]\nclass K:\n    def __init__(self): self.v = v\ndef f(): return v\n')
+os.chdir('mods')"#,
             "import mymod; from mymod import K, f\nk = K()",
         ],
         "print(mymod.f(), k.v, type(k) is mymod.K, f is mymod.f, os.path.basename(os.getcwd()))",
     ),
     row(
         "dynamic module",
-        &[
-            "import types, sys\nm = types.ModuleType('grown'); m.x = [1]; sys.modules['grown'] = m; exec('def f(): return x', m.__dict__); y = m.x",
-        ],
+        &["import types, sys\nm = types.ModuleType('grown'); m.x = [1]; sys.modules['grown'] = m; \
+            exec('def f(): return x', m.__dict__); y = m.x"],
         "import grown; print(grown.x, grown is m, y is m.x, m.f() is m.x)",
     ),
     row(
@@ -734,7 +770,8 @@ except ValueError: print(traceback.format_exc().split('\n')[-3:])"#,
     row(
         "environ",
         &["import os\nos.environ['GROWN'] = 'x'; os.environ.pop('HOME', None);"],
-        "print(os.environ['GROWN'], os.getenv('GROWN'), 'HOME' in os.environ); import subprocess; print(subprocess.check_output('echo $GROWN', shell=True, text=True))",
+        "print(os.environ['GROWN'], os.getenv('GROWN'), 'HOME' in os.environ); import subprocess; \
+        print(subprocess.check_output('echo $GROWN', shell=True, text=True))",
     ),
     row(
         "sys.path argv",
@@ -743,9 +780,8 @@ except ValueError: print(traceback.format_exc().split('\n')[-3:])"#,
     ),
     row(
         "warnings",
-        &[
-            "import warnings\nwarnings.simplefilter('error'); warnings.filterwarnings('ignore', message='quiet.*')",
-        ],
+        &["import warnings\nwarnings.simplefilter('error'); warnings.filterwarnings('ignore', \
+            message='quiet.*')"],
         "warnings.warn('quiet now')\ntry: warnings.warn('w')\nexcept UserWarning as e: print('raised', e)",
     ),
     row(
@@ -755,10 +791,10 @@ except ValueError: print(traceback.format_exc().split('\n')[-3:])"#,
     ),
     row(
         "umask recursion locale",
-        &[
-            "import os, sys, locale; os.umask(0o027); sys.setrecursionlimit(5000); locale.setlocale(locale.LC_ALL, 'C'); import gc; gc.disable()",
-        ],
-        "print(oct(os.umask(0o027)), sys.getrecursionlimit(), locale.setlocale(locale.LC_ALL), gc.isenabled())",
+        &["import os, sys, locale; os.umask(0o027); sys.setrecursionlimit(5000); \
+            locale.setlocale(locale.LC_ALL, 'C'); import gc; gc.disable()"],
+        "print(oct(os.umask(0o027)), sys.getrecursionlimit(), locale.setlocale(locale.LC_ALL), \
+        gc.isenabled())",
     ),
     row(
         "time zone",
@@ -778,72 +814,77 @@ except ValueError: print(traceback.format_exc().split('\n')[-3:])"#,
     ),
     row(
         "100k objects",
-        &[
-            "class P:\n    def __init__(self, i): self.i = i; self.peer = None\nps = [P(i) for i in range(100000)]\nfor p, q in zip(ps, ps[1:]): p.peer = [q.i]\ng = {p: i for i, p in enumerate(ps[:1000])}",
-        ],
+        &["class P:\n    def __init__(self, i): self.i = i; self.peer = None\n\
+            ps = [P(i) for i in range(100000)]\nfor p, q in zip(ps, ps[1:]): p.peer = [q.i]\n\
+            g = {p: i for i, p in enumerate(ps[:1000])}"],
         "print(len(ps), ps[500].peer, g[ps[77]], type(ps[3]) is P)",
     ),
     row(
         "stdlib values",
         &[r#"import datetime, decimal, fractions, uuid, pathlib, re, array, io, types, zoneinfo
-v = [datetime.datetime(2020, 1, 2, tzinfo=datetime.timezone.utc), datetime.timedelta(1), decimal.Decimal('1.10'), fractions.Fraction(1, 3), uuid.UUID(int=5), pathlib.Path('a'), re.compile('a+', re.I), array.array('i', [1, 2]), range(3), slice(1, 2), complex(1, 2), frozenset([1]), bytearray(b'x'), types.SimpleNamespace(a=1), zoneinfo.ZoneInfo('UTC'), Ellipsis, NotImplemented, int, ValueError('k'), memoryview(b'abc')]
+v = [datetime.datetime(2020, 1, 2, tzinfo=datetime.timezone.utc), datetime.timedelta(1),
+    decimal.Decimal('1.10'), fractions.Fraction(1, 3), uuid.UUID(int=5), pathlib.Path('a'),
+    re.compile('a+', re.I), array.array('i', [1, 2]), range(3), slice(1, 2), complex(1, 2), frozenset([1]),
+    bytearray(b'x'), types.SimpleNamespace(a=1), zoneinfo.ZoneInfo('UTC'), Ellipsis, NotImplemented, int,
+    ValueError('k'), memoryview(b'abc')]
 s = io.StringIO('one\ntwo'); s.readline(); b = io.BytesIO(b'abcdef'); b.seek(3)"#],
         "print([str(x) for x in v if not isinstance(x, memoryview)], s.readline(), b.read(), bytes(v[-1]))",
     ),
     row(
         "iterators",
-        &[
-            "l = [1, 2, 3]; i = iter(l); next(i); z = zip('ab', [1, 2]); next(z); e = enumerate('xy'); next(e); r = reversed([1, 2, 3]); next(r)",
-        ],
+        &["l = [1, 2, 3]; i = iter(l); next(i); z = zip('ab', [1, 2]); next(z); e = enumerate('xy'); \
+            next(e); r = reversed([1, 2, 3]); next(r)"],
         "print(list(i), list(z), list(e), list(r))",
     ),
     row(
         "those of itertools, which Python pickles up to 3.13",
-        &[
-            "import itertools, sys\nif sys.version_info < (3, 14): c = itertools.count(5); next(c); ch = itertools.chain([1], [2])\nelse: c, ch = iter([6]), [1, 2]",
-        ],
+        &["import itertools, sys\n\
+            if sys.version_info < (3, 14): c = itertools.count(5); next(c); ch = itertools.chain([1], [2])\n\
+            else: c, ch = iter([6]), [1, 2]"],
         "print(next(c), list(ch))",
     ),
     row(
         "weakrefs",
-        &[
-            "import weakref\nclass K: pass\nk = K(); w = weakref.ref(k); wd = weakref.WeakKeyDictionary({k: 1}); wv = weakref.WeakValueDictionary(a=k); ws = weakref.WeakSet([k]); wl = weakref.ref(K()); ",
-        ],
+        &["import weakref\nclass K: pass\n\
+            k = K(); w = weakref.ref(k); wd = weakref.WeakKeyDictionary({k: 1}); wv = \
+            weakref.WeakValueDictionary(a=k); ws = weakref.WeakSet([k]); wl = weakref.ref(K()); "],
         "print(w() is k, wd[k], wv['a'] is k, k in ws, wl())",
     ),
     row(
         "weak proxies, and what is deleted is gone",
-        &[
-            "import weakref, gc\nclass K:\n    def f(self): return 1\nk = K(); p = weakref.proxy(k); m = weakref.WeakMethod(k.f); w = weakref.ref(k); ws = weakref.WeakSet([k])",
-        ],
+        &["import weakref, gc\nclass K:\n    def f(self): return 1\n\
+            k = K(); p = weakref.proxy(k); m = weakref.WeakMethod(k.f); w = weakref.ref(k); ws = \
+            weakref.WeakSet([k])"],
         "print(type(p), p.f(), m()()); del k; print(w(), m(), len(ws))",
     ),
     row(
         "hashes that objects keep",
-        &[
-            "class K:\n    def __init__(self, x): self.x = x; self.kept = hash(x)\n    def __hash__(self): return self.kept\n    def __eq__(self, other): return self.x == other.x\nd = {K('a'): 1}; h = hash('abc')",
-        ],
+        &["class K:\n    def __init__(self, x): self.x = x; self.kept = hash(x)\n    def __hash__(self): \
+            return self.kept\n    def __eq__(self, other): return self.x == other.x\n\
+            d = {K('a'): 1}; h = hash('abc')"],
         "print(K('a') in d, h == hash('abc'))",
     ),
     row(
         "views of dictionaries",
-        &[
-            "import collections\nd = {'a': 1}; v = [d.keys(), d.values(), d.items()]; d['v'] = d.keys()\no = collections.OrderedDict(a=1); k = o.keys()",
-        ],
+        &["import collections\nd = {'a': 1}; v = [d.keys(), d.values(), d.items()]; d['v'] = d.keys()\n\
+            o = collections.OrderedDict(a=1); k = o.keys()"],
         "d['b'] = 2; o['c'] = 3; print(list(v[0]), len(v[1]), len(v[2]), list(d['v']), list(k), type(k))",
     ),
     row(
         "views of memory",
-        &[
-            "import array\na = array.array('i', [1, 2, 3, 4]); m = memoryview(a)[1:3]; b = bytes(range(16)); c = memoryview(b).cast('I'); back = memoryview(b)[4:8].cast('I')\nt = bytearray(10); s = memoryview(t)[2:5]; r = memoryview(t).toreadonly()",
-        ],
+        &["import array\na = array.array('i', [1, 2, 3, 4]); m = memoryview(a)[1:3]; b = bytes(range(16)); \
+            c = memoryview(b).cast('I'); back = memoryview(b)[4:8].cast('I')\n\
+            t = bytearray(10); s = memoryview(t)[2:5]; r = memoryview(t).toreadonly()"],
         "m[0] = 9; s[0] = 7; print(a, t, m.format, m[1], c[1], c.format, back[0], r.readonly)",
     ),
     row(
         "classes whose metaclass or base takes note of them",
-        &[
-            "log = []\nclass Meta(type):\n    count = 0\n    def __new__(m, n, b, d, **k): log.append(n); return super().__new__(m, n, b, d)\n    def __init__(c, n, b, d, **k): super().__init__(n, b, d); Meta.count += 1\nclass P(metaclass=Meta, x=1): pass\nclass Q(P): pass\nclass A: pass\nclass Mixin:\n    names = []\n    def __init_subclass__(cls, tag): cls.tag = tag; Mixin.names.append(cls.__name__)\nclass C(A, Mixin, tag=5): pass\nclass D(dict, Mixin, tag=6): pass",
-        ],
+        &["log = []\nclass Meta(type):\n    count = 0\n    def __new__(m, n, b, d, **k): log.append(n); \
+            return super().__new__(m, n, b, d)\n    def __init__(c, n, b, d, **k): super().__init__(n, b, \
+            d); Meta.count += 1\nclass P(metaclass=Meta, x=1): pass\nclass Q(P): pass\nclass A: pass\n\
+            class Mixin:\n    names = []\n    def __init_subclass__(cls, tag): cls.tag = tag; \
+            Mixin.names.append(cls.__name__)\nclass C(A, Mixin, tag=5): pass\n\
+            class D(dict, Mixin, tag=6): pass"],
         "class R(P): pass\nclass E(C, tag=7): pass\nprint(log, Meta.count, Mixin.names, C.tag, D.tag, E.tag)",
     ),
     row(
@@ -853,30 +894,33 @@ s = io.StringIO('one\ntwo'); s.readline(); b = io.BytesIO(b'abcdef'); b.seek(3)"
     ),
     row(
         "settings of the shell",
-        &[
-            "get_ipython().ast_node_interactivity = 'all'\n%precision 2\nimport sys; sys.set_int_max_str_digits(5000)",
-        ],
+        &["get_ipython().ast_node_interactivity = 'all'\n%precision 2\n\
+            import sys; sys.set_int_max_str_digits(5000)"],
         "3.14159; print(get_ipython().ast_node_interactivity, sys.get_int_max_str_digits())\n1.23456",
     ),
     row(
         "exceptions that are made of something else than what they hold",
-        &[
-            "class E(Exception):\n    def __init__(self, a, b): super().__init__(a); self.b = b\ntry:\n    try: raise KeyError(1)\n    except KeyError as e: raise E(2, 3) from e\nexcept E as e: kept = e\nclass X(SystemExit):\n    def __init__(self, a): super().__init__(a)\nx = X(3)\ntry: raise ValueError(3) from KeyError(4)\nexcept ValueError as e: v = e",
-        ],
-        "print(x.code, v, repr(v.__cause__), kept.args, kept.b, repr(kept.__cause__), kept.__context__ is kept.__cause__, kept.__suppress_context__)",
+        &["class E(Exception):\n    def __init__(self, a, b): super().__init__(a); self.b = b\n\
+            try:\n    try: raise KeyError(1)\n    except KeyError as e: raise E(2, 3) from e\n\
+            except E as e: kept = e\nclass X(SystemExit):\n    def __init__(self, a): super().__init__(a)\n\
+            x = X(3)\ntry: raise ValueError(3) from KeyError(4)\nexcept ValueError as e: v = e"],
+        "print(x.code, v, repr(v.__cause__), kept.args, kept.b, repr(kept.__cause__), kept.__context__ is \
+        kept.__cause__, kept.__suppress_context__)",
     ),
     row(
         "exceptions",
-        &[
-            "class E(Exception):\n    def __init__(self, a, b): super().__init__(a); self.b = b\n    def __reduce__(self): return (E, (self.args[0], self.b))\ntry: raise E(1, 2)\nexcept E as e: kept = e\nv = ValueError('x'); v.note = 5",
-        ],
+        &["class E(Exception):\n    def __init__(self, a, b): super().__init__(a); self.b = b\n    def \
+            __reduce__(self): return (E, (self.args[0], self.b))\ntry: raise E(1, 2)\n\
+            except E as e: kept = e\nv = ValueError('x'); v.note = 5"],
         "print(kept.args, kept.b, type(kept) is E, v.note, repr(v))",
     ),
     row(
         "instances with getstate",
-        &[
-            "class G:\n    def __init__(self): self.a = 1; self.cache = (i for i in [1])\n    def __getstate__(self): return {'a': self.a}\n    def __setstate__(self, s): self.__dict__.update(s); self.cache = None\ng = G()\nclass N:\n    def __new__(cls, v): o = super().__new__(cls); o.v = v; return o\n    def __getnewargs__(self): return (self.v,)\nn = N(3)",
-        ],
+        &["class G:\n    def __init__(self): self.a = 1; self.cache = (i for i in [1])\n    def \
+            __getstate__(self): return {'a': self.a}\n    def __setstate__(self, s): \
+            self.__dict__.update(s); self.cache = None\ng = G()\n\
+            class N:\n    def __new__(cls, v): o = super().__new__(cls); o.v = v; return o\n    def \
+            __getnewargs__(self): return (self.v,)\nn = N(3)"],
         "print(g.a, n.v)",
     ),
     row(
@@ -886,23 +930,21 @@ s = io.StringIO('one\ntwo'); s.readline(); b = io.BytesIO(b'abcdef'); b.seek(3)"
     ),
     row(
         "ctypes-free extras",
-        &[
-            "import logging, string, types\nlog = logging.getLogger('x.y'); t = string.Template('$a'); mp = types.MappingProxyType({'a': 1}); sl = logging.getLogger()",
-        ],
+        &["import logging, string, types\n\
+            log = logging.getLogger('x.y'); t = string.Template('$a'); mp = types.MappingProxyType({'a': \
+            1}); sl = logging.getLogger()"],
         "print(log is logging.getLogger('x.y'), t.substitute(a=1), mp['a'], sl is logging.getLogger())",
     ),
     row(
         "class attributes and refs",
-        &[
-            "class C:\n    reg = {}\n    def __init__(self): C.reg[id(self) * 0 + len(C.reg)] = self\nc1 = C(); c2 = C(); C.self_ref = C; C.inst = c1",
-        ],
+        &["class C:\n    reg = {}\n    def __init__(self): C.reg[id(self) * 0 + len(C.reg)] = self\n\
+            c1 = C(); c2 = C(); C.self_ref = C; C.inst = c1"],
         "print(len(C.reg), C.reg[0] is c1, C.self_ref is C, C.inst is c1)",
     ),
     row(
         "super without args and __class__",
-        &[
-            "class A:\n    def __init__(self): self.a = k\nclass B(A):\n    def __init__(self):\n        super().__init__(); self.c = __class__\nk = 1",
-        ],
+        &["class A:\n    def __init__(self): self.a = k\n\
+            class B(A):\n    def __init__(self):\n        super().__init__(); self.c = __class__\nk = 1"],
         "k = 2; b = B(); print(b.a, b.c is B)",
     ),
     row(
@@ -917,9 +959,8 @@ s = io.StringIO('one\ntwo'); s.readline(); b = io.BytesIO(b'abcdef'); b.seek(3)"
     ),
     row(
         "descriptors",
-        &[
-            "class D:\n    def __set_name__(self, o, n): self.n = n\n    def __get__(self, i, t): return (self.n, k)\nclass C:\n    d = D()\nk = 1",
-        ],
+        &["class D:\n    def __set_name__(self, o, n): self.n = n\n    def __get__(self, i, t): return \
+            (self.n, k)\nclass C:\n    d = D()\nk = 1"],
         "k = 2; print(C.d, C().d)",
     ),
 ];
@@ -927,64 +968,61 @@ s = io.StringIO('one\ntwo'); s.readline(); b = io.BytesIO(b'abcdef'); b.seek(3)"
 const SCIENCE: &[Row] = &[
     row(
         "polars",
-        &[
-            "import polars as pl\ndf = pl.DataFrame({'a': [1, 2, None], 's': ['x', 'é', None]}); s = df['a']; two = pl.concat([df, df], rechunk=False)",
-        ],
+        &["import polars as pl\n\
+            df = pl.DataFrame({'a': [1, 2, None], 's': ['x', 'é', None]}); s = df['a']; two = pl.concat([df, \
+            df], rechunk=False)"],
         "print(df, s.sum(), two.height, df.schema, two.filter(pl.col('a') > 1).height)",
     ),
     row(
         "pyarrow",
-        &[
-            "import pyarrow as pa\nt = pa.table({'a': [1, 2, None], 's': ['x', 'é', None]}); c = t['a']; b = pa.array([[1], [2, 3]])",
-        ],
+        &["import pyarrow as pa\n\
+            t = pa.table({'a': [1, 2, None], 's': ['x', 'é', None]}); c = t['a']; \
+             b = pa.array([[1], [2, 3]])"],
         "print(t, c.to_pylist(), b.to_pylist(), t.schema)",
     ),
     row(
         "sympy",
-        &[
-            "import sympy\nx, y = sympy.symbols('x y', positive=True); e = sympy.integrate(sympy.sin(x) ** 2 * y, x); same = sympy.Symbol('x', positive=True)",
-        ],
+        &["import sympy\nx, y = sympy.symbols('x y', positive=True); e = sympy.integrate(sympy.sin(x) ** 2 \
+            * y, x); same = sympy.Symbol('x', positive=True)"],
         "print(e, e.diff(y), same == x, sympy.solve(x ** 2 - 4, x), e.free_symbols == {x, y})",
     ),
     row(
         "networkx",
-        &[
-            "import networkx as nx\ng = nx.karate_club_graph(); g.add_edge(0, 33, weight=lambda: 7); view = g.subgraph([0, 1, 2])",
-        ],
+        &["import networkx as nx\n\
+            g = nx.karate_club_graph(); g.add_edge(0, 33, weight=lambda: 7); view = g.subgraph([0, 1, 2])"],
         "print(g, nx.shortest_path(g, 0, 30), g[0][33]['weight'](), sorted(view.edges))",
     ),
     row(
         "pillow",
-        &[
-            "from PIL import Image\nim = Image.new('RGB', (30, 20), 'red'); im.putpixel((1, 2), (1, 2, 3)); crop = im.crop((0, 0, 5, 5)); im.info['k'] = 1",
-        ],
+        &["from PIL import Image\n\
+            im = Image.new('RGB', (30, 20), 'red'); im.putpixel((1, 2), (1, 2, 3)); crop = im.crop((0, 0, 5, \
+            5)); im.info['k'] = 1"],
         "print(im.size, im.getpixel((1, 2)), crop.getpixel((1, 2)), im.mode, im.info, im.tobytes()[:6])",
     ),
     row(
         "numpy random",
-        &[
-            "import numpy as np\nnp.random.seed(3); np.random.rand(); g = np.random.default_rng(5); g.random(); rs = np.random.RandomState(1)",
-        ],
+        &["import numpy as np\nnp.random.seed(3); np.random.rand(); g = np.random.default_rng(5); \
+            g.random(); rs = np.random.RandomState(1)"],
         "print(np.random.rand(), g.random(), rs.rand(), np.random.randn())",
     ),
     row(
         "np settings",
-        &[
-            "import numpy as np; np.seterr(divide='raise'); np.set_printoptions(precision=2, suppress=True); a = np.array([1.23456])",
-        ],
+        &["import numpy as np; np.seterr(divide='raise'); np.set_printoptions(precision=2, suppress=True); \
+            a = np.array([1.23456])"],
         "print(a)\ntry: a / 0\nexcept FloatingPointError as e: print('fpe')",
     ),
     row(
         "numpy views",
-        &[
-            "import numpy as np\na = np.arange(12.).reshape(3, 4); r = a[1]; c = a[:, 2]; t = a.T; f = a[::-1, ::2]; i = a.view('i8'); w = a[0:2]; w.flags.writeable = False",
-        ],
-        "a[1, 2] = 99; print(r[2], c[1], t[2, 1], f[1, 1], r.base is not None, np.shares_memory(a, r), i.shape, w.flags.writeable, f.strides, t.flags.f_contiguous)\nr[0] = -1; print(a[1, 0])",
+        &["import numpy as np\na = np.arange(12.).reshape(3, 4); r = a[1]; c = a[:, 2]; t = a.T; f = \
+            a[::-1, ::2]; i = a.view('i8'); w = a[0:2]; w.flags.writeable = False"],
+        "a[1, 2] = 99; print(r[2], c[1], t[2, 1], f[1, 1], r.base is not None, np.shares_memory(a, r), \
+        i.shape, w.flags.writeable, f.strides, t.flags.f_contiguous)\nr[0] = -1; print(a[1, 0])",
     ),
     row(
         "numpy large views",
         &["import numpy as np\na = np.arange(1_000_000.); b = a[10:500_000:3]; o = a.reshape(1000, 1000).T"],
-        "a[13] = -5; print(b[1], o[13, 0], np.shares_memory(a, b), a.flags.owndata, a.flags.writeable, float(a.sum()))\na2 = a.copy(); a2.resize(5); print(a2)",
+        "a[13] = -5; print(b[1], o[13, 0], np.shares_memory(a, b), a.flags.owndata, a.flags.writeable, \
+        float(a.sum()))\na2 = a.copy(); a2.resize(5); print(a2)",
     ),
     row(
         "numpy views without root name",
@@ -993,10 +1031,17 @@ const SCIENCE: &[Row] = &[
     ),
     row(
         "numpy dtypes",
-        &[
-            "import numpy as np\ns = np.zeros(3, dtype=[('a', 'i4'), ('b', 'f8', (2,)), ('c', 'U3')]); s['c'] = 'xyz'; sv = s['a']; o = np.array([[1, 'a'], [None, [2]]], dtype=object); F = np.asfortranarray(np.arange(6).reshape(2, 3)); d = np.array(['2020-01-01', 'NaT'], 'M8[D]'); z = np.zeros((0, 3)); sc = np.float32(1.5); zero = np.array(5); bo = np.array([True]); big = np.arange(3, dtype='>i4'); u = np.array(['é', 'ab']); cx = np.array([1j]); rec = np.rec.array([(1, 2.)], dtype=[('x', int), ('y', float)]); ma = np.ma.array([1, 2], mask=[0, 1]); mx = np.matrix([[1, 2]]); tz = np.timedelta64(3, 's'); ro = np.arange(3); ro.flags.writeable = False; dt = s.dtype; h = np.float16([1]); so = np.zeros(2, dtype=[('o', 'O'), ('i', int)]); so['o'][0] = [1]",
-        ],
-        "sv[1] = 5; print(s, o, F.flags.f_contiguous, F, d, z.shape, sc, type(sc), zero, bo, big, big.dtype, u, cx, rec.x, ma, mx, tz, ro.flags.writeable, dt, h, so, type(rec), type(mx))",
+        &["import numpy as np\ns = np.zeros(3, dtype=[('a', 'i4'), ('b', 'f8', (2,)), ('c', 'U3')]); \
+            s['c'] = 'xyz'; sv = s['a']; o = np.array([[1, 'a'], [None, [2]]], dtype=object); F = \
+            np.asfortranarray(np.arange(6).reshape(2, 3)); d = np.array(['2020-01-01', 'NaT'], 'M8[D]'); z = \
+            np.zeros((0, 3)); sc = np.float32(1.5); zero = np.array(5); bo = np.array([True]); big = \
+            np.arange(3, dtype='>i4'); u = np.array(['é', 'ab']); cx = np.array([1j]); rec = \
+            np.rec.array([(1, 2.)], dtype=[('x', int), ('y', float)]); ma = np.ma.array([1, 2], mask=[0, \
+            1]); mx = np.matrix([[1, 2]]); tz = np.timedelta64(3, 's'); ro = np.arange(3); \
+            ro.flags.writeable = False; dt = s.dtype; h = np.float16([1]); so = np.zeros(2, dtype=[('o', \
+            'O'), ('i', int)]); so['o'][0] = [1]"],
+        "sv[1] = 5; print(s, o, F.flags.f_contiguous, F, d, z.shape, sc, type(sc), zero, bo, big, big.dtype, \
+        u, cx, rec.x, ma, mx, tz, ro.flags.writeable, dt, h, so, type(rec), type(mx))",
     ),
     row(
         "object array sharing",
@@ -1005,73 +1050,92 @@ const SCIENCE: &[Row] = &[
     ),
     row(
         "memmap",
-        &[
-            "import numpy as np\nm = np.memmap('mm.dat', dtype='f4', mode='w+', shape=(4, 5)); m[:] = 1; m[1, 2] = 7; m.flush(); mv = m[1]",
-        ],
+        &["import numpy as np\nm = np.memmap('mm.dat', dtype='f4', mode='w+', shape=(4, 5)); m[:] = 1; \
+            m[1, 2] = 7; m.flush(); mv = m[1]"],
         "print(type(m).__name__, m.shape, m[1, 2], mv[2], m.mode in ('w+', 'r+')); mv[0] = 3; print(m[1, 0])",
     ),
     row(
         "pandas",
-        &[
-            "import pandas as pd, numpy as np\ndf = pd.DataFrame({'a': [1, 2, 3], 's': ['x', None, 'z'], 'c': pd.Categorical(['u', 'v', 'u']), 't': pd.date_range('2020', periods=3, tz='UTC')}, index=list('pqr')); s = df['a']; g = df.groupby('s'); v = df[['a']]; mi = df.set_index(['s', 'c']); sub = df.iloc[:2]; df.attrs['k'] = 1",
-        ],
-        "print(df, df.dtypes, mi.index.nlevels, g.a.sum(), df.attrs)\ns2 = df['a']; df.loc['p', 'a'] = 100; print(sub.loc['p', 'a'], s['p'], v.loc['p', 'a'])\nv.loc['q', 'a'] = -1; print(df.loc['q', 'a'])",
+        &["import pandas as pd, numpy as np\n\
+            df = pd.DataFrame({'a': [1, 2, 3], 's': ['x', None, 'z'], 'c': pd.Categorical(['u', 'v', 'u']), \
+            't': pd.date_range('2020', periods=3, tz='UTC')}, index=list('pqr')); s = df['a']; g = \
+            df.groupby('s'); v = df[['a']]; mi = df.set_index(['s', 'c']); sub = df.iloc[:2]; df.attrs['k'] \
+            = 1"],
+        "print(df, df.dtypes, mi.index.nlevels, g.a.sum(), df.attrs)\n\
+        s2 = df['a']; df.loc['p', 'a'] = 100; print(sub.loc['p', 'a'], s['p'], v.loc['p', 'a'])\n\
+        v.loc['q', 'a'] = -1; print(df.loc['q', 'a'])",
     ),
     row(
         "pandas cow",
-        &[
-            "import pandas as pd, numpy as np\ndf = pd.DataFrame(np.arange(200000.).reshape(-1, 4), columns=list('abcd')); d2 = df[:]; d3 = df.copy(deep=False); s = df['b']; t = pd.DataFrame({'t': pd.date_range('2020', periods=3)}); t2 = t.copy(deep=False); arr = np.zeros((3, 2)); fa = pd.DataFrame(arr); vals = df.values",
-        ],
-        "d2.iloc[0, 0] = 99; print(df.iloc[0, 0], d3.iloc[0, 0]); s.iloc[0] = 5; print(df.iloc[0, 1], d2.iloc[0, 1]); t2.iloc[0, 0] = pd.Timestamp(0); print(t.iloc[0, 0]); arr[0, 0] = 7; print(fa.iloc[0, 0]); print(df.sum().sum())",
+        &["import pandas as pd, numpy as np\n\
+            df = pd.DataFrame(np.arange(200000.).reshape(-1, 4), columns=list('abcd')); d2 = df[:]; d3 = \
+            df.copy(deep=False); s = df['b']; t = pd.DataFrame({'t': pd.date_range('2020', periods=3)}); t2 \
+            = t.copy(deep=False); arr = np.zeros((3, 2)); fa = pd.DataFrame(arr); vals = df.values"],
+        "d2.iloc[0, 0] = 99; print(df.iloc[0, 0], d3.iloc[0, 0]); s.iloc[0] = 5; print(df.iloc[0, 1], \
+        d2.iloc[0, 1]); t2.iloc[0, 0] = pd.Timestamp(0); print(t.iloc[0, 0]); arr[0, 0] = 7; \
+        print(fa.iloc[0, 0]); print(df.sum().sum())",
     ),
     row(
         "pandas options",
-        &[
-            "import pandas as pd\npd.set_option('display.max_rows', 7); pd.set_option('display.precision', 2); df = pd.DataFrame({'a': [1.23456] * 20})",
-        ],
+        &["import pandas as pd\n\
+            pd.set_option('display.max_rows', 7); pd.set_option('display.precision', 2); df = \
+            pd.DataFrame({'a': [1.23456] * 20})"],
         "print(df); print(pd.get_option('display.max_rows'))",
     ),
     row(
         "sklearn",
-        &[
-            "from sklearn.linear_model import LogisticRegression\nfrom sklearn.ensemble import RandomForestClassifier, HistGradientBoostingClassifier\nfrom sklearn.pipeline import make_pipeline\nfrom sklearn.preprocessing import StandardScaler, FunctionTransformer\nimport numpy as np\nX = np.random.RandomState(0).rand(200, 4); y = (X[:, 0] > .5).astype(int)\nm = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y); rf = RandomForestClassifier(10, random_state=0).fit(X, y); h = HistGradientBoostingClassifier(max_iter=5).fit(X, y); ft = FunctionTransformer(lambda q: q * k); k = 2",
-        ],
-        "print(m.predict_proba(X[:2]), rf.predict(X[:5]), h.predict(X[:5]), m[1].coef_)\nk = 3; print(ft.transform(X[:1]) / X[:1]); h2 = HistGradientBoostingClassifier(max_iter=3).fit(X, y); print(h2.score(X, y))",
+        &["from sklearn.linear_model import LogisticRegression\n\
+            from sklearn.ensemble import RandomForestClassifier, HistGradientBoostingClassifier\n\
+            from sklearn.pipeline import make_pipeline\n\
+            from sklearn.preprocessing import StandardScaler, FunctionTransformer\nimport numpy as np\n\
+            X = np.random.RandomState(0).rand(200, 4); y = (X[:, 0] > .5).astype(int)\n\
+            m = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y); rf = \
+            RandomForestClassifier(10, random_state=0).fit(X, y); h = \
+            HistGradientBoostingClassifier(max_iter=5).fit(X, y); ft = FunctionTransformer(lambda q: q * k); \
+            k = 2"],
+        "print(m.predict_proba(X[:2]), rf.predict(X[:5]), h.predict(X[:5]), m[1].coef_)\n\
+        k = 3; print(ft.transform(X[:1]) / X[:1]); h2 = HistGradientBoostingClassifier(max_iter=3).fit(X, \
+        y); print(h2.score(X, y))",
     ),
     row(
         "matplotlib",
         &[
-            "import matplotlib.pyplot as plt\nplt.rcParams['lines.linewidth'] = 5\nfig, ax = plt.subplots(); ln, = ax.plot([1, 2], [3, 4], label='q'); ax.set_title('T');",
+            "import matplotlib.pyplot as plt\nplt.rcParams['lines.linewidth'] = 5\n\
+            fig, ax = plt.subplots(); ln, = ax.plot([1, 2], [3, 4], label='q'); ax.set_title('T');",
             "x = 1",
         ],
-        "print(plt.rcParams['lines.linewidth'], ax.get_title(), ax.figure is fig, ln.get_xdata(), ax.lines[0] is ln, len(plt.get_fignums())); import io; b = io.BytesIO(); fig.savefig(b); print(len(b.getvalue()) > 1000)\nimport matplotlib; print(matplotlib.get_backend())",
+        "print(plt.rcParams['lines.linewidth'], ax.get_title(), ax.figure is fig, ln.get_xdata(), \
+        ax.lines[0] is ln, len(plt.get_fignums())); import io; b = io.BytesIO(); fig.savefig(b); \
+        print(len(b.getvalue()) > 1000)\nimport matplotlib; print(matplotlib.get_backend())",
     ),
     row(
         "PIL",
-        &[
-            "from PIL import Image\nim = Image.new('RGB', (300, 400), (1, 2, 3)); im.putpixel((5, 5), (9, 9, 9)); sm = im.resize((3, 3))",
-        ],
+        &["from PIL import Image\n\
+            im = Image.new('RGB', (300, 400), (1, 2, 3)); im.putpixel((5, 5), (9, 9, 9)); sm = im.resize((3, \
+            3))"],
         "print(im.size, im.getpixel((5, 5)), im.mode, sm.getpixel((0, 0)))",
     ),
     row(
         "scipy",
-        &[
-            "import numpy as np, scipy.sparse as sp, scipy.stats as st\nfrom scipy.interpolate import interp1d\nm = sp.csr_matrix(np.eye(500)); d = st.norm(1, 2); i = interp1d([0, 1], [0, 2])",
-        ],
+        &["import numpy as np, scipy.sparse as sp, scipy.stats as st\n\
+            from scipy.interpolate import interp1d\n\
+            m = sp.csr_matrix(np.eye(500)); d = st.norm(1, 2); i = interp1d([0, 1], [0, 2])"],
         "print(m.sum(), d.cdf(1), i(.5), (m @ m).nnz)",
     ),
     row(
         "arrays over memory of Python's, and views of arrays of other kinds",
-        &[
-            "import numpy as np, array\nb = bytearray(16); a = np.frombuffer(b, 'u1')[4:]; c = array.array('d', [1, 2]); d = np.asarray(c)\nm = np.matrix([[1, 2], [3, 4]]); v = m[0]; rec = np.rec.array([(1, 2.), (3, 4.)], names='p,q'); p = rec.p\nclass A(np.ndarray): pass\no = np.ndarray.__new__(A, (3,)); o[:] = 1; ov = o[1:]\nrand = np.random.mtrand._rand",
-        ],
-        "a[0] = 5; d[0] = 7; v[0, 0] = 9; p[0] = 42; ov[0] = 3; print(b, c, m, rec, o, rand is np.random.mtrand._rand)",
+        &["import numpy as np, array\n\
+            b = bytearray(16); a = np.frombuffer(b, 'u1')[4:]; c = array.array('d', [1, 2]); d = \
+            np.asarray(c)\nm = np.matrix([[1, 2], [3, 4]]); v = m[0]; rec = np.rec.array([(1, 2.), (3, 4.)], \
+            names='p,q'); p = rec.p\nclass A(np.ndarray): pass\n\
+            o = np.ndarray.__new__(A, (3,)); o[:] = 1; ov = o[1:]\nrand = np.random.mtrand._rand"],
+        "a[0] = 5; d[0] = 7; v[0, 0] = 9; p[0] = 42; ov[0] = 3; print(b, c, m, rec, o, rand is \
+        np.random.mtrand._rand)",
     ),
     row(
         "big array and view across",
-        &[
-            "import numpy as np\nbig = np.random.RandomState(0).rand(3_000_000); half = big[:1_500_000]; two = [big, half]",
-        ],
+        &["import numpy as np\nbig = np.random.RandomState(0).rand(3_000_000); half = big[:1_500_000]; two \
+            = [big, half]"],
         "big[3] = -7; print(half[3], two[0] is big, two[1] is half, big.sum())",
     ),
 ];
@@ -1089,7 +1153,8 @@ fn blobs(server: &TestServer) -> Vec<std::path::PathBuf> {
 fn a_damaged_checkpoint_is_healed_when_its_values_are_saved_again() {
     let mut server = TestServer::start();
     // Compressible, incompressible, and small values; a state beside it has the same ones.
-    let code = "import random\nr = random.Random(7)\nlarge = bytes(5_000_000)\nnoise = r.randbytes(300_000)\nsmall = [1, 2, 3]";
+    let code = "import random\nr = random.Random(7)\nlarge = bytes(5_000_000)\nnoise = r.randbytes(300_000)\n\
+        small = [1, 2, 3]";
     let first = grow(&server, "first", &[code]);
     wait_for_checkpoints(&server, std::slice::from_ref(&first));
     server.kill();

@@ -1,4 +1,5 @@
-//! The calls that snapshot-kernel added after 0.2.0, by which its clients tell which cells have to run again.
+//! The calls that snapshot-kernel added after 0.2.0, by which its clients tell which cells have to
+//! run again.
 
 use crate::cells::unique;
 use crate::server::TestServer;
@@ -87,8 +88,10 @@ fn the_parts_of_a_traceback_are_whole_lines() {
 fn what_functions_of_earlier_cells_read_counts_as_read() {
     let server = TestServer::start();
     let base = server.run("initial", BASE);
-    let code = "def f(): return g()\ndef g(): return x\ndef late(): return table\nclass C:\n    def m(self): return y\n    def __repr__(self): return str(n)\n\
-                c = C()\nimport functools\npart = functools.partial(f)\nkept = [late]\ndef outer():\n    def inner(): return z\n    return inner\nclosed = outer()";
+    let code = "def f(): return g()\ndef g(): return x\ndef late(): return table\n\
+        class C:\n    def m(self): return y\n    def __repr__(self): return str(n)\n\
+                c = C()\nimport functools\npart = functools.partial(f)\nkept = [late]\n\
+                def outer():\n    def inner(): return z\n    return inner\nclosed = outer()";
     // Defining a function reads nothing that is in it.
     let defined = symbols(&server, base.state(), "def f(): return x");
     assert_eq!(defined, ["", "f", ""]);
@@ -211,7 +214,8 @@ fn said(body: &Value) -> String {
 fn code_reads_several_states_and_leaves_nothing_behind() {
     let room = crate::cells::Room::new();
     let server = TestServer::in_dir(room.path());
-    let one = "x, shared = 1, [1]\nalias = shared\ndef f(): return x + 10\nclass C:\n    def m(self): return f()\nc = C()\nbig = bytes(9 << 20)";
+    let one = "x, shared = 1, [1]\nalias = shared\ndef f(): return x + 10\n\
+        class C:\n    def m(self): return f()\nc = C()\nbig = bytes(9 << 20)";
     server.begin_with("initial", one, json!({"new_state_name": "one"})).end().state();
     let two = "x, y = 2, 5\ng = (i for i in range(3))\nnext(g)";
     server.begin_with("initial", two, json!({"new_state_name": "two"})).end().state();
@@ -279,7 +283,9 @@ fn what_reads_several_states_is_interrupted_limited_and_refused_like_a_cell() {
         assert_eq!(server.post("/interrupt", json!({"exec_id": "long"})).json()["interrupted"], true);
         assert_eq!(going.join().unwrap().json()["error"]["ename"], "KeyboardInterrupt");
     });
-    let limited = json!({"code": "while a.x: pass", "exec_id": "l", "state_mapping": {"a": one.state()}, "timeout": 0.3});
+    let limited = json!({
+        "code": "while a.x: pass", "exec_id": "l", "state_mapping": {"a": one.state()}, "timeout": 0.3,
+    });
     assert_eq!(server.post("/multistate_execute", limited).json()["error"]["ename"], "RunTimeout");
     let dies =
         json!({"code": "import os; os._exit(a.x)", "exec_id": "d", "state_mapping": {"a": one.state()}});
@@ -362,7 +368,8 @@ fn variables_that_share_an_object_are_a_group() {
 fn digests_are_equal_for_equal_values_and_for_no_others() {
     let room = crate::cells::Room::new();
     let server = TestServer::in_dir(room.path());
-    let code = "a, b, s = [1, 2], {'k': {3}}, 'text'\nd = {'k': [1, 2]}\nclass C:\n    def __init__(self): self.x = 1\nc = C()\ng = (n for n in [1])";
+    let code = "a, b, s = [1, 2], {'k': {3}}, 'text'\nd = {'k': [1, 2]}\n\
+        class C:\n    def __init__(self): self.x = 1\nc = C()\ng = (n for n in [1])";
     let one = server.run("initial", code);
     let names = ["a", "b", "s", "d", "c", "C", "g", "none"];
     let first = hashes(&server, one.state(), &names);
@@ -419,8 +426,10 @@ fn a_value_that_cannot_be_read_costs_no_other_its_digest() {
     let plain = server.run("initial", "w = 3");
     let expected = hashes(&server, plain.state(), &["w"]);
     for code in [
-        "class M(type):\n    def __getattribute__(c, n): raise SystemExit\nclass V(metaclass=M): pass\nv, w = [V(), iter([])], 3",
-        "class M(type):\n    def __hash__(c): raise SystemExit\nclass V(metaclass=M): pass\nv, w = [V(), iter([])], 3",
+        "class M(type):\n    def __getattribute__(c, n): raise SystemExit\nclass V(metaclass=M): pass\n\
+        v, w = [V(), iter([])], 3",
+        "class M(type):\n    def __hash__(c): raise SystemExit\nclass V(metaclass=M): pass\n\
+        v, w = [V(), iter([])], 3",
         "class V:\n    def __reduce__(self):\n        while True: pass\nv, w = [V(), V()], 3",
     ] {
         let state = server.run("initial", code);
@@ -437,10 +446,17 @@ fn a_state_of_the_variables_of_two_is_a_state_like_any_other() {
     let server = TestServer::in_dir(room.path());
     let source = "p = [1]\nq = {'p': p}\nx = 1\ndef f(): return x, p\nimport math\ngone = 5";
     server.begin_with("initial", source, json!({"new_state_name": "src"})).end().state();
-    let input = "p = q = 0\nr = [8]\nx = 2\nlocked = __import__('threading').Lock()\ngen = (i for i in range(5))\nnext(gen)\nleft = 1";
+    let input = "p = q = 0\nr = [8]\nx = 2\nlocked = __import__('threading').Lock()\n\
+        gen = (i for i in range(5))\nnext(gen)\nleft = 1";
     server.begin_with("initial", input, json!({"new_state_name": "inp"})).end().state();
     let rebuild = |take: &[&str], keep: &[&str], name: &str| {
-        server.post("/rebuild_state", json!({"input_state": "inp", "source_state": "src", "source_vars": take, "input_vars": keep, "new_state_name": name}))
+        server.post(
+            "/rebuild_state",
+            json!({
+                "input_state": "inp", "source_state": "src", "source_vars": take, "input_vars": keep,
+                "new_state_name": name,
+            }),
+        )
     };
     let built = rebuild(&["p", "q", "f", "math", "absent"], &["r", "x", "gen", "p", "absent"], "built");
     assert_eq!(built.status, 200, "{built:?}");
@@ -492,10 +508,14 @@ fn a_state_of_the_variables_of_two_is_a_state_like_any_other() {
 fn making_a_state_of_two_can_be_interrupted_which_is_told() {
     let room = crate::cells::Room::new();
     let server = TestServer::in_dir(room.path());
-    let slow = "import time\nclass Slow:\n    def __reduce__(self): open('began', 'w').close(); time.sleep(1000)\nslow = Slow()";
+    let slow = "import time\nclass Slow:\n    def __reduce__(self): open('began', 'w').close(); \
+        time.sleep(1000)\nslow = Slow()";
     let (source, input) = (server.run("initial", slow), server.run("initial", "y = 1"));
     let before = server.states();
-    let body = json!({"input_state": input.state(), "source_state": source.state(), "source_vars": ["slow"], "input_vars": ["y"]});
+    let body = json!({
+        "input_state": input.state(), "source_state": source.state(), "source_vars": ["slow"],
+        "input_vars": ["y"],
+    });
     std::thread::scope(|scope| {
         let going = scope.spawn(|| server.post("/rebuild_state", body));
         let running = || {
@@ -520,7 +540,11 @@ fn a_state_that_cannot_be_made_of_two_leaves_nothing() {
         .end();
     server.begin_with("initial", "y = 1", json!({"new_state_name": "inp"})).end();
     let before = graph(&server);
-    let body = |take: Value, keep: Value| json!({"input_state": "inp", "source_state": "src", "source_vars": take, "input_vars": keep});
+    let body = |take: Value, keep: Value| {
+        json!({
+            "input_state": "inp", "source_state": "src", "source_vars": take, "input_vars": keep,
+        })
+    };
     let refused = server.post("/rebuild_state", body(json!(["g"]), json!(["y"])));
     assert_eq!((refused.status, refused.error_code().as_str()), (409, "conflict"));
     assert!(refused.text().contains("generator"), "{refused:?}");

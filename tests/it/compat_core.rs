@@ -31,7 +31,8 @@ fn the_seeds_own_verification() {
     assert_eq!(
         first.json(),
         json!({
-            "output": [{"output_type": "stream", "name": "stdout", "text": "42\n"}], "state_name": state, "error": null,
+            "output": [{"output_type": "stream", "name": "stdout", "text": "42\n"}], "state_name": state,
+            "error": null,
             "accessed_symbols": [], "modified_symbols": ["x"], "deleted_symbols": [],
         })
     );
@@ -97,7 +98,9 @@ fn answers_have_exactly_these_fields() {
 #[test]
 fn an_exception_is_an_answer_and_leaves_no_state() {
     let server = TestServer::start();
-    let body = json!({"code": "print('before')\nx = 1\nraise ValueError('no')", "exec_id": "bad", "state_name": "initial"});
+    let body = json!({
+        "code": "print('before')\nx = 1\nraise ValueError('no')", "exec_id": "bad", "state_name": "initial",
+    });
     let answer = execute(&server, &body);
     assert_eq!(answer.status, 200);
     let answer = answer.json();
@@ -125,7 +128,8 @@ fn an_unknown_state() {
     assert_eq!(
         answer.json(),
         json!({
-            "output": [], "state_name": null, "error": {"ename": "StateNotFound", "evalue": "nowhere", "traceback": []},
+            "output": [], "state_name": null,
+            "error": {"ename": "StateNotFound", "evalue": "nowhere", "traceback": []},
             "accessed_symbols": [], "modified_symbols": [], "deleted_symbols": [],
         })
     );
@@ -160,7 +164,9 @@ fn what_is_missing_or_wrong_in_a_request_is_400_and_what_is_more_is_let_pass() {
     assert_eq!(server.owner(Request::post("/interrupt", "{}")).status, 400);
     let long = json!({"code": "#".repeat(5 << 20), "exec_id": "long", "state_name": "initial"});
     assert_eq!(execute(&server, &long).status, 413);
-    let more = json!({"code": "1", "exec_id": "more", "state_name": "initial", "new_state_name": null, "something": [1]});
+    let more = json!({
+        "code": "1", "exec_id": "more", "state_name": "initial", "new_state_name": null, "something": [1],
+    });
     assert_eq!(execute(&server, &more).status, 200);
     let no_code = execute(&server, &json!({"exec_id": "none", "state_name": "initial"}));
     let ran = Ran::new(&no_code);
@@ -224,7 +230,8 @@ fn a_name_that_exists_means_the_new_state_from_then_on() {
 #[test]
 fn variables_are_the_users_and_nothing_else() {
     let server = TestServer::start();
-    let code = "import math\nfrom os import path\nx = 1\n_private = 2\n__dunder__ = 3\n__half = 4\ndef f(): pass\nclass C: pass\nc = C\nn = None\ns = 'é'\n5\n";
+    let code = "import math\nfrom os import path\nx = 1\n_private = 2\n__dunder__ = 3\n__half = 4\n\
+        def f(): pass\nclass C: pass\nc = C\nn = None\ns = 'é'\n5\n";
     let state = server.run("initial", code);
     let shown = variables(&server, state.state());
     assert_eq!(keys(&shown), ["C", "__half", "_private", "c", "f", "math", "n", "path", "s", "x"]);
@@ -240,9 +247,13 @@ fn variables_are_the_users_and_nothing_else() {
 #[test]
 fn a_variable_that_cannot_be_shown_is_no_error_and_looking_changes_nothing() {
     let server = TestServer::start();
-    let code = "class Bad:\n    def __repr__(self): raise ValueError('bad')\nclass Exits:\n    def __repr__(self): raise SystemExit\nclass Slow:\n    def __repr__(self):\n        while True: pass\n\
-                class Counts:\n    n = 0\n    def __repr__(self):\n        Counts.n += 1\n        return str(Counts.n)\nclass Odd:\n    def __repr__(self): return 5\n\
-                bad, exits, slow, counts, odd, long, text = Bad(), Exits(), Slow(), Counts(), Odd(), list(range(10**6)), 'x' * 10**6\ngone = (i for i in range(3)); next(gone);";
+    let code = "class Bad:\n    def __repr__(self): raise ValueError('bad')\n\
+        class Exits:\n    def __repr__(self): raise SystemExit\n\
+        class Slow:\n    def __repr__(self):\n        while True: pass\n\
+                class Counts:\n    n = 0\n    def __repr__(self):\n        Counts.n += 1\n        return \
+                str(Counts.n)\nclass Odd:\n    def __repr__(self): return 5\n\
+                bad, exits, slow, counts, odd, long, text = Bad(), Exits(), Slow(), Counts(), Odd(), \
+                list(range(10**6)), 'x' * 10**6\ngone = (i for i in range(3)); next(gone);";
     let state = server.run("initial", code);
     for _ in 0..2 {
         let shown = variables(&server, state.state());
@@ -270,7 +281,11 @@ fn looking_at_a_state_while_it_runs_a_cell_is_answered() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let state = server.run("initial", "x = 1");
-    let going = server.begin(state.state(), "import os, time\nx = 2\nopen('began', 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.01)");
+    let going = server.begin(
+        state.state(),
+        "import os, time\nx = 2\nopen('began', 'w').close()\n\
+        while not os.path.exists('go'): time.sleep(0.01)",
+    );
     room.wait_for("began");
     assert_eq!(variables(&server, state.state())["x"]["repr"], "1");
     room.put("go");
@@ -307,7 +322,9 @@ fn the_same_request_again_gets_the_first_answer_and_runs_nothing() {
         (Value::Null, format!("{count}\n1/0")),
     ] {
         let before = std::fs::read_to_string(room.file("count")).unwrap_or_default().len();
-        let body = json!({"code": code, "exec_id": unique("again"), "state_name": "initial", "new_state_name": name});
+        let body = json!({
+            "code": code, "exec_id": unique("again"), "state_name": "initial", "new_state_name": name,
+        });
         let first = execute(&server, &body);
         let second = execute(&server, &body);
         assert_eq!((first.status, second.status), (200, 200));
@@ -319,7 +336,10 @@ fn the_same_request_again_gets_the_first_answer_and_runs_nothing() {
         assert_eq!((refused.status, refused.error_code().as_str()), (409, "conflict"));
     }
     // A name that was bound to the state which the request made means what it meant then.
-    let body = json!({"code": "n = globals().get('n', 0) + 1; print(n)", "exec_id": "self", "state_name": "named", "new_state_name": "named"});
+    let body = json!({
+        "code": "n = globals().get('n', 0) + 1; print(n)", "exec_id": "self", "state_name": "named",
+        "new_state_name": "named",
+    });
     assert_eq!(execute(&server, &body).json(), execute(&server, &body).json());
 }
 
@@ -327,7 +347,8 @@ fn the_same_request_again_gets_the_first_answer_and_runs_nothing() {
 fn the_same_id_while_the_first_runs_is_refused() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
-    let code = "import os, time\nopen('began', 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.01)\nprint('done')";
+    let code = "import os, time\nopen('began', 'w').close()\n\
+        while not os.path.exists('go'): time.sleep(0.01)\nprint('done')";
     let body = json!({"code": code, "exec_id": "twice", "state_name": "initial"});
     let going = server.begin_with("initial", code, json!({"exec_id": "twice"}));
     room.wait_for("began");

@@ -15,12 +15,14 @@ const DEATHS: &[(&str, &str, &str)] = &[
     ("SIGTERM to itself", "import signal; os.kill(os.getpid(), signal.SIGTERM)", "SIGTERM"),
     (
         "a thread with a null pointer",
-        "import ctypes, threading, time; threading.Thread(target=ctypes.string_at, args=(0,)).start(); time.sleep(1000)",
+        "import ctypes, threading, time; threading.Thread(target=ctypes.string_at, args=(0,)).start(); \
+        time.sleep(1000)",
         "SIGSEGV",
     ),
     (
         "a stack that is too deep",
-        "import sys; sys.setrecursionlimit(10**9)\ndef deep(n): return sorted([0], key=lambda _: deep(n + 1))\ndeep(0)",
+        "import sys; sys.setrecursionlimit(10**9)\n\
+        def deep(n): return sorted([0], key=lambda _: deep(n + 1))\ndeep(0)",
         "SIGSEGV",
     ),
 ];
@@ -60,7 +62,8 @@ fn a_process_that_dies_is_a_clear_answer_and_harms_nobody() {
 #[test]
 fn what_a_dead_process_has_started_dies_with_it() {
     let server = TestServer::start();
-    let code = "import os, subprocess, time\np = subprocess.Popen(['sleep', '1000'])\nchild = os.fork()\nif child == 0: time.sleep(1000)\n\
+    let code = "import os, subprocess, time\np = subprocess.Popen(['sleep', '1000'])\nchild = os.fork()\n\
+        if child == 0: time.sleep(1000)\n\
                 print(p.pid, child)\nos._exit(1)";
     let ran = server.run("initial", code);
     assert!(is_killed(&ran, "exit code 1"), "{ran:?}");
@@ -180,7 +183,8 @@ fn a_frozen_process_that_is_killed_loses_its_state_and_no_other() {
     // With a checkpoint it would come back from that.
     let server = TestServer::start_with(&["--no-checkpoints"]);
     let state = server.run("initial", "import os; x = 1");
-    // The head that made the state goes on to the first; so the second is forked from the frozen process.
+    // The head that made the state goes on to the first; so the second is forked from the frozen
+    // process.
     let one = server.run(state.state(), "x = 2");
     let two = server.run(state.state(), "x = 3; print(os.getppid())");
     assert_eq!(living(&server, state.state()), "memory");

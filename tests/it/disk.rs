@@ -1,5 +1,5 @@
-//! A disk that is full or broken: what is done stays in memory, everybody is told, and when the disk is well again nothing is
-//! lost and nothing has to be restarted.
+//! A disk that is full or broken: what is done stays in memory, everybody is told, and when the
+//! disk is well again nothing is lost and nothing has to be restarted.
 
 use crate::cells::{Live, Room, unique};
 use crate::request::{Answer, Request};
@@ -65,7 +65,8 @@ fn trouble(server: &TestServer) -> Value {
     server.notebook()["trouble"].clone()
 }
 
-/// That the disk is in trouble is an error that says so, and work goes on in memory. `tip` is a state in which `x` is 1.
+/// That the disk is in trouble is an error that says so, and work goes on in memory. `tip` is a
+/// state in which `x` is 1.
 fn works_in_memory(server: &TestServer, tip: &str) {
     let told = trouble(server);
     for part in ["what", "why", "how"] {

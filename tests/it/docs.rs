@@ -1,4 +1,5 @@
-//! The documents: every documented fact names its test, every link leads somewhere, and lines are short enough to read.
+//! The documents: every documented fact names its test, every link leads somewhere, and lines are
+//! short enough to read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +7,8 @@ use std::path::{Path, PathBuf};
 /// Columns of a line. Table rows, code blocks and lines of a single word may be longer.
 const WIDTH: usize = 100;
 
-/// Documents whose entries name tests: how many do at least, and the sections that need none, by their headings.
+/// Documents whose entries name tests: how many do at least, and the sections that need none, by
+/// their headings.
 const TESTED: &[(&str, usize, &[&str])] = &[
     ("docs/api.md", 65, &["Scopes", "Errors", "Guarantees", "Calls", "Differences from snapshot-kernel"]),
     ("docs/branches.md", 40, &["Words used here"]),

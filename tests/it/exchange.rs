@@ -145,7 +145,8 @@ fn a_file_of_values_holds_no_code() {
     let (here, there) = (Room::new(), Room::new());
     let source = TestServer::in_dir(here.path());
     let code = "import os\nclass Mine:\n    def __reduce__(self):\n        return (open, ('marker', 'w'))\n\
-                class Other: pass\nm, o = Mine(), Other()\no.large = os.urandom(3 << 20)\nbig = bytes(range(256)) * 4000\n\
+                class Other: pass\nm, o = Mine(), Other()\no.large = os.urandom(3 << 20)\n\
+                big = bytes(range(256)) * 4000\n\
                 x = {'a': (1, 2), 'b': {3}}";
     let state = source.run("initial", code);
     source.checkpoint(state.state(), json!({}));

@@ -1,4 +1,5 @@
-//! Cells that print or show without end: they are cut, told and stopped, and neither the server nor the others suffer.
+//! Cells that print or show without end: they are cut, told and stopped, and neither the server nor
+//! the others suffer.
 
 use crate::cells::{Live, Room};
 use crate::request::Request;
@@ -26,7 +27,8 @@ const LINE: u64 = 1002;
 const FLOODS: &[Flood] = &[
     Flood {
         what: "while True: print(i)",
-        code: "i = 10**1000\nwhile True:\n    print(i); i += 1\n    if i % 10**1000 == 20_000: open('full', 'w').close()",
+        code: "i = 10**1000\nwhile True:\n    print(i); i += 1\n    if i % 10**1000 == 20_000: open('full', \
+            'w').close()",
         can_print: |bytes| matches!(bytes % LINE, 0 | 1001),
         pattern: |kept| (0..=kept / LINE as usize).map(|i| format!("1{i:01000}\n")).collect(),
     },
@@ -38,13 +40,15 @@ const FLOODS: &[Flood] = &[
     },
     Flood {
         what: "100 MB in one write to descriptor 1",
-        code: "import os\nleft = memoryview(b'y' * 100_000_000)\nwhile left: left = left[os.write(1, left):]\nopen('full', 'w').close()\nwhile True: pass",
+        code: "import os\nleft = memoryview(b'y' * 100_000_000)\n\
+            while left: left = left[os.write(1, left):]\nopen('full', 'w').close()\nwhile True: pass",
         can_print: |bytes| bytes == 100_000_000,
         pattern: |kept| "y".repeat(kept),
     },
     Flood {
         what: "a subprocess that floods",
-        code: "import subprocess, threading\nthreading.Timer(1, lambda: open('full', 'w').close()).start()\nsubprocess.run(['yes', 'z' * 999])",
+        code: "import subprocess, threading\nthreading.Timer(1, lambda: open('full', 'w').close()).start()\n\
+            subprocess.run(['yes', 'z' * 999])",
         can_print: |_| true,
         pattern: |kept| format!("{}\n", "z".repeat(999)).repeat(kept / 1000 + 1),
     },
@@ -196,7 +200,8 @@ fn a_flood_of_text_is_cut_and_counted_and_holds_up_nobody() {
         let grown = server.peak().saturating_sub(before);
         let (other, answered, ended) = times;
         eprintln!(
-            "{}: another run took {other:?}, the interrupt was answered in {answered:?}, the run ended after {ended:?}; \
+            "{}: another run took {other:?}, the interrupt was answered in {answered:?}, the run ended after \
+            {ended:?}; \
              the server grew by {} MiB",
             flood.what,
             grown >> 20
@@ -215,8 +220,8 @@ fn a_flood_of_text_is_cut_and_counted_and_holds_up_nobody() {
     }
 }
 
-/// What a `__repr__`, `_repr_html_` or `_repr_mimebundle_` may do, the error that ends the cell with it, and a part of what is
-/// said or shown of a `__repr__` that does it.
+/// What a `__repr__`, `_repr_html_` or `_repr_mimebundle_` may do, the error that ends the cell
+/// with it, and a part of what is said or shown of a `__repr__` that does it.
 const HOSTILE: &[(&str, &str, &str)] = &[
     ("raise ValueError('bad')", "", "ValueError"),
     ("raise type('K' * 1_000_000, (Exception,), {})", "", "KKKK"),

@@ -12,7 +12,8 @@ const FILE: &str = r##"{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cel
   {"cell_type": "code", "id": "one", "metadata": {}, "execution_count": 3, "source": "x = 20\nprint('here')",
    "outputs": [{"output_type": "stream", "name": "stdout", "text": ["there\n"]}]},
   {"cell_type": "code", "id": "two", "metadata": {}, "execution_count": 5, "source": "x + 1",
-   "outputs": [{"output_type": "execute_result", "execution_count": 5, "metadata": {}, "data": {"text/plain": "21", "text/html": "<script>evil()</script>"}}]}
+   "outputs": [{"output_type": "execute_result", "execution_count": 5, "metadata": {},
+        "data": {"text/plain": "21", "text/html": "<script>evil()</script>"}}]}
 ]}"##;
 
 fn import(server: &TestServer, name: &str, file: &str) -> Answer {
@@ -191,7 +192,9 @@ fn a_file_has_what_stands_between_cells_and_no_output_of_what_never_ran() {
     draft("text", one.state(), Some(two.state()), "markdown");
     draft("waits", one.state(), None, "code");
     let mut socket = Wire::socket(&server, TOKEN);
-    let bad = json!({"do": "run", "exec_id": "bad", "code": "input(); 1/0", "on": {"state": two.state()}, "draft": "1/0"});
+    let bad = json!({
+        "do": "run", "exec_id": "bad", "code": "input(); 1/0", "on": {"state": two.state()}, "draft": "1/0",
+    });
     let after = json!({"do": "run", "exec_id": "after", "code": "2", "on": {"run": "bad"}, "draft": "never"});
     socket.say(&with_id(bad, 1));
     socket.hear_until(|frame| frame["event"] == "prompt_changed");
@@ -220,17 +223,23 @@ fn nbformat_takes_what_goes_out_and_what_it_writes_comes_in() {
 import sys, matplotlib.pyplot as plt, pandas as pd
 from IPython.display import display, HTML, JSON, Latex, Markdown, SVG
 print("out"); print("err", file=sys.stderr)
-display(HTML("<b>x</b>"), JSON({"a": [1]}), Latex("$x$"), Markdown("# y"), SVG('<svg xmlns="http://www.w3.org/2000/svg"/>'))
+display(HTML("<b>x</b>"), JSON({"a": [1]}), Latex("$x$"), Markdown("# y"),
+    SVG('<svg xmlns="http://www.w3.org/2000/svg"/>'))
 display({"application/vnd.x+json": {"a": 1}, "application/x-odd": {"b": 2}, "text/plain": "z"}, raw=True)
 h = display("first", display_id="h"); h.update("second")
 plt.plot([1, 2]); plt.show()
 pd.DataFrame({"a": [1, 2]})"##;
-    let wish = json!({"do": "put_draft", "draft": {"id": "text with spaces!", "on": "initial", "kind": "markdown", "source": "# Prose"}});
+    let wish = json!({
+        "do": "put_draft",
+        "draft": {"id": "text with spaces!", "on": "initial", "kind": "markdown", "source": "# Prose"},
+    });
     assert_eq!(command(&server, "main", wish)["kind"], "done");
     let ran = server.run("initial", code);
     let failed =
         json!({"do": "run", "exec_id": "f", "code": "1/0", "on": {"state": ran.state()}, "draft": "failing"});
-    let draft = json!({"do": "put_draft", "draft": {"id": "failing", "on": ran.state(), "kind": "code", "source": "1/0"}});
+    let draft = json!({
+        "do": "put_draft", "draft": {"id": "failing", "on": ran.state(), "kind": "code", "source": "1/0"},
+    });
     assert_eq!(command(&server, "main", draft)["kind"], "done");
     assert_eq!(command(&server, "main", failed)["status"], "error");
     for (i, state) in ["initial", ran.state()].into_iter().enumerate() {
@@ -248,8 +257,9 @@ for i in range(2):
 assert raw["nbformat_minor"] == 5 and raw["cells"][0]["execution_count"] == 1, raw
 kinds = [o["output_type"] for o in raw["cells"][0]["outputs"]]
 assert kinds[:2] == ["stream", "stream"] and kinds[-1] == "execute_result", kinds
-nb = v4.new_notebook(cells=[v4.new_markdown_cell("# T"), v4.new_raw_cell("raw"), v4.new_code_cell("1+1", execution_count=9, outputs=[
-    v4.new_output("execute_result", {{"text/plain": "2"}}, execution_count=9), v4.new_output("error", ename="E", evalue="v", traceback=["a", "b"])])])
+nb = v4.new_notebook(cells=[v4.new_markdown_cell("# T"), v4.new_raw_cell("raw"), v4.new_code_cell("1+1",
+    execution_count=9, outputs=[v4.new_output("execute_result", {{"text/plain": "2"}}, execution_count=9),
+    v4.new_output("error", ename="E", evalue="v", traceback=["a", "b"])])])
 nbformat.write(nb, "{dir}/new.ipynb")
 nbformat.write(nb, "{dir}/minor.ipynb", version=4)
 for version in (4, 3):
@@ -277,7 +287,8 @@ for version in (4, 3):
     }
 }
 
-/// Examples of the scikit-learn gallery: as programs, and as the notebooks that sphinx-gallery would make of them.
+/// Examples of the scikit-learn gallery: as programs, and as the notebooks that sphinx-gallery
+/// would make of them.
 #[test]
 fn gallery_examples_come_in_as_programs_and_as_notebooks() {
     let room = Room::new();

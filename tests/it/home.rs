@@ -45,7 +45,9 @@ fn why(answer: &Answer) -> String {
 /// A run that goes on.
 fn busy(server: &TestServer, name: &str) {
     let mut wire = Wire::open(server.address);
-    let wish = json!({"do": "run", "exec_id": "busy", "code": "import time; time.sleep(60)", "on": {"state": "initial"}});
+    let wish = json!({
+        "do": "run", "exec_id": "busy", "code": "import time; time.sleep(60)", "on": {"state": "initial"},
+    });
     let request = Request::post(&format!("/api/notebooks/{name}/commands"), &wish.to_string());
     wire.write(&request.bearer(crate::server::TOKEN).bytes(&server.host()));
     until("it runs", || about(server, name)["running"] == 1);
@@ -106,7 +108,9 @@ fn a_notebook_is_renamed_with_its_links_and_its_pages_are_told() {
     server.restart();
     assert_eq!(to(&server, "rename", "new%20one", json!({"to": "third"})).status, 200);
     assert_eq!(server.send(Request::get("/api/notebooks/third").bearer(&token)).status, 200);
-    let restored = json!({"do": "run", "exec_id": "z", "code": "print(x)", "on": {"state": ran["state"]}, "replay": true});
+    let restored = json!({
+        "do": "run", "exec_id": "z", "code": "print(x)", "on": {"state": ran["state"]}, "replay": true,
+    });
     let reply = server.owner(Request::post("/api/notebooks/third/commands", &restored.to_string())).json();
     assert_eq!(reply["status"], "ok", "its states come back: {reply}");
 }

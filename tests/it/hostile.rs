@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 #[test]
 fn no_display_and_no_error_ends_its_process() {
     let server = TestServer::start();
-    let deep = "display({'application/json': __import__('functools').reduce(lambda a, _: [a], range(200), 1)}, raw=True)";
+    let deep = "display({'application/json': __import__('functools').reduce(lambda a, _: [a], range(200), \
+        1)}, raw=True)";
     for code in [
         "display('a', display_id=5)",
         deep,
@@ -18,7 +19,8 @@ fn no_display_and_no_error_ends_its_process() {
         "print('\\udc80'); {'\\udc80': 1}",
         "get_ipython().execution_count = 2**40; 5",
         "display({f'text/x{i}': 'y' * 8_000_000 for i in range(9)}, raw=True)",
-        "import threading, time\nthreading.Thread(target=time.sleep, args=(5,), name='x' * 70_000_000, daemon=True).start()",
+        "import threading, time\n\
+        threading.Thread(target=time.sleep, args=(5,), name='x' * 70_000_000, daemon=True).start()",
     ] {
         let ran = server.run("initial", code);
         assert_eq!(ran.ename(), "", "{code}");
@@ -37,7 +39,8 @@ fn no_display_and_no_error_ends_its_process() {
 #[test]
 fn no_variable_hides_the_others() {
     let server = TestServer::start();
-    let code = "class M(type):\n    @property\n    def __name__(cls): raise ValueError\nclass A(metaclass=M): pass\na = A()\nglobals()[5] = 1\n\
+    let code = "class M(type):\n    @property\n    def __name__(cls): raise ValueError\n\
+        class A(metaclass=M): pass\na = A()\nglobals()[5] = 1\n\
                 class S(str):\n    def __len__(self): return -1\ns = S('s')\n\
                 class R:\n    def __repr__(self): raise type('K' * 80_000_000, (Exception,), {})\nr = R()\n\
                 class Slow:\n    def __repr__(self):\n        while True: pass\nslow = Slow()\nfine = 42";
@@ -94,7 +97,8 @@ fn a_waiting_input_outlives_the_state_it_began_from() {
 fn a_thread_cannot_ask() {
     let server = TestServer::start();
     let mut live = Live::join(&server);
-    let code = "import threading\ntold = []\ndef ask():\n    try: input('bg?')\n    except RuntimeError as e: told.append(str(e))\n\
+    let code = "import threading\ntold = []\n\
+        def ask():\n    try: input('bg?')\n    except RuntimeError as e: told.append(str(e))\n\
                 t = threading.Thread(target=ask); t.start(); t.join(); assert 'thread' in told[0], told";
     let exec_id = live.run("initial", code);
     let ended = live.event(&exec_id, "run_ended");
@@ -163,7 +167,8 @@ fn a_reset_in_the_middle_of_runs_leaves_nothing() {
 #[test]
 fn hooks_of_the_user_in_the_shell_see_only_the_users_cells() {
     let server = TestServer::start();
-    let code = "L = []\nget_ipython().display_formatter.formatters['text/html'].for_type(int, lambda o: L.append(1))";
+    let code = "L = []\nget_ipython().display_formatter.formatters['text/html'].for_type(int, lambda o: \
+        L.append(1))";
     let state = server.run("initial", code);
     for _ in 0..3 {
         assert_eq!(server.run(state.state(), "print(len(L))").text(), "0\n");
@@ -174,7 +179,8 @@ fn hooks_of_the_user_in_the_shell_see_only_the_users_cells() {
 fn a_process_that_holds_the_socket_of_a_dead_head_does_not_keep_it_running() {
     let server = TestServer::start();
     let mut live = Live::join(&server);
-    let code = "import ctypes, os, signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nchild = ctypes.CDLL(None).fork()\n\
+    let code = "import ctypes, os, signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n\
+        child = ctypes.CDLL(None).fork()\n\
                 if child == 0:\n    os.setsid()\n    time.sleep(1000)\nprint(child)";
     let detached = server.run("initial", code);
     let exec_id = live.run(detached.state(), "print(child)\nwhile True: time.sleep(1)");
@@ -203,7 +209,8 @@ fn output_of_no_kind_gets_past_the_limit() {
 #[test]
 fn a_thread_pool_kept_in_a_state_works_in_its_branches() {
     let server = TestServer::start();
-    let code = "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(2)\nprint(pool.submit(pow, 2, 3).result())";
+    let code = "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(2)\n\
+        print(pool.submit(pow, 2, 3).result())";
     let state = server.run("initial", code);
     assert_eq!(state.text(), "8\n");
     // The second and third are branches; each uses the pool again on its own line.
@@ -217,8 +224,10 @@ fn a_thread_pool_kept_in_a_state_works_in_its_branches() {
 #[test]
 fn a_state_that_has_lost_our_modules_is_branched_all_the_same() {
     let server = TestServer::start();
-    let none = "import sys\nfor name in list(sys.modules):\n    if name.startswith('_ratoon'): sys.modules[name] = None\nv = 1";
-    let gone = "import sys\nfor name in list(sys.modules):\n    if name.startswith('_ratoon'): del sys.modules[name]\nv = 1";
+    let none = "import sys\nfor name in list(sys.modules):\n    if name.startswith('_ratoon'): \
+        sys.modules[name] = None\nv = 1";
+    let gone = "import sys\nfor name in list(sys.modules):\n    if name.startswith('_ratoon'): del \
+        sys.modules[name]\nv = 1";
     for code in [none, gone, "import sys; sys.modules.clear(); v = 1"] {
         let state = server.run("initial", code);
         assert_eq!(state.ename(), "", "{code}: {state:?}");

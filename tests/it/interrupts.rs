@@ -15,7 +15,8 @@ const POLITE: &[(&str, &str)] = &[
     ("a lock", "import threading; l = threading.Lock(); l.acquire(); l.acquire()"),
     (
         "a thread to join",
-        "import threading; t = threading.Thread(target=time.sleep, args=(1000,), daemon=True); t.start(); t.join()",
+        "import threading; t = threading.Thread(target=time.sleep, args=(1000,), daemon=True); t.start(); \
+        t.join()",
     ),
     ("a queue", "import queue; queue.Queue().get()"),
     ("a pipe", "r, w = os.pipe(); os.read(r, 1)"),
@@ -40,7 +41,8 @@ const RUDE: &[(&str, &str)] = &[
     ),
     (
         "every signal blocked",
-        "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals))\nwhile True: time.sleep(0.01)",
+        "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals))\n\
+        while True: time.sleep(0.01)",
     ),
     ("a __repr__ in C", "class R:\n    def __repr__(self): sum(range(10**12))\nR()"),
     ("its process stopped", "import signal; os.kill(os.getpid(), signal.SIGSTOP)"),
@@ -154,7 +156,8 @@ fn a_command_after_an_exclamation_mark_stops() {
 fn a_cell_that_catches_the_interrupt_succeeds() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
-    let code = "import time\ntry: open('began', 'w').close(); time.sleep(1000)\nexcept KeyboardInterrupt: caught = True";
+    let code = "import time\ntry: open('began', 'w').close(); time.sleep(1000)\n\
+        except KeyboardInterrupt: caught = True";
     let going = server.begin("initial", code);
     room.wait_for("began");
     assert!(server.interrupt(&going.exec_id));

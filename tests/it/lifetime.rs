@@ -6,14 +6,16 @@ use crate::server::{TOKEN, TestServer, until};
 use nix::sys::signal::Signal;
 use std::time::{Duration, Instant};
 
-/// Cells that never end, and hold on in every way they can. Each makes its file when it is under way.
+/// Cells that never end, and hold on in every way they can. Each makes its file when it is under
+/// way.
 const TENACIOUS: &[(&str, &str)] = &[
     ("a busy loop", "BEGUN\nwhile True: pass"),
     ("a loop in C", "BEGUN; sum(range(10**12))"),
     ("sleep", "BEGUN; time.sleep(1000)"),
     (
         "every signal ignored",
-        "for s in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}: signal.signal(s, signal.SIG_IGN)\nBEGUN; time.sleep(1000)",
+        "for s in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}: signal.signal(s, signal.SIG_IGN)\n\
+        BEGUN; time.sleep(1000)",
     ),
     (
         "every signal blocked",
@@ -26,14 +28,16 @@ const TENACIOUS: &[(&str, &str)] = &[
     ),
     (
         "a child forked twice",
-        "if os.fork() == 0:\n    if os.fork() == 0:\n        BEGUN; time.sleep(1000)\n    os._exit(0)\nos.wait(); time.sleep(1000)",
+        "if os.fork() == 0:\n    if os.fork() == 0:\n        BEGUN; time.sleep(1000)\n    os._exit(0)\n\
+        os.wait(); time.sleep(1000)",
     ),
     ("a child of a cell that has ended", "if os.fork() == 0:\n    BEGUN\n    while True: pass"),
     ("a subprocess of a cell that has ended", "p = subprocess.Popen(['sleep', '1000']); BEGUN"),
     ("a flood of text", "BEGUN\nwhile True: print('x' * 100)"),
     (
         "a pool of processes",
-        "p = multiprocessing.get_context('fork').Pool(2); p.map(abs, [1]); BEGUN; p.map(time.sleep, [1000] * 2)",
+        "p = multiprocessing.get_context('fork').Pool(2); p.map(abs, [1]); BEGUN; p.map(time.sleep, [1000] * \
+        2)",
     ),
     ("a process that is stopped", "BEGUN; os.kill(os.getpid(), signal.SIGSTOP)"),
 ];
@@ -87,7 +91,8 @@ fn no_process_outlives_its_server_however_it_ends() {
     }
 }
 
-/// Whether whoever started this process has it ignore a signal, which is handed down (proc_pid_status(5)).
+/// Whether whoever started this process has it ignore a signal, which is handed down
+/// (proc_pid_status(5)).
 fn is_ignored(signal: Signal) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
@@ -151,7 +156,8 @@ fn what_a_failed_cell_has_started_is_gone() {
     let ran = server.run(state.state(), "p = subprocess.Popen(['sleep', '1000'])\n1/0");
     assert_eq!(ran.ename(), "ZeroDivisionError");
     until("it sleeps no more", || server.descendants().iter().all(|p| p.name != "sleep" || p.is_zombie));
-    // Its own process is held, as what it had set could be kept. That ends with the next version of the cell.
+    // Its own process is held, as what it had set could be kept. That ends with the next version of
+    // the cell.
     server.run(state.state(), "2");
     until("nothing is left of it", || server.descendants().iter().all(|p| p.name != "sleep"));
     server.has_no_zombies();
@@ -183,18 +189,21 @@ fn a_cell_sees_no_descriptor_and_no_secret_of_the_server() {
     assert_eq!(say("print('TOKEN' in globals(), len(TOKEN))"), format!("True {}\n", TOKEN.len()));
     assert_eq!(say("print(any(TOKEN in v for v in os.environ.values()))"), "False\n");
     assert_eq!(
-        say(
-            "for p in ('self', server, os.getppid()):\n    for f in ('environ', 'cmdline'):\n        print(TOKEN.encode() in open(f'/proc/{p}/{f}', 'rb').read(), end=' ')"
-        ),
+        say("for p in ('self', server, os.getppid()):\n    for f in ('environ', 'cmdline'):\n        \
+            print(TOKEN.encode() in open(f'/proc/{p}/{f}', 'rb').read(), end=' ')"),
         "False ".repeat(6)
     );
     // Descriptors of the user's own begin at 3.
     assert_eq!(say("f = open('/dev/null'); print(f.fileno())"), "3\n");
-    let sockets = "inodes = {re.sub(r'\\D', '', os.readlink(f'/proc/self/fd/{n}')) for n in os.listdir('/proc/self/fd') if os.path.exists(f'/proc/self/fd/{n}') and stat.S_ISSOCK(os.stat(f'/proc/self/fd/{n}').st_mode)}\n\
-                   tcp = [l.split() for f in ('tcp', 'tcp6') for l in open(f'/proc/net/{f}').readlines()[1:]]\n\
+    let sockets = "inodes = {re.sub(r'\\D', '', os.readlink(f'/proc/self/fd/{n}')) for n in \
+        os.listdir('/proc/self/fd') if os.path.exists(f'/proc/self/fd/{n}') and \
+        stat.S_ISSOCK(os.stat(f'/proc/self/fd/{n}').st_mode)}\n\
+                   tcp = [l.split() for f in ('tcp', 'tcp6') for l in \
+                   open(f'/proc/net/{f}').readlines()[1:]]\n\
                    print(len(tcp) > 0, len(inodes), [w[1] for w in tcp if w[9] in inodes])";
     assert_eq!(say(sockets), "True 1 []\n");
-    // A subprocess inherits its three, whatever the server was started with; `ls` has opened the fourth.
+    // A subprocess inherits its three, whatever the server was started with; `ls` has opened the
+    // fourth.
     let list = "ls -x /proc/self/fd";
     let theirs = say(&format!(
         "import subprocess; print(subprocess.check_output('{list}', shell=True, close_fds=False, text=True))"

@@ -1,4 +1,5 @@
-//! Limits of runs and of the machine: one run ends with a clear error, its state and everybody else go on.
+//! Limits of runs and of the machine: one run ends with a clear error, its state and everybody else
+//! go on.
 
 use crate::cells::{Live, Ran, Room, unique};
 use crate::request::Request;
@@ -16,12 +17,14 @@ const GREEDY: &[(&str, &str)] = &[
     ("shared memory", "m = mmap.mmap(-1, 300 << 20); m.write(bytes(300 << 20)); time.sleep(1000)"),
     (
         "a program that it starts",
-        "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; b = bytearray(300 << 20); time.sleep(1000)'])",
+        "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; b = bytearray(300 << \
+        20); time.sleep(1000)'])",
     ),
     ("a child that it forks", "if os.fork() == 0: b = bytearray(300 << 20)\ntime.sleep(1000)"),
     (
         "while every exception is swallowed",
-        "b = []\nwhile True:\n    try:\n        while True: b.append(bytes(10_000))\n    except BaseException: pass",
+        "b = []\nwhile True:\n    try:\n        while True: b.append(bytes(10_000))\n    except \
+        BaseException: pass",
     ),
 ];
 
@@ -91,7 +94,8 @@ fn memory_and_cores_are_taken_from_throw_aways_first_then_cells_then_states_and_
     let code = "import os, subprocess\n\
                 ranks = lambda: open('/proc/self/oom_score_adj').read().strip() + ' ' + str(os.nice(0))\n\
                 class Looked:\n    def __repr__(self): return ranks()\n\
-                class Saved:\n    def __reduce__(self):\n        open('saved', 'w').write(ranks()); return (Saved, ())\n\
+                class Saved:\n    def __reduce__(self):\n        open('saved', 'w').write(ranks()); return \
+                (Saved, ())\n\
                 looked, saved = Looked(), Saved()\n\
                 print(os.getpid(), subprocess.check_output(['cat', '/proc/self/oom_score_adj'], text=True))";
     let ran = server.run("initial", code);
@@ -133,7 +137,8 @@ fn housekeeping_ends_no_cell_that_runs_and_no_state_that_it_needs() {
     let mut states = Vec::new();
     let wait = |n: usize| {
         format!(
-            "open('begun{n}', 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.01)\nx.append({n}); print(x)"
+            "open('begun{n}', 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.01)\n\
+            x.append({n}); print(x)"
         )
     };
     let mut going = Vec::new();

@@ -294,7 +294,8 @@ fn a_link_that_is_opened_in_the_owners_browser_takes_nothing_from_the_owner() {
                 .header("sec-fetch-mode", "navigate")
                 .header("sec-fetch-dest", "document")
         });
-        // From another site a browser sends no cookie, and keeps all the same the one that comes back.
+        // From another site a browser sends no cookie, and keeps all the same the one that comes
+        // back.
         let jar = if site.is_none() { jar.join("; ") } else { String::new() };
         let request = if jar.is_empty() { request } else { request.header("cookie", &jar) };
         server.send(request).cookie()

@@ -1,4 +1,5 @@
-//! Looking at a state, in whatever way: another process does it, which leaves no trace in the state and nothing behind.
+//! Looking at a state, in whatever way: another process does it, which leaves no trace in the state
+//! and nothing behind.
 
 use crate::cells::{Process, Room, descendants};
 use crate::request::{Answer, Request};
@@ -18,7 +19,8 @@ fn command(server: &TestServer, command: Value) -> Answer {
     server.owner(Request::post("/api/notebooks/main/commands", &command.to_string()))
 }
 
-/// Waits until nothing is done to a state by itself any more: it is saved, and compared with its parent.
+/// Waits until nothing is done to a state by itself any more: it is saved, and compared with its
+/// parent.
 fn settle(server: &TestServer, state: &str) {
     until("the state is saved and compared", || {
         let state = state_of(server, state);
@@ -161,7 +163,8 @@ fn a_look_that_does_not_end_well_is_ended_and_told() {
     }
     until("all that looked have gone", || {
         let all = descendants(server.pid());
-        // The root, and of each state its frozen process and at most a head that rests there or one step further.
+        // The root, and of each state its frozen process and at most a head that rests there or one
+        // step further.
         all.iter().all(|p| !p.is_zombie) && all.len() <= 1 + 3 * states.len()
     });
 }

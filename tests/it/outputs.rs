@@ -40,7 +40,8 @@ fn outputs_of_every_kind_keep_their_order() {
             ("print(1)\nprint(2)", &["out 1\n2\n"]),
             ("import sys\nprint(1)\nprint(2, file=sys.stderr)\nprint(3)", &["out 1\n", "err 2\n", "out 3\n"]),
             (
-                "import os, sys\nprint('a'); os.write(1, b'b\\n'); print('c'); os.write(2, b'd\\n'); print('e')",
+                "import os, sys\nprint('a'); os.write(1, b'b\\n'); print('c'); os.write(2, b'd\\n'); \
+                print('e')",
                 &["out a\nb\nc\n", "err d\n", "out e\n"],
             ),
             (
@@ -48,9 +49,11 @@ fn outputs_of_every_kind_keep_their_order() {
                 &["out a\nb\n", "err c\n", "out d\n"],
             ),
             (
-                "import subprocess\nfor i in range(20):\n    print(f'p{i}')\n    subprocess.run(['echo', f's{i}'])\nNone",
+                "import subprocess\nfor i in range(20):\n    print(f'p{i}')\n    subprocess.run(['echo', \
+                f's{i}'])\nNone",
                 &[concat!(
-                    "out p0\ns0\np1\ns1\np2\ns2\np3\ns3\np4\ns4\np5\ns5\np6\ns6\np7\ns7\np8\ns8\np9\ns9\np10\ns10\np11\ns11\np12\ns12\n",
+                    "out p0\ns0\np1\ns1\np2\ns2\np3\ns3\np4\ns4\np5\ns5\np6\ns6\np7\ns7\np8\ns8\np9\ns9\n\
+                    p10\ns10\np11\ns11\np12\ns12\n",
                     "p13\ns13\np14\ns14\np15\ns15\np16\ns16\np17\ns17\np18\ns18\np19\ns19\n"
                 )],
             ),
@@ -71,7 +74,8 @@ fn outputs_of_every_kind_keep_their_order() {
             ),
             ("import sys; sys.__stdout__.write('x'); sys.stdout.writelines(['y', 'z']); None", &["out xyz"]),
             (
-                "import ctypes; libc = ctypes.CDLL(None); libc.puts(b'from C'); libc.fflush(None); print('after')",
+                "import ctypes; libc = ctypes.CDLL(None); libc.puts(b'from C'); libc.fflush(None); \
+                print('after')",
                 &["out from C\nafter\n"],
             ),
             ("for i in range(3): print(i, flush=True)", &["out 0\n1\n2\n"]),
@@ -90,8 +94,11 @@ fn outputs_of_every_kind_keep_their_order() {
 #[test]
 fn the_order_holds_however_often_the_kind_changes() {
     let server = TestServer::start();
-    let code = "import os, sys, subprocess\nfor i in range(400):\n    print(f'p{i}')\n    os.write(1, f'w{i}\\n'.encode())\n    display(i)\n    print(f'q{i}')\n    \
-                print(f'e{i}', file=sys.stderr)\n    os.write(2, f'f{i}\\n'.encode())\n    if i % 40 == 0: print(f't{i}'); subprocess.run(['echo', f's{i}'])";
+    let code = "import os, sys, subprocess\n\
+        for i in range(400):\n    print(f'p{i}')\n    os.write(1, f'w{i}\\n'.encode())\n    display(i)\n    \
+        print(f'q{i}')\n    \
+                print(f'e{i}', file=sys.stderr)\n    os.write(2, f'f{i}\\n'.encode())\n    if i % 40 == 0: \
+                print(f't{i}'); subprocess.run(['echo', f's{i}'])";
     let mut expected = Vec::new();
     let mut start = String::new();
     for i in 0..400 {
@@ -206,11 +213,13 @@ fn displays_are_updated_and_cleared() {
                 &["show 'new'"],
             ),
             (
-                "from IPython.display import clear_output; print('gone'); display(1); clear_output(); print('left')",
+                "from IPython.display import clear_output; print('gone'); display(1); clear_output(); \
+                print('left')",
                 &["out left\n"],
             ),
             (
-                "from IPython.display import clear_output; print('gone'); clear_output(wait=True); print('left')",
+                "from IPython.display import clear_output; print('gone'); clear_output(wait=True); \
+                print('left')",
                 &["out left\n"],
             ),
             (
@@ -218,7 +227,8 @@ fn displays_are_updated_and_cleared() {
                 &["out stays\n"],
             ),
             (
-                "from IPython.display import clear_output\nfor i in range(50):\n    print(i)\n    clear_output(wait=True)",
+                "from IPython.display import clear_output\n\
+                for i in range(50):\n    print(i)\n    clear_output(wait=True)",
                 &["out 49\n"],
             ),
             ("display('a', 'b')", &["show 'a'", "show 'b'"]),
@@ -260,9 +270,13 @@ fn rich_representations_come_with_their_text() {
     assert_eq!(ordered["data"]["application/json"].to_string(), r#"{"z":1,"a":{"y":2,"b":3}}"#);
     assert_eq!(
         data(&one(
-            "def _repr_mimebundle_(self, include=None, exclude=None): return {'text/x': 'm'}, {'text/x': {'k': 1}}"
+            "def _repr_mimebundle_(self, include=None, exclude=None): return {'text/x': 'm'}, {'text/x': \
+            {'k': 1}}"
         )),
-        json!({"output_type": "execute_result", "execution_count": 1, "data": {"text/plain": "R", "text/x": "m"}, "metadata": {"text/x": {"k": 1}}})
+        json!({
+            "output_type": "execute_result", "execution_count": 1, "data": {"text/plain": "R", "text/x": "m"},
+            "metadata": {"text/x": {"k": 1}},
+        })
     );
     assert_eq!(data("from IPython.display import HTML; HTML('<i>')")["data"]["text/html"], "<i>");
     assert_eq!(
@@ -275,7 +289,13 @@ fn rich_representations_come_with_their_text() {
 fn representations_that_fail_or_are_too_long_do_no_harm() {
     let server = TestServer::start();
     let bad = |method: &str| {
-        server.run("initial", &format!("class R:\n    def __repr__(self): return 'R'\n    def {method}(self): raise ValueError('bad')\nprint('before')\nr = R()\nr"))
+        server.run(
+            "initial",
+            &format!(
+                "class R:\n    def __repr__(self): return 'R'\n    def \
+            {method}(self): raise ValueError('bad')\nprint('before')\nr = R()\nr"
+            ),
+        )
     };
     let html = bad("_repr_html_");
     html.state();
@@ -424,7 +444,8 @@ fn tracebacks_point_at_the_users_code() {
 #[test]
 fn an_error_at_a_line_that_its_cell_has_not_is_an_error_like_any_other() {
     let server = TestServer::start();
-    // Where Python stands before the first line of a cell, what IPython shows errors with knows no line either.
+    // Where Python stands before the first line of a cell, what IPython shows errors with knows no
+    // line either.
     let code = "import sys; name = sys._getframe().f_code.co_filename
 exec(compile('\\n' * 50 + '1 / 0', name, 'exec'))";
     let ran = server.run("initial", code);
@@ -446,7 +467,11 @@ fn strip_ansi(text: &str) -> String {
 fn input_asks_the_client() {
     let server = TestServer::start();
     let mut live = Live::join(&server);
-    let exec_id = live.run("initial", "import getpass\nname = input('name? ')\nword = getpass.getpass('word? ')\nprint(repr(name), repr(word))");
+    let exec_id = live.run(
+        "initial",
+        "import getpass\nname = input('name? ')\n\
+        word = getpass.getpass('word? ')\nprint(repr(name), repr(word))",
+    );
     for (text, password, answer) in [("name? ", false, "Zoë"), ("word? ", true, "")] {
         let asked = live
             .hear(|m| m["event"] == "prompt_changed" && m["exec_id"] == exec_id && m["prompt"].is_object());
@@ -503,7 +528,8 @@ fn input_over_rest_is_a_clear_error() {
 fn a_thread_that_prints_on_after_its_cell_is_heard_in_the_next() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
-    let code = "import threading, time, os\nsaid = threading.Event()\ndef late():\n    while not os.path.exists('go'): time.sleep(0.01)\n    print('late'); said.set()\n\
+    let code = "import threading, time, os\nsaid = threading.Event()\n\
+        def late():\n    while not os.path.exists('go'): time.sleep(0.01)\n    print('late'); said.set()\n\
                 threading.Thread(target=late).start(); print('first')";
     let first = server.run("initial", code);
     assert_eq!(first.text(), "first\n");
@@ -517,7 +543,8 @@ fn a_thread_that_prints_on_after_its_cell_is_heard_in_the_next() {
 fn threads_that_print_at_once_keep_their_lines() {
     let server = TestServer::start();
     let code = "import threading\ndef talk(n):\n    for i in range(500): print(f'<{n}:{i}>\\n', end='')\n\
-                ts = [threading.Thread(target=talk, args=(n,)) for n in range(4)]\nfor t in ts: t.start()\nfor t in ts: t.join()";
+                ts = [threading.Thread(target=talk, args=(n,)) for n in range(4)]\nfor t in ts: t.start()\n\
+                for t in ts: t.join()";
     let text = server.run("initial", code).text();
     assert_eq!(text.lines().count(), 2000);
     for n in 0..4 {
@@ -531,7 +558,8 @@ fn threads_that_print_at_once_keep_their_lines() {
 fn interact_clears_nothing_that_a_cell_has_put_out() {
     let room = Room::new();
     let Some(server) = TestServer::with_science(room.path()) else { return };
-    let code = "import ipywidgets as w\nprint('before')\nw.interact(lambda x: print('x is', x), x=3)\nprint('after')";
+    let code = "import ipywidgets as w\nprint('before')\nw.interact(lambda x: print('x is', x), x=3)\n\
+        print('after')";
     let text = server.run("initial", code).text();
     let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("interactive(")).collect();
     assert_eq!(lines, ["before", "x is 3", "after"]);

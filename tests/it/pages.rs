@@ -69,9 +69,12 @@ fn the_output_frame_has_an_origin_of_its_own() {
     assert_eq!(
         frame.header("content-security-policy"),
         Some(
-            "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' blob: data:; \
-             style-src 'unsafe-inline'; img-src data: blob:; font-src data:; media-src data: blob:; worker-src blob:; \
-             connect-src 'none'; frame-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+            "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' blob: \
+            data:; \
+             style-src 'unsafe-inline'; img-src data: blob:; font-src data:; media-src data: blob:; \
+             worker-src blob:; \
+             connect-src 'none'; frame-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors \
+             'self'"
         )
     );
 }
@@ -116,7 +119,8 @@ fn people_get_a_page_and_programs_get_json() {
     assert_eq!((program.status, program.error_code().as_str()), (401, "unauthorized"));
 }
 
-/// A `SameSite=Strict` cookie stays at home when a link on another site is clicked. The answer asks again from here.
+/// A `SameSite=Strict` cookie stays at home when a link on another site is clicked. The answer asks
+/// again from here.
 #[test]
 fn a_link_on_another_site_is_asked_again_from_our_own_page() {
     let server = TestServer::start();

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 /// How soon a server that is busy with nothing answers what needs no cell (the issue's own number).
 const PROMPT: Duration = Duration::from_millis(100);
 
-/// The fastest of several tries: a busy machine makes some slow, a server that stalls makes all of them slow.
+/// The fastest of several tries: a busy machine makes some slow, a server that stalls makes all of
+/// them slow.
 fn fastest(mut ask: impl FnMut()) -> Duration {
     let mut once = || {
         let asked = Instant::now();
@@ -20,7 +21,8 @@ fn fastest(mut ask: impl FnMut()) -> Duration {
     (0..7).map(|_| once()).min().unwrap()
 }
 
-const WAITS: &str = "import os, time\nopen(f'began{os.getpid()}', 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.05)";
+const WAITS: &str = "import os, time\nopen(f'began{os.getpid()}', 'w').close()\n\
+    while not os.path.exists('go'): time.sleep(0.05)";
 
 fn have_begun(room: &Room) -> usize {
     std::fs::read_dir(room.path())
@@ -89,7 +91,8 @@ fn two_branches_use_two_cores() {
         assert!(texts.iter().all(|t| t == "8999995500000500000\n"), "{texts:?}");
         asked.elapsed().as_secs_f64()
     };
-    // Other tests use the cores as well: it is enough that it was so once. One after the other would be 2.
+    // Other tests use the cores as well: it is enough that it was so once. One after the other
+    // would be 2.
     let ratios: Vec<f64> = (0..12).map(|_| time(2) / time(1).max(time(1))).collect();
     assert!(ratios.iter().any(|ratio| *ratio < 1.5), "{ratios:?}");
 }

@@ -162,8 +162,10 @@ fn a_cell_that_has_set_nothing_offers_nothing() {
 fn what_an_interrupted_cell_had_set_is_kept_and_its_threads_stand_still_until_then() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
-    let code = "import threading, time\ndef work():\n    while True:\n        open('ticks', 'a').write('.'); time.sleep(0.01)\n\
-                threading.Thread(target=work, daemon=True).start()\nsteps = 0\nwhile True:\n    steps += 1\n    if steps == 1: open('began', 'w').close()";
+    let code = "import threading, time\n\
+        def work():\n    while True:\n        open('ticks', 'a').write('.'); time.sleep(0.01)\n\
+                threading.Thread(target=work, daemon=True).start()\nsteps = 0\n\
+                while True:\n    steps += 1\n    if steps == 1: open('began', 'w').close()";
     let going = server.begin("initial", code);
     let exec_id = going.exec_id.clone();
     room.wait_for("began");
@@ -279,7 +281,9 @@ fn a_page_is_told_what_it_can_keep_and_of_what_was_kept() {
     let base = server.run("initial", "import os, time").state().to_owned();
     let draft = json!({"id": "d", "on": base, "kind": "code", "source": "x = 1\nnobody"});
     live.send(json!({"do": "put_draft", "draft": draft}));
-    live.send(json!({"do": "put_draft", "draft": {"id": "e", "on": base, "kind": "code", "source": "x"}, "after": "d"}));
+    live.send(json!({
+        "do": "put_draft", "draft": {"id": "e", "on": base, "kind": "code", "source": "x"}, "after": "d",
+    }));
     live.send(
         json!({"do": "run", "exec_id": "one", "code": "x = 1\nnobody", "on": {"state": base}, "draft": "d"}),
     );

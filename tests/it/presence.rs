@@ -1,4 +1,5 @@
-//! Several people at one notebook: where they stand, drafts that they both change, and whole subtrees that go.
+//! Several people at one notebook: where they stand, drafts that they both change, and whole
+//! subtrees that go.
 
 use crate::cells::Room;
 use crate::request::Request;
@@ -116,7 +117,8 @@ fn of_two_who_change_one_draft_at_once_the_second_is_told_and_versions_outlive_t
     assert_eq!(put(&mut ada, 1, "a", 0)["kind"], "done");
     assert_eq!(put(&mut ada, 2, "ab", 1)["kind"], "done");
     assert_eq!(put(&mut bob, 1, "ax", 1)["code"], "conflict");
-    // What led to the refusal was heard before it: here is what to lay one's own text together with.
+    // What led to the refusal was heard before it: here is what to lay one's own text together
+    // with.
     assert_eq!(put(&mut bob, 2, "abx", 2)["kind"], "done");
     let heard = ada.hear_until(|m| m["put"][0]["draft"]["version"] == 3);
     assert_eq!(heard["put"][0]["draft"]["source"], "abx");
@@ -139,7 +141,10 @@ fn a_change_of_one_of_many_drafts_costs_no_more_than_that_draft() {
     let mut server = TestServer::in_dir(room.path());
     let (mut types, mut looks) = (Wire::socket(&server, TOKEN), Wire::socket(&server, TOKEN));
     let put = |n: u64, version: u64, after: Option<u64>| {
-        let draft = json!({"id": format!("d{n}"), "on": "initial", "kind": "code", "source": format!("{version}{}", "x".repeat(99))});
+        let draft = json!({
+            "id": format!("d{n}"), "on": "initial", "kind": "code",
+            "source": format!("{version}{}", "x".repeat(99)),
+        });
         let after = json!(after.map(|after| format!("d{after}")));
         format!(r#""do":"put_draft","in_place":true,"base":{},"draft":{draft},"after":{after}"#, version - 1)
     };

@@ -1,6 +1,7 @@
 //! Where a user may have few processes, and cells that take them all.
 //!
-//! Root has no such limit, so the server runs as another user, who has to be allowed to read root's files.
+//! Root has no such limit, so the server runs as another user, who has to be allowed to read root's
+//! files.
 
 use crate::cells::{Process, Room};
 use crate::request::{Answer, Request};
@@ -9,7 +10,8 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 use std::os::unix::fs::MetadataExt;
 
-/// A server of a user of its own, who may have so many processes; none, and a word about it, where that cannot be had.
+/// A server of a user of its own, who may have so many processes; none, and a word about it, where
+/// that cannot be had.
 struct Limited {
     user: u32,
     server: TestServer,
@@ -66,7 +68,8 @@ fn at_the_limit_of_processes_the_notebook_goes_on_and_recovers() {
     let server = &limited.server;
     // It takes all that are left, then gives one back: that is for its state.
     let code = "import os, time\nchildren = []\ntry:\n    while True:\n        child = os.fork()\n        \
-                if child == 0:\n            os.setsid()\n            time.sleep(600)\n            os._exit(0)\n        \
+                if child == 0:\n            os.setsid()\n            time.sleep(600)\n            \
+                os._exit(0)\n        \
                 children.append(child)\nexcept OSError as error: print(error)\n\
                 os.kill(children[-1], 9); os.waitpid(children.pop(), 0); print(len(children))";
     let ran = server.run("initial", code);
@@ -134,7 +137,8 @@ fn a_fork_bomb_that_leaves_its_group_ends_with_an_interrupt_a_reset_and_a_stop()
 #[test]
 fn what_an_earlier_cell_has_detached_lives_on_when_a_run_is_stopped() {
     let server = TestServer::start();
-    let code = "import os, time\nchild = os.fork()\nif child == 0:\n    os.setsid()\n    time.sleep(600)\n    os._exit(0)\n\
+    let code = "import os, time\nchild = os.fork()\n\
+        if child == 0:\n    os.setsid()\n    time.sleep(600)\n    os._exit(0)\n\
                 print(child)";
     let ran = server.run("initial", code);
     let child: u32 = ran.text().trim().parse().unwrap();
@@ -153,10 +157,12 @@ fn what_an_earlier_cell_has_detached_lives_on_when_a_run_is_stopped() {
     until("a reset ends that, too", || !is_there());
 }
 
-/// What a cell starts in three ways: in its group, in a session of its own, and as an orphan in one.
+/// What a cell starts in three ways: in its group, in a session of its own, and as an orphan in
+/// one.
 const STARTS: &str = "import subprocess, sys\n\
     started = [subprocess.Popen(['sleep', '600'], start_new_session=own).pid for own in (False, True)]\n\
-    lost = \"import os, time; os.setsid()\\nif os.fork(): os._exit(0)\\nprint(os.getpid(), flush=True); time.sleep(600)\"\n\
+    lost = \"import os, time; os.setsid()\\nif os.fork(): os._exit(0)\\nprint(os.getpid(), flush=True); \
+    time.sleep(600)\"\n\
     lost = subprocess.Popen([sys.executable, '-c', lost], stdout=subprocess.PIPE)\n\
     print(*started, int(lost.stdout.readline()), flush=True)\n";
 

@@ -1,4 +1,5 @@
-//! Providing IPython to an environment that has none, with real environments and real installations.
+//! Providing IPython to an environment that has none, with real environments and real
+//! installations.
 
 use ratoon::kernel::interpreter::{Interpreter, choose};
 use ratoon::kernel::provision::ensure;
@@ -132,7 +133,8 @@ fn an_old_ipython_of_the_environment_is_named() {
     assert!(error.how.contains("-m pip install --upgrade ipython"), "{error}");
 }
 
-/// The installers look at the process's variables, so this test runs its other half in a process of its own.
+/// The installers look at the process's variables, so this test runs its other half in a process of
+/// its own.
 #[test]
 fn without_a_network_one_error_says_what_to_do() {
     let half = Command::new(std::env::current_exe().unwrap())

@@ -1,5 +1,6 @@
-//! What happens when the system refuses: no further process, no further descriptor, a process that stands still or dies
-//! too early. Each is one clear answer, nothing is left over, and the same request works later.
+//! What happens when the system refuses: no further process, no further descriptor, a process that
+//! stands still or dies too early. Each is one clear answer, nothing is left over, and the same
+//! request works later.
 
 use crate::cells::{Live, Ran, Room, unique};
 use crate::request::{Answer, Request};
@@ -70,7 +71,8 @@ fn count_below(server: &TestServer, process: u32) -> usize {
     server.descendants().iter().filter(|p| p.parent() == process).count()
 }
 
-/// The process of a state whose head has gone on: the head's children are states, the youngest is the last.
+/// The process of a state whose head has gone on: the head's children are states, the youngest is
+/// the last.
 fn frozen(server: &TestServer, state: &str, head: u32) -> u32 {
     until("it is frozen", || living(server, state) == "memory");
     let states = server.descendants().into_iter().filter(|p| p.parent() == head && !p.is_zombie);
@@ -199,7 +201,8 @@ fn a_run_whose_source_dies_while_it_forks_is_begun_again_from_what_is_left() {
 fn a_cell_that_uses_up_all_descriptors_leaves_a_state_like_any_other() {
     let server = TestServer::start();
     let code = "import os, resource; resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)); all = []\n\
-                try:\n    while True: all.append(os.open('/dev/null', 0))\nexcept OSError as e: print(e.errno)";
+                try:\n    while True: all.append(os.open('/dev/null', 0))\n\
+                except OSError as e: print(e.errno)";
     let full = server.run("initial", code);
     assert_eq!(full.text(), "24\n");
     // From the head that stands there, and from the frozen process.
@@ -403,7 +406,8 @@ fn standard_descriptors_that_a_cell_has_closed_are_there_again_after_it() {
         ("os.closerange(0, 3)", "descriptor 1"),
         ("os.dup2(os.open('/dev/null', os.O_WRONLY), 1)", "descriptor 1"),
     ];
-    let say = "import subprocess as s; print('py', flush=True); r = s.run('echo out; echo err >&2; cat', shell=True).returncode";
+    let say = "import subprocess as s; print('py', flush=True); r = s.run('echo out; echo err >&2; cat', \
+        shell=True).returncode";
     for (code, told) in closing {
         let state = server.run("initial", &format!("import os; {code}")).state().to_owned();
         // Along the line, from a branch, and from a branch of the branch.

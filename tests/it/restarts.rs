@@ -1,4 +1,5 @@
-//! A server that is killed and started again: what was acknowledged is there, and nothing happens by itself.
+//! A server that is killed and started again: what was acknowledged is there, and nothing happens
+//! by itself.
 
 use crate::cells::{Live, Ran, Room, unique};
 use crate::request::{Answer, Request};
@@ -106,7 +107,11 @@ fn nothing_runs_by_itself() {
 #[test]
 fn drafts_labels_prose_links_names_and_tasks_are_there() {
     let mut server = TestServer::start();
-    let wish = |state: &str, code: &str, name: &str| json!({"exec_id": unique("run"), "state_name": state, "code": code, "new_state_name": name});
+    let wish = |state: &str, code: &str, name: &str| {
+        json!({
+            "exec_id": unique("run"), "state_name": state, "code": code, "new_state_name": name,
+        })
+    };
     let a = Ran::new(&execute(&server, &wish("initial", "x = 1", "a")));
     let b = Ran::new(&execute(&server, &wish("a", "x += 1", "b")));
     // The name means this one now.
@@ -153,7 +158,11 @@ fn drafts_labels_prose_links_names_and_tasks_are_there() {
 #[test]
 fn a_request_is_carried_out_once_across_a_restart() {
     let mut server = TestServer::start();
-    let wish = |code: &str| json!({"exec_id": "the-one", "state_name": "initial", "code": code, "new_state_name": "named"});
+    let wish = |code: &str| {
+        json!({
+            "exec_id": "the-one", "state_name": "initial", "code": code, "new_state_name": "named",
+        })
+    };
     let code = "open('ran', 'a').write('once\\n'); print('out'); 7";
     let first = execute(&server, &wish(code));
     let failing =
@@ -257,26 +266,32 @@ fn processes_hold_no_descriptor_of_the_store() {
     });
     until("no descriptor is left", || descriptors(&server).is_empty());
     // Nor does a cell, or what it starts.
-    let list = "import os\nprint([os.readlink(f'/proc/self/fd/{n}') for n in os.listdir('/proc/self/fd') if os.path.exists(f'/proc/self/fd/{n}')])";
+    let list = "import os\nprint([os.readlink(f'/proc/self/fd/{n}') for n in os.listdir('/proc/self/fd') if \
+        os.path.exists(f'/proc/self/fd/{n}')])";
     assert!(!server.run(&tip, list).text().contains(".ratoon"));
     assert_eq!(descriptors(&server), [""; 0]);
 }
 
-/// What a client can see of a notebook, with ids that are made anew each time replaced by what they stand for.
+/// What a client can see of a notebook, with ids that are made anew each time replaced by what they
+/// stand for.
 pub fn seen(server: &TestServer) -> Value {
     let notebook = server.notebook();
     let mut text = json!({
         "states": notebook["states"].as_array().unwrap().iter().map(|s| json!({
-            "id": s["id"], "name": s["name"], "parent": s["parent"], "run": s["exec_id"], "count": s["exec_count"],
-            "label": s["label"], "prose": s["prose"], "pinned": s["pinned"], "is_deleted": s["living"] == "deleted",
+            "id": s["id"], "name": s["name"], "parent": s["parent"], "run": s["exec_id"],
+            "count": s["exec_count"],
+            "label": s["label"], "prose": s["prose"], "pinned": s["pinned"],
+            "is_deleted": s["living"] == "deleted",
         })).collect::<Vec<_>>(),
         "runs": notebook["runs"].as_array().unwrap().iter().map(|r| json!({
-            "id": r["exec_id"], "on": r["on"], "code": r["code"], "status": r["status"], "outputs": r["outputs"],
+            "id": r["exec_id"], "on": r["on"], "code": r["code"], "status": r["status"],
+            "outputs": r["outputs"],
             "error": r["error"], "state": r["state"], "draft": r["draft"],
         })).collect::<Vec<_>>(),
         "drafts": notebook["drafts"],
         "names": server.states(),
-        "links": server.owner(Request::get("/api/links")).json()["links"].as_array().unwrap().iter().map(|l| json!({
+        "links": server.owner(Request::get("/api/links")).json()["links"].as_array().unwrap().iter()
+            .map(|l| json!({
             "label": l["label"], "scope": l["scope"],
         })).collect::<Vec<_>>(),
         "tasks": task_of(server),
@@ -308,7 +323,11 @@ fn session() -> Vec<(Request, Option<&'static str>)> {
         let wish = json!({"exec_id": id, "state_name": on, "new_state_name": name, "code": code});
         (Request::post("/execute", &wish.to_string()), Some(id))
     };
-    let draft = |id: &str, source: &str| json!({"do": "put_draft", "draft": {"id": id, "on": "initial", "kind": "code", "source": source}});
+    let draft = |id: &str, source: &str| {
+        json!({
+            "do": "put_draft", "draft": {"id": id, "on": "initial", "kind": "code", "source": source},
+        })
+    };
     vec![
         command(draft("d1", "first")),
         run("r1", "initial", "a", "x = 1; print('one'); x"),
@@ -327,7 +346,8 @@ fn session() -> Vec<(Request, Option<&'static str>)> {
     ]
 }
 
-/// Sends the session's steps until one is not answered, as the server is gone; answers how many were.
+/// Sends the session's steps until one is not answered, as the server is gone; answers how many
+/// were.
 fn carry_out(server: &TestServer, mut after_each: impl FnMut(&TestServer)) -> usize {
     let steps = session();
     for (number, (request, _)) in steps.iter().enumerate() {
@@ -371,7 +391,8 @@ pub fn has_strace() -> bool {
     is_there
 }
 
-/// The options of strace with which a server is its own parent's child. (With `--seccomp-bpf`, `when` does not count.)
+/// The options of strace with which a server is its own parent's child. (With `--seccomp-bpf`,
+/// `when` does not count.)
 const STRACE: &[&str] = &["strace", "-D", "-f", "-qq", "-e", WRITES, "-e"];
 
 /// The system calls by which something comes to be on disk.
@@ -404,7 +425,8 @@ fn calls(room: &Room) -> BTreeMap<String, usize> {
     most
 }
 
-/// Where the server is killed: at the Nth call of a kind that one of its threads, or a process below it, makes.
+/// Where the server is killed: at the Nth call of a kind that one of its threads, or a process
+/// below it, makes.
 fn points(calls: &BTreeMap<String, usize>, wanted: usize) -> Vec<(String, usize)> {
     let all: Vec<_> =
         calls.iter().flat_map(|(call, &count)| (1..=count).map(move |n| (call.clone(), n))).collect();
@@ -412,7 +434,8 @@ fn points(calls: &BTreeMap<String, usize>, wanted: usize) -> Vec<(String, usize)
     let (first, later): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, n)| *n <= 2);
     let each = later.len().div_ceil(wanted.saturating_sub(first.len()).max(1)).max(1);
     let later: Vec<_> = later.into_iter().step_by(each).collect();
-    // In an order in which those that time does not allow for are missing here and there, and not at the end.
+    // In an order in which those that time does not allow for are missing here and there, and not
+    // at the end.
     let spread = (0..4).flat_map(|offset| later.iter().skip(offset).step_by(4)).cloned();
     first.into_iter().chain(spread).collect()
 }

@@ -50,8 +50,8 @@ impl TestServer {
         Self { child, address, greeting, options, token: TOKEN, errors, reader: Some(reader), room }
     }
 
-    /// Starts a server that another program runs, given with its options. Answers whether it came so far as to say its
-    /// address.
+    /// Starts a server that another program runs, given with its options. Answers whether it came
+    /// so far as to say its address.
     pub fn start_under(under: &[&str]) -> (Self, bool) {
         let room = Room::new();
         let options = vec!["--dir".to_owned(), room.path().to_str().unwrap().to_owned()];
@@ -71,8 +71,8 @@ impl TestServer {
         (server, has_begun)
     }
 
-    /// Starts it again, once it has ended: the same options, directory and port. Answers whether it came so far as to say
-    /// its address. `under` is a program, with options, that runs it.
+    /// Starts it again, once it has ended: the same options, directory and port. Answers whether it
+    /// came so far as to say its address. `under` is a program, with options, that runs it.
     pub fn start_again(&mut self, under: &[&str]) -> bool {
         assert!(self.child.try_wait().unwrap().is_some(), "it is still there");
         if let Some(reader) = self.reader.take() {
@@ -205,7 +205,8 @@ pub fn output_of(arguments: &[&str]) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// Starts a server; answers it, its greeting (empty if it ended before), and what it writes to its log.
+/// Starts a server; answers it, its greeting (empty if it ended before), and what it writes to its
+/// log.
 fn launch(
     under: &[&str],
     bind: &str,

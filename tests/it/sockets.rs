@@ -248,8 +248,9 @@ fn whoever_signs_out_is_sent_out() {
     assert_eq!(by_token.command(1, r#""do":"interrupt","exec_id":"none""#)["kind"], "interrupted");
 }
 
-/// Drafts of half a mebibyte each: soon more than the network and the server hold for a client that does not read. It says
-/// something now and then, else a slow machine would have it given up for its silence before.
+/// Drafts of half a mebibyte each: soon more than the network and the server hold for a client that
+/// does not read. It says something now and then, else a slow machine would have it given up for
+/// its silence before.
 #[test]
 fn a_client_that_does_not_read_is_sent_away_and_holds_up_nobody() {
     let server = TestServer::start();
@@ -267,7 +268,8 @@ fn a_client_that_does_not_read_is_sent_away_and_holds_up_nobody() {
     }
     let grown = server.memory().saturating_sub(before);
     assert!(grown < 150 * 1024 * 1024, "it grew by {grown} bytes");
-    // On a machine that is very busy the connection is given up before: what is unread for 45 s has no reader.
+    // On a machine that is very busy the connection is given up before: what is unread for 45 s has
+    // no reader.
     let end = slow.closing();
     assert!(end == Some(4408) || end.is_none() && began.elapsed() > Duration::from_secs(40), "{end:?}");
 }

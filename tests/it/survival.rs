@@ -1,4 +1,5 @@
-//! What survives a branch, and which warnings name the rest. docs/branches.md lists both, each entry with its test.
+//! What survives a branch, and which warnings name the rest. docs/branches.md lists both, each
+//! entry with its test.
 
 use crate::cells::{Live, Room, all_end};
 use crate::checkpoints::wait_for_checkpoints;
@@ -75,7 +76,8 @@ const SHARED: &[Row] = &[
     ),
     row(
         "multiprocessing.shared_memory",
-        "from multiprocessing.shared_memory import SharedMemory\nm = SharedMemory(create=True, size=5000); m.unlink()",
+        "from multiprocessing.shared_memory import SharedMemory\n\
+        m = SharedMemory(create=True, size=5000); m.unlink()",
         &["branches share this memory", "/dev/shm/psm_"],
         ("m.buf[0] = 7; print(m.buf[0])", "7"),
     ),
@@ -93,7 +95,8 @@ const SHARED: &[Row] = &[
     ),
     row(
         "sockets",
-        "import socket\nserver = socket.create_server(('127.0.0.1', 0)); client = socket.create_connection(server.getsockname())\n\
+        "import socket\nserver = socket.create_server(('127.0.0.1', 0)); client = \
+        socket.create_connection(server.getsockname())\n\
          named = socket.socket(socket.AF_UNIX); named.bind('here'); pair = socket.socketpair()",
         &["branches share these sockets", "at 127.0.0.1:", "to 127.0.0.1:", "at here (descriptor"],
         ("pair[0].send(b'x'); print(pair[1].recv(1))", "b'x'"),
@@ -106,7 +109,8 @@ const SHARED: &[Row] = &[
     ),
     row(
         "what counts and waits",
-        "import os, ctypes\nlibc = ctypes.CDLL(None); counter = libc.eventfd(0, 0); timer = libc.timerfd_create(1, 0)",
+        "import os, ctypes\nlibc = ctypes.CDLL(None); counter = libc.eventfd(0, 0); timer = \
+        libc.timerfd_create(1, 0)",
         &["branches share these: ", "eventfd (descriptor", "timerfd (descriptor"],
         ("os.write(counter, bytes([1] + 7 * [0])); print(os.read(counter, 8)[0])", "1"),
     ),
@@ -121,9 +125,12 @@ const SHARED: &[Row] = &[
 #[test]
 fn what_a_state_has_of_its_own_is_not_told() {
     let server = TestServer::start();
-    let code = "import asyncio, threading, tempfile, subprocess\nawait asyncio.sleep(0); loop = asyncio.new_event_loop(); f = tempfile.TemporaryFile()\n\
-                t = threading.Thread(target=lambda: None); t.start(); t.join(); subprocess.run('true'); lock = threading.Lock(); lock.acquire();\n\
-                import signal; signal.alarm(100); signal.alarm(0); import fcntl; fcntl.flock(f, fcntl.LOCK_EX); fcntl.flock(f, fcntl.LOCK_UN)";
+    let code = "import asyncio, threading, tempfile, subprocess\n\
+        await asyncio.sleep(0); loop = asyncio.new_event_loop(); f = tempfile.TemporaryFile()\n\
+                t = threading.Thread(target=lambda: None); t.start(); t.join(); subprocess.run('true'); lock \
+                = threading.Lock(); lock.acquire();\n\
+                import signal; signal.alarm(100); signal.alarm(0); import fcntl; fcntl.flock(f, \
+                fcntl.LOCK_EX); fcntl.flock(f, fcntl.LOCK_UN)";
     let state = server.run("initial", code);
     let next = server.run(state.state(), "%%bash\necho hi");
     until("it is frozen", || state_of(&server, next.state())["living"] == "memory");
@@ -144,16 +151,19 @@ fn what_does_not_go_on_in_a_branch_is_named() {
 const NAMED: &[Row] = &[
     row(
         "threads",
-        "import threading, time\nt = threading.Thread(target=time.sleep, args=(1000,), name='sleeper', daemon=True); t.start()",
+        "import threading, time\n\
+        t = threading.Thread(target=time.sleep, args=(1000,), name='sleeper', daemon=True); t.start()",
         &["threads do not go on in a branch: sleeper"],
         (
-            "print(t.is_alive(), threading.active_count()); t.join(); u = threading.Thread(target=print, args=('new',)); u.start(); u.join()",
+            "print(t.is_alive(), threading.active_count()); t.join(); u = threading.Thread(target=print, \
+            args=('new',)); u.start(); u.join()",
             "False 1\nnew",
         ),
     ),
     row(
         "a lock that a thread holds",
-        "import threading, time\nlock = threading.Lock(); free = threading.Lock(); begun = threading.Event()\n\
+        "import threading, time\n\
+        lock = threading.Lock(); free = threading.Lock(); begun = threading.Event()\n\
          class Keeper:\n    def __init__(self): self.mine = threading.RLock()\nkeeper = Keeper()\n\
          def hold():\n    with lock, keeper.mine:\n        begun.set(); time.sleep(1000)\n\
          t = threading.Thread(target=hold, name='holder', daemon=True); t.start(); begun.wait()",
@@ -165,7 +175,8 @@ const NAMED: &[Row] = &[
     ),
     row(
         "timers",
-        "import signal; signal.signal(signal.SIGALRM, lambda *_: None); signal.alarm(1000); signal.setitimer(signal.ITIMER_PROF, 1000)",
+        "import signal; signal.signal(signal.SIGALRM, lambda *_: None); signal.alarm(1000); \
+        signal.setitimer(signal.ITIMER_PROF, 1000)",
         &["timers do not go on in a branch: ITIMER_REAL (signal.alarm), ITIMER_PROF"],
         ("print(signal.getitimer(signal.ITIMER_REAL)[0], signal.alarm(0))", "0.0 0"),
     ),
@@ -174,22 +185,27 @@ const NAMED: &[Row] = &[
         "import faulthandler; kept = open('kept', 'w'); faulthandler.dump_traceback_later(1000, file=kept)",
         &["timers do not go on in a branch: faulthandler.dump_traceback_later"],
         (
-            "faulthandler.cancel_dump_traceback_later()\ntry: faulthandler.dump_traceback_later(1000, file=kept)\nexcept RuntimeError: print('not here')",
+            "faulthandler.cancel_dump_traceback_later()\n\
+            try: faulthandler.dump_traceback_later(1000, file=kept)\nexcept RuntimeError: print('not here')",
             "not here",
         ),
     ),
     row(
         "locks on files",
-        "import fcntl\nmine = open('mine', 'w'); fcntl.flock(mine, fcntl.LOCK_EX)\npart = open('part', 'w'); fcntl.lockf(part, fcntl.LOCK_EX)\nfree = open('free', 'w')",
+        "import fcntl\nmine = open('mine', 'w'); fcntl.flock(mine, fcntl.LOCK_EX)\n\
+        part = open('part', 'w'); fcntl.lockf(part, fcntl.LOCK_EX)\nfree = open('free', 'w')",
         &["branches do not hold the locks on these files: ", "/mine, ", "/part"],
         (
-            "try: fcntl.flock(mine, fcntl.LOCK_EX | fcntl.LOCK_NB)\nexcept BlockingIOError: print('its line holds it')\nfcntl.flock(free, fcntl.LOCK_EX | fcntl.LOCK_NB)\nfcntl.flock(free, fcntl.LOCK_UN)",
+            "try: fcntl.flock(mine, fcntl.LOCK_EX | fcntl.LOCK_NB)\n\
+            except BlockingIOError: print('its line holds it')\n\
+            fcntl.flock(free, fcntl.LOCK_EX | fcntl.LOCK_NB)\nfcntl.flock(free, fcntl.LOCK_UN)",
             "its line holds it",
         ),
     ),
     row(
         "tasks of asyncio",
-        "import asyncio\ngot = []\nasync def work():\n    while True:\n        await asyncio.sleep(0); got.append(1)\n\
+        "import asyncio\ngot = []\n\
+        async def work():\n    while True:\n        await asyncio.sleep(0); got.append(1)\n\
          task = asyncio.create_task(work(), name='worker'); await asyncio.sleep(0)",
         &["tasks go on in each branch by themselves, when its event loop runs: worker"],
         (
@@ -206,21 +222,27 @@ const NAMED: &[Row] = &[
     row(
         "a pool of processes",
         "import math, multiprocessing, concurrent.futures as cf\nfork = multiprocessing.get_context('fork')\n\
-         pool = cf.ProcessPoolExecutor(1, mp_context=fork); pool.submit(math.sqrt, 4).result()\nother = fork.Pool(1); other.map(math.sqrt, [4])",
+         pool = cf.ProcessPoolExecutor(1, mp_context=fork); pool.submit(math.sqrt, 4).result()\n\
+         other = fork.Pool(1); other.map(math.sqrt, [4])",
         &[
             "threads do not go on in a branch: ",
             "child processes belong to this line alone, and end with it: python (",
         ],
         (
-            "for use in (lambda: pool.submit(math.sqrt, 4), lambda: other.map(math.sqrt, [4])):\n    try: use()\n    except Exception as e: print(e)\n\
-             with fork.Pool(1) as new: print(new.map(math.sqrt, [4]))\nother.terminate(); other.join(); pool.shutdown()",
-            "the processes of this pool belong to the line that started them, not to its branches: make another pool here\n\
-             the processes of this pool belong to the line that started them, not to its branches: make another pool here\n[2.0]",
+            "for use in (lambda: pool.submit(math.sqrt, 4), lambda: other.map(math.sqrt, [4])):\n    try: \
+            use()\n    except Exception as e: print(e)\n\
+             with fork.Pool(1) as new: print(new.map(math.sqrt, [4]))\n\
+             other.terminate(); other.join(); pool.shutdown()",
+            "the processes of this pool belong to the line that started them, not to its branches: make \
+            another pool here\n\
+             the processes of this pool belong to the line that started them, not to its branches: make \
+             another pool here\n[2.0]",
         ),
     ),
     row(
         "functions that run at each fork",
-        "import os\nn = [0]\ndef count():\n    n[0] += 1; print('not shown'); os.write(1, b'nor this'); display('nor that')\nos.register_at_fork(after_in_child=count)",
+        "import os\nn = [0]\ndef count():\n    n[0] += 1; print('not shown'); os.write(1, b'nor this'); \
+        display('nor that')\nos.register_at_fork(after_in_child=count)",
         &["functions that run at each fork, in every state and branch: count"],
         ("print(n[0])", "2"),
     ),
@@ -236,9 +258,12 @@ fn a_subprocess_of_the_state_is_not_said_to_have_ended_well() {
     warns_of(&server, state.state(), &["sleep (", "sh ("]);
     // In the line that started it, all is as ever.
     assert_eq!(server.run(state.state(), "print(long.poll(), short.poll())").text(), "None None\n");
-    let code = "print(long.poll(), short.poll())\ntry: long.wait(timeout=0.05)\nexcept subprocess.TimeoutExpired: print('runs')\n\
-                print(subprocess.Popen(['false']).wait())\nopen('go', 'w')\ntry: short.wait()\nexcept ChildProcessError as e: print(e)\n\
-                try: short.poll()\nexcept ChildProcessError as e: print('told again')\nlong.kill()\ntry: print(long.wait())\nexcept ChildProcessError as e: print('told')\n\
+    let code = "print(long.poll(), short.poll())\ntry: long.wait(timeout=0.05)\n\
+        except subprocess.TimeoutExpired: print('runs')\n\
+                print(subprocess.Popen(['false']).wait())\nopen('go', 'w')\ntry: short.wait()\n\
+                except ChildProcessError as e: print(e)\n\
+                try: short.poll()\nexcept ChildProcessError as e: print('told again')\nlong.kill()\n\
+                try: print(long.wait())\nexcept ChildProcessError as e: print('told')\n\
                 del long, short; import gc; gc.collect(); subprocess.run('true'); print('fine')";
     let ran = server.run(state.state(), code);
     let text = ran.text();
@@ -252,11 +277,17 @@ fn a_subprocess_of_the_state_is_not_said_to_have_ended_well() {
 fn a_file_that_may_not_be_opened_again_is_told() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
-    // Who is root may open everything: the cell gives that right away (capset(2), CAP_DAC_OVERRIDE and _READ_SEARCH).
-    let give_up = "import ctypes, os\nhead = (ctypes.c_uint32 * 2)(0x20080522, 0); data = (ctypes.c_uint32 * 6)()\nlibc = ctypes.CDLL(None)\n\
+    // Who is root may open everything: the cell gives that right away (capset(2), CAP_DAC_OVERRIDE
+    // and _READ_SEARCH).
+    let give_up = "import ctypes, os\nhead = (ctypes.c_uint32 * 2)(0x20080522, 0); data = (ctypes.c_uint32 * \
+        6)()\nlibc = ctypes.CDLL(None)\n\
                    libc.capget(head, data); data[0] &= ~0b110; libc.capset(head, data);";
-    let open = "open('kept', 'w').write('abcdef'); kept = open('kept'); kept.read(1)\nopen('closed', 'w').write('abcdef')\n\
-                closed = open('closed', buffering=1); os.chmod('closed', 0)\nbits = os.open('bits', os.O_RDWR | os.O_CREAT); os.write(bits, b'abcdef'); os.lseek(bits, 0, 0); os.chmod('bits', 0);";
+    let open = "open('kept', 'w').write('abcdef'); kept = open('kept'); kept.read(1)\n\
+        open('closed', 'w').write('abcdef')\n\
+                closed = open('closed', buffering=1); os.chmod('closed', 0)\n\
+                bits = os.open('bits', os.O_RDWR | os.O_CREAT); os.write(bits, b'abcdef'); \
+                 os.lseek(bits, 0, 0); \
+                os.chmod('bits', 0);";
     let state = server.run("initial", &format!("{give_up}\n{open}"));
     let closed = room.file("closed");
     let says = format!("{} (permission denied)", closed.to_str().unwrap());
@@ -287,7 +318,11 @@ fn a_file_that_is_closed_at_each_fork_is_no_file_that_may_not_be_opened() {
 #[test]
 fn programs_find_the_warnings_in_the_list_of_states() {
     let server = TestServer::start();
-    let state = server.run("initial", "import threading, time; threading.Thread(target=time.sleep, args=(100,), name='sleeper', daemon=True).start()");
+    let state = server.run(
+        "initial",
+        "import threading, time; threading.Thread(target=time.sleep, \
+        args=(100,), name='sleeper', daemon=True).start()",
+    );
     let list = server.owner(crate::request::Request::get("/api/states")).json();
     let states = list["states"].as_array().unwrap();
     let listed = states.iter().find(|s| s["id"] == state.state()).unwrap();
@@ -307,7 +342,8 @@ fn libraries_that_hang_in_forks_are_told_and_branched_from_the_checkpoint() {
     assert_eq!(state_of(&server, state.state())["forks"], false);
     assert_eq!(server.run(state.state(), "x.append(2); print(x)").text(), "[1, 2]\n");
     for _ in 0..2 {
-        // The root is its parent, not the state's frozen process, which the head of the state has made.
+        // The root is its parent, not the state's frozen process, which the head of the state has
+        // made.
         let ran = server.run(state.state(), "print(x, torch.cuda.is_initialized())");
         assert_eq!(ran.text(), "[1] True\n", "{ran:?}");
     }
@@ -319,8 +355,10 @@ fn compiled_loops_of_numba_branch() {
     let Some(server) = TestServer::with_science(room.path()) else { return };
     let code = |layer: &str| {
         format!(
-            "import os; os.environ['NUMBA_THREADING_LAYER'] = '{layer}'\nimport numba, numpy as np\n@numba.njit(parallel=True)\n\
-             def total(a):\n    s = 0.0\n    for i in numba.prange(len(a)): s += a[i]\n    return s\nprint(total(np.ones(1000)), numba.threading_layer())"
+            "import os; os.environ['NUMBA_THREADING_LAYER'] = '{layer}'\nimport numba, numpy as np\n\
+            @numba.njit(parallel=True)\n\
+             def total(a):\n    s = 0.0\n    for i in numba.prange(len(a)): s += a[i]\n    return s\n\
+             print(total(np.ones(1000)), numba.threading_layer())"
         )
     };
     let state = server.run("initial", &code("workqueue"));
@@ -340,7 +378,8 @@ fn compiled_loops_of_numba_branch() {
             assert_eq!(ran.text(), "2 20.0\n", "{ran:?}");
         }
         // What the user's code forks is ended by numba itself in branches too, instead of hanging.
-        let code = "total(np.ones(10)); child = os.fork()\nif child == 0:\n    total(np.ones(10)); os._exit(0)\nprint(os.waitpid(child, 0)[1])";
+        let code = "total(np.ones(10)); child = os.fork()\n\
+            if child == 0:\n    total(np.ones(10)); os._exit(0)\nprint(os.waitpid(child, 0)[1])";
         for _ in 0..2 {
             let ran = server.run(state.state(), code);
             assert!(ran.text().ends_with("15\n"), "{ran:?}");
@@ -352,10 +391,13 @@ fn compiled_loops_of_numba_branch() {
 fn a_pool_of_processes_that_has_not_begun_is_each_branchs_own() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
-    let code = "import concurrent.futures as cf, multiprocessing as mp, os\npool = cf.ProcessPoolExecutor(2, mp.get_context('fork')); over = cf.ProcessPoolExecutor(1); over.shutdown()";
+    let code = "import concurrent.futures as cf, multiprocessing as mp, os\n\
+        pool = cf.ProcessPoolExecutor(2, mp.get_context('fork')); over = cf.ProcessPoolExecutor(1); \
+        over.shutdown()";
     let state = server.run("initial", code).state().to_owned();
     let using = "print(list(pool.map(abs, [-1, -2])), isinstance(pool, cf.ProcessPoolExecutor))\n\
-                 try: over.submit(abs, -1)\nexcept RuntimeError: print('over')\nprint(os.fstat(pool._result_queue._reader.fileno()).st_ino)";
+                 try: over.submit(abs, -1)\nexcept RuntimeError: print('over')\n\
+                 print(os.fstat(pool._result_queue._reader.fileno()).st_ino)";
     let hold = |server: &TestServer| {
         let pipes: HashSet<String> = (0..3)
             .map(|_| {
@@ -383,7 +425,8 @@ fn processes_that_a_cell_makes_in_pythons_ways_work() {
     for way in ["fork", "spawn", "forkserver"] {
         let code = format!(
             "with mp.get_context('{way}').Pool(2) as pool: print(pool.map(math.sqrt, [1, 4, 9]))\n\
-             p = mp.get_context('{way}').Process(target=print, args=('from the child',)); p.start(); p.join(); print(p.exitcode)"
+             p = mp.get_context('{way}').Process(target=print, args=('from the child',)); p.start(); \
+             p.join(); print(p.exitcode)"
         );
         let ran = server.run(state.state(), &code);
         assert_eq!(
@@ -392,9 +435,13 @@ fn processes_that_a_cell_makes_in_pythons_ways_work() {
             "{way}: {ran:?}"
         );
     }
-    // What is printed before, without the end of its line, is printed once; random numbers are others in each.
-    let code = "print('before', end=' ')\nr, w = os.pipe()\nfor n in range(2):\n    if os.fork() == 0:\n        os.write(w, f'{random.random()} '.encode()); print('child', n); os._exit(0)\n    os.wait()\n\
-                drawn = [*os.read(r, 99).split(), str(random.random()).encode()]; print('after', len(set(drawn)))";
+    // What is printed before, without the end of its line, is printed once; random numbers are
+    // others in each.
+    let code = "print('before', end=' ')\nr, w = os.pipe()\n\
+        for n in range(2):\n    if os.fork() == 0:\n        os.write(w, f'{random.random()} '.encode()); \
+        print('child', n); os._exit(0)\n    os.wait()\n\
+                drawn = [*os.read(r, 99).split(), str(random.random()).encode()]; print('after', \
+                len(set(drawn)))";
     let ran = server.run(state.state(), code);
     let mut words: Vec<String> = ran.text().split_whitespace().map(str::to_owned).collect();
     words.sort_unstable();
@@ -510,13 +557,18 @@ const HANGS: &[(&str, &str, &str)] = &[
     ),
     (
         "a lock in a branch",
-        "lock = threading.Lock(); lock.acquire(); n = 0\ndef count():\n    global n\n    n += 1\n    if n > 1: lock.acquire()\nos.register_at_fork(after_in_child=count)",
-        "the forked process hung: it waits for a lock. Suspected: functions that run at each fork, in every state and branch: count",
+        "lock = threading.Lock(); lock.acquire(); n = 0\n\
+        def count():\n    global n\n    n += 1\n    if n > 1: lock.acquire()\n\
+        os.register_at_fork(after_in_child=count)",
+        "the forked process hung: it waits for a lock. Suspected: functions that run at each fork, in every \
+        state and branch: count",
     ),
     (
         "a hook before the fork that does not end in a branch",
-        "here = os.getpid()\ndef wait(): os.getpid() == here or time.sleep(1000)\nos.register_at_fork(before=wait)",
-        "the forked process hung: it waits for something. Suspected: functions that run at each fork, in every state and branch: wait",
+        "here = os.getpid()\ndef wait(): os.getpid() == here or time.sleep(1000)\n\
+        os.register_at_fork(before=wait)",
+        "the forked process hung: it waits for something. Suspected: functions that run at each fork, in \
+        every state and branch: wait",
     ),
     (
         "a head that does not come to the fork",

@@ -133,7 +133,8 @@ fn concurrent_saves_get_versions_of_their_own() {
 fn restoring_values_grows_a_state_in_which_they_are_variables() {
     let server = TestServer::start();
     let values = json!({
-        "step": 3, "plan": ["a", {"b": null, "ok": true}], "text": "line\n\"quoted\" \\ \u{0} \u{2028} é", "größe": 1.5,
+        "step": 3, "plan": ["a", {"b": null, "ok": true}], "text": "line\n\"quoted\" \\ \u{0} \u{2028} é",
+        "größe": 1.5,
         "not a name": 1, "class": 2, "__builtins__": 3, "x = 1; import os": 4,
     });
     server.save_task("t", json!({"values": values, "token_usage": {"in": 5}, "metadata": {"m": 1}}));

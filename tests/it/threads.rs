@@ -1,4 +1,5 @@
-//! Threads of libraries that nobody has heard of: a state that has them is not forked for its branches.
+//! Threads of libraries that nobody has heard of: a state that has them is not forked for its
+//! branches.
 
 use crate::cells::{Live, Room};
 use crate::checkpoints::wait_for_checkpoints;
@@ -73,7 +74,8 @@ int only_here(void) {
 }
 "#;
 
-/// A module with the pool in it, and values that start it when they are unpickled, as arrays of some libraries do.
+/// A module with the pool in it, and values that start it when they are unpickled, as arrays of
+/// some libraries do.
 const MODULE: &str = "import ctypes, os
 _pool = ctypes.CDLL(os.path.abspath('libpool.so'))
 _name = ctypes.create_string_buffer(b'pool-worker')
@@ -202,14 +204,16 @@ fn threads_that_start_each_other_and_end_are_seen() {
 
 #[test]
 fn numexprs_threads_leave_their_state_to_be_forked() {
-    // As far as can be told without the package: threads that begin in a file of this name, and have no name of their own.
+    // As far as can be told without the package: threads that begin in a file of this name, and
+    // have no name of their own.
     let room = room();
     std::fs::create_dir(room.file("numexpr")).unwrap();
     std::fs::copy(room.file("libpool.so"), room.file("numexpr/interpreter.so")).unwrap();
     let server = TestServer::in_dir(room.path());
     let code = |name: &str| {
         format!(
-            "import ctypes, os\nlib = ctypes.CDLL(os.path.abspath('numexpr/interpreter.so')); g = (n for n in range(9)); print(next(g), lib.ask({name}))"
+            "import ctypes, os\nlib = ctypes.CDLL(os.path.abspath('numexpr/interpreter.so')); g = (n for n \
+            in range(9)); print(next(g), lib.ask({name}))"
         )
     };
     let state = server.run("initial", &code("None"));
@@ -228,7 +232,8 @@ fn grpc_is_imported_without_its_handlers_for_forks_unless_the_user_wants_them() 
     std::fs::write(room.file("grpc/_cython/__init__.py"), "").unwrap();
     std::fs::write(room.file("grpc/__init__.py"), "from grpc._cython import cygrpc").unwrap();
     // As gRPC, which reads the variable once.
-    let stub = "import os\nforks = os.environ.get('GRPC_ENABLE_FORK_SUPPORT', '1').strip() not in ('0', 'false', 'no')";
+    let stub = "import os\nforks = os.environ.get('GRPC_ENABLE_FORK_SUPPORT', '1').strip() not in ('0', \
+        'false', 'no')";
     std::fs::write(room.file("grpc/_cython/cygrpc.py"), stub).unwrap();
     let server = TestServer::in_dir(room.path());
     let code = "import grpc, os; print(grpc.cygrpc.forks, os.environ.get('GRPC_ENABLE_FORK_SUPPORT'))";
@@ -259,7 +264,8 @@ def setNumThreads(now):
         assert_eq!(ran.text(), "1 2 4\n", "{ran:?}");
     }
     // Another thread may be using them.
-    let code = "import threading; stop = threading.Event(); threading.Thread(target=stop.wait, daemon=True).start(); print(cv2.ask())";
+    let code = "import threading; stop = threading.Event(); threading.Thread(target=stop.wait, \
+        daemon=True).start(); print(cv2.ask())";
     let busy = server.run(state.state(), code);
     assert!(warnings(&server, busy.state()).contains("one of libpool.so"), "{busy:?}");
 }
@@ -329,14 +335,17 @@ fn an_import_of_polars_leaves_its_state_to_be_forked() {
 fn pools_that_are_proven_right_after_a_fork_leave_their_state_to_be_forked() {
     let room = Room::new();
     let Some(server) = TestServer::with_science(room.path()) else { return };
-    let code = "import numpy as np, pyarrow as pa, pyarrow.parquet as pq, duckdb\nfrom sklearn.cluster import KMeans
+    let code = "import numpy as np, pyarrow as pa, pyarrow.parquet as pq, duckdb\n\
+        from sklearn.cluster import KMeans
 a = np.ones((600, 600)); b = a @ a; t = pa.table({'a': list(range(100_000)), 'b': list(range(100_000))})
 pq.write_table(t, 'x.parquet'); pq.read_table('x.parquet'); con = duckdb.connect()
-query = lambda: con.sql('select sum(i) from range(3000000) t(i)').fetchall(); query(); KMeans(3, n_init=1).fit(a)
+query = lambda: con.sql('select sum(i) from range(3000000) t(i)').fetchall()
+query(); KMeans(3, n_init=1).fit(a)
 import os; threads = len(os.listdir('/proc/self/task')); g = (n for n in range(9)); next(g)";
     let state = server.run("initial", code);
     assert_eq!((state.ename(), warnings(&server, state.state()).as_str()), ("", ""), "{state:?}");
-    let use_them = "print(next(g), threads > 4, (a @ a)[0, 0], pq.read_table('x.parquet').num_rows, query(), KMeans(3, n_init=1).fit(a).n_clusters)";
+    let use_them = "print(next(g), threads > 4, (a @ a)[0, 0], pq.read_table('x.parquet').num_rows, query(), \
+        KMeans(3, n_init=1).fit(a).n_clusters)";
     for _ in 0..3 {
         let ran = server.run(state.state(), use_them);
         assert!(ran.text().starts_with("1 "), "{ran:?}");

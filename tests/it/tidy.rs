@@ -1,4 +1,5 @@
-//! The rules of ARCHITECTURE.md that a reader of the sources can check: who may name whom, and where the sharp tools are.
+//! The rules of ARCHITECTURE.md that a reader of the sources can check: who may name whom, and
+//! where the sharp tools are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,5 +1,6 @@
-//! A notebook's directory comes from elsewhere, and something else stands where its files and folders should be: nothing
-//! outside of it is read or removed, and nobody waits for the other end of a pipe.
+//! A notebook's directory comes from elsewhere, and something else stands where its files and
+//! folders should be: nothing outside of it is read or removed, and nobody waits for the other end
+//! of a pipe.
 
 use crate::cells::Room;
 use crate::request::{Answer, Request};
@@ -37,7 +38,8 @@ const TRAPS: &[(&str, Trap, &str)] = &[
     ("lock", Trap::ToFile, "lock"),
 ];
 
-/// A directory with the notebook `main`, which is closed, and with files that are nobody's business.
+/// A directory with the notebook `main`, which is closed, and with files that are nobody's
+/// business.
 fn room() -> Room {
     let room = Room::new();
     let mut server = TestServer::in_dir(room.path());

@@ -1,5 +1,6 @@
-//! States in files that somebody made to do harm: a few bytes that would take all memory, or compute for ever. What can be
-//! read of them is read, what cannot is told, and nothing else is held up.
+//! States in files that somebody made to do harm: a few bytes that would take all memory, or
+//! compute for ever. What can be read of them is read, what cannot is told, and nothing else is
+//! held up.
 
 use crate::cells::{Ran, Room};
 use crate::request::Request;
@@ -50,14 +51,16 @@ impl Bomb {
         let chunks: Vec<Vec<u8>> = stream.chunks(4 << 20).map(<[u8]>::to_vec).collect();
         let buffers: Vec<Value> = self.buffers.iter().map(|(chunks, bytes)| cut(*bytes, chunks)).collect();
         let mut manifest = json!({
-            "format": "ratoon-checkpoint-1", "python": "3.11", "buffers": buffers, "entries": [], "missing": [],
+            "format": "ratoon-checkpoint-1", "python": "3.11", "buffers": buffers, "entries": [],
+            "missing": [],
             "data": {"streams": [cut(stream.len() as u64, &chunks)], "records": records},
         });
         for (key, value) in self.more.as_object().into_iter().flatten() {
             manifest[key] = value.clone();
         }
         let checkpoint = json!({
-            "checkpoint_id": "", "session_id": "", "state_id": "s", "form": "data", "created_at": 0.0, "label": null,
+            "checkpoint_id": "", "session_id": "", "state_id": "s", "form": "data", "created_at": 0.0,
+            "label": null,
             "metadata": {}, "namespace_size_bytes": 0, "compressed_size_bytes": 0, "new_bytes": 0,
             "compression_ratio": 1.0, "entry_count": 0, "includes_source": false, "parent_checkpoint": null,
             "execution_count": 1, "total_execution_time_ms": 0.0, "missing": [], "is_trusted": false,
@@ -140,7 +143,8 @@ fn what_would_take_more_memory_than_its_file_pays_for_is_missing_and_told() {
     let server = TestServer::in_dir(room.path());
     let zeros = vec![0; 4 << 20];
     let many = |count: usize| (0..count).map(|n| format!("n{n}")).collect::<Vec<_>>();
-    // A hundred thousand queues, each of 650 bytes in memory, under eight names that are one chunk in the file.
+    // A hundred thousand queues, each of 650 bytes in memory, under eight names that are one chunk
+    // in the file.
     let queues = list(100_000, &[&DEQUE[..], &[0x91, 0xC0]].concat().repeat(100_000));
     let shared = Bomb {
         large: many(8).into_iter().map(|name| (name, 0)).collect(),

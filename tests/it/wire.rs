@@ -43,7 +43,8 @@ impl Wire {
         self.answer(is_head).unwrap_or_else(|| panic!("no answer to {}", String::from_utf8_lossy(request)))
     }
 
-    /// Writes a request on a connection of its own and reads its answer; none if the server has gone meanwhile.
+    /// Writes a request on a connection of its own and reads its answer; none if the server has
+    /// gone meanwhile.
     pub fn try_ask(address: SocketAddr, request: &[u8]) -> Option<Answer> {
         let stream = TcpStream::connect(address).ok()?;
         stream.set_read_timeout(Some(PATIENCE)).ok()?;

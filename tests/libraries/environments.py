@@ -1,4 +1,6 @@
-"""One environment for each file of requirements, made once and kept under the cache directory, like those of tests/run."""
+"""One environment for each file of requirements, made once and kept under the cache directory,
+like those of tests/run.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,17 @@ def python_of(requirements: str) -> str:
         print(f"Installing what {path} names into {venv} (once)", file=sys.stderr, flush=True)
         shutil.rmtree(venv, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-        install = [python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "--requirement", path]
+        install = [
+            python,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--only-binary",
+            ":all:",
+            "--requirement",
+            path,
+        ]
         subprocess.run(install, check=True, stdout=sys.stderr)
         with open(os.path.join(venv, "complete"), "w"):
             pass
@@ -36,6 +48,8 @@ def place_of(path: str, is_of_all_tests: bool) -> str:
     with open(path, "rb") as file:
         digest = hashlib.sha256(file.read() + f"{sys.executable}\n".encode()).hexdigest()[:12]
     own = os.path.basename(path).removeprefix("requirements-").removesuffix(".txt")
-    name = f"py{sys.version_info[0]}{sys.version_info[1]}" if is_of_all_tests else f"libraries-{own}"
+    name = (
+        f"py{sys.version_info[0]}{sys.version_info[1]}" if is_of_all_tests else f"libraries-{own}"
+    )
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return os.path.join(cache, "ratoon-tests", f"{name}-{digest}")

@@ -1,4 +1,6 @@
-"""Takes one row through a server of its own: parent, branches, line, a kill, and branches of what comes back."""
+"""Takes one row through a server of its own: parent, branches, line, a kill, and branches of
+what comes back.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 IDLE_SECONDS = 40
 # A cell that its processes still work at is waited for longer: the machine may be busy.
 BUSY_SECONDS = 240
-# Plain IPython may have to compile for minutes on a busy machine; nothing is learnt from a row without it.
+# Plain IPython may have to compile for minutes on a busy machine; nothing is learnt from a row
+# without it.
 PLAIN_SECONDS = 900
 # How often, and how far apart, processes must be found asleep to count as idle.
 IDLE_LOOKS = 20
@@ -30,7 +33,12 @@ IDLE_LOOK_SECONDS = 0.25
 SAVED_SECONDS = 60
 ENDED_SECONDS = 10
 # Of both plain IPython and the server's cells, so that what they print is as wide.
-ENVIRONMENT = {"COLUMNS": "80", "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu", "PYTHONHASHSEED": "0"}
+ENVIRONMENT = {
+    "COLUMNS": "80",
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "JAX_PLATFORMS": "cpu",
+    "PYTHONHASHSEED": "0",
+}
 
 
 class PlainFailed(Exception):
@@ -39,7 +47,11 @@ class PlainFailed(Exception):
 
 def plainly(row: Row, python: str) -> dict[str, list[dict[str, Any]]]:
     """What each column's cells give in plain IPython."""
-    environment = {**os.environ, **ENVIRONMENT, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
+    environment = {
+        **os.environ,
+        **ENVIRONMENT,
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    }
     with tempfile.TemporaryDirectory() as directory:
         found = os.path.join(directory, "outputs.json")
         done = subprocess.run(
@@ -78,7 +90,8 @@ class Trial:
             try:
                 found.append(self.execute(code, state, exec_id, started))
             except (OSError, http.client.HTTPException) as error:
-                # The connection went away: of an answer that nobody waits for any more, or with the server.
+                # The connection went away: of an answer that nobody waits for any more, or with the
+                # server.
                 refused = {"ename": type(error).__name__, "evalue": str(error)}
                 found.append(Answer([], time.monotonic() - started, error=refused))
 
@@ -107,7 +120,11 @@ class Trial:
             return Answer([], seconds, error={"ename": "Refused", "evalue": why})
         answer = json.loads(text)
         return Answer(
-            answer["output"], seconds, answer["state_name"], answer["error"], answer.get("warnings") or []
+            answer["output"],
+            seconds,
+            answer["state_name"],
+            answer["error"],
+            answer.get("warnings") or [],
         )
 
     def end(self, exec_id: str) -> None:
@@ -119,8 +136,10 @@ class Trial:
             door.close()
 
     def is_idle(self) -> bool:
-        """Whether the processes below the server do nothing for some seconds: on a busy machine one that wants to run may get
-        no turn for long, so what counts is that all their threads sleep."""
+        """Whether the processes below the server do nothing for some seconds: on a busy machine
+        one that wants to run may get no turn for long, so what counts is that all their threads
+        sleep.
+        """
         for _ in range(IDLE_LOOKS):
             if any(map(is_busy, self.server.processes()[1:])):
                 return False
@@ -157,7 +176,9 @@ class Trial:
             door.close()
 
     def told(self, state: str, saving: str = "") -> State:
-        """What the server tells about the state: what does not survive a branch, and what its checkpoint lacks."""
+        """What the server tells about the state: what does not survive a branch, and what its
+        checkpoint lacks.
+        """
         door = self.server.rest()
         try:
             found = next(s for s in door.get("/api/states")["states"] if s["id"] == state)
@@ -202,13 +223,16 @@ def try_row(row: Row, binary: str, python: str) -> Result:
         trial = Trial(row, server)
 
         def see(column: str, state: State, *answers: Answer) -> None:
-            verdicts[column] += [judge(row, column, truth[column], state, answer) for answer in answers]
+            verdicts[column] += [
+                judge(row, column, truth[column], state, answer) for answer in answers
+            ]
 
         parent = trial.run(row.state, "initial")
         if parent.state is None:
             see("parent", State([], []), parent)
             return Result(row, verdicts, None)
-        # The line goes on in the process that ran the state's cell; all that follow are copies of it.
+        # The line goes on in the process that ran the state's cell; all that follow are copies of
+        # it.
         first = trial.run(row.again, parent.state)
         second = trial.run(row.again, first.state) if first.state else None
         branches = trial.branches(parent.state)

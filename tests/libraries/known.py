@@ -1,4 +1,6 @@
-"""What may be WRONG or HANG: short, each with its reason and the line of the docs that tells the user."""
+"""What may be WRONG or HANG: short, each with its reason and the line of the docs that tells the
+user.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ def known(row: str, column: str) -> Known | None:
 
 def stale(rows: set[str]) -> list[str]:
     """What is wrong with the list itself: rows that are not there, docs that do not say it."""
-    faults = [f"known.py names {k.row!r}, and there is no such row" for k in KNOWN if k.row not in rows]
+    faults = [
+        f"known.py names {k.row!r}, and there is no such row" for k in KNOWN if k.row not in rows
+    ]
     for entry in KNOWN:
         name, _, text = entry.docs.partition(": ")
         try:

@@ -1,7 +1,8 @@
 """Runs the rows of the table of libraries, and prints it. See `run`, which builds what this needs.
 
-Each row imports and uses a library in a state, goes on along the line, branches twice at once and once more, kills the
-server, and branches three times from what comes back. Each cell of the table says what came of it:
+Each row imports and uses a library in a state, goes on along the line, branches twice at once and
+once more, kills the server, and branches three times from what comes back. Each cell of the table
+says what came of it:
 
     right    the same output as plain IPython gives
     told     something else, and a warning of the state or what its checkpoint is missing names it
@@ -46,7 +47,9 @@ def print_row(result: Result) -> None:
         print(f"    BROKEN: {result.broken}", flush=True)
     for column in COLUMNS:
         said = [
-            f"{verdict.word}: {verdict.why}" for verdict in result.verdicts.get(column, []) if verdict.why
+            f"{verdict.word}: {verdict.why}"
+            for verdict in result.verdicts.get(column, [])
+            if verdict.why
         ]
         for text, times in collections.Counter(said).items():
             print(f"    {column}, {f'{times} × ' if times > 1 else ''}{text}", flush=True)
@@ -77,11 +80,14 @@ def record(result: Result) -> dict[str, Any]:
 
 
 def chosen(words: list[str]) -> list[tuple[Group, Row]]:
-    names = {group.name for group in rows.GROUPS} | {row.name for group in rows.GROUPS for row in group.rows}
+    names = {group.name for group in rows.GROUPS} | {
+        row.name for group in rows.GROUPS for row in group.rows
+    }
     unknown = [word for word in words if word not in names]
     if unknown:
         sys.exit(
-            f"there is no {', '.join(unknown)}; groups: {', '.join(g.name for g in rows.GROUPS)}; --list names rows"
+            f"there is no {', '.join(unknown)}; groups: "
+            f"{', '.join(g.name for g in rows.GROUPS)}; --list names rows"
         )
     return [
         (group, row)
@@ -111,7 +117,9 @@ def main() -> int:
     print(f"{'':38} " + " ".join(f"{column:24}" for column in COLUMNS).rstrip())
     binary = os.environ["RATOON_BIN"]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for result in pool.map(lambda of: try_row(of[1], binary, pythons[of[0].requirements]), wanted):
+        for result in pool.map(
+            lambda of: try_row(of[1], binary, pythons[of[0].requirements]), wanted
+        ):
             print_row(result)
             results.append(result)
             wrong += faults(result)

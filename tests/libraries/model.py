@@ -11,7 +11,9 @@ COLUMNS = {"parent": 1, "line": 2, "branches": 3, "restored": 3}
 
 @dataclass(frozen=True)
 class Row:
-    """One use of a library. Its cells print the same text whenever they run: no times, addresses or random numbers."""
+    """One use of a library. Its cells print the same text whenever they run: no times, addresses
+    or random numbers.
+    """
 
     name: str
     state: str

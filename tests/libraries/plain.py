@@ -1,7 +1,7 @@
 """Runs cells in an ordinary IPython, in a process of its own: what a row is compared with.
 
-Reads a JSON list of sources from standard input; writes, per cell, its outputs as nbformat has them into the file that
-its argument names, as what cells start may print to standard output.
+Reads a JSON list of sources from standard input; writes, per cell, its outputs as nbformat has them
+into the file that its argument names, as what cells start may print to standard output.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from IPython.utils.capture import capture_output
 
 
 class Shown(DisplayHook):
-    """Keeps the value of a cell's last line where the server's kernel sends it: among what the cell displays."""
+    """Keeps the value of a cell's last line where the server's kernel sends it: among what the
+    cell displays.
+    """
 
     shown: ClassVar[list[dict[str, Any]]] = []
 
@@ -39,9 +41,12 @@ def outputs_of(shell: InteractiveShell, source: str) -> list[dict[str, Any]]:
         # One list for both, so that they keep their order.
         Shown.shown = shell.display_pub.outputs
         result = shell.run_cell(source)
-    found: list[dict[str, Any]] = [{"output_type": "stream", "name": "stdout", "text": captured.stdout}]
+    found: list[dict[str, Any]] = [
+        {"output_type": "stream", "name": "stdout", "text": captured.stdout}
+    ]
     found += [
-        {"output_type": "display_data", "data": shown.get("data", shown)} for shown in captured._outputs
+        {"output_type": "display_data", "data": shown.get("data", shown)}
+        for shown in captured._outputs
     ]
     error = result.error_before_exec or result.error_in_exec
     if error is not None:

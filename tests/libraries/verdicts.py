@@ -1,4 +1,6 @@
-"""Compares what a cell gave with what plain IPython gives, and finds whether the user was told of a difference."""
+"""Compares what a cell gave with what plain IPython gives, and finds whether the user was told
+of a difference.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ RIGHT, TOLD, REFUSED, WRONG, HANG = "right", "told", "refused", "WRONG", "HANG"
 # Verdicts that fail the run.
 FAULTS = (WRONG, HANG)
 
-# Errors by which the server says that a cell cannot run at a state. `KernelDied` is not among them: a crash is a fault.
+# Errors by which the server says that a cell cannot run at a state. `KernelDied` is not among them:
+# a crash is a fault.
 REFUSALS = {
     "StateLost",
     "RestoreFailed",
@@ -66,10 +69,13 @@ def normal(outputs: list[dict[str, Any]]) -> list[tuple[str, ...]]:
                 found.append(("text", item["text"]))
         elif kind in ("display_data", "execute_result"):
             text = item["data"].get("text/plain", "")
-            found.append(("shown", *sorted(item["data"]), "".join(text) if isinstance(text, list) else text))
+            found.append(
+                ("shown", *sorted(item["data"]), "".join(text) if isinstance(text, list) else text)
+            )
         elif kind == "error":
             found.append(("error", item["ename"]))
-    # Plain IPython captures text and displays apart, so their order among each other is not compared.
+    # Plain IPython captures text and displays apart, so their order among each other is not
+    # compared.
     texts = "".join(item[1] for item in found if item[0] == "text")
     others = [tuple(map(without_addresses, item)) for item in found if item[0] != "text"]
     return [("text", without_addresses(texts)), *others]
@@ -106,7 +112,9 @@ def is_told(row: Row, column: str, state: State, answer: Answer) -> str | None:
     return None
 
 
-def judge(row: Row, column: str, truth: list[dict[str, Any]], state: State, answer: Answer) -> Verdict:
+def judge(
+    row: Row, column: str, truth: list[dict[str, Any]], state: State, answer: Answer
+) -> Verdict:
     def verdict(word: str, why: str = "") -> Verdict:
         return Verdict(word, why, answer.seconds)
 

@@ -1,4 +1,6 @@
-"""What must be true of the notebook: which states there are, what is in them, and how each run ended."""
+"""What must be true of the notebook: which states there are, what is in them, and how each run
+ended.
+"""
 
 import hashlib
 import random
@@ -12,7 +14,8 @@ random.seed(7)
 count, draws, trail, seen, bulk = 0, 0, [], {{}}, bytearray({SIZE})
 same = trail
 def picture():
-    return repr((count, draws, trail, same is trail, sorted(seen.items()), hashlib.sha1(bulk).hexdigest()[:8]))
+    digest = hashlib.sha1(bulk).hexdigest()[:8]
+    return repr((count, draws, trail, same is trail, sorted(seen.items()), digest))
 """
 
 
@@ -35,18 +38,28 @@ class Values:
 
     def reprs(self):
         """As `GET /states/…` shows them."""
-        return {"count": repr(self.count), "trail": repr(list(self.trail)), "draws": repr(self.draws)}
+        return {
+            "count": repr(self.count),
+            "trail": repr(list(self.trail)),
+            "draws": repr(self.draws),
+        }
 
     def do(self, number, amount):
         """A piece of code for a cell, and the variables after it."""
         match amount % 5:
             case 0:
-                return f"count = count * 31 % 1000003 + {number}", replace(self, count=self.count * 31 % 1000003 + number)
+                return f"count = count * 31 % 1000003 + {number}", replace(
+                    self, count=self.count * 31 % 1000003 + number
+                )
             case 1:
-                return f"trail.append({number}); del trail[:-6]", replace(self, trail=(*self.trail, number)[-6:])
+                return f"trail.append({number}); del trail[:-6]", replace(
+                    self, trail=(*self.trail, number)[-6:]
+                )
             case 2:
                 seen = tuple(pair for pair in self.seen if pair[0] != number % 10)
-                return f"seen[{number % 10}] = {number}", replace(self, seen=(*seen, (number % 10, number)))
+                return f"seen[{number % 10}] = {number}", replace(
+                    self, seen=(*seen, (number % 10, number))
+                )
             case 3:
                 at, byte = amount * 7 % SIZE, 1 + number % 255
                 bulk = tuple(pair for pair in self.bulk if pair[0] != at)
@@ -100,7 +113,9 @@ class Model:
         self.states[state.number] = state
 
     def nearest(self, number):
-        """The state that a deed was to leave, or the nearest that it was to grow from; none when all of them are gone."""
+        """The state that a deed was to leave, or the nearest that it was to grow from; none when
+        all of them are gone.
+        """
         while number and not (self.states.get(number) and not self.states[number].is_deleted):
             number = self.plan.get(number, 0)
         return self.states.get(number)
@@ -133,7 +148,9 @@ class Model:
         living = {id for id, s in there.items() if s["living"] != "deleted"}
         own = self.living()
         yield from (f"state {own[id].number} ({id}) is gone" for id in own.keys() - living)
-        yield from (f"state {there[id]['name']} ({id}) should not be there" for id in living - own.keys())
+        yield from (
+            f"state {there[id]['name']} ({id}) should not be there" for id in living - own.keys()
+        )
         carrying = {s["parent"] for s in there.values()}
         for id, state in there.items():
             if state["living"] == "deleted" and id not in carrying:
@@ -143,7 +160,10 @@ class Model:
             if id in own:
                 for what in ("parent", "label", "pinned", "prose"):
                     if state[what] != getattr(own[id], what):
-                        yield f"state {own[id].number}: {what} is {state[what]!r}, not {getattr(own[id], what)!r}"
+                        yield (
+                            f"state {own[id].number}: {what} is {state[what]!r}, not "
+                            f"{getattr(own[id], what)!r}"
+                        )
         yield from self.drafts_that_differ(snapshot, own)
         yield from self.runs_that_differ(snapshot, own)
 
@@ -166,6 +186,7 @@ class Model:
             elif (run["status"], run["state"]) != (known[id].status, known[id].state):
                 yield f"run {id} is {run['status']} with state {run['state']}, not {known[id]}"
         for id, run in known.items():
-            # What ended without a state stays on the state that it ran against, and what left one stays with it.
+            # What ended without a state stays on the state that it ran against, and what left one
+            # stays with it.
             if id not in there and (run.state or run.on) in own:
                 yield f"run {id} is forgotten: {run}"

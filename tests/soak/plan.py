@@ -1,8 +1,8 @@
 """What is done in which order: a function of the seed alone.
 
-Deeds are numbered. A deed names the state it is about by the number of the deed that was to leave it; who carries it out
-looks which state that is now, or which of its ancestors is still there. So chance decides here once and for all, and what
-the server makes of it changes no later decision.
+Deeds are numbered. A deed names the state it is about by the number of the deed that was to leave
+it; who carries it out looks which state that is now, or which of its ancestors is still there. So
+chance decides here once and for all, and what the server makes of it changes no later decision.
 """
 
 import itertools
@@ -82,7 +82,9 @@ class Round:
 
 
 def rounds(seed):
-    """All rounds, without end. The first deed of an era is alone: it leaves the state from which all others grow."""
+    """All rounds, without end. The first deed of an era is alone: it leaves the state from which
+    all others grow.
+    """
     chance = random.Random(seed)
     numbers = itertools.count(1)
     grown = []
@@ -107,7 +109,9 @@ def deed(chance, numbers, kinds, grown):
     what = chance.choices(list(kinds), kinds.values())[0]
     way = chance.random()
     # Somebody goes on where they are; looks back; or tries the first state once more.
-    on = chance.choice(grown[-4:]) if way < 0.5 else chance.choice(grown) if way < 0.85 else grown[0]
+    on = (
+        chance.choice(grown[-4:]) if way < 0.5 else chance.choice(grown) if way < 0.85 else grown[0]
+    )
     number = next(numbers)
     for _ in range(CHAIN - 1 if what == "chain" else 0):
         next(numbers)

@@ -23,9 +23,11 @@ import plan
 import ratoon_client as ratoon
 from model import FIRST, Model, Run, State, Values
 
-# How long anything may take before it counts as hanging. Generous: no figure of the machine's fails a soak.
+# How long anything may take before it counts as hanging. Generous: no figure of the machine's fails
+# a soak.
 PATIENCE = 90
-# What the server may hold more at the end than at the beginning: the events it keeps, SQLite's pages, what malloc keeps.
+# What the server may hold more at the end than at the beginning: the events it keeps, SQLite's
+# pages, what malloc keeps.
 MAX_GROWTH = 96 * 1024 * 1024
 # What a run may say whose processes were killed.
 TOLD = {"KernelDied", "ForkFailed", "StateLost", "RestoreFailed", "ReplayFailed"}
@@ -53,11 +55,20 @@ EXPECTED = {
 ENDS = {
     "error": ["raise ValueError(3)", "1 / 0", "not_there", "assert False"],
     "child": ["subprocess.Popen(['sleep', '600']); 1 / 0"],
-    "interrupt": ["time.sleep(600)", "while True: pass", "import threading; threading.Event().wait()"],
+    "interrupt": [
+        "time.sleep(600)",
+        "while True: pass",
+        "import threading; threading.Event().wait()",
+    ],
     "timeout": ["time.sleep(600)", "while True: pass"],
     "stubborn": ["while True:\n    try: time.sleep(600)\n    except BaseException: pass"],
     "stop": ["os.kill(os.getpid(), signal.SIGSTOP); time.sleep(600)"],
-    "die": ["os.kill(os.getpid(), signal.SIGKILL)", "os._exit(3)", "os.abort()", "import ctypes; ctypes.string_at(0)"],
+    "die": [
+        "os.kill(os.getpid(), signal.SIGKILL)",
+        "os._exit(3)",
+        "os.abort()",
+        "import ctypes; ctypes.string_at(0)",
+    ],
     "endless": ["while True: print('x' * 60)"],
 }
 
@@ -106,17 +117,26 @@ class Watcher(threading.Thread):
                 while True:
                     self.fold(self.socket.receive())
             except (OSError, RuntimeError):
-                # The server was killed, or let a client go that was too slow: it comes back and begins anew.
+                # The server was killed, or let a client go that was too slow: it comes back and
+                # begins anew.
                 time.sleep(0.05)
 
     def fold(self, message):
-        whole = message.get("snapshot") or message.get("notebook") if message.get("event") in (None, "reset") else None
+        whole = (
+            message.get("snapshot") or message.get("notebook")
+            if message.get("event") in (None, "reset")
+            else None
+        )
         if whole:
             self.states = {s["id"]: s for s in whole["states"]}
         elif message.get("event") in ("state_added", "state_changed"):
             state = message["state"]
             self.states = {**self.states, state["id"]: state}
-            told = (state["living"], state["revival"] and state["revival"]["by"], state["checkpoint"] is not None)
+            told = (
+                state["living"],
+                state["revival"] and state["revival"]["by"],
+                state["checkpoint"] is not None,
+            )
             self.history[state["id"]].append((round(time.monotonic(), 2), *told))
         elif message.get("event") == "removed":
             self.states = {id: s for id, s in self.states.items() if id not in message["states"]}
@@ -207,14 +227,24 @@ class Soak:
             found = []
             for place in range(plan.CHAIN):
                 breaks = place == 1 and deed.chance(0.4)
-                what = "broken" if breaks else "behind" if found and found[-1].what != "chain" else "chain"
-                wish = self.cell(deed, deed.number + place, what, on, values, "1 / 0" if breaks else "")
+                what = (
+                    "broken"
+                    if breaks
+                    else "behind"
+                    if found and found[-1].what != "chain"
+                    else "chain"
+                )
+                wish = self.cell(
+                    deed, deed.number + place, what, on, values, "1 / 0" if breaks else ""
+                )
                 found.append(wish)
                 values = wish.after
             return found
         if deed.what == "flood":
             lines = 1000 + deed.amount % 30000
-            wish = self.cell(deed, deed.number, "flood", on, values, f"for i in range({lines}): print(i)")
+            wish = self.cell(
+                deed, deed.number, "flood", on, values, f"for i in range({lines}): print(i)"
+            )
             wish.prints += "".join(f"{i}\n" for i in range(lines))
             return [wish]
         if deed.what == "race":
@@ -228,10 +258,14 @@ class Soak:
     def cell(self, deed, number, what, on, values, end):
         piece, after = values.do(number, deed.amount)
         code = f"print(picture())\n{piece}\nprint(picture())\n{end}"
-        return self.wish(deed, number, what, on, code, after, f"{values.picture()}\n{after.picture()}\n")
+        return self.wish(
+            deed, number, what, on, code, after, f"{values.picture()}\n{after.picture()}\n"
+        )
 
     def wish(self, deed, number, what, on, code, after, prints):
-        wish = Outcome(deed, number, what, on, f"{self.seed}-{number}", after, prints, deed.amount % 2 == 0)
+        wish = Outcome(
+            deed, number, what, on, f"{self.seed}-{number}", after, prints, deed.amount % 2 == 0
+        )
         wish.code = code
         # Where it would stand if it leaves a state.
         self.model.plan[number] = deed.on if what != "first" else 0
@@ -261,9 +295,18 @@ class Soak:
                 first = (wish.status, wish.state_name, wish.printed)
                 self.execute(wish)
                 if (wish.status, wish.ename) == ("refused", "StateNotFound"):
-                    # Between the two it went with its state, and the second is a new run. Whether that is so, `settle` knows.
-                    (wish.status, wish.state_name, wish.printed), wish.ename, wish.went = first, None, True
-                if wish.status is not None and first != (wish.status, wish.state_name, wish.printed):
+                    # Between the two it went with its state, and the second is a new run. Whether
+                    # that is so, `settle` knows.
+                    (wish.status, wish.state_name, wish.printed), wish.ename, wish.went = (
+                        first,
+                        None,
+                        True,
+                    )
+                if wish.status is not None and first != (
+                    wish.status,
+                    wish.state_name,
+                    wish.printed,
+                ):
                     raise Divergence(f"{wish.exec_id} was answered {first}, then {wish}")
         finally:
             done.set()
@@ -272,7 +315,12 @@ class Soak:
 
     def execute(self, wish):
         """Runs a cell over REST."""
-        body = {"code": wish.code, "exec_id": wish.exec_id, "state_name": self.call(wish), "replay": wish.replay}
+        body = {
+            "code": wish.code,
+            "exec_id": wish.exec_id,
+            "state_name": self.call(wish),
+            "replay": wish.replay,
+        }
         if wish.deed.amount % 4 < 2:
             body["new_state_name"] = f"s{wish.number}"
         if wish.what == "timeout":
@@ -293,7 +341,10 @@ class Soak:
         wish.printed = "".join(o["text"] for o in said["output"] if o.get("name") == "stdout")
         wish.state_name = said["state_name"]
         # `RunAborted`: its state was deleted while it waited for a process.
-        by_name = {None: "ok", **dict.fromkeys(("KeyboardInterrupt", "RunTimeout", "RunAborted"), "interrupted")}
+        by_name = {
+            None: "ok",
+            **dict.fromkeys(("KeyboardInterrupt", "RunTimeout", "RunAborted"), "interrupted"),
+        }
         by_name |= dict.fromkeys(("KernelDied", "StateLost"), "crashed")
         wish.status = by_name.get(wish.ename, "error")
         if wish.ename in ("StateNotFound", "StateLost") and not said["output"]:
@@ -322,7 +373,9 @@ class Soak:
                     wish.status, wish.ename = "refused", message.get("code")
             door.close()
         except TimeoutError:
-            raise Divergence(f"no answer in {PATIENCE} s: {[wish.exec_id for wish in ids.values()]}") from None
+            raise Divergence(
+                f"no answer in {PATIENCE} s: {[wish.exec_id for wish in ids.values()]}"
+            ) from None
         except (OSError, RuntimeError):
             pass
 
@@ -403,7 +456,11 @@ class Soak:
         """`ratoon check`, `ratoon gc`."""
         kept = os.path.join(self.server.directory, "main.ratoon")
         done = subprocess.run(
-            [os.environ["RATOON_BIN"], word, kept], env=self.server.environment, capture_output=True, text=True, timeout=300
+            [os.environ["RATOON_BIN"], word, kept],
+            env=self.server.environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
         )
         if done.returncode != 0:
             raise Divergence(f"ratoon {word}: {done.stdout}{done.stderr}")
@@ -445,14 +502,21 @@ class Soak:
     def look(self, deed, state):
         answer = self.answer("GET", f"/states/{state.id if deed.chance(0.5) else state.name}")
         if answer and answer[0] == 200:
-            seen = {name: answer[1]["variables"].get(name, {}).get("repr") for name in state.values.reprs()}
+            seen = {
+                name: answer[1]["variables"].get(name, {}).get("repr")
+                for name in state.values.reprs()
+            }
             if seen != state.values.reprs():
                 raise Divergence(f"state {state.number} shows {seen}, not {state.values.reprs()}")
         return answer
 
     def complete(self, deed, state):
         answer = self.command("complete", state=state.id, code="pict", cursor=4)
-        if answer and answer[0] == 200 and "picture" not in [item["text"] for item in answer[1]["items"]]:
+        if (
+            answer
+            and answer[0] == 200
+            and "picture" not in [item["text"] for item in answer[1]["items"]]
+        ):
             raise Divergence(f"state {state.number} completes to {answer}")
         return answer
 
@@ -463,7 +527,9 @@ class Soak:
         return answer
 
     def change(self, whose, name, value, do, **what):
-        """A command that changes something of a state. One that was not answered may have been carried out."""
+        """A command that changes something of a state. One that was not answered may have been
+        carried out.
+        """
         answer = self.command(do, **what)
         if answer is None:
             self.unsure.append((whose, name, value))
@@ -501,7 +567,9 @@ class Soak:
 
     def drop(self, deed, state):
         living = self.model.living()
-        failed = sorted(n for n, run in self.model.runs.items() if run.state is None and run.on in living)
+        failed = sorted(
+            n for n, run in self.model.runs.items() if run.state is None and run.on in living
+        )
         if not failed:
             return 200, {}
         number = failed[deed.amount % len(failed)]
@@ -540,7 +608,10 @@ class Soak:
 
     def note(self, now, deed, on, what):
         passed = time.monotonic() - self.began
-        line = f"{passed:.2f} {now.number}: {deed.what} {deed.number} on {on.number} ({on.id}): {str(what)[:200]}"
+        line = (
+            f"{passed:.2f} {now.number}: {deed.what} {deed.number} on {on.number} ({on.id}): "
+            f"{str(what)[:200]}"
+        )
         if self.traces:
             print(line)
         self.log.append(line)
@@ -549,7 +620,8 @@ class Soak:
         for wish in wishes:
             said = (wish.status, wish.ename, wish.state, f"{wish.took:.2f} s")
             self.note(now, wish.deed, wish.on, f"{wish.exec_id}: {said}")
-        # A replay that fails ends the process from which states on its way were just to be made: who uses one is told.
+        # A replay that fails ends the process from which states on its way were just to be made:
+        # who uses one is told.
         if now.accident is not None or any(wish.ename == "ReplayFailed" for wish in wishes):
             self.excuse = now.number + 3
         if now.ending == "reset":
@@ -573,13 +645,15 @@ class Soak:
             raise Divergence(f"{wish} was answered, then refused, and nobody had deleted its state")
         if wish.status is None or wish.status == "refused":
             is_told = wish.status == "refused" and (
-                wish.ename in ("StateNotFound", "not_found") and is_gone
-                or wish.ename in ("StateLost", "lost") and self.may_be_lost(now, wish)
+                (wish.ename in ("StateNotFound", "not_found") and is_gone)
+                or (wish.ename in ("StateLost", "lost") and self.may_be_lost(now, wish))
                 # What it was to follow had ended without a state before it was asked for.
-                or wish.ename == "conflict" and wish.what == "behind"
-                or wish.ename in ("conflict", "not_found")
-                and wish.number != wish.deed.number
-                and (now.is_disturbed() or is_gone or self.may_be_lost(now, wish))
+                or (wish.ename == "conflict" and wish.what == "behind")
+                or (
+                    wish.ename in ("conflict", "not_found")
+                    and wish.number != wish.deed.number
+                    and (now.is_disturbed() or is_gone or self.may_be_lost(now, wish))
+                )
             )
             if not is_told and not (wish.status is None and now.ending):
                 raise Divergence(f"{wish} was not answered as it should be")
@@ -588,19 +662,31 @@ class Soak:
                 return
             if wish.status == "refused":
                 raise Divergence(f"{wish} was refused, and there it is: {run}")
-            wish.status, wish.ename, wish.state = run["status"], (run["error"] or {}).get("ename"), run["state"]
+            wish.status, wish.ename, wish.state = (
+                run["status"],
+                (run["error"] or {}).get("ename"),
+                run["state"],
+            )
         self.counts[wish.status] += 1
         if wish.status not in EXPECTED[wish.what]:
             is_told = (
-                now.ending and wish.status == "interrupted"
-                or now.accident is not None and (wish.ename in TOLD or wish.ename == "RunAborted")
-                or self.may_be_lost(now, wish) and wish.ename in ("StateLost", "ReplayFailed", "RunAborted")
-                or is_gone and (wish.status == "interrupted" or wish.ename in TOLD | {"RunAborted"})
+                (now.ending and wish.status == "interrupted")
+                or (now.accident is not None and (wish.ename in TOLD or wish.ename == "RunAborted"))
+                or (
+                    self.may_be_lost(now, wish)
+                    and wish.ename in ("StateLost", "ReplayFailed", "RunAborted")
+                )
+                or (
+                    is_gone
+                    and (wish.status == "interrupted" or wish.ename in TOLD | {"RunAborted"})
+                )
                 # An accident of the round before is noticed now.
-                or now.number <= self.excuse and wish.ename in TOLD
+                or (now.number <= self.excuse and wish.ename in TOLD)
             )
             if not is_told:
-                raise Divergence(f"run {wish.exec_id} ({wish.what}) ended {wish.status} ({wish.ename}): {run}")
+                raise Divergence(
+                    f"run {wish.exec_id} ({wish.what}) ended {wish.status} ({wish.ename}): {run}"
+                )
         if wish.printed is not None:
             self.check_printed(wish)
         if run is None:
@@ -613,27 +699,43 @@ class Soak:
         if wish.status == "ok":
             wish.state = wish.state or run["state"]
             on = self.model.by_id().get(run["on"].get("state"))
-            self.model.add(State(wish.number, wish.state, states[wish.state]["name"], run["on"]["state"], wish.after))
+            self.model.add(
+                State(
+                    wish.number,
+                    wish.state,
+                    states[wish.state]["name"],
+                    run["on"]["state"],
+                    wish.after,
+                )
+            )
             if on is None and run["on"]["state"] != "initial":
                 raise Divergence(f"run {wish.exec_id} ran against a state that nobody knows: {run}")
         on, behind = run["on"].get("state") or wish.on.id, run["on"].get("run")
         self.model.runs[wish.number] = Run(wish.exec_id, on, wish.status, wish.state, behind)
 
     def may_be_lost(self, now, wish):
-        return wish.on.id in self.model.lost or now.accident is not None or now.number <= self.excuse
+        return (
+            wish.on.id in self.model.lost or now.accident is not None or now.number <= self.excuse
+        )
 
     def check_printed(self, wish):
         if wish.what in ("endless", "first"):
             is_right = wish.printed.startswith(wish.prints) or wish.prints.startswith(wish.printed)
-        elif wish.status in ("ok", "error") and wish.status in EXPECTED[wish.what] and wish.ename not in TOLD:
+        elif (
+            wish.status in ("ok", "error")
+            and wish.status in EXPECTED[wish.what]
+            and wish.ename not in TOLD
+        ):
             is_right = wish.printed == wish.prints
         else:
             is_right = wish.prints.startswith(wish.printed)
         if not is_right:
-            at = len(os.path.commonprefix([wish.printed, wish.prints]))
+            # Characters are meant, not folders.
+            at = len(os.path.commonprefix([wish.printed, wish.prints]))  # noqa: RUF071
             around = slice(max(0, at - 100), at + 200)
             raise Divergence(
-                f"run {wish.exec_id} ({wish.what}) printed {len(wish.printed)} characters, not {len(wish.prints)};"
+                f"run {wish.exec_id} ({wish.what}) printed {len(wish.printed)} characters, "
+                f"not {len(wish.prints)};"
                 f" from {at} on {wish.printed[around]!r}, not {wish.prints[around]!r}"
             )
 
@@ -644,7 +746,9 @@ class Soak:
             if name == "is_deleted":
                 state.is_deleted = there is None or there["living"] == "deleted"
             elif there and name == "drafts":
-                if [(d["id"], d["source"]) for d in snapshot["drafts"] if d["on"] == state.id] == value:
+                if [
+                    (d["id"], d["source"]) for d in snapshot["drafts"] if d["on"] == state.id
+                ] == value:
                     state.drafts = value
             elif there and there[name] == value:
                 setattr(state, name, value)
@@ -662,8 +766,13 @@ class Soak:
             if states[id]["checkpoint"] is not None:
                 raise Divergence(f"state {id} has a checkpoint, and cannot be used: {states[id]}")
             if not (now.is_disturbed() or now.number <= self.excuse):
-                history = [(round(at - self.began, 2), *told) for at, *told in self.watcher.history[id][-12:]]
-                raise Divergence(f"state {states[id]['name']} ({id}) is lost, and nothing was killed: {history}")
+                history = [
+                    (round(at - self.began, 2), *told)
+                    for at, *told in self.watcher.history[id][-12:]
+                ]
+                raise Divergence(
+                    f"state {states[id]['name']} ({id}) is lost, and nothing was killed: {history}"
+                )
             self.model.lost.add(id)
         self.counts["lost at some time"] += len(lost & self.model.lost - (self.model.lost - lost))
         self.model.lost &= lost
@@ -680,7 +789,9 @@ class Soak:
             if picture == heard:
                 break
             if time.monotonic() - since > PATIENCE:
-                raise Divergence(f"a listener has another picture: {picture.items() ^ heard.items()}")
+                raise Divergence(
+                    f"a listener has another picture: {picture.items() ^ heard.items()}"
+                )
             time.sleep(0.01)
             snapshot = self.snapshot()
         processes = self.server.processes()
@@ -699,7 +810,11 @@ class Soak:
 
     def begin(self):
         """What the server holds when it has run something and has nothing to do."""
-        self.answer("POST", "/execute", {"code": FIRST, "exec_id": f"{self.seed}-0", "state_name": "initial"})
+        self.answer(
+            "POST",
+            "/execute",
+            {"code": FIRST, "exec_id": f"{self.seed}-0", "state_name": "initial"},
+        )
         self.watcher = Watcher(self.server)
         self.held = self.rest()
         self.watcher.start()
@@ -712,10 +827,19 @@ class Soak:
         held = {}
         while time.monotonic() - since < 30:
             before, held = held, self.descriptors()
-            if len(self.server.processes()) == 2 and held == before and held == getattr(self, "held", (held,))[0]:
+            if (
+                len(self.server.processes()) == 2
+                and held == before
+                and held == getattr(self, "held", (held,))[0]
+            ):
                 break
             time.sleep(0.1)
-        return held, resident(self.server.process.pid), self.server.processes()[1:], self.temporary()
+        return (
+            held,
+            resident(self.server.process.pid),
+            self.server.processes()[1:],
+            self.temporary(),
+        )
 
     def descriptors(self):
         kinds = collections.Counter()
@@ -734,7 +858,10 @@ class Soak:
         """Nothing has leaked."""
         self.watcher.end()
         before, now = self.held, self.rest()
-        print(f"at the beginning: descriptors {before[0]}, {before[1] >> 20} MB; at the end: {now[0]}, {now[1] >> 20} MB")
+        print(
+            f"at the beginning: descriptors {before[0]}, {before[1] >> 20} MB; at the end: "
+            f"{now[0]}, {now[1] >> 20} MB"
+        )
         if now[0] != before[0]:
             raise Divergence(f"the server holds the descriptors {now[0]}, at first {before[0]}")
         if len(now[2]) != 1:
@@ -749,7 +876,11 @@ class Soak:
             raise Divergence(f"temporary files are left: {left}")
         self.program("check")
         self.program("gc")
-        blobs = [f for _, _, files in os.walk(os.path.join(self.server.directory, "main.ratoon", "blobs")) for f in files]
+        blobs = [
+            f
+            for _, _, files in os.walk(os.path.join(self.server.directory, "main.ratoon", "blobs"))
+            for f in files
+        ]
         if blobs:
             raise Divergence(f"{len(blobs)} blobs are left that no state needs: {blobs[:5]}")
 
@@ -767,17 +898,33 @@ def resident(pid):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Uses a server hard, and compares it with a model of what must be true.")
+    parser = argparse.ArgumentParser(
+        description="Uses a server hard, and compares it with a model of what must be true."
+    )
     parser.add_argument("--minutes", type=float, default=60, help="no round begins after so long")
-    parser.add_argument("--runs", type=int, default=10**9, help="no round begins after so many runs")
-    parser.add_argument("--seed", type=int, default=random.randrange(10**9), help="the same seed decides the same")
+    parser.add_argument(
+        "--runs", type=int, default=10**9, help="no round begins after so many runs"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=random.randrange(10**9), help="the same seed decides the same"
+    )
     parser.add_argument("--trace", action="store_true", help="say everything that is done")
     options = parser.parse_args()
     print(f"soak: seed {options.seed}", flush=True)
     room = tempfile.mkdtemp(prefix="ratoon-soak-")
-    own = {"TMPDIR": os.path.join(room, "tmp"), "XDG_CONFIG_HOME": os.path.join(room, "config"), "RATOON_SOAK": str(options.seed)}
+    own = {
+        "TMPDIR": os.path.join(room, "tmp"),
+        "XDG_CONFIG_HOME": os.path.join(room, "config"),
+        "RATOON_SOAK": str(options.seed),
+    }
     os.mkdir(own["TMPDIR"])
-    server = ratoon.Server(os.environ["RATOON_BIN"], os.environ["RATOON_TEST_PYTHON"], "--max-frozen", str(MAX_FROZEN), **own)
+    server = ratoon.Server(
+        os.environ["RATOON_BIN"],
+        os.environ["RATOON_TEST_PYTHON"],
+        "--max-frozen",
+        str(MAX_FROZEN),
+        **own,
+    )
     try:
         soak_for(server, options)
     finally:
@@ -793,7 +940,9 @@ def soak_for(server, options):
             for now in plan.rounds(options.seed):
                 since = time.monotonic()
                 soak.round(now)
-                soak.most["s in a round"] = max(soak.most["s in a round"], round(time.monotonic() - since, 1))
+                soak.most["s in a round"] = max(
+                    soak.most["s in a round"], round(time.monotonic() - since, 1)
+                )
                 passed = time.monotonic() - began
                 if passed > options.minutes * 60 or soak.counts["runs"] >= options.runs:
                     break
@@ -806,7 +955,10 @@ def soak_for(server, options):
             sys.exit(1)
         finally:
             passed = time.monotonic() - began
-            print(f"{now.number + 1} rounds in {passed:.0f} s: {dict(soak.counts)}; at most {dict(soak.most)}")
+            print(
+                f"{now.number + 1} rounds in {passed:.0f} s: {dict(soak.counts)}; at most "
+                f"{dict(soak.most)}"
+            )
 
 
 if __name__ == "__main__":

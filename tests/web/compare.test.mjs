@@ -436,9 +436,9 @@ function open(address = '') {
     const sent = [];
     const page = new Page(new Model(), {
         send: (command) => (sent.push(command), new Promise(() => {})),
-        changed: () => {},
-        now: () => {},
-        ifDue: () => {},
+        requestPaint: () => {},
+        paintNow: () => {},
+        paintIfDue: () => {},
         ask: async () => true,
         setAddress: (id) => addresses.push(id),
         recall: () => null,

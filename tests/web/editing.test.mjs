@@ -50,9 +50,9 @@ function open({ drafts = [], more = [], here = 'c', living = {}, prose = {} } = 
     const send = (command) => (sent.push(command), Promise.resolve(replies[command.do] ?? { kind: 'done' }));
     const page = new Page(new Model(), {
         send,
-        changed: () => {},
-        now: () => {},
-        ifDue: () => {},
+        requestPaint: () => {},
+        paintNow: () => {},
+        paintIfDue: () => {},
         ask: async () => true,
         setAddress: () => {},
         recall: () => null,

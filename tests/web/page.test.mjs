@@ -62,9 +62,9 @@ function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '',
             sent.push(command);
             return new Promise((answer) => answers.push(answer));
         },
-        changed: () => {},
-        now: () => {},
-        ifDue: () => {},
+        requestPaint: () => {},
+        paintNow: () => {},
+        paintIfDue: () => {},
         ask: (question) => {
             questions.push(question);
             return new Promise((answer) => decisions.push(answer));

@@ -174,7 +174,7 @@ class Client {
         this.model = new Model();
         this.model.load({ name: 'n', states: [], runs: [], drafts: [], trouble: null, people: [] });
         this.drafts = new Drafts(this.model, (command) => this.up(command), {
-            changed: () => {},
+            requestPaint: () => {},
             refused: (reply) => assert.notEqual(reply.kind, 'refused'),
             orphaned: () => assert.fail('no draft is lost'),
             setTimer: (what, ms) => {
@@ -349,13 +349,13 @@ function open(t, running = false) {
     t.mock.method(globalThis, 'setTimeout', (what, ms) => timers.push({ what, ms }));
     const page = new Page(new Model(), {
         send: (command) => (sent.push(command), new Promise((answer) => answers.push(answer))),
-        changed: () => {},
-        now: () => {},
-        ifDue: () => {},
+        requestPaint: () => {},
+        paintNow: () => {},
+        paintIfDue: () => {},
         setAddress: () => {},
         recall: () => undefined,
         remember: () => {},
-        called: () => you.called,
+        displayName: () => you.called,
         ask: (question) => (questions.push(question), new Promise((answer) => decisions.push(answer))),
     });
     page.onScope('owner');
@@ -426,6 +426,36 @@ test('where we stand is told a moment after we went there, once for all steps, a
     await ring(200);
     assert.deepEqual(sent[1], { do: 'stand', state: 'd', name: 'Ada' });
     assert.equal(sent.length, 2);
+});
+
+test('a caret is told with the position, and those of others are shown where they are', async (t) => {
+    const { page, sent, answers, ring } = open(t);
+    const shown = [];
+    page.onEvent({
+        event: 'drafts_changed',
+        on: 'c',
+        removed: [],
+        put: [{ draft: { id: 'd1', on: 'c', kind: 'code', source: 'abc', version: 3 }, after: null }],
+    });
+    page.onEditor('d1', {
+        receive: () => {},
+        showCarets: (carets) => shown.push(carets.map(({ called, anchor, head }) => [called, anchor, head])),
+        selection: { anchor: 1, head: 2 },
+    });
+    page.presence.onCaret('d1');
+    await ring(200);
+    assert.deepEqual(sent.at(-1).caret, { draft: 'd1', version: 3, anchor: 1, head: 2 });
+    answers.at(-1)({ kind: 'standing', id: 'v7' });
+    await settle();
+    const caret = { draft: 'd1', version: 3, anchor: 3, head: 3 };
+    const others = ['v7', 'v8'].map((id) => ({ id, name: id, scope: 'run', state: 'c', caret }));
+    page.onEvent({ event: 'people_changed', people: others });
+    assert.deepEqual(shown.at(-1), [['v8', 3, 3]]);
+    page.presence.onCaret(null);
+    await ring(200);
+    assert.equal('caret' in sent.at(-1), false);
+    page.onEvent({ event: 'people_changed', people: others.slice(0, 1) });
+    assert.deepEqual(shown.at(-1), []);
 });
 
 test('a state is deleted when the moment in which it can be taken back is over', async (t) => {

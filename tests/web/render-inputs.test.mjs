@@ -45,9 +45,9 @@ const run = (i) => ({
 function open() {
     const page = new Page(new Model('n'), {
         send: () => new Promise(() => {}),
-        changed: () => {},
-        now: () => {},
-        ifDue: () => {},
+        requestPaint: () => {},
+        paintNow: () => {},
+        paintIfDue: () => {},
         setAddress: () => {},
         ask: async () => true,
         recall: () => null,

@@ -96,9 +96,9 @@ function open() {
     const answers = [];
     const page = new Page(new Model(), {
         send: (command) => new Promise((answer) => answers.push({ command, answer })),
-        changed: () => {},
-        now: () => {},
-        ifDue: () => {},
+        requestPaint: () => {},
+        paintNow: () => {},
+        paintIfDue: () => {},
         ask: async () => true,
         setAddress: () => {},
         recall: () => null,

@@ -17,7 +17,7 @@ import { saveNow } from '../notebook/save-now.js';
 
 /** @typedef {import('./cell.js').Cell} CellView */
 /** @typedef {import('../notebook/cell-list.js').Cell} CellData */
-/** @typedef {import('../commands/commands.js').Place} Place */
+/** @typedef {import('../commands/commands.js').Target} Target */
 
 export class CellCommands {
     /** @param {import('./cell-controller.js').CellController} controller */
@@ -59,13 +59,13 @@ export class CellCommands {
         const at = { view };
         for (const entry of this.keys.press(mode, keyNamesOf(event), performance.now(), at)) {
             // Commands act on current cells, so paint pending changes first.
-            if (mode === 'cell') this.page.host.ifDue();
+            if (mode === 'cell') this.page.host.paintIfDue();
             if ((event.repeat && entry.isOnce) || entry.act(at) !== false) return true;
         }
         return this.keys.isWaiting;
     }
 
-    /** The cell that has the focus, or had it last. @returns {Place} */
+    /** The cell that has the focus, or had it last. @returns {Target} */
     target() {
         const key =
             document.activeElement?.closest('.cell')?.getAttribute('data-cell') ??

@@ -114,7 +114,7 @@ export class CellController {
      */
     go(where) {
         this.focusTarget = where;
-        this.page.host.now();
+        this.page.host.paintNow();
     }
 
     /** @param {CellData} [cell] without one, or where nothing of it runs: what runs longest */
@@ -135,7 +135,11 @@ export class CellController {
         this.focusCell(cell.key);
     }
 
-    /** @param {CellData} cell @param {string} text @param {import('../notebook/drafts.js').Typed} typed */
+    /**
+     * @param {CellData} cell
+     * @param {string} text
+     * @param {import('../notebook/drafts.js').Typed} typed
+     */
     type(cell, text, typed) {
         this.lastTypedCell = cell.key;
         this.page.type(cell, text, typed);
@@ -375,7 +379,7 @@ export class CellController {
      * @returns {HTMLElement | null}
      */
     #elementOf(key) {
-        if (!cellElement(key)) this.page.host.now();
+        if (!cellElement(key)) this.page.host.paintNow();
         return cellElement(key);
     }
 

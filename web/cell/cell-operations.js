@@ -15,7 +15,7 @@ import { WORDS as ALL } from '../shell/words.js';
 /** @typedef {Extract<Cell, {kind: 'ran'}>} RanCell */
 /** @typedef {import('../shell/protocol.js').Draft} Draft */
 /** @typedef {{kind: Draft['kind'], source: string}} Piece */
-/** @typedef {Pick<Draft, 'on' | 'before'>} Place */
+/** @typedef {Pick<Draft, 'on' | 'before'>} DraftPosition */
 
 export class CellOperations {
     /** @param {import('../notebook/page.js').Page} page */
@@ -64,7 +64,7 @@ export class CellOperations {
         return line[line.findIndex(({ id }) => id === state) + 1]?.id ?? null;
     }
 
-    /** @param {Place} place @param {string | null} after @param {Piece} piece */
+    /** @param {DraftPosition} place @param {string | null} after @param {Piece} piece */
     #addAt({ on, before }, after, { kind, source }) {
         const id = newId();
         if (on !== this.page.here) this.page.openedDrafts.add(id);

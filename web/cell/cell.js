@@ -327,8 +327,7 @@ function versions({ state, versions: all }, controller) {
  * @property {string} text
  * @property {boolean} isEditable
  * @property {(text: string) => void} onChange
- * @property {(goesOn: boolean) => void} onDone the editing was ended by a key: to go on below, or
- *   to leave
+ * @property {(goesOn: boolean) => void} onDone a key ended the editing; `goesOn`: continue below
  */
 
 /** Markdown above a cell's code. @extends {Component<ProseProps, {isEditing: boolean}>} */

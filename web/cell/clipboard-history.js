@@ -63,8 +63,8 @@ export class ClipboardHistory {
 
     /**
      * Adds an undo step.
-     * @param {() => string | null} undo gives the id of the draft to go to; null: it was undone, or
-     *   cannot be any more
+     * @param {() => string
+     *   | null} undo gives the id of the draft to go to; null: it was undone, or cannot be any more
      */
     recordUndo(undo) {
         // The notice would undo something that is no longer the last change.

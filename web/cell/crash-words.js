@@ -1,5 +1,5 @@
 // @ts-check
-// What the page says of a cell whose process ended.
+// Texts below a crashed cell.
 
 export const CRASH_WORDS = Object.freeze({
     calm: 'Only the process of this cell ended: the state above and all others are intact.',

@@ -65,14 +65,14 @@ export class CheckpointController {
         )
             return;
         this.requested.add(state);
-        this.host.changed();
+        this.host.requestPaint();
         const reply = await this.host.send({ do: 'replay', state });
         this.requested.delete(state);
         this.page.model.replayEnded(state);
         if (this.stopped.delete(state) && reply.kind === 'refused')
             this.page.notify(WORDS.replayStopped, false);
         else this.page.reportRefusal(reply);
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     /** @param {string} state */

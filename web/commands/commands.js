@@ -1,26 +1,23 @@
 // @ts-check
-// Everything that can be done by a key or from the palette: one list, from which the keys are
-// bound, the palette is filled and the sheet of shortcuts is printed. Pure.
+// All actions that have a key or appear in the palette: the one list behind key bindings, palette
+// and shortcut sheet. Pure.
 //
-// A part of the page adds its own when it is loaded:
+// Each part of the page adds its own actions when it is loaded:
 //
-// import { addCommands } from './commands.js'; addCommands([{ id: 'graph.search', title: 'Search
-// the graph', group: 'graph', key: 'Mod-g', act: () => search.open() }]);
+//     import { addCommands } from './commands.js';
+//     addCommands([{ id: 'graph.search', title: 'Search the graph', key: 'Mod-g', act: open }]);
 //
-// `key` is one key or several that do the same: `'b'`, `'Shift-v'`, `'Mod-Shift-p'`, and, for two
-// presses one after the other, `'d d'`. `Mod` is Ctrl, on a Mac Cmd too. Letters are lower case; of
-// other signs, Shift is no part (`'?'`, `'Mod-/'`), unless the key itself is meant
-// (`'Mod-Shift-Minus'`). `mode` says where the key works: `'cell'` while a cell has the focus and
-// not its editor, `'editor'` in an editor, `'anywhere'` (unless something else has taken it). From
-// the palette it is done in the cell that had the focus last. `act` may answer `false`: nothing was
-// done, and the key is the browser's.
+// `key` is one key or several equivalent ones: `'b'`, `'Shift-v'`, `'Mod-Shift-p'`, and, for two
+// presses in a row, `'d d'`. `Mod` is Ctrl, on a Mac Cmd too. Letters are lower-case; for other
+// characters, omit Shift (`'?'`, `'Mod-/'`), unless the key itself is named (`'Mod-Shift-Minus'`).
+// `mode` says where the key works: `'cell'` while a cell has the focus and not its editor,
+// `'editor'` in an editor, `'anywhere'` (unless something else has handled it). From the palette,
+// it acts on the cell that had the focus last. `act` may return `false`: nothing was done, and the
+// browser handles the key.
 
 /** @typedef {'cell' | 'editor' | 'anywhere'} Mode */
 /** @typedef {'run' | 'move' | 'cells' | 'write' | 'find' | 'graph' | 'notebook'} Group */
-/**
- * @typedef {{view: import('../cell/cell.js').Cell | null}} Place The cell that an action is meant
- *   for.
- */
+/** @typedef {{view: import('../cell/cell.js').Cell | null}} Target The target cell of an action. */
 
 /**
  * @typedef {object} Entry
@@ -32,8 +29,8 @@
  * @property {Group} [group] under which heading the sheet shows it; `notebook` unless said
  * @property {string | string[]} [key]
  * @property {Mode | Mode[]} [mode] `anywhere` unless said
- * @property {(at: Place) => boolean | void} act
- * @property {(at: Place) => boolean} [when] whether it can be done now; always unless said
+ * @property {(at: Target) => boolean | void} act
+ * @property {(at: Target) => boolean} [when] whether it can be done now; always unless said
  * @property {boolean} [isQuiet] only a key: not in the palette
  * @property {boolean} [isOnce] a key that is held down does it once
  */
@@ -55,11 +52,11 @@ export function addCommands(more) {
 
 /**
  * Palette entries that depend on the target cell, besides the fixed entries.
- * @type {((at: Place) => Entry[])[]}
+ * @type {((at: Target) => Entry[])[]}
  */
 const offers = [];
 
-/** @param {(at: Place) => Entry[]} offer */
+/** @param {(at: Target) => Entry[]} offer */
 export const addOffer = (offer) => void offers.push(offer);
 
 /** @returns {readonly Entry[]} */
@@ -73,7 +70,7 @@ const isFor = ({ mode = 'anywhere' }, where) => (Array.isArray(mode) ? mode.incl
 
 /**
  * The entries that the palette offers now, recently used first.
- * @param {Place} at
+ * @param {Target} at
  * @param {string[]} recent ids
  * @returns {Entry[]}
  */
@@ -99,7 +96,7 @@ export class KeySequence {
      * @param {Mode} mode
      * @param {string[]} names of the same press
      * @param {number} now in milliseconds
-     * @param {Place} at
+     * @param {Target} at
      * @returns {Entry[]}
      */
     press(mode, names, now, at) {

@@ -10,7 +10,7 @@ import { withPart } from '../shell/lazy-parts.js';
 import { cellMenus, header } from './menu-commands.js';
 import * as write from '../editor/editor-actions.js';
 
-/** @typedef {import('./commands.js').Place} Place */
+/** @typedef {import('./commands.js').Target} Target */
 /** @typedef {import('./commands.js').Entry} Entry */
 /** @typedef {import('../cell/cell-commands.js').CellCommands} Gestures */
 
@@ -33,14 +33,14 @@ export function bindAll(does) {
 function running(does) {
     const { page } = does;
     const both = /** @type {import('./commands.js').Mode[]} */ (['cell', 'editor']);
-    const mayRun = (/** @type {Place} */ { view }) => page.mayRun && view !== null;
+    const mayRun = (/** @type {Target} */ { view }) => page.mayRun && view !== null;
     const run =
         (/** @type {'next' | 'stay' | 'insert'} */ then) =>
-        (/** @type {Place} */ { view }) =>
+        (/** @type {Target} */ { view }) =>
             view !== null && does.runSelected(view, then);
-    const draft = (/** @type {Place} */ { view }) =>
+    const draft = (/** @type {Target} */ { view }) =>
         page.mayRun && view?.props.cell.kind === 'draft' && !view.props.cell.isInside;
-    const ran = (/** @type {Place} */ { view }) => page.mayRun && view?.props.cell.kind === 'ran';
+    const ran = (/** @type {Target} */ { view }) => page.mayRun && view?.props.cell.kind === 'ran';
     return [
         {
             id: 'run.next',
@@ -148,7 +148,7 @@ function running(does) {
 function moving(does) {
     const by =
         (/** @type {number} */ step, /** @type {boolean} */ extends_ = false) =>
-        (/** @type {Place} */ { view }) =>
+        (/** @type {Target} */ { view }) =>
             view !== null && does.moveFocus(view.props.cell.key, step, extends_);
     const scroll = (/** @type {number} */ pages) => () => does.scroll(pages);
     /** @type {(more: Entry) => Entry} */
@@ -233,13 +233,13 @@ function moving(does) {
 /** @param {Gestures} does @returns {Entry[]} */
 function cells(does) {
     const { page } = does;
-    const may = (/** @type {Place} */ { view }) => page.mayRun && view !== null;
+    const may = (/** @type {Target} */ { view }) => page.mayRun && view !== null;
     /** @type {(more: Entry) => Entry} */
     const key = (more) => ({ group: 'cells', mode: 'cell', when: may, ...more });
     const both = /** @type {import('./commands.js').Mode[]} */ (['cell', 'editor']);
     const of =
         (/** @type {(view: import('../cell/cell.js').Cell) => boolean | void} */ act) =>
-        (/** @type {Place} */ { view }) =>
+        (/** @type {Target} */ { view }) =>
             view !== null && act(view);
     return [
         key({
@@ -347,11 +347,11 @@ function cells(does) {
 function writing(does) {
     const on =
         (/** @type {(view: import('../vendor/codemirror.js').EditorView) => boolean} */ act) =>
-        (/** @type {Place} */ { view }) => {
+        (/** @type {Target} */ { view }) => {
             const editor = view?.editor?.view;
             return editor !== null && editor !== undefined && act(editor);
         };
-    const isCode = (/** @type {Place} */ { view }) => view !== null && !isText(view.props.cell);
+    const isCode = (/** @type {Target} */ { view }) => view !== null && !isText(view.props.cell);
     /** @type {(more: Entry) => Entry} */
     const key = (more) => ({
         group: 'write',
@@ -494,7 +494,7 @@ function whole(does) {
             id: 'all.theme',
             title: WORDS.theme,
             words: WORDS.also.theme,
-            act: () => (nextTheme(), page.host.changed()),
+            act: () => (nextTheme(), page.host.requestPaint()),
         },
         {
             id: 'all.restart',

@@ -1,11 +1,10 @@
 // @ts-check
-// What the buttons and menus of the page do, for the palette: whoever knows the name of something
-// finds it there, too.
+// The page's buttons and menus as palette entries, so that they can be found by name.
 
 import { EDITOR_WORDS } from '../editor/editor-words.js';
 import { COMPARE_WORDS } from '../compare/compare-words.js';
 import { HOME_WORDS } from '../home/home-words.js';
-import { PEOPLE_WORDS } from '../presence/presence-words.js';
+import { PRESENCE_WORDS } from '../presence/presence-words.js';
 import { WORDS } from '../shell/words.js';
 import { downloadsOf } from '../notebook/download.js';
 import { askName, forgetEverything, mayForget } from '../notebook/header.js';
@@ -13,7 +12,7 @@ import { withPart } from '../shell/lazy-parts.js';
 import { availableActions } from '../ui/menu.js';
 
 /** @typedef {import('./commands.js').Entry} Entry */
-/** @typedef {import('./commands.js').Place} Place */
+/** @typedef {import('./commands.js').Target} Target */
 /** @typedef {import('../cell/cell-commands.js').CellCommands} Gestures */
 
 const { also } = EDITOR_WORDS;
@@ -31,7 +30,7 @@ export function header(does) {
         },
         {
             id: 'page.share',
-            title: PEOPLE_WORDS.shareCommand,
+            title: PRESENCE_WORDS.shareCommand,
             words: also.share,
             when: () => page.scope === 'owner',
             act: () => void withPart('share', page, ({ showShare }) => showShare(page)),
@@ -42,7 +41,7 @@ export function header(does) {
             words: also.download,
             act,
         })),
-        { id: 'page.name', title: PEOPLE_WORDS.yourName, act: () => void askName(page) },
+        { id: 'page.name', title: PRESENCE_WORDS.yourName, act: () => void askName(page) },
         {
             id: 'page.forget',
             title: WORDS.reset,
@@ -63,7 +62,7 @@ export function header(does) {
 /**
  * The actions of the target cell and of its state, or else of the current state.
  * @param {Gestures} does
- * @returns {(at: Place) => Entry[]}
+ * @returns {(at: Target) => Entry[]}
  */
 export const cellMenus =
     (does) =>

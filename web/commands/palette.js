@@ -8,7 +8,7 @@ import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 import { show } from '../ui/dialog.js';
 
 /** @typedef {import('./commands.js').Entry} Entry */
-/** @typedef {import('./commands.js').Place} Place */
+/** @typedef {import('./commands.js').Target} Target */
 
 const KEY = 'ratoon.recentCommands';
 /** The number of recently used commands listed first. */
@@ -27,7 +27,7 @@ const used = (id) =>
 
 /**
  * Lets the user choose a command and runs it on the cell that had the focus.
- * @param {Place} target
+ * @param {Target} target
  */
 export async function showPalette(target) {
     const last = recent();

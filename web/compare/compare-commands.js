@@ -16,7 +16,7 @@ export const compareWith = (page, id) => withPart('pick', page, (part) => part.c
  * @returns {import('../commands/commands.js').Entry[]}
  */
 export function compareCommands({ page }) {
-    const ranIn = (/** @type {import('../commands/commands.js').Place} */ { view }) =>
+    const ranIn = (/** @type {import('../commands/commands.js').Target} */ { view }) =>
         view?.props.cell.kind === 'ran' ? view.props.cell.state.id : null;
     return [
         {

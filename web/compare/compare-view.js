@@ -54,8 +54,8 @@ export class Compare extends Component {
     }
 
     /**
-     * @param {{page: Page, controller: import('../cell/cell-controller.js').CellController, back:
-     *   Element | null, rev: number}} props
+     * @param {{page: Page, controller: import('../cell/cell-controller.js').CellController,
+     *   back: Element | null, rev: number}} props
      */
     render({ page }) {
         const { pair } = page.comparison;
@@ -143,8 +143,8 @@ function ComparedState({ page, side, state, other }) {
 const when = (time) => new Date(time).toLocaleString([], { dateStyle: 'medium', timeStyle: 'medium' });
 
 /**
- * @param {{page: Page, ancestor: State | null, shared: number, cells:
- *   import('./differences.js').CellPair[]}} props
+ * @param {{page: Page, ancestor: State | null, shared: number,
+ *   cells: import('./differences.js').CellPair[]}} props
  */
 function CodeSection({ page, ancestor, shared, cells }) {
     const differing = cells.filter(({ sign }) => sign !== '=');
@@ -247,8 +247,8 @@ function whyNoVariables(page, side, state, known) {
 }
 
 /**
- * @param {{controller: import('../cell/cell-controller.js').CellController, pairs:
- *   import('./differences.js').OutputPair[]}} props
+ * @param {{controller: import('../cell/cell-controller.js').CellController,
+ *   pairs: import('./differences.js').OutputPair[]}} props
  */
 function OutputsSection({ controller, pairs }) {
     return html`

@@ -1,5 +1,5 @@
 // @ts-check
-// What the page says when two states are compared.
+// Texts of the comparison of two states.
 
 const count = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
     `${n.toLocaleString('en')} ${n === 1 ? one : many}`;

@@ -54,7 +54,7 @@ export class Comparison {
         this.pair = { a, b };
         this.host.setAddress(addressOf(this.pair), replace);
         this.fetchVariables();
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     swap() {
@@ -65,7 +65,7 @@ export class Comparison {
         if (!this.pair) return;
         this.pair = null;
         this.host.setAddress(this.page.attempt ?? this.page.here, false);
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     /**

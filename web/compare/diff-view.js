@@ -1,6 +1,6 @@
 // @ts-check
-// Lines of which some went and some came: a sign and, for who listens, a word for each; runs of
-// equal lines are folded.
+// A diff of lines: each changed line has a sign and, for screen readers, a word; runs of equal
+// lines are folded.
 
 import { fold } from '../text/diff.js';
 import { Component, html } from '../vendor/preact.js';
@@ -8,7 +8,7 @@ import { COMPARE_WORDS as SAY } from './compare-words.js';
 
 /** @typedef {import('../text/diff.js').Row} Row */
 
-/** What stands before a line. */
+/** The sign before a line. */
 const SIGNS = Object.freeze({ '=': ' ', '-': '−', '+': '+' });
 
 /**

@@ -29,9 +29,10 @@ export const MOST_LINES = 2000;
 // Cells
 
 /**
- * @typedef {{sign: '=', a: State, b: State} | {sign: '~', a: State, b: State, rows: Row[]} | {sign:
- *   '-' | '+', state: State, code: string}} CellPair `-` only the first lineage has it, `+` only
- *   the second
+ * @typedef {{sign: '=', a: State, b: State}
+ *   | {sign: '~', a: State, b: State, rows: Row[]}
+ *   | {sign: '-' | '+', state: State, code: string}} CellPair `-` only the first lineage has it,
+ *     `+` only the second
  */
 
 /**
@@ -130,8 +131,8 @@ function pairUp(gone, come, code) {
 
 /**
  * @typedef {{what: 'type' | 'size' | 'shape' | 'dtype' | 'rows' | 'columns' | 'min' | 'max' |
- *   'mean' | 'nulls' | 'bytes', before: string, after: string, difference: string, differs:
- *   boolean}} Fact
+ *   'mean' | 'nulls' | 'bytes', before: string, after: string, difference: string,
+ *   differs: boolean}} Fact
  */
 /** @typedef {{sign: '-' | '+' | '~', name: string, facts: Fact[]}} ColumnChange */
 /**
@@ -140,19 +141,23 @@ function pairUp(gone, come, code) {
  * @property {number} equal how many are known to be equal
  * @property {string[]} unknown the names of those that were not compared
  * @property {number} more how many others were not compared
- * @property {'unknown' | 'order' | 'index' | null} elsewhere where the frames differ if no column
- *   is known to: in what was not compared, in the order of the columns, or in nothing that is
- *   inside a column
+ * @property {'unknown'
+ *   | 'order'
+ *   | 'index'
+ *   | null} elsewhere where the frames differ if no column is known to: in what was not compared,
+ *     in the order of the columns, or in nothing that is inside a column
  */
 /**
- * @typedef {{kind: 'number', before: string, after: string, difference: string} | {kind: 'lines',
- *   rows: Row[]} | {kind: 'facts', facts: Fact[]} | {kind: 'frame', facts: Fact[]} & Columns}
- *   Detail
+ * @typedef {{kind: 'number', before: string, after: string, difference: string}
+ *   | {kind: 'lines', rows: Row[]}
+ *   | {kind: 'facts', facts: Fact[]}
+ *   | {kind: 'frame', facts: Fact[]} & Columns} Detail
  */
 /** @typedef {{name: string, before: Variable, after: Variable, detail: Detail}} Changed */
 /**
- * @typedef {{added: Variable[], removed: Variable[], changed: Changed[], equal: string[], alike:
- *   string[]}} Variables `alike`: no difference is seen, but not all of the value could be compared
+ * @typedef {{added: Variable[], removed: Variable[], changed: Changed[], equal: string[],
+ *   alike: string[]}} Variables `alike`: no difference is seen, but not all of the value could be
+ *   compared
  */
 
 /**

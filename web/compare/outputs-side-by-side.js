@@ -6,8 +6,8 @@ import { COMPARE_WORDS as SAY } from './compare-words.js';
 import { Outputs } from '../outputs/outputs.js';
 
 /**
- * @extends {Component<{pair: import('./differences.js').OutputPair, controller:
- *   import('../cell/cell-controller.js').CellController}, {}>}
+ * @extends {Component<{pair: import('./differences.js').OutputPair,
+ *   controller: import('../cell/cell-controller.js').CellController}, {}>}
  */
 export class OutputsSideBySide extends Component {
     /** @type {HTMLElement | null} */
@@ -27,8 +27,8 @@ export class OutputsSideBySide extends Component {
     }
 
     /**
-     * @param {{pair: import('./differences.js').OutputPair, controller:
-     *   import('../cell/cell-controller.js').CellController}} props
+     * @param {{pair: import('./differences.js').OutputPair,
+     *   controller: import('../cell/cell-controller.js').CellController}} props
      */
     render({ pair: { runA, runB, isSame }, controller }) {
         const keep = (/** @type {HTMLElement | null} */ element) => (this.element = element);

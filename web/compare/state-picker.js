@@ -29,8 +29,8 @@ export async function compareWith(page, id) {
 }
 
 /**
- * @extends {Component<{page: Page, than: State, done: (id: string | null) => void}, {text:
- *   string}>}
+ * @extends {Component<{page: Page, than: State, done: (id: string | null) => void},
+ *   {text: string}>}
  */
 class StatePicker extends Component {
     state = { text: '' };

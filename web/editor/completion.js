@@ -20,11 +20,12 @@ import { EDITOR_WORDS as WORDS } from './editor-words.js';
 
 /**
  * @typedef {object} Asks What an editor can ask about its text; places in UTF-16 units.
- * @property {(code: string, cursor: number) => Promise<import('./code-assist.js').Completions |
- *   null>} complete
- * @property {(code: string, cursor: number) => Promise<import('../shell/protocol.js').Inspection |
- *   null | undefined>} inspect undefined: no answer
- * @property {() => boolean} isQuick whether answers come fast enough to ask while somebody types
+ * @property {(code: string,
+ *   cursor: number) => Promise<import('./code-assist.js').Completions | null>} complete
+ * @property {(code: string,
+ *   cursor: number) => Promise<import('../shell/protocol.js').Inspection | null | undefined>}
+ *   inspect undefined: no answer
+ * @property {() => boolean} isQuick whether answers are fast enough to request them while typing
  */
 
 /** The typing pause before a request, in milliseconds. */

@@ -1,5 +1,5 @@
 // @ts-check
-// What the editing of cells says: commands, completion, finding, the palette.
+// Texts of editing: commands, completion, find, palette.
 
 /** @param {number} n @param {string} one @param {string} [many] */
 const count = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;

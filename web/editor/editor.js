@@ -107,7 +107,7 @@ export class Editor extends Component {
         this.view = null;
     }
 
-    /** Makes the editor, unless it is there. */
+    /** Creates the editor if needed. */
     make() {
         if (this.view || !this.element) return;
         this.element.textContent = '';

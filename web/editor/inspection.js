@@ -17,8 +17,9 @@ import { tipDom } from './inspection-tip.js';
 /** @typedef {import('../shell/protocol.js').Inspection} Inspection */
 /** @typedef {'signature' | 'short' | 'whole'} Size `whole` stays until it is closed. */
 /**
- * @typedef {{pos: number, size: Size, object: Inspection | null, call: number | null, create: () =>
- *   import('@codemirror/view').TooltipView}} Tip `call`: the bracket whose signature it is.
+ * @typedef {{pos: number, size: Size, object: Inspection | null, call: number | null,
+ *   create: () => import('@codemirror/view').TooltipView}} Tip `call`: the bracket whose signature
+ *   it is.
  */
 
 /** The typing pause before a signature is requested, in milliseconds. */

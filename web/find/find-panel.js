@@ -70,7 +70,7 @@ export class Finder {
         this.isOpen = true;
         this.replaces = replaces || this.replaces;
         this.search(this.query);
-        this.controller.page.host.now();
+        this.controller.page.host.paintNow();
         const field = /** @type {HTMLInputElement | null} */ (document.querySelector('.find-panel input'));
         field?.focus();
         field?.select();
@@ -79,7 +79,7 @@ export class Finder {
     /** Shows or hides the replace row and focuses the next input. */
     toggleReplace() {
         this.replaces = !this.replaces;
-        this.controller.page.host.now();
+        this.controller.page.host.paintNow();
         /** @type {HTMLElement | null} */ (
             document.querySelector(this.replaces ? '.find-by' : '.find-text')
         )?.focus();
@@ -91,7 +91,7 @@ export class Finder {
         this.replaces = false;
         mark(null);
         this.#outline(null);
-        this.controller.page.host.now();
+        this.controller.page.host.paintNow();
         const key = here?.key ?? this.controller.lastFocus?.key ?? '';
         const view = this.controller.views.get(key);
         if (here && here.prose === null && view?.editor?.view) view.focus();
@@ -105,7 +105,7 @@ export class Finder {
         this.#find(this.controller.page.cells());
         this.at = nextMatch(this.found, this.origin, 1);
         this.#reveal();
-        this.controller.page.host.changed();
+        this.controller.page.host.requestPaint();
     }
 
     /** @param {1 | -1} step */
@@ -117,7 +117,7 @@ export class Finder {
             step,
         );
         this.#reveal();
-        this.controller.page.host.changed();
+        this.controller.page.host.requestPaint();
     }
 
     /** @param {CellData[]} cells */
@@ -150,7 +150,7 @@ export class Finder {
               )
             : -1;
         this.#mark();
-        if (this.found.length !== count) this.controller.page.host.changed();
+        if (this.found.length !== count) this.controller.page.host.requestPaint();
     }
 
     #mark() {
@@ -192,7 +192,7 @@ export class Finder {
         this.origin = { cell: now.cell, at: now.from + this.by.length };
         this.#find(this.controller.page.cells());
         this.at = nextMatch(this.found, this.origin, 1);
-        this.controller.page.host.now();
+        this.controller.page.host.paintNow();
         this.#reveal();
     }
 

@@ -12,8 +12,8 @@ import {
 import { matchesIn } from './matches.js';
 
 /**
- * @typedef {{pattern: RegExp | null, at: number | null}} Marks `at`: where the place begins that
- *   one stands on.
+ * @typedef {{pattern: RegExp | null, at: number | null}} Marks `at`: where the current match
+ *   begins.
  */
 
 /** @type {import('@codemirror/state').StateEffectType<Marks>} */

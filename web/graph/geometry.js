@@ -1,7 +1,7 @@
 // @ts-check
 // Positions of rows and lanes, in px. Pure.
 
-/** @typedef {import('./layout.js').Place} Place */
+/** @typedef {import('./layout.js').Position} Position */
 
 export const ROW = 30;
 const LANE = 13;
@@ -16,7 +16,7 @@ const STEPS = [2, 4, WIDE];
 const across = (lane) =>
     lane < WIDE ? LANE * lane : LANE * (WIDE - 1) + REST * (1 - 0.8 ** (lane - WIDE + 1));
 
-/** The center of a node. @param {Place} place */
+/** The center of a node. @param {Position} place */
 export const spot = (place) => ({
     x:
         LEFT +

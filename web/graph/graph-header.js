@@ -6,10 +6,10 @@ import { GRAPH_WORDS } from './graph-words.js';
 import { DownIcon, FoldIcon, SearchIcon, UnfoldIcon, UpIcon } from '../ui/icons.js';
 
 /**
- * @typedef {{held: (head: GraphHeader) => void, query: string, count: number, at: number, canFold:
- *   boolean, isWhole: boolean, onQuery: (query: string) => void, onStep: (step: 1 | -1) => void,
- *   onLeave: () => void, onWhole: () => void}} HeadProps `held` hands the head itself to its owner;
- *   `at`: the hit that is looked at, from 0
+ * @typedef {{held: (head: GraphHeader) => void, query: string, count: number, at: number,
+ *   canFold: boolean, isWhole: boolean, onQuery: (query: string) => void, onStep: (step: 1 |
+ *   -1) => void, onLeave: () => void, onWhole: () => void}} HeadProps `held` hands the head itself
+ *   to its owner; `at`: the hit that is looked at, from 0
  */
 
 /** @extends {Component<HeadProps, {}>} */

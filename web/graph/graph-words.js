@@ -1,5 +1,5 @@
 // @ts-check
-// What the graph says.
+// Texts of the graph.
 
 /** @param {number} n */
 const cells = (n) => (n === 1 ? 'one cell' : `${n} cells`);

@@ -29,13 +29,13 @@ const SLIDE = 300;
 
 /** @typedef {import('./scene.js').Row} Row */
 /**
- * @typedef {{page: import('../notebook/page.js').Page, controller:
- *   import('../cell/cell-controller.js').CellController, stamp: string}} GraphProps
+ * @typedef {{page: import('../notebook/page.js').Page,
+ *   controller: import('../cell/cell-controller.js').CellController, stamp: string}} GraphProps
  */
 /**
- * @typedef {{cursor: string | null, card: {id: string, right: number, top: number} | null, menu:
- *   {id: string, x: number, y: number} | null, query: string, hit: number}} GraphState Rows are
- *   known by their nodes; `hit`: the one that is looked at
+ * @typedef {{cursor: string | null, card: {id: string, right: number, top: number} | null,
+ *   menu: {id: string, x: number, y: number} | null, query: string, hit: number}} GraphState Rows
+ *   are known by their nodes; `hit`: the one that is looked at
  */
 
 /**

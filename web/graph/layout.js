@@ -16,7 +16,7 @@
  */
 
 /**
- * @typedef {object} Place
+ * @typedef {object} Position
  * @property {string} id
  * @property {number} row
  * @property {number} lane
@@ -35,20 +35,20 @@ const NEAR = 8;
 export class Layout {
     /** @param {number} [trunk] how many rows of the trunk are still to come */
     constructor(trunk = 0) {
-        /** @type {Place[]} */
+        /** @type {Position[]} */
         this.places = [];
         this.lanes = new Lanes();
         this.trunk = trunk;
     }
 
-    /** Places the next row. @param {Item} item @returns {Place} */
+    /** Places the next row. @param {Item} item @returns {Position} */
     add(item) {
         const place = this.#place(item, this.places.length);
         this.places.push(place);
         return place;
     }
 
-    /** @param {Item} item @param {number} row @returns {Place} */
+    /** @param {Item} item @param {number} row @returns {Position} */
     #place({ id, from, bud, isTrunk }, row) {
         const { lanes } = this;
         const parent = this.places[from];
@@ -93,7 +93,7 @@ export class Layout {
 /**
  * The positions of all rows at once.
  * @param {Item[]} items
- * @returns {{places: Place[], lanes: number}}
+ * @returns {{places: Position[], lanes: number}}
  */
 export function layout(items) {
     const whole = new Layout(items.reduce((sum, { isTrunk }) => sum + (isTrunk ? 1 : 0), 0));
@@ -148,7 +148,7 @@ class Lanes {
      * possible; else the nearest on the left except the first; else a new lane.
      * @param {number} row
      * @param {number} right
-     * @param {boolean} [isShort] nothing will go on in it: no lane needs to be its own
+     * @param {boolean} [isShort] nothing follows in it, so it needs no lane of its own
      */
     freeSince(row, right, isShort = false) {
         if (isShort || this.count >= ROOMY_LANES) {

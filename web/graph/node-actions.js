@@ -9,8 +9,8 @@ import { deleteActions } from '../presence/avatars.js';
 
 /** @typedef {import('./nodes.js').Node} Node */
 /**
- * @typedef {{page: import('../notebook/page.js').Page, controller:
- *   import('../cell/cell-controller.js').CellController}} Hands
+ * @typedef {{page: import('../notebook/page.js').Page,
+ *   controller: import('../cell/cell-controller.js').CellController}} Hands
  */
 
 /** @param {Node} node */
@@ -27,7 +27,7 @@ export const goTo = ({ page }, node) => page.goTo(node.id);
 export function continueFrom({ page, controller }, node) {
     page.goTo(node.id);
     if (!page.mayRun || !canGrow(node)) return;
-    page.host.now();
+    page.host.paintNow();
     controller.focusFresh();
 }
 

@@ -17,8 +17,8 @@ export function statusOf({ state, run }) {
 }
 
 /**
- * @param {{row: Row, progress: import('../checkpoints/residency.js').Progress | undefined, isHere:
- *   boolean, isOnLine: boolean, isNew: boolean}} props
+ * @param {{row: Row, progress: import('../checkpoints/residency.js').Progress | undefined,
+ *   isHere: boolean, isOnLine: boolean, isNew: boolean}} props
  */
 export function Mark({ row, progress, isHere, isOnLine, isNew }) {
     const { x, y } = spot(row.place);

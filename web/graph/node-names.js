@@ -106,7 +106,7 @@ function tell(all, some, from, told) {
 
 /**
  * @param {string} line
- * @param {number} same so many characters of it the others have, too
+ * @param {number} same the number of leading characters that the others share
  * @returns {Told}
  */
 function toldBy(line, same) {

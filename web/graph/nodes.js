@@ -21,8 +21,8 @@ import { hasEnded } from '../shell/protocol.js';
  * @property {number} level how many times its line branched off, from 1
  * @property {boolean} bud a failed attempt: nothing will ever grow from it
  * @property {string} name
- * @property {string} [lead] what stands before it in the same statement, where that says less than
- *   the name
+ * @property {string} [lead] the text before it in the same statement, where that says less than the
+ *   name
  * @property {State | null} state
  * @property {Run | null} run
  */
@@ -91,8 +91,8 @@ export class Nodes {
     /**
      * Updates the nodes of runs that ended.
      * @param {Model} model
-     * @returns {Node[] | null} those that look otherwise now; null when one of them is none any
-     *   more
+     * @returns {Node[]
+     *   | null} those that look otherwise now; null when one of them is none any more
      */
     #settle(model) {
         const changed = [];

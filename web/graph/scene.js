@@ -10,15 +10,15 @@ import { Layout } from './layout.js';
 import { Nodes } from './nodes.js';
 
 /** @typedef {import('./nodes.js').Node} Node */
-/** @typedef {import('./layout.js').Place} Place */
+/** @typedef {import('./layout.js').Position} Position */
 /**
- * @typedef {{id: string, node: Node, fold: null, place: Place} | {id: string, node: Node, fold:
- *   Node[], place: Place}} Row A fold's node is its first.
+ * @typedef {{id: string, node: Node, fold: null, place: Position}
+ *   | {id: string, node: Node, fold: Node[], place: Position}} Row A fold's node is its first.
  */
 /**
  * @typedef {{isAnew: boolean, slid: boolean, followed: boolean, from: number, ended: Node[]}}
- *   Change `isAnew`: rows may stand elsewhere; `slid`: lanes do; `followed`: we stand on what has
- *   just grown; `from`: the first new row; `ended`: runs that did
+ *   Change `isAnew`: rows may have moved; `slid`: lanes have; `followed`: the current state is new;
+ *   `from`: the first new row; `ended`: runs that ended
  */
 
 /** After this many new rows, rows outside the viewport may be folded. */
@@ -65,7 +65,7 @@ export class Scene {
      * Follows the model and the current state.
      * @param {import('../shell/model.js').Model} model
      * @param {{here: string, standing: Iterable<string>, seen: [number, number]}} look `standing`:
-     *   where others stand; `seen`: the rows in sight
+     *   the positions of others; `seen`: the visible rows
      * @returns {Change}
      */
     update(model, { here, standing, seen }) {
@@ -134,7 +134,7 @@ export class Scene {
     /**
      * Keeps search hits unfolded until the next search.
      * @param {number[]} places
-     * @returns {boolean} whether rows may stand elsewhere now
+     * @returns {boolean} whether rows may have moved
      */
     search(places) {
         const before = this.found;

@@ -17,10 +17,10 @@ import { titleOf } from './graph-row.js';
 /** @typedef {import('./scene.js').Row} Row */
 /** @typedef {import('../shell/protocol.js').Changes} Changes */
 /**
- * @typedef {{row: Row, anchor: {right: number, top: number}, people:
- *   import('./row-annotations.js').Other[], actions: import('../ui/menu.js').Action[], takesFocus:
- *   boolean, close: (takesFocus: boolean) => void, onIn: (event: PointerEvent) => void, onOut:
- *   (event: PointerEvent) => void}} CardProps
+ * @typedef {{row: Row, anchor: {right: number, top: number},
+ *   people: import('./row-annotations.js').Other[], actions: import('../ui/menu.js').Action[],
+ *   takesFocus: boolean, close: (takesFocus: boolean) => void, onIn: (event: PointerEvent) => void,
+ *   onOut: (event: PointerEvent) => void}} CardProps
  */
 
 /** Lines of code, and names of variables of each kind. */

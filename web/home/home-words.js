@@ -1,5 +1,5 @@
 // @ts-check
-// What the list of notebooks says, and what the page says about files.
+// Texts of the list of notebooks, and about files.
 
 /** @param {number} n @param {string} one */
 const count = (n, one) => (n === 1 ? `1 ${one}` : `${n} ${one}s`);

@@ -15,8 +15,8 @@ import { Menu } from '../ui/menu.js';
 /** @typedef {{text: string, isBad: boolean}} Said */
 
 /**
- * @extends {Component<{isOwner: boolean, all: About[], said: Said | null, wanted: string}, {all:
- *   About[], trash: notebooks.Trashed[], said: Said | null, isOver: boolean}>}
+ * @extends {Component<{isOwner: boolean, all: About[], said: Said | null, wanted: string},
+ *   {all: About[], trash: notebooks.Trashed[], said: Said | null, isOver: boolean}>}
  */
 export class Home extends Component {
     state = {

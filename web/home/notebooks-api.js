@@ -6,7 +6,7 @@ import { WORDS } from '../shell/words.js';
 /**
  * @typedef {object} About
  * @property {string} name
- * @property {number | null} states how many cells left one; null when that cannot be told now
+ * @property {number | null} states the number of states; null if currently unknown
  * @property {number} bytes on disk
  * @property {number | null} last_used milliseconds since the Unix epoch
  * @property {boolean} is_open

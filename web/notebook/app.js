@@ -33,8 +33,8 @@ const variablesPane = (/** @type {import('../shell/lazy-parts.js').Part<'variabl
     part.VariablesPane;
 
 /**
- * @extends {Component<{page: import('./page.js').Page, rev: number}, {showsGraph: boolean, isOver:
- *   boolean}>}
+ * @extends {Component<{page: import('./page.js').Page, rev: number}, {showsGraph: boolean,
+ *   isOver: boolean}>}
  */
 export class App extends Component {
     state = {

@@ -10,35 +10,35 @@ import { hasEnded } from '../shell/protocol.js';
 /** @typedef {import('../shell/protocol.js').State} State */
 /** @typedef {import('../shell/protocol.js').Draft} Draft */
 /**
- * @typedef {{text: string, run: string | null}} Edit A ran cell whose code was changed here, and
- *   its run since.
+ * @typedef {{text: string, run: string | null}} Edit Edited code of a cell that ran, and its run
+ *   since.
  */
 
 /**
  * @typedef {{kind: 'ran', key: string, state: State, run: Run | undefined, edit: Edit | undefined,
- *   shown: Run | undefined, versions: string[], isOutdated: boolean, isHere: boolean, isAsked:
- *   boolean, warnings: string[], progress: import('../checkpoints/residency.js').Progress |
- *   undefined} | {kind: 'draft', key: string, draft: Draft, run: Run | undefined, isInside:
- *   boolean, isFresh: boolean, isAsked: boolean} | {kind: 'attempt', key: string, run: Run,
- *   isAsked: false}} Cell
+ *     shown: Run | undefined, versions: string[], isOutdated: boolean, isHere: boolean,
+ *     isAsked: boolean, warnings: string[],
+ *     progress: import('../checkpoints/residency.js').Progress | undefined}
+ *   | {kind: 'draft', key: string, draft: Draft, run: Run | undefined, isInside: boolean,
+ *     isFresh: boolean, isAsked: boolean}
+ *   | {kind: 'attempt', key: string, run: Run, isAsked: false}} Cell
  */
 
 /**
- * @typedef {object} Look What the page looks at.
- * @property {string} here the state it stands at
- * @property {string | null} attempt the run it looks at besides
+ * @typedef {object} Look The position of the page.
+ * @property {string} here the current state
+ * @property {string | null} attempt the run shown below it
  * @property {Map<string, Edit>} edits by state
- * @property {string} freshId the id that the next new draft will have
- * @property {boolean} mayType also while nothing can be run because the line is gone: nobody stops
- *   typing in the middle of a word
- * @property {Set<string>} openedDrafts drafts in the midst of the line that are shown even while
- *   they are empty
- * @property {(state: string) => import('../checkpoints/residency.js').Progress | undefined}
- *   progressOf how far a replay has come
- * @property {Map<string, string>} requestedRuns runs that the model does not know yet, by draft
+ * @property {string} freshId the id of the empty cell's future draft
+ * @property {boolean} mayType also without a connection, because typing must not be interrupted
+ * @property {Set<string>} openedDrafts drafts between cells that ran, shown even while empty
+ * @property {(state: string) => import('../checkpoints/residency.js').Progress
+ *   | undefined} progressOf the progress of a replay
+ * @property {Map<string, string>} requestedRuns runs that the server has not confirmed yet, by
+ *   draft
  * @property {(state: string, before: string | null) => Draft[]} draftsOn those above the cell of a
- *   child of a state, or at the end of the line to it
- * @property {Set<string>} pendingDeletion runs that are about to be forgotten, among others
+ *   child of a state, or at the end of its lineage
+ * @property {Set<string>} pendingDeletion states and runs about to be deleted
  */
 
 /** @param {Model} model @param {Look} look @returns {Cell[]} */
@@ -172,7 +172,7 @@ function attempts(model, look) {
  * The run that a draft has to wait for: of the nearest cell above that is running or requested.
  * @param {Cell[]} cells
  * @param {string} key
- * @param {Map<string, string>} asked runs that the model does not know yet, by draft
+ * @param {Map<string, string>} asked runs that the server has not confirmed yet, by draft
  * @returns {string | undefined} its exec_id
  */
 export function runToWaitFor(cells, key, asked) {
@@ -192,7 +192,7 @@ export function runToWaitFor(cells, key, asked) {
  * The drafts from a cell on that can run now, in order.
  * @param {Cell[]} cells
  * @param {string | undefined} key
- * @param {Map<string, string>} asked runs that the model does not know yet, by draft
+ * @param {Map<string, string>} asked runs that the server has not confirmed yet, by draft
  * @returns {Extract<Cell, {kind: 'draft'}>[]}
  */
 export function runnableFrom(cells, key, asked) {

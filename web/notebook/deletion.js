@@ -2,7 +2,7 @@
 // Deletes states and failed attempts, with an undo: the command is sent only after the undo has
 // expired. No DOM; timers come from outside.
 
-import { PEOPLE_WORDS as WORDS } from '../presence/presence-words.js';
+import { PRESENCE_WORDS as WORDS } from '../presence/presence-words.js';
 
 /** @typedef {import('../shell/model.js').Model} Model */
 
@@ -15,8 +15,8 @@ export class Deletion {
     /**
      * @param {import('./page.js').Page} page
      * @param {import('./page.js').Host} host
-     * @param {{setTimer: (what: () => void, ms: number) => unknown, clearTimer: (timer: any) =>
-     *   void}} time
+     * @param {{setTimer: (what: () => void, ms: number) => unknown,
+     *   clearTimer: (timer: any) => void}} time
      */
     constructor(page, host, time) {
         this.page = page;
@@ -26,8 +26,9 @@ export class Deletion {
         this.pendingIds = new Set();
         /**
          * The command to send when the undo expires.
-         * @type {{command: import('../shell/protocol.js').Command, stood: string | null, timer:
-         *   unknown} | null}
+         * @type {{command: import('../shell/protocol.js').Command, stood: string | null,
+         *     timer: unknown}
+         *   | null}
          */
         this.pending = null;
         this.offer = { text: WORDS.undo, act: () => this.undo() };
@@ -70,7 +71,7 @@ export class Deletion {
         this.commit();
         this.pendingIds = new Set([...this.pendingIds, ...ids]);
         this.pending = { command, stood, timer: this.time.setTimer(() => this.commit(), UNDO_MS) };
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     /** @param {string[]} ids */
@@ -95,7 +96,7 @@ export class Deletion {
         this.pendingIds = new Set();
         if (pending.stood) this.page.goTo(pending.stood, true);
         this.#dismissOffer();
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     /** Sends the pending deletion: its undo expired, or the page is closing. */
@@ -111,7 +112,7 @@ export class Deletion {
         this.pendingIds = new Set([...this.pendingIds].filter((id) => !ids.includes(id)));
         const isGone = reply.kind === 'refused' && reply.code === 'not_found';
         if (!isGone) this.page.reportRefusal(reply);
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     #dismissOffer() {

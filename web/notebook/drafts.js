@@ -12,7 +12,9 @@ import { changesBetween, changesSaid } from '../text/changes.js';
 import { newId } from '../text/format.js';
 import { SharedText } from './shared-text.js';
 
+/** @typedef {import('../shell/protocol.js').Command} Command */
 /** @typedef {import('../shell/protocol.js').Draft} Draft */
+/** @typedef {import('../shell/protocol.js').Reply} Reply */
 /** @typedef {import('../shell/protocol.js').PlacedDraft} PlacedDraft */
 /** @typedef {import('../shell/protocol.js').Caret} Caret */
 /** @typedef {{anchor: number, head: number}} Selection */
@@ -37,13 +39,14 @@ const WAIT_MS = 300;
 export class Drafts {
     /**
      * @param {import('../shell/model.js').Model} model
-     * @param {(command: import('../shell/protocol.js').Command) =>
-     *   Promise<import('../shell/protocol.js').Reply>} send
-     * @param {{changed: () => void, refused: (reply: import('../shell/protocol.js').Reply) => void,
-     *   orphaned: (draft: Draft) => void, received?: (draft: string, changes: Changes, before:
-     *   string) => void, setTimer: (what: () => void, ms: number) => unknown, clearTimer: (timer:
-     *   any) => void}} host `orphaned`: what was typed into a draft that cannot be made again;
-     *   `received`: a change that came from the server, made of the text that stood here before
+     * @param {(command: Command) => Promise<Reply>} send
+     * @param {{requestPaint: () => void,
+     *   refused: (reply: import('../shell/protocol.js').Reply) => void,
+     *   orphaned: (draft: Draft) => void, received?: (draft: string, changes: Changes,
+     *   before: string) => void, setTimer: (what: () => void, ms: number) => unknown,
+     *   clearTimer: (timer: any) => void}} host `orphaned`: what was typed into a draft that cannot
+     *   be made again; `received`: a change that came from the server, made of the text that stood
+     *   here before
      */
     constructor(model, send, host) {
         this.model = model;
@@ -148,7 +151,8 @@ export class Drafts {
 
     /**
      * Makes a draft, or changes one.
-     * @param {Draft} draft @param {string | null} [after] where a new one is to stand
+     * @param {Draft} draft
+     * @param {string | null} [after] where a new one is to stand
      * @param {Typed} [typed] how its editor changed it; another's text may have come that the
      *   editor does not show yet
      */
@@ -163,7 +167,7 @@ export class Drafts {
         text.edit(shown === text.text ? changes : changes.map(changesBetween(shown, text.text), true));
         local.draft = { ...draft, source: text.text };
         this.#send(local);
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     /** @param {Draft} draft @param {string | null} after @returns {Local} */
@@ -226,7 +230,7 @@ export class Drafts {
             local.sending -= 1;
             if (this.local.get(id) === local) this.#answered(local, reply, message);
             this.#caughtUp();
-            this.host.changed();
+            this.host.requestPaint();
         });
     }
 
@@ -454,7 +458,7 @@ export class Drafts {
                 this.host.refused(reply);
             });
         }
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     /** It has become a state: there is nothing left to send. @param {string} id */

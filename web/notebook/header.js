@@ -6,7 +6,7 @@ import { listTrash, notebookAt, Refusal, restore } from '../home/notebooks-api.j
 import { chosenTheme, nextTheme } from '../ui/theme.js';
 import { html } from '../vendor/preact.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
-import { PEOPLE_WORDS } from '../presence/presence-words.js';
+import { PRESENCE_WORDS } from '../presence/presence-words.js';
 import { WORDS } from '../shell/words.js';
 import { HOME_WORDS } from '../home/home-words.js';
 import { ask, confirmByName } from '../ui/dialog.js';
@@ -17,8 +17,8 @@ import { Menu } from '../ui/menu.js';
 import { Avatars } from '../presence/avatars.js';
 
 /**
- * @param {{page: import('./page.js').Page, showsGraph: boolean, onGraph: () => void, onVariables:
- *   () => void, onPalette: () => void, onRestart: () => void}} props
+ * @param {{page: import('./page.js').Page, showsGraph: boolean, onGraph: () => void,
+ *   onVariables: () => void, onPalette: () => void, onRestart: () => void}} props
  */
 export function Header({ page, showsGraph, onGraph, onVariables, onPalette, onRestart }) {
     const { model, scope } = page;
@@ -81,11 +81,11 @@ function Status({ page }) {
  * @returns {import('../ui/menu.js').Action[]}
  */
 const moreOf = (page, onPalette, onRestart) => [
-    { text: WORDS.themeOf(chosenTheme()), act: () => (nextTheme(), page.host.changed()) },
+    { text: WORDS.themeOf(chosenTheme()), act: () => (nextTheme(), page.host.requestPaint()) },
     { text: EDITOR_WORDS.palette, act: onPalette },
     { text: WORDS.keys, act: () => withPart('sheet', page, ({ showShortcuts }) => showShortcuts()) },
     ...downloadsOf(page),
-    { text: PEOPLE_WORDS.yourName, act: () => askName(page) },
+    { text: PRESENCE_WORDS.yourName, act: () => askName(page) },
     page.mayRun && { text: WORDS.restart, act: onRestart },
     mayForget(page) && { text: WORDS.reset, isBad: true, act: () => forgetEverything(page) },
 ];
@@ -122,9 +122,9 @@ async function restoreForgotten(page) {
 /** @param {import('./page.js').Page} page */
 export async function askName(page) {
     const name = await ask({
-        title: PEOPLE_WORDS.nameAsk,
-        why: PEOPLE_WORDS.nameWhy,
-        act: PEOPLE_WORDS.nameDo,
+        title: PRESENCE_WORDS.nameAsk,
+        why: PRESENCE_WORDS.nameWhy,
+        act: PRESENCE_WORDS.nameDo,
         input: displayName() ?? '',
         longest: 40,
     });

@@ -22,8 +22,13 @@ import { WORDS } from '../shell/words.js';
 /** @typedef {import('../shell/protocol.js').Event} Event */
 /** @typedef {import('../shell/protocol.js').Reply} Reply */
 /**
- * @typedef {'connecting' | 'open' | 'waiting' | 'ended' | 'gone' | 'left'} Connection `gone`: the
- *   server that we spoke to is no more; `left`: the notebook was renamed or deleted
+ * @typedef {'connecting'
+ *   | 'open'
+ *   | 'waiting'
+ *   | 'ended'
+ *   | 'gone'
+ *   | 'left'} Connection `gone`: the server was restarted and does not know this browser; `left`:
+ *     the notebook was renamed or deleted
  */
 /**
  * @typedef {{text: string, isBad: boolean, act?: {text: string, act: () => void}, stays?: boolean}}
@@ -31,18 +36,18 @@ import { WORDS } from '../shell/words.js';
  */
 
 /**
- * @typedef {object} Host What the page needs from the browser.
+ * @typedef {object} Host What the page needs from its host, the browser.
  * @property {(command: Command) => Promise<Reply>} send
- * @property {() => void} changed something has to be painted
- * @property {() => void} now paints it before the next key is pressed
- * @property {() => void} ifDue paints what is not painted yet
- * @property {(id: string, replace: boolean) => void} setAddress shows in the address bar where we
- *   stand
- * @property {(question: {title: string, why: string, act: string, isBad?: boolean}) =>
- *   Promise<boolean>} ask
+ * @property {() => void} requestPaint requests a paint
+ * @property {() => void} paintNow paints before the next key press is handled
+ * @property {() => void} paintIfDue paints if a paint is pending
+ * @property {(id: string, replace: boolean) => void} setAddress updates the address bar
+ * @property {(question: {title: string, why: string, act: string,
+ *   isBad?: boolean}) => Promise<boolean>} ask
  * @property {(key: string) => any} recall
- * @property {(key: string, value: any) => void} remember for this tab, across reloads
- * @property {() => string | null} [called] what the user wants to be called
+ * @property {(key: string, value: any) => void} remember stores a value for this tab, across
+ *   reloads
+ * @property {() => string | null} [displayName] the user's display name
  */
 
 /**
@@ -100,7 +105,7 @@ export class Page {
         this.drafts = new Drafts(model, host.send, {
             ...time,
             received: (id, changes, before) => this.draftEditors.get(id)?.receive(changes, before),
-            changed: host.changed,
+            requestPaint: host.requestPaint,
             refused,
             orphaned: (draft) => keepOrphanedDraft(this, draft),
         });
@@ -175,7 +180,7 @@ export class Page {
     /** @param {Event} event */
     onEvent(event) {
         for (const one of this.completions.add(event)) this.#apply(one);
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     /** @param {Event} event */
@@ -185,6 +190,7 @@ export class Page {
         if (event.event === 'drafts_changed') this.drafts.applyServerDrafts(event);
         if (event.event === 'state_changed') this.variables.onStateChanged(event.state);
         this.model.fold(event);
+        if (event.event === 'people_changed') this.showCarets();
         if (
             event.event === 'run_added' &&
             this.requestedRuns.get(event.run.draft ?? '') === event.run.exec_id
@@ -204,14 +210,14 @@ export class Page {
     /** @param {import('../shell/protocol.js').Scope} scope */
     onScope(scope) {
         this.scope = scope;
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     /** @param {Connection} connection */
     onConnection(connection) {
         this.connection = connection;
         if (connection === 'open') this.presence.onConnected();
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     // Position
@@ -244,7 +250,7 @@ export class Page {
         this.host.setAddress(this.comparison.address ?? attempt ?? state, replace);
         this.variables.onPageMoved();
         this.presence.onMoved();
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     /**
@@ -255,7 +261,7 @@ export class Page {
     #moveBehind(pair, isFirst) {
         if (isFirst || !this.#exists(this.here)) this.#here = pair.b;
         this.variables.onPageMoved();
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     #exists = (/** @type {string} */ state) => this.model.states.has(state);
@@ -370,7 +376,7 @@ export class Page {
         if ('state' in command.on && this.pendingDeletion.has(command.on.state)) this.deletion.undo();
         this.ownRuns.set(command.exec_id, this.here);
         this.saveTabState();
-        this.host.changed();
+        this.host.requestPaint();
         // Drafts that the run builds on are sent first.
         const sent = this.drafts.allSent();
         if (sent) await sent;
@@ -413,7 +419,7 @@ export class Page {
     /** Stops a run; the second request kills its process. @param {string} exec_id */
     async stop(exec_id) {
         this.stoppingRuns.add(exec_id);
-        this.host.changed();
+        this.host.requestPaint();
         this.reportRefusal(await this.host.send({ do: 'interrupt', exec_id }));
     }
 
@@ -438,7 +444,7 @@ export class Page {
             if (text === cell.run?.code && !run) this.edits.delete(cell.state.id);
             else this.edits.set(cell.state.id, { text, run });
             this.saveTabState();
-            this.host.changed();
+            this.host.requestPaint();
         } else if (cell.kind === 'draft') {
             const last = this.drafts.lastOn(cell.draft.on);
             // The empty cell becomes an ordinary draft, and a new empty cell follows it.
@@ -452,7 +458,7 @@ export class Page {
     }
 
     /**
-     * An editor is there, or no longer.
+     * An editor was created or destroyed.
      * @param {string} draft
      * @param {DraftEditor | null} editor
      */
@@ -484,7 +490,7 @@ export class Page {
     undoEdit(cell) {
         this.edits.delete(cell.state.id);
         this.saveTabState();
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     /**
@@ -559,12 +565,12 @@ export class Page {
      */
     notify(text, isBad, more = {}) {
         this.notice = { text, isBad, ...more };
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     dismissNotice() {
         this.notice = null;
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     /** @param {Reply} reply */

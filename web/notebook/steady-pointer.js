@@ -27,14 +27,14 @@ export function keepPointerSteady(main, notebook) {
 
     const listening = new AbortController();
     const { signal } = listening;
-    main.addEventListener(
-        'pointermove',
-        ({ target, pointerType }) => {
-            const isOn = pointerType !== 'touch' && target instanceof Element;
-            note(isOn ? target.closest(TARGETS) : null);
-        },
-        { signal },
-    );
+    const moved = (/** @type {PointerEvent} */ { target, pointerType }) => {
+        const isOn = pointerType !== 'touch' && target instanceof Element;
+        note(isOn ? target.closest(TARGETS) : null);
+    };
+    main.addEventListener('pointermove', moved, { signal });
+    // A frame takes all moves; only that the pointer comes to it is seen here. Layout fires this
+    // event, too, which is no reason to begin.
+    main.addEventListener('pointerover', (event) => pointed && moved(event), { signal });
     main.addEventListener('pointerleave', forget, { signal });
     main.addEventListener('scroll', () => note(pointed?.target), { signal, passive: true });
     addEventListener('keydown', forget, { signal, capture: true });

@@ -7,10 +7,10 @@ import { OUTPUT_WORDS } from './output-words.js';
 import { nodesOfText } from './styled-text.js';
 
 /** @typedef {import('../shell/protocol.js').RunError} RunError */
-/** @typedef {import('../text/traceback.js').Place} Place */
+/** @typedef {import('../text/traceback.js').Location} Location */
 /**
- * @typedef {{error: RunError, count: number | null, goTo: ((cell: number, line: number) => void) |
- *   null}} FailureProps `count`: the number of the cell that failed
+ * @typedef {{error: RunError, count: number | null, goTo: ((cell: number,
+ *   line: number) => void) | null}} FailureProps `count`: the number of the cell that failed
  */
 
 /** @extends {Component<FailureProps, {showsAll: boolean}>} */
@@ -52,7 +52,7 @@ const Step = ({ frame: { place, rest, text }, count, goTo }) => html`
     </div>`;
 
 /**
- * @param {NonNullable<Place>} place
+ * @param {NonNullable<Location>} place
  * @param {number | null} count
  * @param {FailureProps['goTo']} goTo
  */

@@ -130,7 +130,7 @@ export class Frame extends Component {
      */
     #sleep() {
         this.#rest();
-        this.reserved = this.height;
+        this.reserved = Math.max(this.reserved, this.height);
         this.#end();
         this.setState({ life: 0 });
     }

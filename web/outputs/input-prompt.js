@@ -5,8 +5,8 @@ import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
 
 /**
- * @typedef {{prompt: import('../shell/protocol.js').Prompt, exec_id: string, controller:
- *   import('../cell/cell-controller.js').CellController | null}} QuestionProps
+ * @typedef {{prompt: import('../shell/protocol.js').Prompt, exec_id: string,
+ *   controller: import('../cell/cell-controller.js').CellController | null}} QuestionProps
  */
 
 /** @extends {Component<QuestionProps, {}>} */

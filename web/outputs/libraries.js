@@ -7,8 +7,14 @@
 /**
  * A library's name on the server. `nothing`: the script is not needed, because another contains it
  * or the plot works without it.
- * @typedef {'plotly' | 'bokeh' | 'bokeh-gl' | 'bokeh-widgets' | 'bokeh-tables' | 'bokeh-mathjax' |
- *   'vega' | 'nothing'} Library
+ * @typedef {'plotly'
+ *   | 'bokeh'
+ *   | 'bokeh-gl'
+ *   | 'bokeh-widgets'
+ *   | 'bokeh-tables'
+ *   | 'bokeh-mathjax'
+ *   | 'vega'
+ *   | 'nothing'} Library
  */
 
 const ADDRESSES = /** @type {[RegExp, (found: RegExpMatchArray) => Library][]} */ ([

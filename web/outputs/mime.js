@@ -128,8 +128,8 @@ export function asBytes(mime, data) {
 const IMAGES = ['image/png', 'image/svg+xml', 'image/jpeg', 'image/webp', 'image/gif'];
 
 /**
- * @typedef {{key: number, mime: string, item: {data: MimeBundle}}} Picture `key` tells it from all
- *   others.
+ * @typedef {{key: number, mime: string, item: {data: MimeBundle}}} Picture `key` distinguishes it
+ *   from all others.
  */
 
 /**

@@ -7,8 +7,8 @@ import { OUTPUT_WORDS } from './output-words.js';
 import { copyText } from '../ui/copy.js';
 
 /**
- * @typedef {{text: (() => string) | null, image: {mime: string, data: string} | null, page:
- *   import('../notebook/page.js').Page | null}} ToolsProps
+ * @typedef {{text: (() => string) | null, image: {mime: string, data: string} | null,
+ *   page: import('../notebook/page.js').Page | null}} ToolsProps
  */
 
 /** @param {ToolsProps} props */

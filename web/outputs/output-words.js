@@ -1,5 +1,5 @@
 // @ts-check
-// What the page says about outputs.
+// Texts of outputs.
 
 /** Made once: it is slow to make, and numbers of lines change with every picture. */
 const numbers = new Intl.NumberFormat('en');

@@ -23,8 +23,8 @@ import { StaticText, Stream } from './stream.js';
 /** @typedef {import('../shell/model.js').Item} Item */
 /** @typedef {import('../shell/model.js').Run} Run */
 /**
- * @typedef {{run: Run, rev: number, controller:
- *   import('../cell/cell-controller.js').CellController, mayRun: boolean}} OutputsProps
+ * @typedef {{run: Run, rev: number,
+ *   controller: import('../cell/cell-controller.js').CellController, mayRun: boolean}} OutputsProps
  */
 
 /** How long cleared outputs keep their height for the next ones, in milliseconds. */

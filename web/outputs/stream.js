@@ -40,7 +40,7 @@ export class Stream extends Component {
     began = Infinity;
     /** @type {number | undefined} the picture in which the rest is painted */
     next = undefined;
-    /** @type {boolean | undefined} whether more was to come when it was painted last */
+    /** @type {boolean | undefined} whether it was still growing at the last paint */
     wasGrowing = false;
     /** @type {HTMLElement | null} */
     box = null;

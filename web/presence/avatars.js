@@ -4,7 +4,7 @@
 import { countBelow } from '../notebook/deletion.js';
 import { positionText } from './presence.js';
 import { html } from '../vendor/preact.js';
-import { PEOPLE_WORDS as WORDS } from './presence-words.js';
+import { PRESENCE_WORDS as WORDS } from './presence-words.js';
 import { Menu } from '../ui/menu.js';
 
 /** @typedef {import('./presence.js').Other} Other */

@@ -1,7 +1,7 @@
 // @ts-check
-// What the page says about people, sharing and deleting.
+// Texts about other people, sharing and deleting.
 
-export const PEOPLE_WORDS = Object.freeze({
+export const PRESENCE_WORDS = Object.freeze({
     // Who is here
     people: 'People viewing this notebook',
     guest: (/** @type {number} */ n) => `Guest ${n}`,

@@ -2,7 +2,7 @@
 // The other people viewing the notebook, and telling them our position. Pure; timers come from
 // outside.
 
-import { PEOPLE_WORDS as WORDS } from './presence-words.js';
+import { PRESENCE_WORDS as WORDS } from './presence-words.js';
 
 /** @typedef {import('../shell/protocol.js').Person} Person */
 /**
@@ -66,8 +66,8 @@ export class Presence {
     /**
      * @param {import('../notebook/page.js').Page} page
      * @param {import('../notebook/page.js').Host} host
-     * @param {{setTimer: (what: () => void, ms: number) => unknown, clearTimer: (timer: any) =>
-     *   void}} time
+     * @param {{setTimer: (what: () => void, ms: number) => unknown,
+     *   clearTimer: (timer: any) => void}} time
      */
     constructor(page, host, time) {
         this.page = page;
@@ -122,7 +122,7 @@ export class Presence {
 
     async #tell() {
         const { page } = this;
-        const name = this.host.called?.() || null;
+        const name = this.host.displayName?.() || null;
         const said = JSON.stringify([page.here, name, this.caretMoves]);
         if (!page.isLoaded || page.connection !== 'open' || this.isTelling || said === this.lastSent) return;
         this.isTelling = true;
@@ -134,7 +134,7 @@ export class Presence {
         if (reply.kind === 'standing' && reply.id !== this.id) {
             this.id = reply.id;
             this.page.showCarets();
-            this.host.changed();
+            this.host.requestPaint();
         }
         if (reply.kind !== 'refused') this.onMoved();
     }

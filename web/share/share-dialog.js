@@ -5,7 +5,7 @@ import { linksTo, makeLink, takeBack } from './share-links.js';
 import { positionText } from '../presence/presence.js';
 import { firstLine } from '../text/format.js';
 import { Component, html } from '../vendor/preact.js';
-import { PEOPLE_WORDS as WORDS } from '../presence/presence-words.js';
+import { PRESENCE_WORDS as WORDS } from '../presence/presence-words.js';
 import { WORDS as ALL } from '../shell/words.js';
 import { show } from '../ui/dialog.js';
 
@@ -14,8 +14,9 @@ import { show } from '../ui/dialog.js';
  * @typedef {{page: import('../notebook/page.js').Page, done: (answer: null) => void}} ShareProps
  */
 /**
- * @typedef {{scope: 'view' | 'run', lasts: string, note: string, made: string | null, isCopied:
- *   boolean, isBusy: boolean, links: Link[] | null, said: string, trouble: string}} ShareState
+ * @typedef {{scope: 'view' | 'run', lasts: string, note: string, made: string | null,
+ *   isCopied: boolean, isBusy: boolean, links: Link[] | null, said: string, trouble: string}}
+ *   ShareState
  */
 
 /** @param {import('../notebook/page.js').Page} page */

@@ -30,8 +30,8 @@ export async function makeLink(notebook, { scope, state, lasts, note }) {
 }
 
 /**
- * @typedef {{id: string, scope: 'view' | 'run', notebook: string, label: string | null, created_at:
- *   number, expires_at: number | null, last_used: number | null}} Link
+ * @typedef {{id: string, scope: 'view' | 'run', notebook: string, label: string | null,
+ *   created_at: number, expires_at: number | null, last_used: number | null}} Link
  */
 
 /** The valid links to a notebook. @param {string} notebook @returns {Promise<Link[]>} */

@@ -99,8 +99,8 @@ export function preloadParts() {
 }
 
 /**
- * @typedef {{of: keyof Parts, view: (part: any) => any, page: Page, onFailed: () => void, [more:
- *   string]: any}} LazyProps
+ * @typedef {{of: keyof Parts, view: (part: any) => any, page: Page, onFailed: () => void,
+ *   [more: string]: any}} LazyProps
  */
 
 /**

@@ -13,8 +13,8 @@ import { EVENTS, hasEnded, ROOT_STATE } from './protocol.js';
 /**
  * An output as the page keeps it. A stream's text is a list of pieces, so that a view paints only
  * new pieces and nothing joins megabytes for each line.
- * @typedef {{key: number, output_type: 'stream', name: 'stdout' | 'stderr', pieces: string[]} |
- *   ({key: number} & Exclude<import('./protocol.js').Output, {output_type: 'stream'}>)} Item
+ * @typedef {{key: number, output_type: 'stream', name: 'stdout' | 'stderr', pieces: string[]}
+ *   | ({key: number} & Exclude<import('./protocol.js').Output, {output_type: 'stream'}>)} Item
  */
 
 /**

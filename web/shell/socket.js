@@ -250,8 +250,8 @@ export class Socket {
 }
 
 /**
- * @typedef {{line: WebSocket, heard: MessageEvent[]}} Early The line that early.js opened, and what
- *   it has said so far.
+ * @typedef {{line: WebSocket, heard: MessageEvent[]}} Early The socket that early.js opened, and
+ *   its messages so far.
  */
 
 /**

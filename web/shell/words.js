@@ -1,8 +1,7 @@
 // @ts-check
-// Every sentence that the page says, in one place.
+// Texts of the header, of cells and of checkpoints, and those that several features share.
 
 export const WORDS = Object.freeze({
-    appName: 'Ratoon',
     // Header
     states: 'States',
     variables: 'Variables',
@@ -63,7 +62,7 @@ export const WORDS = Object.freeze({
     resetDo: 'Reset notebook',
     forgotten: 'Notebook reset. A copy is in the trash.',
     restore: 'Restore',
-    restoreFailed: 'The copy is not in the trash. The list of notebooks shows what is.',
+    restoreFailed: 'The copy is not in the trash. Open the list of notebooks to see the trash.',
     typeName: (/** @type {string} */ name) => `Type “${name}” to confirm`,
     // Cells
     run: 'Run',

@@ -8,8 +8,8 @@ import { pythonLanguage } from '../vendor/codemirror.js';
 /** @typedef {ReturnType<typeof pythonLanguage.parser.parse>} Tree */
 /** @typedef {Tree['topNode']} Node */
 /**
- * @typedef {{from: number, argument: number, keyword: string | null}} Call `from`: the offset of its
- *   bracket; which argument the cursor is in, and by which name.
+ * @typedef {{from: number, argument: number, keyword: string | null}} Call `from`: the offset of
+ *   its bracket; which argument the cursor is in, and by which name.
  */
 
 /** The last text that was parsed: one key asks several questions about one text. */
@@ -22,7 +22,8 @@ function treeOf(text) {
 }
 
 /**
- * The nodes that a cursor stands in, innermost first. One that is not closed goes on behind its end.
+ * The nodes that a cursor stands in, innermost first. One that is not closed goes on behind its
+ * end.
  * @param {string} text
  * @param {number} cursor
  * @returns {Node[]}
@@ -52,7 +53,11 @@ const CLOSING = { '(': ')', '[': ']', '{': '}' };
 const isBracket = (text, node) =>
     node.name !== 'Script' && node.firstChild?.name === text[node.from] && (text[node.from] ?? '') in CLOSING;
 
-/** The quotes that close a string; null where there are none. @param {string} text @param {Node} node */
+/**
+ * The quotes that close a string; null where there are none.
+ * @param {string} text
+ * @param {Node} node
+ */
 function closingQuote(text, { from, to }) {
     const whole = text.slice(from, to);
     const opening = /^[a-z]*("""|'''|"|')/i.exec(whole);
@@ -81,7 +86,8 @@ export function isInCode(text, cursor) {
 const isInComment = ({ name, from }, cursor) => name === 'Comment' && from < cursor;
 
 /**
- * The call whose parentheses the cursor stands in; null outside of any, and in strings and comments.
+ * The call whose parentheses the cursor stands in; null outside of any, and in strings and
+ * comments.
  * @param {string} text
  * @param {number} cursor
  * @returns {Call | null}

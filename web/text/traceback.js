@@ -1,10 +1,10 @@
 // @ts-check
 // Parses an IPython traceback: what went wrong, and the frames that led there. Pure.
 
-/** @typedef {{cell: number, line: number} | null} Place `cell`: its number, the n of `In[n]` */
+/** @typedef {{cell: number, line: number} | null} Location `cell`: its number, the n of `In[n]` */
 /**
- * @typedef {{place: Place, rest: string, text: string, isFrame: boolean}} Frame `isFrame`: else it
- *   is a word between two errors; `rest`: what its first line says after the place; `text`: its
+ * @typedef {{place: Location, rest: string, text: string, isFrame: boolean}} Frame `isFrame`: else
+ *   it is a word between two errors; `rest`: what its first line says after the place; `text`: its
  *   other lines, or all of them
  */
 /** @typedef {{title: string, frames: Frame[], after: string}} Trace */

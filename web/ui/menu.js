@@ -56,8 +56,8 @@ export class List extends Component {
     }
 
     /**
-     * @param {{label: string, actions: Action[], close: (takesFocus: boolean) => void, alignEnd?:
-     *   boolean, at?: {x: number, y: number}}} props
+     * @param {{label: string, actions: Action[], close: (takesFocus: boolean) => void,
+     *   alignEnd?: boolean, at?: {x: number, y: number}}} props
      */
     render({ label, actions, close, alignEnd, at }) {
         const choose = (/** @type {() => void} */ act) => () => {
@@ -104,8 +104,8 @@ export class Menu extends Component {
     }
 
     /**
-     * @param {{label: string, face: any, actions: () => Action[], className?: string, alignEnd?:
-     *   boolean}} props
+     * @param {{label: string, face: any, actions: () => Action[], className?: string,
+     *   alignEnd?: boolean}} props
      */
     render({ label, face, actions, className, alignEnd }) {
         const { isOpen } = this.state;

@@ -261,7 +261,7 @@ const FrameColumns = ({ name, columns, more }) => html`
  */
 function goToCell(page, state) {
     page.comparison.close();
-    page.host.now();
+    page.host.paintNow();
     const cell = page.cells().find((one) => one.kind === 'ran' && one.state.id === state.id);
     const element = /** @type {HTMLElement | null} */ (
         document.querySelector(`[data-cell="${CSS.escape(cell?.key ?? '')}"]`)

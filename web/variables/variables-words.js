@@ -1,5 +1,5 @@
 // @ts-check
-// What the variables pane says.
+// Texts of the variables pane.
 
 export const VARIABLES_WORDS = Object.freeze({
     title: 'Variables',

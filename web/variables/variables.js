@@ -76,14 +76,14 @@ export class Variables {
         this.lastPosition = null;
         this.host.remember('showsVariables', isWanted);
         this.onPageMoved();
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     /** Fetches again after a failure. */
     retry() {
         this.lastPosition = null;
         this.onPageMoved();
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     clear() {
@@ -121,7 +121,7 @@ export class Variables {
         else if (reply.kind === 'refused') this.known.set(state, SAY.refused(reply));
         const oldest = this.known.keys().next().value;
         if (this.known.size > KEPT && oldest) this.known.delete(oldest);
-        this.host.changed();
+        this.host.requestPaint();
     }
 }
 

@@ -1,7 +1,11 @@
-//! How many states live in memory: beyond a budget the least valuable frozen processes are let go. Each has a checkpoint, from
-//! which it comes back when it is used.
+//! How many states live in memory: beyond a budget the least valuable frozen processes end. Each such state has a
+//! checkpoint, from which it comes back when it is used.
 
-use super::{Alarm, Effect, Machine};
+use super::core::Core;
+use super::held::HeldHeads;
+use super::processes::Duty;
+use super::saving::Saver;
+use super::{Alarm, Effect, introspect};
 use crate::kernel::ProcId;
 use crate::notebook::{Live, Missing, Residency, RestoredFrom, Saving, State, StateId};
 use crate::problem::Kind;
@@ -49,191 +53,214 @@ impl Default for Budget {
     }
 }
 
-/// What is known about the memory of states.
+/// When each state was last used.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
-    budget: Budget,
-    available: Option<u64>,
-    uses: u64,
+pub(super) struct Uses {
+    count: u64,
     used: HashMap<StateId, u64>,
     /// States that can come back from a checkpoint, those first that were used longest ago: one of them goes next.
     may_go: BTreeSet<(u64, StateId)>,
-    to_measure: BTreeSet<StateId>,
-    alarm_is_set: bool,
 }
 
-impl Memory {
-    pub(super) fn new(budget: Budget) -> Self {
-        Self { budget, ..Self::default() }
-    }
-
-    /// How much memory a run may add, in bytes.
-    pub(super) fn of_a_run(&self) -> u64 {
-        self.budget.run
-    }
-
+impl Uses {
     /// Notes that a state was used now.
-    pub(super) fn note_used(&mut self, state: &StateId) {
-        self.uses += 1;
-        let before = self.used.insert(state.clone(), self.uses).unwrap_or_default();
+    pub(super) fn note(&mut self, state: &StateId) {
+        self.count += 1;
+        let before = self.used.insert(state.clone(), self.count).unwrap_or_default();
         if self.may_go.remove(&(before, state.clone())) {
-            self.may_go.insert((self.uses, state.clone()));
+            self.may_go.insert((self.count, state.clone()));
         }
     }
 
-    /// Forgets a state.
-    pub(super) fn forget(&mut self, state: &StateId) {
-        let used = self.used.remove(state).unwrap_or_default();
-        self.may_go.remove(&(used, state.clone()));
-        self.to_measure.remove(state);
+    /// Notes that a state can come back from its checkpoint.
+    fn note_may_go(&mut self, state: &StateId) {
+        let used = *self.used.entry(state.clone()).or_default();
+        self.may_go.insert((used, state.clone()));
     }
 
     /// Forgets all states.
     pub(super) fn forget_all(&mut self) {
         self.used.clear();
         self.may_go.clear();
-        self.to_measure.clear();
+    }
+
+    /// Forgets a state.
+    pub(super) fn forget(&mut self, state: &StateId) {
+        let used = self.used.remove(state).unwrap_or_default();
+        self.may_go.remove(&(used, state.clone()));
     }
 }
 
-impl Machine {
-    /// A state has a frozen process now: it is measured soon, and so is its parent, which no longer shares with the head what
-    /// the cell has changed.
-    pub(super) fn measure_soon(&mut self, id: &StateId) {
-        let parent = self.notebook.state(id).and_then(|s| s.parent.clone());
-        self.memory.to_measure.extend(parent.into_iter().chain([id.clone()]));
-        self.wake_to_measure();
-    }
-
-    pub(super) fn wake_to_measure(&mut self) {
-        let has_more = !self.memory.to_measure.is_empty() || !self.held.unmeasured().is_empty();
-        if !self.memory.alarm_is_set && has_more {
-            self.memory.alarm_is_set = true;
-            self.effects.push(Effect::Wake(MEASURE_AFTER, Alarm::Measure));
-        }
-    }
-
-    /// It is time to measure.
-    pub(super) fn measure(&mut self) {
-        let mut processes = self.held.unmeasured();
-        while processes.len() < MAX_MEASURED
-            && let Some(id) = self.memory.to_measure.pop_first()
-        {
-            processes.extend(self.frozen.get(&id).copied());
-        }
-        if processes.is_empty() {
-            self.memory.alarm_is_set = false;
-            return self.wake_to_measure();
-        }
-        self.effects.push(Effect::Measure(processes));
-    }
-
-    /// Processes were measured.
-    pub(super) fn measured(&mut self, processes: Vec<(ProcId, u64)>, available: Option<u64>) {
-        self.memory.available = available;
-        for (process, bytes) in processes {
-            self.held.note_bytes(process, bytes);
-            let Some(id) = self.state_of(process) else { continue };
-            self.frozen.measured(process, bytes);
-            if let Some(state) = self.notebook.state_mut(&id)
-                && state.memory_bytes != Some(bytes)
-            {
-                state.memory_bytes = Some(bytes);
-                self.publish(Live::MemoryMeasured { state: id, memory_bytes: bytes });
-            }
-        }
-        self.memory.alarm_is_set = false;
-        self.wake_to_measure();
-        self.live_within_budget();
-    }
-
-    /// Whether the frozen processes take more than they may.
-    pub(super) fn is_over_budget(&self) -> bool {
-        self.frozen.len().saturating_sub(1) > self.memory.budget.processes || self.is_short_of_memory()
-    }
-
-    /// Whether new runs wait until states are saved: so many live in memory beyond the budget that have to be on disk
-    /// before they can be let go. What cannot be saved is not waited for.
-    pub(super) fn has_to_save_first(&self) -> bool {
-        let count = self.frozen.len().saturating_sub(1) + self.heads.busy();
-        count > self.memory.budget.processes.saturating_add(MAX_OVER) && self.is_saving()
-    }
-
-    fn is_short_of_memory(&self) -> bool {
-        let Budget { bytes, available, .. } = self.memory.budget;
-        self.memory.available.is_some_and(|a| a < available)
-            || self.frozen.bytes().saturating_add(self.held.bytes()) > bytes
-    }
-
-    /// Lets the least valuable processes go until the budget holds, or no other can be spared: first those of cells that
-    /// failed, then frozen ones.
-    pub(super) fn live_within_budget(&mut self) {
-        if self.is_short_of_memory() {
-            self.end_all_held();
-        }
-        while self.is_over_budget()
-            && let Some(id) = self.least_valuable()
-        {
-            let freed = self.notebook.state(&id).and_then(|s| s.memory_bytes).unwrap_or_default();
-            self.memory.available = self.memory.available.map(|a| a.saturating_add(freed));
-            self.let_go(&id);
+impl Core {
+    /// A state has a checkpoint now, or came from one: it may be one that can leave memory.
+    pub(super) fn note_may_go(&mut self, id: &StateId) {
+        if self.notebook.state(id).is_some_and(|state| comes_back(self, state)) {
+            self.uses.note_may_go(id);
         }
     }
 
     /// Ends the frozen process of a state that can come back from its checkpoint.
     pub(super) fn let_go(&mut self, id: &StateId) {
-        if let Some(process) = self.frozen.remove(id) {
-            self.effects.push(Effect::Kill(process));
+        if let Some(process) = self.processes.frozen(id) {
+            self.end(process);
         }
-        self.memory.forget(id);
-        self.end_answers(id, Kind::Busy, "the state was let go, as memory is short");
+        self.uses.forget(id);
+        introspect::end_answers(self, id, Kind::Busy, "the state was let go, as memory is short");
         if let Some(state) = self.notebook.state_mut(id) {
             (state.restored_from, state.memory_bytes) = (None, None);
         }
         self.set_residency(id, Residency::Disk);
     }
+}
 
-    fn least_valuable(&self) -> Option<StateId> {
-        let is_short = self.memory.available.is_some_and(|a| a < self.memory.budget.available);
-        let first = |pinned| {
-            let candidates = self.memory.may_go.iter().filter_map(|(_, id)| self.notebook.state(id));
-            let mut candidates = candidates.filter(|s| s.pinned == pinned && self.can_be_let_go(s));
-            candidates.next().map(|s| s.id.clone())
-        };
-        // A pinned state goes only when the machine runs out of memory, and then last.
-        first(false).or_else(|| if is_short { first(true) } else { None })
+/// How much memory the notebook takes, and what follows from that.
+#[derive(Debug)]
+pub(super) struct Memory {
+    budget: Budget,
+    available: Option<u64>,
+    to_measure: BTreeSet<StateId>,
+    alarm_is_set: bool,
+}
+
+impl Memory {
+    pub(super) fn new(budget: Budget) -> Self {
+        Self { budget, available: None, to_measure: BTreeSet::new(), alarm_is_set: false }
     }
 
-    /// A state has a checkpoint now, or came from one: it may be one that can be let go.
-    pub(super) fn note_may_go(&mut self, id: &StateId) {
-        if self.notebook.state(id).is_some_and(|state| self.comes_back(state)) {
-            let used = *self.memory.used.entry(id.clone()).or_default();
-            self.memory.may_go.insert((used, id.clone()));
+    /// Forgets a state.
+    pub(super) fn forget(&mut self, state: &StateId) {
+        self.to_measure.remove(state);
+    }
+
+    /// Forgets all states.
+    pub(super) fn forget_all(&mut self) {
+        self.to_measure.clear();
+    }
+
+    /// A state has a frozen process now: it is measured soon, and so is its parent, which no longer shares with the head
+    /// what the cell has changed.
+    pub(super) fn measure_soon(&mut self, core: &mut Core, held: &HeldHeads, id: &StateId) {
+        let parent = core.notebook.state(id).and_then(|s| s.parent.clone());
+        self.to_measure.extend(parent.into_iter().chain([id.clone()]));
+        self.wake_to_measure(core, held);
+    }
+
+    /// Something may have to be measured: one alarm for several, as measuring takes milliseconds.
+    pub(super) fn wake_to_measure(&mut self, core: &mut Core, held: &HeldHeads) {
+        let has_more = !self.to_measure.is_empty() || !held.unmeasured().is_empty();
+        if !self.alarm_is_set && has_more {
+            self.alarm_is_set = true;
+            core.wake(MEASURE_AFTER, Alarm::Measure);
         }
     }
 
-    /// Whether all that a state's process holds can be had from its checkpoint: what that lacks, the process lacks too.
-    fn comes_back(&self, state: &State) -> bool {
-        let is_broken = self.saver.has_broken(&state.id);
-        let Some(checkpoint) = &state.checkpoint else { return false };
-        let lacks_no_more = |missing: &[Missing]| {
-            let lacking: BTreeSet<&str> = missing.iter().map(|m| m.name.as_str()).collect();
-            checkpoint.missing.iter().all(|m| lacking.contains(m.name.as_str()))
-        };
-        !is_broken && checkpoint.is_whole()
-            || matches!(&state.restored_from, Some(RestoredFrom::Checkpoint { missing }) if lacks_no_more(missing))
+    /// It is time to measure.
+    pub(super) fn measure(&mut self, core: &mut Core, held: &HeldHeads) {
+        let mut processes = held.unmeasured();
+        while processes.len() < MAX_MEASURED
+            && let Some(id) = self.to_measure.pop_first()
+        {
+            processes.extend(core.processes.frozen(&id));
+        }
+        if processes.is_empty() {
+            self.alarm_is_set = false;
+            return self.wake_to_measure(core, held);
+        }
+        core.effects.push(Effect::Measure(processes));
     }
 
-    /// Whether nothing is lost when a frozen process goes, and nobody is busy with it.
-    fn can_be_let_go(&self, state: &State) -> bool {
-        state.residency == Residency::Memory
-            && !state.id.is_root()
-            && !matches!(state.saving, Saving::Failed { .. })
-            && self.comes_back(state)
-            && !self.heads.stand_at(&state.id)
-            && !self.saver.is_at(&state.id)
-            && !self.senders.are_at(&state.id)
-            && !self.looks.values().any(|(_, at)| at == &state.id)
-            && !self.answerers.are_busy_at(&state.id)
+    /// Processes were measured.
+    pub(super) fn measured(
+        &mut self,
+        core: &mut Core,
+        held: &mut HeldHeads,
+        processes: Vec<(ProcId, u64)>,
+        available: Option<u64>,
+    ) {
+        self.available = available;
+        for (process, bytes) in processes {
+            held.note_bytes(process, bytes);
+            let Some(id) = core.processes.held_by(process).cloned() else { continue };
+            core.processes.note_bytes(process, bytes);
+            if let Some(state) = core.notebook.state_mut(&id)
+                && state.memory_bytes != Some(bytes)
+            {
+                state.memory_bytes = Some(bytes);
+                core.publish(Live::MemoryMeasured { state: id, memory_bytes: bytes });
+            }
+        }
+        self.alarm_is_set = false;
+        self.wake_to_measure(core, held);
     }
+
+    /// Whether the frozen processes take more than they may.
+    pub(super) fn is_over_budget(&self, core: &Core, held: &HeldHeads) -> bool {
+        core.processes.frozen_count().saturating_sub(1) > self.budget.processes || self.is_short(core, held)
+    }
+
+    /// Whether so many states live in memory that more runs must wait until some are on disk.
+    pub(super) fn is_full(&self, core: &Core) -> bool {
+        let count = core.processes.frozen_count().saturating_sub(1) + core.processes.busy();
+        count > self.budget.processes.saturating_add(MAX_OVER)
+    }
+
+    /// Whether the notebook or the machine is short of memory.
+    pub(super) fn is_short(&self, core: &Core, held: &HeldHeads) -> bool {
+        self.machine_is_short() || core.processes.bytes().saturating_add(held.bytes()) > self.budget.bytes
+    }
+
+    fn machine_is_short(&self) -> bool {
+        self.available.is_some_and(|available| available < self.budget.available)
+    }
+
+    /// Lets the least valuable states leave memory until the budget holds, or no other can be spared.
+    pub(super) fn live_within_budget(&mut self, core: &mut Core, held: &HeldHeads, saver: &Saver) {
+        while self.is_over_budget(core, held)
+            && let Some(id) = self.least_valuable(core, saver)
+        {
+            let freed = core.notebook.state(&id).and_then(|s| s.memory_bytes).unwrap_or_default();
+            self.available = self.available.map(|a| a.saturating_add(freed));
+            self.forget(&id);
+            core.let_go(&id);
+        }
+    }
+
+    fn least_valuable(&self, core: &Core, saver: &Saver) -> Option<StateId> {
+        let first = |pinned| {
+            let candidates = core.uses.may_go.iter().filter_map(|(_, id)| core.notebook.state(id));
+            let mut candidates = candidates.filter(|s| s.pinned == pinned && can_be_let_go(core, saver, s));
+            candidates.next().map(|s| s.id.clone())
+        };
+        // A pinned state goes only when the machine runs out of memory, and then last.
+        first(false).or_else(|| if self.machine_is_short() { first(true) } else { None })
+    }
+}
+
+/// Whether all that a state's process holds can be had from its checkpoint: what that lacks, the process lacks too.
+fn comes_back(core: &Core, state: &State) -> bool {
+    let Some(checkpoint) = &state.checkpoint else { return false };
+    let lacks_no_more = |missing: &[Missing]| {
+        let lacking: BTreeSet<&str> = missing.iter().map(|m| m.name.as_str()).collect();
+        checkpoint.missing.iter().all(|m| lacking.contains(m.name.as_str()))
+    };
+    !core.due.is_broken(&state.id) && checkpoint.is_whole()
+        || matches!(&state.restored_from, Some(RestoredFrom::Checkpoint { missing }) if lacks_no_more(missing))
+}
+
+/// Whether nothing is lost when a frozen process goes, and nothing is busy with it.
+fn can_be_let_go(core: &Core, saver: &Saver, state: &State) -> bool {
+    let is_busy = |duty: &Duty| match duty {
+        Duty::Saving(_) | Duty::Listing(_) | Duty::Sending(_) => true,
+        Duty::Answering(answerer) => answerer.is_busy(),
+        // `Processes::needs` knows of heads. Fingerprinting is worth no memory.
+        Duty::Head(_) | Duty::Held(_) | Duty::Ending | Duty::Fingerprinting => false,
+        Duty::Root | Duty::Frozen | Duty::Spare => false,
+    };
+    state.residency == Residency::Memory
+        && !state.id.is_root()
+        && !matches!(state.saving, Saving::Failed { .. })
+        && comes_back(core, state)
+        && !core.processes.needs(&state.id)
+        && !saver.is_at(&state.id)
+        && core.processes.of(&state.id, is_busy).is_empty()
 }

@@ -1,8 +1,8 @@
 //! How a run comes to an end that it did not choose: interrupted, out of time, or with its process.
 
-use super::heads::Doing;
 use super::held::NotHeld;
-use super::{Alarm, Effect, Machine, Serial};
+use super::processes::Doing;
+use super::{Alarm, Effect, Machine, Serial, outputs};
 use crate::kernel::{Exit, ProcId};
 use crate::notebook::{Base, ExecId, RunError, RunStatus, StateId};
 use std::time::Duration;
@@ -27,7 +27,7 @@ impl Machine {
         match self.requests.get(exec_id).and_then(|r| r.stop) {
             Some(Stop::TimeLimit) => (RunStatus::Interrupted, self.time_limit_error(exec_id)),
             Some(Stop::MemoryLimit(bytes)) => {
-                (RunStatus::Interrupted, self.memory_limit_error(exec_id, bytes))
+                (RunStatus::Interrupted, self.requests.memory_limit_error(exec_id, bytes))
             }
             _ => (RunStatus::Interrupted, error),
         }
@@ -35,7 +35,7 @@ impl Machine {
 
     fn time_limit_error(&self, exec_id: &ExecId) -> RunError {
         let limit = self.requests.get(exec_id).and_then(|r| r.timeout).unwrap_or_default();
-        let has_begun = self.notebook.run(exec_id).is_none_or(|r| r.started_at.is_some());
+        let has_begun = self.core.notebook.run(exec_id).is_none_or(|r| r.started_at.is_some());
         let waited = if has_begun { "" } else { ", before its state was loaded from its checkpoint" };
         let why = format!("the run was stopped at its limit of {} s{waited}", limit.as_secs_f64());
         RunError::new("RunTimeout", why)
@@ -47,21 +47,21 @@ impl Machine {
     }
 
     fn stop(&mut self, exec_id: &ExecId, why: Stop) -> bool {
-        if self.notebook.run(exec_id).is_none_or(|r| r.status.has_ended()) {
+        if self.core.notebook.run(exec_id).is_none_or(|r| r.status.has_ended()) {
             return false;
         }
         let Some(request) = self.requests.get_mut(exec_id) else { return false };
         let first = request.stop.is_none();
         request.stop = request.stop.or(Some(why));
-        let head = self.heads.of_run(exec_id);
-        match head.and_then(|id| self.heads.get(id).map(|h| (id, &h.doing))) {
+        let head = self.core.processes.of_run(exec_id);
+        match head.and_then(|id| self.core.processes.head(id).map(|h| (id, &h.doing))) {
             Some((head, Doing::Run(_))) if first => self.ask_to_stop(head, exec_id),
             // Nothing of it runs yet, and a load may take long.
-            Some((head, Doing::Begin(_))) if self.is_loading(head) => self.kill_for_good(head),
+            Some((head, Doing::Begin(_))) if self.core.is_loading(head) => self.core.kill_for_good(head),
             // It has its order, and may have begun already: it is interrupted when it says so.
             Some(_) if first => self.check_whether_stopped(exec_id),
             // Asked twice: its end comes as the end of its process.
-            Some((head, _)) => self.kill_for_good(head),
+            Some((head, _)) => self.core.kill_for_good(head),
             None => {
                 self.backlog.retain(|r| r != exec_id);
                 let error = match why {
@@ -82,54 +82,42 @@ impl Machine {
 
     /// Interrupts the cell of a head, and looks a while later whether it has stopped.
     pub(super) fn ask_to_stop(&mut self, head: ProcId, exec_id: &ExecId) {
-        if self.notebook.run(exec_id).is_some_and(|r| r.prompt.is_some()) {
-            self.prompt(head, None);
+        if self.core.notebook.run(exec_id).is_some_and(|r| r.prompt.is_some()) {
+            outputs::prompt(&mut self.core, head, None);
         }
-        self.effects.push(Effect::Interrupt(head));
+        self.core.effects.push(Effect::Interrupt(head));
         self.check_whether_stopped(exec_id);
     }
 
     fn check_whether_stopped(&mut self, exec_id: &ExecId) {
         let alarm = Alarm::Stopped(exec_id.clone(), self.requests.serial(exec_id));
-        self.effects.push(Effect::Wake(INTERRUPT_GRACE, alarm));
-    }
-
-    /// Kills a head that runs or is to run a cell. One that may not have frozen its state yet goes on until it has: its state
-    /// would be lost.
-    pub(super) fn kill_for_good(&mut self, head: ProcId) {
-        if !self.may_have_to_freeze(head) {
-            if let Some(head) = self.heads.get_mut(head) {
-                head.is_killed = true;
-            }
-            self.effects.push(Effect::EndRun(head));
-            self.effects.push(Effect::Kill(head));
-        }
+        self.core.wake(INTERRUPT_GRACE, alarm);
     }
 
     /// An interrupted cell goes on: its process is killed.
     pub(super) fn did_not_stop(&mut self, exec_id: &ExecId, serial: Serial) {
         if self.requests.is_still(exec_id, serial)
-            && let Some(head) = self.heads.of_run(exec_id)
+            && let Some(head) = self.core.processes.of_run(exec_id)
         {
-            self.kill_for_good(head);
+            self.core.kill_for_good(head);
         }
     }
 
     /// A head that rested does not take up its cell: something that the user's code left behind holds it. The state has not
     /// changed, so another head takes over.
     pub(super) fn did_not_begin(&mut self, head: ProcId, exec_id: &ExecId, serial: Serial) {
-        let hangs = self.heads.get(head).is_some_and(|h| h.doing == Doing::Begin(exec_id.clone()));
+        let hangs = self.core.processes.head(head).is_some_and(|h| h.doing == Doing::Begin(exec_id.clone()));
         if !hangs || !self.requests.is_still(exec_id, serial) {
             return;
         }
-        let at = self.heads.get(head).map(|h| h.at.clone());
-        self.discard(head);
+        let at = self.core.processes.at(head).cloned();
+        self.core.discard(head);
         if let Some(at) = at {
-            match self.runnable(&at) {
+            match self.core.runnable(&at) {
                 Ok(()) => self.begin(exec_id, &at),
                 Err(lost) => {
                     let why = format!("its process does not take up the cell, and {}", lost.why);
-                    let why = why + &self.known_of(&at);
+                    let why = why + &self.core.known_of(&at);
                     self.head_not_made(exec_id, &why);
                 }
             }
@@ -146,24 +134,27 @@ impl Machine {
     /// Ends the runs that run against some states, or are to; those states are about to go.
     pub(super) fn stop_runs_on(&mut self, states: &[StateId]) {
         let is_there = |run: &ExecId| {
-            self.notebook.run(run).is_some_and(|r| matches!(&r.on, Base::State(on) if states.contains(on)))
+            self.core
+                .notebook
+                .run(run)
+                .is_some_and(|r| matches!(&r.on, Base::State(on) if states.contains(on)))
         };
-        let theirs: Vec<ExecId> = self.open.iter().filter(|run| is_there(run)).cloned().collect();
+        let theirs: Vec<ExecId> = self.core.open.iter().filter(|run| is_there(run)).cloned().collect();
         self.end_runs(&theirs, "the state it ran against was deleted");
     }
 
     /// Ends all runs: the notebook is about to be reset.
     pub(super) fn stop_all_runs(&mut self) {
-        let all: Vec<ExecId> = self.open.iter().cloned().collect();
+        let all: Vec<ExecId> = self.core.open.iter().cloned().collect();
         self.end_runs(&all, "the notebook was reset");
     }
 
     fn end_runs(&mut self, theirs: &[ExecId], why: &str) {
         for run in theirs {
             self.backlog.retain(|waiting| waiting != run);
-            if let Some(head) = self.heads.of_run(run) {
-                self.effects.push(Effect::EndRun(head));
-                self.discard(head);
+            if let Some(head) = self.core.processes.of_run(run) {
+                self.core.effects.push(Effect::EndRun(head));
+                self.core.discard(head);
             }
             self.end(run, RunStatus::Interrupted, Some(interrupted(why)));
         }
@@ -175,7 +166,7 @@ impl Machine {
         let (status, error) = match stop {
             Some(Stop::TimeLimit) => (RunStatus::Interrupted, self.time_limit_error(exec_id)),
             Some(Stop::MemoryLimit(bytes)) => {
-                (RunStatus::Interrupted, self.memory_limit_error(exec_id, bytes))
+                (RunStatus::Interrupted, self.requests.memory_limit_error(exec_id, bytes))
             }
             Some(Stop::Asked) => (
                 RunStatus::Interrupted,

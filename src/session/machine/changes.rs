@@ -3,8 +3,10 @@
 //! Marks are told by a throw-away fork of the frozen process (`Role::Mark`), one at a time. Those of the last states are kept,
 //! so that along a line each state is read once. No state is brought back from disk for it: then it stays unknown.
 
-use super::{Alarm, Effect, Machine};
-use crate::kernel::{Fingerprint, Fingerprints, ProcId, Role};
+use super::core::Core;
+use super::processes::{Duty, Origin};
+use super::{Alarm, Effect};
+use crate::kernel::{Fingerprint, Fingerprints, ProcId};
 use crate::notebook::{Changes, Fact, RunStatus, StateId};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -21,7 +23,7 @@ const MAX_KEPT_MARKS: usize = 100_000;
 /// How many names are told of one state.
 const MAX_NAMES: usize = 200;
 /// How long telling marks may take. Reading contents is limited to a third of a second, inside.
-const MARK_TIMEOUT: Duration = Duration::from_secs(3);
+const FINGERPRINT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// What is known of the variables of a state: nothing, when they could not be read.
 type Known = Option<(Fingerprints, u64)>;
@@ -46,11 +48,6 @@ impl Comparer {
         self.run_ms = now_ms;
     }
 
-    /// Whether a process tells marks.
-    pub(super) fn is_marking(&self, process: ProcId) -> bool {
-        self.marking.as_ref().is_some_and(|(p, _)| *p == process)
-    }
-
     /// Forgets states that are gone.
     pub(super) fn forget(&mut self, states: &[StateId]) {
         self.waiting.retain(|s| !states.contains(s));
@@ -72,113 +69,114 @@ impl Comparer {
     }
 }
 
-impl Machine {
+impl Comparer {
     /// A state has a frozen process now: what its cell did is found out soon.
-    pub(super) fn compare_soon(&mut self, id: &StateId) {
-        let is_new = self.notebook.state(id).is_some_and(|s| s.changes.is_none() && s.parent.is_some());
-        if is_new && !self.comparer.waiting.contains(id) {
-            self.comparer.waiting.push_back(id.clone());
-            if self.comparer.waiting.len() > MAX_WAITING {
-                self.comparer.waiting.pop_front();
+    pub(super) fn compare_soon(&mut self, core: &mut Core, id: &StateId) {
+        let is_new = core.notebook.state(id).is_some_and(|s| s.changes.is_none() && s.parent.is_some());
+        if is_new && !self.waiting.contains(id) {
+            self.waiting.push_back(id.clone());
+            if self.waiting.len() > MAX_WAITING {
+                self.waiting.pop_front();
             }
-            self.wake_to_compare();
+            self.wake_to_compare(core);
         }
     }
 
-    fn wake_to_compare(&mut self) {
-        if !self.comparer.alarm_is_set {
-            self.comparer.alarm_is_set = true;
-            self.effects.push(Effect::Wake(REST, Alarm::Compare));
+    fn wake_to_compare(&mut self, core: &mut Core) {
+        if !self.alarm_is_set {
+            self.alarm_is_set = true;
+            core.wake(REST, Alarm::Compare);
         }
     }
 
     /// The moment of rest may have come.
-    pub(super) fn time_to_compare(&mut self) {
-        self.comparer.alarm_is_set = false;
-        self.compare_next();
+    pub(super) fn time_to_compare(&mut self, core: &mut Core) {
+        self.alarm_is_set = false;
+        self.compare_next(core);
     }
 
     /// Whether no cell is about to follow another.
-    fn rests(&self) -> bool {
-        let waits = |run| self.notebook.run(run).is_some_and(|r| r.status == RunStatus::Queued);
-        let rest = if self.open.is_empty() { REST } else { REST_BESIDE_A_RUN };
-        self.now_ms - self.comparer.run_ms >= rest.as_secs_f64() * 1000.0 && !self.open.iter().any(waits)
+    fn rests(&self, core: &Core) -> bool {
+        let waits = |run| core.notebook.run(run).is_some_and(|r| r.status == RunStatus::Queued);
+        let rest = if core.open.is_empty() { REST } else { REST_BESIDE_A_RUN };
+        core.now_ms - self.run_ms >= rest.as_secs_f64() * 1000.0 && !core.open.iter().any(waits)
     }
 
     /// Takes the next step: reads a state, or compares two; the newest first.
-    fn compare_next(&mut self) {
-        while self.comparer.marking.is_none()
-            && let Some(id) = self.comparer.waiting.back().cloned()
+    fn compare_next(&mut self, core: &mut Core) {
+        while self.marking.is_none()
+            && let Some(id) = self.waiting.back().cloned()
         {
-            if !self.rests() {
-                return self.wake_to_compare();
+            if !self.rests(core) {
+                return self.wake_to_compare(core);
             }
-            let parent = self.notebook.state(&id).and_then(|s| s.parent.clone());
-            let unread = parent.iter().chain([&id]).find(|s| self.comparer.known(s).is_none()).cloned();
+            let parent = core.notebook.state(&id).and_then(|s| s.parent.clone());
+            let unread = parent.iter().chain([&id]).find(|s| self.known(s).is_none()).cloned();
             match (unread, parent) {
-                (Some(unread), Some(_)) if self.mark(&unread) => return,
-                (None, Some(parent)) => self.compare(&id, &parent),
+                (Some(unread), Some(_)) if self.mark(core, &unread) => return,
+                (None, Some(parent)) => self.compare(core, &id, &parent),
                 // Neither in memory nor known: it stays unknown.
                 _ => {}
             }
-            self.comparer.waiting.retain(|s| *s != id);
+            self.waiting.retain(|s| *s != id);
         }
     }
 
     /// Has the marks of a state told, if a process holds it.
-    fn mark(&mut self, id: &StateId) -> bool {
-        let Some(frozen) = self.frozen.get(id).copied().filter(|p| !self.loads.contains_key(p)) else {
-            return false;
-        };
-        let process = self.new_proc();
-        self.comparer.marking = Some((process, id.clone()));
-        self.effects.push(Effect::Fork { from: frozen, child: process, role: Role::Fingerprint, load: None });
-        self.effects.push(Effect::Wake(MARK_TIMEOUT, Alarm::Marked(process)));
+    fn mark(&mut self, core: &mut Core, id: &StateId) -> bool {
+        let frozen = core.processes.frozen(id).filter(|_| !core.processes.is_being_loaded(id));
+        let Some(frozen) = frozen else { return false };
+        let process = core.spawn(Origin::fork(frozen, id), Duty::Fingerprinting, FINGERPRINT_TIMEOUT);
+        self.marking = Some((process, id.clone()));
         true
     }
 
     /// The marks of a state are told.
-    pub(super) fn fingerprinted(&mut self, process: ProcId, marks: Option<Fingerprints>, family: u64) {
-        if let Some((_, state)) = self.comparer.marking.take_if(|(p, _)| *p == process) {
-            if self.notebook.state(&state).is_some() {
-                self.comparer.keep(state, marks.map(|marks| (marks, family)));
+    pub(super) fn fingerprinted(
+        &mut self,
+        core: &mut Core,
+        process: ProcId,
+        marks: Option<Fingerprints>,
+        family: u64,
+    ) {
+        if let Some((_, state)) = self.marking.take_if(|(p, _)| *p == process) {
+            core.processes.remove(process);
+            if core.notebook.state(&state).is_some() {
+                self.keep(state, marks.map(|marks| (marks, family)));
             }
-            self.compare_next();
+            self.compare_next(core);
         }
     }
 
     /// The marks of a state are not to be had.
-    pub(super) fn not_marked(&mut self, process: ProcId) {
-        self.fingerprinted(process, None, 0);
+    pub(super) fn failed(&mut self, core: &mut Core, process: ProcId) {
+        self.fingerprinted(core, process, None, 0);
     }
 
     /// Telling marks takes too long.
-    pub(super) fn marks_took_too_long(&mut self, process: ProcId) {
-        if self.comparer.is_marking(process) {
-            self.effects.push(Effect::Kill(process));
-            self.not_marked(process);
-        }
+    pub(super) fn is_late(&mut self, core: &mut Core, process: ProcId) {
+        core.effects.push(Effect::Kill(process));
+        self.failed(core, process);
     }
 
-    fn compare(&mut self, id: &StateId, parent: &StateId) {
-        let (Some(Some(now)), Some(Some(before))) = (self.comparer.known(id), self.comparer.known(parent))
-        else {
+    fn compare(&mut self, core: &mut Core, id: &StateId, parent: &StateId) {
+        let (Some(Some(now)), Some(Some(before))) = (self.known(id), self.known(parent)) else {
             return;
         };
         let changes = changes(before, now);
-        if let Some(state) = self.notebook.state_mut(id) {
+        if let Some(state) = core.notebook.state_mut(id) {
             state.changes = Some(changes.clone());
-            self.publish(Fact::ChangesFound { state: id.clone(), changes });
+            core.publish(Fact::ChangesFound { state: id.clone(), changes });
         }
     }
 
     /// All states but the root are forgotten.
-    pub(super) fn stop_comparing(&mut self) {
-        if let Some((process, _)) = self.comparer.marking.take() {
-            self.effects.push(Effect::Kill(process));
+    pub(super) fn stop_comparing(&mut self, core: &mut Core) {
+        if let Some((process, _)) = self.marking.take() {
+            core.end(process);
         }
-        self.comparer.waiting.clear();
-        self.comparer.kept.clear();
+        self.waiting.clear();
+        self.kept.clear();
     }
 }
 

@@ -1,6 +1,8 @@
 //! Drafts: made, changed, run into states, and moved along a line.
 
-use super::{Machine, not_found};
+use super::core::Core;
+use super::imported::sweep_imported;
+use super::not_found;
 use crate::notebook::{
     Draft, DraftId, DraftKind, ExecId, Fact, Line, Reply, Residency, Run, StateId, TextUpdate,
 };
@@ -11,203 +13,200 @@ use std::collections::HashSet;
 const MAX_DRAFTS: usize = 10_000;
 const MAX_DRAFT_BYTES: usize = 4 * 1024 * 1024;
 
-impl Machine {
-    /// Makes or changes a draft. With a `base` only when that is the version that it has; 0 is that of one that is new.
-    pub(super) fn put_draft(
-        &mut self,
-        mut draft: Draft,
-        after: Option<&DraftId>,
-        in_place: bool,
-        base: Option<u64>,
-        update: Option<TextUpdate>,
-    ) -> Reply {
-        let known = self.notebook.draft(&draft.id).cloned();
-        if let Err(refused) = self.check_base(&draft.id, known.as_ref(), base) {
-            return Reply::Refused(refused);
-        }
-        if let Some(known) = known.as_ref().filter(|_| in_place) {
-            // A run may have moved it on meanwhile.
-            draft.on.clone_from(&known.on);
-            draft.before.clone_from(&known.before);
-        }
-        draft.before = self.notebook.child_below(&draft).cloned();
-        let on = draft.on.clone();
-        if !self.notebook.state(&on).is_some_and(|s| s.residency != Residency::Deleted) {
-            return Reply::Refused(not_found("state", on));
-        }
-        draft.version = match &known {
-            Some(known) if (known.kind, &known.source) == (draft.kind, &draft.source) => known.version,
-            Some(known) => known.version + 1,
-            None => 1,
-        };
-        let is_new = known.is_none();
-        let id = draft.id.clone();
-        let others =
-            self.notebook.drafts().filter(|d| d.id != draft.id).map(|d| d.source.len()).sum::<usize>();
-        if others + draft.source.len() > MAX_DRAFT_BYTES {
-            let why = format!("the drafts of a notebook may hold {MAX_DRAFT_BYTES} bytes in all");
-            return Reply::Refused(Problem::new(
-                Kind::TooLarge,
-                format!("keep draft {}", draft.id),
-                why,
-                "delete some",
-            ));
-        }
-        if in_place && self.notebook.change_draft(&draft) {
-            self.publish_changed_draft(on, id, update);
-            return Reply::Done;
-        }
-        if is_new && self.notebook.drafts().count() >= MAX_DRAFTS {
-            let why = format!("the notebook holds {MAX_DRAFTS} drafts already");
-            return Reply::Refused(Problem::new(
-                Kind::Busy,
-                format!("add draft {}", draft.id),
-                why,
-                "delete some",
-            ));
-        }
-        self.notebook.place_draft(draft, after);
-        self.publish_changed_draft(on, id, update);
-        Reply::Done
+/// Makes or changes a draft. With a `base` only when that is the version that it has; 0 is that of one that is new.
+pub(super) fn put_draft(
+    core: &mut Core,
+    mut draft: Draft,
+    after: Option<&DraftId>,
+    in_place: bool,
+    base: Option<u64>,
+    update: Option<TextUpdate>,
+) -> Reply {
+    let known = core.notebook.draft(&draft.id).cloned();
+    if let Err(refused) = check_base(core, &draft.id, known.as_ref(), base) {
+        return Reply::Refused(refused);
     }
+    if let Some(known) = known.as_ref().filter(|_| in_place) {
+        // A run may have moved it on meanwhile.
+        draft.on.clone_from(&known.on);
+        draft.before.clone_from(&known.before);
+    }
+    draft.before = core.notebook.child_below(&draft).cloned();
+    let on = draft.on.clone();
+    if !core.notebook.state(&on).is_some_and(|s| s.residency != Residency::Deleted) {
+        return Reply::Refused(not_found("state", on));
+    }
+    draft.version = match &known {
+        Some(known) if (known.kind, &known.source) == (draft.kind, &draft.source) => known.version,
+        Some(known) => known.version + 1,
+        None => 1,
+    };
+    let is_new = known.is_none();
+    let id = draft.id.clone();
+    let others = core.notebook.drafts().filter(|d| d.id != draft.id).map(|d| d.source.len()).sum::<usize>();
+    if others + draft.source.len() > MAX_DRAFT_BYTES {
+        let why = format!("the drafts of a notebook may hold {MAX_DRAFT_BYTES} bytes in all");
+        return Reply::Refused(Problem::new(
+            Kind::TooLarge,
+            format!("keep draft {}", draft.id),
+            why,
+            "delete some",
+        ));
+    }
+    if in_place && core.notebook.change_draft(&draft) {
+        publish_changed_draft(core, on, id, update);
+        return Reply::Done;
+    }
+    if is_new && core.notebook.drafts().count() >= MAX_DRAFTS {
+        let why = format!("the notebook holds {MAX_DRAFTS} drafts already");
+        return Reply::Refused(Problem::new(
+            Kind::Busy,
+            format!("add draft {}", draft.id),
+            why,
+            "delete some",
+        ));
+    }
+    core.notebook.place_draft(draft, after);
+    publish_changed_draft(core, on, id, update);
+    Reply::Done
+}
 
-    /// Whether a text grew from the version of its draft that is there.
-    fn check_base(&self, id: &DraftId, known: Option<&Draft>, base: Option<u64>) -> Result<(), Problem> {
-        let what = format!("change draft {id}");
-        match (known, base) {
-            (Some(known), Some(base)) if known.version != base => {
-                let why = format!("it has version {}, and the text grew from {base}", known.version);
-                Err(Problem::new(Kind::Conflict, what, why, "lay the two texts together and send the result"))
-            }
-            (None, Some(base)) if base > 0 => Err(not_found("draft", id)),
-            // Sent again after a broken line it would stand beside what it became.
-            (None, _) if self.has_become_a_state(id) => Err(not_found("draft", id)),
-            _ => Ok(()),
+/// Whether a text grew from the version of its draft that is there.
+fn check_base(core: &Core, id: &DraftId, known: Option<&Draft>, base: Option<u64>) -> Result<(), Problem> {
+    let what = format!("change draft {id}");
+    match (known, base) {
+        (Some(known), Some(base)) if known.version != base => {
+            let why = format!("it has version {}, and the text grew from {base}", known.version);
+            Err(Problem::new(Kind::Conflict, what, why, "lay the two texts together and send the result"))
+        }
+        (None, Some(base)) if base > 0 => Err(not_found("draft", id)),
+        // Sent again after a broken line it would stand beside what it became.
+        (None, _) if has_become_a_state(core, id) => Err(not_found("draft", id)),
+        _ => Ok(()),
+    }
+}
+
+fn has_become_a_state(core: &Core, id: &DraftId) -> bool {
+    let is_its = |run: &&Run| run.draft.as_ref() == Some(id);
+    core.notebook.runs().filter(is_its).any(|run| run.state.is_some())
+}
+
+/// Throws a draft away.
+pub(super) fn delete_draft(core: &mut Core, id: &DraftId) -> Reply {
+    match core.notebook.remove_draft(id) {
+        Some(draft) => {
+            publish_removed_drafts(core, draft.on, vec![draft.id]);
+            sweep_imported(core);
+            Reply::Done
+        }
+        None => Reply::Refused(not_found("draft", id)),
+    }
+}
+
+/// A draft became a state: the markdown right before it is the state's prose now, what else stood above it stands above
+/// the new state's cell, and what came after it waits behind the new state.
+pub(super) fn move_drafts(core: &mut Core, exec_id: &ExecId, parent: &StateId, state: &StateId) {
+    let Some(id) = core.notebook.run(exec_id).and_then(|r| r.draft.clone()) else { return };
+    let Some(draft) = core.notebook.draft(&id).cloned() else { return };
+    let drafts = core.notebook.drafts_at(&draft.on, core.notebook.child_below(&draft));
+    let on = draft.on;
+    core.notebook.remove_draft(&id);
+    let mut removed = vec![id.clone()];
+    if on == *parent
+        && let Some(at) = drafts.iter().position(|d| d.id == id)
+    {
+        let prose = drafts[..at].iter().rev().take_while(|d| d.kind == DraftKind::Markdown).count();
+        let texts = drafts[at - prose..at].iter().map(|d| d.source.clone()).collect();
+        for draft in &drafts[at - prose..at] {
+            core.notebook.remove_draft(&draft.id);
+            removed.push(draft.id.clone());
+        }
+        let above = &drafts[..at - prose];
+        for draft in above {
+            core.notebook.change_draft(&Draft { before: Some(state.clone()), ..draft.clone() });
+        }
+        let moved = &drafts[at + 1..];
+        for draft in moved {
+            core.notebook.remove_draft(&draft.id);
+            core.notebook.append_draft(Draft { on: state.clone(), before: None, ..draft.clone() });
+        }
+        if prose > 0 {
+            core.change_state(state, |s| s.prose = texts);
+        }
+        publish_put_drafts(core, parent.clone(), above.iter().map(|d| d.id.clone()));
+        publish_put_drafts(core, state.clone(), moved.iter().map(|d| d.id.clone()));
+    }
+    publish_removed_drafts(core, on, removed);
+    sweep_imported(core);
+}
+
+/// A state's cell was run again in another version, or a cell was inserted behind it: what came after it becomes drafts
+/// behind the new state. The prose of another version, and the drafts above it, stand above the new one too.
+pub(super) fn replay_as_drafts(core: &mut Core, line: &Line, state: &StateId) {
+    let path: Vec<StateId> = core.notebook.lineage(&line.tip).iter().map(|s| s.id.clone()).collect();
+    let Some(at) = path.iter().position(|id| *id == line.state) else { return };
+    let Some(parent) = core.notebook.state(state).and_then(|s| s.parent.clone()) else { return };
+    let places = core.notebook.drafts_by_place();
+    let texts_at = |on, before| {
+        let drafts: &[&Draft] = places.get(&(on, before)).map_or(&[], Vec::as_slice);
+        drafts.iter().map(|d| (d.kind, d.source.clone()))
+    };
+    // The page shows those alone that are not empty.
+    let texts_between =
+        |above, below| texts_at(above, Some(below)).filter(|(_, text)| !text.trim().is_empty());
+    let above: Vec<_> =
+        path[..at].last().into_iter().flat_map(|before| texts_between(before, &line.state)).collect();
+    let mut texts = Vec::new();
+    for step in path[at..].windows(2) {
+        texts.extend(texts_between(&step[0], &step[1]));
+        let Some(old) = core.notebook.state(&step[1]) else { continue };
+        texts.extend(old.prose.iter().map(|p| (DraftKind::Markdown, p.clone())));
+        let run = old.exec_id.as_ref().and_then(|run| core.notebook.run(run));
+        texts.extend(run.map(|r| (DraftKind::Code, r.code.clone())));
+    }
+    texts.extend(texts_at(&line.tip, None));
+    if parent != line.state {
+        lay(core, &parent, Some(state), above);
+        let prose = core.notebook.state(&line.state).map(|s| s.prose.clone());
+        if let Some(prose) = prose.filter(|prose| !prose.is_empty()) {
+            core.change_state(state, |s| s.prose = prose);
         }
     }
+    lay(core, state, None, texts);
+}
 
-    fn has_become_a_state(&self, id: &DraftId) -> bool {
-        let is_its = |run: &&Run| run.draft.as_ref() == Some(id);
-        self.notebook.runs().filter(is_its).any(|run| run.state.is_some())
+/// Makes drafts of texts, behind those that are at this place, as far as there is room.
+fn lay(core: &mut Core, on: &StateId, before: Option<&StateId>, texts: Vec<(DraftKind, String)>) {
+    let room = MAX_DRAFTS.saturating_sub(core.notebook.drafts().count());
+    let mut put = Vec::new();
+    for (kind, source) in texts.into_iter().take(room) {
+        let id = DraftId::new(core.new_id());
+        put.push(id.clone());
+        let (on, before) = (on.clone(), before.cloned());
+        core.notebook.append_draft(Draft { id, on, before, kind, source, version: 1 });
     }
+    publish_put_drafts(core, on.clone(), put);
+}
 
-    /// Throws a draft away.
-    pub(super) fn delete_draft(&mut self, id: &DraftId) -> Reply {
-        match self.notebook.remove_draft(id) {
-            Some(draft) => {
-                self.publish_removed_drafts(draft.on, vec![draft.id]);
-                self.sweep_imported();
-                Reply::Done
-            }
-            None => Reply::Refused(not_found("draft", id)),
-        }
+/// Publishes a draft that a client changed, with how its text grew.
+fn publish_changed_draft(core: &mut Core, on: StateId, id: DraftId, update: Option<TextUpdate>) {
+    let mut put = core.notebook.placed_drafts(&on, &HashSet::from([id]));
+    if let Some(placed) = put.first_mut() {
+        placed.update = update;
     }
+    core.publish(Fact::DraftsChanged { on, removed: Vec::new(), put });
+}
 
-    /// A draft became a state: the markdown right before it is the state's prose now, what else stood above it stands above
-    /// the new state's cell, and what came after it waits behind the new state.
-    pub(super) fn move_drafts(&mut self, exec_id: &ExecId, parent: &StateId, state: &StateId) {
-        let Some(id) = self.notebook.run(exec_id).and_then(|r| r.draft.clone()) else { return };
-        let Some(draft) = self.notebook.draft(&id).cloned() else { return };
-        let drafts = self.notebook.drafts_at(&draft.on, self.notebook.child_below(&draft));
-        let on = draft.on;
-        self.notebook.remove_draft(&id);
-        let mut removed = vec![id.clone()];
-        if on == *parent
-            && let Some(at) = drafts.iter().position(|d| d.id == id)
-        {
-            let prose = drafts[..at].iter().rev().take_while(|d| d.kind == DraftKind::Markdown).count();
-            let texts = drafts[at - prose..at].iter().map(|d| d.source.clone()).collect();
-            for draft in &drafts[at - prose..at] {
-                self.notebook.remove_draft(&draft.id);
-                removed.push(draft.id.clone());
-            }
-            let above = &drafts[..at - prose];
-            for draft in above {
-                self.notebook.change_draft(&Draft { before: Some(state.clone()), ..draft.clone() });
-            }
-            let moved = &drafts[at + 1..];
-            for draft in moved {
-                self.notebook.remove_draft(&draft.id);
-                self.notebook.append_draft(Draft { on: state.clone(), before: None, ..draft.clone() });
-            }
-            if prose > 0 {
-                self.change_state(state, |s| s.prose = texts);
-            }
-            self.publish_put_drafts(parent.clone(), above.iter().map(|d| d.id.clone()));
-            self.publish_put_drafts(state.clone(), moved.iter().map(|d| d.id.clone()));
-        }
-        self.publish_removed_drafts(on, removed);
-        self.sweep_imported();
+/// Says that these drafts hang on a state now, as they are.
+fn publish_put_drafts(core: &mut Core, on: StateId, drafts: impl IntoIterator<Item = DraftId>) {
+    let chosen: HashSet<DraftId> = drafts.into_iter().collect();
+    if chosen.is_empty() {
+        return;
     }
+    let put = core.notebook.placed_drafts(&on, &chosen);
+    core.publish(Fact::DraftsChanged { on, removed: Vec::new(), put });
+}
 
-    /// A state's cell was run again in another version, or a cell was inserted behind it: what came after it becomes drafts
-    /// behind the new state. The prose of another version, and the drafts above it, stand above the new one too.
-    pub(super) fn replay_as_drafts(&mut self, line: &Line, state: &StateId) {
-        let path: Vec<StateId> = self.notebook.lineage(&line.tip).iter().map(|s| s.id.clone()).collect();
-        let Some(at) = path.iter().position(|id| *id == line.state) else { return };
-        let Some(parent) = self.notebook.state(state).and_then(|s| s.parent.clone()) else { return };
-        let places = self.notebook.drafts_by_place();
-        let texts_at = |on, before| {
-            let drafts: &[&Draft] = places.get(&(on, before)).map_or(&[], Vec::as_slice);
-            drafts.iter().map(|d| (d.kind, d.source.clone()))
-        };
-        // The page shows those alone that are not empty.
-        let texts_between =
-            |above, below| texts_at(above, Some(below)).filter(|(_, text)| !text.trim().is_empty());
-        let above: Vec<_> =
-            path[..at].last().into_iter().flat_map(|before| texts_between(before, &line.state)).collect();
-        let mut texts = Vec::new();
-        for step in path[at..].windows(2) {
-            texts.extend(texts_between(&step[0], &step[1]));
-            let Some(old) = self.notebook.state(&step[1]) else { continue };
-            texts.extend(old.prose.iter().map(|p| (DraftKind::Markdown, p.clone())));
-            let run = old.exec_id.as_ref().and_then(|run| self.notebook.run(run));
-            texts.extend(run.map(|r| (DraftKind::Code, r.code.clone())));
-        }
-        texts.extend(texts_at(&line.tip, None));
-        if parent != line.state {
-            self.lay(&parent, Some(state), above);
-            let prose = self.notebook.state(&line.state).map(|s| s.prose.clone());
-            if let Some(prose) = prose.filter(|prose| !prose.is_empty()) {
-                self.change_state(state, |s| s.prose = prose);
-            }
-        }
-        self.lay(state, None, texts);
-    }
-
-    /// Makes drafts of texts, behind those that are at this place, as far as there is room.
-    fn lay(&mut self, on: &StateId, before: Option<&StateId>, texts: Vec<(DraftKind, String)>) {
-        let room = MAX_DRAFTS.saturating_sub(self.notebook.drafts().count());
-        let mut put = Vec::new();
-        for (kind, source) in texts.into_iter().take(room) {
-            let id = DraftId::new((self.new_id)());
-            put.push(id.clone());
-            let (on, before) = (on.clone(), before.cloned());
-            self.notebook.append_draft(Draft { id, on, before, kind, source, version: 1 });
-        }
-        self.publish_put_drafts(on.clone(), put);
-    }
-
-    /// Publishes a draft that a client changed, with how its text grew.
-    fn publish_changed_draft(&mut self, on: StateId, id: DraftId, update: Option<TextUpdate>) {
-        let mut put = self.notebook.placed_drafts(&on, &HashSet::from([id]));
-        if let Some(placed) = put.first_mut() {
-            placed.update = update;
-        }
-        self.publish(Fact::DraftsChanged { on, removed: Vec::new(), put });
-    }
-
-    /// Says that these drafts hang on a state now, as they are.
-    fn publish_put_drafts(&mut self, on: StateId, drafts: impl IntoIterator<Item = DraftId>) {
-        let chosen: HashSet<DraftId> = drafts.into_iter().collect();
-        if chosen.is_empty() {
-            return;
-        }
-        let put = self.notebook.placed_drafts(&on, &chosen);
-        self.publish(Fact::DraftsChanged { on, removed: Vec::new(), put });
-    }
-
-    fn publish_removed_drafts(&mut self, on: StateId, removed: Vec<DraftId>) {
-        self.publish(Fact::DraftsChanged { on, removed, put: Vec::new() });
-    }
+fn publish_removed_drafts(core: &mut Core, on: StateId, removed: Vec<DraftId>) {
+    core.publish(Fact::DraftsChanged { on, removed, put: Vec::new() });
 }

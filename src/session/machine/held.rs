@@ -10,7 +10,6 @@
 
 use super::cancel::told;
 use super::hangs::Hazards;
-use super::heads::Head;
 use super::{Alarm, Effect, Machine, not_found};
 use crate::kernel::{Exit, ProcId};
 use crate::notebook::{DraftId, ExecId, Fact, Live, Reply, Residency, Run, RunStatus, StateId};
@@ -33,7 +32,7 @@ struct Held {
     process: ProcId,
     run: ExecId,
     draft: Option<DraftId>,
-    head: Head,
+    at: StateId,
     exec_count: u32,
     hazards: Hazards,
     since_ms: f64,
@@ -124,20 +123,21 @@ impl Machine {
     /// Holds the head of a run that is about to end with an error, and answers whether it does: where
     /// the state that it ran against was deleted, the head is ended. One that is held is to be stopped.
     pub(super) fn hold(&mut self, process: ProcId, run: &ExecId, exec_count: u32, hazards: Hazards) -> bool {
-        let Some(head) = self.heads.remove(process) else { return false };
-        if self.notebook.state(&head.at).is_none_or(|state| state.residency == Residency::Deleted) {
+        let Some(at) = self.core.processes.at(process).cloned() else { return false };
+        if self.core.notebook.state(&at).is_none_or(|state| state.residency == Residency::Deleted) {
             self.note_not_held(run, NotHeld::Deleted);
-            self.effects.push(Effect::EndRun(process));
-            self.effects.push(Effect::Kill(process));
+            self.core.effects.push(Effect::EndRun(process));
+            self.core.end(process);
             return false;
         }
-        self.left(&head.at);
-        let since_ms = self.now_ms;
+        self.core.processes.hold(process);
+        self.core.left(&at);
+        let since_ms = self.core.now_ms;
         self.held.all.push(Held {
             process,
             run: run.clone(),
-            draft: self.notebook.run(run).and_then(|own| own.draft.clone()),
-            head,
+            draft: self.core.notebook.run(run).and_then(|own| own.draft.clone()),
+            at,
             exec_count,
             hazards,
             since_ms,
@@ -150,7 +150,7 @@ impl Machine {
             self.end_held(oldest, NotHeld::Older);
         }
         self.wake_to_end_held();
-        self.wake_to_measure();
+        self.memory.wake_to_measure(&mut self.core, &self.held);
         true
     }
 
@@ -166,17 +166,17 @@ impl Machine {
         if !self.held.alarm_is_set
             && let Some(oldest) = self.held.all.first()
         {
-            let left_ms = HELD_FOR.as_secs_f64() * 1000.0 - (self.now_ms - oldest.since_ms);
+            let left_ms = HELD_FOR.as_secs_f64() * 1000.0 - (self.core.now_ms - oldest.since_ms);
             self.held.alarm_is_set = true;
             let after = Duration::from_secs_f64(left_ms.max(0.0) / 1000.0);
-            self.effects.push(Effect::Wake(after, Alarm::Held));
+            self.core.wake(after, Alarm::Held);
         }
     }
 
     fn set_keepable(&mut self, run: &ExecId, keepable: bool) {
-        if let Some(own) = self.notebook.run_mut(run) {
+        if let Some(own) = self.core.notebook.run_mut(run) {
             own.keepable = keepable;
-            self.publish(Live::KeepableChanged { exec_id: run.clone(), keepable });
+            self.core.publish(Live::KeepableChanged { exec_id: run.clone(), keepable });
         }
     }
 
@@ -197,26 +197,28 @@ impl Machine {
 
     /// Ends a held head: what its cell had set cannot be kept any more.
     fn end_held(&mut self, process: ProcId, why: NotHeld) {
-        if let Some(Held { head, draft, .. }) = self.take_held(process, why) {
-            self.held.ending.insert(process, Ending { at: head.at, draft, waiting: Vec::new() });
-            self.effects.push(Effect::Kill(process));
+        if let Some(Held { at, draft, .. }) = self.take_held(process, why) {
+            self.held.ending.insert(process, Ending { at, draft, waiting: Vec::new() });
+            self.core.processes.end_held(process, &mut self.core.effects);
         }
     }
 
-    /// A process is gone. Answers whether it was held, or had been; runs that waited for its end begin.
-    pub(super) fn held_is_gone(&mut self, process: ProcId, exit: Option<Exit>) -> bool {
-        if let Some(Ending { waiting, .. }) = self.held.ending.remove(&process) {
-            for run in &waiting {
-                self.begin_if_possible(run);
-            }
-            return true;
+    /// A held head died by itself.
+    pub(super) fn held_died(&mut self, process: ProcId, exit: Option<Exit>) {
+        self.take_held(process, NotHeld::Died(exit));
+    }
+
+    /// A head that was held has ended: the runs that waited for that begin.
+    pub(super) fn held_has_ended(&mut self, process: ProcId) {
+        let ending = self.held.ending.remove(&process);
+        for run in ending.into_iter().flat_map(|ending| ending.waiting) {
+            self.begin_if_possible(&run);
         }
-        self.take_held(process, NotHeld::Died(exit)).is_some()
     }
 
     /// Some head may have been held long enough.
     pub(super) fn held_long_enough(&mut self) {
-        let now_ms = self.now_ms;
+        let now_ms = self.core.now_ms;
         let is_over = |held: &Held| now_ms - held.since_ms >= HELD_FOR.as_secs_f64() * 1000.0;
         for process in self.held.processes_of(is_over) {
             self.end_held(process, NotHeld::LongAgo);
@@ -227,7 +229,7 @@ impl Machine {
 
     /// Ends the heads that are held at a state.
     pub(super) fn end_held_at(&mut self, state: &StateId) {
-        for process in self.held.processes_of(|held| &held.head.at == state) {
+        for process in self.held.processes_of(|held| &held.at == state) {
             self.end_held(process, NotHeld::Deleted);
         }
     }
@@ -249,8 +251,8 @@ impl Machine {
     /// Ends the heads that are held for earlier versions of a run's cell: those of the same state and the same draft, or
     /// without a draft both. Answers whether the run has to wait until such heads have ended.
     pub(super) fn waits_for_earlier_version(&mut self, run: &ExecId, at: &StateId) -> bool {
-        let draft = self.notebook.run(run).and_then(|own| own.draft.clone());
-        for process in self.held.processes_of(|held| &held.head.at == at && held.draft == draft) {
+        let draft = self.core.notebook.run(run).and_then(|own| own.draft.clone());
+        for process in self.held.processes_of(|held| &held.at == at && held.draft == draft) {
             self.end_held(process, NotHeld::RunAgain);
         }
         let ending = self.held.ending.values_mut().find(|ending| &ending.at == at && ending.draft == draft);
@@ -260,7 +262,9 @@ impl Machine {
 
     /// What a failed cell had set is to be kept: its head goes on, and stands at a partial state.
     pub(super) fn keep_partial(&mut self, exec_id: &ExecId) -> Reply {
-        let Some(run) = self.notebook.run(exec_id) else { return Reply::Refused(not_found("run", exec_id)) };
+        let Some(run) = self.core.notebook.run(exec_id) else {
+            return Reply::Refused(not_found("run", exec_id));
+        };
         if run.state.is_some() {
             return self.ended_reply(run, false);
         }
@@ -268,16 +272,16 @@ impl Machine {
             let known = self.requests.get(exec_id).and_then(|request| request.not_held.as_ref());
             return Reply::Refused(cannot_keep(run, known));
         };
-        let Held { process, head, exec_count, hazards, .. } = self.held.all.remove(at);
+        let Held { process, exec_count, hazards, .. } = self.held.all.remove(at);
         self.set_keepable(exec_id, false);
-        self.effects.push(Effect::Continue(process));
-        self.heads.put_back(process, head);
+        self.core.effects.push(Effect::Continue(process));
+        self.core.processes.go_on(process);
         let Some(state) = self.leave_state(process, exec_id, exec_count, hazards, true) else {
             return Reply::Refused(not_found("run", exec_id));
         };
         self.end_again(exec_id);
-        self.keep(process, &state);
-        match self.notebook.run(exec_id) {
+        self.core.keep(process, &state);
+        match self.core.notebook.run(exec_id) {
             Some(run) => self.ended_reply(run, false),
             None => Reply::Refused(not_found("run", exec_id)),
         }
@@ -285,10 +289,10 @@ impl Machine {
 
     /// Tells the end of a run once more, with the state that it has left now.
     fn end_again(&mut self, exec_id: &ExecId) {
-        let Some(run) = self.notebook.run(exec_id) else { return };
+        let Some(run) = self.core.notebook.run(exec_id) else { return };
         let (exec_id, status, error) = (exec_id.clone(), run.status, run.error.clone());
         let (duration_ms, state, symbols) = (run.duration_ms, run.state.clone(), run.symbols.clone());
-        self.publish(Fact::RunEnded { exec_id, status, error, duration_ms, state, symbols });
+        self.core.publish(Fact::RunEnded { exec_id, status, error, duration_ms, state, symbols });
     }
 }
 

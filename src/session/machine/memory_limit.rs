@@ -5,7 +5,9 @@
 //! gigabytes, and do not count pages of the state that are written to, which is how a branch comes to cost memory.
 
 use super::cancel::Stop;
-use super::{Alarm, Effect, Machine, Serial};
+use super::core::Core;
+use super::runs::Requests;
+use super::{Alarm, Effect, Serial};
 use crate::kernel::{ProcId, Weight};
 use crate::notebook::{ExecId, RunError, StateId};
 use std::time::Duration;
@@ -47,14 +49,14 @@ pub(in crate::session) struct Weighed {
     pub(in crate::session) is_shared: bool,
 }
 
-impl Machine {
+impl Requests {
     fn weighing(&mut self, run: &ExecId) -> Option<&mut Weighing> {
-        self.requests.get_mut(run)?.weighing.as_mut()
+        self.get_mut(run)?.weighing.as_mut()
     }
 
     /// A head says what it holds, right before it begins.
-    pub(super) fn holds(&mut self, head: ProcId, weight: Weight) {
-        if let Some(run) = self.run_of(head)
+    pub(super) fn holds(&mut self, core: &mut Core, head: ProcId, weight: Weight) {
+        if let Some(run) = core.processes.run_of(head)
             && let Some(weighing) = self.weighing(&run)
         {
             weighing.start.get_or_insert(weight);
@@ -62,57 +64,62 @@ impl Machine {
     }
 
     /// A run has begun.
-    pub(super) fn begin_to_weigh(&mut self, run: &ExecId, at: &StateId) {
-        let beside = self.frozen.get(at).copied();
+    pub(super) fn begin_to_weigh(&mut self, core: &mut Core, run: &ExecId, at: &StateId) {
+        let beside = core.processes.frozen(at);
         if let Some(weighing) = self.weighing(run) {
             weighing.beside = beside;
-            self.weigh_after(run, EVERY);
+            self.weigh_after(core, run, EVERY);
         }
     }
 
-    fn weigh_after(&mut self, run: &ExecId, after: Duration) {
-        let alarm = Alarm::Weigh(run.clone(), self.requests.serial(run));
-        self.effects.push(Effect::Wake(after, alarm));
+    fn weigh_after(&mut self, core: &mut Core, run: &ExecId, after: Duration) {
+        let alarm = Alarm::Weigh(run.clone(), self.serial(run));
+        core.wake(after, alarm);
     }
 
     /// It is time to weigh a run.
-    pub(super) fn weigh(&mut self, run: &ExecId, serial: Serial) {
-        let Some(head) = self.heads.of_run(run).filter(|_| self.requests.is_still(run, serial)) else {
+    pub(super) fn weigh(&mut self, core: &mut Core, run: &ExecId, serial: Serial) {
+        let Some(head) = core.processes.of_run(run).filter(|_| self.is_still(run, serial)) else {
             return;
         };
-        let at = self.heads.get(head).map(|h| h.at.clone());
-        let now_beside = at.and_then(|at| self.frozen.get(&at).copied());
-        let now_ms = self.now_ms;
+        let now_beside = core.processes.at(head).and_then(|at| core.processes.frozen(at));
+        let now_ms = core.now_ms;
         let Some(weighing) = self.weighing(run) else { return };
         weighing.asked_ms = now_ms;
         // One that was made later does not share what the run began with.
         weighing.beside = weighing.beside.filter(|beside| Some(*beside) == now_beside);
         let beside = weighing.beside;
-        self.effects.push(Effect::Weigh { exec_id: run.clone(), serial, head, beside });
+        core.effects.push(Effect::Weigh { exec_id: run.clone(), serial, head, beside });
     }
 
     /// A run was weighed.
-    pub(super) fn weighed(&mut self, run: &ExecId, serial: Serial, weighed: Option<Weighed>) {
-        let Some(head) = self.heads.of_run(run).filter(|_| self.requests.is_still(run, serial)) else {
+    pub(super) fn weighed(
+        &mut self,
+        core: &mut Core,
+        run: &ExecId,
+        serial: Serial,
+        weighed: Option<Weighed>,
+    ) {
+        let Some(head) = core.processes.of_run(run).filter(|_| self.is_still(run, serial)) else {
             return;
         };
-        let now_ms = self.now_ms;
+        let now_ms = core.now_ms;
         let (Some(weighing), Some(weighed)) = (self.weighing(run), weighed) else { return };
         let start = weighing.start.unwrap_or_default();
         let is_shared = weighed.is_shared && weighing.beside.is_some();
         let added = weighed.weight.added_since(start, is_shared).saturating_add(weighed.below);
         if added > weighing.limit {
-            if let Some(request) = self.requests.get_mut(run) {
+            if let Some(request) = self.get_mut(run) {
                 request.stop.get_or_insert(Stop::MemoryLimit(added));
             }
-            return self.kill_for_good(head);
+            return core.kill_for_good(head);
         }
         let took = Duration::from_secs_f64((now_ms - weighing.asked_ms).max(0.0) / 1000.0);
-        self.weigh_after(run, took.div_f64(SHARE).clamp(EVERY, AT_LEAST_EVERY));
+        self.weigh_after(core, run, took.div_f64(SHARE).clamp(EVERY, AT_LEAST_EVERY));
     }
 
     pub(super) fn memory_limit_error(&self, run: &ExecId, held: u64) -> RunError {
-        let limit = self.requests.get(run).and_then(|r| r.weighing.as_ref()).map_or(0, |w| w.limit);
+        let limit = self.get(run).and_then(|r| r.weighing.as_ref()).map_or(0, |w| w.limit);
         let why = format!(
             "the run was ended at its limit of memory: it held {} more than its state, and may hold {}. Its state is as it was",
             size(held),

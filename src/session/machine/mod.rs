@@ -9,55 +9,50 @@
 //! cell fails its head is held for a while, so that what it had set can be kept, or ended; the state it ran against was
 //! never touched.
 
-mod introspect;
 mod budget;
+mod cancel;
 mod changes;
-mod digests;
+mod core;
 mod drafts;
-mod frozen;
 mod hangs;
-mod heads;
 mod held;
 mod imported;
+mod introspect;
+mod lifecycle;
+mod listings;
+mod memory_limit;
 mod outputs;
 mod presence;
+mod processes;
 mod replay;
 mod runs;
 mod saving;
-mod spawn;
 mod states;
-mod cancel;
 mod tasks;
-mod transfers;
-mod watch;
-mod memory_limit;
 #[cfg(test)]
 mod tests;
+mod transfers;
+mod watch;
 
+use self::core::Core;
 use crate::kernel::{Cell, Exit, Hung, IntrospectKind, Load, ProcId, Report, Role, Seen, Wanted};
-use crate::notebook::{
-    Checkpoint, Command, DiskStatus, Event, ExecId, Fact, Notebook, Output, Reply, StateId, StateRef,
-};
+use crate::notebook::{Checkpoint, Command, DiskStatus, Event, ExecId, Notebook, Output, Reply, StateId};
 use crate::problem::{Kind, Problem};
 pub use budget::Budget;
 use budget::Memory;
 use changes::Comparer;
-use digests::Digesters;
-use frozen::Frozen;
 use hangs::Hazards;
-use heads::Heads;
 use held::HeldHeads;
-use indexmap::IndexSet;
-use introspect::Answerers;
+use introspect::Introspection;
+use listings::{ListingKind, Listings};
 pub(super) use memory_limit::Weighed;
 use presence::Presence;
 pub(super) use presence::{Standing, Visitor};
 use replay::Replay;
 use runs::Requests;
-use saving::Saver;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use saving::{Due, Saver};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
-use transfers::Senders;
 
 /// Whom to answer. The machine only hands it back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -176,20 +171,12 @@ pub(super) enum Effect {
 /// What was to happen by now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Alarm {
-    /// A forked process should be ready.
-    Ready(ProcId),
-    /// A process that sends variables should be there.
-    Sending(ProcId),
-    /// A look at variables should be over.
-    Looked(ProcId),
+    /// A process should have done by now what it was forked for. `Duty` says what that is.
+    Late(ProcId),
     /// A question should have been answered.
     Answered(ProcId, u64),
-    /// A process that answers may have had nothing to do for a while.
-    Unasked(ProcId),
     /// There may be a moment to find out what cells have changed.
     Compare,
-    /// A process should have told the marks of its variables.
-    Marked(ProcId),
     /// A head should have begun its cell.
     Begun(ProcId, ExecId, Serial),
     /// An interrupted cell should have stopped.
@@ -206,106 +193,78 @@ pub(super) enum Alarm {
     Save,
     /// A checkpoint that could not be written may be written now.
     SaveAgain(StateId),
-    /// A saving process should have been heard.
-    SavingStalled(ProcId),
     /// Processes are to be measured.
     Measure,
-    /// It may be told again where people stand.
-    People,
+    /// Presence may be published again.
+    Presence,
 }
 
-/// The machine of one notebook.
+/// The machine of one notebook. It routes inputs to its parts, which own what they decide on.
 pub(super) struct Machine {
-    notebook: Notebook,
-    new_id: Box<dyn FnMut() -> String + Send>,
-    now_ms: f64,
-    last_proc: u64,
-    root: Option<ProcId>,
-    frozen: Frozen,
-    heads: Heads,
-    held: HeldHeads,
-    looks: BTreeMap<ProcId, (Vec<Ticket>, StateId)>,
-    /// Looks that had to wait for their state to be loaded.
-    late_looks: BTreeSet<ProcId>,
-    digesters: Digesters,
-    senders: Senders,
-    answerers: Answerers,
-    comparer: Comparer,
+    core: Core,
     requests: Requests,
-    /// The runs that have not ended, in the order in which they were asked for.
-    open: IndexSet<ExecId>,
+    /// Runs that wait for room.
     backlog: VecDeque<ExecId>,
-    /// States that are being loaded from their checkpoints.
-    loads: BTreeMap<ProcId, StateId>,
-    /// Commands to answer when such a state is there.
-    load_tickets: BTreeMap<StateId, Vec<Ticket>>,
-    /// Runs that wait for such a state.
+    /// Runs that wait until a state is loaded.
     late_runs: BTreeMap<StateId, Vec<ExecId>>,
-    saver: Saver,
+    /// Commands to answer when a state is loaded.
+    load_tickets: BTreeMap<StateId, Vec<Ticket>>,
     replays: BTreeMap<StateId, Replay>,
+    held: HeldHeads,
+    saver: Saver,
     memory: Memory,
-    trusting: Vec<Ticket>,
-    /// States that came in files, whose checkpoints the store has not made a part of the notebook yet.
-    adopting: BTreeMap<StateId, (Ticket, Reply)>,
+    listings: Listings,
+    introspection: Introspection,
+    comparer: Comparer,
     presence: Presence,
-    effects: Vec<Effect>,
+    trusting: Vec<Ticket>,
+    /// States that came in files, whose checkpoints are not part of the notebook yet.
+    adopting: BTreeMap<StateId, (Ticket, Reply)>,
 }
 
 impl Machine {
     /// A notebook as it was opened. `new_id` makes the ids of states; with `saves`, checkpoints are written without being
     /// asked for.
     pub(super) fn new(
-        notebook: Notebook,
+        mut notebook: Notebook,
         new_id: Box<dyn FnMut() -> String + Send>,
         budget: Budget,
         saves: bool,
     ) -> Self {
-        let mut notebook = notebook;
         notebook.set_saves_by_itself(saves);
         Self {
-            new_id,
-            now_ms: 0.0,
-            last_proc: 0,
-            root: None,
-            frozen: Frozen::default(),
-            heads: Heads::default(),
-            held: HeldHeads::default(),
-            looks: BTreeMap::new(),
-            late_looks: BTreeSet::new(),
-            digesters: Digesters::default(),
-            senders: Senders::default(),
-            answerers: Answerers::default(),
-            comparer: Comparer::default(),
+            core: Core::new(notebook, new_id, Due::new(saves), budget.run),
             requests: Requests::default(),
-            open: notebook.runs().filter(|r| !r.status.has_ended()).map(|r| r.exec_id.clone()).collect(),
             backlog: VecDeque::new(),
-            loads: BTreeMap::new(),
-            load_tickets: BTreeMap::new(),
             late_runs: BTreeMap::new(),
-            saver: Saver::new(saves),
+            load_tickets: BTreeMap::new(),
             replays: BTreeMap::new(),
+            held: HeldHeads::default(),
+            saver: Saver::default(),
             memory: Memory::new(budget),
+            listings: Listings::default(),
+            introspection: Introspection::default(),
+            comparer: Comparer::default(),
+            presence: Presence::default(),
             trusting: Vec::new(),
             adopting: BTreeMap::new(),
-            presence: Presence::default(),
-            effects: Vec::new(),
-            notebook,
         }
     }
 
     /// The notebook as it is.
     pub(super) fn notebook(&self) -> &Notebook {
-        &self.notebook
+        &self.core.notebook
     }
 
     /// Takes one input; answers what is to be done, in order.
     pub(super) fn step(&mut self, now_ms: f64, input: Input) -> Vec<Effect> {
-        self.now_ms = now_ms;
+        self.core.now_ms = now_ms;
+        let core = &mut self.core;
         match input {
             Input::Opened => self.opened(),
             Input::Command(ticket, command) => self.command(ticket, command),
-            Input::Stand(ticket, visitor, standing) => self.stand(ticket, visitor, standing),
-            Input::Left(visitor) => self.visitor_left(visitor),
+            Input::Stand(ticket, visitor, standing) => self.presence.stand(core, ticket, visitor, standing),
+            Input::Left(visitor) => self.presence.visitor_left(core, visitor),
             Input::Reported(process, report) => self.reported(process, report),
             Input::Stopped(process, ended) => self.stopped(process, ended),
             Input::Gone(process, exit) => self.gone(process, exit),
@@ -314,9 +273,12 @@ impl Machine {
             Input::Rang(alarm) => self.rang(alarm),
             Input::Kept(state, kept) => self.kept(&state, kept),
             Input::Trusted(states) => self.trusted(states),
-            Input::Measured(processes, available) => self.measured(processes, available),
-            Input::Weighed(run, serial, weighed) => self.weighed(&run, serial, weighed),
-            Input::Observed(run, serial, seen) => self.observed(&run, serial, seen.as_ref()),
+            Input::Measured(processes, available) => {
+                self.memory.measured(core, &mut self.held, processes, available);
+                self.live_within_budget();
+            }
+            Input::Weighed(run, serial, weighed) => self.requests.weighed(core, &run, serial, weighed),
+            Input::Observed(run, serial, seen) => self.requests.observed(core, &run, serial, seen.as_ref()),
             Input::Trouble(trouble) => self.set_disk_status(trouble),
             Input::Adopt(ticket, adopted) => self.adopt(ticket, *adopted),
             Input::StopRuns => self.stop_all_runs(),
@@ -326,29 +288,13 @@ impl Machine {
         if !self.backlog.is_empty() {
             self.serve_backlog();
         }
-        std::mem::take(&mut self.effects)
+        std::mem::take(&mut self.core.effects)
     }
 
     fn command(&mut self, ticket: Ticket, command: Command) {
         let answer = self.carry_out(ticket, command).unwrap_or_else(|refused| Some(Reply::Refused(refused)));
         if let Some(reply) = answer {
-            self.answer(ticket, reply);
-        }
-    }
-
-    /// The state that a request refers to.
-    fn resolve_state(&self, state: StateRef) -> Result<StateId, Problem> {
-        match state {
-            StateRef::Id(id) => Ok(id),
-            StateRef::Name(name) => match self.notebook.find(&name) {
-                Some(state) => Ok(state.id.clone()),
-                None => Err(Problem::new(
-                    Kind::NotFound,
-                    format!("find state {name:?}"),
-                    "no state has this name or id",
-                    "see GET /states for the states that there are",
-                )),
-            },
+            self.core.answer(ticket, reply);
         }
     }
 
@@ -357,73 +303,81 @@ impl Machine {
         Ok(match command {
             Command::Run(spec) => self.ask_run(ticket, spec)?,
             Command::ListVariables { state } => {
-                let state = self.resolve_state(state)?;
-                self.list_variables(ticket, &state, Role::ListVariables)
+                let state = self.core.resolve_state(state)?;
+                self.listings.list(&mut self.core, ticket, &state, ListingKind::Variables)
             }
             Command::Digest { state } => {
-                let state = self.resolve_state(state)?;
-                self.digest(ticket, &state)
+                let state = self.core.resolve_state(state)?;
+                self.listings.digest(&mut self.core, ticket, &state)
             }
             Command::Interrupt { exec_id } => {
                 let interrupted = self.interrupt(&exec_id);
                 Some(Reply::Interrupted { interrupted })
             }
-            Command::AnswerInput { exec_id, text } => Some(self.type_answer(&exec_id, text)),
-            Command::PutDraft { draft, after, in_place, base, update } => {
-                Some(self.put_draft(draft, after.as_ref(), in_place, base, update))
+            Command::AnswerInput { exec_id, text } => {
+                Some(outputs::type_answer(&mut self.core, &exec_id, text))
             }
-            Command::DeleteDraft { draft } => Some(self.delete_draft(&draft)),
-            Command::PutProse { state, prose } => Some(self.change_state(&state, |s| s.prose = prose)),
+            Command::PutDraft { draft, after, in_place, base, update } => {
+                Some(drafts::put_draft(&mut self.core, draft, after.as_ref(), in_place, base, update))
+            }
+            Command::DeleteDraft { draft } => Some(drafts::delete_draft(&mut self.core, &draft)),
+            Command::PutProse { state, prose } => Some(self.core.change_state(&state, |s| s.prose = prose)),
             Command::Label { state, label } => {
-                let state = self.resolve_state(state)?;
-                Some(self.change_state(&state, |s| s.label = label))
+                let state = self.core.resolve_state(state)?;
+                Some(self.core.change_state(&state, |s| s.label = label))
             }
             Command::DeleteState { state, subtree } => {
-                let state = self.resolve_state(state)?;
+                let state = self.core.resolve_state(state)?;
                 Some(if subtree { self.delete_subtree(&state) } else { self.delete_state(&state) })
             }
             Command::KeepPartial { exec_id } => Some(self.keep_partial(&exec_id)),
             Command::DropAttempt { exec_id } => Some(self.drop_attempt(exec_id)),
             Command::Reset => Some(self.reset()),
             Command::Pin { state, pinned } => {
-                let state = self.resolve_state(state)?;
-                Some(self.change_state(&state, |s| s.pinned = pinned))
+                let state = self.core.resolve_state(state)?;
+                Some(self.core.change_state(&state, |s| s.pinned = pinned))
             }
             Command::ForkAnyway { state, anyway } => {
-                let state = self.resolve_state(state)?;
-                Some(self.change_state(&state, |s| s.fork_anyway = anyway))
+                let state = self.core.resolve_state(state)?;
+                Some(self.core.change_state(&state, |s| s.fork_anyway = anyway))
             }
             Command::Checkpoint { state, form, label, metadata } => {
-                let state = self.resolve_state(state)?;
+                let state = self.core.resolve_state(state)?;
                 self.ask_checkpoint(ticket, &state, form, label, metadata)
             }
             Command::Replay { state } => {
-                let state = self.resolve_state(state)?;
+                let state = self.core.resolve_state(state)?;
                 self.ask_replay(ticket, &state)
             }
             Command::Load { state, replay } => {
-                let state = self.resolve_state(state)?;
+                let state = self.core.resolve_state(state)?;
                 self.ask_load(ticket, &state, replay)?
             }
             Command::Trust => {
                 self.trusting.push(ticket);
-                self.effects.push(Effect::Trust);
+                self.core.effects.push(Effect::Trust);
                 None
             }
             Command::SaveTask { task_id, state, values, token_usage, metadata } => {
                 Some(self.save_task(task_id, state, values, token_usage, metadata))
             }
-            Command::Complete { state, code, cursor } => {
-                self.ask(ticket, &state, IntrospectKind::Completions, code, cursor)
-            }
+            Command::Complete { state, code, cursor } => self.introspection.ask(
+                &mut self.core,
+                ticket,
+                &state,
+                IntrospectKind::Completions,
+                code,
+                cursor,
+            ),
             Command::Inspect { state, code, cursor } => {
-                self.ask(ticket, &state, IntrospectKind::Object, code, cursor)
+                self.introspection.ask(&mut self.core, ticket, &state, IntrospectKind::Object, code, cursor)
             }
             Command::Stand { .. } => Some(Reply::Refused(presence::needs_a_socket())),
         })
     }
 
     fn reported(&mut self, process: ProcId, report: Report) {
+        let core = &mut self.core;
         match report {
             Report::Ready { missing, hazard, .. } => self.ready(process, missing, hazard),
             Report::LoadFailed { why } => self.load_failed(process, &why),
@@ -432,22 +386,24 @@ impl Machine {
             Report::SaveFailed { why } => self.saving_failed(process, &why),
             Report::Failed { why } => self.root_failed(process, &why),
             Report::ForkFailed { child, why } => self.fork_refused(child, &why),
-            Report::Holds(weight) => self.holds(process, weight),
+            Report::Holds(weight) => self.requests.holds(core, process, weight),
             Report::Started => self.started(process),
-            Report::Output(output) => self.output(process, output),
-            Report::Update { display_id, data, metadata } => self.update(process, display_id, data, metadata),
-            Report::Clear { wait } => self.clear(process, wait),
-            Report::Ask(prompt) => self.prompt(process, Some(prompt)),
+            Report::Output(output) => outputs::output(core, process, output),
+            Report::Update { display_id, data, metadata } => {
+                outputs::update(core, process, display_id, data, metadata)
+            }
+            Report::Clear { wait } => outputs::clear(core, process, wait),
+            Report::Ask(prompt) => outputs::prompt(core, process, Some(prompt)),
             Report::Symbols(symbols) => self.note_symbols(process, symbols),
             Report::Ended { how, exec_count, warnings, forks, is_alone, remains } => {
                 self.ended(process, how, exec_count, Hazards { warnings, forks, is_alone }, remains)
             }
-            Report::Shared(warnings) => self.shared(process, warnings),
-            Report::Variables(variables) => self.looked(process, variables),
-            Report::Digested(digests) => self.digested(process, digests),
-            Report::Found { number, found } => self.found(process, number, found),
+            Report::Shared(warnings) => hangs::shared(core, process, warnings),
+            Report::Variables(variables) => self.listings.listed(core, process, variables),
+            Report::Digested(digests) => self.listings.digested(core, process, digests),
+            Report::Found { number, found } => introspect::found(core, process, number, found),
             Report::Fingerprinted { fingerprints: marks, address_space: family } => {
-                self.fingerprinted(process, marks, family)
+                self.comparer.fingerprinted(core, process, marks, family)
             }
             // The tree's own business.
             Report::Forked { .. } | Report::Reaped { .. } | Report::Doorbell => {}
@@ -455,56 +411,31 @@ impl Machine {
     }
 
     fn rang(&mut self, alarm: Alarm) {
+        let core = &mut self.core;
         match alarm {
-            Alarm::Ready(process) => self.not_ready(process),
-            Alarm::Sending(process) => self.is_not_sending(process),
-            Alarm::Looked(process) => self.listing_took_too_long(process),
-            Alarm::Answered(process, number) => self.answer_took_too_long(process, number),
-            Alarm::Unasked(process) => self.end_if_unasked(process),
-            Alarm::Compare => self.time_to_compare(),
-            Alarm::Marked(process) => self.marks_took_too_long(process),
+            Alarm::Late(process) => self.is_late(process),
+            Alarm::Answered(process, number) => introspect::answer_is_late(core, process, number),
+            Alarm::Compare => self.comparer.time_to_compare(core),
             Alarm::Begun(head, run, serial) => self.did_not_begin(head, &run, serial),
             Alarm::Stopped(run, serial) => self.did_not_stop(&run, serial),
             Alarm::Held => self.held_long_enough(),
             Alarm::TimeLimit(run, serial) => self.reached_time_limit(&run, serial),
-            Alarm::Weigh(run, serial) => self.weigh(&run, serial),
-            Alarm::Watch(run, serial) => self.watch(&run, serial),
+            Alarm::Weigh(run, serial) => self.requests.weigh(core, &run, serial),
+            Alarm::Watch(run, serial) => self.requests.watch(core, &run, serial),
             Alarm::Save => self.time_to_save(),
             Alarm::SaveAgain(state) => self.save_again(&state),
-            Alarm::SavingStalled(process) => self.saving_stalled(process),
-            Alarm::Measure => self.measure(),
-            Alarm::People => self.tell_people(),
+            Alarm::Measure => self.memory.measure(core, &self.held),
+            Alarm::Presence => self.presence.publish_now(core),
         }
     }
 
-    fn publish(&mut self, event: impl Into<Event>) {
-        let event = event.into();
-        if event.run().is_some_and(|run| self.notebook.is_passing(run)) {
-            return;
+    /// Lets the least valuable processes end until the budget holds, or no other can be spared: first those of cells that
+    /// failed, then frozen ones.
+    fn live_within_budget(&mut self) {
+        if self.memory.is_short(&self.core, &self.held) {
+            self.end_all_held();
         }
-        self.effects.push(Effect::Publish(Box::new(event)));
-    }
-
-    /// Tells everybody what a state is like now.
-    fn publish_state(&mut self, id: &StateId) {
-        if let Some(state) = self.notebook.state(id).cloned() {
-            self.publish(Fact::StateChanged { state });
-        }
-    }
-
-    fn answer(&mut self, ticket: Ticket, reply: Reply) {
-        self.effects.push(Effect::Answer(ticket, Box::new(reply)));
-    }
-
-    fn answer_all(&mut self, tickets: Vec<Ticket>, reply: &Reply) {
-        for ticket in tickets {
-            self.answer(ticket, reply.clone());
-        }
-    }
-
-    fn new_proc(&mut self) -> ProcId {
-        self.last_proc += 1;
-        ProcId(self.last_proc)
+        self.memory.live_within_budget(&mut self.core, &self.held, &self.saver);
     }
 }
 

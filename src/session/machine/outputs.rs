@@ -1,71 +1,70 @@
 //! What a running cell prints, shows and asks, on its way to everybody.
 
-use super::{Effect, Machine};
+use super::Effect;
+use super::core::Core;
 use crate::kernel::ProcId;
 use crate::notebook::{ExecId, Fact, Live, MimeBundle, Output, Prompt, Reply, Updated};
 use crate::problem::{Kind, Problem};
 
-impl Machine {
-    /// A head printed or showed something.
-    pub(super) fn output(&mut self, head: ProcId, output: Output) {
-        let Some(exec_id) = self.run_of(head) else { return };
-        if let Some(output) = self.notebook.run_mut(&exec_id).and_then(|run| run.outputs.push(output)) {
-            self.publish(Fact::OutputAdded { exec_id, output });
+/// A head printed or showed something.
+pub(super) fn output(core: &mut Core, head: ProcId, output: Output) {
+    let Some(exec_id) = core.processes.run_of(head) else { return };
+    if let Some(output) = core.notebook.run_mut(&exec_id).and_then(|run| run.outputs.push(output)) {
+        core.publish(Fact::OutputAdded { exec_id, output });
+    }
+}
+
+/// A display shows something else. One that this run has not shown is shown now: what earlier states showed stays.
+pub(super) fn update(
+    core: &mut Core,
+    head: ProcId,
+    display_id: String,
+    data: MimeBundle,
+    metadata: MimeBundle,
+) {
+    let Some(exec_id) = core.processes.run_of(head) else { return };
+    let Some(run) = core.notebook.run_mut(&exec_id) else { return };
+    match run.outputs.update_display(&display_id, &data, &metadata) {
+        Updated::Yes => core.publish(Fact::DisplayUpdated { exec_id, display_id, data, metadata }),
+        Updated::NoRoom => {}
+        Updated::NotThere => {
+            output(core, head, Output::DisplayData { data, metadata, display_id: Some(display_id) });
         }
     }
+}
 
-    /// A display shows something else. One that this run has not shown is shown now: what earlier states showed stays.
-    pub(super) fn update(
-        &mut self,
-        head: ProcId,
-        display_id: String,
-        data: MimeBundle,
-        metadata: MimeBundle,
-    ) {
-        let Some(exec_id) = self.run_of(head) else { return };
-        let Some(run) = self.notebook.run_mut(&exec_id) else { return };
-        match run.outputs.update_display(&display_id, &data, &metadata) {
-            Updated::Yes => self.publish(Fact::DisplayUpdated { exec_id, display_id, data, metadata }),
-            Updated::NoRoom => {}
-            Updated::NotThere => {
-                self.output(head, Output::DisplayData { data, metadata, display_id: Some(display_id) });
-            }
-        }
+/// `clear_output`.
+pub(super) fn clear(core: &mut Core, head: ProcId, wait: bool) {
+    let Some(exec_id) = core.processes.run_of(head) else { return };
+    if let Some(run) = core.notebook.run_mut(&exec_id) {
+        run.outputs.clear(wait);
+        core.publish(Fact::OutputsCleared { exec_id, wait });
     }
+}
 
-    /// `clear_output`.
-    pub(super) fn clear(&mut self, head: ProcId, wait: bool) {
-        let Some(exec_id) = self.run_of(head) else { return };
-        if let Some(run) = self.notebook.run_mut(&exec_id) {
-            run.outputs.clear(wait);
-            self.publish(Fact::OutputsCleared { exec_id, wait });
-        }
+/// A head asks its user something, or has been answered.
+pub(super) fn prompt(core: &mut Core, head: ProcId, prompt: Option<Prompt>) {
+    let Some(exec_id) = core.processes.run_of(head) else { return };
+    if let Some(run) = core.notebook.run_mut(&exec_id) {
+        run.prompt.clone_from(&prompt);
+        core.publish(Live::PromptChanged { exec_id, prompt });
     }
+}
 
-    /// A head asks its user something, or has been answered.
-    pub(super) fn prompt(&mut self, head: ProcId, prompt: Option<Prompt>) {
-        let Some(exec_id) = self.run_of(head) else { return };
-        if let Some(run) = self.notebook.run_mut(&exec_id) {
-            run.prompt.clone_from(&prompt);
-            self.publish(Live::PromptChanged { exec_id, prompt });
+/// The user typed an answer.
+pub(super) fn type_answer(core: &mut Core, exec_id: &ExecId, text: String) -> Reply {
+    let asked = core.notebook.run(exec_id).and_then(|r| r.prompt.as_ref());
+    match core.processes.of_run(exec_id).zip(asked.map(|p| p.number)) {
+        Some((head, number)) => {
+            core.effects.push(Effect::Type { head, number, text });
+            prompt(core, head, None);
+            Reply::Done
         }
-    }
-
-    /// The user typed an answer.
-    pub(super) fn type_answer(&mut self, exec_id: &ExecId, text: String) -> Reply {
-        let prompt = self.notebook.run(exec_id).and_then(|r| r.prompt.as_ref());
-        match self.heads.of_run(exec_id).zip(prompt.map(|p| p.number)) {
-            Some((head, number)) => {
-                self.effects.push(Effect::Type { head, number, text });
-                self.prompt(head, None);
-                Reply::Done
-            }
-            None => Reply::Refused(Problem::new(
-                Kind::Conflict,
-                format!("answer run {exec_id}"),
-                "it does not ask anything",
-                "nothing needs to be done",
-            )),
-        }
+        None => Reply::Refused(Problem::new(
+            Kind::Conflict,
+            format!("answer run {exec_id}"),
+            "it does not ask anything",
+            "nothing needs to be done",
+        )),
     }
 }

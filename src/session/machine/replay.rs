@@ -4,9 +4,10 @@
 //! way gets a process again, as a head never runs on from a state that is not kept.
 
 use super::hangs::Hazards;
-use super::heads::Doing;
-use super::{Effect, Machine, Ticket, not_found};
-use crate::kernel::{How, ProcId, Remains, Role};
+use super::hangs::READY_TIMEOUT;
+use super::processes::{Doing, Duty, Origin};
+use super::{Effect, Machine, Ticket, not_found, transfers};
+use crate::kernel::{How, ProcId, Remains};
 use crate::notebook::{
     Checkpoint, ExecId, Live, Rebuild, Reply, Residency, RestoredFrom, RunError, RunStatus, Saving, State,
     StateId,
@@ -32,7 +33,8 @@ pub(super) struct Replay {
 impl Machine {
     /// A replay is asked for. Answers at once only when there is nothing to wait for.
     pub(super) fn ask_replay(&mut self, ticket: Ticket, target: &StateId) -> Option<Reply> {
-        let Some(state) = self.notebook.state(target).filter(|s| s.residency != Residency::Deleted) else {
+        let Some(state) = self.core.notebook.state(target).filter(|s| s.residency != Residency::Deleted)
+        else {
             return Some(Reply::Refused(not_found("state", target)));
         };
         if is_whole_in_memory(state) {
@@ -40,7 +42,7 @@ impl Machine {
         }
         if target.is_root() {
             // It comes back by itself.
-            self.source_of(target);
+            self.core.source_of(target);
             return Some(Reply::Done);
         }
         match self.replay(target) {
@@ -56,16 +58,18 @@ impl Machine {
     /// first. Answers whether the run waits for that.
     pub(super) fn waits_to_be_whole(&mut self, exec_id: &ExecId, id: &StateId) -> bool {
         let wishes = self.requests.get(exec_id).is_some_and(|r| r.spec.replay && !r.is_replayed);
-        let Some(state) = self.notebook.state(id).filter(|s| wishes && !s.id.is_root()) else { return false };
+        let Some(state) = self.core.notebook.state(id).filter(|s| wishes && !s.id.is_root()) else {
+            return false;
+        };
         if is_partial(state) || state.residency == Residency::Disk && !self.is_whole(state) {
             self.run_after_replay(exec_id, id);
             return true;
         }
         // What it gives is known when it is loaded, also where each branch loads it for itself.
         if state.residency == Residency::Disk {
-            self.source_of(id);
+            self.core.source_of(id);
         }
-        let is_being_loaded = self.loads.values().any(|loading| loading == id);
+        let is_being_loaded = self.core.processes.is_being_loaded(id);
         if is_being_loaded {
             self.wait_until_loaded(exec_id, id);
         }
@@ -95,7 +99,7 @@ impl Machine {
                     "run the cells again from the first state",
                 )
             };
-            if !self.heads.has_room() {
+            if !self.core.processes.has_room() {
                 return Err(Problem::new(
                     Kind::Busy,
                     format!("replay state {target}"),
@@ -104,13 +108,14 @@ impl Machine {
                 ));
             }
             let head = self
+                .core
                 .branch(&from, Doing::Replay(target.clone()))
                 .ok_or_else(|| refused("the state that it would start from has no process"))?;
             let total = steps.len();
             let (tickets, runs, replays, spare) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
             self.replays
                 .insert(target.clone(), Replay { head, steps, done: 0, tickets, runs, replays, spare });
-            self.publish(Live::Replaying { state: target.clone(), done: 0, total });
+            self.core.publish(Live::Replaying { state: target.clone(), done: 0, total });
             self.run_step(target);
         }
         self.replays.get_mut(target).ok_or_else(|| not_found("state", target))
@@ -118,7 +123,7 @@ impl Machine {
 
     /// Where a replay starts, and the states that it makes again.
     fn way_to(&self, target: &StateId) -> Result<(StateId, Vec<StateId>), Problem> {
-        let lineage = self.notebook.lineage(target);
+        let lineage = self.core.notebook.lineage(target);
         let [before @ .., _] = lineage.as_slice() else { return Err(not_found("state", target)) };
         if before.is_empty() {
             return Err(not_found("state before", target));
@@ -140,15 +145,15 @@ impl Machine {
     }
 
     fn code_of(&self, id: &StateId) -> Option<String> {
-        let run = self.notebook.state(id)?.exec_id.as_ref()?;
-        self.notebook.run(run).map(|r| r.code.clone())
+        let run = self.core.notebook.state(id)?.exec_id.as_ref()?;
+        self.core.notebook.run(run).map(|r| r.code.clone())
     }
 
     /// Whether a state has everything that its cells left.
     fn is_whole(&self, state: &State) -> bool {
         let on_disk = state.checkpoint.as_ref().is_some_and(Checkpoint::is_whole);
         state.id.is_root()
-            || is_whole_in_memory(state) && (self.forks(&state.id) || on_disk)
+            || is_whole_in_memory(state) && (self.core.forks(&state.id) || on_disk)
             || state.residency == Residency::Disk && on_disk
     }
 
@@ -159,7 +164,7 @@ impl Machine {
             return self.replay_failed(target, "the code of a state on the way is lost");
         };
         if let Some(Rebuild { from, .. }) = Rebuild::read(&code)
-            && self.runnable(&from).is_err_and(|refused| refused.kind == Kind::Lost)
+            && self.core.runnable(&from).is_err_and(|refused| refused.kind == Kind::Lost)
         {
             // It is older than what takes from it, so this ends.
             return match self.replay(&from) {
@@ -168,7 +173,7 @@ impl Machine {
             };
         }
         let exec_id = replay_id(target);
-        self.run_on(head, exec_id, code, false);
+        transfers::run_on(&mut self.core, None, head, exec_id, code, false);
     }
 
     /// A cell of a replay has ended.
@@ -180,8 +185,8 @@ impl Machine {
             How::Refused => return self.replay_failed(target, "a state on the way could not be kept"),
             How::Error(error) if remains.can_be_a_state() && self.has_failed_so(&step, &error) => {}
             How::Error(error) => {
-                let number = self.notebook.state(&step).map_or(0, |s| s.exec_count);
-                let is_partial = self.notebook.state(&step).is_some_and(|s| s.partial);
+                let number = self.core.notebook.state(&step).map_or(0, |s| s.exec_count);
+                let is_partial = self.core.notebook.state(&step).is_some_and(|s| s.partial);
                 let how = if is_partial { "failed in another way" } else { "failed" };
                 let why = format!("this time the cell In[{number}] {how}: {}", error.in_words());
                 return self.replay_failed(target, &why);
@@ -191,18 +196,18 @@ impl Machine {
         let Some(replay) = self.replays.get_mut(target) else { return };
         replay.done += 1;
         let (done, total) = (replay.done, replay.steps.len());
-        self.publish(Live::Replaying { state: target.clone(), done, total });
+        self.core.publish(Live::Replaying { state: target.clone(), done, total });
         if done < total {
             return self.run_step(target);
         }
         if is_there {
-            self.discard(head);
+            self.core.discard(head);
         } else {
-            self.heads.rest(head, step);
+            self.core.processes.rest(head, step);
         }
         let Some(replay) = self.replays.remove(target) else { return };
-        self.effects.extend(replay.spare.into_iter().map(Effect::Kill));
-        self.answer_all(replay.tickets, &Reply::Done);
+        replay.spare.into_iter().for_each(|spare| self.core.end(spare));
+        self.core.answer_all(replay.tickets, &Reply::Done);
         for waiting in replay.replays {
             self.run_step(&waiting);
         }
@@ -217,8 +222,8 @@ impl Machine {
     /// Whether a cell has failed as it did when its state was made: what it had set until then is what is wanted. An interrupt
     /// does not come again by itself, and then any end will do.
     fn has_failed_so(&self, step: &StateId, error: &RunError) -> bool {
-        let Some(state) = self.notebook.state(step).filter(|s| s.partial) else { return false };
-        let run = state.exec_id.as_ref().and_then(|run| self.notebook.run(run));
+        let Some(state) = self.core.notebook.state(step).filter(|s| s.partial) else { return false };
+        let run = state.exec_id.as_ref().and_then(|run| self.core.notebook.run(run));
         run.and_then(|run| run.error.as_ref()).is_some_and(|before| before.ename == error.ename)
     }
 
@@ -226,40 +231,37 @@ impl Machine {
     /// whether there was no need for one: another replay has brought the state back meanwhile, and heads may be about to be
     /// forked from what it made.
     fn come_back(&mut self, head: ProcId, id: &StateId, hazards: Hazards) -> bool {
-        let frozen = self.new_proc();
-        self.effects.push(Effect::Fork { from: head, child: frozen, role: Role::Frozen, load: None });
-        self.heads.move_to(head, id);
-        let Some(state) = self.notebook.state_mut(id) else { return false };
-        let is_there = self.frozen.contains_key(id) && is_whole_in_memory(state);
+        self.core.processes.move_to(head, id);
+        let Some(state) = self.core.notebook.state_mut(id) else { return false };
+        let is_there = self.core.processes.frozen(id).is_some() && is_whole_in_memory(state);
         if is_there || state.residency == Residency::Deleted {
+            let spare = self.core.spawn(Origin::fork(head, id), Duty::Spare, READY_TIMEOUT);
             if let Some(replay) = self.replays.values_mut().find(|r| r.head == head) {
-                replay.spare.push(frozen);
+                replay.spare.push(spare);
             }
             return is_there;
         }
         (state.residency, state.restored_from) = (Residency::Freezing, Some(RestoredFrom::Replay));
         (state.warnings, state.forks) = (hazards.warnings, hazards.forks);
-        if self.saver.has_broken(id) {
+        if self.core.due.is_broken(id) {
             state.saving = Saving::Idle;
         }
-        self.publish_state(id);
-        if let Some(old) = self.frozen.insert(id.clone(), frozen) {
-            self.loads.remove(&old);
-            self.effects.push(Effect::Kill(old));
-        }
-        self.effects.push(Effect::Wake(super::hangs::READY_TIMEOUT, super::Alarm::Ready(frozen)));
+        let old = self.core.processes.frozen(id).and_then(|old| self.core.processes.remove(old).map(|_| old));
+        self.core.spawn(Origin::fork(head, id), Duty::Frozen, READY_TIMEOUT);
+        self.core.publish_state(id);
+        self.core.effects.extend(old.map(Effect::Kill));
         false
     }
 
     /// A replay cannot go on. What came back on the way stays.
     pub(super) fn replay_failed(&mut self, target: &StateId, why: &str) {
         let Some(replay) = self.replays.remove(target) else { return };
-        self.discard(replay.head);
-        self.effects.extend(replay.spare.into_iter().map(Effect::Kill));
-        self.publish(Live::Replaying { state: target.clone(), done: 0, total: 0 });
+        self.core.discard(replay.head);
+        replay.spare.into_iter().for_each(|spare| self.core.end(spare));
+        self.core.publish(Live::Replaying { state: target.clone(), done: 0, total: 0 });
         let how = "run its cells by hand and change what fails";
         let refused = Problem::new(Kind::Lost, format!("replay state {target}"), why, how);
-        self.answer_all(replay.tickets, &Reply::Refused(refused));
+        self.core.answer_all(replay.tickets, &Reply::Refused(refused));
         for waiting in replay.replays {
             self.replay_failed(&waiting, why);
         }

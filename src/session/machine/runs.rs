@@ -2,11 +2,11 @@
 
 use super::cancel::{Stop, interrupted};
 use super::hangs::{BEGIN_TIMEOUT, Hazards};
-use super::heads::Doing;
 use super::held::NotHeld;
 use super::memory_limit::Weighing;
+use super::processes::Doing;
 use super::watch::Watch;
-use super::{Alarm, Effect, Machine, Serial, Ticket, not_found};
+use super::{Alarm, Effect, Machine, Serial, Ticket, drafts, not_found, transfers};
 use crate::kernel::{How, ProcId, Remains};
 use crate::notebook::{
     Asked, Base, DraftId, Ended, ExecId, Fact, OnError, Output, Outputs, Reply, Run, RunError, RunSpec,
@@ -109,11 +109,11 @@ impl Machine {
             // It never began: the same request is a new one.
             self.drop_attempt(exec_id);
         }
-        if self.notebook.run(&spec.exec_id).is_some() {
+        if self.core.notebook.run(&spec.exec_id).is_some() {
             return self.ask_again(&spec).map(Some);
         }
-        self.saver.note_asked(self.now_ms);
-        self.comparer.note_run(self.now_ms);
+        self.saver.note_asked(self.core.now_ms);
+        self.comparer.note_run(self.core.now_ms);
         let leaves_nothing = spec.reads.is_some();
         let on = match self.resolve(spec.on.clone(), spec.replay) {
             Ok(on) => on,
@@ -122,19 +122,19 @@ impl Machine {
             Err(refused) => return Err(refused),
         };
         let exec_id = spec.exec_id.clone();
-        if self.open.len() >= MAX_OPEN_RUNS {
+        if self.core.open.len() >= MAX_OPEN_RUNS {
             let why = format!("{MAX_OPEN_RUNS} runs are waiting or running already");
             return Err(Problem::new(Kind::Busy, format!("run {exec_id}"), why, "wait, or interrupt some"));
         }
         let asked = Asked { on: spec.on.clone(), new_state_name: spec.new_state_name.clone() };
         let run = new_run(exec_id.clone(), on.clone(), spec.code.clone(), spec.draft.clone(), asked);
         self.requests.add(exec_id.clone(), Request::new(spec, ticket));
-        self.open.insert(exec_id.clone());
+        self.core.open.insert(exec_id.clone());
         if leaves_nothing {
-            self.notebook.add_passing(run);
+            self.core.notebook.add_passing(run);
         } else {
-            self.notebook.add_run(run.clone());
-            self.publish(Fact::RunAdded { run });
+            self.core.notebook.add_run(run.clone());
+            self.core.publish(Fact::RunAdded { run });
         }
         if let Base::State(state) = on {
             self.begin(&exec_id, &state);
@@ -146,26 +146,26 @@ impl Machine {
     /// the name has been bound to another state since: often to the one that the first request made.
     fn resolve_names(&self, mut spec: RunSpec) -> Result<RunSpec, Problem> {
         if let Base::Name(name) = spec.on {
-            let earlier = self.notebook.run(&spec.exec_id).filter(|run| run.code == spec.code);
+            let earlier = self.core.notebook.run(&spec.exec_id).filter(|run| run.code == spec.code);
             spec.on = match earlier {
                 Some(run) => run.on.clone(),
-                None => Base::State(self.resolve_state(StateRef::Name(name))?),
+                None => Base::State(self.core.resolve_state(StateRef::Name(name))?),
             };
         }
         for reading in spec.reads.iter_mut().flatten() {
-            reading.state = StateRef::Id(self.resolve_state(reading.state.clone())?);
+            reading.state = StateRef::Id(self.core.resolve_state(reading.state.clone())?);
         }
         Ok(spec)
     }
 
     /// The runs that have not ended.
     fn open_runs(&self) -> impl Iterator<Item = &Run> {
-        self.open.iter().filter_map(|id| self.notebook.run(id))
+        self.core.open.iter().filter_map(|id| self.core.notebook.run(id))
     }
 
     /// Whether this request was made before, and the system had no room for its process.
     fn was_refused(&self, spec: &RunSpec) -> bool {
-        self.notebook.run(&spec.exec_id).is_some_and(|run| {
+        self.core.notebook.run(&spec.exec_id).is_some_and(|run| {
             run.started_at.is_none()
                 && run.error.as_ref().is_some_and(RunError::is_fork_refused)
                 && is_same(run, spec)
@@ -176,7 +176,7 @@ impl Machine {
     /// request that leaves nothing.
     fn ask_again(&self, spec: &RunSpec) -> Result<Reply, Problem> {
         let exec_id = &spec.exec_id;
-        let run = self.notebook.run(exec_id).ok_or_else(|| not_found("run", exec_id))?;
+        let run = self.core.notebook.run(exec_id).ok_or_else(|| not_found("run", exec_id))?;
         let conflict = |why, how| Err(Problem::new(Kind::Conflict, format!("run {exec_id}"), why, how));
         if !run.status.has_ended() {
             let how = "wait for it, interrupt it, or use another exec_id";
@@ -192,9 +192,9 @@ impl Machine {
     fn resolve(&self, on: Base, replay: bool) -> Result<Base, Problem> {
         let state = match on {
             Base::State(state) => state,
-            Base::Name(name) => self.resolve_state(StateRef::Name(name))?,
+            Base::Name(name) => self.core.resolve_state(StateRef::Name(name))?,
             Base::Run(earlier) => {
-                let run = self.notebook.run(&earlier).ok_or_else(|| not_found("run", &earlier))?;
+                let run = self.core.notebook.run(&earlier).ok_or_else(|| not_found("run", &earlier))?;
                 match (&run.state, run.status.has_ended()) {
                     (Some(state), _) => state.clone(),
                     (None, false) => return Ok(Base::Run(earlier)),
@@ -209,7 +209,7 @@ impl Machine {
                 }
             }
         };
-        match self.runnable(&state) {
+        match self.core.runnable(&state) {
             Err(refused) if refused.kind != Kind::Lost || !replay => Err(refused),
             _ => Ok(Base::State(state)),
         }
@@ -217,10 +217,10 @@ impl Machine {
 
     /// Starts a run, or lets it wait for room.
     pub(super) fn begin(&mut self, exec_id: &ExecId, state: &StateId) {
-        if self.notebook.run(exec_id).is_none_or(|r| r.status.has_ended()) {
+        if self.core.notebook.run(exec_id).is_none_or(|r| r.status.has_ended()) {
             return;
         }
-        self.memory.note_used(state);
+        self.core.uses.note(state);
         if !self.may_begin() {
             self.backlog.push_back(exec_id.clone());
             return;
@@ -229,29 +229,33 @@ impl Machine {
             return;
         }
         // One that leaves nothing behind does not use up what may live in a head alone.
-        let resting = self.heads.resting_at(state).filter(|_| !self.notebook.is_passing(exec_id));
+        let resting =
+            self.core.processes.resting_at(state).filter(|_| !self.core.notebook.is_passing(exec_id));
         let head = match resting {
             Some(head) => {
-                self.keep(head, state);
-                if let Some(head) = self.heads.get_mut(head) {
+                self.core.keep(head, state);
+                if let Some(head) = self.core.processes.head_mut(head) {
                     head.doing = Doing::Begin(exec_id.clone());
                 }
                 let serial = self.requests.serial(exec_id);
-                self.effects.push(Effect::Wake(BEGIN_TIMEOUT, Alarm::Begun(head, exec_id.clone(), serial)));
+                self.core.wake(BEGIN_TIMEOUT, Alarm::Begun(head, exec_id.clone(), serial));
                 head
             }
-            None if self.has_to_wait_for_its_checkpoint(state) => {
+            None if self.core.has_to_wait_for_its_checkpoint(state) => {
                 return self.wait_for_checkpoint(exec_id, state);
             }
-            None if self.has_to_wait_until_loaded(state) => return self.wait_until_loaded(exec_id, state),
-            None => match self.branch(state, Doing::Begin(exec_id.clone())) {
+            None if self.core.has_to_wait_until_loaded(state) => {
+                return self.wait_until_loaded(exec_id, state);
+            }
+            None => match self.core.branch(state, Doing::Begin(exec_id.clone())) {
                 Some(head) => head,
                 None if self.requests.get(exec_id).is_some_and(|r| r.spec.replay) => {
                     return self.run_after_replay(exec_id, state);
                 }
-                None if self.heads.hold(state) => {
+                None if self.core.processes.has_head_at(state) => {
                     // A head stands there whose state could not be frozen, and it has yet to say that it will not run on.
-                    let why = self.heads.refusal_at(state).unwrap_or("its process is being made again");
+                    let why =
+                        self.core.processes.refusal_at(state).unwrap_or("its process is being made again");
                     return self.refuse_run(exec_id, &format!("the state could not be kept: {why}"));
                 }
                 None => {
@@ -261,29 +265,36 @@ impl Machine {
             },
         };
         let allow_stdin = self.requests.get(exec_id).is_some_and(|r| r.spec.allow_stdin);
-        if self.is_loading(head) {
+        if self.core.is_loading(head) {
             self.limit_waiting(exec_id);
         }
-        let Some(run) = self.notebook.run(exec_id) else { return };
+        let Some(run) = self.core.notebook.run(exec_id) else { return };
         let code = run.code.clone();
-        self.run_on(head, exec_id.clone(), code, allow_stdin);
+        transfers::run_on(
+            &mut self.core,
+            self.requests.get(exec_id),
+            head,
+            exec_id.clone(),
+            code,
+            allow_stdin,
+        );
     }
 
     /// The head that was to begin a run never came to be. If the process that it was to be forked from is gone too, the
     /// state may come from elsewhere.
-    pub(super) fn begin_again(&mut self, exec_id: &ExecId, source: ProcId, at: &StateId) {
-        let has_lost_its_source = self.state_of(source).is_none();
+    pub(super) fn begin_again(&mut self, exec_id: &ExecId, source: Option<ProcId>, at: &StateId) {
+        let has_lost_its_source = source.is_none_or(|source| self.core.processes.held_by(source).is_none());
         let request = self.requests.get_mut(exec_id).filter(|r| has_lost_its_source && !r.is_begun_again);
         let Some(request) = request else {
             return self.head_not_made(exec_id, "the forked process died before it was ready");
         };
         request.is_begun_again = true;
-        self.left(at);
+        self.core.left(at);
         self.begin(exec_id, at);
     }
 
     fn may_begin(&self) -> bool {
-        self.heads.has_room() && !self.has_to_save_first()
+        self.core.processes.has_room() && !(self.memory.is_full(&self.core) && self.is_saving())
     }
 
     /// Lets runs begin that waited for room.
@@ -297,7 +308,7 @@ impl Machine {
 
     /// Lets a run begin that has waited, if its state can still be run against.
     pub(super) fn begin_if_possible(&mut self, exec_id: &ExecId) {
-        let Some(Base::State(state)) = self.notebook.run(exec_id).map(|r| r.on.clone()) else { return };
+        let Some(Base::State(state)) = self.core.notebook.run(exec_id).map(|r| r.on.clone()) else { return };
         let replay = self.requests.get(exec_id).is_some_and(|r| r.spec.replay);
         match self.resolve(Base::State(state.clone()), replay) {
             Ok(_) => self.begin(exec_id, &state),
@@ -307,37 +318,29 @@ impl Machine {
 
     /// A head says that its cell began.
     pub(super) fn started(&mut self, head: ProcId) {
-        let Some(found) = self.heads.get_mut(head) else { return };
-        let Some(exec_id) = found.doing.run().cloned() else { return };
-        found.doing = Doing::Run(exec_id.clone());
-        found.is_ready = true;
-        let at = found.at.clone();
-        self.left(&at);
-        let now_ms = self.now_ms;
-        let Some(run) = self.notebook.run_mut(&exec_id) else { return };
+        let Some(exec_id) = self.core.processes.begin_run(head) else { return };
+        let Some(at) = self.core.processes.at(head).cloned() else { return };
+        self.core.left(&at);
+        let now_ms = self.core.now_ms;
+        let Some(run) = self.core.notebook.run_mut(&exec_id) else { return };
         run.status = RunStatus::Running;
         run.started_at = Some(now_ms);
         let on = run.on.clone();
         if let Some(limit) = self.requests.get(&exec_id).and_then(|r| r.timeout) {
             let alarm = Alarm::TimeLimit(exec_id.clone(), self.requests.serial(&exec_id));
-            self.effects.push(Effect::Wake(limit, alarm));
+            self.core.wake(limit, alarm);
         }
-        self.begin_to_weigh(&exec_id, &at);
-        self.begin_to_watch(head, &exec_id);
-        self.publish(Fact::RunStarted { exec_id: exec_id.clone(), on, started_at: now_ms });
+        self.requests.begin_to_weigh(&mut self.core, &exec_id, &at);
+        self.requests.begin_to_watch(&mut self.core, head, &exec_id);
+        self.core.publish(Fact::RunStarted { exec_id: exec_id.clone(), on, started_at: now_ms });
         if self.is_stopping(&exec_id) {
             self.ask_to_stop(head, &exec_id);
         }
     }
 
-    /// The run that a head is busy with.
-    pub(super) fn run_of(&self, head: ProcId) -> Option<ExecId> {
-        self.heads.get(head)?.doing.run().cloned()
-    }
-
     /// A cell that is about to end says what it did to the variables.
     pub(super) fn note_symbols(&mut self, head: ProcId, symbols: Symbols) {
-        if let Some(run) = self.run_of(head).and_then(|id| self.notebook.run_mut(&id)) {
+        if let Some(run) = self.core.processes.run_of(head).and_then(|id| self.core.notebook.run_mut(&id)) {
             run.symbols = Some(symbols);
         }
     }
@@ -351,23 +354,23 @@ impl Machine {
         hazards: Hazards,
         remains: Remains,
     ) {
-        if let Some(target) = self.heads.replaying(head) {
+        if let Some(target) = self.core.processes.replaying(head) {
             return self.replayed(&target, how, hazards, &remains);
         }
-        let Some(exec_id) = self.run_of(head) else { return };
-        if self.heads.get(head).is_some_and(|h| h.is_killed) {
+        let Some(exec_id) = self.core.processes.run_of(head) else { return };
+        if self.core.processes.head(head).is_some_and(|h| h.is_killed) {
             // It ended just when it was killed: its state could not be kept.
-            self.discard(head);
+            self.core.discard(head);
             return self.head_gone(&exec_id, None);
         }
         match how {
             How::Ok => self.succeeded(head, &exec_id, exec_count, hazards),
             How::Refused => {
-                let refusal = self.heads.get_mut(head).and_then(|h| h.refusal.take());
+                let refusal = self.core.processes.head_mut(head).and_then(|h| h.refusal.take());
                 let mut why = "the state could not be kept, so that running on would have lost it".to_owned();
-                if let Some(at) = self.heads.get(head).map(|h| h.at.clone()) {
-                    why += &self.known_of(&at);
-                    self.heads.rest(head, at);
+                if let Some(at) = self.core.processes.at(head).cloned() {
+                    why += &self.core.known_of(&at);
+                    self.core.processes.rest(head, at);
                 }
                 if let Some(why) = refusal {
                     return self.refuse_run(&exec_id, &format!("the state could not be kept: {why}"));
@@ -378,14 +381,15 @@ impl Machine {
                 let (status, error) = self.judge(&exec_id, error);
                 let keeps = self.requests.get(&exec_id).is_some_and(|r| r.spec.on_error == OnError::Keep);
                 // A run that leaves nothing behind leaves no partial state either.
-                let remains = if self.notebook.is_passing(&exec_id) { Remains::Nothing } else { remains };
+                let remains =
+                    if self.core.notebook.is_passing(&exec_id) { Remains::Nothing } else { remains };
                 match remains {
                     Remains::Unchanged | Remains::Set if keeps => {
-                        self.effects.push(Effect::EndStarted(head));
+                        self.core.effects.push(Effect::EndStarted(head));
                         let state = self.leave_state(head, &exec_id, exec_count, hazards, true);
                         self.end(&exec_id, status, Some(error));
                         if let Some(state) = state {
-                            self.keep(head, &state);
+                            self.core.keep(head, &state);
                         }
                     }
                     Remains::Set => {
@@ -393,7 +397,7 @@ impl Machine {
                         self.end(&exec_id, status, Some(error));
                         if is_held {
                             // Last: what comes of it is to be told behind the end of the run.
-                            self.effects.push(Effect::Stop(head));
+                            self.core.effects.push(Effect::Stop(head));
                         }
                     }
                     Remains::Nothing => self.fail(head, &exec_id, NotHeld::LeftNothing, (status, error)),
@@ -408,19 +412,19 @@ impl Machine {
     /// A cell failed and nothing of it can be kept: its head ends, with all that it has started.
     fn fail(&mut self, head: ProcId, exec_id: &ExecId, why: NotHeld, (status, error): (RunStatus, RunError)) {
         self.note_not_held(exec_id, why);
-        self.effects.push(Effect::EndRun(head));
-        self.discard(head);
+        self.core.effects.push(Effect::EndRun(head));
+        self.core.discard(head);
         self.end(exec_id, status, Some(error));
     }
 
     fn succeeded(&mut self, head: ProcId, exec_id: &ExecId, exec_count: u32, hazards: Hazards) {
-        if self.notebook.is_passing(exec_id) {
-            self.discard(head);
+        if self.core.notebook.is_passing(exec_id) {
+            self.core.discard(head);
             return self.end(exec_id, RunStatus::Ok, None);
         }
         let Some(state) = self.leave_state(head, exec_id, exec_count, hazards, false) else { return };
         self.end(exec_id, RunStatus::Ok, None);
-        self.keep(head, &state);
+        self.core.keep(head, &state);
         self.go_on_after(exec_id, &state);
     }
 
@@ -433,21 +437,23 @@ impl Machine {
         hazards: Hazards,
         partial: bool,
     ) -> Option<StateId> {
-        let Some(Base::State(parent)) = self.notebook.run(exec_id).map(|r| r.on.clone()) else { return None };
-        let name = self.notebook.run(exec_id).and_then(|r| r.asked.new_state_name.clone());
+        let Some(Base::State(parent)) = self.core.notebook.run(exec_id).map(|r| r.on.clone()) else {
+            return None;
+        };
+        let name = self.core.notebook.run(exec_id).and_then(|r| r.asked.new_state_name.clone());
         let instead_of = self.requests.get_mut(exec_id).and_then(|r| r.spec.instead_of.take());
-        if let Some(head) = self.heads.get_mut(head) {
+        if let Some(head) = self.core.processes.head_mut(head) {
             head.is_needed = hazards.is_alone;
         }
         let state = self.grow(&parent, exec_id, name, exec_count, hazards, partial);
-        self.memory.note_used(&state);
-        self.heads.rest(head, state.clone());
-        if let Some(run) = self.notebook.run_mut(exec_id) {
+        self.core.uses.note(&state);
+        self.core.processes.rest(head, state.clone());
+        if let Some(run) = self.core.notebook.run_mut(exec_id) {
             run.state = Some(state.clone());
         }
-        self.move_drafts(exec_id, &parent, &state);
+        drafts::move_drafts(&mut self.core, exec_id, &parent, &state);
         if let Some(line) = instead_of {
-            self.replay_as_drafts(&line, &state);
+            drafts::replay_as_drafts(&mut self.core, &line, &state);
         }
         Some(state)
     }
@@ -455,7 +461,7 @@ impl Machine {
     /// Starts the runs that waited for this one, now that it has left a state.
     fn go_on_after(&mut self, exec_id: &ExecId, state: &StateId) {
         for next in self.waiting_for(exec_id) {
-            if let Some(run) = self.notebook.run_mut(&next) {
+            if let Some(run) = self.core.notebook.run_mut(&next) {
                 run.on = Base::State(state.clone());
             }
             self.begin(&next, state);
@@ -469,8 +475,8 @@ impl Machine {
 
     /// Ends a run: the last word about it. Those that waited for the state that it did not leave end too.
     pub(super) fn end(&mut self, exec_id: &ExecId, status: RunStatus, error: Option<RunError>) {
-        let now_ms = self.now_ms;
-        let Some(run) = self.notebook.run_mut(exec_id).filter(|r| !r.status.has_ended()) else { return };
+        let now_ms = self.core.now_ms;
+        let Some(run) = self.core.notebook.run_mut(exec_id).filter(|r| !r.status.has_ended()) else { return };
         let mut last = Vec::new();
         if let Some(error) = &error
             && !matches!(run.outputs.items().last(), Some(Output::Error(_)))
@@ -480,7 +486,7 @@ impl Machine {
         }
         last.extend(run.outputs.note_dropped());
         run.status = status;
-        self.open.shift_remove(exec_id);
+        self.core.open.shift_remove(exec_id);
         self.comparer.note_run(now_ms);
         run.error.clone_from(&error);
         run.prompt = None;
@@ -489,26 +495,33 @@ impl Machine {
         let symbols = run.symbols.clone();
         let has_state = state.is_some();
         let with_outputs = self.requests.get(exec_id).is_some_and(|r| r.spec.with_outputs);
-        let reply = self.notebook.run(exec_id).map(|r| self.ended_reply(r, with_outputs));
+        let reply = self.core.notebook.run(exec_id).map(|r| self.ended_reply(r, with_outputs));
         for output in last {
-            self.publish(Fact::OutputAdded { exec_id: exec_id.clone(), output });
+            self.core.publish(Fact::OutputAdded { exec_id: exec_id.clone(), output });
         }
-        self.publish(Fact::RunEnded { exec_id: exec_id.clone(), status, error, duration_ms, state, symbols });
+        self.core.publish(Fact::RunEnded {
+            exec_id: exec_id.clone(),
+            status,
+            error,
+            duration_ms,
+            state,
+            symbols,
+        });
         let waiting =
             self.requests.get_mut(exec_id).map(|r| std::mem::take(&mut r.waiting)).unwrap_or_default();
         for ticket in waiting {
             if let Some(reply) = &reply {
-                self.answer(ticket, reply.clone());
+                self.core.answer(ticket, reply.clone());
             }
         }
-        self.end_senders(exec_id);
+        transfers::end_senders(&mut self.core, exec_id);
         if status != RunStatus::Ok
             && let Base::State(state) = &on
         {
-            self.distrust_after(exec_id, state);
+            self.requests.distrust_after(&mut self.core, exec_id, state);
         }
-        if self.notebook.is_passing(exec_id) {
-            self.notebook.forget_passing(exec_id);
+        if self.core.notebook.is_passing(exec_id) {
+            self.core.notebook.forget_passing(exec_id);
             self.requests.forget(std::slice::from_ref(exec_id));
         }
         if status != RunStatus::Ok {
@@ -554,7 +567,7 @@ impl Machine {
     /// All open runs end because the notebook is reset.
     pub(super) fn end_all_runs(&mut self) {
         self.backlog.clear();
-        for run in self.open.clone() {
+        for run in self.core.open.clone() {
             self.end(&run, RunStatus::Interrupted, Some(interrupted("the notebook was reset")));
         }
         self.requests.forget_all();

@@ -3,10 +3,12 @@
 //! A throw-away fork of the frozen process writes it (`Role::Save`), so the state is never touched and nobody waits. What
 //! was written becomes part of the notebook when the store says so.
 
+use super::processes::{Duty, Origin};
 use super::{Alarm, Effect, Machine, Ticket, not_found};
-use crate::kernel::{Contents, ProcId, Role};
+use crate::kernel::{Contents, ProcId};
 use crate::notebook::{
-    Checkpoint, DiskStatus, ExecId, Form, Live, Reply, Residency, RestoredFrom, Saving, State, StateId,
+    Checkpoint, DiskStatus, ExecId, Form, Live, Notebook, Reply, Residency, RestoredFrom, Saving, State,
+    StateId,
 };
 use crate::problem::{Kind, Problem};
 use serde_json::{Map, Value};
@@ -56,9 +58,6 @@ struct Writing {
 pub(super) struct Saver {
     writing: Option<Writing>,
     wishes: VecDeque<Wish>,
-    by_itself: bool,
-    /// States that may have to be saved, the newest last. One that need not is left out when its turn comes.
-    due: BTreeSet<(u64, StateId)>,
     /// Whether the notebook is being closed: then there is no time to rest.
     pub(super) in_haste: bool,
     alarm_is_set: bool,
@@ -66,25 +65,49 @@ pub(super) struct Saver {
     waiting_since_ms: Option<f64>,
     /// How often the checkpoint of a state has failed.
     failures: BTreeMap<StateId, u32>,
-    /// States whose checkpoint could not be loaded: it is written anew when they are there again.
-    broken: BTreeSet<StateId>,
     /// Runs that wait for the checkpoint of a state that cannot be forked.
     runs: BTreeMap<StateId, Vec<ExecId>>,
 }
 
 impl Saver {
-    /// Nothing is being saved. With `by_itself`, checkpoints are written without being asked for.
-    pub(super) fn new(by_itself: bool) -> Self {
-        Self { by_itself, ..Self::default() }
-    }
-
     /// Whether a process is busy with a state.
     pub(super) fn is_at(&self, state: &StateId) -> bool {
         self.writing.as_ref().is_some_and(|w| &w.wish.state == state)
     }
 
+    /// Notes that somebody asked for a run.
+    pub(super) fn note_asked(&mut self, now_ms: f64) {
+        self.asked_ms = now_ms;
+    }
+}
+
+/// Which states lack a checkpoint.
+#[derive(Debug, Default)]
+pub(super) struct Due {
+    /// Whether checkpoints are written without being asked for.
+    by_itself: bool,
+    /// States that may have to be saved, the newest last. One that need not be is skipped when its turn comes.
+    states: BTreeSet<(u64, StateId)>,
+    /// States whose checkpoint could not be loaded: it is written anew when they are there again.
+    broken: BTreeSet<StateId>,
+}
+
+impl Due {
+    /// No state is due. With `by_itself`, checkpoints are written without being asked for.
+    pub(super) fn new(by_itself: bool) -> Self {
+        Self { by_itself, ..Self::default() }
+    }
+
+    /// Where a state lives, or what is done about its checkpoint, has changed.
+    pub(super) fn note(&mut self, state: &State) {
+        if self.by_itself && self.is_due(state) {
+            // Positive numbers stand in the order of their bits.
+            self.states.insert((state.created_at.to_bits(), state.id.clone()));
+        }
+    }
+
     /// Whether the checkpoint of a state could not be loaded.
-    pub(super) fn has_broken(&self, state: &StateId) -> bool {
+    pub(super) fn is_broken(&self, state: &StateId) -> bool {
         self.broken.contains(state)
     }
 
@@ -93,14 +116,30 @@ impl Saver {
         self.broken.insert(state.clone());
     }
 
-    /// The checkpoint of a state may be loaded after all.
+    /// The checkpoint of a state is written anew, or may be loaded after all.
     pub(super) fn forget_broken(&mut self, state: &StateId) {
         self.broken.remove(state);
     }
 
-    /// Notes that somebody asked for a run.
-    pub(super) fn note_asked(&mut self, now_ms: f64) {
-        self.asked_ms = now_ms;
+    fn is_due(&self, state: &State) -> bool {
+        state.residency == Residency::Memory
+            && (state.checkpoint.is_none() || self.is_broken(&state.id))
+            && state.saving == Saving::Idle
+            && !state.id.is_root()
+    }
+
+    fn newest(&mut self, notebook: &Notebook) -> Option<StateId> {
+        while let Some((_, id)) = self.states.last() {
+            if notebook.state(id).is_some_and(|state| self.is_due(state)) {
+                return Some(id.clone());
+            }
+            self.states.pop_last();
+        }
+        None
+    }
+
+    fn is_any(&self, notebook: &Notebook) -> bool {
+        self.states.iter().any(|(_, id)| notebook.state(id).is_some_and(|state| self.is_due(state)))
     }
 }
 
@@ -114,14 +153,14 @@ impl Machine {
         label: Option<String>,
         metadata: Map<String, Value>,
     ) -> Option<Reply> {
-        if let Err(refused) = self.runnable(id) {
+        if let Err(refused) = self.core.runnable(id) {
             return Some(Reply::Refused(refused));
         }
-        if let Some(trouble) = self.notebook.disk_status() {
+        if let Some(trouble) = self.core.notebook.disk_status() {
             let (what, why, how) = (format!("save state {id}"), trouble.why.clone(), trouble.how.clone());
             return Some(Reply::Refused(Problem::new(Kind::Disk, what, why, how)));
         }
-        if self.notebook.state(id).is_some_and(holds_values_only) {
+        if self.core.notebook.state(id).is_some_and(holds_values_only) {
             let why = "its checkpoint is not trusted, so only its values are loaded; saving those would lose the rest";
             let how = "trust the notebook's checkpoints first, or save a state that grew from it";
             return Some(Reply::Refused(Problem::new(Kind::Conflict, format!("save state {id}"), why, how)));
@@ -136,7 +175,7 @@ impl Machine {
         }
         self.saver.wishes.push_back(wish);
         if !self.saver.is_at(id) {
-            self.set_saving(id, Saving::Waiting);
+            self.core.set_saving(id, Saving::Waiting);
         }
         self.save_next();
         None
@@ -149,7 +188,7 @@ impl Machine {
         if !is_wished {
             self.saver.wishes.push_front(Wish::by_itself(state.clone()));
         }
-        match self.notebook.disk_status().cloned() {
+        match self.core.notebook.disk_status().cloned() {
             Some(trouble) => self.refuse_wishes(&trouble),
             None => self.save_next(),
         }
@@ -164,12 +203,12 @@ impl Machine {
 
     /// Begins the next checkpoint, when there is one and it is time.
     pub(super) fn save_next(&mut self) {
-        while self.saver.writing.is_none() && self.notebook.disk_status().is_none() {
+        while self.saver.writing.is_none() && self.core.notebook.disk_status().is_none() {
             if let Some(wish) = self.saver.wishes.pop_front() {
                 self.begin_saving(wish);
                 continue;
             }
-            let Some(state) = self.newest_unsaved() else {
+            let Some(state) = self.core.due.newest(&self.core.notebook) else {
                 self.saver.waiting_since_ms = None;
                 return;
             };
@@ -180,46 +219,19 @@ impl Machine {
         }
     }
 
-    fn newest_unsaved(&mut self) -> Option<StateId> {
-        while let Some((_, id)) = self.saver.due.last() {
-            if self.is_due(id) {
-                return Some(id.clone());
-            }
-            self.saver.due.pop_last();
-        }
-        None
-    }
-
-    fn is_due(&self, id: &StateId) -> bool {
-        self.notebook.state(id).is_some_and(|s| {
-            s.residency == Residency::Memory
-                && (s.checkpoint.is_none() || self.saver.has_broken(&s.id))
-                && s.saving == Saving::Idle
-                && !s.id.is_root()
-        })
-    }
-
-    /// Where a state lives, or what is done about its checkpoint, has changed.
-    pub(super) fn note_may_be_due(&mut self, id: &StateId) {
-        if self.saver.by_itself
-            && self.is_due(id)
-            && let Some(state) = self.notebook.state(id)
-        {
-            // Positive numbers stand in the order of their bits.
-            self.saver.due.insert((state.created_at.to_bits(), id.clone()));
-        }
-    }
-
     fn is_time_to_save(&mut self) -> bool {
-        let since = *self.saver.waiting_since_ms.get_or_insert(self.now_ms);
-        let rested = self.now_ms - self.saver.asked_ms >= REST.as_secs_f64() * 1000.0;
-        self.saver.in_haste || rested || self.now_ms - since >= MAX_WAIT_MS || self.is_over_budget()
+        let since = *self.saver.waiting_since_ms.get_or_insert(self.core.now_ms);
+        let rested = self.core.now_ms - self.saver.asked_ms >= REST.as_secs_f64() * 1000.0;
+        self.saver.in_haste
+            || rested
+            || self.core.now_ms - since >= MAX_WAIT_MS
+            || self.memory.is_over_budget(&self.core, &self.held)
     }
 
     fn wake_to_save(&mut self) {
         if !self.saver.alarm_is_set {
             self.saver.alarm_is_set = true;
-            self.effects.push(Effect::Wake(REST, Alarm::Save));
+            self.core.wake(REST, Alarm::Save);
         }
     }
 
@@ -234,61 +246,55 @@ impl Machine {
         if self.has_what_is_wished(&wish) {
             return;
         }
-        let source = match self.runnable(&state) {
-            Ok(()) => self.source_of(&state),
+        let source = match self.core.runnable(&state) {
+            Ok(()) => self.core.source_of(&state),
             Err(_) => None,
         };
         let Some(source) = source else {
             return self.refuse_wish(wish, "the state has no process that could be saved");
         };
-        let process = self.new_proc();
-        self.effects.push(Effect::Fork {
-            from: source,
-            child: process,
-            role: Role::Save(wish.form),
-            load: None,
-        });
-        self.effects.push(Effect::Wake(STALL, Alarm::SavingStalled(process)));
+        let duty = Duty::Saving(wish.form);
+        let process = self.core.spawn(Origin::fork(source, &state), duty, STALL);
         self.saver.waiting_since_ms = None;
-        self.saver.writing = Some(Writing { wish, process: Some(process), heard_ms: self.now_ms });
-        self.set_saving(&state, Saving::Writing { percent: 0 });
+        self.saver.writing = Some(Writing { wish, process: Some(process), heard_ms: self.core.now_ms });
+        self.core.set_saving(&state, Saving::Writing { percent: 0 });
     }
 
     /// A state is immutable: what has been saved is not written again, only called otherwise.
     fn has_what_is_wished(&mut self, wish: &Wish) -> bool {
-        let saved = self.notebook.state(&wish.state).and_then(|s| s.checkpoint.clone());
+        let saved = self.core.notebook.state(&wish.state).and_then(|s| s.checkpoint.clone());
         let is_good =
-            |c: &Checkpoint| c.form == wish.form && c.is_trusted && !self.saver.has_broken(&wish.state);
+            |c: &Checkpoint| c.form == wish.form && c.is_trusted && !self.core.due.is_broken(&wish.state);
         let Some(mut checkpoint) = saved.filter(is_good) else {
             return false;
         };
-        self.set_saving(&wish.state, Saving::Idle);
+        self.core.set_saving(&wish.state, Saving::Idle);
         if wish.label.is_some() || !wish.metadata.is_empty() {
             (checkpoint.label, checkpoint.metadata) = (wish.label.clone(), wish.metadata.clone());
             self.keep_checkpoint(&wish.state, checkpoint);
             let tickets = wish.tickets.clone();
             let wish =
                 Wish { metadata: Map::new(), label: None, tickets, state: wish.state.clone(), ..*wish };
-            self.saver.writing = Some(Writing { wish, process: None, heard_ms: self.now_ms });
+            self.saver.writing = Some(Writing { wish, process: None, heard_ms: self.core.now_ms });
         } else {
             let reply = Reply::Checkpointed { checkpoint: Box::new(checkpoint) };
-            self.answer_all(wish.tickets.clone(), &reply);
+            self.core.answer_all(wish.tickets.clone(), &reply);
         }
         true
     }
 
     fn keep_checkpoint(&mut self, state: &StateId, about: Checkpoint) {
-        let parent = self.notebook.state(state).and_then(|s| s.parent.clone());
-        self.effects.push(Effect::Keep { state: state.clone(), parent, about: Box::new(about) });
+        let parent = self.core.notebook.state(state).and_then(|s| s.parent.clone());
+        self.core.effects.push(Effect::Keep { state: state.clone(), parent, about: Box::new(about) });
     }
 
     /// A saving process says how far it is.
     pub(super) fn saving(&mut self, process: ProcId, percent: u8) {
-        let now_ms = self.now_ms;
+        let now_ms = self.core.now_ms;
         if let Some(writing) = self.saver.writing.as_mut().filter(|w| w.process == Some(process)) {
             writing.heard_ms = now_ms;
             let state = writing.wish.state.clone();
-            self.set_saving(&state, Saving::Writing { percent: percent.min(100) });
+            self.core.set_saving(&state, Saving::Writing { percent: percent.min(100) });
         }
     }
 
@@ -297,7 +303,9 @@ impl Machine {
         let Some(writing) = self.saver.writing.as_mut().filter(|w| w.process == Some(process)) else {
             return;
         };
+        // It exits by itself.
         writing.process = None;
+        self.core.processes.remove(process);
         let (state, form) = (writing.wish.state.clone(), writing.wish.form);
         let (label, metadata) = (writing.wish.label.clone(), writing.wish.metadata.clone());
         let (parent_checkpoint, total_execution_time_ms) = self.before_saved(&state);
@@ -306,7 +314,7 @@ impl Machine {
             session_id: String::new(),
             state_id: state.clone(),
             form,
-            created_at: self.now_ms,
+            created_at: self.core.now_ms,
             label,
             metadata,
             namespace_size_bytes: contents.namespace_bytes,
@@ -316,7 +324,7 @@ impl Machine {
             entry_count: contents.entry_count,
             includes_source: contents.includes_source,
             parent_checkpoint,
-            execution_count: self.notebook.state(&state).map_or(0, |s| s.exec_count),
+            execution_count: self.core.notebook.state(&state).map_or(0, |s| s.exec_count),
             total_execution_time_ms,
             missing: contents.missing,
             is_trusted: true,
@@ -328,12 +336,12 @@ impl Machine {
     /// were counted when that was written.
     fn before_saved(&self, id: &StateId) -> (Option<String>, f64) {
         let mut total_ms = 0.0;
-        for state in self.notebook.ancestry(id) {
+        for state in self.core.notebook.ancestry(id) {
             if let Some(checkpoint) = state.checkpoint.as_ref().filter(|_| &state.id != id) {
                 let before = checkpoint.total_execution_time_ms;
                 return (Some(checkpoint.checkpoint_id.clone()), total_ms + before);
             }
-            let run = state.exec_id.as_ref().and_then(|run| self.notebook.run(run));
+            let run = state.exec_id.as_ref().and_then(|run| self.core.notebook.run(run));
             total_ms += run.and_then(|run| run.duration_ms).unwrap_or_default();
         }
         (None, total_ms)
@@ -348,7 +356,7 @@ impl Machine {
                 return self.not_saved(id, &why);
             }
         };
-        if let Some(state) = self.notebook.state_mut(id) {
+        if let Some(state) = self.core.notebook.state_mut(id) {
             // A data-only checkpoint beside a whole one does not replace it.
             if checkpoint.form == Form::Environment || state.checkpoint.is_none() {
                 state.checkpoint = Some((*checkpoint).clone());
@@ -357,13 +365,13 @@ impl Machine {
             if state.residency == Residency::Replay {
                 state.residency = Residency::Disk;
             }
-            self.publish_state(id);
+            self.core.publish_state(id);
         }
         self.saver.failures.remove(id);
-        self.saver.broken.remove(id);
-        self.note_may_go(id);
+        self.core.due.forget_broken(id);
+        self.core.note_may_go(id);
         if let Some(writing) = self.saver.writing.take_if(|w| &w.wish.state == id && w.process.is_none()) {
-            self.answer_all(writing.wish.tickets, &Reply::Checkpointed { checkpoint });
+            self.core.answer_all(writing.wish.tickets, &Reply::Checkpointed { checkpoint });
         }
         self.adopted(id, Ok(()));
         for run in self.saver.runs.remove(id).unwrap_or_default() {
@@ -376,31 +384,31 @@ impl Machine {
     /// The checkpoint that was being written for a state will not be. The state is unharmed.
     fn not_saved(&mut self, id: &StateId, why: &str) {
         if let Some(writing) = self.saver.writing.take_if(|w| &w.wish.state == id) {
-            self.effects.extend(writing.process.map(Effect::Kill));
+            writing.process.into_iter().for_each(|process| self.core.end(process));
             self.refuse_wish(writing.wish, why);
             let failures = self.saver.failures.entry(id.clone()).or_default();
             let after = AGAIN_AFTER * 2_u32.pow((*failures).min(MAX_DOUBLINGS));
             *failures += 1;
-            self.effects.push(Effect::Wake(after, Alarm::SaveAgain(id.clone())));
+            self.core.wake(after, Alarm::SaveAgain(id.clone()));
         }
         self.save_next();
     }
 
     /// What kept a checkpoint from being written may be over.
     pub(super) fn save_again(&mut self, id: &StateId) {
-        let is_lacking = |s: &State| s.checkpoint.is_none() || self.saver.has_broken(&s.id);
+        let is_lacking = |s: &State| s.checkpoint.is_none() || self.core.due.is_broken(&s.id);
         let has_failed = |s: &State| matches!(s.saving, Saving::Failed { .. }) && is_lacking(s);
-        if self.notebook.state(id).is_some_and(has_failed) {
-            self.set_saving(id, Saving::Idle);
+        if self.core.notebook.state(id).is_some_and(has_failed) {
+            self.core.set_saving(id, Saving::Idle);
             self.save_next();
         }
     }
 
     fn refuse_wish(&mut self, wish: Wish, why: &str) {
-        self.set_saving(&wish.state, Saving::Failed { why: why.to_owned() });
+        self.core.set_saving(&wish.state, Saving::Failed { why: why.to_owned() });
         let how = "the state itself is unharmed; try again, or look at what it holds";
         let refused = Problem::new(Kind::Disk, format!("save state {}", wish.state), why, how);
-        self.answer_all(wish.tickets, &Reply::Refused(refused));
+        self.core.answer_all(wish.tickets, &Reply::Refused(refused));
         for run in self.saver.runs.remove(&wish.state).unwrap_or_default() {
             let why = format!(
                 "this state can only be branched from its checkpoint, and that could not be written: {why}. \
@@ -428,7 +436,7 @@ impl Machine {
         let Some(writing) = self.saver.writing.as_ref().filter(|w| w.process == Some(process)) else {
             return;
         };
-        if self.now_ms - writing.heard_ms >= STALL.as_secs_f64() * 1000.0 {
+        if self.core.now_ms - writing.heard_ms >= STALL.as_secs_f64() * 1000.0 {
             let why = format!(
                 "nothing was written for {} s: a library in this state may not survive a fork",
                 STALL.as_secs()
@@ -438,7 +446,7 @@ impl Machine {
             self.saver.failures.insert(state, MAX_DOUBLINGS);
             self.saving_failed(process, &why);
         } else {
-            self.effects.push(Effect::Wake(STALL, Alarm::SavingStalled(process)));
+            self.core.wake(STALL, Alarm::Late(process));
         }
     }
 
@@ -446,16 +454,16 @@ impl Machine {
     pub(super) fn stop_saving(&mut self, id: &StateId) {
         let gone = Reply::Refused(not_found("state", id));
         self.saver.failures.remove(id);
-        self.saver.broken.remove(id);
+        self.core.due.forget_broken(id);
         let wishes = std::mem::take(&mut self.saver.wishes);
         let (theirs, others): (VecDeque<Wish>, _) = wishes.into_iter().partition(|w| &w.state == id);
         self.saver.wishes = others;
         for wish in theirs {
-            self.answer_all(wish.tickets, &gone);
+            self.core.answer_all(wish.tickets, &gone);
         }
         if let Some(writing) = self.saver.writing.take_if(|w| &w.wish.state == id) {
-            self.effects.extend(writing.process.map(Effect::Kill));
-            self.answer_all(writing.wish.tickets, &gone);
+            writing.process.into_iter().for_each(|process| self.core.end(process));
+            self.core.answer_all(writing.wish.tickets, &gone);
         }
         for run in self.saver.runs.remove(id).unwrap_or_default() {
             self.head_not_made(&run, "the state was deleted");
@@ -464,7 +472,7 @@ impl Machine {
 
     /// All states but the root are forgotten.
     pub(super) fn stop_all_saving(&mut self) {
-        let ids: Vec<StateId> = self.notebook.states().map(|s| s.id.clone()).collect();
+        let ids: Vec<StateId> = self.core.notebook.states().map(|s| s.id.clone()).collect();
         for id in ids {
             self.stop_saving(&id);
         }
@@ -472,45 +480,33 @@ impl Machine {
 
     /// Whether checkpoints are being written without being asked for.
     pub(super) fn is_saving(&self) -> bool {
-        self.saver.by_itself
-            && self.notebook.disk_status().is_none()
-            && (self.saver.writing.is_some() || self.is_any_due())
+        self.core.due.by_itself
+            && self.core.notebook.disk_status().is_none()
+            && (self.saver.writing.is_some() || self.core.due.is_any(&self.core.notebook))
     }
 
     /// Whether everything that could be saved is.
     pub(in crate::session) fn is_all_saved(&self) -> bool {
-        self.saver.writing.is_none() && (self.notebook.disk_status().is_some() || !self.is_any_due())
-    }
-
-    fn is_any_due(&self) -> bool {
-        self.saver.due.iter().any(|(_, id)| self.is_due(id))
+        self.saver.writing.is_none()
+            && (self.core.notebook.disk_status().is_some() || !self.core.due.is_any(&self.core.notebook))
     }
 
     /// Something is wrong with the disk, or is no longer.
     pub(super) fn set_disk_status(&mut self, trouble: Option<DiskStatus>) {
         let is_over = trouble.is_none();
-        self.notebook.set_disk_status(trouble.clone());
-        self.publish(Live::DiskStatusChanged { disk_status: trouble.clone() });
+        self.core.notebook.set_disk_status(trouble.clone());
+        self.core.publish(Live::DiskStatusChanged { disk_status: trouble.clone() });
         if let Some(trouble) = &trouble {
             self.refuse_wishes(trouble);
         }
         if is_over {
             let failed = |s: &&State| matches!(s.saving, Saving::Failed { .. });
-            let again: Vec<StateId> = self.notebook.states().filter(failed).map(|s| s.id.clone()).collect();
+            let again: Vec<StateId> =
+                self.core.notebook.states().filter(failed).map(|s| s.id.clone()).collect();
             for state in again {
-                self.set_saving(&state, Saving::Idle);
+                self.core.set_saving(&state, Saving::Idle);
             }
             self.save_next();
-        }
-    }
-
-    pub(super) fn set_saving(&mut self, id: &StateId, saving: Saving) {
-        if let Some(state) = self.notebook.state_mut(id)
-            && state.saving != saving
-        {
-            state.saving = saving.clone();
-            self.publish(Live::SavingChanged { state: id.clone(), saving });
-            self.note_may_be_due(id);
         }
     }
 }

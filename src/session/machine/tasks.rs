@@ -30,43 +30,43 @@ impl Machine {
             ));
         }
         if let Some(id) = &state
-            && self.notebook.state(id).is_none_or(|s| s.residency == Residency::Deleted)
+            && self.core.notebook.state(id).is_none_or(|s| s.residency == Residency::Deleted)
         {
             return Reply::Refused(not_found("state", id));
         }
         let version =
-            self.notebook.task(&task_id).and_then(|all| all.last()).map_or(1, |last| last.version + 1);
-        let created_at = self.now_ms;
+            self.core.notebook.task(&task_id).and_then(|all| all.last()).map_or(1, |last| last.version + 1);
+        let created_at = self.core.now_ms;
         let checkpoint =
             TaskCheckpoint { task_id, version, state, values, token_usage, metadata, created_at };
-        self.notebook.add_task(checkpoint.clone());
-        self.publish(Fact::TaskSaved { checkpoint: checkpoint.clone() });
+        self.core.notebook.add_task(checkpoint.clone());
+        self.core.publish(Fact::TaskSaved { checkpoint: checkpoint.clone() });
         Reply::TaskSaved { checkpoint: Box::new(checkpoint) }
     }
 
     /// A state came in a file: it stands beside the root's other children, with a run that holds all its code.
     pub(super) fn adopt(&mut self, ticket: Ticket, adopted: Adopted) {
-        let exec_id = ExecId::new(format!("import-{}", (self.new_id)()));
+        let exec_id = ExecId::new(format!("import-{}", self.core.new_id()));
         let on = Base::State(StateId::root());
         let mut outputs = Outputs::default();
         for output in adopted.outputs {
             outputs.push(output);
         }
-        let id = StateId::new((self.new_id)());
+        let id = StateId::new(self.core.new_id());
         let asked = Asked { on: on.clone(), new_state_name: None };
         let mut run = new_run(exec_id.clone(), on, adopted.code, None, asked);
         (run.status, run.outputs) = (RunStatus::Ok, outputs);
-        (run.started_at, run.state) = (Some(self.now_ms), Some(id.clone()));
-        self.notebook.add_run(run.clone());
-        self.publish(Fact::RunAdded { run });
+        (run.started_at, run.state) = (Some(self.core.now_ms), Some(id.clone()));
+        self.core.notebook.add_run(run.clone());
+        self.core.publish(Fact::RunAdded { run });
         let root = Some(StateId::root());
-        let mut state = State::new(id.clone(), root, Some(exec_id.clone()), self.now_ms);
+        let mut state = State::new(id.clone(), root, Some(exec_id.clone()), self.core.now_ms);
         (state.exec_count, state.label, state.residency) =
             (adopted.about.execution_count, adopted.label, Residency::Replay);
-        self.notebook.add_state(state.clone());
-        self.publish(Fact::StateAdded { state });
+        self.core.notebook.add_state(state.clone());
+        self.core.publish(Fact::StateAdded { state });
         let (parent, about) = (Some(StateId::root()), Box::new(adopted.about));
-        self.effects.push(Effect::Keep { state: id.clone(), parent, about });
+        self.core.effects.push(Effect::Keep { state: id.clone(), parent, about });
         let reply = Reply::Ended(Ended {
             exec_id,
             status: RunStatus::Ok,
@@ -93,7 +93,7 @@ impl Machine {
                 Reply::Refused(Problem::new(Kind::Disk, "import a state", why, how))
             }
         };
-        self.answer(ticket, reply);
+        self.core.answer(ticket, reply);
     }
 
     /// Checkpoints were signed as our own, or could not be.
@@ -101,10 +101,10 @@ impl Machine {
         let tickets = std::mem::take(&mut self.trusting);
         let states = match states {
             Ok(states) => states,
-            Err(trouble) => return self.answer_all(tickets, &Reply::Refused(trouble.into())),
+            Err(trouble) => return self.core.answer_all(tickets, &Reply::Refused(trouble.into())),
         };
         for id in &states {
-            let Some(state) = self.notebook.state_mut(id) else { continue };
+            let Some(state) = self.core.notebook.state_mut(id) else { continue };
             if let Some(checkpoint) = &mut state.checkpoint {
                 checkpoint.is_trusted = true;
             }
@@ -115,15 +115,15 @@ impl Machine {
             }
             // What was loaded of it are its values only.
             let is_partial = state.restored_from.is_some() && state.residency == Residency::Memory;
-            self.publish_state(id);
+            self.core.publish_state(id);
             if is_untried {
-                self.saver.forget_broken(id);
+                self.core.due.forget_broken(id);
             }
-            self.note_may_go(id);
-            if is_partial && !self.heads.stand_at(id) && !self.saver.is_at(id) {
-                self.let_go(id);
+            self.core.note_may_go(id);
+            if is_partial && !self.core.processes.needs(id) && !self.saver.is_at(id) {
+                self.core.let_go(id);
             }
         }
-        self.answer_all(tickets, &Reply::Trusted { count: states.len() });
+        self.core.answer_all(tickets, &Reply::Trusted { count: states.len() });
     }
 }

@@ -1,6 +1,8 @@
 //! A watchdog for what slips through: a cell of a branch that stands still, as a fork has lost what it waits for.
 
-use super::{Alarm, Effect, Machine, Serial};
+use super::core::Core;
+use super::runs::{Request, Requests};
+use super::{Alarm, Effect, Serial};
 use crate::kernel::{ProcId, Seen};
 use crate::notebook::{Base, ExecId, Fact, StateId};
 use std::time::Duration;
@@ -21,38 +23,38 @@ pub(super) struct Watch {
     is_told: bool,
 }
 
-impl Machine {
+impl Requests {
     /// A run has begun. Cells of heads that were not forked from a state have all their threads.
-    pub(super) fn begin_to_watch(&mut self, head: ProcId, run: &ExecId) {
-        if self.heads.get(head).is_some_and(|head| head.is_forked) {
-            self.watch_on(run);
+    pub(super) fn begin_to_watch(&mut self, core: &mut Core, head: ProcId, run: &ExecId) {
+        if core.processes.head(head).is_some_and(|head| head.is_forked) {
+            self.watch_on(core, run);
         }
     }
 
-    fn watch_on(&mut self, run: &ExecId) {
-        let alarm = Alarm::Watch(run.clone(), self.requests.serial(run));
-        self.effects.push(Effect::Wake(EVERY, alarm));
+    fn watch_on(&mut self, core: &mut Core, run: &ExecId) {
+        let alarm = Alarm::Watch(run.clone(), self.serial(run));
+        core.wake(EVERY, alarm);
     }
 
     /// It is time to look at a run.
-    pub(super) fn watch(&mut self, run: &ExecId, serial: Serial) {
-        if self.requests.is_still(run, serial)
-            && let Some(head) = self.heads.of_run(run)
+    pub(super) fn watch(&mut self, core: &mut Core, run: &ExecId, serial: Serial) {
+        if self.is_still(run, serial)
+            && let Some(head) = core.processes.of_run(run)
         {
-            self.effects.push(Effect::Observe { exec_id: run.clone(), serial, head });
+            core.effects.push(Effect::Observe { exec_id: run.clone(), serial, head });
         }
     }
 
     /// A run was looked at.
-    pub(super) fn observed(&mut self, run: &ExecId, serial: Serial, seen: Option<&Seen>) {
-        if !self.requests.is_still(run, serial) || self.heads.of_run(run).is_none() {
+    pub(super) fn observed(&mut self, core: &mut Core, run: &ExecId, serial: Serial, seen: Option<&Seen>) {
+        if !self.is_still(run, serial) || core.processes.of_run(run).is_none() {
             return;
         }
-        let now_ms = self.now_ms;
-        let suspects = self.suspects(run, seen.map(|s| s.libraries.as_slice()).unwrap_or_default());
+        let now_ms = core.now_ms;
+        let suspects = self.suspects(core, run, seen.map(|s| s.libraries.as_slice()).unwrap_or_default());
         // It may well wait for a thread that its own cell has started, which waits for the network.
         let may_be_woken = suspects.is_none() && seen.is_some_and(|seen| seen.has_threads);
-        let Some(watch) = self.requests.get_mut(run).map(|request| &mut request.watch) else { return };
+        let Some(watch) = self.get_mut(run).map(|request| &mut request.watch) else { return };
         let still = seen.filter(|seen| seen.waits_for_lock).map(|seen| seen.cpu_ticks);
         watch.still = match (still, watch.still) {
             (Some(now), Some((before, since))) if now == before => Some((before, since)),
@@ -69,18 +71,18 @@ impl Machine {
                  it and run it again: branches of this state then come from its checkpoint",
                 STANDSTILL.as_secs(),
             );
-            if let Some(known) = self.notebook.run_mut(run) {
+            if let Some(known) = core.notebook.run_mut(run) {
                 known.warnings.push(warning.clone());
             }
-            return self.publish(Fact::RunWarned { exec_id: run.clone(), warning });
+            return core.publish(Fact::RunWarned { exec_id: run.clone(), warning });
         }
-        self.watch_on(run);
+        self.watch_on(core, run);
     }
 
     /// A sentence about what of a run's state and process may have been lost by a fork.
-    fn suspects(&self, run: &ExecId, libraries: &[String]) -> Option<String> {
-        let state = self.notebook.run(run).and_then(|run| match &run.on {
-            Base::State(state) => self.notebook.state(state),
+    fn suspects(&self, core: &Core, run: &ExecId, libraries: &[String]) -> Option<String> {
+        let state = core.notebook.run(run).and_then(|run| match &run.on {
+            Base::State(state) => core.notebook.state(state),
             Base::Run(_) | Base::Name(_) => None,
         });
         let mut suspects = state.map(|state| state.warnings.clone()).unwrap_or_default();
@@ -92,16 +94,16 @@ impl Machine {
     }
 
     /// A run has ended that was stopped. If it had stood still before, its state is not forked any more.
-    pub(super) fn distrust_after(&mut self, run: &ExecId, state: &StateId) {
-        let is_it = |request: &super::runs::Request| request.watch.is_told && request.stop.is_some();
-        if state.is_root() || !self.requests.get(run).is_some_and(is_it) {
+    pub(super) fn distrust_after(&mut self, core: &mut Core, run: &ExecId, state: &StateId) {
+        let is_it = |request: &Request| request.watch.is_told && request.stop.is_some();
+        if state.is_root() || !self.get(run).is_some_and(is_it) {
             return;
         }
-        let Some(known) = self.notebook.state_mut(state).filter(|s| s.forks || s.fork_anyway) else { return };
+        let Some(known) = core.notebook.state_mut(state).filter(|s| s.forks || s.fork_anyway) else { return };
         (known.forks, known.fork_anyway) = (false, false);
         if !known.warnings.iter().any(|warning| warning == STOOD_STILL) {
             known.warnings.push(STOOD_STILL.to_owned());
         }
-        self.publish_state(state);
+        core.publish_state(state);
     }
 }

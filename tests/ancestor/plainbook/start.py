@@ -47,13 +47,19 @@ plainbook.AI_PROVIDERS["claude"].update(
 import plainbook.main as main
 
 main.settings["active_ai_provider"] = "none"
-main.AI_PROVIDER_REGISTRY[:] = [{"id": "none", "name": "None", "major": "claude", "model": "none", "key_setting": None}]
+main.AI_PROVIDER_REGISTRY[:] = [
+    {"id": "none", "name": "None", "major": "claude", "model": "none", "key_setting": None}
+]
 main.open_browser_tab = lambda url: None
 
 
 @bottle.get("/counters")
 def counters():
-    return {"ran": main.notebook._performed_executions, "generated": main.notebook._performed_generations, "refused": refused}
+    return {
+        "ran": main.notebook._performed_executions,
+        "generated": main.notebook._performed_generations,
+        "refused": refused,
+    }
 
 
 main.main()

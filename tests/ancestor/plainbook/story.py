@@ -1,5 +1,5 @@
-"""Uses plainbook twice as its page does, once with snapshot-kernel and once with Ratoon: each cell must show the same, and only
-the same cells may run.
+"""Uses plainbook twice as its page does, once with snapshot-kernel and once with Ratoon: each cell
+must show the same, and only the same cells may run.
 
 Started by `tests/ancestor/run plainbook`.
 """
@@ -36,9 +36,19 @@ class Plainbook:
         self.directory = self.room.name
         self.port = ratoon.free_port()
         # It keeps its settings at home, and picks the port of its kernel itself.
-        environment = {"HOME": self.directory, "XDG_DATA_HOME": self.directory, "PYTHONUNBUFFERED": "1"}
+        environment = {
+            "HOME": self.directory,
+            "XDG_DATA_HOME": self.directory,
+            "PYTHONUNBUFFERED": "1",
+        }
         environment["PYTHONPATH"] = os.pathsep.join([*paths, os.environ["RATOON_TEST_PLAINBOOK"]])
-        command = [sys.executable, os.path.join(HERE, "start.py"), "book.plnb", "--port", str(self.port)]
+        command = [
+            sys.executable,
+            os.path.join(HERE, "start.py"),
+            "book.plnb",
+            "--port",
+            str(self.port),
+        ]
         self.log = open(os.path.join(self.directory, "log"), "w+")
         self.process = subprocess.Popen(
             command,
@@ -51,7 +61,9 @@ class Plainbook:
 
     def __enter__(self):
         try:
-            self.token = self.wait(lambda: re.search(r"Authentication token: (\w+)", self.said())).group(1)
+            self.token = self.wait(
+                lambda: re.search(r"Authentication token: (\w+)", self.said())
+            ).group(1)
             self.wait(self.is_there)
         except BaseException:
             self.__exit__()
@@ -72,7 +84,9 @@ class Plainbook:
         ends = time.monotonic() + SECONDS
         while not (found := until()):
             if self.process.poll() is not None or time.monotonic() > ends:
-                raise RuntimeError(f"plainbook with {self.name} does not answer; it said:\n{self.said()}")
+                raise RuntimeError(
+                    f"plainbook with {self.name} does not answer; it said:\n{self.said()}"
+                )
             time.sleep(0.05)
         return found
 
@@ -89,18 +103,25 @@ class Plainbook:
     def ask(self, path, **body):
         url = f"http://127.0.0.1:{self.port}{path}?{urllib.parse.urlencode({'token': self.token})}"
         data = json.dumps(body).encode() if body else None
-        request = urllib.request.Request(url, data, {"Content-Type": "application/json"} if body else {})
+        request = urllib.request.Request(
+            url, data, {"Content-Type": "application/json"} if body else {}
+        )
         with urllib.request.urlopen(request, timeout=SECONDS) as answer:
             return json.loads(answer.read())
 
-    # -- what its page does -------------------------------------------------------------------------------------------
+    # -- what its page does
+    # -------------------------------------------------------------------------------------------
 
     def cells(self):
         return self.ask("/get_notebook")["nb"]["cells"]
 
     def place(self, name):
         """Where the cell of this name stands."""
-        return next(at for at, cell in enumerate(self.cells()) if f"# name {name}\n" in text(cell["metadata"].get("explanation")))
+        return next(
+            at
+            for at, cell in enumerate(self.cells())
+            if f"# name {name}\n" in text(cell["metadata"].get("explanation"))
+        )
 
     def add(self, name, code, at=None, kind="code"):
         at = len(self.cells()) if at is None else at
@@ -108,10 +129,14 @@ class Plainbook:
         self.ask("/edit_explanation", cell_index=at, explanation=f"# name {name}\n{code}")
 
     def change(self, name, code):
-        self.ask("/edit_explanation", cell_index=self.place(name), explanation=f"# name {name}\n{code}")
+        self.ask(
+            "/edit_explanation", cell_index=self.place(name), explanation=f"# name {name}\n{code}"
+        )
 
     def run_all(self, forced=None):
-        """Runs each cell in turn until one fails, with code generated first where it has none; says which have really run."""
+        """Runs each cell in turn until one fails, with code generated first where it has none;
+        says which have really run.
+        """
         told, before = [], self.ask("/counters")["ran"]
         for at, cell in enumerate(self.cells()):
             if cell["cell_type"] != "code":
@@ -121,7 +146,14 @@ class Plainbook:
             name = self.cells()[at]["metadata"]["name"]
             ran = self.ask("/execute_cell", cell_index=at, force_reexecute=name == forced)
             now = self.ask("/counters")["ran"]
-            told.append([name, "ran" if now > before else "did not run", ran.get("details"), *shown(ran.get("outputs", []))])
+            told.append(
+                [
+                    name,
+                    "ran" if now > before else "did not run",
+                    ran.get("details"),
+                    *shown(ran.get("outputs", [])),
+                ]
+            )
             before = now
             if ran["status"] != "ok" or ran["details"] == "CellExecutionError":
                 break
@@ -135,11 +167,18 @@ class Plainbook:
     def unit_test(self, name, setup, check):
         at, cell = self.place(name), {"source": "", "metadata": {}, "outputs": []}
         parts = {"setup": dict(cell), "target": {}, "test": dict(cell)}
-        self.ask("/save_unit_tests", cell_index=at, unit_tests={"t": {"cells": parts, "validity": {}}})
+        self.ask(
+            "/save_unit_tests", cell_index=at, unit_tests={"t": {"cells": parts, "validity": {}}}
+        )
         self.ask("/save_unit_test_code", cell_index=at, test_name="t", role="setup", source=setup)
         self.ask("/save_unit_test_code", cell_index=at, test_name="t", role="test", source=check)
         roles = ("setup", "target", "test")
-        return [shown(self.ask("/run_unit_test_cell", cell_index=at, test_name="t", role=role)["outputs"]) for role in roles]
+        return [
+            shown(
+                self.ask("/run_unit_test_cell", cell_index=at, test_name="t", role=role)["outputs"]
+            )
+            for role in roles
+        ]
 
     def interrupted(self):
         """Runs all, and stops the cell that makes the file `slow`."""
@@ -160,7 +199,9 @@ def text(value):
 
 
 def shown(outputs):
-    """The text of each stream, each error, and what was shown; without the order of these three, which only Ratoon keeps."""
+    """The text of each stream, each error, and what was shown; without the order of these three,
+    which only Ratoon keeps.
+    """
     streams, others = {}, []
     for item in outputs:
         if item["output_type"] == "stream":
@@ -204,7 +245,11 @@ def story(book):
     yield "it fails again", book.run_all()
     book.change("total", "total = sum(rows)\nprint('total')")
     yield "mended", book.run_all()
-    book.add("slow", "import time\nprint('slow')\nopen('slow', 'w').close()\nwhile True: time.sleep(0.02)", at=2)
+    book.add(
+        "slow",
+        "import time\nprint('slow')\nopen('slow', 'w').close()\nwhile True: time.sleep(0.02)",
+        at=2,
+    )
     yield "interrupted", book.interrupted()
     book.ask("/delete_cell", cell_index=2)
     yield "without it", book.run_all()
@@ -212,8 +257,12 @@ def story(book):
     yield "after a reset", book.run_all()
     book.ask("/move_cell", cell_index=2, new_index=0)
     yield "in another order", book.run_all()
-    book.change("data", "import numpy as np\nrows = np.arange(11)\na = (0, [1])\nb = a\nprint('data 4')")
-    book.change("total", "total = 55\na[1].append(total)\ntry:\n    1/0\nexcept Exception as e: pass")
+    book.change(
+        "data", "import numpy as np\nrows = np.arange(11)\na = (0, [1])\nb = a\nprint('data 4')"
+    )
+    book.change(
+        "total", "total = 55\na[1].append(total)\ntry:\n    1/0\nexcept Exception as e: pass"
+    )
     book.add("look", "print(b, a is b, 'e' in globals())", at=3)
     yield "a list in a tuple of two names", book.run_all()
     book.add("name", "e = 5", at=0)
@@ -223,7 +272,14 @@ def story(book):
     yield "parts that fail", book.unit_test("use", "total = 1", "assert result == 4, result")
     yield "all once more", book.run_all()
     state = book.ask("/state")["state"]
-    yield "state", {name: value for name, value in state.items() if name.startswith("last_") or name == "num_cells"}
+    yield (
+        "state",
+        {
+            name: value
+            for name, value in state.items()
+            if name.startswith("last_") or name == "num_cells"
+        },
+    )
     counters = book.ask("/counters")
     yield "generated", counters["generated"]
     yield "refused by the kernel", counters["refused"]
@@ -231,7 +287,10 @@ def story(book):
 
 def main():
     is_wrong, count = False, 0
-    with Plainbook("snapshot-kernel") as there, Plainbook("Ratoon", os.path.join(HERE, "kernel")) as here:
+    with (
+        Plainbook("snapshot-kernel") as there,
+        Plainbook("Ratoon", os.path.join(HERE, "kernel")) as here,
+    ):
         for (step, theirs), (_, ours) in zip(story(there), story(here), strict=True):
             count += 1
             if theirs != ours:

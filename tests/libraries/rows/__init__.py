@@ -2,7 +2,20 @@
 
 from environments import OF_ALL_TESTS
 from model import Group
-from rows import data, heavy, jax, language, learning, native, pictures, ray, services, standard, tensorflow
+
+from rows import (
+    data,
+    heavy,
+    jax,
+    language,
+    learning,
+    native,
+    pictures,
+    ray,
+    services,
+    standard,
+    tensorflow,
+)
 
 GROUPS = (
     Group("language", OF_ALL_TESTS, language.ROWS),

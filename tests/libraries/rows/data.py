@@ -7,12 +7,17 @@ FRAME = "import pandas as pd\ndf = pd.DataFrame({'a': [1, 2, 3]})\n"
 ROWS = (
     row(
         "polars",
-        "import polars as pl\ndf = pl.DataFrame({'a': [1, 2, 3]})\nprint(df.filter(pl.col('a') > 1).height)",
-        "print(df.lazy().select(pl.col('a').sum()).collect().item(), df.group_by('a').len().height)",
+        "import polars as pl\n"
+        "df = pl.DataFrame({'a': [1, 2, 3]})\n"
+        "print(df.filter(pl.col('a') > 1).height)",
+        "print(df.lazy().select(pl.col('a').sum()).collect().item(), "
+        "df.group_by('a').len().height)",
     ),
     row(
         "polars lazy kept",
-        "import polars as pl\nlf = pl.DataFrame({'a': [1, 2, 3]}).lazy().filter(pl.col('a') > 1)\nprint(lf.collect().height)",
+        "import polars as pl\n"
+        "lf = pl.DataFrame({'a': [1, 2, 3]}).lazy().filter(pl.col('a') > 1)\n"
+        "print(lf.collect().height)",
         "print(lf.select(pl.col('a').sum()).collect().item())",
     ),
     row(
@@ -27,13 +32,18 @@ ROWS = (
     ),
     row(
         "duckdb memory",
-        FRAME
-        + "import duckdb\ncon = duckdb.connect(); con.execute('create table t as select * from df')\nprint(con.execute('select sum(a) from t').fetchone())",
-        "con.execute('insert into t values (10)'); print(con.execute('select sum(a) from t').fetchone())",
+        FRAME + "import duckdb\n"
+        "con = duckdb.connect(); con.execute('create table t as select * from df')\n"
+        "print(con.execute('select sum(a) from t').fetchone())",
+        "con.execute('insert into t values (10)'); print(con.execute('select sum(a) from "
+        "t').fetchone())",
     ),
     row(
         "duckdb file",
-        "import duckdb, os\ncon = duckdb.connect('row.duckdb'); con.execute('create or replace table t as select 6 as a')\nprint(con.execute('select sum(a) from t').fetchone())",
+        "import duckdb, os\n"
+        "con = duckdb.connect('row.duckdb'); con.execute('create or replace table t as "
+        "select 6 as a')\n"
+        "print(con.execute('select sum(a) from t').fetchone())",
         "print(con.execute('select sum(a) from t').fetchone())",
         told=("lock", "place in these files"),
     ),
@@ -49,8 +59,13 @@ ROWS = (
     ),
     row(
         "sqlalchemy+sqlite memory",
-        "import sqlalchemy as sa\neng = sa.create_engine('sqlite://')\nc = eng.connect(); c.execute(sa.text('create table t (a int)')); c.execute(sa.text('insert into t values (3)'))\nprint(c.execute(sa.text('select a from t')).all())",
-        "c.execute(sa.text('insert into t values (4)')); print(c.execute(sa.text('select a from t order by a')).all())",
+        "import sqlalchemy as sa\n"
+        "eng = sa.create_engine('sqlite://')\n"
+        "c = eng.connect(); c.execute(sa.text('create table t (a int)')); "
+        "c.execute(sa.text('insert into t values (3)'))\n"
+        "print(c.execute(sa.text('select a from t')).all())",
+        "c.execute(sa.text('insert into t values (4)')); print(c.execute(sa.text('select a "
+        "from t order by a')).all())",
     ),
     row(
         "sqlalchemy+sqlite file ORM",
@@ -70,99 +85,149 @@ ROWS = (
     ),
     row(
         "sqlalchemy classes",
-        "import sqlalchemy as sa\nmeta = sa.MetaData(); t = sa.Table('t', meta, sa.Column('a', sa.Integer))\nprint(sa.select(t.c.a))",
+        "import sqlalchemy as sa\n"
+        "meta = sa.MetaData(); t = sa.Table('t', meta, sa.Column('a', sa.Integer))\n"
+        "print(sa.select(t.c.a))",
         "print(sa.select(t.c.a).where(t.c.a > 1), list(meta.tables))",
     ),
     row(
         "pyarrow",
-        "import pyarrow as pa, pyarrow.compute as pc\nt = pa.table({'a': [1, 2, 3]})\nprint(pc.sum(t['a']))",
+        "import pyarrow as pa, pyarrow.compute as pc\n"
+        "t = pa.table({'a': [1, 2, 3]})\n"
+        "print(pc.sum(t['a']))",
         "print(pc.mean(t['a']), t.filter(pc.field('a') > 1).num_rows)",
     ),
     row(
         "pyarrow dataset/parquet",
-        "import pyarrow as pa, pyarrow.parquet as pq, pyarrow.dataset as pds\npq.write_table(pa.table({'a': [1, 2, 3]}), 'a.parquet'); d = pds.dataset('a.parquet')\nprint(d.count_rows())",
-        "print(d.to_table(filter=pds.field('a') > 1).num_rows, pq.read_table('a.parquet').num_rows)",
+        "import pyarrow as pa, pyarrow.parquet as pq, pyarrow.dataset as pds\n"
+        "pq.write_table(pa.table({'a': [1, 2, 3]}), 'a.parquet'); d = "
+        "pds.dataset('a.parquet')\n"
+        "print(d.count_rows())",
+        "print(d.to_table(filter=pds.field('a') > 1).num_rows, "
+        "pq.read_table('a.parquet').num_rows)",
     ),
     row(
         "pandas+pyarrow csv",
-        "import pandas as pd\nopen('a.csv', 'w').write('a,b\\n1,x\\n2,y\\n')\ndf = pd.read_csv('a.csv', engine='pyarrow')\nprint(df.a.sum())",
+        "import pandas as pd\n"
+        "open('a.csv', 'w').write('a,b\\n1,x\\n2,y\\n')\n"
+        "df = pd.read_csv('a.csv', engine='pyarrow')\n"
+        "print(df.a.sum())",
         "print(pd.read_csv('a.csv', engine='pyarrow').b.tolist(), df.a.mean())",
     ),
     row(
         "ExtensionArray/pyarrow dtypes",
-        "import pandas as pd\ns = pd.Series([1, None], dtype='int64[pyarrow]'); c = pd.Series(['a', 'b'], dtype='category'); n = pd.array([1, None], dtype='Int64')\nprint(s.sum())",
+        "import pandas as pd\n"
+        "s = pd.Series([1, None], dtype='int64[pyarrow]'); c = pd.Series(['a', 'b'], "
+        "dtype='category'); n = pd.array([1, None], dtype='Int64')\n"
+        "print(s.sum())",
         "print(s.dtype, c.cat.categories.tolist(), n.sum())",
     ),
     row(
         "pandas register_accessor",
-        FRAME
-        + "@pd.api.extensions.register_dataframe_accessor('mine')\nclass Mine:\n    def __init__(self, df): self.df = df\n    def top(self): return self.df.a.max()\nprint(df.mine.top())",
+        FRAME + "@pd.api.extensions.register_dataframe_accessor('mine')\n"
+        "class Mine:\n"
+        "    def __init__(self, df): self.df = df\n"
+        "    def top(self): return self.df.a.max()\n"
+        "print(df.mine.top())",
         "print(df.mine.top(), pd.DataFrame({'a': [9]}).mine.top())",
     ),
     row(
         "lance",
-        FRAME
-        + "import lance\nds = lance.write_dataset(df, 'x.lance', mode='overwrite')\nprint(ds.count_rows())",
+        FRAME + "import lance\n"
+        "ds = lance.write_dataset(df, 'x.lance', mode='overwrite')\n"
+        "print(ds.count_rows())",
         "print(ds.to_table(filter='a > 1').num_rows, lance.dataset('x.lance').count_rows())",
     ),
     row(
         "deltalake",
-        FRAME
-        + "from deltalake import DeltaTable, write_deltalake\nwrite_deltalake('dt', df, mode='overwrite'); dt = DeltaTable('dt')\nprint(dt.to_pyarrow_table().num_rows)",
+        FRAME + "from deltalake import DeltaTable, write_deltalake\n"
+        "write_deltalake('dt', df, mode='overwrite'); dt = DeltaTable('dt')\n"
+        "print(dt.to_pyarrow_table().num_rows)",
         "print(dt.to_pyarrow_table().num_rows, DeltaTable('dt').to_pyarrow_table().num_rows)",
     ),
     row(
         "datafusion",
-        "import datafusion, pyarrow as pa\nctx = datafusion.SessionContext(); df = ctx.from_pydict({'a': [1, 2, 3]}, 't')\nprint(df.count())",
+        "import datafusion, pyarrow as pa\n"
+        "ctx = datafusion.SessionContext(); df = ctx.from_pydict({'a': [1, 2, 3]}, 't')\n"
+        "print(df.count())",
         "print(ctx.sql('select sum(a) as s from t').to_pydict())",
     ),
     row(
         "adbc sqlite",
-        "import adbc_driver_sqlite.dbapi as db\nc = db.connect(); cu = c.cursor(); cu.execute('create table t (a int)'); cu.execute('insert into t values (5)')\ncu.execute('select a from t'); print(cu.fetchall())",
-        "cu.execute('insert into t values (6)'); cu.execute('select a from t order by a'); print(cu.fetchall())",
+        "import adbc_driver_sqlite.dbapi as db\n"
+        "c = db.connect(); cu = c.cursor(); cu.execute('create table t (a int)'); "
+        "cu.execute('insert into t values (5)')\n"
+        "cu.execute('select a from t'); print(cu.fetchall())",
+        "cu.execute('insert into t values (6)'); cu.execute('select a from t order by a'); "
+        "print(cu.fetchall())",
     ),
     row(
         "connectorx",
-        "import connectorx as cx, sqlite3, os\nq = sqlite3.connect('cx.db'); q.execute('create table if not exists t (a int)'); q.execute('delete from t'); q.execute('insert into t values (5)'); q.commit(); q.close(); del q\nurl = 'sqlite://' + os.path.abspath('cx.db')\nprint(cx.read_sql(url, 'select a from t').a.tolist())",
+        "import connectorx as cx, sqlite3, os\n"
+        "q = sqlite3.connect('cx.db'); q.execute('create table if not exists t (a int)'); "
+        "q.execute('delete from t'); q.execute('insert into t values (5)'); q.commit(); "
+        "q.close(); del q\n"
+        "url = 'sqlite://' + os.path.abspath('cx.db')\n"
+        "print(cx.read_sql(url, 'select a from t').a.tolist())",
         "print(cx.read_sql(url, 'select a + 1 as a from t').a.tolist())",
     ),
     row(
         "lmdb",
-        "import lmdb\nenv = lmdb.open('db.lmdb')\nwith env.begin(write=True) as t: t.put(b'a', b'1')\nwith env.begin() as t: print(t.get(b'a'))",
+        "import lmdb\n"
+        "env = lmdb.open('db.lmdb')\n"
+        "with env.begin(write=True) as t: t.put(b'a', b'1')\n"
+        "with env.begin() as t: print(t.get(b'a'))",
         "with env.begin() as t: print(t.get(b'a'))",
         told=("memory", "lock"),
     ),
     row(
         "h5py file kept",
-        "import h5py, numpy as np\nf = h5py.File('a.h5', 'w'); d = f.create_dataset('d', data=np.arange(5)); f.flush()\nprint(d[2])",
+        "import h5py, numpy as np\n"
+        "f = h5py.File('a.h5', 'w'); d = f.create_dataset('d', data=np.arange(5)); "
+        "f.flush()\n"
+        "print(d[2])",
         "print(d[3], f['d'].shape)",
         told=("locks on these files",),
     ),
     row(
         "h5py closed",
-        "import h5py, numpy as np\nwith h5py.File('b.h5', 'w') as f: f['d'] = np.arange(5)\ndel f\nwith h5py.File('b.h5') as f: print(f['d'][:].sum())",
+        "import h5py, numpy as np\n"
+        "with h5py.File('b.h5', 'w') as f: f['d'] = np.arange(5)\n"
+        "del f\n"
+        "with h5py.File('b.h5') as f: print(f['d'][:].sum())",
         "with h5py.File('b.h5') as f: print(f['d'][:].sum())",
     ),
     row(
         "pytables",
-        "import tables\nf = tables.open_file('t.h5', 'w'); a = f.create_array('/', 'a', [1, 2, 3]); f.flush()\nprint(a[:])",
+        "import tables\n"
+        "f = tables.open_file('t.h5', 'w'); a = f.create_array('/', 'a', [1, 2, 3]); "
+        "f.flush()\n"
+        "print(a[:])",
         "print(a[:], f.root.a[1])",
         told=("locks on these files",),
     ),
     row(
         "netCDF4 file kept",
-        "import netCDF4\nf = netCDF4.Dataset('a.nc', 'w'); f.createDimension('x', 3); v = f.createVariable('v', 'f4', ('x',)); v[:] = [1, 2, 3]; f.sync()\nprint(v[:].sum())",
+        "import netCDF4\n"
+        "f = netCDF4.Dataset('a.nc', 'w'); f.createDimension('x', 3); v = "
+        "f.createVariable('v', 'f4', ('x',)); v[:] = [1, 2, 3]; f.sync()\n"
+        "print(v[:].sum())",
         "print(v[:].sum(), f.variables['v'].shape)",
         told=("locks on these files",),
     ),
     row(
         "zarr",
-        "import zarr, numpy as np\nz = zarr.create_array(store='a.zarr', shape=(10,), chunks=(5,), dtype='i4', overwrite=True); z[:] = np.arange(10)\nprint(int(z[:].sum()))",
+        "import zarr, numpy as np\n"
+        "z = zarr.create_array(store='a.zarr', shape=(10,), chunks=(5,), dtype='i4', "
+        "overwrite=True); z[:] = np.arange(10)\n"
+        "print(int(z[:].sum()))",
         "print(int(z[2:5].sum()), zarr.open('a.zarr', mode='r').shape)",
     ),
     row(
         "xarray",
-        "import xarray as xr, numpy as np\nds = xr.Dataset({'v': (('x',), np.arange(3.))})\nprint(float(ds.v.sum()))",
+        "import xarray as xr, numpy as np\n"
+        "ds = xr.Dataset({'v': (('x',), np.arange(3.))})\n"
+        "print(float(ds.v.sum()))",
         "print(float(ds.v.mean()), dict(ds.sizes))",
     ),
 )

@@ -14,7 +14,8 @@ ROWS = (
         import spacy
         from spacy.training import Example
         nlp = spacy.blank('en'); cat = nlp.add_pipe('textcat'); cat.add_label('A'); cat.add_label('B')
-        data = [Example.from_dict(nlp.make_doc(t), {'cats': c}) for t, c in [('good', {'A': 1, 'B': 0}), ('bad', {'A': 0, 'B': 1})]]
+        texts = [('good', {'A': 1, 'B': 0}), ('bad', {'A': 0, 'B': 1})]
+        data = [Example.from_dict(nlp.make_doc(t), {'cats': c}) for t, c in texts]
         opt = nlp.initialize(lambda: data); losses = nlp.update(data, sgd=opt)
         print(sorted(losses))
         """,
@@ -22,7 +23,12 @@ ROWS = (
     ),
     row(
         "pymc",
-        "import pymc as pm, pytensor\npytensor.config.cxx = ''\nwith pm.Model() as m:\n    x = pm.Normal('x')\nprint([v.name for v in m.free_RVs])",
-        "with m: y = m['y'] if 'y' in m.named_vars else pm.Normal('y', x)\nprint([v.name for v in m.free_RVs])",
+        "import pymc as pm, pytensor\n"
+        "pytensor.config.cxx = ''\n"
+        "with pm.Model() as m:\n"
+        "    x = pm.Normal('x')\n"
+        "print([v.name for v in m.free_RVs])",
+        "with m: y = m['y'] if 'y' in m.named_vars else pm.Normal('y', x)\n"
+        "print([v.name for v in m.free_RVs])",
     ),
 )

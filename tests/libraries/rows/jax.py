@@ -3,7 +3,11 @@
 from model import row
 
 ROWS = (
-    row("jax cpu", "import jax.numpy as jnp\nx = jnp.arange(1000.)\nprint(x.sum())", "print((x * 2).sum())"),
+    row(
+        "jax cpu",
+        "import jax.numpy as jnp\nx = jnp.arange(1000.)\nprint(x.sum())",
+        "print((x * 2).sum())",
+    ),
     row(
         "jax import only",
         "import jax, jax.numpy as jnp\nprint(jnp.pi)",
@@ -16,7 +20,11 @@ ROWS = (
     ),
     row(
         "jax jit+grad",
-        "import jax, jax.numpy as jnp\n@jax.jit\ndef f(x): return (x ** 2).sum()\ng = jax.grad(f)\nprint(f(jnp.arange(4.)))",
+        "import jax, jax.numpy as jnp\n"
+        "@jax.jit\n"
+        "def f(x): return (x ** 2).sum()\n"
+        "g = jax.grad(f)\n"
+        "print(f(jnp.arange(4.)))",
         "print(g(jnp.arange(4.)))",
     ),
     row(

@@ -77,7 +77,8 @@ ROWS = (
         pattern, c, rights = re.compile(r'(\\w+)@'), Child(), Rights.R | Rights.W
         print(Colour.RED, rights, c.who(), pattern.findall('a@b'))
         """,
-        "print(Colour(2), Rights.R in rights, c.who(), isinstance(c, Base), pattern.findall('x@y'), Colour['RED'] is Colour.RED)",
+        "print(Colour(2), Rights.R in rights, c.who(), isinstance(c, Base), "
+        "pattern.findall('x@y'), Colour['RED'] is Colour.RED)",
     ),
     row(
         "abc/dataclass/namedtuple/enum/typing",
@@ -103,7 +104,8 @@ ROWS = (
         """
         try: Shape()
         except TypeError: print('abstract')
-        print(s == Square(3), p._replace(x=5), m.year, dataclasses.asdict(s), type(st).__name__, Square(1) < s)
+        print(s == Square(3), p._replace(x=5), m.year, dataclasses.asdict(s), type(st).__name__,
+              Square(1) < s)
         """,
     ),
     row(
@@ -120,7 +122,10 @@ ROWS = (
         a = A(); r = weakref.ref(a); cache = weakref.WeakValueDictionary(a=a)
         print(r() is a, Meta.made)
         """,
-        "gc.collect(); print(r() is a, dict(cache) == {'a': a}, Meta.made, type(A).__name__)\nclass B(A): pass\nprint(Meta.made)",
+        "gc.collect(); print(r() is a, dict(cache) == {'a': a}, Meta.made, "
+        "type(A).__name__)\n"
+        "class B(A): pass\n"
+        "print(Meta.made)",
     ),
     row(
         "functools lru_cache/singledispatch",
@@ -135,7 +140,10 @@ ROWS = (
         add = functools.partial(lambda a, b: a + b, 1)
         print(fib(30), kind(1), kind('a'), add(2))
         """,
-        "print(fib(31), kind(1), kind('a'), add(5))\n@kind.register\ndef _(x: str): return 'str'\nprint(kind('a'))",
+        "print(fib(31), kind(1), kind('a'), add(5))\n"
+        "@kind.register\n"
+        "def _(x: str): return 'str'\n"
+        "print(kind('a'))",
     ),
     row(
         "contextvars/decimal/locale",
@@ -150,17 +158,26 @@ ROWS = (
     ),
     row(
         "os.environ/cwd",
-        "import os, tempfile\nos.environ['ROW'] = 'x'; os.makedirs('inside', exist_ok=True); os.chdir('inside')\nprint(os.path.basename(os.getcwd()))",
-        "import subprocess\nprint(os.environ['ROW'], os.path.basename(os.getcwd()), subprocess.run(['sh', '-c', 'echo $ROW'], capture_output=True, text=True).stdout)",
+        "import os, tempfile\n"
+        "os.environ['ROW'] = 'x'; os.makedirs('inside', exist_ok=True); os.chdir('inside')\n"
+        "print(os.path.basename(os.getcwd()))",
+        "import subprocess\n"
+        "print(os.environ['ROW'], os.path.basename(os.getcwd()), subprocess.run(['sh', '-c', "
+        "'echo $ROW'], capture_output=True, text=True).stdout)",
     ),
     row(
         "sys.setrecursionlimit/gc/locale",
-        "import sys, gc\nsys.setrecursionlimit(2500); gc.set_threshold(500, 5, 5)\nprint(sys.getrecursionlimit())",
+        "import sys, gc\n"
+        "sys.setrecursionlimit(2500); gc.set_threshold(500, 5, 5)\n"
+        "print(sys.getrecursionlimit())",
         "print(sys.getrecursionlimit(), gc.get_threshold())",
     ),
     row(
         "module attribute monkeypatch",
-        "import math, statistics\nmath.tau2 = 12.5\nstatistics.mean = lambda data: 'patched'\nprint(math.tau2, statistics.mean([1]))",
+        "import math, statistics\n"
+        "math.tau2 = 12.5\n"
+        "statistics.mean = lambda data: 'patched'\n"
+        "print(math.tau2, statistics.mean([1]))",
         "print(getattr(math, 'tau2', None), statistics.mean([1]))",
     ),
     row(
@@ -190,7 +207,8 @@ ROWS = (
         get_ipython().run_line_magic('run', 'script.py')
         print(mine.f())
         """,
-        "get_ipython().run_line_magic('run', 'script.py')\nprint(mine.f(), k.n, isinstance(k, mine.K), y)",
+        "get_ipython().run_line_magic('run', 'script.py')\n"
+        "print(mine.f(), k.n, isinstance(k, mine.K), y)",
     ),
     row(
         "%autoreload + own module",
@@ -212,7 +230,10 @@ ROWS = (
         get_ipython().run_cell_magic('bash', '', 'echo from bash')
         print(cap.stdout, t.loops)
         """,
-        "print(cap.stdout, t.loops)\nget_ipython().run_cell_magic('bash', '', 'echo again')\nfiles = !echo one\nprint(files)",
+        "print(cap.stdout, t.loops)\n"
+        "get_ipython().run_cell_magic('bash', '', 'echo again')\n"
+        "files = !echo one\n"
+        "print(files)",
     ),
     row(
         "pip install",
@@ -222,9 +243,11 @@ ROWS = (
             wheel.writestr('tiny_of_row.py', 'answer = 42')
             about = 'tiny_of_row-1.dist-info/'
             wheel.writestr(about + 'METADATA', 'Metadata-Version: 2.1\\nName: tiny-of-row\\nVersion: 1\\n')
-            wheel.writestr(about + 'WHEEL', 'Wheel-Version: 1.0\\nGenerator: row\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')
+            wheel.writestr(about + 'WHEEL', 'Wheel-Version: 1.0\\nGenerator: row\\n'
+                           'Root-Is-Purelib: true\\nTag: py3-none-any\\n')
             wheel.writestr(about + 'RECORD', '')
-        get_ipython().run_line_magic('pip', 'install -q --no-index --target there ./tiny_of_row-1-py3-none-any.whl')
+        wheel = './tiny_of_row-1-py3-none-any.whl'
+        get_ipython().run_line_magic('pip', f'install -q --no-index --target there {wheel}')
         sys.path.insert(0, os.path.abspath('there'))
         import tiny_of_row
         """,

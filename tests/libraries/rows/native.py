@@ -37,6 +37,11 @@ lib = ctypes.CDLL(os.path.abspath('pool.so'))
 """
 
 ROWS = (
-    row("native pool used", BUILD + "print(lib.twice(4))", "print(lib.twice(5))", told=("unheard-of",)),
+    row(
+        "native pool used",
+        BUILD + "print(lib.twice(4))",
+        "print(lib.twice(5))",
+        told=("unheard-of",),
+    ),
     row("native pool loaded only", BUILD + "print(lib.twice is not None)", "print(lib.twice(5))"),
 )

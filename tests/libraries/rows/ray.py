@@ -5,9 +5,16 @@ from model import row
 ROWS = (
     row(
         "ray local",
-        "import ray\nray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level='error')\n@ray.remote\ndef f(x): return x + 1\nprint(ray.get(f.remote(1)))",
+        "import ray\n"
+        "ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, "
+        "logging_level='error')\n"
+        "@ray.remote\n"
+        "def f(x): return x + 1\n"
+        "print(ray.get(f.remote(1)))",
         "print(ray.get(f.remote(2), timeout=20))",
         told=("child process", "threads", "ray"),
     ),
-    row("ray import only", "import ray\nprint(ray.is_initialized())", "print(ray.is_initialized())"),
+    row(
+        "ray import only", "import ray\nprint(ray.is_initialized())", "print(ray.is_initialized())"
+    ),
 )

@@ -29,7 +29,10 @@ ROWS = (
     ),
     row(
         "httpx client kept",
-        "import httpx\ncl = httpx.Client(headers={'x': 'y'}, transport=httpx.MockTransport(lambda r: httpx.Response(200, text=r.headers['x'])))\nprint(cl.get('http://a/').text)",
+        "import httpx\n"
+        "cl = httpx.Client(headers={'x': 'y'}, transport=httpx.MockTransport(lambda r: "
+        "httpx.Response(200, text=r.headers['x'])))\n"
+        "print(cl.get('http://a/').text)",
         "print(cl.get('http://a/').text)",
     ),
     row(
@@ -39,15 +42,18 @@ ROWS = (
         def serve():
             class H(http.server.BaseHTTPRequestHandler):
                 def do_GET(self):
-                    self.send_response(200); self.send_header('content-length', '2'); self.end_headers(); self.wfile.write(b'ok')
+                    self.send_response(200); self.send_header('content-length', '2')
+                    self.end_headers(); self.wfile.write(b'ok')
                 def log_message(self, *a): pass
             server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), H)
             threading.Thread(target=server.serve_forever, daemon=True).start()
             return server
         cl = httpx.Client(timeout=5, trust_env=False)
-        server = serve(); print(cl.get(f'http://127.0.0.1:{server.server_port}').text); server.shutdown(); server.server_close(); del server
+        server = serve(); print(cl.get(f'http://127.0.0.1:{server.server_port}').text)
+        server.shutdown(); server.server_close(); del server
         """,
-        "server = serve(); print(cl.get(f'http://127.0.0.1:{server.server_port}').text); server.shutdown(); server.server_close(); del server",
+        "server = serve(); print(cl.get(f'http://127.0.0.1:{server.server_port}').text); "
+        "server.shutdown(); server.server_close(); del server",
     ),
     row(
         "requests session",
@@ -56,15 +62,18 @@ ROWS = (
         def serve():
             class H(http.server.BaseHTTPRequestHandler):
                 def do_GET(self):
-                    self.send_response(200); self.send_header('content-length', '2'); self.end_headers(); self.wfile.write(b'ok')
+                    self.send_response(200); self.send_header('content-length', '2')
+                    self.end_headers(); self.wfile.write(b'ok')
                 def log_message(self, *a): pass
             server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), H)
             threading.Thread(target=server.serve_forever, daemon=True).start()
             return server
         se = requests.Session(); se.trust_env = False; se.headers['x'] = 'y'
-        server = serve(); print(se.get(f'http://127.0.0.1:{server.server_port}').text); server.shutdown(); server.server_close(); del server
+        server = serve(); print(se.get(f'http://127.0.0.1:{server.server_port}').text)
+        server.shutdown(); server.server_close(); del server
         """,
-        "server = serve(); print(se.get(f'http://127.0.0.1:{server.server_port}').text, se.headers['x']); server.shutdown(); server.server_close(); del server",
+        "server = serve(); print(se.get(f'http://127.0.0.1:{server.server_port}').text, "
+        "se.headers['x']); server.shutdown(); server.server_close(); del server",
     ),
     row(
         "aiohttp client+server",
@@ -77,7 +86,8 @@ ROWS = (
             runner = web.AppRunner(app); await runner.setup()
             site = web.TCPSite(runner, '127.0.0.1', 0); await site.start()
             port = site._server.sockets[0].getsockname()[1]
-            async with aiohttp.ClientSession() as s, s.get(f'http://127.0.0.1:{port}/') as r: text = await r.text()
+            async with aiohttp.ClientSession() as s, s.get(f'http://127.0.0.1:{port}/') as r:
+                text = await r.text()
             await runner.cleanup()
             return text
         print(await talk())
@@ -86,7 +96,13 @@ ROWS = (
     ),
     row(
         "fastapi TestClient",
-        "from fastapi import FastAPI\nfrom fastapi.testclient import TestClient\napp = FastAPI()\n@app.get('/')\ndef read(): return {'a': 1}\nc = TestClient(app)\nprint(c.get('/').json())",
+        "from fastapi import FastAPI\n"
+        "from fastapi.testclient import TestClient\n"
+        "app = FastAPI()\n"
+        "@app.get('/')\n"
+        "def read(): return {'a': 1}\n"
+        "c = TestClient(app)\n"
+        "print(c.get('/').json())",
         "print(c.get('/').json())",
     ),
     row(
@@ -105,13 +121,23 @@ ROWS = (
     ),
     row(
         "uvloop",
-        "import uvloop\nasync def f(): return 5\nloop = uvloop.new_event_loop()\nprint(type(loop).__name__); loop.close(); del loop",
+        "import uvloop\n"
+        "async def f(): return 5\n"
+        "loop = uvloop.new_event_loop()\n"
+        "print(type(loop).__name__); loop.close(); del loop",
         "loop = uvloop.new_event_loop(); print(loop.is_closed()); loop.close(); del loop",
     ),
     row(
         "pydantic",
-        "import pydantic\nclass M(pydantic.BaseModel):\n    a: int\n    b: str = 'x'\nm = M(a='5')\nprint(m)",
-        "try: M(a='no')\nexcept pydantic.ValidationError as e: print(e.error_count())\nprint(m.model_dump(), M(a=1) == M(a=1))",
+        "import pydantic\n"
+        "class M(pydantic.BaseModel):\n"
+        "    a: int\n"
+        "    b: str = 'x'\n"
+        "m = M(a='5')\n"
+        "print(m)",
+        "try: M(a='no')\n"
+        "except pydantic.ValidationError as e: print(e.error_count())\n"
+        "print(m.model_dump(), M(a=1) == M(a=1))",
     ),
     row(
         "dask threaded",
@@ -120,19 +146,26 @@ ROWS = (
     ),
     row(
         "dask dataframe processes",
-        "import dask.dataframe as dd, pandas as pd\nd = dd.from_pandas(pd.DataFrame({'a': range(10)}), npartitions=2)\nprint(int(d.a.sum().compute(scheduler='processes')))",
+        "import dask.dataframe as dd, pandas as pd\n"
+        "d = dd.from_pandas(pd.DataFrame({'a': range(10)}), npartitions=2)\n"
+        "print(int(d.a.sum().compute(scheduler='processes')))",
         "print(int((d.a + 1).sum().compute(scheduler='processes')))",
     ),
     row(
         "dask.distributed LocalCluster threads",
-        "from distributed import Client\nc = Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None)\nprint(c.submit(abs, -3).result(timeout=30))",
+        "from distributed import Client\n"
+        "c = Client(processes=False, n_workers=1, threads_per_worker=2, "
+        "dashboard_address=None)\n"
+        "print(c.submit(abs, -3).result(timeout=30))",
         "print(c.submit(abs, -4).result(timeout=10))",
         told=("threads",),
     ),
     row(
         "dask.distributed new in branch",
         "from distributed import Client\nprint(Client.__name__)",
-        "with Client(processes=False, n_workers=1, dashboard_address=None) as c: print(c.submit(abs, -3).result(timeout=30))\ndel c",
+        "with Client(processes=False, n_workers=1, dashboard_address=None) as c: "
+        "print(c.submit(abs, -3).result(timeout=30))\n"
+        "del c",
     ),
     row(
         "apscheduler",
@@ -154,23 +187,36 @@ ROWS = (
     ),
     row(
         "mpire",
-        "from mpire import WorkerPool\ndef f(x): return x + 1\nwith WorkerPool(2) as p: print(p.map(f, [1, 2]))",
+        "from mpire import WorkerPool\n"
+        "def f(x): return x + 1\n"
+        "with WorkerPool(2) as p: print(p.map(f, [1, 2]))",
         "with WorkerPool(2) as q: print(q.map(f, [3, 4]))",
         told=("locks", "memory", "pipe"),
     ),
     row(
         "pebble pool",
-        "from pebble import ProcessPool\ndef f(x): return x + 1\nwith ProcessPool(1) as p: print(p.schedule(f, args=[1]).result(20))\ndel p",
+        "from pebble import ProcessPool\n"
+        "def f(x): return x + 1\n"
+        "with ProcessPool(1) as p: print(p.schedule(f, args=[1]).result(20))\n"
+        "del p",
         "with ProcessPool(1) as p: print(p.schedule(f, args=[2]).result(20))\ndel p",
     ),
     row(
         "pexpect kept",
-        "import pexpect\nc = pexpect.spawn('cat', echo=False); c.sendline('a'); c.expect('a')\nprint(c.isalive())",
-        "import pexpect\nd = pexpect.spawn('cat', echo=False); d.sendline('z'); print(d.expect('z')); d.close()",
+        "import pexpect\n"
+        "c = pexpect.spawn('cat', echo=False); c.sendline('a'); c.expect('a')\n"
+        "print(c.isalive())",
+        "import pexpect\n"
+        "d = pexpect.spawn('cat', echo=False); d.sendline('z'); print(d.expect('z')); "
+        "d.close()",
     ),
     row(
         "tqdm",
-        "import sys\nfrom tqdm import tqdm\nbar = tqdm(total=10, file=sys.stdout, ncols=40, miniters=100, mininterval=100, bar_format='{n_fmt}/{total_fmt}'); bar.update(3)\nprint(bar.n)",
+        "import sys\n"
+        "from tqdm import tqdm\n"
+        "bar = tqdm(total=10, file=sys.stdout, ncols=40, miniters=100, mininterval=100, "
+        "bar_format='{n_fmt}/{total_fmt}'); bar.update(3)\n"
+        "print(bar.n)",
         "bar.update(2); print(bar.n)",
     ),
     row(
@@ -185,12 +231,21 @@ ROWS = (
     ),
     row(
         "rich progress",
-        "import sys\nfrom rich.console import Console\nfrom rich.progress import Progress\ncon = Console(width=40, force_terminal=False, force_jupyter=False)\ncon.print('[b]hi[/b]')",
-        "con.print('[b]again[/b]', len('x')); print(con.width)\nwith Progress(console=con) as p: p.add_task('t', total=1)",
+        "import sys\n"
+        "from rich.console import Console\n"
+        "from rich.progress import Progress\n"
+        "con = Console(width=40, force_terminal=False, force_jupyter=False)\n"
+        "con.print('[b]hi[/b]')",
+        "con.print('[b]again[/b]', len('x')); print(con.width)\n"
+        "with Progress(console=con) as p: p.add_task('t', total=1)",
     ),
     row(
         "rich table",
-        "from rich.table import Table\nfrom rich.console import Console\nt = Table('a', 'b'); t.add_row('1', '2'); c = Console(width=40, force_jupyter=False)\nc.print(t)",
+        "from rich.table import Table\n"
+        "from rich.console import Console\n"
+        "t = Table('a', 'b'); t.add_row('1', '2'); c = Console(width=40, "
+        "force_jupyter=False)\n"
+        "c.print(t)",
         "t.add_row('3', '4'); Console(width=40, force_jupyter=False).print(t)",
     ),
     row(
@@ -200,22 +255,46 @@ ROWS = (
     ),
     row(
         "ipywidgets observe/interact",
-        "import ipywidgets as w\nseen = []\ns = w.IntSlider(value=3); s.observe(lambda change: seen.append(change['new']), 'value')\ns.value = 4; print(seen)",
+        "import ipywidgets as w\n"
+        "seen = []\n"
+        "s = w.IntSlider(value=3); s.observe(lambda change: seen.append(change['new']), "
+        "'value')\n"
+        "s.value = 4; print(seen)",
         "s.value = 6; print(seen)",
     ),
     row(
         "ipywidgets link/interactive",
-        "import ipywidgets as w\na, b = w.IntSlider(value=1), w.IntText(); l = w.jslink; k = w.link((a, 'value'), (b, 'value'))\nit = w.interactive(lambda x: x * 2, x=3)\na.value = 2; print(b.value, it.children[0].value)",
+        "import ipywidgets as w\n"
+        "a, b = w.IntSlider(value=1), w.IntText(); l = w.jslink; k = w.link((a, 'value'), "
+        "(b, 'value'))\n"
+        "it = w.interactive(lambda x: x * 2, x=3)\n"
+        "a.value = 2; print(b.value, it.children[0].value)",
         "a.value = 7; print(b.value); it.children[0].value = 5; it.update(); print(it.result)",
     ),
     row(
         "traitlets observe",
-        "import traitlets as t\nseen = []\nclass H(t.HasTraits):\n    a = t.Int(1)\n    @t.observe('a')\n    def own(self, change): seen.append(('own', change['new']))\nh = H(); h.observe(lambda c: seen.append(c['new']), 'a')\nh.a = 2; print(seen)",
+        "import traitlets as t\n"
+        "seen = []\n"
+        "class H(t.HasTraits):\n"
+        "    a = t.Int(1)\n"
+        "    @t.observe('a')\n"
+        "    def own(self, change): seen.append(('own', change['new']))\n"
+        "h = H(); h.observe(lambda c: seen.append(c['new']), 'a')\n"
+        "h.a = 2; print(seen)",
         "h.a = 5; print(seen)",
     ),
     row(
         "traitlets validate/default",
-        "import traitlets as t\nclass H(t.HasTraits):\n    a = t.Int(max=5); b = t.List(t.Int())\n    @t.default('b')\n    def _b(self): return [1]\nh = H(a=2)\nprint(h.a, h.b)",
-        "h.b = [2, 3]\ntry: h.a = 9\nexcept t.TraitError: print('refused')\nprint(h.a, h.b, h.trait_names())",
+        "import traitlets as t\n"
+        "class H(t.HasTraits):\n"
+        "    a = t.Int(max=5); b = t.List(t.Int())\n"
+        "    @t.default('b')\n"
+        "    def _b(self): return [1]\n"
+        "h = H(a=2)\n"
+        "print(h.a, h.b)",
+        "h.b = [2, 3]\n"
+        "try: h.a = 9\n"
+        "except t.TraitError: print('refused')\n"
+        "print(h.a, h.b, h.trait_names())",
     ),
 )

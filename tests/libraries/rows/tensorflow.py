@@ -3,10 +3,18 @@
 from model import row
 
 ROWS = (
-    row("tensorflow import only", "import tensorflow as tf\nprint(tf.float32.name)", "print(tf.int32.name)"),
+    row(
+        "tensorflow import only",
+        "import tensorflow as tf\nprint(tf.float32.name)",
+        "print(tf.int32.name)",
+    ),
     row(
         "tensorflow function",
-        "import tensorflow as tf\nv = tf.Variable([1., 2.])\n@tf.function\ndef f(x): return tf.reduce_sum(x * v)\nprint(float(f(tf.constant([3., 4.]))))",
+        "import tensorflow as tf\n"
+        "v = tf.Variable([1., 2.])\n"
+        "@tf.function\n"
+        "def f(x): return tf.reduce_sum(x * v)\n"
+        "print(float(f(tf.constant([3., 4.]))))",
         "print(float(f(tf.constant([5., 6.]))), v.numpy())",
     ),
     row(
@@ -20,11 +28,14 @@ ROWS = (
         h = model.fit(X, y, epochs=1, verbose=0)
         print(sorted(h.history), model.count_params())
         """,
-        "print(sorted(model.fit(X, y, epochs=1, verbose=0).history), model.predict(X[:2], verbose=0).shape)",
+        "print(sorted(model.fit(X, y, epochs=1, verbose=0).history), model.predict(X[:2], "
+        "verbose=0).shape)",
     ),
     row(
         "tensorflow data",
-        "import tensorflow as tf\nds = tf.data.Dataset.range(5).map(lambda x: x * 2).batch(2)\nprint([b.numpy().tolist() for b in ds])",
+        "import tensorflow as tf\n"
+        "ds = tf.data.Dataset.range(5).map(lambda x: x * 2).batch(2)\n"
+        "print([b.numpy().tolist() for b in ds])",
         "print([b.numpy().tolist() for b in ds.take(1)])",
     ),
 )

@@ -1,36 +1,63 @@
-"""The names that checkpoints of earlier versions use for these modules: `_ratoon_NAME`."""
+"""The names that checkpoints of earlier versions use for the modules of this package."""
+
+from __future__ import annotations
 
 import contextlib
 import sys
+import types
+from collections.abc import Iterator
+from typing import Any
 
+# What has become of each that checkpoints name. Where that is several modules, a name is searched in
+# all of them.
 _MODULES = {
-    "_ratoon_asking": "introspect",
-    "_ratoon_changes": "adapters.changes",
-    "_ratoon_checkpoint": "checkpoint",
-    "_ratoon_databases": "adapters.databases",
-    "_ratoon_fingerprint": "fingerprint",
-    "_ratoon_learning": "adapters.learning",
-    "_ratoon_libraries": "import_hooks",
-    "_ratoon_locks": "adapters.locks",
-    "_ratoon_logs": "adapters.logs",
-    "_ratoon_looking": "variables",
-    "_ratoon_observers": "adapters.observers",
-    "_ratoon_pickling": "pickling",
-    "_ratoon_pools": "adapters.pools",
-    "_ratoon_settings": "settings",
-    "_ratoon_sharing": "sharing",
-    "_ratoon_shell": "shell",
-    "_ratoon_symbols": "symbols",
-    "_ratoon_transfer": "transfer",
-    "_ratoon_values": "data_form",
-    "_ratoon_web": "adapters.web",
+    "_ratoon_databases": (
+        "adapters.databases",
+        "adapters.sqlite3",
+        "adapters.duckdb",
+        "adapters.sqlalchemy",
+    ),
+    "_ratoon_learning": (
+        "adapters.xgboost",
+        "adapters.lightgbm",
+        "adapters.onnxruntime",
+        "adapters.numba",
+    ),
+    "_ratoon_locks": ("adapters.threading",),
+    "_ratoon_logs": ("adapters.logging",),
+    "_ratoon_observers": ("adapters.traitlets",),
+    "_ratoon_pickling": ("rebuilding", "pickling", "adapters.numpy", "adapters.polars"),
+    "_ratoon_pools": ("adapters.pools",),
+    "_ratoon_shell": ("shell",),
+    "_ratoon_transfer": ("transfer",),
+    "_ratoon_values": ("data_form",),
+    "_ratoon_web": ("adapters.httpx",),
 }
 
 
+class _Former(types.ModuleType):
+    """Stands for a module that has become several."""
+
+    def __init__(self, name: str, modules: list[types.ModuleType]) -> None:
+        super().__init__(name)
+        self.modules = modules
+
+    def __getattr__(self, name: str) -> Any:
+        for module in self.modules:
+            if name in vars(module):
+                return vars(module)[name]
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+
+
+def _module(former: str, names: tuple[str, ...]) -> types.ModuleType:
+    modules = [sys.modules[f"{__package__}.{name}"] for name in names]
+    return modules[0] if len(modules) == 1 else _Former(former, modules)
+
+
 @contextlib.contextmanager
-def resolved():
+def resolved() -> Iterator[None]:
     """While a checkpoint is loaded, these names lead to the modules."""
-    known = {former: sys.modules[f"{__package__}.{name}"] for former, name in _MODULES.items()}
+    known = {former: _module(former, names) for former, names in _MODULES.items()}
     sys.modules.update(known)
     try:
         yield

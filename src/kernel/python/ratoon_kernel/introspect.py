@@ -27,7 +27,8 @@ import types
 
 from . import variables
 from . import shell as own
-from .shell import _clean, _json, _name_of, _short
+from .classes import name_of
+from .text import clean, short, to_json
 
 MAX_ITEMS = 500
 # How long one may be, in characters.
@@ -106,8 +107,8 @@ def _complete(code, cursor):
             if kind == "function" and signatures < MAX_SIGNATURES and time.monotonic() < by:
                 signatures += 1
                 signature = _short_signature(value, is_bound)
-        told.append({"text": _clean(text), "kind": kind, "signature": signature})
-    return _json({"from": begin, "to": end, "items": told})
+        told.append({"text": clean(text), "kind": kind, "signature": signature})
+    return to_json({"from": begin, "to": end, "items": told})
 
 
 @contextlib.contextmanager
@@ -356,13 +357,13 @@ def _kind_of_value(value):
         return "class", value, False
     if issubclass(kind, types.ModuleType):
         return "module", value, False
-    if kind is property or _name_of(kind) == "cached_property":
+    if kind is property or name_of(kind) == "cached_property":
         return "property", value, False
     return ("function" if _is_function(kind) else "instance"), value, False
 
 
 def _is_function(kind):
-    return kind in _FUNCTIONS or kind.__module__ != "__main__" and _name_of(kind) in _LIKE_FUNCTIONS
+    return kind in _FUNCTIONS or kind.__module__ != "__main__" and name_of(kind) in _LIKE_FUNCTIONS
 
 
 def _named(name):
@@ -381,7 +382,7 @@ def _short_signature(value, is_bound):
         text = str(signature.replace(parameters=parameters, return_annotation=none))
     except Exception:
         return None
-    return _clean(text) if len(text) <= MAX_SIGNATURE_CHARACTERS else _clean(text[: MAX_SIGNATURE_CHARACTERS - 1]) + "…"
+    return clean(text) if len(text) <= MAX_SIGNATURE_CHARACTERS else clean(text[: MAX_SIGNATURE_CHARACTERS - 1]) + "…"
 
 
 def _signature_of(value, is_bound=False):
@@ -516,9 +517,9 @@ def _inspect(code, cursor):
     if call is None or points:
         told = _inspected(_name_at(code, cursor), None, code)
         if told is not None or call is None:
-            return _json(told)
+            return to_json(told)
     name, arguments = call
-    return _json(_inspected(name, arguments, code))
+    return to_json(_inspected(name, arguments, code))
 
 
 def _name_at(code, cursor):
@@ -542,7 +543,7 @@ def _inspected(name, arguments, code):
     if value is _MISSING:
         return _in_the_cell(name, arguments, code)
     kind, _, _ = _kind_of_value(value)
-    told = {"name": _short(name, 200), "type": variables.type_name(value), "repr": None}
+    told = {"name": short(name, 200), "type": variables.type_name(value), "repr": None}
     if kind == "instance":
         told["repr"] = _repr(value)
     told["doc"] = _doc(value, kind)
@@ -555,7 +556,7 @@ def _repr(value):
     try:
         return variables.short_repr(value, REPR_SECONDS, MAX_REPR_CHARACTERS)
     except BaseException as error:  # a hostile __repr__ may raise anything
-        return f"<repr failed: {_name_of(type(error))}>"
+        return f"<repr failed: {name_of(type(error))}>"
 
 
 def _doc(value, kind):
@@ -567,7 +568,7 @@ def _doc(value, kind):
     if type(text) is not str or not text.strip():
         return None
     text = _ANSI.sub("", inspection.cleandoc(text[: 4 * MAX_DOC_CHARACTERS]))
-    return _clean(text if len(text) <= MAX_DOC_CHARACTERS else text[: MAX_DOC_CHARACTERS - 1] + "…")
+    return clean(text if len(text) <= MAX_DOC_CHARACTERS else text[: MAX_DOC_CHARACTERS - 1] + "…")
 
 
 def _told_signature(signature, doc, value, arguments):
@@ -577,7 +578,7 @@ def _told_signature(signature, doc, value, arguments):
         active = _active([(p.name, p.kind) for p in parameters], arguments)
         returns = signature.return_annotation
         if returns is not inspection.Signature.empty:
-            returns = _clean(inspection.formatannotation(_unquoted(returns)))[:MAX_SIGNATURE_CHARACTERS]
+            returns = clean(inspection.formatannotation(_unquoted(returns)))[:MAX_SIGNATURE_CHARACTERS]
         else:
             returns = None
         active = places[active] if active is not None else None
@@ -602,7 +603,7 @@ def _as_written(parameters):
         if one.kind is kinds.KEYWORD_ONLY and last not in (kinds.KEYWORD_ONLY, kinds.VAR_POSITIONAL):
             texts.append("*")
         places.append(len(texts))
-        text = _clean(str(one.replace(annotation=_unquoted(one.annotation))))
+        text = clean(str(one.replace(annotation=_unquoted(one.annotation))))
         texts.append(text if len(text) <= MAX_SIGNATURE_CHARACTERS else text[: MAX_SIGNATURE_CHARACTERS - 1] + "…")
         last = one.kind
     return texts + ["/"] * (last is kinds.POSITIONAL_ONLY), places
@@ -688,14 +689,14 @@ def _in_the_cell(name, arguments, code):
     if found is None:
         return None
     doc = ast.get_docstring(found)
-    told = {"name": name, "repr": None, "doc": doc and _clean(doc[:MAX_DOC_CHARACTERS]), "place": f"line {found.lineno}"}
+    told = {"name": name, "repr": None, "doc": doc and clean(doc[:MAX_DOC_CHARACTERS]), "place": f"line {found.lineno}"}
     told["type"] = "type" if isinstance(found, ast.ClassDef) else "function"
     told["signature"] = None
     if not isinstance(found, ast.ClassDef):
         parameters = _parameters_in(found.args)
         texts, places = _as_written(parameters)
         active = _active([(p.name, p.kind) for p in parameters], arguments)
-        returns = _clean(ast.unparse(found.returns)) if found.returns else None
+        returns = clean(ast.unparse(found.returns)) if found.returns else None
         told["signature"] = {
             "parameters": texts[:MAX_PARAMETERS],
             "returns": returns,

@@ -16,7 +16,9 @@ import types
 from . import fingerprint as fingerprints
 from . import variables
 from . import pickling
-from .shell import _json, _name_of
+from .importable import is_importable
+from .classes import module_of, name_of
+from .text import to_json
 
 # How long the values of a state are read, in seconds of the processor, and by the clock; what is left has no digest. One value
 # gets half of what is left, so that one which does not end leaves time for the others.
@@ -56,7 +58,7 @@ def digests():
     # What was not taken apart in its time would not be pickled in it either.
     hashes = {name: limit.read(_digest, value, limit.deadline, name not in endless) for name, value in found.items()}
     groups = shared.groups(found)
-    return _json({"hashes": hashes, "groups": groups, "fingerprints": [shared.fingerprint(group, hashes) for group in groups]})
+    return to_json({"hashes": hashes, "groups": groups, "fingerprints": [shared.fingerprint(group, hashes) for group in groups]})
 
 
 def _refuse_to_exit(*_):
@@ -103,7 +105,7 @@ class _Limit:
 # -- digests of single values -----------------------------------------------------------------------------------------
 
 
-class _Whole(fingerprints._Reader):
+class _Whole(fingerprints.Reader):
     """Reads a value as its fingerprint does, but all of it, and the attributes of functions."""
 
     # Nothing is sampled: whatever room is set, there is more.
@@ -196,7 +198,7 @@ class _Shared(pickling.Fast):
         if numpy is not None and issubclass(kind, numpy.ndarray):
             self.note(_memory(value, numpy))
             return None if value.dtype.hasobject else 0
-        if variables.module_of(kind) == "torch" and hasattr(value, "untyped_storage"):
+        if module_of(kind) == "torch" and hasattr(value, "untyped_storage"):
             self.meet(("torch", value.untyped_storage().data_ptr()))
             return 0
         self.note(value)
@@ -216,20 +218,20 @@ class _Shared(pickling.Fast):
     def is_fixed(self, kind, value):
         """Whether it can be shared without harm, and nothing in it has to be looked at."""
         if kind is types.FunctionType:
-            return value.__globals__ is not self.namespace and pickling._is_importable(value)
+            return value.__globals__ is not self.namespace and is_importable(value)
         if issubclass(kind, type):
-            return variables.module_of(value) != "__main__"
+            return module_of(value) != "__main__"
         if kind is types.ModuleType:
             return sys.modules.get(value.__name__) is value
-        module = variables.module_of(kind)
-        if (module, _name_of(kind)) in _ATOMS_BY_NAME:
+        module = module_of(kind)
+        if (module, name_of(kind)) in _ATOMS_BY_NAME:
             return True
         numpy = sys.modules.get("numpy")
         if numpy is not None and issubclass(kind, (numpy.generic, numpy.dtype)):
             return True
         pandas = sys.modules.get("pandas")
         if pandas is not None and module.startswith("pandas."):
-            return issubclass(kind, (pandas.Index, pandas.api.extensions.ExtensionDtype)) or _name_of(kind) in (
+            return issubclass(kind, (pandas.Index, pandas.api.extensions.ExtensionDtype)) or name_of(kind) in (
                 "Timestamp", "Timedelta", "Period", "NAType", "NaTType",
             )  # fmt: skip
         return False

@@ -31,22 +31,24 @@ import traceback
 import types
 import warnings
 import weakref
+from typing import Any
 
 from . import import_hooks
+from .classes import name_of
+from .private_layouts import START_NEW_SESSION
+from .text import MAX_NAME_CHARACTERS, clean, cut, listed, short, text_of, to_json
 
 # One text/plain representation, in characters: what the snapshot kernel's clients rely on.
 MAX_PLAIN_CHARACTERS = 1_000_000
-TRUNCATED = "\n... [truncated]"
 # Any other representation, in characters: more would not be shown inline anyway.
 MAX_RICH_CHARACTERS = 8 * 1024 * 1024
-# Cells may put other functions in their places.
-_dumps, _getitimer = json.dumps, _signal.getitimer
-# Names of classes, threads and displays, and how many frames of a traceback are shown.
-MAX_NAME_CHARACTERS = 200
+# Cells may put another function in its place.
+_getitimer = _signal.getitimer
+# How many frames of a traceback are shown.
 MAX_TRACEBACK_ITEMS = 100
 
-channel = None
-shell = None
+channel: Any = None
+shell: Any = None
 # Our modules that import this one. They are held here, as a cell may take them out of `sys.modules`.
 parts = types.SimpleNamespace()
 # All event loops that were ever made here and are still there, and all subprocesses, by the id of their object.
@@ -132,11 +134,11 @@ def run(code, allow_stdin, tells_symbols):
     if error is not None:
         shown = [one["ename"] for one in shell.errors_sent]
         if _ename(error) not in shown:
-            _send_error(type(error), error, [f"{_ename(error)}: {_text_of(error)}"])
+            _send_error(type(error), error, [f"{_ename(error)}: {text_of(error)}"])
         sent = next(one for one in reversed(shell.errors_sent) if one["ename"] == _ename(error))
     symbols = tracker.end() if tracker is not None else None
     exec_count = _count(shell.execution_count - 1)
-    return _json({"error": sent, "exec_count": exec_count, "symbols": symbols, "remains": remains})
+    return to_json({"error": sent, "exec_count": exec_count, "symbols": symbols, "remains": remains})
 
 
 # What notes which variables the cell that runs reads and assigns, when the client wants to know.
@@ -189,7 +191,7 @@ def rehearse():
     try:
         shell.run_cell("1", store_history=False, silent=True)
         shell.display_formatter.format(1)
-        _json({"error": None})
+        to_json({"error": None})
     finally:
         shell.events = events
         shell.last_execution_result, shell.last_execution_succeeded = last
@@ -218,24 +220,24 @@ def hazards():
     told, forks = [], True
     threads = [t.name for t in threading.enumerate() if t.is_alive() and not _is_ours(t)]
     if threads:
-        told.append(f"threads do not go on in a branch: {_listed(threads)}")
+        told.append(f"threads do not go on in a branch: {listed(threads)}")
         locks = _held_locks()
         if locks:
-            told.append(f"locks that these threads may hold stay locked in a branch: {_listed(locks)}")
+            told.append(f"locks that these threads may hold stay locked in a branch: {listed(locks)}")
     timers = [name for name, timer in _TIMERS.items() if _getitimer(timer)[0]]
     if _has_watchdog():
         timers.append("faulthandler.dump_traceback_later")
     if timers:
-        told.append(f"timers do not go on in a branch: {_listed(timers)}")
+        told.append(f"timers do not go on in a branch: {listed(timers)}")
     tasks = _waiting_tasks()
     if tasks:
-        told.append(f"tasks go on in each branch by themselves, when its event loop runs: {_listed(tasks)}")
+        told.append(f"tasks go on in each branch by themselves, when its event loop runs: {listed(tasks)}")
     if fork_hooks:
-        told.append(f"functions that run at each fork, in every state and branch: {_listed(fork_hooks)}")
+        told.append(f"functions that run at each fork, in every state and branch: {listed(fork_hooks)}")
     if _uses_cuda():
         told.append("CUDA does not survive a fork: branches come from the checkpoint")
         forks = False
-    return _json([told, forks, bool(threads or timers) or not forks])
+    return to_json([told, forks, bool(threads or timers) or not forks])
 
 
 _TIMERS = {
@@ -243,11 +245,6 @@ _TIMERS = {
     "ITIMER_VIRTUAL": _signal.ITIMER_VIRTUAL,
     "ITIMER_PROF": _signal.ITIMER_PROF,
 }
-
-
-def _listed(names):
-    more = f", and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(_cut(str(name), MAX_NAME_CHARACTERS) for name in names[:5]) + more
 
 
 def _waiting_tasks():
@@ -288,20 +285,20 @@ def _is_held(lock):
 def own_sockets():
     """The descriptors of sockets that each branch gets anew, as JSON."""
     pairs = [(loop._ssock, loop._csock) for loop in list(loops) if not loop.is_closed()]
-    return _json([end.fileno() for pair in pairs for end in pair])
+    return to_json([end.fileno() for pair in pairs for end in pair])
 
 
 def own_locks():
     """How many locks between processes there are that no branch can wait for, as JSON: tqdm makes one as soon as it is
     imported, and holds it only while it writes a line."""
     writing = getattr(sys.modules.get("tqdm.std"), "TqdmDefaultWriteLock", None)
-    return _json(0 if getattr(writing, "mp_lock", None) is None else 1)
+    return to_json(0 if getattr(writing, "mp_lock", None) is None else 1)
 
 
 def native_ids():
     """The system's ids of the threads that Python knows, as JSON; asked for before threads are counted."""
     _pause_opencv()
-    return _json([thread.native_id for thread in threading.enumerate() if thread.native_id is not None])
+    return to_json([thread.native_id for thread in threading.enumerate() if thread.native_id is not None])
 
 
 def _pause_opencv():
@@ -432,15 +429,13 @@ def _let_trackers_live():
     @functools.wraps(fork_exec)
     def with_session(args, *more):
         if any(_OF_TRACKER in os.fsencode(one) for one in args):
-            more = (*more[:_SESSION], True, *more[_SESSION + 1 :])
+            more = (*more[:START_NEW_SESSION], True, *more[START_NEW_SESSION + 1 :])
         return fork_exec(args, *more)
 
     _posixsubprocess.fork_exec = with_session
 
 
 _OF_TRACKER = b"resource_tracker import main"
-# The place of `start_new_session` among the arguments after the first, in CPython 3.10 to 3.14 (Lib/subprocess.py, _execute_child).
-_SESSION = 14
 
 
 def _share_trackers(is_wanted):
@@ -650,7 +645,7 @@ def _make_shell():
         def publish(self, data, metadata=None, source=None, *, transient=None, update=False, **_):
             data, metadata = _bundle(data, metadata)
             display_id = (transient or {}).get("display_id")
-            display_id = _cut(str(display_id), MAX_NAME_CHARACTERS) if display_id is not None else None
+            display_id = cut(str(display_id), MAX_NAME_CHARACTERS) if display_id is not None else None
             if update:
                 _report({"update": {"display_id": display_id or "", "data": data, "metadata": metadata}})
                 return
@@ -742,7 +737,7 @@ def _make_shell():
 
         def show_usage_error(self, exc):
             # IPython prints it, and it would be shown twice.
-            _send_error(type(exc), exc, [f"{_ename(exc)}: {_text_of(exc)}"])
+            _send_error(type(exc), exc, [f"{_ename(exc)}: {text_of(exc)}"])
 
         def _showtraceback(self, etype, evalue, stb):
             _send_error(etype, evalue, [str(line) for line in stb])
@@ -759,7 +754,7 @@ def _make_shell():
         def _format_exception_for_storage(self, exception, *_, **__):
             # IPython 9 keeps a second traceback for a history that is switched off here, and fails when the error's own
             # text raises.
-            return {"ename": _ename(exception), "evalue": _text_of(exception), "traceback": []}
+            return {"ename": _ename(exception), "evalue": text_of(exception), "traceback": []}
 
         def debugger(self, force=False):
             if not _input.allowed:
@@ -814,14 +809,14 @@ def _load_tracebacks():
 
 
 def _send_error(etype, evalue, lines):
-    text = _short(_text_of(evalue), MAX_PLAIN_CHARACTERS)
+    text = short(text_of(evalue), MAX_PLAIN_CHARACTERS)
     if type(evalue) is SystemExit:
         text = _EXIT if evalue.code is None else f"{text} ({_EXIT})"
         lines = [f"SystemExit: {text}"]
     error = {
         "ename": _ename(evalue),
-        "evalue": _cut(text, MAX_PLAIN_CHARACTERS),
-        "traceback": [_short(line, MAX_PLAIN_CHARACTERS // 10) for line in _shortened(lines)],
+        "evalue": cut(text, MAX_PLAIN_CHARACTERS),
+        "traceback": [short(line, MAX_PLAIN_CHARACTERS // 10) for line in _shortened(lines)],
     }
     shell.errors_sent.append(error)
     _report({"output": {"output_type": "error", **error}})
@@ -859,29 +854,8 @@ def _cut_own_frames(tb):
         tb = tb.tb_next
 
 
-def _text_of(error):
-    try:
-        return str(error)
-    except BaseException as second:
-        return f"<str failed: {_name_of(type(second))}>"
-
-
 def _ename(error):
-    return _short(_name_of(type(error)), MAX_NAME_CHARACTERS)
-
-
-def _name_of(kind):
-    # Not kind.__name__: a metaclass may have one of its own.
-    return type.__dict__["__name__"].__get__(kind)
-
-
-def _cut(text, length):
-    return text if len(text) <= length else text[:length] + TRUNCATED
-
-
-def _short(text, length):
-    """Text as JSON readers take it, cut; before it is copied, as it may be a gigabyte."""
-    return _cut(_clean(text[: length + 1]), length)
+    return short(name_of(type(error)), MAX_NAME_CHARACTERS)
 
 
 def _count(number):
@@ -895,11 +869,11 @@ def _bundle(data, metadata):
         if isinstance(value, bytes) and len(value) <= MAX_RICH_CHARACTERS:
             value = base64.b64encode(value).decode("ascii")
         if isinstance(value, str) and mime == "text/plain":
-            kept[mime] = _short(value, MAX_PLAIN_CHARACTERS)
+            kept[mime] = short(value, MAX_PLAIN_CHARACTERS)
         elif isinstance(value, (str, bytes)) and len(value) > MAX_RICH_CHARACTERS:
             _tell_left_out(mime, f"has {len(value)} characters, more than the {MAX_RICH_CHARACTERS} that can be shown")
         elif isinstance(value, str):
-            kept[mime] = _clean(value)
+            kept[mime] = clean(value)
         elif _is_json(value):
             kept[mime] = value
         else:
@@ -909,7 +883,7 @@ def _bundle(data, metadata):
 
 def _tell_left_out(mime, why):
     if isinstance(mime, str):
-        sys.stderr.write(f"[ratoon: what was to be shown as {_cut(mime, MAX_NAME_CHARACTERS)} {why}]\n")
+        sys.stderr.write(f"[ratoon: what was to be shown as {cut(mime, MAX_NAME_CHARACTERS)} {why}]\n")
 
 
 def _is_json(value):
@@ -919,27 +893,9 @@ def _is_json(value):
         return False
 
 
-def _clean(text):
-    """Text without lone surrogates, which no JSON reader takes."""
-    try:
-        text.encode()
-        return text
-    except UnicodeEncodeError:
-        return text.encode(errors="backslashreplace").decode()
-
-
-def _json(value):
-    text = _dumps(value, ensure_ascii=False)
-    try:
-        text.encode()
-        return text
-    except UnicodeEncodeError:  # lone surrogates, deep inside
-        return text.encode(errors="replace").decode()
-
-
 def _report(message):
     try:
-        channel.report(_json(message))
+        channel.report(to_json(message))
     except ValueError as error:
         sys.stderr.write(f"[ratoon: an output was not shown: {error}]\n")
 
@@ -967,7 +923,7 @@ def _ask(function, prompt, password):
         raise error
     if threading.current_thread() is not threading.main_thread():
         raise RuntimeError(f"{function} works in the cell itself, not in a thread that it has started")
-    return channel.ask(_clean(prompt), password)
+    return channel.ask(clean(prompt), password)
 
 
 def _nobody_to_ask(who):

@@ -19,6 +19,7 @@ import types
 from . import variables
 from . import shell as own
 from ._native import note
+from .classes import module_of
 
 # How many objects behind the names of one statement are looked at for functions; with more, all variables count as read.
 MAX_OBJECTS = 5000
@@ -244,7 +245,7 @@ class _Walk:
             return [one.__func__, one.__self__]
         if kind is functools.partial:
             return [one.func, one.args, one.keywords]
-        module = variables.module_of(kind)
+        module = module_of(kind)
         if module.partition(".")[0] in _DATA_LIBRARIES:
             return []
         # Never `vars(one)`: the user's own attributes would be asked.
@@ -257,7 +258,7 @@ class _Walk:
         return [part for part in gc.get_referents(one) if part is not home and part is not one.__builtins__]
 
     def _class(self, one):
-        if variables.module_of(one) != "__main__":
+        if module_of(one) != "__main__":
             return []
         return [*type.__dict__["__dict__"].__get__(one).values(), *type.__dict__["__mro__"].__get__(one)[1:], type(one)]
 

@@ -1,9 +1,11 @@
-"""Variables on their way from one state's process to another's, through a pipe that the server has made for the two.
+"""Variables on their way from one state's process to another's, through a pipe of the server's.
 
-`send` runs in a throw-away fork of the state that they are taken from; `receive` in the process that runs a cell. What goes
-through the pipe is a small checkpoint that never touches a disk: chunks, then a manifest that says what they are. Only these
-two hold its ends, so what is read was written by `send`.
+`send` runs in a throw-away fork of the state that has the variables, `receive` in the process that
+runs a cell. A small checkpoint goes through the pipe and never touches a disk: first chunks, then
+the manifest. Only these two processes hold its ends, so what is read was written by `send`.
 """
+
+from __future__ import annotations
 
 import ast
 import builtins
@@ -12,136 +14,142 @@ import os
 import signal
 import struct
 import types
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, BinaryIO
 
-from . import checkpoint
-from . import variables
-from . import pickling
-from . import shell as own
-from . import symbols
+from . import missing, symbols, variables
+from . import shell as kernel
+from .keeper import CHUNK_BYTES
+from .loading import Buffers, RecordBytes
+from .saving import RecordWriter, Saving, give_up_standstills, refuse_exits, restart_clock
+from .text import listed
+from .unpickling import Records
 
-# A frame: what it is, and how many bytes follow.
+# A frame: its kind, and how many bytes follow.
 _HEAD = struct.Struct("<cQ")
 _CHUNK, _MANIFEST = b"C", b"M"
 # A manifest names variables, and counts chunks of 4 MiB.
 MAX_MANIFEST_BYTES = 256 << 20
+# Names by which code reads variables that it does not name.
+_READS_ALL = ("eval", "exec", "globals", "locals", "vars", "get_ipython")
 
-# The pipes that the server has given to the cell that runs: [(alias, state, descriptor)].
-deliveries = []
-
-
-def boot():
-    own.shell.register_magic_function(_rebuild_state, "line", "rebuild_state")
-
-
-# -- sending ----------------------------------------------------------------------------------------------------------
+# The alias and the state of what a cell reads, and the descriptor of the pipe.
+Delivery = tuple[str | None, str, int | None]
+# The pipes that the server has given to the cell that runs.
+deliveries: list[Delivery] = []
 
 
-def send(descriptor, wanted):
-    """Writes variables of this process into a pipe. `wanted` is JSON: {"names": [name]}, or {"alias", "code"}: what this code
-    takes from the state that it calls so."""
-    wanted = json.loads(wanted)
-    os._exit = _refuse_to_exit
-    signal.signal(signal.SIGALRM, checkpoint._stands_still)
-    pipe = _Pipe(descriptor)
+def boot() -> None:
+    kernel.shell.register_magic_function(_rebuild_state, "line", "rebuild_state")
+
+
+# -- sending ---------------------------------------------------------------------------------------
+
+
+def send(descriptor: int, wanted: str) -> None:
+    """Writes variables of this process into a pipe.
+
+    `wanted` is JSON: {"names": [name]}, or {"alias", "code"}: what this code takes from the state
+    that it calls by the alias.
+    """
+    asked = json.loads(wanted)
+    refuse_exits()
+    give_up_standstills()
+    pipe = _PipeSink(descriptor)
     found = dict(variables.variables())
-    names = wanted["names"] if "names" in wanted else _taken(wanted["code"], wanted["alias"], found)
-    saving = checkpoint._Saving(pipe)
-    oob, records, stream = [], [], checkpoint._Stream(pipe)
-    writer = checkpoint._Writer(saving, oob)
+    names = asked["names"] if "names" in asked else _taken(asked["code"], asked["alias"], found)
+    saving = Saving(pipe)
+    writer = RecordWriter(saving)
     for name in names:
-        if name not in found:
-            continue
-        first = len(oob)
-        try:
-            record = writer.write(("name", name, found[name]))
-        except BaseException as error:
-            del oob[first:]
-            saving._miss(name, found[name], checkpoint._reason(error, found[name]))
-            continue
-        records.append([name, *record.end(stream, saving._add), first])
-    missing = [lack for name, lack in checkpoint.lacking.items() if name not in found]
+        if name in found:
+            error = writer.write_record("name", name, found[name])
+            if error is not None:
+                saving.miss(name, found[name], missing.reason(error, found[name]))
+    lacking = [lack for name, lack in missing.lacking.items() if name not in found]
     manifest = {
-        "stream": stream.end("values"),
-        "records": records,
-        "oob": oob,
+        "stream": writer.stream.end_as("values"),
+        "records": [record[1:] for record in writer.records],
+        "oob": writer.oob,
         "buffers": saving.buffers,
-        "missing": missing + list(saving.missing.values()),
+        "missing": lacking + list(saving.missing.values()),
     }
     pipe.frame(_MANIFEST, json.dumps(manifest).encode())
 
 
-def _refuse_to_exit(*_):
-    raise SystemExit("it tried to end the process")
+def _taken(code: str, alias: str, found: dict[str, Any]) -> Collection[str]:
+    """The names that code takes from a state, and those that functions among them use.
 
-
-def _taken(code, alias, found):
-    """The names that code takes from a state that it calls by this alias, and those that functions among them use; all, when
-    that cannot be told."""
+    All names, when that cannot be told.
+    """
     try:
-        tree = ast.parse(own.shell.transform_cell(code))
+        tree = ast.parse(kernel.shell.transform_cell(code))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return list(found)
     names, owners = set(), set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == alias:
+        if isinstance(node, ast.Attribute) and _is_name(node.value, alias):
             names.add(node.attr)
             owners.add(node.value)
-        elif isinstance(node, ast.Name) and node.id in ("eval", "exec", "globals", "locals", "vars", "get_ipython"):
+        elif isinstance(node, ast.Name) and node.id in _READS_ALL:
             return list(found)
-    if any(isinstance(node, ast.Name) and node.id == alias and node not in owners for node in ast.walk(tree)):
+    if any(_is_name(node, alias) and node not in owners for node in ast.walk(tree)):
         return list(found)
     needed = symbols.reach(names)
     return list(found) if needed is None else [name for name in found if name in needed]
 
 
-class _Pipe:
-    """What a checkpoint is written with, in the place of files."""
+def _is_name(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
-    def __init__(self, descriptor):
+
+class _PipeSink:
+    """Writes chunks into a pipe."""
+
+    def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
         self.count = 0
 
-    def expect(self, _):
+    def expect(self, _count: int, /) -> None:
         pass
 
-    def put(self, memory, _):
+    def put(self, memory: Any, _again: bool, /) -> tuple[int, list[str]]:
         whole = memoryview(memory).cast("B")
         chunks = []
-        for at in range(0, len(whole), checkpoint.CHUNK_BYTES):
-            self.frame(_CHUNK, whole[at : at + checkpoint.CHUNK_BYTES])
+        for at in range(0, len(whole), CHUNK_BYTES):
+            self.frame(_CHUNK, whole[at : at + CHUNK_BYTES])
             chunks.append(str(self.count))
             self.count += 1
         return len(whole), chunks
 
-    def frame(self, kind, data):
-        # What can be late here is the other end, and what is begun has to be written.
+    def frame(self, kind: bytes, data: bytes | memoryview) -> None:
+        # Only the other end can be late here, and a frame that has begun has to be completed.
         clock = signal.alarm(0)
         for left in (memoryview(_HEAD.pack(kind, len(data))), memoryview(data)):
             while left:
                 left = left[os.write(self.descriptor, left) :]
         if clock:
-            checkpoint._restart_clock()
+            restart_clock()
 
 
-# -- receiving --------------------------------------------------------------------------------------------------------
+# -- receiving -------------------------------------------------------------------------------------
 
 
 class TransferFailed(Exception):
-    """Variables of another state could not be had."""
+    """Variables of another state could not be read."""
 
 
 TransferFailed.__module__ = "builtins"
 
 
-def prepare():
-    """Makes the states that a cell reads known by their aliases, before it runs."""
+def prepare() -> None:
+    """Before a cell runs: makes the states that it reads known by their aliases."""
     for alias, state, descriptor in list(deliveries):
         if alias:
             deliveries.remove((alias, state, descriptor))
-            own.shell.user_ns[alias] = _as_object(state, descriptor)
+            kernel.shell.user_ns[alias] = _as_object(state, descriptor)
 
 
-def end():
+def end() -> None:
     """Closes what the cell has not read."""
     while deliveries:
         _, _, descriptor = deliveries.pop()
@@ -149,86 +157,105 @@ def end():
             os.close(descriptor)
 
 
-def _as_object(state, descriptor):
+def _as_object(state: str, descriptor: int | None) -> types.SimpleNamespace:
     # Functions of that state see its variables, not those of the cell.
-    home = {"__builtins__": builtins, "__name__": "__main__"}
+    home: dict[str, Any] = {"__builtins__": builtins, "__name__": "__main__"}
+    reasons: dict[str | None, str]
     if descriptor is None:
-        missing = {None: "the code does not name it, so nothing of it was read"}
+        reasons = {None: "the code does not name it, so nothing of it was read"}
     else:
-        missing = receive(state, descriptor, home, home)
-    values = {name: value for name, value in home.items() if not (name.startswith("__") and name.endswith("__"))}
-    if not missing:
+        reasons = dict(receive(state, descriptor, home, home).items())
+    values = {name: one for name, one in home.items() if not _is_dunder(name)}
+    if not reasons:
         return types.SimpleNamespace(**values)
     made = _Partial(**values)
-    _reasons[id(made)] = missing
+    _reasons[id(made)] = reasons
     return made
 
 
-class _Partial(types.SimpleNamespace):
-    """The variables of another state, but for some."""
+def _is_dunder(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
 
-    def __getattr__(self, name):
+
+class _Partial(types.SimpleNamespace):
+    """The variables of another state, without those that could not be read."""
+
+    def __getattr__(self, name: str) -> Any:
         reasons = _reasons.get(id(self), {})
         why = reasons.get(name) or reasons.get(None)
-        raise AttributeError(f"'{name}' could not be read from the other state: {why}" if why else f"the other state has no '{name}'")
+        if why:
+            raise AttributeError(f"'{name}' could not be read from the other state: {why}")
+        raise AttributeError(f"the other state has no '{name}'")
 
 
 _Partial.__name__ = _Partial.__qualname__ = "SimpleNamespace"
-# Of each such object why names are missing in it; beside it, so that it has only the state's names.
-_reasons = {}
+# Why names are missing in such an object, by its id: the object itself has only the state's names.
+_reasons: dict[int, dict[str | None, str]] = {}
 
 
-def receive(state, descriptor, namespace, into):
-    """Puts what comes through a pipe into a dictionary; its functions belong to a namespace. Answers what could not be had:
-    {name: why}."""
+def receive(
+    state: str, descriptor: int, namespace: dict[str, Any], into: dict[str, Any]
+) -> dict[str, str]:
+    """Puts what comes through a pipe into a dictionary. Its functions belong to `namespace`.
+
+    Answers why names could not be read.
+    """
     with os.fdopen(descriptor, "rb", buffering=1 << 20) as pipe:
-        chunks, manifest = [], None
+        chunks: list[bytes] = []
+        manifest: dict[str, Any] | None = None
         while manifest is None:
             kind, count = _HEAD.unpack(_exactly(pipe, _HEAD.size, state))
-            if kind == _CHUNK and count <= checkpoint.CHUNK_BYTES:
+            if kind == _CHUNK and count <= CHUNK_BYTES:
                 chunks.append(_exactly(pipe, count, state))
             elif kind == _MANIFEST and count <= MAX_MANIFEST_BYTES:
                 manifest = json.loads(_exactly(pipe, count, state))
             else:
                 raise TransferFailed(f"what came from state {state} is damaged")
-    box = _Box(chunks)
-    loading = checkpoint._Loading(box, {"entries": [], **manifest})
-    whole = loading._bytes(manifest["stream"])
-    records = pickling.Records(namespace, loading._fill, lambda number: loading._memory(manifest["oob"][number]))
-    missing, at = {one["name"]: one["reason"] for one in manifest["missing"]}, 0
-    for name, count, buffer, first in manifest["records"]:
-        if buffer is None:
-            record = whole[at : at + count]
-            at += count
-        else:
-            record = loading._bytes(manifest["buffers"][buffer])
+    return _load(manifest, chunks, namespace, into)
+
+
+def _load(
+    manifest: dict[str, Any],
+    chunks: Sequence[bytes],
+    namespace: dict[str, Any],
+    into: dict[str, Any],
+) -> dict[str, str]:
+    buffers = Buffers(_ChunkSource(chunks), manifest["buffers"])
+    data = RecordBytes(buffers, buffers.read(manifest["stream"]))
+    oob = manifest["oob"]
+    records = Records(namespace, buffers.fill, lambda number: buffers.map(oob[number]))
+    reasons = {one["name"]: one["reason"] for one in manifest["missing"]}
+    for name, count, buffer, first_buffer in manifest["records"]:
+        record = data.next(count, buffer)
         try:
-            ((_, _, value), _) = records.load(record, first)
+            ((_, _, value), _) = records.load(record, first_buffer)
         except Exception as error:
-            missing[name] = f"it could not be loaded: {type(error).__name__}: {error}"
+            reasons[name] = f"it could not be loaded: {type(error).__name__}: {error}"
             continue
         into[name] = value
     records.end()
-    return missing
+    return reasons
 
 
-def _exactly(pipe, count, state):
+def _exactly(pipe: BinaryIO, count: int, state: str) -> bytes:
     data = pipe.read(count)
     if len(data) < count:
-        raise TransferFailed(f"the process that was to send the variables of state {state} has ended before it had")
+        raise TransferFailed(
+            f"the process that was to send the variables of state {state} has ended before it had"
+        )
     return data
 
 
-class _Box:
-    """What a checkpoint is loaded with, in the place of files."""
+class _ChunkSource:
+    """Reads the chunks that came through a pipe."""
 
-    def __init__(self, chunks):
+    def __init__(self, chunks: Sequence[bytes]) -> None:
         self.chunks = chunks
 
-    def check(self, count, _):
+    def check(self, count: int, _chunks: Iterable[str], /) -> int:
         return count
 
-    def fill(self, memory, chunks):
+    def fill(self, memory: Any, chunks: Iterable[str], /) -> None:
         into, at = memoryview(memory).cast("B"), 0
         for number in chunks:
             chunk = self.chunks[int(number)]
@@ -236,34 +263,39 @@ class _Box:
             at += len(chunk)
 
 
-# -- a state of the variables of two ----------------------------------------------------------------------------------
+# -- a state of the variables of two ---------------------------------------------------------------
 
 
-def _rebuild_state(line):
-    """%rebuild_state --from STATE --take NAMES --keep NAMES: the variables NAMES of another state, and of this one NAMES.
+def _rebuild_state(line: str) -> None:
+    """%rebuild_state --from STATE --take NAMES --keep NAMES
 
-    The code of the states that POST /rebuild_state makes: it has to be the whole cell. With what is taken comes everything
-    that it shares objects with, or nothing of it is what it was.
+    Combines variables of another state with variables of this one. It has to be the whole cell: it
+    is the code of the states that POST /rebuild_state makes. Whatever shares objects with a taken
+    variable has to be taken with it.
     """
     parts = line.split()
     take, keep = _after("--take", parts), _after("--keep", parts)
-    if not deliveries:
+    if not deliveries or deliveries[-1][2] is None:
         raise TransferFailed(
-            "the other state is not there: it was deleted, or has to be replayed first. (This magic has to be the whole cell.)"
+            "the other state is not there: it was deleted, or has to be replayed first. "
+            "(This magic has to be the whole cell.)"
         )
     _, state, descriptor = deliveries.pop()
-    namespace, mine, taken = own.shell.user_ns, dict(variables.variables()), {}
-    missing = receive(state, descriptor, namespace, taken)
-    lost = [f"{name} ({missing[name]})" for name in take if name in missing]
+    assert descriptor is not None
+    namespace, mine = kernel.shell.user_ns, dict(variables.variables())
+    taken: dict[str, Any] = {}
+    reasons = receive(state, descriptor, namespace, taken)
+    lost = [f"{name} ({reasons[name]})" for name in take if name in reasons]
     if lost:
-        raise TransferFailed(f"these variables cannot leave the process of their state: {own._listed(lost)}")
+        names = listed(lost)
+        raise TransferFailed(f"these variables cannot leave the process of their state: {names}")
     for name in mine:
         if name not in keep:
             namespace.pop(name, None)
     namespace.update(taken)
 
 
-def _after(flag, parts):
+def _after(flag: str, parts: list[str]) -> list[str]:
     """The words behind a flag, up to the next."""
     words = parts[parts.index(flag) + 1 :] if flag in parts else []
     end = next((at for at, word in enumerate(words) if word.startswith("--")), len(words))

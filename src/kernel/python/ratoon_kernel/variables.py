@@ -7,7 +7,8 @@ import time
 
 from . import fingerprint as fingerprints
 from . import shell as own
-from .shell import MAX_NAME_CHARACTERS, _json, _name_of, _short, _text_of
+from .classes import name_of
+from .text import MAX_NAME_CHARACTERS, short, text_of, to_json
 
 # One variable's repr in a list of variables, in characters.
 MAX_LOOK_CHARACTERS = 10_000
@@ -47,7 +48,7 @@ def look():
         one.update(inside.get(name, {}))
         total += len(one["repr"])
         seen.append(one)
-    return _json(seen)
+    return to_json(seen)
 
 
 def marks():
@@ -57,7 +58,7 @@ def marks():
     if len(found) > MAX_MARKS:
         return "null"
     deadline = time.process_time() + MAX_READING_SECONDS
-    return _json({name: [fingerprints.fingerprint(value, deadline), _who(value)] for name, value in found})
+    return to_json({name: [fingerprints.fingerprint(value, deadline), _who(value)] for name, value in found})
 
 
 def variables():
@@ -73,15 +74,15 @@ def short_repr(value, seconds, characters):
         text = _long.repr(value) if _is_long(value) else repr(value)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-    return _short(str.__str__(text), characters)
+    return short(str.__str__(text), characters)
 
 
 def type_name(value):
-    return _short(_name_of(type(value)), MAX_NAME_CHARACTERS)
+    return short(name_of(type(value)), MAX_NAME_CHARACTERS)
 
 
 def _who(value):
-    return f"{_name_of(type(value))} {id(value):x}"
+    return f"{name_of(type(value))} {id(value):x}"
 
 
 def _inside(value, deadline):
@@ -107,12 +108,6 @@ def _is_users(name, value):
     return name not in hidden or hidden[name] is not value
 
 
-def module_of(kind):
-    """The name of the module of a class; the empty text where a metaclass or a class says something else."""
-    module = type.__dict__["__module__"].__get__(kind)
-    return module if type(module) is str else ""
-
-
 def _describe(name, value, no_more_reprs):
     text, size = "…", None
     try:
@@ -120,9 +115,9 @@ def _describe(name, value, no_more_reprs):
         if time.monotonic() < no_more_reprs:
             text = short_repr(value, MAX_LOOK_SECONDS, MAX_LOOK_CHARACTERS)
     except BaseException as error:  # a hostile __repr__ may raise anything
-        text = f"<repr failed: {_name_of(type(error))}: {_text_of(error)}>"
-        text, size = _short(text, MAX_LOOK_CHARACTERS), None
-    return {"name": _short(name, MAX_NAME_CHARACTERS), "type": type_name(value), "repr": text, "size": size}
+        text = f"<repr failed: {name_of(type(error))}: {text_of(error)}>"
+        text, size = short(text, MAX_LOOK_CHARACTERS), None
+    return {"name": short(name, MAX_NAME_CHARACTERS), "type": type_name(value), "repr": text, "size": size}
 
 
 def _is_long(value):

@@ -264,7 +264,7 @@ fn a_checkpoint_that_cannot_be_loaded_is_told_and_the_state_can_be_replayed() {
             kill p6
             answer 15: c Error RestoreFailed: a blob is damaged
             kill p7
-            answer 16: refused, kernel: look at state s1: a blob is damaged
+            answer 16: refused, kernel: list the variables of state s1: a blob is damaged
             s1 is in Replay
             s1 saving: Failed { why: "its checkpoint could not be loaded: a blob is damaged" }
         run d on s1

@@ -223,22 +223,22 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         ["alarm", "answered", id, number] => {
             Input::Rang(Alarm::Answered(proc(id), number.parse().expect("a number")))
         }
-        ["alarm", "unasked", id] => Input::Rang(Alarm::Unasked(proc(id))),
+        ["alarm", "unasked", id] => Input::Rang(Alarm::Late(proc(id))),
         ["alarm", "compare"] => Input::Rang(Alarm::Compare),
-        ["alarm", "marked", id] => Input::Rang(Alarm::Marked(proc(id))),
+        ["alarm", "marked", id] => Input::Rang(Alarm::Late(proc(id))),
         ["alarm", "save"] => Input::Rang(Alarm::Save),
-        ["alarm", "people"] => Input::Rang(Alarm::People),
+        ["alarm", "people"] => Input::Rang(Alarm::Presence),
         ["alarm", "measure"] => Input::Rang(Alarm::Measure),
-        ["alarm", "sending", id] => Input::Rang(Alarm::Sending(proc(id))),
-        ["alarm", "stalled", id] => Input::Rang(Alarm::SavingStalled(proc(id))),
+        ["alarm", "sending", id] => Input::Rang(Alarm::Late(proc(id))),
+        ["alarm", "stalled", id] => Input::Rang(Alarm::Late(proc(id))),
         ["alarm", "stopped", id, rest @ ..] => Input::Rang(Alarm::Stopped(exec(id), serial(id, rest))),
         ["alarm", "weigh", id, rest @ ..] => Input::Rang(Alarm::Weigh(exec(id), serial(id, rest))),
         ["alarm", "watch", id, rest @ ..] => Input::Rang(Alarm::Watch(exec(id), serial(id, rest))),
         ["alarm", "held"] => Input::Rang(Alarm::Held),
         ["alarm", "limit", id, rest @ ..] => Input::Rang(Alarm::TimeLimit(exec(id), serial(id, rest))),
         ["alarm", "begun", head, id] => Input::Rang(Alarm::Begun(proc(head), exec(id), serial(id, &[]))),
-        ["alarm", "ready", id] => Input::Rang(Alarm::Ready(proc(id))),
-        ["alarm", "looked", id] => Input::Rang(Alarm::Looked(proc(id))),
+        ["alarm", "ready", id] => Input::Rang(Alarm::Late(proc(id))),
+        ["alarm", "looked", id] => Input::Rang(Alarm::Late(proc(id))),
         [_, "ready", "without", name] => {
             reported(Report::Ready { pid: 0, missing: vec![missing(name)], hazard: None })
         }
@@ -456,20 +456,15 @@ fn effect_text(effect: &Effect) -> Option<String> {
         }
         Effect::Observe { exec_id, head, .. } => format!("observe {exec_id}: p{}", head.0),
         Effect::Measure(processes) => format!("measure {}", processes.len()),
-        Effect::Wake(after, Alarm::People) => format!("wake in {} ms: tell of people", after.as_millis()),
+        Effect::Wake(after, Alarm::Presence) => format!("wake in {} ms: tell of people", after.as_millis()),
         Effect::Wake(
             _,
-            Alarm::Ready(_)
-            | Alarm::Sending(_)
-            | Alarm::Looked(_)
+            Alarm::Late(_)
             | Alarm::Begun(..)
             | Alarm::Save
             | Alarm::SaveAgain(_)
-            | Alarm::SavingStalled(_)
             | Alarm::Answered(..)
-            | Alarm::Unasked(_)
             | Alarm::Compare
-            | Alarm::Marked(_)
             | Alarm::Watch(..)
             | Alarm::Measure,
         ) => return None,

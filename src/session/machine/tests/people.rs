@@ -32,7 +32,7 @@ fn where_people_stand_is_told_and_who_leaves_is_forgotten() {
         v1 stands nowhere
             answer 9: refused, not_found: find state nowhere: there is none in this notebook
         stand s1
-            answer 10: refused, bad_request: stand at a state: whoever stands somewhere has to be there, and a request is gone when it is answered
+            answer 10: refused, bad_request: stand at a state: presence needs an open WebSocket, and a request ends with its answer
         v1 leaves
             people: [v2@s1]
         v3 leaves
@@ -141,7 +141,7 @@ fn who_walks_quickly_is_told_of_once_in_a_moment() {
     assert_eq!(stand(1010.0, step(2)), ["later"]);
     assert_eq!(stand(1020.0, step(3)), [""; 0]);
     assert_eq!(stand(1030.0, Input::Left(Visitor(3))), [""; 0]);
-    assert_eq!(stand(1100.0, Input::Rang(super::Alarm::People)), ["told"]);
+    assert_eq!(stand(1100.0, Input::Rang(super::Alarm::Presence)), ["told"]);
     assert_eq!(stand(1300.0, step(2)), [""; 0], "nothing has changed");
     for who in 3..200 {
         stand(2000.0 + 1000.0 * who as f64, step(who));

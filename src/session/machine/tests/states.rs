@@ -74,12 +74,12 @@ fn a_look_is_a_fork_that_ends() {
             p1 forks p3, listvariables
         alarm looked p3
             kill p3
-            answer 6: refused, timeout: look at state initial: it took longer than 5 s
+            answer 6: refused, timeout: list the variables of state initial: it took longer than 5 s
         p3 gone
         look initial
             p1 forks p4, listvariables
         p4 gone
-            answer 9: refused, kernel: look at state initial: the process that looked has died
+            answer 9: refused, kernel: list the variables of state initial: the process that listed them has died
         look s9
             answer 11: refused, not_found: find state s9: there is none in this notebook
         initial
@@ -502,7 +502,7 @@ fn a_fork_that_fails_ends_its_run_only() {
         look initial
             p1 forks p3, listvariables
         p1 cannot fork p3
-            answer 6: refused, kernel: look at state initial: no more processes
+            answer 6: refused, kernel: list the variables of state initial: no more processes
         run b
             p1 forks p4, head
             p4 runs b

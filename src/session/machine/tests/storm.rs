@@ -139,8 +139,9 @@ impl World {
                 assert!(notebook.state(parent).is_some(), "{} lost its parent", state.id);
             }
             if state.residency == Residency::Memory {
-                let held = self.machine.frozen.get(&state.id).expect("a state in memory has a process");
-                assert!(self.processes.contains_key(held) || self.dying.contains(held));
+                let held =
+                    self.machine.core.processes.frozen(&state.id).expect("a state in memory has a process");
+                assert!(self.processes.contains_key(&held) || self.dying.contains(&held));
             }
         }
         for name in notebook.names() {

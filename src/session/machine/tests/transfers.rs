@@ -191,16 +191,16 @@ fn digests_that_cannot_be_found_are_refused_and_looked_for_again() {
             p3 forks p6, digest
         p6 ready
         p6 cannot digest
-            answer 13: refused, kernel: read the variables of state s1: what reads them has failed
+            answer 13: refused, kernel: digest the variables of state s1: reading them has failed
         digest s1
             p3 forks p7, digest
         p7 gone
-            answer 16: refused, kernel: look at state s1: the process that looked has died
+            answer 16: refused, kernel: list the variables of state s1: the process that listed them has died
         digest s1
             p3 forks p8, digest
         alarm looked p8
             kill p8
-            answer 18: refused, timeout: look at state s1: it took longer than 60 s
+            answer 18: refused, timeout: list the variables of state s1: it took longer than 60 s
         digest s1
             p3 forks p9, digest
         reset

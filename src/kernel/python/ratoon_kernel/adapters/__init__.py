@@ -1,8 +1,48 @@
-"""How objects of one library are taken apart and made again, and what cells changed in it.
+"""The adapters, one for each library that the kernel knows. adapter.py says what they do."""
 
-Classes are known by name, so no library is imported for its adapter.
-"""
+from ..adapter import registry
+from . import (
+    duckdb,
+    httpx,
+    ipython,
+    lightgbm,
+    logging,
+    matplotlib,
+    numba,
+    numpy,
+    onnxruntime,
+    pandas,
+    polars,
+    pools,
+    pyarrow,
+    sklearn,
+    sqlalchemy,
+    sqlite3,
+    threading,
+    traitlets,
+    xgboost,
+)
 
-from . import changes, databases, learning, locks, logs, observers, pools, web
-
-__all__ = ["changes", "databases", "learning", "locks", "logs", "observers", "pools", "web"]
+for _adapter in (
+    threading.Threading(),
+    pools.ConcurrentFutures(),
+    pools.Multiprocessing(),
+    sqlite3.Sqlite3(),
+    duckdb.Duckdb(),
+    sqlalchemy.Sqlalchemy(),
+    logging.Logging(),
+    ipython.Ipython(),
+    traitlets.Traitlets(),
+    httpx.Httpx(),
+    numpy.Numpy(),
+    pandas.Pandas(),
+    polars.Polars(),
+    pyarrow.Pyarrow(),
+    matplotlib.Matplotlib(),
+    sklearn.Sklearn(),
+    xgboost.Xgboost(),
+    lightgbm.Lightgbm(),
+    onnxruntime.Onnxruntime(),
+    numba.Numba(),
+):
+    registry.add(_adapter)

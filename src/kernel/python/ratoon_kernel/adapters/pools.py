@@ -1,152 +1,191 @@
-"""Pools and sessions in a checkpoint: what they were made with. They are made again, without the work and the threads that
-they had.
+"""Pools of threads and of processes: what they were made with, not their work and their workers.
 
-A thread or a process that begins while a checkpoint is loaded is in none of the state's branches. So what begins some as
-soon as it is made is made when it is first used, in the branch that uses it.
+A thread or process that starts while a checkpoint is loaded is in none of the state's branches. So
+a pool that starts some when it is made is made at its first use, in the branch that uses it.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
 from .. import pickling
+from ..adapter import Adapter, Reduced
+
+# The positional and the named arguments of a pool's class.
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-def _threads(value):
-    waiting = [value._work_queue.get_nowait() for _ in range(value._work_queue.qsize())]
+def _reduce_thread_pool(value: Any) -> Reduced:
+    queue = value._work_queue
+    waiting = [queue.get_nowait() for _ in range(queue.qsize())]
     for work in waiting:
-        value._work_queue.put(work)
+        queue.put(work)
     # None only wakes its threads up.
     if any(work is not None for work in waiting):
         raise pickling.Unsavable(value, "a pool with work that has not been done")
-    arguments = (value._max_workers, value._thread_name_prefix, *_first_steps(value))
+    arguments = (value._max_workers, value._thread_name_prefix, *_initializer(value))
     return make_executor, (type(value), arguments, {}, value._shutdown)
 
 
-def _processes(value):
+def _reduce_process_pool(value: Any) -> Reduced:
     if value._pending_work_items:
         raise pickling.Unsavable(value, "a pool with work that has not been done")
-    arguments = (value._max_workers, value._mp_context, *_first_steps(value))
-    named = {}
-    if getattr(value, "_max_tasks_per_child", None) is not None:
-        named["max_tasks_per_child"] = value._max_tasks_per_child
+    positional, named = _arguments(value)
     if value._shutdown_thread:
-        return make_executor, (type(value), arguments, named, True)
-    # It makes pipes and locks for its processes at once, which all branches would share.
-    return make_later, (type(value), arguments, named)
+        return make_executor, (type(value), positional, named, True)
+    # It makes pipes and locks for its processes at once, and all branches would share these.
+    return make_later, (type(value), positional, named)
 
 
-def _first_steps(value):
-    return value._initializer, value._initargs
+def _arguments(pool: Any) -> Arguments:
+    """What a pool of processes was made with."""
+    most_tasks = getattr(pool, "_max_tasks_per_child", None)
+    named = {} if most_tasks is None else {"max_tasks_per_child": most_tasks}
+    return (pool._max_workers, pool._mp_context, *_initializer(pool)), named
 
 
-def _pool(value):
+def _initializer(pool: Any) -> tuple[Any, Any]:
+    return pool._initializer, pool._initargs
+
+
+def _reduce_multiprocessing_pool(value: Any) -> Reduced:
+    arguments = (*_checked(value), value._maxtasksperchild, value._ctx)
+    return make_later, (type(value), arguments)
+
+
+def _reduce_multiprocessing_thread_pool(value: Any) -> Reduced:
+    return make_later, (type(value), _checked(value))
+
+
+def _checked(value: Any) -> tuple[Any, ...]:
+    """The first arguments of a pool of multiprocessing, if it can be made again."""
     if value._state != "RUN":
         raise pickling.Unsavable(value, "a pool that is closed")
     if value._cache:
         raise pickling.Unsavable(value, "a pool with work that has not been done")
-    count = value._processes
-    arguments = (count, value._initializer, value._initargs, value._maxtasksperchild, value._ctx)
-    return make_later, (type(value), arguments)
+    return (value._processes, *_initializer(value))
 
 
-def _thread_pool(value):
-    reduced = _pool(value)
-    return make_later, (type(value), reduced[1][1][:3])
-
-
-def _context(value):
+def _reduce_context(value: Any) -> Reduced:
     return make_context, (value._name,)
 
 
-def _default_context(value):
+def _reduce_default_context(_: Any) -> Reduced:
     return make_default_context, ()
 
 
-def make_executor(kind, arguments, named, is_over):
+# Checkpoints name the functions from here to `_later`: they stay where they are.
+
+
+def make_executor(
+    kind: Any, arguments: tuple[Any, ...], named: dict[str, Any], is_over: bool
+) -> Any:
     made = kind(*arguments, **named)
     if is_over:
         made.shutdown()
     return made
 
 
-def make_context(name):
+def make_context(name: str) -> Any:
     import multiprocessing
 
     return multiprocessing.get_context(name)
 
 
-def make_default_context():
-    import multiprocessing
+def make_default_context() -> Any:
+    import multiprocessing.context
 
-    return multiprocessing.context._default_context
-
-
-# -- made when it is first used ---------------------------------------------------------------------------------------
-
-_later = {}
+    context: Any = multiprocessing.context
+    return context._default_context
 
 
-def make_later(kind, arguments, named=None):
+def make_later(kind: Any, arguments: tuple[Any, ...], named: dict[str, Any] | None = None) -> Any:
     """An object of a class that is made once anything of it is asked for."""
     made = kind.__new__(_later_of(kind))
-    object.__setattr__(made, "_ratoon_made_with", (arguments, named or {}))
+    object.__setattr__(made, _MADE_WITH, (arguments, named or {}))
     return made
 
 
-def _later_of(kind):
+# -- made at its first use -------------------------------------------------------------------------
+
+_MADE_WITH = "_ratoon_made_with"
+# The subclass that stands for each class until the first use.
+_later: dict[type, type] = {}
+
+
+def _later_of(kind: type) -> type:
     later = _later.get(kind)
     if later is None:
-        own = {"__getattr__": _make_now, "__del__": _was_not_needed, "__reduce_ex__": _reduce_later}
-        own.update(__module__=kind.__module__, __qualname__=kind.__qualname__, __repr__=object.__repr__)
+        own = {
+            "__getattr__": _make_now,
+            "__del__": _was_not_needed,
+            "__reduce_ex__": _reduce_later,
+            "__module__": kind.__module__,
+            "__qualname__": kind.__qualname__,
+            "__repr__": object.__repr__,
+        }
         later = _later[kind] = type(kind.__name__, (kind,), own)
     return later
 
 
-def begin_anew(pools):
-    """Pools of processes that have not begun have pipes and locks for them already. In a child they are those of another
-    process, so it makes its own when a pool is first used."""
+def begin_anew(pools: Iterable[Any]) -> None:
+    """In a child: replaces the pipes and locks of pools that have not begun.
+
+    These belong to another process. The pool makes its own at its first use.
+    """
     for pool in pools:
         kind = type(pool)
         is_its_own = kind.__module__ == "concurrent.futures.process" and kind not in _later.values()
-        if is_its_own and pool._executor_manager_thread is None and not pool._shutdown_thread:
-            _, (_, *made_with) = _processes(pool)
+        has_begun = pool._executor_manager_thread is not None if is_its_own else True
+        if not has_begun and not pool._shutdown_thread:
+            made_with = _arguments(pool)
             vars(pool).clear()
-            vars(pool)["_ratoon_made_with"] = tuple(made_with)
+            vars(pool)[_MADE_WITH] = made_with
             object.__setattr__(pool, "__class__", _later_of(kind))
 
 
-def _make_now(made, name):
-    made_with = vars(made).get("_ratoon_made_with")
-    kind = type(made).__base__
-    # What is asked of every object, to find out what it is: that is no use.
-    if made_with is None or name.startswith("__") or name.startswith(("_repr_", "_ipython_")):
+def _make_now(made: Any, name: str) -> Any:
+    made_with = vars(made).get(_MADE_WITH)
+    kind: Any = type(made).__base__
+    # What inspects any object asks for such names: that is no use of it.
+    if made_with is None or name.startswith(("__", "_repr_", "_ipython_")):
         raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
-    object.__delattr__(made, "_ratoon_made_with")
+    object.__delattr__(made, _MADE_WITH)
     object.__setattr__(made, "__class__", kind)
     try:
         kind.__init__(made, *made_with[0], **made_with[1])
     except BaseException:
         vars(made).clear()
-        vars(made)["_ratoon_made_with"] = made_with
+        vars(made)[_MADE_WITH] = made_with
         object.__setattr__(made, "__class__", _later[kind])
         raise
     return getattr(made, name)
 
 
-def _was_not_needed(_):
+def _was_not_needed(_: Any) -> None:
     pass
 
 
-def _reduce_later(made, _):
-    return make_later, (type(made).__base__, *vars(made)["_ratoon_made_with"])
+def _reduce_later(made: Any, _: object) -> Reduced:
+    return make_later, (type(made).__base__, *vars(made)[_MADE_WITH])
 
 
-pickling.adapt(
-    {
-        ("concurrent.futures.thread", "ThreadPoolExecutor"): _threads,
-        ("concurrent.futures.process", "ProcessPoolExecutor"): _processes,
-        ("multiprocessing.pool", "Pool"): _pool,
-        ("multiprocessing.pool", "ThreadPool"): _thread_pool,
-        ("multiprocessing.context", "ForkContext"): _context,
-        ("multiprocessing.context", "SpawnContext"): _context,
-        ("multiprocessing.context", "ForkServerContext"): _context,
-        ("multiprocessing.context", "DefaultContext"): _default_context,
+class ConcurrentFutures(Adapter):
+    library = "concurrent"
+    reducers = {
+        ("concurrent.futures.thread", "ThreadPoolExecutor"): _reduce_thread_pool,
+        ("concurrent.futures.process", "ProcessPoolExecutor"): _reduce_process_pool,
     }
-)
+
+
+class Multiprocessing(Adapter):
+    library = "multiprocessing"
+    reducers = {
+        ("multiprocessing.pool", "Pool"): _reduce_multiprocessing_pool,
+        ("multiprocessing.pool", "ThreadPool"): _reduce_multiprocessing_thread_pool,
+        ("multiprocessing.context", "ForkContext"): _reduce_context,
+        ("multiprocessing.context", "SpawnContext"): _reduce_context,
+        ("multiprocessing.context", "ForkServerContext"): _reduce_context,
+        ("multiprocessing.context", "DefaultContext"): _reduce_default_context,
+    }

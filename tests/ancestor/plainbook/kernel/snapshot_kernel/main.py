@@ -1,4 +1,6 @@
-"""Is Ratoon, when plainbook starts its kernel with `python -m snapshot_kernel.main --bind … --token …`."""
+"""Is Ratoon, when plainbook starts its kernel with `python -m snapshot_kernel.main --bind …
+--token …`.
+"""
 
 import os
 import sys

@@ -1,0 +1,69 @@
+"""Settings of matplotlib, and of how figures show below their cell."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from ..adapter import Adapter, Setting
+
+
+def backend_in_use() -> str | None:
+    """The backend that pyplot has loaded."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if getattr(pyplot, "_backend_mod", None) is None:
+        return None
+    name: str = sys.modules["matplotlib"].get_backend()
+    return name
+
+
+def use_backend(name: str) -> None:
+    """Loads a backend: until then, nothing shows figures below their cell."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        try:
+            pyplot.switch_backend(name)
+        except Exception:  # it needs a screen: pyplot chooses another
+            return
+
+
+def _changed_parameters() -> dict[str, Any] | None:
+    matplotlib = sys.modules.get("matplotlib")
+    if matplotlib is None:
+        return None
+    default, now = matplotlib.rcParamsDefault, matplotlib.rcParams
+    # Read as a dictionary: matplotlib would load a backend to answer for it.
+    values = {key: dict.__getitem__(now, key) for key in dict.keys(now)}
+    return {key: value for key, value in values.items() if value != dict.get(default, key)}
+
+
+def _restore_parameters(parameters: dict[str, Any]) -> None:
+    import matplotlib
+
+    for key, value in parameters.items():
+        if not key.startswith("backend"):
+            dict.__setitem__(matplotlib.rcParams, key, value)
+
+
+def _inline_options() -> dict[str, Any] | None:
+    config = sys.modules.get("matplotlib_inline.config")
+    if config is None or not config.InlineBackend.initialized():
+        return None
+    now, usual = config.InlineBackend.instance(), config.InlineBackend()
+    options = {name: getattr(now, name) for name in now.trait_names(config=True)}
+    return {name: one for name, one in options.items() if one != getattr(usual, name)} or None
+
+
+def _restore_inline_options(options: dict[str, Any]) -> None:
+    from matplotlib_inline.config import InlineBackend
+
+    for name, value in options.items():
+        setattr(InlineBackend.instance(), name, value)
+
+
+class Matplotlib(Adapter):
+    library = "matplotlib"
+    settings = {
+        "matplotlib": Setting(_changed_parameters, _restore_parameters),
+        "inline": Setting(_inline_options, _restore_inline_options),
+    }

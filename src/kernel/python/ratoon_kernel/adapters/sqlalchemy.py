@@ -1,0 +1,26 @@
+"""Symbols of SQLAlchemy."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from ..adapter import Adapter, Reduced
+
+_HELPERS = "sqlalchemy.util.langhelpers"
+
+
+def _reduce_symbol(value: Any) -> Reduced:
+    # Its number is a hash of its name, which differs from process to process.
+    return make_symbol, (value.name,)
+
+
+def make_symbol(name: str) -> Any:
+    # Checkpoints name this function: it stays where it is.
+    symbol = sys.modules[_HELPERS].symbol
+    return symbol.symbols.get(name) or symbol(name)
+
+
+class Sqlalchemy(Adapter):
+    library = "sqlalchemy"
+    reducers = {(_HELPERS, "symbol"): _reduce_symbol}

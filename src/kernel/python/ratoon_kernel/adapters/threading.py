@@ -1,0 +1,87 @@
+"""Locks, queues, futures and data of the main thread.
+
+A lock that nobody holds is restored as a new lock. So what merely has locks can be saved:
+conditions, events, semaphores and queues. A lock that is held cannot be: its owner would be gone,
+and nobody else could release it.
+"""
+
+from __future__ import annotations
+
+import _thread
+import gc
+import threading
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from .. import pickling, rebuilding
+from ..adapter import Adapter, Reduced
+
+if TYPE_CHECKING:
+    from ..pickling import Reducers
+
+
+def _reduce_lock(_: Reducers, value: Any) -> Reduced:
+    if value.locked():
+        raise pickling.Unsavable(value, "a lock that is held")
+    return _thread.allocate_lock, ()
+
+
+def _reduce_reentrant_lock(_: Reducers, value: Any) -> Reduced:
+    # Asking for the owner is not enough: another thread may hold it, even one that a fork has lost.
+    if value._is_owned() or not value.acquire(blocking=False):
+        raise pickling.Unsavable(value, "a lock that is held")
+    value.release()
+    return threading.RLock, ()
+
+
+def _reduce_simple_queue(value: Any) -> Reduced:
+    # A queue tells its items only by giving them away. They go back: it may be asked again.
+    items = [value.get_nowait() for _ in range(value.qsize())]
+    for item in items:
+        value.put(item)
+    return type(value), (), items, None, None, fill_queue
+
+
+def _reduce_local(value: Any) -> Reduced:
+    """The data of the main thread: checkpoints hold no other threads."""
+    if threading.current_thread() is not threading.main_thread():
+        raise pickling.Unsavable(value, "data of one thread, nested too deeply")
+    # The arguments of its class: each thread that uses it later calls `__init__` with them.
+    called = gc.get_referents(value)
+    arguments = next((one for one in called if type(one) is tuple), ())
+    named = next((one for one in called if type(one) is dict and _are_names(one)), {})
+    state = dict(vars(value))
+    return make_local, (type(value), arguments, named), state, None, None, rebuilding.set_dict
+
+
+def _are_names(found: dict[Any, Any]) -> bool:
+    return bool(found) and all(type(key) is str for key in found)
+
+
+def _reduce_future(value: Any) -> Reduced:
+    if not value.done():
+        raise pickling.Unsavable(value, "work of a pool that has not been done")
+    return NotImplemented
+
+
+# Checkpoints name these two functions: they stay where they are.
+
+
+def fill_queue(queue: Any, items: Iterable[Any]) -> None:
+    for item in items:
+        queue.put(item)
+
+
+def make_local(kind: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    # `__init__` ran in the thread that made the original.
+    return kind.__new__(kind, *arguments, **named)
+
+
+class Threading(Adapter):
+    library = "threading"
+    types = {_thread.LockType: _reduce_lock, _thread.RLock: _reduce_reentrant_lock}
+    reducers = {
+        ("_queue", "SimpleQueue"): _reduce_simple_queue,
+        ("concurrent.futures._base", "Future"): _reduce_future,
+    }
+    families = {("_thread", "_local"): _reduce_local}

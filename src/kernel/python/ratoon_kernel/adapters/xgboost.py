@@ -1,0 +1,25 @@
+"""Data sets of XGBoost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..adapter import Adapter, Reduced
+from . import by_file
+
+
+def _reduce_matrix(value: Any) -> Reduced:
+    kept = by_file.written(value.save_binary)
+    return make_matrix, (type(value), kept, value.feature_types, value.feature_names)
+
+
+def make_matrix(kind: type, kept: bytes, types: Any, names: Any) -> Any:
+    # Checkpoints name this function: it stays where it is.
+    made = by_file.read(kept, kind)
+    made.feature_names, made.feature_types = names, types
+    return made
+
+
+class Xgboost(Adapter):
+    library = "xgboost"
+    reducers = {("xgboost.core", "DMatrix"): _reduce_matrix}

@@ -1,0 +1,98 @@
+"""What cells changed in objects of libraries: attributes of modules, and what adapters tell.
+
+Each change is a part of a checkpoint, known by an expression that a person understands. One that
+cannot be saved is missing under that expression.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+from collections.abc import Mapping
+from typing import Any
+
+from . import importable, rebuilding
+from .adapter import Change, registry
+
+_ASSIGNED = r"\s*(?:\*\*|//|<<|>>|[-+*/%&|^@])?=(?!=)"
+# What else may stand between a module and the `.name` that is assigned: `.part.part`.
+_PATH = r"(?:\.\w+)*"
+
+
+def collect(shell: Any) -> dict[str, tuple[Any, ...]]:
+    """Everything that was changed, by its expression: the kind of change, and its parts."""
+    found: dict[str, tuple[Any, ...]] = {}
+    for kind, change in _changes(shell).items():
+        try:
+            parts = change.collect()
+        except Exception:  # a library that is not as expected
+            continue
+        found.update((expression, (kind, *part)) for expression, part in parts.items())
+    return found
+
+
+def restore(parts: Mapping[str, tuple[Any, ...]]) -> dict[str, str]:
+    """Answers why a change could not be restored, by its expression."""
+    failed, known = {}, _changes(None)
+    for expression, (kind, *part) in parts.items():
+        try:
+            known[kind].restore(*part)
+        except Exception as error:
+            failed[expression] = f"{type(error).__name__}: {error}"
+    return failed
+
+
+def _changes(shell: Any) -> dict[str, Change]:
+    attribute = Change(lambda: _attributes(shell), _restore_attribute)
+    return {"attribute": attribute, **registry.changes}
+
+
+def _attributes(shell: Any) -> dict[str, tuple[Any, ...]]:
+    """Attributes that a cell of the lineage assigns to, found in its source.
+
+    `module.attribute = …`, also of something in a module, and `setattr(module, "attribute", …)`.
+    """
+    modules = {
+        name: one
+        for name, one in shell.user_ns.items()
+        if type(one) is types.ModuleType and importable.can_be_imported(one)
+    }
+    if not modules:
+        return {}
+    roots = "|".join(map(re.escape, modules))
+    assigned = re.compile(rf"(?<![\w.])((?:{roots}){_PATH})\.(\w+){_ASSIGNED}")
+    by_name = re.compile(rf"\bsetattr\(\s*((?:{roots}){_PATH})\s*,\s*['\"](\w+)['\"]")
+    found = {}
+    for text in shell.history_manager.input_hist_parsed:
+        for pattern in (assigned, by_name):
+            for place, name in pattern.findall(str(text)):
+                part = _attribute(modules, place.split("."), name)
+                if part is not None:
+                    found[f"{place}.{name}"] = part
+    return found
+
+
+def _attribute(
+    modules: dict[str, types.ModuleType], place: list[str], name: str
+) -> tuple[str, list[str], str, Any] | None:
+    root, *steps = place
+    owner: Any = modules[root]
+    try:
+        for step in steps:
+            owner = getattr(owner, step)
+        has_own = isinstance(owner, (types.ModuleType, type))
+        value = vars(owner)[name] if has_own else getattr(owner, name)
+    except Exception:  # it was deleted, or the line never ran
+        return None
+    is_plain = type(value) in (bool, int, float, str, type(None))
+    if name.startswith("__") or (owner is sys and not is_plain):
+        return None
+    return modules[root].__name__, steps, name, value
+
+
+def _restore_attribute(module: str, steps: list[str], name: str, value: Any) -> None:
+    owner: Any = rebuilding.import_module(module)
+    for step in steps:
+        owner = getattr(owner, step)
+    setattr(owner, name, value)

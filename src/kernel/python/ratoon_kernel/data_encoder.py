@@ -1,0 +1,419 @@
+"""Writes the data form."""
+
+from __future__ import annotations
+
+import array
+import collections
+import datetime
+import decimal
+import pathlib
+import struct
+import sys
+import uuid
+from collections.abc import Callable, Iterable, Sequence, Sized
+from typing import Any
+
+from .adapter import registry
+from .data_form import (
+    BIG_INT,
+    BYTEARRAY,
+    BYTES_KEPT,
+    COMPLEX,
+    COUNTER,
+    DATE,
+    DATETIME,
+    DECIMAL,
+    DEFAULTS,
+    DEQUE,
+    ELLIPSIS,
+    FACTORIES,
+    FROZENSET,
+    LARGE_BYTES,
+    MARK,
+    MAX_COUNT,
+    MAX_DEPTH,
+    MIN_PACKED,
+    ORDERED,
+    PACKED,
+    PATH,
+    PLACEHOLDER,
+    RANGE,
+    SAME,
+    SET,
+    SLICE,
+    SURROGATES,
+    TIME,
+    TIMEDELTA,
+    TIMEZONE,
+    TUPLE,
+    UUID,
+    NotPlain,
+)  # fmt: skip
+
+# The first byte of lists and of maps: of short ones, and of longer ones.
+_LIST, _MAP = (0x90, 0xDC), (0x80, 0xDE)
+_PLACEHOLDER_MARK = bytes((0x81, 0xD4, MARK, PLACEHOLDER))
+_WITH_SHAPE = ("numpy", "pandas", "polars", "torch", "scipy")
+
+
+class Encoded:
+    """The bytes of a value, and whether they hold nothing but a placeholder."""
+
+    def __init__(self, text: bytearray) -> None:
+        self.text = text
+        self.is_placeholder = text[:4] == _PLACEHOLDER_MARK
+
+
+class Encoder:
+    """Writes values. `keep(memory)` keeps bytes as a buffer and answers its number."""
+
+    def __init__(self, keep: Callable[[Any], int]) -> None:
+        self.keep = keep
+
+    def encode(self, value: Any) -> Encoded:
+        self.out = bytearray()
+        # The numbers of containers by their id, those that are being written, and the objects, so
+        # that no other object gets their id.
+        self.numbers: dict[int, int] = {}
+        self.open: set[int] = set()
+        self.alive: list[Any] = []
+        self.left = MAX_COUNT
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(limit, 5000))
+        try:
+            self.value(value, 0)
+        finally:
+            sys.setrecursionlimit(limit)
+        out, self.out = self.out, bytearray()
+        return Encoded(out)
+
+    def value(self, value: Any, depth: int) -> None:
+        """Writes any value."""
+        self.left -= 1
+        if self.left < 0:
+            raise NotPlain("it has too many parts")
+        kind = type(value)
+        write = _writers.get(kind)
+        if write is not None:
+            write(self, value, depth)
+            return
+        begin, numbers = len(self.out), len(self.numbers)
+        try:
+            if self._of_library(kind, value, depth):
+                return
+        except Exception:  # not plain, or of a library that is not as expected
+            pass
+        del self.out[begin:]
+        for key in [key for key, number in self.numbers.items() if number >= numbers]:
+            del self.numbers[key]
+        self._placeholder(kind, value)
+
+    def _of_library(self, kind: type, value: Any, depth: int) -> bool:
+        if kind.__module__ == "zoneinfo" and isinstance(value.key, str):
+            self.mark(TIMEZONE)
+            self.plain(value.key)
+            return True
+        adapter = registry.of_class(kind)
+        return adapter is not None and adapter.encode(self, value, depth)
+
+    def _placeholder(self, kind: type, value: Any) -> None:
+        size = None
+        if kind.__module__.split(".")[0] in _WITH_SHAPE:
+            shape = getattr(value, "shape", None)
+            size = "×".join(map(str, shape)) if isinstance(shape, tuple) else None
+        self.mark(PLACEHOLDER)
+        name = f"{kind.__module__}.{kind.__qualname__}"[:200]
+        self.plain([name.encode(errors="replace").decode(), size])
+
+    # For adapters
+
+    def mark(self, number: int) -> None:
+        """Begins a value of a type that MessagePack lacks."""
+        self.out += bytes((0x81, 0xD4, MARK, number))
+
+    def list_of(self, count: int) -> None:
+        """Begins a list of so many items that the caller writes. It has no number."""
+        self._head(_LIST, count)
+
+    def plain(self, value: Any) -> None:
+        """Writes a value that is neither shared nor counted, because the caller has made it."""
+        if type(value) is list:
+            self.list_of(len(value))
+            for item in value:
+                self.plain(item)
+        else:
+            _writers[type(value)](self, value, 0)
+
+    def begins(self, value: Any) -> bool:
+        """Whether a container is written for the first time; if not, its number is written."""
+        number = self.numbers.get(id(value))
+        if number is None:
+            self.numbers[id(value)] = len(self.numbers)
+            self.alive.append(value)
+            return True
+        if id(value) in self.open:
+            raise NotPlain("it holds itself")
+        self.mark(SAME)
+        self._int(number)
+        return False
+
+    # Containers
+
+    def _head(self, first: tuple[int, int], count: int) -> None:
+        short, long = first
+        if count < 16:
+            self.out.append(short | count)
+        elif count < 1 << 16:
+            self.out += struct.pack(">BH", long, count)
+        else:
+            self.out += struct.pack(">BI", long + 1, count)
+
+    def _items(self, sized: Sized, items: Iterable[Any], depth: int) -> None:
+        if depth >= MAX_DEPTH:
+            raise NotPlain("it is nested too deeply")
+        self.list_of(len(sized))
+        for item in items:
+            self.value(item, depth + 1)
+
+    def _list(self, value: list[Any], depth: int) -> None:
+        if not self.begins(value):
+            return
+        packed = _packed(value) if len(value) >= MIN_PACKED else None
+        if packed is None:
+            self._items(value, value, depth)
+            return
+        self.mark(PACKED)
+        self.list_of(3)
+        self.plain(packed[0])
+        self.plain(len(value))
+        self._bytes(packed[1])
+
+    def _dict(self, value: dict[Any, Any], depth: int) -> None:
+        if not self.begins(value):
+            return
+        if depth >= MAX_DEPTH:
+            raise NotPlain("it is nested too deeply")
+        self._head(_MAP, len(value))
+        for key, item in value.items():
+            begin = len(self.out)
+            self.value(key, depth + 1)
+            if _PLACEHOLDER_MARK in self.out[begin : begin + 4096]:
+                raise NotPlain("a key is no plain value")
+            self.value(item, depth + 1)
+
+    def _tuple(self, value: tuple[Any, ...], depth: int) -> None:
+        self._frozen(TUPLE, value, depth)
+
+    def _frozenset(self, value: frozenset[Any], depth: int) -> None:
+        self._frozen(FROZENSET, value, depth)
+
+    def _frozen(self, number: int, value: Any, depth: int) -> None:
+        if self.begins(value):
+            self.open.add(id(value))
+            self.mark(number)
+            self._items(value, value, depth)
+            self.open.discard(id(value))
+
+    def _marked(self, number: int, value: Any, parts: Sequence[Any], depth: int) -> None:
+        if self.begins(value):
+            self.mark(number)
+            self._items(parts, parts, depth)
+
+    def _set(self, value: set[Any], depth: int) -> None:
+        self._marked(SET, value, list(value), depth)
+
+    def _deque(self, value: collections.deque[Any], depth: int) -> None:
+        self._marked(DEQUE, value, [value.maxlen, *value], depth)
+
+    def _ordered(self, value: Any, depth: int) -> None:
+        self._marked(ORDERED, value, _flat(value), depth)
+
+    def _counter(self, value: Any, depth: int) -> None:
+        self._marked(COUNTER, value, _flat(value), depth)
+
+    def _defaults(self, value: Any, depth: int) -> None:
+        factory = value.default_factory
+        name: Any = getattr(factory, "__name__", None)
+        if factory is not None and FACTORIES.get(name) is not factory:
+            self._placeholder(type(value), value)
+        else:
+            self._marked(DEFAULTS, value, [name, *_flat(value)], depth)
+
+    # Scalars
+
+    def _none(self, value: None, depth: int = 0) -> None:
+        self.out.append(0xC0)
+
+    def _bool(self, value: bool, depth: int = 0) -> None:
+        self.out.append(0xC3 if value else 0xC2)
+
+    def _int(self, value: int, depth: int = 0) -> None:
+        if 0 <= value < 128:
+            self.out.append(value)
+        elif -32 <= value < 0:
+            self.out.append(value & 0xFF)
+        elif -(2**63) <= value < 2**63:
+            self.out += struct.pack(">Bq", 0xD3, value)
+        elif 0 <= value < 2**64:
+            self.out += struct.pack(">BQ", 0xCF, value)
+        else:
+            self.mark(BIG_INT)
+            self._bytes(value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True))
+
+    def _float(self, value: float, depth: int = 0) -> None:
+        self.out += struct.pack(">Bd", 0xCB, value)
+
+    def _text(self, value: str, depth: int = 0) -> None:
+        try:
+            data = value.encode()
+        except UnicodeEncodeError:
+            self.mark(SURROGATES)
+            self._bytes(value.encode("utf-8", "surrogatepass"))
+            return
+        if len(data) < 32:
+            self.out.append(0xA0 | len(data))
+        else:
+            self.out += struct.pack(">BI", 0xDB, len(data))
+        self.out += data
+
+    def _bytes(self, value: bytes, depth: int = 0) -> None:
+        if len(value) >= LARGE_BYTES:
+            self.mark(BYTES_KEPT)
+            self.plain([len(value), self.keep(value)])
+        else:
+            self.out += struct.pack(">BI", 0xC6, len(value))
+            self.out += value
+
+    def _bytearray(self, value: bytearray, depth: int) -> None:
+        if self.begins(value):
+            self.mark(BYTEARRAY)
+            self._bytes(bytes(value))
+
+    def _complex(self, value: complex, depth: int) -> None:
+        self.mark(COMPLEX)
+        self.plain([value.real, value.imag])
+
+    def _datetime(self, value: datetime.datetime, depth: int) -> None:
+        date = [value.year, value.month, value.day]
+        time = [value.hour, value.minute, value.second, value.microsecond, value.fold]
+        self._zoned(DATETIME, value, [*date, *time])
+
+    def _time(self, value: datetime.time, depth: int) -> None:
+        time = [value.hour, value.minute, value.second, value.microsecond, value.fold]
+        self._zoned(TIME, value, time)
+
+    def _zoned(self, number: int, value: Any, at: list[Any]) -> None:
+        try:
+            zone = _zone(value.tzinfo)
+        except NotPlain:
+            self._placeholder(type(value), value)
+        else:
+            self.mark(number)
+            self.plain([*at, zone])
+
+    def _date(self, value: datetime.date, depth: int) -> None:
+        self.mark(DATE)
+        self.plain([value.year, value.month, value.day])
+
+    def _timedelta(self, value: datetime.timedelta, depth: int) -> None:
+        self.mark(TIMEDELTA)
+        self.plain([value.days, value.seconds, value.microseconds])
+
+    def _timezone(self, value: datetime.timezone, depth: int) -> None:
+        self.mark(TIMEZONE)
+        self.plain(_zone(value))
+
+    def _decimal(self, value: decimal.Decimal, depth: int) -> None:
+        self.mark(DECIMAL)
+        self.plain(str(value))
+
+    def _uuid(self, value: uuid.UUID, depth: int) -> None:
+        self.mark(UUID)
+        self.plain(value.bytes)
+
+    def _path(self, value: pathlib.PurePath, depth: int) -> None:
+        self.mark(PATH)
+        self.plain([type(value).__name__, str(value)])
+
+    def _range(self, value: range, depth: int) -> None:
+        self.mark(RANGE)
+        self.plain([value.start, value.stop, value.step])
+
+    def _slice(self, value: Any, depth: int) -> None:
+        self.mark(SLICE)
+        parts = (value.start, value.stop, value.step)
+        self._items(parts, parts, depth)
+
+    def _ellipsis(self, value: Any, depth: int) -> None:
+        self.mark(ELLIPSIS)
+        self.out.append(0xC0)
+
+
+def _flat(pairs: Any) -> list[Any]:
+    """Keys and values, one after the other."""
+    return [part for pair in pairs.items() for part in pair]
+
+
+def _zone(zone: datetime.tzinfo | None) -> int | str | None:
+    """A time zone as its offset in microseconds or its name."""
+    if zone is None:
+        return None
+    if type(zone) is datetime.timezone:
+        return zone.utcoffset(None) // datetime.timedelta(microseconds=1)
+    key = getattr(zone, "key", None)
+    if type(zone).__module__ == "zoneinfo" and type(key) is str:
+        return key
+    raise NotPlain("a time zone of its own kind")
+
+
+def _packed(value: list[Any]) -> tuple[str, bytes] | None:
+    """The letter and the bytes of a list of numbers, or texts, of one type."""
+    kinds = set(map(type, value))
+    if len(kinds) != 1:
+        return None
+    (kind,) = kinds
+    try:
+        if kind is float:
+            return "d", array.array("d", value).tobytes()
+        if kind is int:
+            return "q", array.array("q", value).tobytes()
+        if kind is str:
+            text = "\0".join(value)
+            return ("u", text.encode()) if text.count("\0") == len(value) - 1 else None
+    except (OverflowError, UnicodeEncodeError):
+        pass
+    return None
+
+
+_writers: dict[Any, Callable[..., None]] = {
+    type(None): Encoder._none,
+    bool: Encoder._bool,
+    int: Encoder._int,
+    float: Encoder._float,
+    str: Encoder._text,
+    bytes: Encoder._bytes,
+    bytearray: Encoder._bytearray,
+    list: Encoder._list,
+    dict: Encoder._dict,
+    tuple: Encoder._tuple,
+    set: Encoder._set,
+    frozenset: Encoder._frozenset,
+    complex: Encoder._complex,
+    datetime.datetime: Encoder._datetime,
+    datetime.date: Encoder._date,
+    datetime.time: Encoder._time,
+    datetime.timedelta: Encoder._timedelta,
+    datetime.timezone: Encoder._timezone,
+    decimal.Decimal: Encoder._decimal,
+    uuid.UUID: Encoder._uuid,
+    range: Encoder._range,
+    slice: Encoder._slice,
+    type(...): Encoder._ellipsis,
+    collections.deque: Encoder._deque,
+    collections.OrderedDict: Encoder._ordered,
+    collections.Counter: Encoder._counter,
+    collections.defaultdict: Encoder._defaults,
+    pathlib.PosixPath: Encoder._path,
+    pathlib.PurePosixPath: Encoder._path,
+    pathlib.PureWindowsPath: Encoder._path,
+}

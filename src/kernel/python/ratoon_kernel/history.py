@@ -1,0 +1,71 @@
+"""The history of a state's cells: In, Out, `_` and their like."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from json import dumps, loads
+from typing import Any
+
+from .rebuilding import Filled
+
+# The full pieces of a history are blobs of this size.
+PIECE_BYTES = 16 * 1024
+
+
+def collect(shell: Any, keep_buffer: Callable[[bytes], int]) -> dict[str, Any]:
+    """A line of JSON for each cell, cut into pieces from the beginning.
+
+    A full piece stays the same while the history grows, so a state does not cost all of it anew.
+    """
+    manager, lines = shell.history_manager, []
+    cells = itertools.zip_longest(manager.input_hist_parsed, manager.input_hist_raw)
+    for parsed, raw in cells:
+        both = [None if one is None else str(one) for one in (parsed, raw)]
+        lines.append(dumps(both[:1] if both[0] == both[1] else both) + "\n")
+    text = "".join(lines).encode()
+    full = len(text) - len(text) % PIECE_BYTES
+    pieces = [text[at : at + PIECE_BYTES] for at in range(0, full, PIECE_BYTES)]
+    return {
+        "count": shell.execution_count,
+        "pieces": [(len(piece), Filled(keep_buffer(piece))) for piece in pieces],
+        "rest": text[full:],
+    }
+
+
+def restore(shell: Any, late: dict[str, Any], outs: dict[Any, Any]) -> None:
+    """Restores the history, so that the next cell is In[n+1]. `outs` are the results by number."""
+    history = late.get("history")
+    if history is None:
+        return
+    manager, names = shell.history_manager, shell.user_ns
+    shell.execution_count = history["count"]
+    lines = [loads(line) for line in _text_of(history).splitlines()]
+    raw = [line[-1] for line in lines if line[-1] is not None]
+    manager.input_hist_parsed[:] = [line[0] for line in lines if line[0] is not None]
+    manager.input_hist_raw[:] = raw
+    manager.output_hist.update(outs)
+    hidden: dict[str, Any] = {f"_i{number}": text for number, text in enumerate(raw) if number}
+    last = [""] * 4 + raw[1:]
+    hidden.update(_i=last[-2], _ii=last[-3], _iii=last[-4])
+    newest_first = (("_i00", last[-1]), ("_i", last[-2]), ("_ii", last[-3]), ("_iii", last[-4]))
+    for name, text in newest_first:
+        if hasattr(manager, name):
+            setattr(manager, name, text)
+    hidden.update((f"_{number}", value) for number, value in outs.items())
+    for name in ("_", "__", "___"):
+        if "under" + name in late:
+            hidden[name], of_hook = late["under" + name]
+            setattr(shell.displayhook, name, of_hook)
+    names.update(hidden)
+    shell.user_ns_hidden.update(hidden)
+
+
+def _text_of(history: dict[str, Any]) -> str:
+    text = bytearray()
+    for count, fill in history["pieces"]:
+        piece = bytearray(count)
+        fill(piece)
+        text += piece
+    text += history["rest"]
+    return text.decode()

@@ -1,0 +1,24 @@
+"""Whether a pickle can name an object instead of holding it."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+
+def is_importable(value: Any, qualname: str | None = None) -> bool:
+    """Whether a name in a module other than the notebook's leads to this object."""
+    module = sys.modules.get(getattr(value, "__module__", None) or "")
+    if module is None or module.__name__ == "__main__" or not can_be_imported(module):
+        return False
+    found: Any = module
+    name: Any = qualname or getattr(value, "__qualname__", "<")
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found is value
+
+
+def can_be_imported(module: types.ModuleType) -> bool:
+    has_spec = getattr(module, "__spec__", None) is not None
+    return has_spec or module.__name__ in sys.builtin_module_names

@@ -1,0 +1,198 @@
+"""Loads a checkpoint into a fork of the root."""
+
+from __future__ import annotations
+
+import importlib
+import keyword
+import sys
+from json import loads
+from typing import Any
+
+from . import changes, missing, pickling, settings
+from . import shell as kernel
+from .data_decoder import Decoder
+from .data_form import Placeholder
+from .keeper import Kept, LimitedSource, Source
+from .missing import Lack
+from .text import clean
+from .unpickling import Record, Records
+
+
+class Buffers:
+    """The buffers and streams that a manifest names."""
+
+    def __init__(self, keeper: Source, buffers: list[Kept]) -> None:
+        self.keeper = keeper
+        self.buffers = buffers
+
+    def read(self, kept: Kept) -> bytearray | memoryview:
+        memory = bytearray(self.keeper.check(kept["bytes"], kept["chunks"]))
+        self.keeper.fill(memory, kept["chunks"])
+        # A slice of a view is no copy.
+        return memory if len(memory) < pickling.LARGE_BYTES else memoryview(memory)
+
+    def fill(self, number: int, memory: Any) -> None:
+        kept = self.buffers[number]
+        if len(memory) != kept["bytes"]:
+            raise ValueError("a buffer is not as long as what it is to fill")
+        self.keeper.check(kept["bytes"], kept["chunks"])
+        self.keeper.fill(memory, kept["chunks"])
+
+    def map(self, number: int) -> memoryview:
+        """A buffer in memory of its own."""
+        import mmap
+
+        kept = self.buffers[number]
+        count = self.keeper.check(kept["bytes"], kept["chunks"])
+        memory = mmap.mmap(-1, count, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        # Huge pages make forks cheap.
+        memory.madvise(mmap.MADV_HUGEPAGE)
+        view = memoryview(memory)
+        self.keeper.fill(view, kept["chunks"])
+        return view.toreadonly() if kept["readonly"] else view
+
+
+class RecordBytes:
+    """The bytes of records: each comes from the stream, or is a buffer of its own."""
+
+    def __init__(self, buffers: Buffers, stream: bytearray | memoryview) -> None:
+        self.buffers = buffers
+        self.stream = stream
+        self.at = 0
+
+    def next(self, count: int, buffer: int | None) -> Record:
+        if buffer is not None:
+            return self.buffers.read(self.buffers.buffers[buffer])
+        self.at += count
+        return self.stream[self.at - count : self.at]
+
+
+class Loading:
+    """One checkpoint that is being loaded. Both forms answer what could not be loaded, by name."""
+
+    def __init__(self, keeper: LimitedSource, manifest: dict[str, Any]) -> None:
+        self.keeper = keeper
+        self.manifest = manifest
+        self.buffers = Buffers(keeper, manifest["buffers"])
+        self.shell = kernel.shell
+        self.namespace: dict[str, Any] = self.shell.user_ns
+        self.types = {entry["name"]: entry["type"] for entry in manifest["entries"]}
+        self.missing: dict[str, Lack] = {one["name"]: one for one in manifest["missing"]}
+        # The names that were imported.
+        self.taken: set[str] = set()
+
+    def environment(self) -> dict[str, Lack]:
+        part = self.manifest["environment"]
+        streams = {stream["name"]: stream for stream in part["streams"]}
+        settings.restore_environ(self._json(streams.get("environ")))
+        stream = self.buffers.read(streams["values"])
+        if self.missing:
+            missing.tell_of(self.missing)
+        early = self._json(streams.get("settings"))
+        settings.restore_early(early)
+        settings.import_all(part["modules"], early)
+        self._take(part["taken"])
+        before = dict(self.namespace)
+        failed = self._records(part, stream, {})
+        if failed and not self.missing:
+            # What was loaded does not know what is missing: once more, with that known.
+            self.namespace.clear()
+            self.namespace.update(before)
+            missing.tell_of(failed)
+            failed = self._records(part, stream, failed)
+        self.missing.update(failed)
+        return self.missing
+
+    def _json(self, stream: Kept | None) -> dict[str, Any]:
+        found: dict[str, Any] = loads(bytes(self.buffers.read(stream))) if stream else {}
+        return found
+
+    def _take(self, taken: dict[str, list[str]]) -> None:
+        """Imports names. What is pickled besides replaces them: it is what it was."""
+        for name, (module, attribute) in taken.items():
+            found = vars(sys.modules[module]) if module in sys.modules else {}
+            if attribute in found:
+                self.namespace[name] = found[attribute]
+                self.taken.add(name)
+
+    def _records(
+        self, part: dict[str, Any], stream: bytearray | memoryview, failed: dict[str, Lack]
+    ) -> dict[str, Lack]:
+        failed = dict(failed)
+        late: dict[str, Any] = {}
+        changed: dict[str, Any] = {}
+        outs: dict[Any, Any] = {}
+        oob, data = part["oob"], RecordBytes(self.buffers, stream)
+        records = Records(
+            self.namespace, self.buffers.fill, lambda number: self.buffers.map(oob[number])
+        )
+        into = {"name": self.namespace, "out": outs, "change": changed}
+        for kind, name, count, buffer, first_buffer in part["records"]:
+            record = data.next(count, buffer)
+            try:
+                ((_, name, value), _) = records.load(record, first_buffer)
+            except BaseException as error:
+                if kind != "setting" and not (kind == "name" and name in self.taken):
+                    why = f"{type(error).__name__}: {error}"
+                    self._fail(failed, "_" + name if kind == "out" else name, why)
+                continue
+            into.get(kind, late)[name] = value
+        records.end()
+        settings.restore_late(self.shell, late, outs)
+        for name, why in changes.restore(changed).items():
+            self._fail(failed, name, why)
+        return failed
+
+    def _fail(self, failed: dict[str, Lack], name: str, why: str) -> None:
+        reason = clean(f"it could not be loaded: {why}")[: missing.MAX_REASON]
+        failed[name] = missing.lack(name, self.types.get(name, ""), reason)
+
+    def data(self) -> dict[str, Lack]:
+        part = self.manifest["data"]
+        (stream,) = part["streams"]
+        data, kept = RecordBytes(self.buffers, self.buffers.read(stream)), set()
+        reason = "it is no plain value"
+        if "environment" in self.manifest:
+            reason += ", and those of others are loaded only when the notebook is trusted"
+        sizes = [one["bytes"] for one in self.manifest["buffers"]]
+        decoder = Decoder(self.buffers.fill, sizes, self._import)
+        for name, count, buffer in part["records"]:
+            record = data.next(count, buffer)
+            if not _is_variable(name):
+                continue
+            try:
+                value = decoder.decode(record)
+                if isinstance(value, Placeholder):
+                    raise ValueError(reason)
+            except Exception as error:
+                too_large = isinstance(error, MemoryError)
+                why = self.keeper.too_large() if too_large else str(error)[: missing.MAX_REASON]
+                self.missing[name] = missing.lack(name, self.types.get(name, ""), why)
+                continue
+            kept.add(name)
+            self.namespace[name] = value
+        for name, kind in self.types.items():
+            if name not in kept and name not in self.missing:
+                self.missing[name] = missing.lack(name, kind, reason)
+        number = part.get("execution_count")
+        if type(number) is int and 0 < number < 2**31:
+            self.shell.execution_count = number
+        if self.missing:
+            missing.tell_of(self.missing)
+        return self.missing
+
+    def _import(self, name: str) -> Any:
+        """A library that values are made of."""
+        if name not in sys.modules:
+            self.keeper.lift()
+            try:
+                importlib.import_module(name)
+            finally:
+                self.keeper.limit_again()
+        return sys.modules[name]
+
+
+def _is_variable(name: Any) -> bool:
+    if type(name) is not str or keyword.iskeyword(name):
+        return False
+    return name.isidentifier() and not name.startswith("__")

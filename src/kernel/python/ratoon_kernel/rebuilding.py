@@ -1,0 +1,218 @@
+"""The functions that rebuild objects when a checkpoint is loaded.
+
+Checkpoints name them by this module and their name: they stay where they are, and take what they
+have always taken.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import sys
+import types
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .importable import is_importable
+
+# Stands for the content of a cell of a closure that has none.
+EMPTY = "<empty cell>"
+
+# Fills memory with the kept buffer of a number.
+Fill = Callable[[int, Any], None]
+
+
+class Loading:
+    """What the functions below need of the checkpoint that is being loaded."""
+
+    fill: Fill | None = None
+    namespace: dict[str, Any] | None = None
+
+
+loading = Loading()
+
+
+class Filled:
+    """Memory that a kept buffer fills when it is loaded; `number` says which buffer."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return fill_with, (self.number,)
+
+
+def fill_with(number: int) -> Callable[[Any], None]:
+    """Answers what fills memory with a kept buffer."""
+    if loading.fill is None:
+        raise ValueError("no checkpoint is being loaded")
+    return functools.partial(loading.fill, number)
+
+
+# -- functions and classes -------------------------------------------------------------------------
+
+
+def make_function(code: types.CodeType, home: Any, name: str, cells: Sequence[Any]) -> Any:
+    globals = vars(home) if isinstance(home, types.ModuleType) else home
+    if globals is not loading.namespace:
+        globals.setdefault("__builtins__", builtins)
+    return types.FunctionType(code, globals, name, None, tuple(cells) or None)
+
+
+def set_function(function: Any, state: dict[str, Any]) -> None:
+    for cell, content in zip(function.__closure__ or (), state["contents"]):
+        if not (isinstance(content, str) and content == EMPTY):
+            cell.cell_contents = content
+    function.__defaults__ = state["defaults"]
+    function.__kwdefaults__ = state["kwdefaults"]
+    function.__module__ = state["module"]
+    function.__qualname__ = state["qualname"]
+    function.__doc__ = state["doc"]
+    function.__annotations__ = state["annotations"]
+    if "type_params" in state:
+        function.__type_params__ = state["type_params"]
+    vars(function).update(state["dict"])
+
+
+def set_cell(cell: types.CellType, content: Any) -> None:
+    cell.cell_contents = content
+
+
+def make_class(
+    make: Any,
+    metaclass: Any,
+    name: str,
+    bases: tuple[type, ...],
+    kwargs: dict[str, Any],
+    tracker: Any,
+    extra: Any,
+) -> Any:
+    """As cloudpickle does it, without running code of the user's.
+
+    Metaclasses and the bases' `__init_subclass__` have seen this class before, with its arguments.
+    """
+    put_back = []
+    all_bases = (one for base in types.resolve_bases(bases) for one in base.__mro__)
+    for base in dict.fromkeys(all_bases):
+        own = vars(base).get("__init_subclass__")
+        if base is object or own is None or base.__module__ in ("typing", "abc"):
+            continue
+        try:
+            type.__setattr__(base, "__init_subclass__", _passed_on(base))
+        except TypeError:  # written in C
+            continue
+        put_back.append((base, own))
+    try:
+        known = next(one for one in metaclass.__mro__ if one is type or is_importable(one))
+        if known is metaclass:
+            return make(metaclass, name, bases, kwargs, tracker, extra)
+        return _make_class_without(metaclass, known, name, bases, kwargs)
+    finally:
+        for base, own in put_back:
+            type.__setattr__(base, "__init_subclass__", own)
+
+
+def _passed_on(base: Any) -> Any:
+    return classmethod(lambda cls, **_: super(base, cls).__init_subclass__())
+
+
+def _make_class_without(
+    metaclass: Any, known: Any, name: str, bases: tuple[type, ...], kwargs: dict[str, Any]
+) -> Any:
+    """A class of a metaclass of the user's, made by `known`, the nearest metaclass that is not."""
+    resolved = types.resolve_bases(bases)
+    namespace = known.__prepare__(name, resolved)
+    namespace.update(kwargs)
+    if resolved is not bases:
+        namespace["__orig_bases__"] = bases
+    made = known.__new__(metaclass, name, resolved, namespace)
+    known.__init__(made, name, resolved, namespace)
+    return made
+
+
+def set_enum(made: Any, state: tuple[Any, Any, dict[str, dict[str, Any]]]) -> None:
+    set_state, own, members = state
+    set_state(made, own)
+    for name, kept in members.items():
+        vars(made[name]).update(kept)
+
+
+def make_lru_cache(function: Any, maxsize: int | None, typed: bool) -> Any:
+    return functools.lru_cache(maxsize, typed)(function)
+
+
+def make_cached_property(kind: Any, function: Any) -> Any:
+    return kind(function)
+
+
+def make_parameter(kind: Any, name: str) -> Any:
+    """A ParamSpec or a TypeVarTuple of the notebook's."""
+    made = kind(name)
+    made.__module__ = "__main__"
+    return made
+
+
+# -- modules ---------------------------------------------------------------------------------------
+
+
+def import_module(name: str) -> types.ModuleType:
+    __import__(name)
+    return sys.modules[name]
+
+
+def set_module(module: types.ModuleType, state: tuple[dict[str, Any], bool]) -> None:
+    kept, is_known = state
+    vars(module).update(kept)
+    if is_known:
+        sys.modules[module.__name__] = module
+
+
+# -- objects ---------------------------------------------------------------------------------------
+
+
+def fill_quietly(made: Any, kept: tuple[Any, Any]) -> None:
+    """Gives an object its attributes and items without calling methods of its class."""
+    state, inside = kept
+    own, slots = state if type(state) is tuple and len(state) == 2 else (state, None)
+    if own:
+        object.__getattribute__(made, "__dict__").update(own)
+    for name, one in (slots or {}).items():
+        object.__setattr__(made, name, one)
+    if type(inside) is list:
+        list.extend(made, inside)
+    elif inside is not None:
+        dict.update(made, inside)
+
+
+def set_dict(value: Any, state: Mapping[str, Any] | None) -> None:
+    if state:
+        vars(value).update(state)
+
+
+def make_exception(kind: Any, arguments: tuple[Any, ...]) -> Any:
+    return kind.__new__(kind, *arguments)
+
+
+def set_exception(made: Any, state: tuple[dict[str, Any], Any, Any, bool]) -> None:
+    own, made.__cause__, made.__context__, made.__suppress_context__ = state
+    vars(made).update(own)
+
+
+def make_dict_view(owner: Any, name: str, whole: Any) -> Any:
+    return getattr(owner, name)(whole)
+
+
+def make_memoryview(
+    whole: Any, at: int, count: int, format: Any, shape: Any, readonly: bool
+) -> memoryview:
+    made = memoryview(whole).cast("B")[at : at + count].cast(format, shape)
+    return made.toreadonly() if readonly else made
+
+
+def make_dead_reference() -> weakref.ref[Any]:
+    return weakref.ref(set())
+
+
+def make_weak_dict(kind: Any, items: Mapping[Any, Any]) -> Any:
+    return kind(items)

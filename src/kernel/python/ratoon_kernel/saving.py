@@ -1,0 +1,452 @@
+"""Writes the names of a state: the environment form and the data form, over the same buffers."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import signal
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterator
+from json import dumps
+from typing import Any, NoReturn
+
+from . import cell_imports, cell_sources, changes, data_form, missing, pickling, settings
+from . import shell as kernel
+from .data_encoder import Encoder
+from .keeper import CHUNK_BYTES, Kept, Sink
+from .missing import Lack
+from .text import is_clean
+
+FORMAT = "ratoon-checkpoint-1"
+# A name whose saving makes no progress for this long is given up, in seconds.
+MAX_STANDSTILL = 30
+# The stack for objects that are nested very deeply: only what is used of it costs memory.
+DEEP_STACK_BYTES = 1 << 30
+# Three calls for a level: enough for 300,000 lists in each other, and an end for endless recursion.
+DEEP_RECURSION = 1_000_000
+
+# Names of every module, which a new process has by itself.
+_OF_EVERY_MODULE = frozenset(
+    "__name__ __doc__ __package__ __loader__ __spec__ __builtin__ __builtins__".split()
+)
+# The shell's own history; a user's `_private` is the user's.
+_SHELL_NAME = re.compile(r"_+|_i+|_i?\d+|_[oid]h")
+# What an import brings back as it was.
+_IMPORTED = (type, types.FunctionType, types.BuiltinFunctionType)
+
+
+class Saving:
+    """One checkpoint that is being written."""
+
+    def __init__(self, keeper: Sink) -> None:
+        self.keeper = keeper
+        self.shell = kernel.shell
+        self.namespace: dict[str, Any] = self.shell.user_ns
+        self.buffers: list[Kept] = []
+        # The numbers of buffers, by what they consist of.
+        self.numbers: dict[tuple[Any, ...], int] = {}
+        self.missing: dict[str, Lack] = {}
+
+    def run(self, form: str, umask: int) -> str:
+        """Answers JSON: the manifest as text, and what the server wants to know of it."""
+        names = dict(self._names())
+        self.keeper.expect(sum(map(_size, names.values())) + 1)
+        give_up_standstills()
+        for name, lack in missing.lacking.items():
+            if name not in self.namespace:
+                self.missing[name] = lack
+        python = "{}.{}".format(*sys.version_info)
+        manifest: dict[str, Any] = {"format": FORMAT, "python": python}
+        entries: dict[str, str] = {}
+        parts = []
+        if form == "environment":
+            manifest.update(self._environment(names, umask, entries))
+            parts.append(manifest["environment"])
+        manifest["data"] = self._data(names, entries, form)
+        parts.append(manifest["data"])
+        manifest["buffers"] = self.buffers
+        manifest["entries"] = [{"name": name, "type": kind} for name, kind in entries.items()]
+        manifest["missing"] = list(self.missing.values())
+        kept = [*self.buffers, *(stream for part in parts for stream in part["streams"])]
+        return dumps(
+            {
+                "manifest": dumps(manifest, sort_keys=True, separators=(",", ":")),
+                "entry_count": len(entries),
+                "namespace_bytes": sum(one["bytes"] for one in kept),
+                "includes_source": form == "environment",
+                "missing": manifest["missing"],
+            }
+        )
+
+    def _names(self) -> Iterator[tuple[str, Any]]:
+        hidden = self.shell.user_ns_hidden
+        for name, value in list(self.namespace.items()):
+            if not isinstance(name, str) or name in _OF_EVERY_MODULE or not is_clean(name):
+                continue
+            is_hidden = name in hidden and hidden[name] is value
+            if not is_hidden and not _SHELL_NAME.fullmatch(name):
+                yield name, value
+
+    # The environment form
+
+    def _environment(
+        self, names: dict[str, Any], umask: int, entries: dict[str, str]
+    ) -> dict[str, Any]:
+        writer = RecordWriter(self)
+        taken = cell_imports.imported_from(self.shell, names)
+        # Collected first: code of the user's that pickling runs may change settings.
+        wanted = list(self._wanted(names, taken, umask))
+        for kind, name, value in wanted:
+            error = writer.write_record(kind, name, value)
+            if error is None:
+                if kind == "name":
+                    entries[name] = missing.type_name(value)
+                elif kind == "change":
+                    self.missing.pop(name, None)
+            elif kind == "name" and name in taken:
+                entries[name] = missing.type_name(value)
+            elif kind == "name":
+                self.miss(name, value, missing.reason(error, value))
+            elif kind == "out" and f"_{name}" in self.namespace:
+                self.miss(f"_{name}", value, missing.reason(error, value))
+            elif kind == "change":
+                self.miss(name, value[-1], missing.reason(error, value[-1]))
+        entries.update((name, missing.type_name(names[name])) for name in taken)
+        pickler = writer.pickler
+        writer.write_last("cells", cell_sources.collect(pickler.files, pickler.defined.values()))
+        imports, modules = cell_imports.imports(self.shell)
+        environ = dumps(settings.environ_changes(), sort_keys=True).encode()
+        early = dumps(settings.early(), sort_keys=True).encode()
+        streams = [
+            writer.stream.end_as("values"),
+            self._kept_stream("settings", early),
+            self._kept_stream("environ", environ),
+        ]
+        return {
+            "environment": {
+                "streams": streams,
+                "records": writer.records,
+                "oob": writer.oob,
+                "modules": modules,
+                "taken": taken,
+            },
+            "packages": cell_imports.packages(modules),
+            "imports": imports,
+            "sources": cell_sources.sources(pickler.defined),
+        }
+
+    def _wanted(
+        self, names: dict[str, Any], taken: dict[str, Any], umask: int
+    ) -> Iterator[tuple[str, Any, Any]]:
+        """The kind, the name and the value of each record."""
+        for name, value in names.items():
+            # An import brings back functions and classes. Other things may have changed since, and
+            # are imported only when they cannot be written.
+            if name not in taken or not issubclass(type(value), _IMPORTED):
+                yield "name", name, value
+        for number, value in list(self.namespace.get("_oh", {}).items()):
+            yield "out", number, value
+        for name, value in settings.collect(self.shell, umask, self.keep_buffer).items():
+            yield "setting", name, value
+        for name, value in changes.collect(self.shell).items():
+            yield "change", name, value
+
+    def miss(self, name: str, value: Any, reason: str) -> None:
+        self.missing[name] = missing.lack(name, missing.type_name(value), reason)
+
+    def keep_buffer(self, memory: Any, readonly: bool = False) -> int:
+        """Keeps bytes as a buffer of its own; answers its number."""
+        go_on()
+        count, chunks = self.keeper.put(memory, True)
+        return self.add(count, chunks, readonly)
+
+    def add(self, count: int, chunks: list[str], readonly: bool = False) -> int:
+        key = (count, readonly, *chunks)
+        number = self.numbers.get(key)
+        if number is None:
+            number = self.numbers[key] = len(self.buffers)
+            self.buffers.append({"bytes": count, "readonly": readonly, "chunks": chunks})
+        return number
+
+    def _kept_stream(self, name: str, data: bytes) -> Kept:
+        count, chunks = self.keeper.put(data, False)
+        return {"name": name, "bytes": count, "chunks": chunks}
+
+    # The data form
+
+    def _data(self, names: dict[str, Any], entries: dict[str, str], form: str) -> dict[str, Any]:
+        stream = Stream(self.keeper)
+        records: list[list[Any]] = []
+        # The buffers that this form needs: a file of values alone goes without the others.
+        used: set[int] = set()
+
+        def noting(keep: Callable[..., int]) -> Callable[..., int]:
+            def keep_and_note(*what: Any) -> int:
+                number = keep(*what)
+                used.add(number)
+                return number
+
+            return keep_and_note
+
+        encoder = Encoder(noting(self.keep_buffer))
+        for name, value in names.items():
+            why, data = self._plain(encoder, name, value)
+            if why is not None:
+                if form == "data":
+                    self.miss(name, value, why)
+                if data is None:
+                    continue
+            elif form == "data":
+                entries[name] = missing.type_name(value)
+            if data is None or (form == "data" and data.is_placeholder):
+                continue
+            record = Record(self.keeper)
+            record.write(data.text)
+            records.append([name, *record.end(stream, noting(self.add))])
+        signal.alarm(0)
+        return {
+            "streams": [stream.end_as("values")],
+            "buffers": sorted(used),
+            "records": records,
+            "execution_count": self.shell.execution_count,
+        }
+
+    def _plain(self, encoder: Encoder, name: str, value: Any) -> tuple[str | None, Any]:
+        """Why a value is not plain, and its bytes, which may be a placeholder's."""
+        if data_form.is_left_out(name, value):
+            return "only values are kept in this form", None
+        restart_clock()
+        try:
+            data = encoder.encode(value)
+        except BaseException as error:
+            signal.alarm(0)
+            return missing.reason(error, value), None
+        return ("it is no plain value" if data.is_placeholder else None), data
+
+
+class RecordWriter:
+    """Writes one record for each value, all with one memo. A record that fails leaves no trace."""
+
+    def __init__(self, saving: Saving) -> None:
+        self.saving = saving
+        self.stream = Stream(saving.keeper)
+        # For the manifest: [kind, name, bytes, buffer or None, first buffer out of band].
+        self.records: list[list[Any]] = []
+        # The numbers of the buffers that were pickled out of band.
+        self.oob: list[int] = []
+        self.target = _Target()
+        self.pickler: Any = self._pickler(pickling.Fast)
+        # How many objects of the memo belong to records that were written.
+        self.known = len(self.pickler.memo.copy())
+
+    def write_record(self, kind: str, name: Any, value: Any) -> BaseException | None:
+        """Adds a record; answers the error that it failed with."""
+        first_buffer = len(self.oob)
+        try:
+            record = self._write((kind, name, value))
+        except BaseException as error:
+            del self.oob[first_buffer:]
+            return error
+        self.records.append([kind, str(name), *self._end(record), first_buffer])
+        return None
+
+    def write_last(self, name: str, value: Any) -> None:
+        """Adds the record of a setting that follows from all others; it must not fail."""
+        record = self._write(("setting", name, value))
+        self.records.append(["setting", name, *self._end(record), len(self.oob)])
+
+    def _end(self, record: Record) -> list[Any]:
+        return record.end(self.stream, self.saving.add)
+
+    def _write(self, value: Any) -> Record:
+        try:
+            return self._dump(self.pickler, value)
+        except RecursionError:
+            self._forget()
+            return self._write_deep(value)
+        except BaseException:
+            self._forget()
+            raise
+        finally:
+            signal.alarm(0)
+
+    def _dump(self, pickler: Any, value: Any) -> Record:
+        restart_clock()
+        record = self.target.record = Record(self.saving.keeper)
+        mark: list[Any] = []
+        pickler.dump((value, mark))
+        # Pickled again, the mark is its number in the memo: so that is known without a copy.
+        again = self.target.record = Record(self.saving.keeper)
+        pickler.dump(mark)
+        self.known = _number(again.waiting) + 2
+        return record
+
+    def _write_deep(self, value: Any) -> Record:
+        """In Python, on a stack of its own: neither C's stack nor its limits count there."""
+        limit, size = sys.getrecursionlimit(), threading.stack_size(DEEP_STACK_BYTES)
+        memo = self.pickler.memo.copy()
+        outcome: list[Record | BaseException] = []
+
+        def work() -> None:
+            try:
+                deep = self._like(self._pickler(pickling.Deep), dict(memo))
+                outcome.append(self._dump(deep, value))
+                self.pickler = self._like(self._pickler(pickling.Fast), dict(deep.memo), deep)
+            except BaseException as error:
+                outcome.append(error)
+
+        sys.setrecursionlimit(DEEP_RECURSION)
+        thread = threading.Thread(target=work)
+        try:
+            thread.start()
+            thread.join()
+        finally:
+            sys.setrecursionlimit(limit)
+            threading.stack_size(size)
+        if isinstance(outcome[0], BaseException):
+            raise outcome[0]
+        return outcome[0]
+
+    def _pickler(self, kind: Any) -> Any:
+        pickler = kind(self.target, pickling.PROTOCOL, buffer_callback=self._take_buffer)
+        return pickler.prepare(self.saving.namespace, self.saving.keep_buffer)
+
+    def _like(self, pickler: Any, memo: Any, other: Any = None) -> Any:
+        other = other or self.pickler
+        pickler.memo = memo
+        pickler.files, pickler.defined = other.files, other.defined
+        pickler.own_cells = other.own_cells
+        return pickler
+
+    def _forget(self) -> None:
+        memo = self.pickler.memo.copy().items()
+        kept = {key: one for key, one in memo if one[0] < self.known}
+        self.pickler = self._like(self._pickler(pickling.Fast), kept)
+
+    def _take_buffer(self, buffer: pickle.PickleBuffer) -> bool:
+        """Whether a buffer stays in its record."""
+        raw = buffer.raw()
+        if raw.nbytes < pickling.LARGE_BYTES:
+            return True
+        self.oob.append(self.saving.keep_buffer(raw, raw.readonly))
+        return False
+
+
+def _number(data: bytes | bytearray) -> int:
+    """The memo's number in `PROTO BINGET|LONG_BINGET STOP`, with or without a frame."""
+    data = bytes(data)
+    at = len(data) - 1
+    if data[at - 2 : at - 1] == pickle.BINGET and data[at - 5 : at - 4] != pickle.LONG_BINGET:
+        return data[at - 1]
+    return int.from_bytes(data[at - 4 : at], "little")
+
+
+# -- records ---------------------------------------------------------------------------------------
+
+
+class Record:
+    """The bytes of one record. Full chunks are kept at once: no large record is whole in memory."""
+
+    def __init__(self, keeper: Sink) -> None:
+        self.keeper = keeper
+        self.waiting = bytearray()
+        self.count = 0
+        self.chunks: list[str] = []
+
+    def write(self, data: Any) -> None:
+        data = memoryview(data).cast("B")
+        self.count += len(data)
+        if len(self.waiting) + len(data) < CHUNK_BYTES:
+            self.waiting += data
+            return
+        while len(data):
+            room = CHUNK_BYTES - len(self.waiting)
+            if room == CHUNK_BYTES and len(data) >= CHUNK_BYTES:
+                self.chunks += self.keeper.put(data[:CHUNK_BYTES], False)[1]
+            else:
+                self.waiting += data[:room]
+                if len(self.waiting) == CHUNK_BYTES:
+                    self._put()
+            data = data[room:]
+
+    def _put(self) -> None:
+        go_on()
+        self.chunks += self.keeper.put(bytes(self.waiting), False)[1]
+        self.waiting = bytearray()
+
+    def end(self, stream: Stream, add: Callable[[int, list[str]], int]) -> list[Any]:
+        """Answers [bytes, buffer or None].
+
+        Small records go into the stream. Large ones are buffers of their own, which are kept once
+        while they stay the same.
+        """
+        if self.count < pickling.LARGE_BYTES:
+            stream.write(self.waiting)
+            return [self.count, None]
+        if self.waiting:
+            self._put()
+        return [self.count, add(self.count, self.chunks)]
+
+
+class Stream(Record):
+    """The small records, one after the other."""
+
+    def end_as(self, name: str) -> Kept:
+        if self.waiting:
+            self._put()
+        return {"name": name, "bytes": self.count, "chunks": self.chunks}
+
+
+class _Target:
+    """The file of a pickler: the record that is being written."""
+
+    record: Record
+
+    def write(self, data: Any) -> None:
+        self.record.write(data)
+
+
+# -- the clock -------------------------------------------------------------------------------------
+
+
+def give_up_standstills() -> None:
+    """From now on the alarm ends what is being saved."""
+    signal.signal(signal.SIGALRM, _stands_still)
+
+
+def restart_clock() -> None:
+    signal.alarm(MAX_STANDSTILL)
+
+
+def go_on() -> None:
+    """There is progress: restarts the clock, if it runs."""
+    if signal.alarm(0):
+        restart_clock()
+
+
+def _stands_still(_signal: int, _frame: object) -> NoReturn:
+    raise TimeoutError(f"saving it took longer than {MAX_STANDSTILL} s")
+
+
+def refuse_exits() -> None:
+    """The user's own exits fail: this process belongs to the kernel."""
+    os._exit = _refuse_to_exit  # type: ignore[assignment]
+
+
+def _refuse_to_exit(*_: object) -> NoReturn:
+    raise SystemExit("it tried to end the process")
+
+
+def _size(value: Any) -> int:
+    """About how much there is to hash, for the progress shown."""
+    try:
+        if type(value).__module__.startswith("pandas.") and hasattr(value, "memory_usage"):
+            used = value.memory_usage()
+            return int(used.sum() if hasattr(used, "sum") else used)
+        size = getattr(value, "nbytes", None)
+        return size if type(size) is int and size >= 0 else sys.getsizeof(value)
+    except BaseException:
+        return 0

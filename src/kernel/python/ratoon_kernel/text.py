@@ -1,0 +1,62 @@
+"""Text that every JSON reader takes, and that is not too long."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from .classes import name_of
+
+# Names of classes, threads and displays.
+MAX_NAME_CHARACTERS = 200
+TRUNCATED = "\n... [truncated]"
+# How many names a sentence lists.
+MAX_LISTED = 5
+
+# Cells may replace `json.dumps`.
+_dumps = json.dumps
+
+
+def clean(text: str) -> str:
+    """Text without lone surrogates, which no JSON reader takes."""
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:
+        return text.encode(errors="backslashreplace").decode()
+
+
+def is_clean(text: str) -> bool:
+    return text == clean(text)
+
+
+def cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[:length] + TRUNCATED
+
+
+def short(text: str, length: int) -> str:
+    """Clean text, cut. It is cut before it is copied, as it may be a gigabyte."""
+    return cut(clean(text[: length + 1]), length)
+
+
+def listed(names: Sequence[Any]) -> str:
+    """Names for a sentence: the first ones, and how many more there are."""
+    more = f", and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+    return ", ".join(cut(str(name), MAX_NAME_CHARACTERS) for name in names[:MAX_LISTED]) + more
+
+
+def text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except BaseException as second:
+        return f"<str failed: {name_of(type(second))}>"
+
+
+def to_json(value: Any) -> str:
+    text = _dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:  # lone surrogates, deep inside
+        return text.encode(errors="replace").decode()

@@ -1,0 +1,163 @@
+"""Reads the records of the environment form (pickling.py) one by one, with one memo."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from . import rebuilding
+from .pickling import pinned
+
+# What unpickling has read: bytes, or a view of kept memory.
+Record = bytes | bytearray | memoryview
+
+
+class Records:
+    """Reads records that one pickler has written, in their order.
+
+    `fill(number, memory)` fills memory with a kept buffer; `buffer(number)` makes the memory of a
+    buffer that was pickled out of band.
+    """
+
+    def __init__(
+        self, namespace: dict[str, Any], fill: rebuilding.Fill, buffer: Callable[[int], Any]
+    ) -> None:
+        rebuilding.loading.fill, rebuilding.loading.namespace = fill, namespace
+        self.buffer = buffer
+        self.next_buffer = 0
+        # The numbers in the memo of what could not be loaded.
+        self.lost: set[int] = set()
+        self.known = len(pinned(namespace))
+        # Records whose objects in the memo are not counted yet: only an error makes that necessary.
+        self.uncounted: list[Record] = []
+        self._begin(pinned(namespace))
+
+    def load(self, record: Record, first_buffer: int) -> Any:
+        """The object of a record. An error costs it, and the records that refer to its objects."""
+        if self.lost and self.lost & _referred(record):
+            self._lose(record)
+            raise ValueError("it holds something that could not be loaded with another name")
+        self.source.turn_to(record)
+        self.next_buffer = first_buffer
+        try:
+            value = self.unpickler.load()
+        except BaseException:
+            self._lose(record)
+            raise
+        self.uncounted.append(record)
+        return value
+
+    def end(self) -> None:
+        """Breaks the cycle between what has read.
+
+        The collector never looks at what is loaded, so a variable that is deleted later would stay
+        in memory.
+        """
+        del self.unpickler, self.source
+
+    def _begin(self, objects: Sequence[Any]) -> None:
+        self.source = _Source()
+        self.unpickler = _Unpickler(self.source, buffers=self._buffers())
+        # The memo of the C unpickler cannot be set (it forgets what is set): loading fills it.
+        self.unpickler.objects = objects
+        for number in range(len(objects)):
+            self.source.turn_to(b"\x80\x05J" + number.to_bytes(4, "little") + b"Q\x94.")
+            self.unpickler.load()
+
+    def _buffers(self) -> Iterator[Any]:
+        while True:
+            self.next_buffer += 1
+            yield self.buffer(self.next_buffer - 1)
+
+    def _lose(self, record: Record) -> None:
+        """Begins a new unpickler where the old one would be after this record."""
+        memo: dict[int, Any] = self.unpickler.memo.copy()
+        self.known += sum(_count(one) for one in self.uncounted)
+        self.uncounted.clear()
+        objects = [memo.get(number) for number in range(self.known)]
+        made = _words_and_names(record, objects)
+        self.lost.update(len(objects) + at for at, one in enumerate(made) if one is _LOST)
+        objects += made
+        self.known = len(objects)
+        self._begin(objects)
+
+
+class _Unpickler(pickle.Unpickler):
+    objects: Sequence[Any] = ()
+
+    def persistent_load(self, number: Any) -> Any:
+        return self.objects[number]
+
+
+class _Source:
+    """A file that holds one record at a time."""
+
+    def turn_to(self, record: Record) -> None:
+        self.left = io.BytesIO(record)
+
+    def read(self, count: int = -1) -> bytes:
+        return self.left.read(count)
+
+    def readinto(self, into: Any) -> int:
+        return self.left.readinto(into)
+
+    def readline(self) -> bytes:
+        return self.left.readline()
+
+
+_LOST = object()
+
+
+def _opcodes(record: Record) -> Iterator[tuple[Any, Any, int | None]]:
+    import pickletools
+
+    return pickletools.genops(bytes(record))
+
+
+def _count(record: Record) -> int:
+    return sum(op.name == "MEMOIZE" for op, _, _ in _opcodes(record))
+
+
+def _referred(record: Record) -> set[int]:
+    gets = ("BINGET", "LONG_BINGET")
+    return {argument for op, argument, _ in _opcodes(record) if op.name in gets}
+
+
+def _words_and_names(record: Record, objects: Sequence[Any]) -> list[Any]:
+    """What a record that failed put into the memo: its texts and what can be imported.
+
+    Other records use that, too.
+    """
+    made: list[Any] = []
+    last = [_LOST, _LOST]
+    for op, argument, _ in _opcodes(record):
+        if op.name == "MEMOIZE":
+            made.append(last[-1])
+            continue
+        if "UNICODE" in op.name:
+            one = argument
+        elif op.name in ("BINGET", "LONG_BINGET"):
+            is_older = argument < len(objects)
+            one = objects[argument] if is_older else made[argument - len(objects)]
+        elif op.name == "STACK_GLOBAL":
+            one = _import_name(*last)
+        elif op.name in ("FRAME", "PROTO"):
+            continue
+        else:
+            one = _LOST
+        last = [last[-1], one]
+    return made
+
+
+def _import_name(module: Any, name: Any) -> Any:
+    if type(module) is not str or type(name) is not str:
+        return _LOST
+    try:
+        found: Any = rebuilding.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+        return found
+    except BaseException:
+        return _LOST

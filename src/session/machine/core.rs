@@ -1,0 +1,325 @@
+//! What every part of the machine is handed: the notebook, its processes, the clock, and the effects of this step.
+//!
+//! Owns where states live. `source_of` answers the process from which a state can be forked, and makes one where none is
+//! left: the root is started again, any other state is loaded from its checkpoint by a fork of the root.
+
+use super::budget::Uses;
+use super::hangs::{READY_TIMEOUT, START_TIMEOUT};
+use super::processes::{Doing, Duty, Head, Origin, Processes};
+use super::saving::Due;
+use super::{Alarm, Effect, Ticket, not_found};
+use crate::kernel::{Load, ProcId};
+use crate::notebook::{
+    Event, ExecId, Fact, Form, Live, Notebook, Reply, Residency, Saving, State, StateId, StateRef,
+};
+use crate::problem::{Kind, Problem};
+use indexmap::IndexSet;
+use std::time::Duration;
+
+/// How long a process may take to load a checkpoint: gigabytes from a slow disk, and imports.
+const LOAD_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// The notebook and what all parts share.
+pub(super) struct Core {
+    pub(super) notebook: Notebook,
+    pub(super) processes: Processes,
+    /// The runs that have not ended, in the order in which they were asked for.
+    pub(super) open: IndexSet<ExecId>,
+    /// When each state was last used.
+    pub(super) uses: Uses,
+    /// Which states lack a checkpoint.
+    pub(super) due: Due,
+    /// How much memory a checkpoint may take that is not trusted, in bytes.
+    max_untrusted_bytes: u64,
+    pub(super) now_ms: f64,
+    new_id: Box<dyn FnMut() -> String + Send>,
+    pub(super) effects: Vec<Effect>,
+}
+
+impl Core {
+    pub(super) fn new(
+        notebook: Notebook,
+        new_id: Box<dyn FnMut() -> String + Send>,
+        due: Due,
+        max_untrusted_bytes: u64,
+    ) -> Self {
+        Self {
+            open: notebook.runs().filter(|r| !r.status.has_ended()).map(|r| r.exec_id.clone()).collect(),
+            notebook,
+            processes: Processes::default(),
+            uses: Uses::default(),
+            due,
+            max_untrusted_bytes,
+            now_ms: 0.0,
+            new_id,
+            effects: Vec::new(),
+        }
+    }
+
+    /// Makes an id that no other state, run or draft has.
+    pub(super) fn new_id(&mut self) -> String {
+        (self.new_id)()
+    }
+
+    /// Publishes an event, unless it is about a run that leaves nothing behind.
+    pub(super) fn publish(&mut self, event: impl Into<Event>) {
+        let event = event.into();
+        if event.run().is_some_and(|run| self.notebook.is_passing(run)) {
+            return;
+        }
+        self.effects.push(Effect::Publish(Box::new(event)));
+    }
+
+    /// Publishes what a state is like now.
+    pub(super) fn publish_state(&mut self, id: &StateId) {
+        if let Some(state) = self.notebook.state(id).cloned() {
+            self.publish(Fact::StateChanged { state });
+        }
+    }
+
+    pub(super) fn answer(&mut self, ticket: Ticket, reply: Reply) {
+        self.effects.push(Effect::Answer(ticket, Box::new(reply)));
+    }
+
+    pub(super) fn answer_all(&mut self, tickets: Vec<Ticket>, reply: &Reply) {
+        for ticket in tickets {
+            self.answer(ticket, reply.clone());
+        }
+    }
+
+    pub(super) fn wake(&mut self, after: Duration, alarm: Alarm) {
+        self.effects.push(Effect::Wake(after, alarm));
+    }
+
+    /// The state that a request refers to.
+    pub(super) fn resolve_state(&self, state: StateRef) -> Result<StateId, Problem> {
+        match state {
+            StateRef::Id(id) => Ok(id),
+            StateRef::Name(name) => match self.notebook.find(&name) {
+                Some(state) => Ok(state.id.clone()),
+                None => Err(Problem::new(
+                    Kind::NotFound,
+                    format!("find state {name:?}"),
+                    "no state has this name or id",
+                    "see GET /states for the states that there are",
+                )),
+            },
+        }
+    }
+
+    /// Changes what is not immutable about a state.
+    pub(super) fn change_state(&mut self, id: &StateId, change: impl FnOnce(&mut State)) -> Reply {
+        let Some(state) = self.notebook.state_mut(id).filter(|s| s.residency != Residency::Deleted) else {
+            return Reply::Refused(not_found("state", id));
+        };
+        change(state);
+        self.publish_state(id);
+        Reply::Done
+    }
+
+    /// Whether a state can be run against.
+    pub(super) fn runnable(&self, id: &StateId) -> Result<(), Problem> {
+        let state = self.notebook.state(id).filter(|s| s.residency != Residency::Deleted);
+        let state = state.ok_or_else(|| not_found("state", id))?;
+        // The root can be started again; any other state is its process.
+        if state.residency.can_run() || state.parent.is_none() {
+            return Ok(());
+        }
+        let how = "replay it: its cells run again from the nearest state that is whole";
+        let why = match (&state.checkpoint, &state.saving) {
+            (Some(_), Saving::Failed { why }) => format!("it has no process, and {why}"),
+            (Some(_), _) => "it has no process, and its checkpoint could not be loaded".into(),
+            (None, _) => "it has neither a process nor a checkpoint".into(),
+        };
+        Err(Problem::new(Kind::Lost, format!("run against state {id}"), why, how))
+    }
+
+    /// Whether branches of a state are forked from its process. Else they come from its checkpoint.
+    pub(super) fn forks(&self, state: &StateId) -> bool {
+        self.notebook.state(state).is_none_or(|s| s.forks || s.fork_anyway)
+    }
+
+    /// Notes where a state lives.
+    pub(super) fn set_residency(&mut self, id: &StateId, residency: Residency) {
+        let Some(state) = self.notebook.state_mut(id).filter(|s| s.residency != Residency::Deleted) else {
+            return;
+        };
+        if state.residency != residency {
+            state.residency = residency;
+            self.publish_state(id);
+            self.note_may_be_due(id);
+        }
+    }
+
+    /// Notes what is being done about a state's checkpoint.
+    pub(super) fn set_saving(&mut self, id: &StateId, saving: Saving) {
+        if let Some(state) = self.notebook.state_mut(id)
+            && state.saving != saving
+        {
+            state.saving = saving.clone();
+            self.publish(Live::SavingChanged { state: id.clone(), saving });
+            self.note_may_be_due(id);
+        }
+    }
+
+    fn note_may_be_due(&mut self, id: &StateId) {
+        if let Some(state) = self.notebook.state(id) {
+            self.due.note(state);
+        }
+    }
+
+    /// The end of a sentence: what a state warns of.
+    pub(super) fn known_of(&self, state: &StateId) -> String {
+        match self.notebook.state(state).map(|s| s.warnings.join("; ")) {
+            Some(warnings) if !warnings.is_empty() => format!("; of this state is known: {warnings}"),
+            _ => String::new(),
+        }
+    }
+}
+
+/// Where the processes of a state come from.
+impl Core {
+    /// Starts the root process.
+    pub(super) fn spawn_root(&mut self) {
+        self.processes.spawn_root(&mut self.effects);
+    }
+
+    /// Forks a process for a state, and sets the alarm that rings if it is late.
+    pub(super) fn spawn(&mut self, origin: Origin, duty: Duty, deadline: Duration) -> ProcId {
+        self.processes.spawn(&mut self.effects, origin, duty, deadline)
+    }
+
+    /// The process from which a state can be forked.
+    pub(super) fn source_of(&mut self, state: &StateId) -> Option<ProcId> {
+        if state.is_root() && self.processes.root().is_none() {
+            // A head may have frozen it meanwhile.
+            self.processes.frozen(state).into_iter().for_each(|frozen| self.end(frozen));
+            self.spawn_root();
+        }
+        if let Some(head) = self.processes.resting_at(state) {
+            // The system may have refused to freeze it when it came to rest there.
+            self.keep(head, state);
+        }
+        self.processes.frozen(state).or_else(|| self.load(state))
+    }
+
+    /// Makes sure that a frozen process holds the state at which a head rests, before the head runs on.
+    pub(super) fn keep(&mut self, head: ProcId, state: &StateId) {
+        if self.processes.frozen(state).is_none() {
+            self.spawn(Origin::fork(head, state), Duty::Frozen, READY_TIMEOUT);
+        }
+    }
+
+    /// Makes a state's frozen process from its checkpoint, as a fork of the root.
+    pub(super) fn load(&mut self, state: &StateId) -> Option<ProcId> {
+        if state.is_root() || self.notebook.state(state).is_none_or(|s| s.residency != Residency::Disk) {
+            return None;
+        }
+        let load = self.load_of(state)?;
+        let root = self.source_of(&StateId::root())?;
+        let origin = Origin { from: root, at: state.clone(), load: Some(load) };
+        let frozen = self.spawn(origin, Duty::Frozen, LOAD_TIMEOUT);
+        self.uses.note(state);
+        self.set_residency(state, Residency::Freezing);
+        Some(frozen)
+    }
+
+    /// What a process loads to become a state: objects only from a trusted checkpoint, else only plain values.
+    fn load_of(&self, state: &StateId) -> Option<Load> {
+        let there = self.notebook.state(state).filter(|s| s.residency != Residency::Deleted)?;
+        let checkpoint = there.checkpoint.as_ref()?;
+        let form = if checkpoint.is_trusted { checkpoint.form } else { Form::Data };
+        let max_bytes = (!checkpoint.is_trusted).then_some(self.max_untrusted_bytes);
+        Some(Load { manifest: checkpoint.checkpoint_id.clone(), form, max_bytes })
+    }
+
+    /// Makes a head at a state: forked from its process, or from the root and loaded when that process would hang in forks,
+    /// or is not known to be safe yet. None when there is nothing to make it from.
+    pub(super) fn branch(&mut self, state: &StateId, doing: Doing) -> Option<ProcId> {
+        let is_there = self.processes.frozen(state).is_some() && !self.processes.is_being_loaded(state);
+        let load = if self.forks(state) && is_there { None } else { self.load_of(state) };
+        let (from, deadline) = match load {
+            Some(_) => (self.source_of(&StateId::root())?, LOAD_TIMEOUT),
+            None if self.is_starting(state) => (self.source_of(state)?, START_TIMEOUT),
+            None => (self.source_of(state)?, READY_TIMEOUT),
+        };
+        let mut head = Head::new(doing);
+        head.is_forked = load.is_none() && !state.is_root();
+        Some(self.spawn(Origin { from, at: state.clone(), load }, Duty::Head(head), deadline))
+    }
+
+    fn is_starting(&self, state: &StateId) -> bool {
+        let is_new = |s: &State| s.residency == Residency::Freezing;
+        state.is_root() && (self.processes.root().is_none() || self.notebook.state(state).is_some_and(is_new))
+    }
+
+    /// Whether a branch has to wait until its state is loaded, which begins with this: only then is it known whether loading
+    /// has started threads, so that the loaded process must not be forked.
+    pub(super) fn has_to_wait_until_loaded(&mut self, state: &StateId) -> bool {
+        if self.forks(state) {
+            self.load(state);
+        }
+        self.forks(state) && self.processes.is_being_loaded(state)
+    }
+
+    /// Whether a branch has to come from a checkpoint that is not there yet.
+    pub(super) fn has_to_wait_for_its_checkpoint(&self, state: &StateId) -> bool {
+        !self.forks(state) && self.load_of(state).is_none() && self.processes.frozen(state).is_some()
+    }
+
+    /// Whether a head is not there yet because its state is being loaded.
+    pub(super) fn is_loading(&self, head: ProcId) -> bool {
+        self.processes.get(head).is_some_and(|process| process.is_loading)
+            || self.processes.waits_for_a_load(head)
+    }
+
+    /// A head has left a state: if nothing else holds it, it lives on disk, or nowhere.
+    pub(super) fn left(&mut self, id: &StateId) {
+        if self.processes.frozen(id).is_some() || self.processes.has_head_at(id) {
+            return;
+        }
+        let Some(state) = self.notebook.state_mut(id) else { return };
+        (state.restored_from, state.memory_bytes) = (None, None);
+        let is_on_disk = state.checkpoint.is_some() && !state.id.is_root();
+        // A state whose checkpoint could not be loaded stays lost.
+        if state.residency != Residency::Replay {
+            self.set_residency(id, if is_on_disk { Residency::Disk } else { Residency::Replay });
+        }
+    }
+
+    /// Kills a process, and forgets it.
+    pub(super) fn end(&mut self, process: ProcId) {
+        self.processes.end(process, &mut self.effects);
+    }
+
+    /// Ends a head; nothing more is heard from it.
+    pub(super) fn discard(&mut self, head: ProcId) {
+        self.effects.push(Effect::Kill(head));
+        if self.processes.head(head).is_some()
+            && let Some(process) = self.processes.remove(head)
+        {
+            self.left(&process.at);
+        }
+    }
+
+    /// Kills a head that runs or is to run a cell. One that may not have frozen its state yet goes on until it has: its state
+    /// would be lost.
+    pub(super) fn kill_for_good(&mut self, head: ProcId) {
+        if !self.may_have_to_freeze(head) {
+            if let Some(head) = self.processes.head_mut(head) {
+                head.is_killed = true;
+            }
+            self.effects.push(Effect::EndRun(head));
+            self.effects.push(Effect::Kill(head));
+        }
+    }
+
+    /// Whether a head that is about to run on may not have made the frozen process of its state yet: without either, the
+    /// state would be lost.
+    fn may_have_to_freeze(&self, head: ProcId) -> bool {
+        let begins = self.processes.head(head).is_some_and(|h| matches!(h.doing, Doing::Begin(_)));
+        let stands_there = self.processes.get(head).filter(|process| begins && process.is_ready);
+        let state = stands_there.and_then(|process| self.notebook.state(&process.at));
+        state.is_some_and(|s| s.residency == Residency::Freezing)
+    }
+}

@@ -1,0 +1,452 @@
+//! What becomes of a process, by its duty: it is ready, is late, could not be made, could not load, or is gone.
+//!
+//! Each of these is one `match` on `Duty`. A state whose process is gone lives on in a head that rests there, on disk, or
+//! nowhere; what waits for it is begun, answered or refused.
+
+use super::hangs::{self, READY_TIMEOUT};
+use super::processes::{Doing, Duty, Process};
+use super::states::is_new;
+use super::{Alarm, Effect, Machine, Ticket, introspect, listings, not_found, transfers};
+use crate::kernel::{Exit, Hung, ProcId};
+use crate::notebook::{
+    ExecId, Form, Missing, Reply, Residency, RestoredFrom, RunError, RunStatus, Saving, StateId,
+};
+use crate::problem::{Kind, Problem};
+use nix::sys::signal::Signal;
+
+/// The warning of a state whose head could not make its process.
+const NOT_KEPT: &str =
+    "its process could not be made: a run against it tries that again first, and until then it could be lost";
+
+impl Machine {
+    /// A process says that it is what it was forked to be.
+    pub(super) fn ready(&mut self, process: ProcId, missing: Vec<Missing>, hazard: Option<String>) {
+        let Some(known) = self.core.processes.get_mut(process) else { return };
+        known.is_ready = true;
+        let is_loaded = std::mem::take(&mut known.is_loading);
+        let state = known.at.clone();
+        match &known.duty {
+            Duty::Root | Duty::Frozen => self.frozen_is_ready(&state, missing, is_loaded, hazard),
+            Duty::Head(_) if !missing.is_empty() => self.set_restored(&state, missing, true),
+            Duty::Answering(_) => introspect::answerer_is_ready(&mut self.core, process),
+            Duty::Head(_) | Duty::Held(_) | Duty::Ending | Duty::Spare | Duty::Saving(_) => {}
+            Duty::Listing(_) | Duty::Fingerprinting | Duty::Sending(_) => {}
+        }
+    }
+
+    fn frozen_is_ready(
+        &mut self,
+        state: &StateId,
+        missing: Vec<Missing>,
+        is_loaded: bool,
+        hazard: Option<String>,
+    ) {
+        if is_loaded || !missing.is_empty() {
+            self.set_restored(state, missing, is_loaded);
+        }
+        if is_loaded {
+            hangs::note_hazard(&mut self.core, state, hazard);
+        }
+        self.note_whether_kept(state, true);
+        self.core.set_residency(state, Residency::Memory);
+        self.answer_loads(state, &Reply::Done);
+        self.begin_late_runs(state);
+        self.comparer.compare_soon(&mut self.core, state);
+        self.let_idle_heads_go();
+        self.memory.measure_soon(&mut self.core, &self.held, state);
+        self.live_within_budget();
+        self.save_next();
+    }
+
+    /// A state is not what its cell left: it came from a checkpoint, or grew from a state that did and lacks names.
+    fn set_restored(&mut self, id: &StateId, missing: Vec<Missing>, is_loaded: bool) {
+        self.listings.forget(id);
+        if let Some(state) = self.core.notebook.state_mut(id) {
+            // What could not be loaded was not known when the checkpoint was written.
+            let checkpoint = state.checkpoint.as_mut().filter(|c| is_loaded && c.is_trusted);
+            if let Some(checkpoint) = checkpoint.filter(|c| c.form == Form::Environment) {
+                checkpoint.missing.clone_from(&missing);
+            }
+            state.restored_from = Some(RestoredFrom::Checkpoint { missing });
+            self.core.publish_state(id);
+            self.core.note_may_go(id);
+        }
+    }
+
+    fn let_idle_heads_go(&mut self) {
+        let in_memory =
+            |id: &StateId| self.core.notebook.state(id).is_some_and(|s| s.residency == Residency::Memory);
+        for head in self.core.processes.too_many(in_memory) {
+            self.core.discard(head);
+        }
+    }
+
+    /// A process is late: it hangs, or what it waits for takes long.
+    pub(super) fn is_late(&mut self, process: ProcId) {
+        let Some(known) = self.core.processes.get(process) else { return };
+        match known.duty {
+            Duty::Root | Duty::Frozen | Duty::Head(_) => self.not_ready(process),
+            Duty::Listing(_) => listings::is_late(&mut self.core, process),
+            Duty::Sending(_) => transfers::is_late(&mut self.core, process),
+            Duty::Answering(_) => introspect::end_if_idle(&mut self.core, process),
+            Duty::Fingerprinting => self.comparer.is_late(&mut self.core, process),
+            Duty::Saving(_) => self.saving_stalled(process),
+            Duty::Held(_) | Duty::Ending | Duty::Spare => {}
+        }
+    }
+
+    /// A process is gone.
+    pub(super) fn gone(&mut self, process: ProcId, exit: Option<Exit>) {
+        if let Some(why) = self.died_loading(process, exit) {
+            return self.load_failed(process, &why);
+        }
+        let Some(known) = self.core.processes.get(process) else { return };
+        let at = known.at.clone();
+        match known.duty {
+            Duty::Root if self.core.notebook.state(&at).is_some_and(is_new) => {
+                self.root_failed(process, "Python ended while it was starting; the terminal may say more");
+            }
+            Duty::Root | Duty::Frozen => self.frozen_gone(process, &at),
+            Duty::Head(_) => self.head_is_gone(process, exit),
+            Duty::Held(_) => {
+                self.core.processes.remove(process);
+                self.held_died(process, exit);
+            }
+            Duty::Ending => {
+                self.core.processes.remove(process);
+                self.held_has_ended(process);
+            }
+            Duty::Listing(_) => {
+                let how = "some variable's repr may have ended it";
+                let why = "the process that listed them has died";
+                listings::failed(&mut self.core, process, Kind::Kernel, why, how);
+            }
+            Duty::Answering(_) => {
+                let why = "the process that answers has died";
+                introspect::end_answerer(&mut self.core, process, Kind::Kernel, why);
+            }
+            Duty::Saving(_) => self.saving_failed(process, "the process that wrote it died"),
+            Duty::Fingerprinting => self.comparer.failed(&mut self.core, process),
+            // The head that reads has its end, or finds that it is too early.
+            Duty::Sending(_) | Duty::Spare => {
+                self.core.processes.remove(process);
+            }
+        }
+    }
+
+    fn head_is_gone(&mut self, process: ProcId, exit: Option<Exit>) {
+        let Some(Process { at, from, is_ready, duty: Duty::Head(head), .. }) =
+            self.core.processes.remove(process)
+        else {
+            return;
+        };
+        match head.doing {
+            Doing::Rest => {}
+            Doing::Run(run) => self.head_gone(&run, exit),
+            Doing::Begin(run) if self.is_stopping(&run) => self.head_gone(&run, exit),
+            // It died at rest, unnoticed: the state has not changed, so another head can take over.
+            Doing::Begin(run) if is_ready => self.begin(&run, &at),
+            Doing::Begin(run) => self.begin_again(&run, from, &at),
+            Doing::Replay(target) => self.replay_failed(&target, "the process that ran its cells died"),
+        }
+        self.core.left(&at);
+    }
+
+    /// Kills a head, and answers what it was to do.
+    fn end_head(&mut self, head: ProcId) -> Doing {
+        self.core.effects.push(Effect::Kill(head));
+        match self.core.processes.remove(head) {
+            Some(Process { duty: Duty::Head(head), .. }) => head.doing,
+            _ => Doing::Rest,
+        }
+    }
+
+    /// The system refused another process: what waits for it may be asked for again.
+    pub(super) fn fork_refused(&mut self, child: ProcId, why: &str) {
+        if let Some(run) = self.core.processes.run_of(child) {
+            self.core.processes.remove(child);
+            self.refuse_run(&run, why);
+        } else {
+            if let Some(state) = self.core.processes.held_by(child).cloned() {
+                self.core.processes.note_refusal(&state, why);
+                self.refuse_branches(&state, why);
+            }
+            self.fork_failed(child, why);
+        }
+    }
+
+    /// A frozen process will not come to be: those that were to be forked from it will not either.
+    fn refuse_branches(&mut self, state: &StateId, why: &str) {
+        if !self.core.forks(state) {
+            return;
+        }
+        for head in self.core.processes.coming_to(state) {
+            match self.end_head(head) {
+                Doing::Begin(run) | Doing::Run(run) => self.refuse_run(&run, why),
+                Doing::Replay(target) => self.replay_failed(&target, why),
+                Doing::Rest => {}
+            }
+        }
+    }
+
+    /// A process could not be made.
+    pub(super) fn fork_failed(&mut self, child: ProcId, why: &str) {
+        let Some(known) = self.core.processes.get(child) else { return };
+        let at = known.at.clone();
+        match &known.duty {
+            Duty::Root => self.root_failed(child, why),
+            Duty::Frozen => self.not_kept(child, &at),
+            Duty::Head(head) => {
+                let doing = head.doing.clone();
+                self.core.processes.remove(child);
+                match doing {
+                    Doing::Begin(run) | Doing::Run(run) => self.head_not_made(&run, why),
+                    Doing::Replay(target) => self.replay_failed(&target, why),
+                    Doing::Rest => {}
+                }
+            }
+            Duty::Listing(_) => {
+                listings::failed(&mut self.core, child, Kind::Kernel, why, "try again later");
+            }
+            Duty::Answering(_) => introspect::end_answerer(&mut self.core, child, Kind::Kernel, why),
+            Duty::Fingerprinting => self.comparer.failed(&mut self.core, child),
+            Duty::Saving(_) => self.saving_failed(child, why),
+            // Of a sender the pipe is closed, which the head finds.
+            Duty::Sending(_) | Duty::Spare | Duty::Held(_) | Duty::Ending => {
+                self.core.processes.remove(child);
+            }
+        }
+    }
+
+    /// A forked process did not say that it is there: it is looked at.
+    pub(super) fn not_ready(&mut self, process: ProcId) {
+        if self.core.processes.waits_for_a_load(process) {
+            return self.core.wake(READY_TIMEOUT, Alarm::Late(process));
+        }
+        if self.is_to_be(process).is_some() {
+            self.core.effects.push(Effect::Examine(process));
+        }
+    }
+
+    /// The state at which a process is to stand that has not said that it is there.
+    fn is_to_be(&self, process: ProcId) -> Option<StateId> {
+        let known = self.core.processes.get(process)?;
+        match known.duty {
+            Duty::Head(_) => (!known.is_ready).then(|| known.at.clone()),
+            Duty::Root | Duty::Frozen => {
+                let is_coming = self.core.notebook.state(&known.at)?.residency == Residency::Freezing;
+                is_coming.then(|| known.at.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// A process that is not there was looked at. While its parent makes other children it has only not come to this one.
+    pub(super) fn examined(&mut self, process: ProcId, hung: &Hung) {
+        let Some(state) = self.is_to_be(process) else { return };
+        if !hung.is_there && hung.parent_made_one.is_some_and(|ago| ago < READY_TIMEOUT) {
+            return self.core.wake(READY_TIMEOUT, Alarm::Late(process));
+        }
+        let why = hangs::why_it_hangs(&self.core, &state, hung);
+        self.core.effects.push(Effect::Kill(process));
+        if self.core.processes.head(process).is_some() && !hung.is_there && self.core.forks(&state) {
+            self.end_stuck(&state);
+        }
+        hangs::remember_that_it_hung(&mut self.core, &state, hung);
+        self.fork_failed(process, &why);
+    }
+
+    /// The frozen process of a state hangs before it forks: no branch could ever come from it. What is on disk still can.
+    fn end_stuck(&mut self, state: &StateId) {
+        let is_there = self.core.notebook.state(state).is_some_and(|s| s.residency == Residency::Memory);
+        if let Some(frozen) = self.core.processes.frozen(state).filter(|_| is_there) {
+            self.core.effects.push(Effect::Kill(frozen));
+        }
+    }
+
+    /// The root could not start Python: everybody who waits is told why.
+    pub(super) fn root_failed(&mut self, process: ProcId, why: &str) {
+        if self.core.processes.root() != Some(process) {
+            return;
+        }
+        self.core.processes.remove(process);
+        if let Some(root) = self.core.notebook.state_mut(&StateId::root()) {
+            root.warnings = vec![why.to_owned()];
+            root.residency =
+                if root.residency == Residency::Deleted { Residency::Deleted } else { Residency::Replay };
+            self.core.publish_state(&StateId::root());
+        }
+        self.fail_all_replays(why);
+        for head in self.core.processes.all_of(|duty| matches!(duty, Duty::Head(_))) {
+            self.core.end(head);
+        }
+        for run in self.core.open.clone() {
+            self.head_not_made(&run, why);
+        }
+    }
+
+    /// A frozen process is gone: if a head still rests at its state it is frozen again, else the state is lost.
+    fn frozen_gone(&mut self, process: ProcId, state: &StateId) {
+        let was_ready = self.core.notebook.state(state).is_some_and(|s| s.residency == Residency::Memory);
+        if !was_ready {
+            // It could not become what it was forked to be, and another one could not either.
+            return self.not_kept(process, state);
+        }
+        self.core.processes.remove(process);
+        self.core.set_residency(state, Residency::Freezing);
+        match self.core.processes.resting_at(state) {
+            Some(head) => self.core.keep(head, state),
+            None => self.core.left(state),
+        }
+    }
+
+    /// A state could not be frozen. While its head rests there nothing is lost: it is tried again before the next cell.
+    fn not_kept(&mut self, process: ProcId, state: &StateId) {
+        self.core.processes.remove(process);
+        let (what, why) =
+            (format!("list the variables of state {state}"), "the process that was to be it has died");
+        listings::end_at(&mut self.core, state, &Problem::new(Kind::Kernel, what, why, "try again"));
+        let refused = Problem::new(Kind::Kernel, format!("load state {state}"), why, "try again");
+        self.answer_loads(state, &Reply::Refused(refused));
+        introspect::end_answers(&mut self.core, state, Kind::Kernel, why);
+        self.note_whether_kept(state, state.is_root() || !self.core.processes.has_head_at(state));
+        self.core.set_residency(state, Residency::Freezing);
+        self.core.left(state);
+        for run in self.late_runs.remove(state).unwrap_or_default() {
+            self.begin_again(&run, Some(process), state);
+        }
+    }
+
+    /// A state that only its head holds says so: a run against it has to freeze it first.
+    fn note_whether_kept(&mut self, id: &StateId, is_kept: bool) {
+        let Some(state) = self.core.notebook.state_mut(id) else { return };
+        let known = state.warnings.iter().position(|warning| warning == NOT_KEPT);
+        match known {
+            Some(at) if is_kept => drop(state.warnings.remove(at)),
+            None if !is_kept => state.warnings.push(NOT_KEPT.to_owned()),
+            _ => return,
+        }
+        self.core.publish_state(id);
+    }
+
+    /// Why the process has died that was loading what nobody has vouched for; none when it was doing something else. What
+    /// has ended it once would do so each time, and anybody who may look at the state could ask for it.
+    pub(super) fn died_loading(&self, process: ProcId, exit: Option<Exit>) -> Option<String> {
+        let is_killed = self.core.processes.head(process).is_some_and(|head| head.is_killed);
+        let known = self.core.processes.get(process).filter(|known| known.is_loading && !is_killed)?;
+        let is_trusted = self.core.notebook.state(&known.at)?.checkpoint.as_ref()?.is_trusted;
+        match exit {
+            _ if is_trusted => None,
+            Some(Exit::Signal(signal)) if signal == Signal::SIGXCPU as i32 => Some(
+                "its values took longer to load than files of their size may: trust the notebook if you know where it comes from"
+                    .into(),
+            ),
+            Some(_) => Some("the process that loaded its values has died".into()),
+            None => None,
+        }
+    }
+
+    /// A run waits until its state is loaded.
+    pub(super) fn wait_until_loaded(&mut self, exec_id: &ExecId, state: &StateId) {
+        self.late_runs.entry(state.clone()).or_default().push(exec_id.clone());
+        self.limit_waiting(exec_id);
+    }
+
+    /// The time for which a run waits for a load counts: nobody knows how long that takes.
+    pub(super) fn limit_waiting(&mut self, exec_id: &ExecId) {
+        if let Some(limit) = self.requests.get(exec_id).and_then(|r| r.timeout) {
+            let alarm = Alarm::TimeLimit(exec_id.clone(), self.requests.serial(exec_id));
+            self.core.wake(limit, alarm);
+        }
+    }
+
+    /// A process is wanted for a state. Answers at once only when there is nothing to wait for.
+    pub(super) fn ask_load(
+        &mut self,
+        ticket: Ticket,
+        id: &StateId,
+        replay: bool,
+    ) -> Result<Option<Reply>, Problem> {
+        let state = self.core.notebook.state(id).filter(|s| s.residency != Residency::Deleted);
+        let state = state.ok_or_else(|| not_found("state", id))?;
+        match state.residency {
+            Residency::Replay if !id.is_root() && replay => return Ok(self.ask_replay(ticket, id)),
+            Residency::Replay if !id.is_root() => {
+                let why = "it has neither a process nor a checkpoint, only its code";
+                let how = "ask with replay=true: its cells run again";
+                return Err(Problem::new(Kind::Lost, format!("load state {id}"), why, how));
+            }
+            Residency::Disk => {
+                self.core.load(id);
+            }
+            _ => {}
+        }
+        if !self.core.processes.is_being_loaded(id) {
+            return Ok(Some(Reply::Done));
+        }
+        self.load_tickets.entry(id.clone()).or_default().push(ticket);
+        Ok(None)
+    }
+
+    /// Answers those who wait until a state is loaded.
+    pub(super) fn answer_loads(&mut self, state: &StateId, reply: &Reply) {
+        let tickets = self.load_tickets.remove(state).unwrap_or_default();
+        self.core.answer_all(tickets, reply);
+    }
+
+    /// Begins the runs that have waited until a state is loaded, or cannot be any more.
+    pub(super) fn begin_late_runs(&mut self, state: &StateId) {
+        for run in self.late_runs.remove(state).unwrap_or_default() {
+            self.begin(&run, state);
+        }
+    }
+
+    /// A process could not load its checkpoint. What waits for it is told; the checkpoint stays as it is.
+    pub(super) fn load_failed(&mut self, process: ProcId, why: &str) {
+        let Some(state) = self.core.processes.at(process).cloned() else { return };
+        match self.core.processes.held_by(process) {
+            Some(_) => self.core.end(process),
+            // Among those that are coming to the state, below.
+            None => self.core.effects.push(Effect::Kill(process)),
+        }
+        let late = self.late_runs.remove(&state).unwrap_or_default().into_iter();
+        let may_replay = |run: &ExecId| self.requests.get(run).is_some_and(|r| r.spec.replay);
+        let (replayed, others): (Vec<ExecId>, Vec<ExecId>) = late.partition(may_replay);
+        for run in others {
+            self.end(&run, RunStatus::Error, Some(RunError::new("RestoreFailed", why)));
+        }
+        for head in self.core.processes.coming_to(&state) {
+            match self.end_head(head) {
+                Doing::Begin(run) => {
+                    self.end(&run, RunStatus::Error, Some(RunError::new("RestoreFailed", why)));
+                }
+                Doing::Replay(target) => self.replay_failed(&target, why),
+                Doing::Rest | Doing::Run(_) => {}
+            }
+        }
+        let (what, how) = (format!("list the variables of state {state}"), "try again later");
+        listings::end_at(&mut self.core, &state, &Problem::new(Kind::Kernel, what, why, how));
+        introspect::end_answers(&mut self.core, &state, Kind::Kernel, why);
+        let refused = Problem::new(
+            Kind::Kernel,
+            format!("load state {state}"),
+            why,
+            "save the state again, or replay it",
+        );
+        self.answer_loads(&state, &Reply::Refused(refused));
+        transfers::end_senders_at(&mut self.core, &state);
+        if self.saver.is_at(&state) {
+            self.stop_saving(&state);
+        }
+        if self.core.processes.frozen(&state).is_none() {
+            self.core.set_residency(&state, Residency::Replay);
+        }
+        self.core.due.note_broken(&state);
+        self.core
+            .set_saving(&state, Saving::Failed { why: format!("its checkpoint could not be loaded: {why}") });
+        for run in replayed {
+            self.run_after_replay(&run, &state);
+        }
+        self.serve_backlog();
+    }
+}

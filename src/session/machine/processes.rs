@@ -1,0 +1,509 @@
+//! The one registry of a notebook's processes: what each is for, where it stands, and when it is late.
+//!
+//! Every process is forked by `spawn`, which also sets the alarm that rings when it is late. A process that the machine
+//! ends leaves the registry at once; whatever it still reports is ignored. Frozen processes are also indexed by state,
+//! and all others by themselves, so that a cell costs the same in a notebook of ten states and of ten thousand.
+
+use super::introspect::Answerer;
+use super::listings::Listing;
+use super::transfers::Sender;
+use super::{Alarm, Effect};
+use crate::kernel::{Load, ProcId, Role};
+use crate::notebook::{ExecId, Form, StateId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// How many heads may rest, at the places where somebody is likely to go on. Each costs a process.
+const MAX_IDLE_HEADS: usize = 4;
+/// How many cells may run at once in one notebook; more wait.
+const MAX_BUSY_HEADS: usize = 128;
+
+/// A process of the notebook.
+#[derive(Debug)]
+pub(super) struct Process {
+    /// The state that it holds, stands at, works for, or ran from.
+    pub(super) at: StateId,
+    /// What it is for.
+    pub(super) duty: Duty,
+    /// The process that it is forked from; none for the root.
+    pub(super) from: Option<ProcId>,
+    /// Whether it has reported that it is there.
+    pub(super) is_ready: bool,
+    /// Whether it is loading a checkpoint, which it does before it is ready.
+    pub(super) is_loading: bool,
+    /// What it held for itself alone when it was last measured, in bytes; 0 before that. Only of processes that hold states.
+    bytes: u64,
+}
+
+/// What a process is for.
+#[derive(Debug)]
+pub(super) enum Duty {
+    /// It runs Python from the start; every other process comes from it. It holds the root state.
+    Root,
+    /// It holds its state and forks what works for that state.
+    Frozen,
+    /// It runs cells.
+    Head(Head),
+    /// It is a stopped head: its cell failed, and what that had set can still be kept.
+    Held(Head),
+    /// It was held and was told to end. Later versions of its cell wait for that.
+    Ending,
+    /// It holds a deleted state on the way of a replay, which ends it.
+    Spare,
+    /// It writes a checkpoint.
+    Saving(Form),
+    /// It lists or digests variables.
+    Listing(Listing),
+    /// It completes code and describes objects.
+    Answering(Answerer),
+    /// It fingerprints variables.
+    Fingerprinting,
+    /// It sends variables to a head.
+    Sending(Sender),
+}
+
+/// A process that runs cells.
+#[derive(Debug)]
+pub(super) struct Head {
+    /// What it does.
+    pub(super) doing: Doing,
+    /// Whether it was killed: what it still reports comes too late.
+    pub(super) is_killed: bool,
+    /// Why its state could not be frozen, when the system has refused that.
+    pub(super) refusal: Option<String>,
+    /// Whether its state has something that lives only here: threads, child processes.
+    pub(super) is_needed: bool,
+    /// Whether it was forked from a state's process, and so has no threads but its own.
+    pub(super) is_forked: bool,
+    rested: u64,
+}
+
+impl Head {
+    pub(super) fn new(doing: Doing) -> Self {
+        Self { doing, is_killed: false, refusal: None, is_needed: false, is_forked: false, rested: 0 }
+    }
+}
+
+/// What a head does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Doing {
+    /// It waits for the next cell.
+    Rest,
+    /// It has the order to run this, and has not begun.
+    Begin(ExecId),
+    /// It runs this.
+    Run(ExecId),
+    /// It runs the cells again that lead to this state.
+    Replay(StateId),
+}
+
+impl Doing {
+    /// The run that it is busy with.
+    pub(super) fn run(&self) -> Option<&ExecId> {
+        match self {
+            Self::Rest | Self::Replay(_) => None,
+            Self::Begin(run) | Self::Run(run) => Some(run),
+        }
+    }
+}
+
+/// Where a process comes from, and what it is to stand at.
+#[derive(Debug)]
+pub(super) struct Origin {
+    /// The process that forks it.
+    pub(super) from: ProcId,
+    /// Its state.
+    pub(super) at: StateId,
+    /// The checkpoint that it loads first, if any.
+    pub(super) load: Option<Load>,
+}
+
+impl Origin {
+    /// A fork of a process that holds or stands at a state.
+    pub(super) fn fork(from: ProcId, at: &StateId) -> Self {
+        Self { from, at: at.clone(), load: None }
+    }
+}
+
+/// All processes of a notebook.
+#[derive(Debug, Default)]
+pub(super) struct Processes {
+    all: BTreeMap<ProcId, Process>,
+    /// Which process holds which state: at most one each.
+    by_state: BTreeMap<StateId, ProcId>,
+    /// The processes that hold no state.
+    working: BTreeSet<ProcId>,
+    /// What all frozen processes hold for themselves alone, in bytes, as far as they were measured.
+    bytes: u64,
+    last: u64,
+    rests: u64,
+}
+
+impl Processes {
+    /// Starts the root process.
+    pub(super) fn spawn_root(&mut self, effects: &mut Vec<Effect>) {
+        let id = self.next_id();
+        let (at, duty) = (StateId::root(), Duty::Root);
+        self.insert(id, Process { at, duty, from: None, is_ready: false, is_loading: false, bytes: 0 });
+        effects.push(Effect::SpawnRoot(id));
+    }
+
+    /// Forks a process, and sets the alarm that rings if it is late.
+    pub(super) fn spawn(
+        &mut self,
+        effects: &mut Vec<Effect>,
+        origin: Origin,
+        duty: Duty,
+        deadline: Duration,
+    ) -> ProcId {
+        let Origin { from, at, load } = origin;
+        let child = self.next_id();
+        let role = match &duty {
+            Duty::Root | Duty::Frozen | Duty::Spare => Role::Frozen,
+            Duty::Head(_) | Duty::Held(_) | Duty::Ending => Role::Head,
+            Duty::Saving(form) => Role::Save(*form),
+            Duty::Listing(listing) => listing.role(),
+            Duty::Answering(_) => Role::Answer,
+            Duty::Fingerprinting => Role::Fingerprint,
+            Duty::Sending(_) => Role::Send,
+        };
+        let is_loading = load.is_some();
+        effects.push(match &duty {
+            Duty::Sending(Sender { wanted, .. }) => Effect::Send { from, child, wanted: wanted.clone() },
+            _ => Effect::Fork { from, child, role, load },
+        });
+        effects.push(Effect::Wake(deadline, Alarm::Late(child)));
+        self.insert(child, Process { at, duty, from: Some(from), is_ready: false, is_loading, bytes: 0 });
+        child
+    }
+
+    fn next_id(&mut self) -> ProcId {
+        self.last += 1;
+        ProcId(self.last)
+    }
+
+    fn insert(&mut self, id: ProcId, process: Process) {
+        match process.duty {
+            Duty::Root | Duty::Frozen => {
+                self.by_state.insert(process.at.clone(), id);
+            }
+            _ => {
+                self.working.insert(id);
+            }
+        }
+        self.all.insert(id, process);
+    }
+
+    /// A process, as long as it is not known to be gone.
+    pub(super) fn get(&self, id: ProcId) -> Option<&Process> {
+        self.all.get(&id)
+    }
+
+    /// A process to be changed. Its state and the kind of its duty must stay.
+    pub(super) fn get_mut(&mut self, id: ProcId) -> Option<&mut Process> {
+        self.all.get_mut(&id)
+    }
+
+    /// Forgets a process.
+    pub(super) fn remove(&mut self, id: ProcId) -> Option<Process> {
+        let process = self.all.remove(&id)?;
+        self.working.remove(&id);
+        if self.by_state.get(&process.at) == Some(&id) {
+            self.by_state.remove(&process.at);
+        }
+        self.bytes = self.bytes.saturating_sub(process.bytes);
+        Some(process)
+    }
+
+    /// Kills a process, and forgets it.
+    pub(super) fn end(&mut self, id: ProcId, effects: &mut Vec<Effect>) -> Option<Process> {
+        effects.push(Effect::Kill(id));
+        self.remove(id)
+    }
+
+    /// The state at which a process stands.
+    pub(super) fn at(&self, id: ProcId) -> Option<&StateId> {
+        self.all.get(&id).map(|process| &process.at)
+    }
+
+    /// The processes that hold no state.
+    pub(super) fn working(&self) -> impl Iterator<Item = (ProcId, &Process)> {
+        self.working.iter().filter_map(|id| Some((*id, self.all.get(id)?)))
+    }
+
+    fn working_at(&self, state: &StateId) -> impl Iterator<Item = (ProcId, &Process)> {
+        self.working().filter(move |(_, process)| &process.at == state)
+    }
+
+    /// The processes for a state whose duty fits.
+    pub(super) fn of(&self, state: &StateId, fits: impl Fn(&Duty) -> bool) -> Vec<ProcId> {
+        self.working_at(state).filter(|(_, process)| fits(&process.duty)).map(|(id, _)| id).collect()
+    }
+
+    /// All processes whose duty fits.
+    pub(super) fn all_of(&self, fits: impl Fn(&Duty) -> bool) -> Vec<ProcId> {
+        self.working().filter(|(_, process)| fits(&process.duty)).map(|(id, _)| id).collect()
+    }
+}
+
+/// Processes that hold states.
+impl Processes {
+    /// The root process, if it runs.
+    pub(super) fn root(&self) -> Option<ProcId> {
+        let root = self.frozen(&StateId::root())?;
+        matches!(self.get(root)?.duty, Duty::Root).then_some(root)
+    }
+
+    /// The process that holds a state.
+    pub(super) fn frozen(&self, state: &StateId) -> Option<ProcId> {
+        self.by_state.get(state).copied()
+    }
+
+    /// The state that a process holds.
+    pub(super) fn held_by(&self, id: ProcId) -> Option<&StateId> {
+        self.at(id).filter(|state| self.frozen(state) == Some(id))
+    }
+
+    /// Whether the process of a state is still loading it.
+    pub(super) fn is_being_loaded(&self, state: &StateId) -> bool {
+        self.frozen(state).and_then(|id| self.get(id)).is_some_and(|process| process.is_loading)
+    }
+
+    /// Whether a process cannot be there yet because the one that it is forked from is still being loaded.
+    pub(super) fn waits_for_a_load(&self, id: ProcId) -> bool {
+        let is_held = self.held_by(id).is_some();
+        self.get(id).is_some_and(|process| !process.is_ready && !is_held && self.is_being_loaded(&process.at))
+    }
+
+    /// How many processes hold states.
+    pub(super) fn frozen_count(&self) -> usize {
+        self.by_state.len()
+    }
+
+    /// Forgets the processes of all states but the root; answers them.
+    pub(super) fn take_frozen(&mut self) -> Vec<ProcId> {
+        let root = self.root();
+        let others: Vec<ProcId> = self.by_state.values().copied().filter(|id| Some(*id) != root).collect();
+        others.into_iter().filter(|id| self.remove(*id).is_some()).collect()
+    }
+
+    /// Notes what a process holds for itself alone.
+    pub(super) fn note_bytes(&mut self, id: ProcId, now: u64) {
+        if self.held_by(id).is_some()
+            && let Some(process) = self.all.get_mut(&id)
+        {
+            self.bytes = self.bytes.saturating_sub(process.bytes).saturating_add(now);
+            process.bytes = now;
+        }
+    }
+
+    /// What all of them hold for themselves alone, in bytes, as far as they were measured.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// Processes that run cells.
+impl Processes {
+    /// What is known of a head.
+    pub(super) fn head(&self, id: ProcId) -> Option<&Head> {
+        match &self.all.get(&id)?.duty {
+            Duty::Head(head) => Some(head),
+            _ => None,
+        }
+    }
+
+    pub(super) fn head_mut(&mut self, id: ProcId) -> Option<&mut Head> {
+        match &mut self.all.get_mut(&id)?.duty {
+            Duty::Head(head) => Some(head),
+            _ => None,
+        }
+    }
+
+    fn heads(&self) -> impl Iterator<Item = (ProcId, &Process, &Head)> {
+        self.working().filter_map(|(id, process)| match &process.duty {
+            Duty::Head(head) => Some((id, process, head)),
+            _ => None,
+        })
+    }
+
+    fn heads_at(&self, state: &StateId) -> impl Iterator<Item = (ProcId, &Process, &Head)> {
+        self.heads().filter(move |(_, process, _)| &process.at == state)
+    }
+
+    /// A head that waits at a state.
+    pub(super) fn resting_at(&self, state: &StateId) -> Option<ProcId> {
+        self.heads_at(state).find(|(_, _, head)| head.doing == Doing::Rest).map(|(id, ..)| id)
+    }
+
+    /// Whether some head is at a state and has not left it yet: it waits, or has not begun to run on.
+    pub(super) fn has_head_at(&self, state: &StateId) -> bool {
+        let has_left = |doing: &Doing| matches!(doing, Doing::Run(_) | Doing::Replay(_));
+        self.heads_at(state).any(|(_, process, head)| process.is_ready && !has_left(&head.doing))
+    }
+
+    /// The head that is busy with a run.
+    pub(super) fn of_run(&self, run: &ExecId) -> Option<ProcId> {
+        self.heads().find(|(_, _, head)| head.doing.run() == Some(run)).map(|(id, ..)| id)
+    }
+
+    /// A head reports that its cell has begun: notes that, and answers the run.
+    pub(super) fn begin_run(&mut self, id: ProcId) -> Option<ExecId> {
+        let process = self.all.get_mut(&id)?;
+        let Duty::Head(head) = &mut process.duty else { return None };
+        let run = head.doing.run().cloned()?;
+        head.doing = Doing::Run(run.clone());
+        (process.is_ready, process.is_loading) = (true, false);
+        Some(run)
+    }
+
+    /// The run that a head is busy with.
+    pub(super) fn run_of(&self, id: ProcId) -> Option<ExecId> {
+        self.head(id)?.doing.run().cloned()
+    }
+
+    /// Whether another cell may begin.
+    pub(super) fn has_room(&self) -> bool {
+        self.busy() < MAX_BUSY_HEADS
+    }
+
+    /// How many heads do something.
+    pub(super) fn busy(&self) -> usize {
+        self.heads().filter(|(_, _, head)| head.doing != Doing::Rest).count()
+    }
+
+    /// Notes that a head rests at a state.
+    pub(super) fn rest(&mut self, id: ProcId, at: StateId) {
+        self.rests += 1;
+        let rested = self.rests;
+        if let Some(process) = self.all.get_mut(&id)
+            && let Duty::Head(head) = &mut process.duty
+        {
+            (head.doing, head.rested) = (Doing::Rest, rested);
+            process.at = at;
+        }
+    }
+
+    /// Notes that a head stands at another state.
+    pub(super) fn move_to(&mut self, id: ProcId, at: &StateId) {
+        if let Some(process) = self.all.get_mut(&id) {
+            process.at.clone_from(at);
+        }
+    }
+
+    /// The heads that have rested longest and are too many. One whose state is not frozen yet stays: its state would be
+    /// lost.
+    pub(super) fn too_many(&self, is_frozen: impl Fn(&StateId) -> bool) -> Vec<ProcId> {
+        let resting = self.heads().filter(|(_, _, head)| head.doing == Doing::Rest && !head.is_needed);
+        let mut resting: Vec<_> = resting.map(|(id, process, head)| (head.rested, id, &process.at)).collect();
+        resting.sort_unstable();
+        let count = resting.len().saturating_sub(MAX_IDLE_HEADS);
+        resting.into_iter().take(count).filter(|(_, _, at)| is_frozen(at)).map(|(_, id, _)| id).collect()
+    }
+
+    /// Whether some head stands at a state or is being forked from it.
+    pub(super) fn needs(&self, state: &StateId) -> bool {
+        self.heads_at(state)
+            .any(|(_, process, head)| !process.is_ready || !matches!(head.doing, Doing::Run(_)))
+    }
+
+    /// The heads at a state that are not ready yet.
+    pub(super) fn coming_to(&self, state: &StateId) -> Vec<ProcId> {
+        self.heads_at(state).filter(|(_, process, _)| !process.is_ready).map(|(id, ..)| id).collect()
+    }
+
+    /// Notes why a state could not be frozen, with the heads that hold it.
+    pub(super) fn note_refusal(&mut self, state: &StateId, why: &str) {
+        let ready = |(id, process, _): (ProcId, &Process, &Head)| process.is_ready.then_some(id);
+        for id in self.heads_at(state).filter_map(ready).collect::<Vec<_>>() {
+            if let Some(head) = self.head_mut(id) {
+                head.refusal = Some(why.to_owned());
+            }
+        }
+    }
+
+    /// Why a state could not be frozen, as was noted with a head that holds it.
+    pub(super) fn refusal_at(&self, state: &StateId) -> Option<&str> {
+        self.heads_at(state).find_map(|(_, _, head)| head.refusal.as_deref())
+    }
+
+    /// The state that a head's replay is to bring back.
+    pub(super) fn replaying(&self, id: ProcId) -> Option<StateId> {
+        match &self.head(id)?.doing {
+            Doing::Replay(target) => Some(target.clone()),
+            _ => None,
+        }
+    }
+
+    /// Holds a head whose cell failed.
+    pub(super) fn hold(&mut self, id: ProcId) {
+        self.change_duty(id, |duty| match duty {
+            Duty::Head(head) => Duty::Held(head),
+            other => other,
+        });
+    }
+
+    /// Lets a held head run cells again.
+    pub(super) fn go_on(&mut self, id: ProcId) {
+        self.change_duty(id, |duty| match duty {
+            Duty::Held(head) => Duty::Head(head),
+            other => other,
+        });
+    }
+
+    /// Kills a held head whose end is awaited.
+    pub(super) fn end_held(&mut self, id: ProcId, effects: &mut Vec<Effect>) {
+        effects.push(Effect::Kill(id));
+        self.change_duty(id, |_| Duty::Ending);
+    }
+
+    fn change_duty(&mut self, id: ProcId, change: impl FnOnce(Duty) -> Duty) {
+        if let Some(process) = self.all.get_mut(&id) {
+            process.duty = change(std::mem::replace(&mut process.duty, Duty::Ending));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(n: u32) -> StateId {
+        StateId::new(format!("s{n}"))
+    }
+
+    fn freeze(processes: &mut Processes, n: u32) -> ProcId {
+        let origin = Origin::fork(ProcId(1), &state(n));
+        processes.spawn(&mut Vec::new(), origin, Duty::Frozen, Duration::ZERO)
+    }
+
+    #[test]
+    fn the_sum_of_bytes_follows_what_is_measured_and_what_goes() {
+        let mut processes = Processes::default();
+        processes.spawn_root(&mut Vec::new());
+        let (first, second) = (freeze(&mut processes, 1), freeze(&mut processes, 2));
+        processes.note_bytes(first, 10);
+        processes.note_bytes(second, 100);
+        processes.note_bytes(first, 30);
+        processes.note_bytes(ProcId(9), 1000);
+        assert_eq!(processes.bytes(), 130);
+        processes.remove(second);
+        let third = freeze(&mut processes, 2);
+        assert_eq!((processes.bytes(), processes.held_by(second), processes.frozen_count()), (30, None, 3));
+        assert_eq!(processes.take_frozen(), vec![first, third]);
+        assert_eq!((processes.bytes(), processes.held_by(ProcId(1))), (0, Some(&StateId::root())));
+    }
+
+    #[test]
+    fn every_fork_comes_with_its_alarm() {
+        let (mut processes, mut effects) = (Processes::default(), Vec::new());
+        let origin = Origin::fork(ProcId(7), &state(1));
+        let deadline = Duration::from_secs(3);
+        let child = processes.spawn(&mut effects, origin, Duty::Fingerprinting, deadline);
+        let fork = Effect::Fork { from: ProcId(7), child, role: Role::Fingerprint, load: None };
+        assert_eq!(effects, vec![fork, Effect::Wake(deadline, Alarm::Late(child))]);
+        assert_eq!(processes.of(&state(1), |duty| matches!(duty, Duty::Fingerprinting)), vec![child]);
+        processes.end(child, &mut effects);
+        assert!(processes.get(child).is_none() && effects.last() == Some(&Effect::Kill(child)));
+    }
+}

@@ -1,0 +1,181 @@
+"""The environment form: what a checkpoint makes of objects."""
+
+import sys
+
+import pytest
+
+from store import Checkpoint, saved_and_loaded
+
+
+def test_a_function_belongs_to_the_live_namespace(run, namespace):
+    run("k = 5\ndef add(a, b=2, *, c=3): return a + b + c + k\nadd.note = [1]")
+    assert saved_and_loaded(namespace) == {}
+    namespace["k"] = 100
+    assert namespace["add"](1) == 106
+    assert namespace["add"].note == [1]
+    assert namespace["add"].__globals__ is namespace
+
+
+def test_closures_share_their_cells(run, namespace):
+    run(
+        "def counter():\n    n = 0\n    def up():\n        nonlocal n\n        n += 1\n"
+        "        return n\n"
+        "    def look(): return n\n    return up, look\nup, look = counter()\nup()"
+    )
+    saved_and_loaded(namespace)
+    assert namespace["up"]() == 2 == namespace["look"]()
+
+
+def test_what_two_names_share_stays_shared(run, namespace):
+    run("import numpy\na = [1]; b = {'a': a}; big = numpy.arange(1e5); view = big[5:9]; loop = []")
+    run("loop.append(loop)")
+    assert saved_and_loaded(namespace) == {}
+    assert namespace["b"]["a"] is namespace["a"]
+    assert namespace["view"].base is namespace["big"]
+    namespace["big"][5] = -1
+    assert namespace["view"][0] == -1
+    assert namespace["loop"][0] is namespace["loop"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "class C:\n    __slots__ = ('a', '__b')\n    def __init__(self): self.a, self.__b = 1, 2\n"
+        "x = C()",
+        "import enum\nclass C(enum.Enum):\n    ONE = 1\n    TWO = 2\nx = C.TWO",
+        "import typing\nclass C(typing.NamedTuple):\n    a: int\n    b: str = 'y'\nx = C(1)",
+        "import dataclasses\n@dataclasses.dataclass\nclass C:\n    a: int = 1\nx = C(3)",
+    ],
+)
+def test_a_class_comes_back_with_its_objects(run, namespace, statement):
+    run(statement)
+    before = repr(namespace["x"]) if hasattr(namespace["C"], "__members__") else None
+    assert saved_and_loaded(namespace) == {}
+    assert type(namespace["x"]) is namespace["C"]
+    assert before is None or repr(namespace["x"]) == before
+    if hasattr(namespace["C"], "__slots__") and "a" in namespace["C"].__slots__:
+        assert namespace["x"]._C__b == 2
+        assert not hasattr(namespace["x"], "__dict__")
+
+
+def test_a_subclass_is_not_announced_a_second_time(run, namespace):
+    run("seen = []\nclass Base:\n    def __init_subclass__(cls, **more): seen.append((cls, more))")
+    run("class Sub(Base, flag=1): pass")
+    saved_and_loaded(namespace)
+    assert namespace["seen"] == [(namespace["Sub"], {"flag": 1})]
+
+
+def test_an_exception_keeps_its_cause(run, namespace):
+    run(
+        "class Own(Exception):\n    def __init__(self, a, b): super().__init__(a); self.b = b\n"
+        "try:\n    try: 1/0\n    except Exception as e: raise Own(1, 2) from e\n"
+        "except Own as e: kept = e"
+    )
+    saved_and_loaded(namespace)
+    assert namespace["kept"].b == 2
+    assert isinstance(namespace["kept"].__cause__, ZeroDivisionError)
+
+
+def test_weak_references_lead_to_the_object(run, namespace):
+    run("import weakref\nclass C: pass\nc = C(); ref = weakref.ref(c); gone = weakref.ref(C())")
+    saved_and_loaded(namespace)
+    assert namespace["ref"]() is namespace["c"]
+    assert namespace["gone"]() is None
+
+
+def test_memory_is_shared_by_its_views(run, namespace):
+    run("whole = bytearray(b'abcdef'); part = memoryview(whole)[2:4]; keys = {1: 2}.keys()")
+    saved_and_loaded(namespace)
+    namespace["whole"][2] = ord("X")
+    assert bytes(namespace["part"]) == b"Xd"
+    assert list(namespace["keys"]) == [1]
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("(n for n in [1])", "a generator that has begun its work"),
+        ("open('/dev/null')", "an open file"),
+        (
+            "[1, {'key': (n for n in [1])}]",
+            "it holds a generator that has begun its work ([1]['key'])",
+        ),
+        ("held()", "a lock that is held"),
+        ("__import__('contextvars').ContextVar('c')", "a context variable"),
+    ],
+)
+def test_what_cannot_be_saved_costs_its_own_name(run, namespace, value, reason):
+    run(
+        "import threading\ndef held():\n    one = threading.Lock()\n    one.acquire()\n"
+        "    return one"
+    )
+    run(f"before = [1]; bad = {value}; after = (before, before)")
+    lacks = saved_and_loaded(namespace)
+    assert lacks == {"bad": reason}
+    assert namespace["after"][0] is namespace["before"]
+    with pytest.raises(NameError, match="it is missing since this state was restored"):
+        eval("bad", namespace)
+
+
+def test_a_record_that_fails_to_load_costs_its_own_name(run, namespace):
+    run("class C:\n    def __setstate__(self, state): raise ValueError('no')\nshared = ['text']")
+    run("bad = C(); bad.a = shared; good = [shared]")
+    failed = Checkpoint().load(namespace)
+    assert failed == {"bad": "it could not be loaded: ValueError: no"}
+    assert namespace["good"][0] is namespace["shared"]
+
+
+def test_deep_nesting_is_saved(run, namespace):
+    run("deep = []\nfor _ in range(30_000): deep = [deep]")
+    checkpoint = Checkpoint()
+    assert checkpoint.lacks == {}
+    # Freeing it recurses less than comparing it would.
+    assert checkpoint.load(namespace) == {}
+    depth, at = 0, namespace["deep"]
+    while at:
+        depth, at = depth + 1, at[0]
+    assert depth == 30_000
+
+
+def test_pandas_blocks_are_not_shared_for_good(run, namespace):
+    run("import pandas\na = pandas.DataFrame({'x': [1.0, 2.0]}); b = a.copy(deep=False)")
+    saved_and_loaded(namespace)
+    namespace["a"].iloc[0, 0] = 9
+    assert namespace["b"].iloc[0, 0] == 1
+
+
+def test_settings_and_imports_come_back(run, namespace, booted):
+    booted.history_manager.input_hist_parsed[:] = ["", "import random, json as j"]
+    run("import random, json as j\nrandom.seed(4)")
+    sys.setrecursionlimit(sys.getrecursionlimit() + 7)
+    limit = sys.getrecursionlimit()
+    checkpoint = Checkpoint()
+    first = namespace["random"].random()
+    sys.setrecursionlimit(limit - 7)
+    assert checkpoint.load(namespace) == {}
+    assert namespace["random"].random() == first
+    assert sys.getrecursionlimit() == limit
+    assert checkpoint.manifest["imports"] == ["import random, json as j"]
+    sys.setrecursionlimit(limit - 7)
+
+
+def test_pools_are_made_again(run, namespace):
+    run("from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(2)")
+    run("import multiprocessing.pool\nlater = multiprocessing.pool.ThreadPool(2)")
+    namespace["later"].close, stop = namespace["later"].close, namespace["later"].terminate
+    del namespace["later"].close
+    assert saved_and_loaded(namespace) == {}
+    stop()
+    assert namespace["pool"].submit(pow, 2, 5).result() == 32
+    assert "_ratoon_made_with" in vars(namespace["later"])
+    assert namespace["later"].map(abs, [-1]) == [1]
+    namespace["later"].terminate()
+
+
+def test_databases_in_memory_come_back(run, namespace):
+    run("import sqlite3\ndb = sqlite3.connect(':memory:'); db.execute('create table t (a)')")
+    run("db.execute('insert into t values (3)')")
+    if not hasattr(namespace["db"], "serialize"):
+        pytest.skip("Python 3.11 is the first that can serialize it")
+    assert saved_and_loaded(namespace) == {}
+    assert namespace["db"].execute("select a from t").fetchall() == [(3,)]
