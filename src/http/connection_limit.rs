@@ -130,7 +130,7 @@ impl Room {
 }
 
 impl State {
-    /// Who goes first, the least; none for one that may not go.
+    /// Order of eviction, the least first; none if the connection must not be closed.
     fn rank(&self) -> Option<(bool, Instant)> {
         (self.admitted == 0).then_some((self.is_known, self.idle_since))
     }

@@ -1,4 +1,4 @@
-//! The headers that every answer carries, whoever made it.
+//! The security headers that every answer carries.
 
 use actix_web::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderMap, HeaderName, HeaderValue, REFERRER_POLICY,

@@ -107,7 +107,7 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Problem> {
     }
 }
 
-/// A label is for people only: it may say anything that can be seen on one line.
+/// A label is free text: anything visible on one line.
 pub(crate) fn check_label(label: &str) -> Result<(), Problem> {
     let odd =
         label.trim().is_empty() || label.chars().count() > MAX_NAME_CHARS || label.chars().any(is_unseen);

@@ -10,11 +10,11 @@ use actix_web::http::Method;
 pub(crate) enum Body {
     /// None.
     No,
-    /// JSON, of at most so many bytes.
+    /// JSON; the limit in bytes.
     Json(usize),
-    /// A state's file, of at most so many bytes.
+    /// A state's file; the limit in bytes.
     File(usize),
-    /// Another program's notebook, of at most so many bytes.
+    /// Another program's notebook; the limit in bytes.
     Notebook(usize),
 }
 
@@ -54,9 +54,9 @@ pub(crate) struct Route {
     pub(crate) method: Method,
     /// The path. `{}` stands for one segment, `{..}` for all that is left.
     pub(crate) path: &'static str,
-    /// Who may.
+    /// The credential it needs.
     pub(crate) least: Least,
-    /// On which notebook.
+    /// The notebook it is about.
     pub(crate) about: Subject,
     /// What it answers with.
     pub(crate) content: Content,

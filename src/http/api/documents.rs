@@ -63,7 +63,7 @@ pub(crate) async fn document(
     };
     let session = AppState::notebook(&app, route.param(0)).await?;
     let state = find_state(&session, route.param(1)).await?.id;
-    // Those who came by a link take turns: the text is in memory as a whole, until it is sent.
+    // Clients with links take turns: the whole text is in memory until it is sent.
     let whole = app.whole_for(caller.access()?, MAX_WHOLES).await?;
     let permit = app.file_permit()?;
     let document = session.read(move |notebook| Document::of(notebook, &state)).await?;
@@ -119,8 +119,7 @@ pub(crate) async fn import(
         Ok(())
     })
     .await?;
-    // Read before anything is locked, and no longer than somebody waits: this is dropped with the
-    // request.
+    // Read before anything is locked. Reading stops when the client leaves, which drops `waiting`.
     let waiting = Arc::new(());
     let waits = Arc::downgrade(&waiting);
     let read = app.threads.run(move || {

@@ -1,4 +1,5 @@
-//! Share links: who else may come in. They are kept with their notebook, and outlive the server.
+//! Share links: listed, made and revoked. They are kept with their notebook, and outlive the
+//! server.
 
 use crate::http::app_state::AppState;
 use crate::http::app_state::detached;
@@ -18,7 +19,7 @@ use utoipa::ToSchema;
 /// The longest time for which a link can be made. Without an end it lasts until it is taken back.
 const MAX_LINK_SECONDS: u64 = 10 * 365 * 24 * 3600;
 
-/// A share link that is wished.
+/// The body of `POST /api/links`.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LinkWish {
@@ -27,7 +28,7 @@ pub(crate) struct LinkWish {
     /// The notebook that it is to open; without it, the one given at start.
     #[serde(default)]
     notebook: Option<String>,
-    /// A note on who gets it.
+    /// A note, such as who gets it.
     #[serde(default)]
     label: Option<String>,
     /// Seconds until it ends; without it, when it is taken back.
@@ -94,7 +95,7 @@ pub(crate) async fn add_link(
     Ok(HttpResponse::Created().json(NewLinkView { link, token, path }))
 }
 
-/// Takes a share link back. Whoever came in by it is sent out.
+/// Revokes a share link, and ends the connections that came in by it.
 #[utoipa::path(
     delete, path = "/api/links/{id}", tag = "links", params(("id" = String, Path)),
     responses((status = 204, description = "It is gone"), (status = 404, body = ErrorBody))

@@ -138,7 +138,7 @@ async fn take_in(session: Session, upload: Upload, permit: OwnedSemaphorePermit)
         let why = format!("its code has more than {MAX_CODE_BYTES} bytes");
         return Err(Problem::new(Kind::TooLarge, "import a state", why, "import a state with less code"));
     }
-    // What people say about it comes from elsewhere, and has to be what could have been said here.
+    // Labels and metadata come from elsewhere, and must obey the limits of this server.
     let label = arrived.label.filter(|label| limits::check_label(label).is_ok());
     let mut about = arrived.checkpoint;
     about.label = about.label.filter(|label| limits::check_label(label).is_ok());

@@ -126,7 +126,7 @@ pub(crate) struct StateSummary {
     pinned: bool,
     /// Whether its process may be forked. Else branches come from its checkpoint.
     forks: bool,
-    /// Whether it is forked all the same, as somebody has decided.
+    /// Whether the user chose to fork it despite the warning.
     fork_anyway: bool,
     /// What its process holds for itself alone, when it was last measured.
     memory_bytes: Option<u64>,
@@ -332,7 +332,7 @@ pub(crate) async fn label(
     changed(&app, &caller, &route, |state| Command::Label { state, label: wish.label }).await
 }
 
-/// Carries out a command about a state, and answers the state as it is then.
+/// Carries out a command about a state, and answers with the state afterwards.
 async fn changed(
     app: &AppState,
     caller: &Caller,
@@ -380,7 +380,8 @@ pub(crate) async fn clear_namespace(
     compat::executed(&app, caller.access()?, run, Vec::new()).await
 }
 
-/// Trusts the notebook's checkpoints, whoever wrote them: code in them runs when they are used.
+/// Trusts all checkpoints of the notebook, also those of other installs: code in them runs when
+/// they are loaded.
 #[utoipa::path(
     post, path = "/api/trust", tag = "states",
     responses(

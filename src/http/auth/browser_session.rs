@@ -3,8 +3,8 @@
 use super::secret::Fingerprint;
 use std::time::{Duration, Instant};
 
-/// How long a browser stays signed in without the token. A week: nobody is sent away during a
-/// working day, and a cookie that leaked does not last.
+/// How long a browser stays signed in without the token. A week outlasts any working day, and
+/// bounds the use of a leaked cookie.
 pub(crate) const SESSION_LASTS: Duration = Duration::from_secs(7 * 24 * 3600);
 
 #[derive(Debug)]

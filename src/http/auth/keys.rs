@@ -1,5 +1,4 @@
-//! Who is asking: the owner's token, share links, and the browser sessions that both are exchanged
-//! for.
+//! All credentials of the server, in memory.
 //!
 //! Everything here is in memory and behind one lock that is never held across an await. Links are
 //! also kept on disk, which is
@@ -34,8 +33,8 @@ const ID_LETTERS: usize = 12;
 #[derive(Debug)]
 pub(crate) struct Keys {
     owner: Fingerprint,
-    /// What the owner's browser sessions are good with: the token when somebody chose it, so that
-    /// another one ends them all.
+    /// What a saved session of the owner must match. If the user chose the token, it contains the
+    /// token's fingerprint, so that another token ends the owner's sessions.
     owners_word: String,
     /// The latest time that was seen before this start, and the start.
     latest_ms: u64,
@@ -64,9 +63,8 @@ pub(crate) enum LinkError {
 }
 
 impl Keys {
-    /// The owner's token is the only credential. With `was_made` nobody chose it, and each start
-    /// has another.
-    /// `latest_ms` is the latest time that was seen: nothing that had ended then is good again.
+    /// Begins with the owner's token alone. `was_made`: Ratoon made the token, a new one at each
+    /// start. `latest_ms` is the latest time seen before: what had ended then stays ended.
     pub(crate) fn new(owner_token: &str, was_made: bool, latest_ms: u64) -> Self {
         let (taken_back, _) = watch::channel(0);
         let owner = Fingerprint::of(owner_token);
@@ -225,7 +223,7 @@ impl Keys {
         Some(BrowserSession { id, link, ends: now.at + left.min(SESSION_LASTS) })
     }
 
-    /// The links of a notebook that are still good, for those who keep them.
+    /// The links of a notebook that have not ended.
     pub(crate) fn held(&self, notebook: &str, now: Now) -> Vec<HeldLink> {
         let is_its = |l: &&HeldLink| l.shown.notebook == notebook && !l.has_ended(now.at);
         self.lock().links.iter().filter(is_its).cloned().collect()
@@ -259,7 +257,7 @@ impl Keys {
         for link in self.lock().links.iter_mut().filter(|link| link.shown.notebook == from) {
             to.clone_into(&mut link.shown.notebook);
         }
-        // Who is inside still has what they were let in with.
+        // Open sockets still hold the access for the old name.
         self.taken_back.send_modify(|n| *n += 1);
     }
 

@@ -1,8 +1,7 @@
 //! Secrets: how they are made, and how they are compared.
 //!
-//! Nobody keeps a secret here, only its SHA-256. Hashes have one length and say nothing about a
-//! near miss, so that comparing them in constant time leaks neither the length nor a prefix of the
-//! secret.
+//! Only the SHA-256 of a secret is kept. Hashes have one length and say nothing about a near miss,
+//! so comparing them in constant time leaks neither the length nor a prefix of the secret.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

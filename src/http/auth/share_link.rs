@@ -17,7 +17,7 @@ pub(crate) struct Link {
     pub scope: Scope,
     /// The notebook that it opens, and the only one.
     pub notebook: String,
-    /// The owner's note on who has it.
+    /// The owner's note, such as who has the link.
     pub label: Option<String>,
     /// Milliseconds since the Unix epoch.
     pub created_at: u64,
@@ -27,13 +27,13 @@ pub(crate) struct Link {
     pub last_used: Option<u64>,
 }
 
-/// A link as it is held: what the owner sees, and what its token is known by.
+/// A link in memory: what the owner sees, and the fingerprint of its token.
 #[derive(Clone, Debug)]
 pub(crate) struct HeldLink {
     pub(super) shown: Link,
     pub(super) token: Fingerprint,
-    /// The end on the clock that nobody can set; `expires_at` is only for people, and for when the
-    /// server starts again.
+    /// The end on the monotonic clock. `expires_at` is for people, and for the next start of the
+    /// server.
     pub(super) ends: Option<Instant>,
 }
 

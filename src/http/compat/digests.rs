@@ -116,8 +116,8 @@ async fn digests(app: &AppState, caller: &Caller, state: &StateId) -> Result<Dig
     }
 }
 
-/// In place of a digest that cannot be made: it is that of no other state, so whoever compares
-/// takes the value for another.
+/// Stands for a digest that cannot be made. No other state has it, so clients take the value for a
+/// different one.
 fn unlike_all(state: &StateId, names: &[impl AsRef<str>]) -> String {
     let mut hash = Sha256::new();
     hash.update(state.as_str());

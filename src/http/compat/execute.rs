@@ -116,8 +116,8 @@ pub(crate) async fn executed(
             Err(Problem::new(Kind::Busy, format!("run {exec_id}"), error.evalue, how))
         }
         (Reply::Ended(mut ended), _) => {
-            // A client that did not ask for a partial state is told of none, even where one was
-            // kept since.
+            // Clients that did not ask for a partial state never see one, even if one was kept
+            // since.
             ended.state_name = ended.state_name.filter(|_| keeps || ended.status == RunStatus::Ok);
             let warnings = [warnings, std::mem::take(&mut ended.warnings)].concat();
             Ok(HttpResponse::Ok().json(Executed::new(ended).with_warnings(warnings)))

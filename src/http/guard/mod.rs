@@ -164,8 +164,8 @@ fn check(request: &mut ServiceRequest) -> Result<(Content, bool), Denied> {
     Ok((kind, is_known))
 }
 
-/// Who shows this. Of several browser sessions the strongest counts that opens the notebook in
-/// question: one that came later takes nothing away.
+/// The access that a credential gives. Of several browser sessions, the strongest one for the
+/// notebook counts: a later session takes nothing away.
 fn identify(app: &AppState, shown: &Shown, notebook: Option<&str>) -> Result<Access, Problem> {
     let now = app.keys.now();
     let worth = |access: &Access| (notebook.is_none_or(|name| access.opens(name)), access.scope);

@@ -52,7 +52,7 @@ pub(crate) fn exchange(status: StatusCode) -> HttpResponse {
     render(status, &ExchangePage { assets: &PREFIX })
 }
 
-/// The page for somebody who may not come in.
+/// The page that says why a visitor is not let in.
 pub(crate) fn sign_in(status: StatusCode, error: &Problem) -> HttpResponse {
     render(status, &SignInPage { why: &error.why, assets: &PREFIX })
 }

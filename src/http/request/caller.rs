@@ -1,4 +1,5 @@
-//! Who sent a request, and which route it took, as the guard found out.
+//! The sender of a request and the route it took, as extractors. The guard puts both into the
+//! request.
 
 use crate::http::auth::Access;
 use crate::http::route::MatchedRoute;

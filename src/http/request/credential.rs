@@ -1,5 +1,5 @@
-//! What a request shows of who it is: a token in the query or in `Authorization`, or a session
-//! cookie.
+//! The credential that a request carries: a token in the query or in `Authorization`, or session
+//! cookies.
 
 use super::query::query_values;
 use crate::http::auth::LINK_COOKIE;
@@ -7,7 +7,7 @@ use actix_web::HttpRequest;
 use actix_web::dev::RequestHead;
 use actix_web::http::header::{AUTHORIZATION, COOKIE, HeaderMap};
 
-/// How many cookies of links are tried: so many links a browser may have open at once.
+/// Cookies of share links that are tried: a browser may have as many links open at once.
 const MAX_LINK_COOKIES_TRIED: usize = 16;
 
 /// How many cookies of our name are tried. Another server on this machine can set cookies that

@@ -17,7 +17,7 @@ use std::task::{Context, Poll};
 /// The largest message, in bytes: a cell of 1 MiB as JSON is sent in less than this, or over REST.
 pub(super) const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 
-/// What was wrong with a frame, for the one who closes the connection.
+/// What was wrong with a frame. The connection is closed with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// It is, or says it is, too long.

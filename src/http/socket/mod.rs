@@ -119,7 +119,7 @@ struct Talk {
 enum End {
     /// The client left.
     Left,
-    /// The client cannot be reached any more: there is nobody to say goodbye to.
+    /// The client cannot be reached any more, so no close frame is sent.
     Unreachable,
     /// The client sent what is not WebSocket, or not to be read.
     Broken(CloseCode, &'static str),
@@ -165,8 +165,7 @@ async fn converse(
         },
         End::Behind => reason(CloseCode::Other(4408), "behind: come back with your position"),
     };
-    // Who was too slow may be reading by and by, and is to know that it can come back. Nobody else
-    // is waited for.
+    // A slow client may read later, and must learn that it can come back.
     let patience = if end == End::Behind { SILENCE } else { CLOSING };
     let _ = tokio::time::timeout(patience, sink.close(reason)).await;
 }
@@ -248,12 +247,12 @@ fn take(talk: &Talk, text: &str, answers: &mpsc::Sender<Answer>, in_flight: &Rc<
         let reply = match command {
             Command::Stand { state, name, caret } => visit.stand(state, name, caret).await,
             command => {
-                // A run may take an hour, and must not keep present who has left.
+                // A run may take an hour; meanwhile presence must end with the connection.
                 drop(visit);
                 session.ask(command).await
             }
         };
-        // The client may have left; then nobody wants the answer.
+        // Fails if the client has left.
         let _ = answers.send(Answer::Text(message::reply(id, &reply))).await;
         in_flight.end(stands);
     });
@@ -273,7 +272,7 @@ fn broken(fault: Option<Fault>, error: &ProtocolError) -> End {
     }
 }
 
-/// Says what there is to say until nobody listens.
+/// Sends events, answers and beats until the connection ends.
 async fn speak(
     sink: &mut actix_ws::Session,
     talk: &Talk,
