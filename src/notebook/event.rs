@@ -10,6 +10,7 @@ use serde::Serialize;
 /// An event: clients get all of them, the store only facts.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
+#[expect(clippy::large_enum_variant, reason = "an event travels in a box of its own")]
 pub enum Event {
     /// A change of the notebook itself. The store saves it.
     Fact(Fact),

@@ -7,7 +7,7 @@ import { countBelow, subtreeOf, UNDO_MS } from '../../web/notebook/deletion.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
 import { colourOf, COLOURS, initialsOf, others, positionText } from '../../web/presence/presence.js';
-import { applied, changesBetween, changesSaid, wordChangesBetween } from '../../web/text/changes.js';
+import { applied, changesBetween, claimedChanges, wordChangesBetween } from '../../web/text/changes.js';
 import { SharedText } from '../../web/notebook/shared-text.js';
 
 const state = (id, parent, more = {}) => ({
@@ -53,18 +53,18 @@ test('the changes between two texts turn one into the other, and cut no characte
         changes.iterChanges((_from, _to, _fromAfter, _toAfter, insert) =>
             assert.ok(insert.toString().isWellFormed(), JSON.stringify([before, after, changes])),
         );
-        assert.equal(applied(changesSaid(changes.toJSON(), before, after), before), after);
+        assert.equal(applied(claimedChanges(changes.toJSON(), before, after), before), after);
     }
 });
 
 test('a change that is said to be another is not believed', () => {
     for (const said of [undefined, null, 7, 'x', [1], [[0, 'other'], 1], [[5]], [['a']], [{}], [-1]])
-        assert.equal(applied(changesSaid(said, 'a', 'ab'), 'a'), 'ab', JSON.stringify(said));
+        assert.equal(applied(claimedChanges(said, 'a', 'ab'), 'a'), 'ab', JSON.stringify(said));
 });
 
 /** What a text reads when ours is sent after theirs was accepted. */
-function together(base, mine, theirs, held = null) {
-    const text = new SharedText(1, base, held);
+function together(base, mine, theirs, typingEnd = null) {
+    const text = new SharedText(1, base, typingEnd);
     text.edit(wordChangesBetween(base, mine));
     text.receive(2, theirs);
     return text.text;

@@ -13,18 +13,26 @@ import {
 } from '../vendor/codemirror.js';
 import { magicLines } from '../text/python.js';
 
+/** Which colour each kind of word has: that of the custom property `--code-KIND`. */
+export const CODE_KINDS = Object.freeze([
+    { kind: 'keyword', tag: [tags.keyword, tags.operatorKeyword, tags.modifier] },
+    { kind: 'string', tag: [tags.string, tags.special(tags.string)] },
+    { kind: 'number', tag: [tags.number, tags.bool, tags.null, tags.meta] },
+    { kind: 'comment', tag: [tags.comment], fontStyle: 'italic' },
+    {
+        kind: 'name',
+        tag: [
+            tags.definition(tags.variableName),
+            tags.function(tags.definition(tags.variableName)),
+            tags.className,
+            tags.definition(tags.className),
+        ],
+    },
+]);
+
 export const colours = syntaxHighlighting(
     HighlightStyle.define([
-        { tag: [tags.keyword, tags.operatorKeyword, tags.modifier], color: 'var(--code-keyword)' },
-        { tag: [tags.string, tags.special(tags.string)], color: 'var(--code-string)' },
-        { tag: [tags.number, tags.bool, tags.null], color: 'var(--code-number)' },
-        { tag: [tags.comment], color: 'var(--code-comment)', fontStyle: 'italic' },
-        {
-            tag: [tags.definition(tags.variableName), tags.function(tags.definition(tags.variableName))],
-            color: 'var(--code-name)',
-        },
-        { tag: [tags.className, tags.definition(tags.className)], color: 'var(--code-name)' },
-        { tag: [tags.meta], color: 'var(--code-number)' },
+        ...CODE_KINDS.map(({ kind, tag, ...more }) => ({ tag, color: `var(--code-${kind})`, ...more })),
         { tag: tags.invalid, color: 'var(--bad)' },
     ]),
 );

@@ -8,7 +8,7 @@
 // the other's change and sent again. So every tab comes to the server's last text. No DOM; time
 // comes in as `setTimer`.
 
-import { changesBetween, changesSaid } from '../text/changes.js';
+import { changesBetween, claimedChanges } from '../text/changes.js';
 import { newId } from '../text/format.js';
 import { SharedText } from './shared-text.js';
 
@@ -307,7 +307,7 @@ export class Drafts {
 
     /** The server has all of it. @param {Local} local */
     #settle(local) {
-        if (local.text.held !== null) this.ends.set(local.draft.id, local.text.held);
+        if (local.text.typingEnd !== null) this.ends.set(local.draft.id, local.text.typingEnd);
         if (this.local.get(local.draft.id) === local) this.local.delete(local.draft.id);
     }
 
@@ -334,7 +334,7 @@ export class Drafts {
     #follow({ draft: { id, source }, update }) {
         const before = this.model.draft(id);
         if (!before || before.source === source) return;
-        const changes = changesSaid(update?.changes, before.source, source);
+        const changes = claimedChanges(update?.changes, before.source, source);
         const end = this.ends.get(id);
         if (end !== undefined) this.ends.set(id, changes.mapPos(end, -1));
         this.host.received?.(id, changes, before.source);

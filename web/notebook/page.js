@@ -98,7 +98,7 @@ export class Page {
         };
         const refused = (/** @type {Reply} */ reply) => this.reportRefusal(reply);
         /**
-         * The editors that are there, by the drafts that they may be of.
+         * The mounted editors, by the draft that each may show.
          * @type {Map<string, DraftEditor>}
          */
         this.draftEditors = new Map();
@@ -470,7 +470,7 @@ export class Page {
         }
     }
 
-    /** Shows in the editors where the carets of others are. */
+    /** Shows the carets of other participants in the editors. */
     showCarets() {
         const carets = this.#carets();
         for (const [draft, editor] of this.draftEditors)

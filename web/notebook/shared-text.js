@@ -1,35 +1,33 @@
 // @ts-check
-// A text that several clients change at once, by operational transformation with the server as its
-// authority. Pure.
-//
-// The server accepts one change per version, and only one that was made of the version it has.
-// Changes of ours wait in two steps: those that are on their way to the server, and those typed
-// since. A change of somebody else that the server accepts meanwhile goes below both. This is the
-// model of @codemirror/collab, but for one rule: of two texts that are typed at the same place, the
-// one that goes on from what its author has typed there comes first. So nobody's words are torn
-// apart.
+// A text that several clients edit at once: operational transformation with the server as its
+// authority. Pure. The server accepts one change per version, made of the version that it has. Our
+// own unconfirmed changes are those sent to the server and those typed since. When the server
+// accepts a change of another client, ours are rebased onto it. This is the model of
+// @codemirror/collab except for one rule: when two clients insert at the same place, the insertion
+// that continues its author's own typing comes first. Otherwise words that two people type side by
+// side would be torn apart.
 
-import { applied, changesBetween, changesSaid, endOf, noChanges, startOf } from '../text/changes.js';
+import { applied, changesBetween, claimedChanges, endOf, noChanges, startOf } from '../text/changes.js';
 
 /** @typedef {import('../text/changes.js').Changes} Changes */
 
 export class SharedText {
     /**
-     * @param {number} version 0: the server has none
+     * @param {number} version the server's
      * @param {string} source
-     * @param {number | null} [held]
+     * @param {number | null} [typingEnd]
      */
-    constructor(version, source, held = null) {
+    constructor(version, source, typingEnd = null) {
         this.version = version;
         /** The text of that version. */
         this.confirmed = source;
-        /** Where our own typing ended in it. */
-        this.held = held;
-        /** What is on its way to the server, message by message. @type {Changes[]} */
+        /** The offset in `confirmed` where our own typing ended. */
+        this.typingEnd = typingEnd;
+        /** Changes sent to the server, one per message. @type {Changes[]} */
         this.sent = [];
-        /** What was typed since. */
+        /** Changes typed since the last message. */
         this.typed = noChanges(source);
-        /** What the text reads here, with all of that. */
+        /** The text as shown: `confirmed` with `sent` and `typed`. */
         this.text = source;
     }
 
@@ -43,7 +41,7 @@ export class SharedText {
         this.text = applied(changes, this.text);
     }
 
-    /** What was typed is on its way from now on. @returns {Changes} */
+    /** Moves the typed changes to the sent ones. @returns {Changes} */
     send() {
         const { typed } = this;
         this.sent.push(typed);
@@ -51,28 +49,28 @@ export class SharedText {
         return typed;
     }
 
-    /** What the text reads with the first message that is on its way; null where none is. */
+    /** The text once the server accepts the first sent message; null without one. */
     get nextText() {
         return this.sent[0] ? applied(this.sent[0], this.confirmed) : null;
     }
 
-    /** The server has accepted the first message that was on its way. @param {number} version */
+    /** The server has accepted the first sent message. @param {number} version */
     confirm(version) {
         this.version = version;
         const sent = this.sent.shift();
         if (!sent) return;
-        this.held = endOf(sent) ?? this.held;
+        this.typingEnd = endOf(sent) ?? this.typingEnd;
         this.confirmed = applied(sent, this.confirmed);
     }
 
-    /** The server has not accepted what was on its way. */
+    /** The server has refused the sent messages: their changes are unsent again. */
     retract() {
         this.typed = this.sent.reduceRight((later, changes) => changes.compose(later), this.typed);
         this.sent = [];
     }
 
     /**
-     * Where an offset in the text as it reads here is in the confirmed one.
+     * Translates an offset in `text` to one in `confirmed`.
      * @param {number} offset
      */
     confirmedOffset(offset) {
@@ -84,7 +82,7 @@ export class SharedText {
     }
 
     /**
-     * Where an offset in the confirmed text is in the one that reads here.
+     * Translates an offset in `confirmed` to one in `text`.
      * @param {number} offset
      */
     shownOffset(offset) {
@@ -93,18 +91,19 @@ export class SharedText {
     }
 
     /**
-     * The server has accepted a change of somebody else.
-     * @param {number} version @param {string} source what that version reads @param {unknown}
-     *   [said] how it came about
-     * @returns {Changes} what it means for the text as it reads here
+     * The server has accepted a change of another client.
+     * @param {number} version
+     * @param {string} source the text of that version
+     * @param {unknown} [claimed] how it grew, as its client says
+     * @returns {Changes} the same change, to be made in `text`
      */
-    receive(version, source, said) {
-        const theirs = changesSaid(said, this.confirmed, source);
-        const { moved, over } = rebased([...this.sent, this.typed], theirs, this.held);
+    receive(version, source, claimed) {
+        const theirs = claimedChanges(claimed, this.confirmed, source);
+        const { moved, over } = rebased([...this.sent, this.typed], theirs, this.typingEnd);
         const before = this.text;
         this.version = version;
         this.confirmed = source;
-        this.held = this.held === null ? null : theirs.mapPos(this.held, -1);
+        this.typingEnd = this.typingEnd === null ? null : theirs.mapPos(this.typingEnd, -1);
         this.typed = moved.pop() ?? noChanges(source);
         this.sent = moved;
         this.text = applied(over, before);
@@ -112,34 +111,34 @@ export class SharedText {
     }
 
     /**
-     * The server has lost some versions, or has another text where we do not know how it came
-     * about: all that reads otherwise here is ours.
+     * The server has another text, and how it came about is unknown: every difference counts as our
+     * own change.
      * @param {number} version
      * @param {string} source
      */
     restart(version, source) {
         this.version = version;
         this.confirmed = source;
-        this.held = null;
+        this.typingEnd = null;
         this.sent = [];
         this.typed = changesBetween(source, this.text);
     }
 }
 
 /**
- * Changes of ours, each made of what the one before it left, moved over one of somebody else's that
- * was made of the same text as the first.
- * @param {Changes[]} ours @param {Changes} theirs @param {number | null} held where our own typing
- *   ended before the first
- * @returns {{moved: Changes[], over: Changes}} ours, moved; and theirs, to be made after ours
+ * Rebases our changes onto one of another client.
+ * @param {Changes[]} ours each made of the text that the one before it leaves
+ * @param {Changes} theirs made of the same text as the first of ours
+ * @param {number | null} typingEnd the offset in that text where our own typing ended
+ * @returns {{moved: Changes[], over: Changes}} our changes after theirs, and theirs after ours
  */
-function rebased(ours, theirs, held) {
+function rebased(ours, theirs, typingEnd) {
     let over = theirs;
     const moved = ours.map((change) => {
-        const goesOn = held !== null && startOf(change) === held;
+        const goesOn = typingEnd !== null && startOf(change) === typingEnd;
         const own = change.map(over, goesOn);
         over = over.map(change, !goesOn);
-        held = endOf(change) ?? (held === null ? null : change.mapPos(held, -1));
+        typingEnd = endOf(change) ?? (typingEnd === null ? null : change.mapPos(typingEnd, -1));
         return own;
     });
     return { moved, over };

@@ -1,5 +1,5 @@
 // @ts-check
-// The carets of others in an editor, each in its owner's colour and with their name.
+// The carets of other participants in an editor, each with its owner's name and colour.
 
 import {
     Decoration,
@@ -14,12 +14,12 @@ import {
 /** @typedef {ReturnType<typeof Decoration.set>} DecorationSet */
 /**
  * @typedef {object} RemoteCaret
- * @property {string} id whose it is
+ * @property {string} id of the participant
  * @property {string} called
- * @property {number} colour which of the colours of people
- * @property {string} draft which it is in
- * @property {string} said what they said of it: another with each move
- * @property {number} anchor where it is in the text of the editor
+ * @property {number} colour index of the participant's colour
+ * @property {string} draft id of the draft
+ * @property {string} said the message it came with, as text; changes with each move
+ * @property {number} anchor offset in the editor's text
  * @property {number} head
  */
 
@@ -51,7 +51,7 @@ class CaretWidget extends WidgetType {
         caret.className = 'remote-caret';
         caret.ariaHidden = 'true';
         caret.dataset.colour = String(this.colour);
-        // By the style sheet: it is no text of the cell.
+        // The style sheet shows the name: it must not become text of the cell.
         caret.dataset.name = this.called;
         caret.toggleAttribute('data-top', this.isTop);
         return caret;

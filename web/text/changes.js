@@ -6,26 +6,25 @@ import { ChangeSet, diff, presentableDiff, Text } from '../vendor/codemirror.js'
 /** @typedef {import('../vendor/codemirror.js').ChangeSet} Changes */
 
 /**
- * Differences that are looked for in one stretch before the comparison gets coarse. Coarse ones are
- * found fast.
+ * After this many differences in one stretch the comparison becomes coarse, and fast.
  */
 const SCAN_LIMIT = 300;
 
-/** @param {string} text a `\r` is a character of it, as it is on the server */
+/** @param {string} text `\r` stays a character, as on the server */
 const textOf = (text) => Text.of(text.split('\n'));
 
 /** @param {string} text @returns {Changes} */
 export const noChanges = (text) => ChangeSet.empty(text.length);
 
 /**
- * The changes that turn one text into another, sign by sign; the same for the same two texts.
+ * The changes that turn one text into another, character by character. Deterministic.
  * @param {string} before
  * @param {string} after
  */
 export const changesBetween = (before, after) => made(diff, before, after);
 
 /**
- * The same in whole words: of two people who replaced one word, both words are whole.
+ * The same in whole words: when two people replace one word, both new words stay whole.
  * @param {string} before
  * @param {string} after
  */
@@ -45,14 +44,16 @@ function made(compare, before, after) {
 export const applied = (changes, text) => changes.apply(textOf(text)).toString();
 
 /**
- * The changes that somebody says led from one text to another; those that can be seen, where that
- * is not so.
- * @param {unknown} said a ChangeSet as JSON @param {string} before @param {string} after @returns
- *   {Changes}
+ * The changes that a client claims led from one text to another; if they did not, the changes found
+ * by comparing.
+ * @param {unknown} claimed a ChangeSet as JSON
+ * @param {string} before
+ * @param {string} after
+ * @returns {Changes}
  */
-export function changesSaid(said, before, after) {
+export function claimedChanges(claimed, before, after) {
     try {
-        const changes = ChangeSet.fromJSON(said);
+        const changes = ChangeSet.fromJSON(claimed);
         if (changes.length === before.length && applied(changes, before) === after) return changes;
     } catch {
         // It is no ChangeSet.

@@ -30,7 +30,7 @@ export { autocompletion, startCompletion, closeCompletion, acceptCompletion, com
 export { selectNextOccurrence, selectSelectionMatches } from '@codemirror/search';
 export { diff, presentableDiff } from '@codemirror/merge';
 export { pythonLanguage } from '@codemirror/lang-python';
-export { tags } from '@lezer/highlight';
+export { highlightTree, tagHighlighter, tags } from '@lezer/highlight';
 `,
     markdown: `
 export { default as MarkdownIt } from 'markdown-it';
