@@ -4,7 +4,7 @@
 
 // The server uses more of it.
 #[allow(dead_code)]
-#[path = "src/http/bundle.rs"]
+#[path = "src/http/page/bundle.rs"]
 mod bundle;
 
 use sha2::{Digest, Sha256};

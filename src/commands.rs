@@ -205,7 +205,7 @@ fn wanted(notebook: &Notebook, state: Option<&str>) -> Option<StateId> {
 fn elsewhere(error: Problem, dir: &Path, name: &str, format: Format) -> Problem {
     let mut refused = error;
     if store::is_open(dir) {
-        let name = crate::http::in_path(name);
+        let name = crate::http::percent_encoded(name);
         refused.how = format!(
             "take it from there: GET /api/notebooks/{name}/states/STATE/document?as={}, \
              or the menu of its page; or stop it first",

@@ -8,7 +8,6 @@ use crate::options::{Options, Secret};
 use crate::session::{Budget, NotebookConfig, Sessions};
 use crate::threads::Threads;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::PathBuf;
@@ -24,7 +23,7 @@ const CLOSING: Duration = Duration::from_millis(5500);
 const HANGING_UP: Duration = Duration::from_millis(1000);
 
 /// The shortest token that is taken. Wrong ones are answered 20 times a second at most
-/// (`http/guard/throttle`), so that trying all of seven random letters and digits takes a century.
+/// (`http/auth/throttle`), so that trying all of seven random letters and digits takes a century.
 /// Programs make longer ones: plainbook's have 32 characters; the tests of snapshot-kernel have
 /// seven.
 const MIN_TOKEN_CHARS: usize = 7;
@@ -81,16 +80,15 @@ async fn serve(
     let broken = |e: io::Error| Problem::new(Kind::BadRequest, "serve", e.to_string(), "try again");
     let mut stop = StopSignals::new().map_err(broken)?;
     let address = listener.local_addr().map_err(broken)?;
-    let path = format!("/n/{}?token={}", http::in_path(&options.name), in_query(&token));
+    let path = format!("/n/{}?token={}", http::percent_encoded(&options.name), http::percent_encoded(&token));
     let door_options = AppOptions {
         token,
         token_was_made: options.token.is_none(),
-        reachable_as: options.reachable_as.clone(),
         timeout: options.timeout,
         run_memory: options.run_memory,
     };
     let app = AppState::new(&listener, sessions.clone(), &options.name, door_options)?;
-    let server = http::serve(listener, app).map_err(broken)?;
+    let server = http::serve(listener, app, &options.reachable_as).map_err(broken)?;
     let handle = server.handle();
     let serving = tokio::spawn(server);
     say(&format!("Ratoon is at http://{}{path}\nCtrl-C stops it.", shown(address)));
@@ -274,11 +272,6 @@ fn set_limits() {
 /// The address as a browser wants it: no browser can open "any address".
 fn shown(address: SocketAddr) -> String {
     if address.ip().is_unspecified() { format!("localhost:{}", address.port()) } else { address.to_string() }
-}
-
-fn in_query(token: &str) -> String {
-    const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
-    utf8_percent_encode(token, ESCAPED).to_string()
 }
 
 fn say(text: &str) {

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
 
-/// Number of threads. Imports and exports hold at most four (`http/exchange`); the rest is short
+/// Number of threads. Imports and exports hold at most four (`http/app_state`); the rest is short
 /// work.
 const COUNT: usize = 8;
 

@@ -1,8 +1,10 @@
-//! How many connections there are, who makes room when there are too many, and what is still answered then.
+//! How many connections there are, who makes room when there are too many, and what is still
+//! answered then.
 //!
-//! A connection that waits for its next request makes room for a new one: first those that have never shown a credential,
-//! then those that have waited longest. One that is busy with a request that may pass is never ended. So sockets that are
-//! held open without a token keep nobody out, and while all are busy what ends things is still answered.
+//! A connection that waits for its next request makes room for a new one: first those that have
+//! never shown a credential, then those that have waited longest. One that is busy with a request
+//! that may pass is never ended. So sockets that are held open without a token keep nobody out, and
+//! while all are busy what ends things is still answered.
 
 use crate::problem::{Kind, Problem};
 use actix_web::body::{BodySize, BoxBody, MessageBody};
@@ -21,7 +23,8 @@ use tokio::time::{Duration, Instant, Sleep, sleep_until};
 /// Connections at a time. One notebook page needs one; this is room for thousands of clients.
 const MAX_CONNECTIONS: usize = 4096;
 
-/// Connections beyond them on which an interrupt, a look at the list and a question after our health still pass.
+/// Connections beyond them on which an interrupt, a look at the list and a question after our
+/// health still pass.
 const RESERVED: usize = 64;
 
 /// How long the head of a request may take, from its first byte on.
@@ -72,7 +75,8 @@ struct State {
 }
 
 impl Room {
-    /// A share of the descriptors that this process may have is for connections; the rest is for the kernels.
+    /// A share of the descriptors that this process may have is for connections; the rest is for
+    /// the kernels.
     pub(super) fn new() -> Self {
         let descriptors = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft);
         let limit = usize::try_from(descriptors / 3).unwrap_or(usize::MAX).min(MAX_CONNECTIONS);
@@ -126,7 +130,7 @@ impl Room {
 }
 
 impl State {
-    /// Who goes first, the least; none for one that may not go.
+    /// Order of eviction, the least first; none if the connection must not be closed.
     fn rank(&self) -> Option<(bool, Instant)> {
         (self.admitted == 0).then_some((self.is_known, self.idle_since))
     }

@@ -1,6 +1,7 @@
-//! How a problem is answered over HTTP: its status, and the body `{"error": {"code", "what", "why", "how"}}`.
+//! How a problem is answered over HTTP: its status, and the body `{"error": {"code", "what", "why",
+//! "how"}}`.
 
-use super::guard::headers::{Content, harden};
+use super::headers::{Content, harden};
 use crate::problem::{Kind, Problem};
 use crate::threads::Lost;
 use actix_web::http::StatusCode;

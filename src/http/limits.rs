@@ -1,7 +1,7 @@
 //! What names, ids and texts may look like before they go further in.
 //!
-//! A name comes back exactly as it was given or is refused: two names that look the same or mean the same must not
-//! be two, and no name may steer a terminal, a path or a header.
+//! A name comes back exactly as it was given or is refused: two names that look the same or mean
+//! the same must not be two, and no name may steer a terminal, a path or a header.
 
 use crate::notebook::{Command, Draft, RunSpec, TextUpdate};
 use crate::problem::{Kind, Problem};
@@ -107,7 +107,7 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Problem> {
     }
 }
 
-/// A label is for people only: it may say anything that can be seen on one line.
+/// A label is free text: anything visible on one line.
 pub(crate) fn check_label(label: &str) -> Result<(), Problem> {
     let odd =
         label.trim().is_empty() || label.chars().count() > MAX_NAME_CHARS || label.chars().any(is_unseen);
@@ -188,7 +188,8 @@ fn check_run_memory(bytes: u64) -> Result<(), Problem> {
     Err(bad("let a run add 0 bytes".into(), "every cell needs some memory", "give a number of bytes above 0"))
 }
 
-/// Nothing but lengths and lists of a length and lines: what the clients are sent is no deeper or longer than a cell.
+/// Nothing but lengths and lists of a length and lines: what the clients are sent is no deeper or
+/// longer than a cell.
 fn check_update(update: &TextUpdate) -> Result<(), Problem> {
     check_id("client id", &update.client)?;
     let is_flat = |value: &Value| value.is_u64() || value.is_string();

@@ -57,7 +57,7 @@ testWithoutPage(
         await far.getByRole('button', { name: 'Copy all code' }).click();
         await far
             .locator('.notice, dialog')
-            .filter({ hasText: /[Cc]opied|Copy this code/ })
+            .filter({ hasText: /copied|Copy this code/i })
             .first()
             .waitFor();
         forgive(far, /ERR_|WebSocket|401/);

@@ -67,7 +67,7 @@ test('who is writing while a cell asks is told, and not interrupted', async () =
         document.querySelector('.notice')?.textContent.includes('A cell asks for input: Who?'),
     );
     assert.deepEqual(await focus(), [1, 'editor']);
-    await page.getByRole('button', { name: 'Go to input' }).click();
+    await page.locator('.notice').getByRole('button', { name: 'Go to input' }).click();
     await focused([0, 'answer']);
     await page.keyboard.insertText('Ada');
     await page.keyboard.press('Enter');

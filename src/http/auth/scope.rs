@@ -10,7 +10,8 @@ use utoipa::ToSchema;
 pub(crate) enum Scope {
     /// Read: states, outputs and the values of variables.
     View,
-    /// Run cells, interrupt them, answer them, and write drafts, prose and labels. Running code is all that code can do.
+    /// Run cells, interrupt them, answer them, and write drafts, prose and labels. Running code is
+    /// all that code can do.
     Run,
     /// Everything: delete, reset, open notebooks, share.
     Owner,

@@ -1,7 +1,7 @@
 //! Secrets: how they are made, and how they are compared.
 //!
-//! Nobody keeps a secret here, only its SHA-256. Hashes have one length and say nothing about a near miss, so that
-//! comparing them in constant time leaks neither the length nor a prefix of the secret.
+//! Only the SHA-256 of a secret is kept. Hashes have one length and say nothing about a near miss,
+//! so comparing them in constant time leaks neither the length nor a prefix of the secret.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -49,7 +49,8 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// Makes a secret from the operating system's random numbers, in letters that need no escaping in a URL.
+/// Makes a secret from the operating system's random numbers, in letters that need no escaping in a
+/// URL.
 ///
 /// # Errors
 /// When the operating system gives no random numbers; then there is no safe way to go on.

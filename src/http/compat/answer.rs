@@ -16,7 +16,8 @@ pub(crate) struct Executed {
     state_name: Option<String>,
     /// Why it failed.
     error: Option<RunError>,
-    /// The variables that were there before and that it read, as far as its code tells; rather too many than too few.
+    /// The variables that were there before and that it read, as far as its code tells; rather too
+    /// many than too few.
     accessed_symbols: Vec<String>,
     /// The variables that it assigned.
     modified_symbols: Vec<String>,
@@ -32,7 +33,8 @@ const TAKEN_BACK: &str = "what the cell had set until it failed was taken back; 
     to keep it as a state, run the cell with on_error \"keep\"";
 
 impl Executed {
-    /// `state_name` beside an error is that of a partial state. With `keepable` the cell had set something.
+    /// `state_name` beside an error is that of a partial state. With `keepable` the cell had set
+    /// something.
     pub(super) fn new(ended: Ended) -> Self {
         let Ended { status, state_name, error, symbols, keepable, outputs, .. } = ended;
         let mut output = Shown { outputs, last: None };
@@ -82,7 +84,8 @@ impl Executed {
     }
 }
 
-/// The outputs of a run, shared with the notebook, as a client of this API knows them. Only one at a time is copied.
+/// The outputs of a run, shared with the notebook, as a client of this API knows them. Only one at
+/// a time is copied.
 #[derive(Debug)]
 struct Shown {
     outputs: Outputs,
@@ -107,8 +110,8 @@ fn for_client(output: Output) -> Output {
     }
 }
 
-/// An error whose parts of a traceback end with a line: clients join them with nothing between, as `traceback.format_exception`
-/// makes them. Jupyter's clients set the ends of lines between them.
+/// An error whose parts of a traceback end with a line: clients join them with nothing between, as
+/// `traceback.format_exception` makes them. Jupyter's clients set the ends of lines between them.
 fn with_line_ends(mut error: RunError) -> RunError {
     for part in &mut error.traceback {
         if !part.ends_with('\n') {
@@ -287,9 +290,10 @@ mod tests {
         let view = StateView::new("s".into(), 0.0, vec![variable("z"), variable("a")]);
         assert_eq!(
             serde_json::to_string(&view).ok().as_deref(),
-            Some(
-                r#"{"name":"s","timestamp":"1970-01-01T00:00:00.000000+00:00","variables":{"z":{"type":"int","repr":"1"},"a":{"type":"int","repr":"1"}}}"#
-            )
+            Some(concat!(
+                r#"{"name":"s","timestamp":"1970-01-01T00:00:00.000000+00:00","variables":"#,
+                r#"{"z":{"type":"int","repr":"1"},"a":{"type":"int","repr":"1"}}}"#
+            ))
         );
     }
 }

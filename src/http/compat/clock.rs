@@ -2,7 +2,8 @@
 
 use time::{Duration, OffsetDateTime};
 
-/// Milliseconds since the Unix epoch as `2026-03-01T12:00:00.000000+00:00`. A time before 1970 becomes 1970.
+/// Milliseconds since the Unix epoch as `2026-03-01T12:00:00.000000+00:00`. A time before 1970
+/// becomes 1970.
 pub(super) fn iso_8601(ms: f64) -> String {
     let micros = (ms * 1000.0).round().max(0.0) as i64;
     let date = OffsetDateTime::UNIX_EPOCH.checked_add(Duration::microseconds(micros));

@@ -1,57 +1,35 @@
-//! The outermost middleware: nothing reaches a handler that has not passed here, and every answer leaves through here.
+//! The outermost middleware: nothing reaches a handler that has not passed here, and every answer
+//! leaves through here.
 //!
-//! In this order, each before anything of the request but its head is looked at: is the server meant (Host), is the
-//! sender a page of ours (Origin, Sec-Fetch-Site), who is it, is there such a route, may they, is the body acceptable.
-//! An unknown path without a credential is answered as a known one is, so that nothing can be learned by trying.
+//! In this order, each before anything of the request but its head is looked at: is the server
+//! meant (Host), is the sender a page of ours (Origin, Sec-Fetch-Site), who is it, is there such a
+//! route, may they, is the body acceptable. An unknown path without a credential is answered as a
+//! known one is, so that nothing can be learned by trying.
 
-mod credential;
-pub(crate) mod headers;
 mod origin;
-mod throttle;
 
-pub(crate) use credential::{percent_decoded, query_value};
 pub(crate) use origin::Hosts;
-pub(crate) use throttle::Throttle;
 
-use super::AppState;
+use super::app_state::AppState;
 use super::auth::Access;
 use super::connection_limit::{Busy, Line};
-use super::pages;
-use super::routes::{self, Body, Least, MatchedRoute, Nowhere, Subject};
+use super::headers::{self, Content};
+use super::page::sign_in;
+use super::request::{Caller, Shown, too_large, unauthorized};
+use super::route::{Body, Least, MatchedRoute, NoRoute, Subject};
+use super::routes;
 use crate::problem::{Kind, Problem};
 use actix_web::body::{BoxBody, MessageBody};
-use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{
     ACCEPT, ALLOW, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue,
     TRANSFER_ENCODING,
 };
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
-use actix_web::{FromRequest, HttpMessage, HttpRequest, HttpResponse, ResponseError, web};
-use credential::Shown;
+use actix_web::{HttpMessage, HttpResponse, ResponseError, web};
 use futures_util::FutureExt;
-use headers::Content;
-use std::future::{Ready, ready};
 use std::panic::AssertUnwindSafe;
-
-/// Who sent a request that passed, and how they said so.
-#[derive(Clone, Debug)]
-pub(crate) struct Caller {
-    /// What they may do. None only on public routes.
-    access: Option<Access>,
-    /// Whether the token stood in the URL.
-    pub(crate) token_in_url: bool,
-}
-
-impl Caller {
-    /// What the caller may do.
-    ///
-    /// # Errors
-    /// 401 on a public route, where nobody was asked.
-    pub(crate) fn access(&self) -> Result<&Access, Problem> {
-        self.access.as_ref().ok_or_else(unauthorized)
-    }
-}
 
 /// Lets a request pass or not, and hardens the answer.
 pub(crate) async fn guard(
@@ -114,13 +92,13 @@ impl Denied {
         let mut response = match self.error.status_code() {
             status @ StatusCode::UNAUTHORIZED if for_a_person => {
                 if self.retry_from_here {
-                    pages::exchange(status)
+                    sign_in::exchange(status)
                 } else {
-                    pages::sign_in(status, &self.error)
+                    sign_in::sign_in(status, &self.error)
                 }
             }
             status @ (StatusCode::MISDIRECTED_REQUEST | StatusCode::FORBIDDEN) if for_a_person => {
-                pages::sign_in(status, &self.error)
+                sign_in::sign_in(status, &self.error)
             }
             _ => self.error.error_response(),
         };
@@ -142,19 +120,20 @@ impl Denied {
 
 /// What the answer will be to the browser, and whether the request has shown a valid credential.
 fn check(request: &mut ServiceRequest) -> Result<(Content, bool), Denied> {
-    let app =
-        request.app_data::<web::Data<AppState>>().cloned().ok_or_else(|| Problem::internal("no app"))?;
+    let not_set_up = || Problem::internal("the server is not set up");
+    let app = request.app_data::<web::Data<AppState>>().cloned().ok_or_else(not_set_up)?;
+    let hosts = request.app_data::<web::Data<Hosts>>().cloned().ok_or_else(not_set_up)?;
     let found = routes::find(request.method(), request.uri().path());
-    let is_page = found.as_ref().is_ok_and(|f| f.route().content == Content::Page);
+    let is_page = found.as_ref().is_ok_and(|f| f.route.content == Content::Page);
 
-    let host = app.hosts.check(request.head())?;
+    let host = hosts.check(request.head())?;
     if *request.method() == Method::OPTIONS {
         return Err(no_cors().into());
     }
-    app.hosts.check_origin(request.headers(), &host)?;
+    hosts.check_origin(request.headers(), &host)?;
     origin::check_fetch_site(request.headers(), is_page)?;
 
-    let is_public = found.as_ref().is_ok_and(|f| f.route().least == Least::Public);
+    let is_public = found.as_ref().is_ok_and(|f| f.route.least == Least::Public);
     let shown = Shown::by(request.head(), &app.cookie);
     let by_cookie = matches!(shown, Shown::Cookies(_));
     let token_in_url = matches!(shown, Shown::Token { in_url: true, .. });
@@ -166,7 +145,7 @@ fn check(request: &mut ServiceRequest) -> Result<(Content, bool), Denied> {
     };
 
     let found = found.map_err(|nowhere| no_route(request.method(), nowhere))?;
-    if let (Some(access), Least::Needs(scope)) = (&access, found.route().least) {
+    if let (Some(access), Least::Needs(scope)) = (&access, found.route.least) {
         if access.scope < scope {
             return Err(forbidden(format!("this link may {}, not more", access.scope.word())).into());
         }
@@ -174,19 +153,19 @@ fn check(request: &mut ServiceRequest) -> Result<(Content, bool), Denied> {
             return Err(forbidden("this link is for another notebook").into());
         }
     }
-    if !found.route().is_reserved() {
+    if !found.route.is_reserved() {
         app.room.check()?;
     }
     check_body(request, &found, by_cookie)?;
 
-    let (kind, is_known) = (found.route().content, access.is_some());
-    routes::remember(request, found);
+    let (kind, is_known) = (found.route.content, access.is_some());
+    request.extensions_mut().insert(found);
     request.extensions_mut().insert(Caller { access, token_in_url });
     Ok((kind, is_known))
 }
 
-/// Who shows this. Of several browser sessions the strongest counts that opens the notebook in question: one that came
-/// later takes nothing away.
+/// The access that a credential gives. Of several browser sessions, the strongest one for the
+/// notebook counts: a later session takes nothing away.
 fn identify(app: &AppState, shown: &Shown, notebook: Option<&str>) -> Result<Access, Problem> {
     let now = app.keys.now();
     let worth = |access: &Access| (notebook.is_none_or(|name| access.opens(name)), access.scope);
@@ -205,35 +184,29 @@ fn identify(app: &AppState, shown: &Shown, notebook: Option<&str>) -> Result<Acc
     Ok(access)
 }
 
-/// The names of the session cookies that a request shows, with the session ids in them.
-pub(crate) fn session_cookies(request: &HttpRequest, app: &AppState) -> Vec<(String, String)> {
-    match Shown::by(request.head(), &app.cookie) {
-        Shown::Cookies(all) => all,
-        Shown::Nothing | Shown::Token { .. } | Shown::Unclear => Vec::new(),
-    }
-}
-
-/// A page that was opened from another site came without our cookie. It may have one all the same: it is shown the
-/// exchange page, which asks again from here.
+/// A page that was opened from another site came without our cookie. It may have one all the same:
+/// it is shown the exchange page, which asks again from here.
 fn elsewhere(error: Problem, request: &ServiceRequest, is_page: bool) -> Denied {
     let retry_from_here = is_page && origin::comes_from_elsewhere(request.headers());
     Denied { error, allow: None, retry_from_here }
 }
 
 fn concerned<'a>(app: &'a AppState, found: &'a MatchedRoute) -> Option<&'a str> {
-    match found.route().about {
+    match found.route.about {
         Subject::Server => None,
         Subject::Start => Some(app.start.name()),
-        Subject::Named => found.params.first().map(String::as_str),
+        Subject::Named => Some(found.param(0)),
     }
 }
 
-/// Nothing is read here: what the head says of the body is enough to refuse most that is wrong with it.
+/// Nothing is read here: what the head says of the body is enough to refuse most that is wrong with
+/// it.
 fn check_body(request: &ServiceRequest, found: &MatchedRoute, by_cookie: bool) -> Result<(), Problem> {
     let (headers, method) = (request.headers(), request.method());
-    let body = found.route().body;
+    let body = found.route.body;
     if !has_body(headers) {
-        // A form or an image of another page can send an empty POST with our cookie, but not as JSON.
+        // A form or an image of another page can send an empty POST with our cookie, but not as
+        // JSON.
         let needs_type = by_cookie && *method == Method::POST;
         return if needs_type && !has_right_type(headers, body) {
             Err(unsupported("it has no JSON content type"))
@@ -264,7 +237,7 @@ fn check_body(request: &ServiceRequest, found: &MatchedRoute, by_cookie: bool) -
     let declared =
         headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<u64>().ok());
     if declared.is_some_and(|length| length > limit as u64) {
-        return Err(super::body::too_large(limit));
+        return Err(too_large(limit));
     }
     Ok(())
 }
@@ -314,10 +287,10 @@ fn is_html(content_type: &HeaderValue) -> bool {
     content_type.as_bytes().starts_with(b"text/html")
 }
 
-fn no_route(method: &Method, nowhere: Nowhere) -> Denied {
+fn no_route(method: &Method, nowhere: NoRoute) -> Denied {
     match nowhere {
-        Nowhere::NoSuchPath => Problem::not_found("find the path", "there is nothing there").into(),
-        Nowhere::OtherMethods(methods) => {
+        NoRoute::NoSuchPath => Problem::not_found("find the path", "there is nothing there").into(),
+        NoRoute::OtherMethods(methods) => {
             let allow = methods.iter().map(|m| m.as_str()).collect::<Vec<_>>().join(", ");
             let error = Problem::new(
                 Kind::MethodNotAllowed,
@@ -328,15 +301,6 @@ fn no_route(method: &Method, nowhere: Nowhere) -> Denied {
             Denied { error, allow: Some(allow), retry_from_here: false }
         }
     }
-}
-
-fn unauthorized() -> Problem {
-    Problem::new(
-        Kind::Unauthorized,
-        "let the request in",
-        "it shows no valid token or session",
-        "open the address that was printed at start, or send `Authorization: Bearer TOKEN`",
-    )
 }
 
 fn too_many_failures() -> Problem {
@@ -368,22 +332,4 @@ fn unsupported(why: &str) -> Problem {
         why,
         "send it plain, with the content type that /api/openapi.json names",
     )
-}
-
-impl FromRequest for Caller {
-    type Error = Problem;
-    type Future = Ready<Result<Self, Problem>>;
-
-    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(request.extensions().get::<Self>().cloned().ok_or_else(unauthorized))
-    }
-}
-
-impl FromRequest for MatchedRoute {
-    type Error = Problem;
-    type Future = Ready<Result<Self, Problem>>;
-
-    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(request.extensions().get::<Self>().cloned().ok_or_else(unauthorized))
-    }
 }

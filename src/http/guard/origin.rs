@@ -1,7 +1,8 @@
 //! Where a request comes from: `Host`, `Origin` and `Sec-Fetch-Site`, each compared exactly.
 //!
-//! `Host` stops DNS rebinding, `Origin` and `Sec-Fetch-Site` stop other pages, those of other ports of this machine
-//! too: they are of the same *site* and their requests carry our cookie. Forwarding headers are not looked at.
+//! `Host` stops DNS rebinding, `Origin` and `Sec-Fetch-Site` stop other pages, those of other ports
+//! of this machine too: they are of the same *site* and their requests carry our cookie. Forwarding
+//! headers are not looked at.
 
 use crate::problem::{Kind, Problem};
 use actix_web::dev::RequestHead;
@@ -43,7 +44,8 @@ impl Hosts {
     pub(crate) fn check(&self, head: &RequestHead) -> Result<String, Problem> {
         let host = one(&head.headers, &HOST).ok().flatten().map(str::to_ascii_lowercase);
         let host = host.filter(|h| self.accepted.contains(h)).ok_or_else(misdirected)?;
-        // `GET http://other/ HTTP/1.1`: the authority in the first line counts as much as the header.
+        // `GET http://other/ HTTP/1.1`: the authority in the first line counts as much as the
+        // header.
         if head.uri.authority().is_some_and(|a| !a.as_str().eq_ignore_ascii_case(&host)) {
             return Err(misdirected());
         }
@@ -66,8 +68,8 @@ impl Hosts {
     }
 }
 
-/// Whether the browser says that the request comes from our own page or from nowhere. A page may be opened from
-/// anywhere (`is_page`): that is what a link is.
+/// Whether the browser says that the request comes from our own page or from nowhere. A page may be
+/// opened from anywhere (`is_page`): that is what a link is.
 pub(crate) fn check_fetch_site(headers: &HeaderMap, is_page: bool) -> Result<(), Problem> {
     match one(headers, &SEC_FETCH_SITE) {
         Ok(None | Some("same-origin" | "none")) => Ok(()),

@@ -1,7 +1,7 @@
 //! Looks at the header of every WebSocket frame before its content is let into memory.
 //!
-//! actix-ws checks a frame's length only after the whole frame is there: one header that announces 2 GiB makes the
-//! server hold what follows. Here the announcement itself ends the connection.
+//! actix-ws checks a frame's length only after the whole frame is there: one header that announces
+//! 2 GiB makes the server hold what follows. Here the announcement itself ends the connection.
 
 use actix_web::dev::Payload;
 use actix_web::error::PayloadError;
@@ -17,7 +17,7 @@ use std::task::{Context, Poll};
 /// The largest message, in bytes: a cell of 1 MiB as JSON is sent in less than this, or over REST.
 pub(super) const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 
-/// What was wrong with a frame, for the one who closes the connection.
+/// What was wrong with a frame. The connection is closed with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// It is, or says it is, too long.

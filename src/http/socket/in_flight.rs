@@ -7,7 +7,8 @@ use std::cell::Cell;
 /// Commands of one client that may be under way at once.
 pub(super) const MAX_IN_FLIGHT: usize = 256;
 
-/// How many of them may say where the client stands: the last one counts, and all clients may say so at once.
+/// How many of them may say where the client stands: the last one counts, and all clients may say
+/// so at once.
 const MAX_STANDING: usize = 16;
 
 /// How many commands of one client are under way.

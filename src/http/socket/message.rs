@@ -1,7 +1,7 @@
 //! The words of the WebSocket, in one place: what comes up and what goes down besides events.
 
-use super::super::auth::Scope;
-use super::super::json;
+use crate::http::auth::Scope;
+use crate::http::request::parse_json;
 use crate::notebook::{Command, Reply};
 use crate::problem::{Kind, Problem};
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ impl Up {
     /// Reads one message. A message that cannot be read is answered with its number, if it has one.
     pub(super) fn parse(text: &str) -> Result<Self, (Option<u64>, Problem)> {
         let mut fields: serde_json::Map<String, Value> =
-            json::parse(text.as_bytes()).map_err(|e| (None, unreadable(&e.to_string())))?;
+            parse_json(text.as_bytes()).map_err(|e| (None, unreadable(&e.to_string())))?;
         let id = fields.remove("id").and_then(|id| id.as_u64());
         let Some(id) = id else {
             return Err((None, unreadable("it has no number `id`")));

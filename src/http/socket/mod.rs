@@ -1,19 +1,20 @@
 //! The WebSocket: commands up, facts down.
 //!
-//! Up: `{"id": 7, "do": "run", …}`. Down: first `{"you": {"scope": "owner"}}`, then what the client missed, then events
-//! as they happen, `{"reply": 7, …}` for each command, and `{"beat": true}` when time has passed. One side listens and
-//! one speaks; neither waits for the other, so a client that does not read can still interrupt, and a run that takes
-//! an hour holds up nothing.
+//! Up: `{"id": 7, "do": "run", …}`. Down: first `{"you": {"scope": "owner"}}`, then what the client
+//! missed, then events as they happen, `{"reply": 7, …}` for each command, and `{"beat": true}`
+//! when time has passed. One side listens and one speaks; neither waits for the other, so a client
+//! that does not read can still interrupt, and a run that takes an hour holds up nothing.
 
 mod frames;
 mod in_flight;
 mod message;
 mod waiting;
 
-use super::AppState;
-use super::auth::Access;
-use super::guard::{Caller, query_value};
-use super::routes::MatchedRoute;
+use crate::http::app_state::{AppState, WHOLE_TIMEOUT};
+use crate::http::auth::Access;
+use crate::http::command::Authorized;
+use crate::http::request::{Caller, query_value};
+use crate::http::route::MatchedRoute;
 use crate::notebook::Command;
 use crate::problem::Problem;
 use crate::session::{CloseReason, Missed, Position, Session, Subscription, Visit};
@@ -39,19 +40,18 @@ use waiting::Waiting;
 /// How often a quiet connection says that it is alive.
 const BEAT: Duration = Duration::from_secs(15);
 
-/// How long a client may be silent. It answers every ping, so three beats without a word mean that it is gone.
+/// How long a client may be silent. It answers every ping, so three beats without a word mean that
+/// it is gone.
 const SILENCE: Duration = Duration::from_secs(45);
 
 /// How long a closing message may take to go out.
 const CLOSING: Duration = Duration::from_secs(1);
 
-/// How long a whole notebook may take to be sent: 400 MB at some 3 MB a second. Those who came by a link wait for each other.
-pub(crate) const WHOLE_TIMEOUT: Duration = Duration::from_secs(120);
-
 /// A client that sends nothing for so long has sent what it had.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Answers that may wait to be sent. More than can be in flight, so that an answer never waits for room.
+/// Answers that may wait to be sent. More than can be in flight, so that an answer never waits for
+/// room.
 const ANSWER_QUEUE: usize = MAX_IN_FLIGHT * 2;
 
 /// `GET /ws/{name}?epoch=E&seq=N`.
@@ -60,10 +60,10 @@ pub(crate) async fn open(
     body: web::Payload,
     app: web::Data<AppState>,
     caller: Caller,
-    found: MatchedRoute,
+    route: MatchedRoute,
 ) -> Result<HttpResponse, actix_web::Error> {
     let access = caller.access()?.clone();
-    let name = found.params.first().map(String::as_str).unwrap_or_default();
+    let name = route.param(0);
     let session = AppState::notebook(&app, name).await?;
     let since = position(request.query_string())?;
 
@@ -119,7 +119,7 @@ struct Talk {
 enum End {
     /// The client left.
     Left,
-    /// The client cannot be reached any more: there is nobody to say goodbye to.
+    /// The client cannot be reached any more, so no close frame is sent.
     Unreachable,
     /// The client sent what is not WebSocket, or not to be read.
     Broken(CloseCode, &'static str),
@@ -165,7 +165,7 @@ async fn converse(
         },
         End::Behind => reason(CloseCode::Other(4408), "behind: come back with your position"),
     };
-    // Who was too slow may be reading by and by, and is to know that it can come back. Nobody else is waited for.
+    // A slow client may read later, and must learn that it can come back.
     let patience = if end == End::Behind { SILENCE } else { CLOSING };
     let _ = tokio::time::timeout(patience, sink.close(reason)).await;
 }
@@ -175,8 +175,8 @@ fn short(name: &str) -> &str {
     if name.len() <= 123 { name } else { "" }
 }
 
-/// Takes what a client is still sending. A connection that is closed with something unread is reset, and the client
-/// would not hear why.
+/// Takes what a client is still sending. A connection that is closed with something unread is
+/// reset, and the client would not hear why.
 async fn drain(bytes: &RefCell<Payload>) {
     let next = || poll_fn(|cx| Pin::new(&mut *bytes.borrow_mut()).poll_next(cx));
     let until_it_pauses = async { while let Ok(Some(Ok(_))) = tokio::time::timeout(PAUSE, next()).await {} };
@@ -209,7 +209,8 @@ async fn listen(
             AggregatedMessage::Binary(_) => {
                 return End::Broken(CloseCode::Unsupported, "only text is spoken here");
             }
-            // If so much is waiting that there is no room, the client will hear soon enough that we are alive.
+            // If so much is waiting that there is no room, the client will hear soon enough that we
+            // are alive.
             AggregatedMessage::Ping(bytes) => drop(answers.try_send(Answer::Pong(bytes.to_vec()))),
             AggregatedMessage::Pong(_) => (),
             AggregatedMessage::Close(_) => return End::Left,
@@ -220,7 +221,11 @@ async fn listen(
 /// Takes one message. What can be answered at once is; a command is carried out on the side.
 fn take(talk: &Talk, text: &str, answers: &mpsc::Sender<Answer>, in_flight: &Rc<InFlight>) {
     let up = Up::parse(text).and_then(|up| {
-        let command = talk.app.admit(&talk.access, up.command).map_err(|r| (Some(up.id), r))?;
+        let command = talk
+            .app
+            .authorize(&talk.access, up.command)
+            .map(Authorized::into_command)
+            .map_err(|r| (Some(up.id), r))?;
         if let Some(limit) = in_flight.full(&command) {
             return Err((Some(up.id), message::too_many(limit)));
         }
@@ -242,12 +247,12 @@ fn take(talk: &Talk, text: &str, answers: &mpsc::Sender<Answer>, in_flight: &Rc<
         let reply = match command {
             Command::Stand { state, name, caret } => visit.stand(state, name, caret).await,
             command => {
-                // A run may take an hour, and must not keep present who has left.
+                // A run may take an hour; meanwhile presence must end with the connection.
                 drop(visit);
                 session.ask(command).await
             }
         };
-        // The client may have left; then nobody wants the answer.
+        // Fails if the client has left.
         let _ = answers.send(Answer::Text(message::reply(id, &reply))).await;
         in_flight.end(stands);
     });
@@ -267,7 +272,7 @@ fn broken(fault: Option<Fault>, error: &ProtocolError) -> End {
     }
 }
 
-/// Says what there is to say until nobody listens.
+/// Sends events, answers and beats until the connection ends.
 async fn speak(
     sink: &mut actix_ws::Session,
     talk: &Talk,

@@ -1,4 +1,5 @@
-//! What waits to be said to one client: bounded, so that one that does not read costs no more than that.
+//! What waits to be said to one client: bounded, so that one that does not read costs no more than
+//! that.
 
 use crate::notebook::Pieces;
 use crate::session::Missed;
@@ -10,11 +11,12 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
 
-/// How many bytes may wait. A browser that is busy for a moment is far below; one that is asleep comes back and says
-/// where it stands.
+/// How many bytes may wait. A browser that is busy for a moment is far below; one that is asleep
+/// comes back and says where it stands.
 const MAX_WAITING_BYTES: usize = 8 * 1024 * 1024;
 
-/// How much of a whole notebook is given to the connection at a time, in bytes: some of these wait there.
+/// How much of a whole notebook is given to the connection at a time, in bytes: some of these wait
+/// there.
 const PART_BYTES: usize = 64 * 1024;
 
 /// The messages that wait, in order.
@@ -68,8 +70,8 @@ impl Waiting {
         self.bytes > self.most
     }
 
-    /// Waits until the connection takes a message, and gives it as many as it takes at once. May be given up at any
-    /// time: a message is gone from here only when it was taken.
+    /// Waits until the connection takes a message, and gives it as many as it takes at once. May be
+    /// given up at any time: a message is gone from here only when it was taken.
     pub(super) async fn send_some(&mut self, sink: &mut actix_ws::Session) -> Result<(), Closed> {
         poll_fn(|cx| Pin::new(&mut *sink).poll_ready(cx)).await?;
         while let Some(message) = self.next() {
@@ -98,7 +100,8 @@ impl Waiting {
     }
 }
 
-/// A whole notebook as one message in parts (RFC 6455, 5.4), so that it is nowhere in memory at once.
+/// A whole notebook as one message in parts (RFC 6455, 5.4), so that it is nowhere in memory at
+/// once.
 struct Whole {
     greeting: Option<String>,
     pieces: Pieces,

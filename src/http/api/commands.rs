@@ -1,0 +1,90 @@
+//! Any command to any notebook, and a notebook or a state as a whole.
+
+use crate::http::app_state::{AppState, WHOLE_TIMEOUT};
+use crate::http::command::send;
+use crate::http::error::ErrorBody;
+use crate::http::request::{Caller, Json};
+use crate::http::route::MatchedRoute;
+use crate::notebook::{Command, Notebook, Reply, Snapshot, StateId};
+use crate::problem::Problem;
+use actix_web::http::StatusCode;
+use actix_web::http::header::CONTENT_TYPE;
+use actix_web::web::Bytes;
+use actix_web::{HttpResponse, ResponseError, web};
+use futures_util::stream;
+use std::io;
+use std::time::Instant;
+
+/// Shows a notebook whole: states, runs with their outputs, drafts.
+#[utoipa::path(
+    get, path = "/api/notebooks/{name}", tag = "notebooks", params(("name" = String, Path)),
+    responses((status = 200, body = Snapshot), (status = 404, body = ErrorBody))
+)]
+pub(crate) async fn snapshot(
+    app: web::Data<AppState>,
+    caller: Caller,
+    route: MatchedRoute,
+) -> Result<HttpResponse, Problem> {
+    let session = AppState::notebook(&app, route.param(0)).await?;
+    let permit = app.whole_for(caller.access()?, 1).await?;
+    let mut pieces = session.read(Notebook::snapshot).await?.into_pieces("", "");
+    let by = Instant::now() + WHOLE_TIMEOUT;
+    let body = stream::iter(std::iter::from_fn(move || {
+        let _held = &permit;
+        if Instant::now() > by {
+            return Some(Err(io::Error::from(io::ErrorKind::TimedOut)));
+        }
+        pieces.next().map(|piece| Ok(Bytes::from(piece)))
+    }));
+    Ok(HttpResponse::Ok().insert_header((CONTENT_TYPE, "application/json")).streaming(body))
+}
+
+/// Carries out a command. A run is answered when it has ended.
+#[utoipa::path(
+    post, path = "/api/notebooks/{name}/commands", tag = "notebooks", params(("name" = String, Path)),
+    request_body = Command,
+    responses(
+        (status = 200, description = "Done", body = Reply),
+        (status = 400, description = "It makes no sense", body = Reply),
+        (status = 403, description = "The caller may not", body = Reply),
+        (status = 404, description = "What it names is not there", body = Reply),
+        (status = 409, description = "It contradicts what is", body = Reply),
+        (status = 413, description = "It is too long", body = Reply),
+        (status = 503, description = "Not now", body = Reply),
+        (status = 504, description = "No answer in time", body = Reply),
+    )
+)]
+pub(crate) async fn command(
+    app: web::Data<AppState>,
+    caller: Caller,
+    route: MatchedRoute,
+    Json(command): Json<Command>,
+) -> Result<HttpResponse, Problem> {
+    let session = AppState::notebook(&app, route.param(0)).await?;
+    let reply = match app.authorize(caller.access()?, command) {
+        Ok(command) => send(&session, command).await?,
+        Err(refused) => Reply::Refused(refused),
+    };
+    let status = match &reply {
+        Reply::Refused(refused) => refused.status_code(),
+        _ => StatusCode::OK,
+    };
+    Ok(HttpResponse::build(status).json(reply))
+}
+
+/// Shows a state's variables.
+#[utoipa::path(
+    get, path = "/api/notebooks/{name}/states/{id}/variables", tag = "notebooks",
+    params(("name" = String, Path), ("id" = String, Path)),
+    responses((status = 200, body = Reply), (status = 404, body = ErrorBody))
+)]
+pub(crate) async fn variables(
+    app: web::Data<AppState>,
+    caller: Caller,
+    route: MatchedRoute,
+) -> Result<HttpResponse, Problem> {
+    let state = StateId::new(route.param(1));
+    let session = AppState::notebook(&app, route.param(0)).await?;
+    let reply = app.ask(&session, caller.access()?, Command::ListVariables { state: state.into() }).await?;
+    Ok(HttpResponse::Ok().json(reply))
+}

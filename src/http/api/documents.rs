@@ -1,0 +1,154 @@
+//! Notebooks as files of other programs: one line of a notebook to take away, and a file to make a
+//! notebook of.
+
+use super::state_files::file_name;
+use crate::formats::{Document, Format};
+use crate::http::app_state::detached;
+use crate::http::app_state::{AppState, MAX_WHOLES};
+use crate::http::command::find_state;
+use crate::http::error::ErrorBody;
+use crate::http::limits;
+use crate::http::request::each_chunk;
+use crate::http::request::{Caller, query_value};
+use crate::http::route::MatchedRoute;
+use crate::problem::Problem;
+
+use actix_web::body::SizedStream;
+use actix_web::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use actix_web::web::Bytes;
+use actix_web::{HttpRequest, HttpResponse, web};
+use futures_util::{Stream, StreamExt, stream};
+use serde::Serialize;
+use std::future::ready;
+use std::io;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{SystemTime, UNIX_EPOCH};
+use utoipa::ToSchema;
+
+/// A notebook that was made of a file.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Imported {
+    /// Its name.
+    name: String,
+    /// What was in the file and is not in the notebook, as sentences.
+    left_out: Vec<String>,
+}
+
+/// Sends the line that ends in a state, with its drafts, as a file: an `.ipynb` with outputs, a
+/// `.py`, or a page to read.
+#[utoipa::path(
+    get, path = "/api/notebooks/{name}/states/{id}/document", tag = "notebooks",
+    params(
+        ("name" = String, Path), ("id" = String, Path, description = "Name or id"),
+        ("as" = Option<String>, Query, description = "`ipynb` (default), `py` or `html`"),
+    ),
+    responses(
+        (status = 200, description = "The file", content_type = "application/x-ipynb+json"),
+        (status = 400, description = "There is no such format", body = ErrorBody),
+        (status = 404, description = "No such notebook or state", body = ErrorBody),
+        (status = 503, description = "Too many files are coming and going", body = ErrorBody),
+    )
+)]
+pub(crate) async fn document(
+    request: HttpRequest,
+    app: web::Data<AppState>,
+    caller: Caller,
+    route: MatchedRoute,
+) -> Result<HttpResponse, Problem> {
+    let word = query_value(request.query_string(), "as").unwrap_or_else(|| Format::Ipynb.word().to_owned());
+    let Some(format) = Format::from_word(&word) else {
+        let how = "take `ipynb`, `py` or `html`";
+        return Err(Problem::bad_request("write a file", format!("there is no format {word:?}"), how));
+    };
+    let session = AppState::notebook(&app, route.param(0)).await?;
+    let state = find_state(&session, route.param(1)).await?.id;
+    // Clients with links take turns: the whole text is in memory until it is sent.
+    let whole = app.whole_for(caller.access()?, MAX_WHOLES).await?;
+    let permit = app.file_permit()?;
+    let document = session.read(move |notebook| Document::of(notebook, &state)).await?;
+    let text = app.threads.run(move || document.write(format)).await?;
+    drop(permit);
+    Ok(HttpResponse::Ok()
+        .insert_header((CONTENT_TYPE, format.media_type()))
+        .insert_header((CONTENT_DISPOSITION, file_name(session.name(), &format!(".{}", format.word()))))
+        .body(SizedStream::new(text.len() as u64, sent_with(text.into(), whole))))
+}
+
+/// A body that holds something until it is sent.
+fn sent_with<T: 'static>(text: Bytes, held: T) -> impl Stream<Item = Result<Bytes, io::Error>> {
+    stream::once(ready(Ok(text))).chain(stream::poll_fn(move |_| {
+        let _held = &held;
+        Poll::Ready(None)
+    }))
+}
+
+/// Makes a new notebook of a file. Its cells are drafts on the root, and what they printed
+/// elsewhere stands below them. Nothing runs.
+#[utoipa::path(
+    post, path = "/api/notebooks/import", tag = "notebooks",
+    params(("name" = String, Query, description = "What the notebook is to be called")),
+    request_body(
+        content = String, content_type = "application/json",
+        description = "The `.ipynb`; or, as `text/x-python`, a program whose cells begin with `# %%`"
+    ),
+    responses(
+        (status = 201, description = "It is there", body = Imported),
+        (status = 400, description = "It is no such file, or the name cannot be used", body = ErrorBody),
+        (status = 409, description = "There is a notebook of this name", body = ErrorBody),
+        (status = 413, description = "The file is too long", body = ErrorBody),
+    )
+)]
+pub(crate) async fn import(
+    request: HttpRequest,
+    body: web::Payload,
+    app: web::Data<AppState>,
+) -> Result<HttpResponse, Problem> {
+    let Some(name) = query_value(request.query_string(), "name") else {
+        let how = "add `?name=` with the name that the notebook is to have";
+        return Err(Problem::bad_request("make a notebook of a file", "it has no name", how));
+    };
+    limits::check_notebook_name(&name)?;
+    app.check_free(&name)?;
+    let permit = app.file_permit()?;
+    let is_script = request.headers().get(CONTENT_TYPE).is_some_and(|t| t.as_bytes().starts_with(b"text/"));
+    let format = if is_script { Format::Script } else { Format::Ipynb };
+    let mut bytes = Vec::new();
+    each_chunk(&request, body.into_inner(), async |chunk| {
+        bytes.extend_from_slice(&chunk);
+        Ok(())
+    })
+    .await?;
+    // Read before anything is locked. Reading stops when the client leaves, which drops `waiting`.
+    let waiting = Arc::new(());
+    let waits = Arc::downgrade(&waiting);
+    let read = app.threads.run(move || {
+        let read = Document::read_while(&bytes, format, &|| waits.strong_count() > 0);
+        // Held as long as a thread is busy with it.
+        (read, permit)
+    });
+    let (document, permit) = read.await?;
+    let document = document?;
+    let imported = detached(take_in(app, name, document)).await?;
+    drop((permit, waiting));
+    Ok(HttpResponse::Created().json(imported))
+}
+
+async fn take_in(
+    app: web::Data<AppState>,
+    name: String,
+    mut document: Document,
+) -> Result<Imported, Problem> {
+    let left_out = std::mem::take(&mut document.left_out);
+    let own = name.clone();
+    let made = app.threads.run(move || {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64() * 1000.0;
+        let mut new_id = || uuid::Uuid::new_v4().simple().to_string();
+        document.into_notebook(&own, now, &mut new_id)
+    });
+    let notebook = made.await?;
+    let _one = app.changes.lock().await;
+    let sessions = app.sessions.clone();
+    app.threads.run(move || sessions.create(&notebook)).await??;
+    Ok(Imported { name, left_out })
+}

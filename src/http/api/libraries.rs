@@ -1,0 +1,36 @@
+//! The JavaScript of the user's plotting packages, for the frames of outputs, which have no network
+//! to take it from.
+
+use crate::http::app_state::AppState;
+use crate::http::route::MatchedRoute;
+use crate::problem::Problem;
+use actix_web::http::header::CONTENT_TYPE;
+use actix_web::{HttpResponse, web};
+
+/// Finds the JavaScript library of a plotting package in the environment that cells run in. It is
+/// sent as plain text: our own page cannot run it.
+#[utoipa::path(
+    get, path = "/api/libraries/{library}", tag = "notebooks",
+    params((
+        "library" = String, Path,
+        description = "`plotly`, `vega`, `bokeh`, `bokeh-gl`, `bokeh-widgets`, `bokeh-tables` or \
+            `bokeh-mathjax`"
+    )),
+    responses(
+        (status = 200, description = "Its text", content_type = "text/plain"),
+        (status = 204, description = "There is none of this name, or the environment does not have it"),
+    )
+)]
+pub(crate) async fn library(app: web::Data<AppState>, route: MatchedRoute) -> Result<HttpResponse, Problem> {
+    let name = route.param(0).to_owned();
+    // One at a time: each is a process.
+    let _lock = app.library_search.lock().await;
+    let sessions = app.sessions.clone();
+    let text = app.threads.run(move || sessions.library(&name)).await?;
+    Ok(match text {
+        Some(text) => {
+            HttpResponse::Ok().insert_header((CONTENT_TYPE, "text/plain; charset=utf-8")).body(text)
+        }
+        None => HttpResponse::NoContent().finish(),
+    })
+}

@@ -1,0 +1,244 @@
+//! Notebooks as wholes, as the list of them shows and changes them: what each is, renamed, copied,
+//! removed.
+
+use crate::http::app_state::AppState;
+use crate::http::app_state::detached;
+use crate::http::error::ErrorBody;
+use crate::http::limits;
+use crate::http::request::Json;
+use crate::http::request::{Caller, query_value};
+use crate::http::route::MatchedRoute;
+use crate::notebook::{Notebook, Residency};
+use crate::problem::{Kind, Problem};
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The answer to `GET /api/notebooks`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Notebooks {
+    /// The names of the notebooks, open or in the directory, sorted.
+    notebooks: Vec<String>,
+    /// What is known of each, in the same order.
+    about: Vec<NotebookSummary>,
+}
+
+/// A notebook in the list.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct NotebookSummary {
+    name: String,
+    /// How many of its cells left a state; none when that cannot be told now.
+    states: Option<u64>,
+    /// How much it takes on disk, in bytes.
+    bytes: u64,
+    /// When it was last written to, in milliseconds since the Unix epoch.
+    last_used: Option<f64>,
+    /// Whether it has processes.
+    is_open: bool,
+    /// How many of its cells run or wait to run.
+    running: u64,
+    /// Whether it is the one that the server was started with, which stays as long as the server.
+    is_start: bool,
+}
+
+/// A notebook by name.
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Named {
+    /// The notebook's name.
+    pub(crate) name: String,
+}
+
+/// Another name.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewName {
+    /// The name.
+    to: String,
+    /// Whether cells that run may be stopped for it.
+    #[serde(default)]
+    stop: bool,
+}
+
+/// Lists the notebooks that the caller may see, open or not. One that is not is opened when it is
+/// asked for.
+#[utoipa::path(get, path = "/api/notebooks", tag = "notebooks", responses((status = 200, body = Notebooks)))]
+pub(crate) async fn notebooks(app: web::Data<AppState>, caller: Caller) -> Result<HttpResponse, Problem> {
+    let names = app.names_for(caller.access()?);
+    let about = about_all(&app, names.clone()).await?;
+    Ok(HttpResponse::Ok().json(Notebooks { notebooks: names, about }))
+}
+
+async fn about_all(app: &web::Data<AppState>, names: Vec<String>) -> Result<Vec<NotebookSummary>, Problem> {
+    let (sessions, start) = (app.sessions.clone(), app.start.name().to_owned());
+    let look = move || -> Vec<NotebookSummary> {
+        let about = |name: String| {
+            let (seen, is_open) = (sessions.inspect(&name), sessions.get(&name).is_some());
+            let (is_start, running) = (name == start, 0);
+            NotebookSummary {
+                name,
+                states: seen.states,
+                bytes: seen.bytes,
+                last_used: seen.last_used,
+                is_open,
+                running,
+                is_start,
+            }
+        };
+        names.into_iter().map(about).collect()
+    };
+    let mut all = app.threads.run(look).await?;
+    for about in &mut all {
+        let Some(session) = app.sessions.get(&about.name) else { continue };
+        // One that is being closed just now is not open.
+        if let Ok((states, running)) = session.read(counts).await {
+            (about.states, about.running) = (Some(states), running);
+        }
+    }
+    Ok(all)
+}
+
+/// How many cells left a state that is there, and how many run or wait.
+fn counts(notebook: &Notebook) -> (u64, u64) {
+    let states =
+        notebook.states().filter(|s| s.parent.is_some() && s.residency != Residency::Deleted).count();
+    let running = notebook.runs().filter(|run| !run.status.has_ended()).count();
+    (states as u64, running as u64)
+}
+
+/// Opens a notebook, made when it is not there yet, or answers the one that is open under this
+/// name.
+#[utoipa::path(
+    post, path = "/api/notebooks", tag = "notebooks", request_body = Named,
+    responses(
+        (status = 200, description = "It is open", body = Named),
+        (status = 400, description = "The name cannot be used", body = ErrorBody),
+        (status = 503, description = "Too many are open", body = ErrorBody),
+    )
+)]
+pub(crate) async fn open_notebook(
+    app: web::Data<AppState>,
+    Json(wish): Json<Named>,
+) -> Result<HttpResponse, Problem> {
+    let session = AppState::open(&app, &wish.name).await?;
+    Ok(HttpResponse::Ok().json(Named { name: session.name().to_owned() }))
+}
+
+/// Gives a notebook another name. Its pages are told where it went; its share links go on to work.
+#[utoipa::path(
+    post, path = "/api/notebooks/{name}/rename", tag = "notebooks", params(("name" = String, Path)),
+    request_body = NewName,
+    responses(
+        (status = 200, description = "It has the name", body = Named),
+        (status = 400, description = "The name cannot be used", body = ErrorBody),
+        (status = 404, description = "No such notebook", body = ErrorBody),
+        (
+            status = 409,
+            description = "The name is taken, cells run, or it is the start notebook",
+            body = ErrorBody,
+        ),
+    )
+)]
+pub(crate) async fn rename(
+    app: web::Data<AppState>,
+    route: MatchedRoute,
+    Json(wish): Json<NewName>,
+) -> Result<HttpResponse, Problem> {
+    let (name, NewName { to, stop }) = (route.param(0).to_owned(), wish);
+    limits::check_notebook_name(&to)?;
+    detached(async move {
+        let _one = app.changes.lock().await;
+        may_go(&app, &name, stop, "rename").await?;
+        app.check_free(&to)?;
+        app.sessions.rename(&name, &to).await?;
+        app.keys.rebind(&name, &to);
+        Ok(HttpResponse::Ok().json(Named { name: to }))
+    })
+    .await
+}
+
+/// Copies a notebook, with its states, outputs and drafts, but without its share links and what
+/// tasks keep. Cells that run go on.
+#[utoipa::path(
+    post, path = "/api/notebooks/{name}/duplicate", tag = "notebooks", params(("name" = String, Path)),
+    request_body = NewName,
+    responses(
+        (status = 201, description = "The copy is there", body = Named),
+        (status = 400, description = "The name cannot be used", body = ErrorBody),
+        (status = 404, description = "No such notebook", body = ErrorBody),
+        (status = 409, description = "The name is taken", body = ErrorBody),
+    )
+)]
+pub(crate) async fn duplicate(
+    app: web::Data<AppState>,
+    route: MatchedRoute,
+    Json(wish): Json<NewName>,
+) -> Result<HttpResponse, Problem> {
+    let (name, to) = (route.param(0).to_owned(), wish.to);
+    limits::check_notebook_name(&to)?;
+    detached(async move {
+        let _one = app.changes.lock().await;
+        is_there(&app, &name)?;
+        app.check_free(&to)?;
+        app.sessions.duplicate(&name, &to).await?;
+        Ok(HttpResponse::Created().json(Named { name: to }))
+    })
+    .await
+}
+
+/// Moves a notebook with all that belongs to it into the trash. Its pages are told, its share links
+/// end.
+#[utoipa::path(
+    delete, path = "/api/notebooks/{name}", tag = "notebooks",
+    params(
+        ("name" = String, Path),
+        ("stop" = Option<bool>, Query, description = "Whether cells that run may be stopped for it"),
+    ),
+    responses(
+        (status = 204, description = "It is gone"),
+        (status = 404, description = "No such notebook", body = ErrorBody),
+        (status = 409, description = "Cells run, or it is the start notebook", body = ErrorBody),
+    )
+)]
+pub(crate) async fn remove(
+    request: HttpRequest,
+    app: web::Data<AppState>,
+    route: MatchedRoute,
+) -> Result<HttpResponse, Problem> {
+    let name = route.param(0).to_owned();
+    let stop = query_value(request.query_string(), "stop").is_some_and(|v| v == "true");
+    detached(async move {
+        let _one = app.changes.lock().await;
+        may_go(&app, &name, stop, "delete").await?;
+        app.sessions.remove(&name).await?;
+        app.keys.forget(&name);
+        Ok(HttpResponse::NoContent().finish())
+    })
+    .await
+}
+
+fn is_there(app: &AppState, name: &str) -> Result<(), Problem> {
+    if app.has(name) {
+        return Ok(());
+    }
+    let what = format!("find notebook {name:?}");
+    Err(Problem::new(Kind::NotFound, what, "there is no notebook of this name", "look at the list again"))
+}
+
+/// Whether a notebook may be closed for good.
+async fn may_go(app: &AppState, name: &str, stop: bool, deed: &str) -> Result<(), Problem> {
+    is_there(app, name)?;
+    let what = format!("{deed} notebook {name:?}");
+    if name == app.start.name() {
+        let how = "copy it, or start Ratoon with another notebook first";
+        return Err(Problem::new(Kind::Conflict, what, "the server was started with it", how));
+    }
+    let Some(session) = app.sessions.get(name) else { return Ok(()) };
+    let running = session.read(counts).await.map_or(0, |(_, running)| running);
+    if running == 0 || stop {
+        return Ok(());
+    }
+    let cells =
+        if running == 1 { "one of its cells runs".into() } else { format!("{running} of its cells run") };
+    Err(Problem::new(Kind::Conflict, what, cells, "wait for them, stop them, or say `stop`"))
+}

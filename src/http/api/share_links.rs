@@ -1,0 +1,156 @@
+//! Share links: listed, made and revoked. They are kept with their notebook, and outlive the
+//! server.
+
+use crate::http::app_state::AppState;
+use crate::http::app_state::detached;
+use crate::http::auth::{HeldLink, Link, LinkError, NewLink, Scope};
+use crate::http::error::ErrorBody;
+use crate::http::limits;
+use crate::http::percent::percent_encoded;
+use crate::http::request::{Json, NoBody};
+use crate::http::route::MatchedRoute;
+use crate::http::saved_credentials::keep;
+use crate::problem::{Kind, Problem};
+use actix_web::{HttpResponse, web};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use utoipa::ToSchema;
+
+/// The longest time for which a link can be made. Without an end it lasts until it is taken back.
+const MAX_LINK_SECONDS: u64 = 10 * 365 * 24 * 3600;
+
+/// The body of `POST /api/links`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LinkWish {
+    /// `view` or `run`.
+    scope: Scope,
+    /// The notebook that it is to open; without it, the one given at start.
+    #[serde(default)]
+    notebook: Option<String>,
+    /// A note, such as who gets it.
+    #[serde(default)]
+    label: Option<String>,
+    /// Seconds until it ends; without it, when it is taken back.
+    #[serde(default)]
+    expires_in: Option<u64>,
+}
+
+/// A share link that was made.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct NewLinkView {
+    #[serde(flatten)]
+    link: Link,
+    /// The token. It is shown only here.
+    token: String,
+    /// What to open on this server, token included.
+    path: String,
+}
+
+/// The answer to `GET /api/links`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Links {
+    /// In the order in which they were made.
+    links: Vec<Link>,
+}
+
+/// Lists the share links.
+#[utoipa::path(get, path = "/api/links", tag = "links", responses((status = 200, body = Links)))]
+pub(crate) async fn links(app: web::Data<AppState>) -> HttpResponse {
+    HttpResponse::Ok().json(Links { links: app.keys.links(app.keys.now()) })
+}
+
+/// Makes a share link.
+#[utoipa::path(
+    post, path = "/api/links", tag = "links", request_body = LinkWish,
+    responses(
+        (status = 201, body = NewLinkView),
+        (status = 400, body = ErrorBody),
+        (status = 404, body = ErrorBody),
+        (status = 507, description = "It could not be kept, and is not good", body = ErrorBody),
+    )
+)]
+pub(crate) async fn add_link(
+    app: web::Data<AppState>,
+    Json(wish): Json<LinkWish>,
+) -> Result<HttpResponse, Problem> {
+    if wish.scope == Scope::Owner {
+        let why = "a link cannot give everything";
+        return Err(Problem::bad_request("make a link", why, "make it for `view` or `run`"));
+    }
+    if let Some(label) = &wish.label {
+        limits::check_label(label)?;
+    }
+    let lasts = match wish.expires_in {
+        Some(0) | Some(MAX_LINK_SECONDS..) => {
+            let how = format!("give seconds between 1 and {MAX_LINK_SECONDS}, or leave it out");
+            return Err(Problem::bad_request("make a link", "it would end at once or never", how));
+        }
+        seconds => seconds.map(Duration::from_secs),
+    };
+    let notebook = wish.notebook.unwrap_or_else(|| app.start.name().to_owned());
+    let new = NewLink { scope: wish.scope, notebook, label: wish.label, lasts };
+    let (link, token) = detached(keep_and_add(app, new)).await?;
+    let path = format!("/n/{}?token={token}", percent_encoded(&link.notebook));
+    Ok(HttpResponse::Created().json(NewLinkView { link, token, path }))
+}
+
+/// Revokes a share link, and ends the connections that came in by it.
+#[utoipa::path(
+    delete, path = "/api/links/{id}", tag = "links", params(("id" = String, Path)),
+    responses((status = 204, description = "It is gone"), (status = 404, body = ErrorBody))
+)]
+pub(crate) async fn take_back_link(
+    app: web::Data<AppState>,
+    route: MatchedRoute,
+    _: NoBody,
+) -> Result<HttpResponse, Problem> {
+    detached(keep_and_take_back(app, route.param(0).to_owned())).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// Makes a link, and lets it be good when it is on disk.
+async fn keep_and_add(app: web::Data<AppState>, new: NewLink) -> Result<(Link, String), Problem> {
+    let session = AppState::notebook(&app, &new.notebook).await?;
+    let _one = app.changes.lock().await;
+    let now = app.keys.now();
+    let (link, token) = app.keys.make_link(new, now)?;
+    let mut held = app.keys.held(session.name(), now);
+    held.push(link.clone());
+    keep(&app, &session, held.iter().map(HeldLink::to_kept).collect(), None).await?;
+    let shown = link.shown().clone();
+    app.keys.add_link(link, now);
+    Ok((shown, token))
+}
+
+/// Takes a link back when it is off the disk: one that was taken back must not come again with the
+/// next start.
+async fn keep_and_take_back(app: web::Data<AppState>, id: String) -> Result<(), Problem> {
+    let no_such =
+        || Problem::not_found(format!("find link {id:?}"), "there is no such link, or it has ended");
+    let name = app.keys.notebook_of(&id, app.keys.now()).ok_or_else(no_such)?;
+    let session = match AppState::notebook(&app, &name).await {
+        Ok(session) => Some(session),
+        // Its directory is gone, and its links with it.
+        Err(refused) if refused.kind == Kind::NotFound => None,
+        Err(refused) => return Err(refused),
+    };
+    let _one = app.changes.lock().await;
+    if let Some(session) = session {
+        let held = app.keys.held(&name, app.keys.now());
+        let others = held.iter().filter(|l| l.shown().id != id).map(HeldLink::to_kept).collect();
+        keep(&app, &session, others, Some(&id)).await?;
+    }
+    if app.keys.take_back(&id) { Ok(()) } else { Err(no_such()) }
+}
+
+impl From<LinkError> for Problem {
+    fn from(error: LinkError) -> Self {
+        match error {
+            LinkError::TooMany => {
+                Problem::new(Kind::Conflict, "make a link", error.to_string(), "take some of them back")
+            }
+            LinkError::NoSecret(_) => Problem::internal("the operating system gives no random numbers"),
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! States as files: a download and an upload.
+
+use crate::http::app_state::AppState;
+use crate::http::app_state::detached;
+use crate::http::command::{find_state, unexpected};
+use crate::http::error::ErrorBody;
+use crate::http::limits;
+use crate::http::percent::percent_encoded;
+use crate::http::request::each_chunk;
+use crate::http::request::query_value;
+use crate::http::route::MatchedRoute;
+use crate::notebook::{Form, Reply};
+use crate::problem::{Kind, Problem};
+use crate::session::{Adopted, Session};
+use crate::threads::Threads;
+use actix_web::body::SizedStream;
+use actix_web::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use actix_web::web::{Bytes, BytesMut};
+use actix_web::{HttpRequest, HttpResponse, web};
+use futures_util::stream;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+
+/// What a state's file is called after its label.
+const SUFFIX: &str = ".ratoon-state";
+
+/// How much is written at a time.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// Pieces of a download that may wait for the network.
+const PIECES: usize = 4;
+
+/// The code of an imported lineage, in bytes: many cells' worth.
+const MAX_CODE_BYTES: usize = 16 << 20;
+
+/// Sends a state as one file, from its checkpoint. Environment variables that its code changed are
+/// left out unless
+/// `environ` is true.
+#[utoipa::path(
+    get, path = "/api/notebooks/{name}/states/{id}/export", tag = "notebooks",
+    params(
+        ("name" = String, Path), ("id" = String, Path, description = "Name or id"),
+        ("form" = Option<String>, Query, description = "`environment` (default) or `data`"),
+        ("environ" = Option<bool>, Query),
+    ),
+    responses(
+        (status = 200, description = "The file", content_type = "application/x-ratoon-state"),
+        (status = 400, description = "Its checkpoint does not have this form", body = ErrorBody),
+        (status = 404, description = "No such state, or it has no checkpoint", body = ErrorBody),
+        (status = 410, description = "Its checkpoint is damaged", body = ErrorBody),
+    )
+)]
+pub(crate) async fn export(
+    request: HttpRequest,
+    app: web::Data<AppState>,
+    route: MatchedRoute,
+) -> Result<HttpResponse, Problem> {
+    let session = AppState::notebook(&app, route.param(0)).await?;
+    let state = find_state(&session, route.param(1)).await?;
+    let query = |key| query_value(request.query_string(), key);
+    let form = match query("form").as_deref() {
+        None | Some("environment") => Form::Environment,
+        Some("data") => Form::Data,
+        Some(_) => {
+            let (why, how) = ("there is no such form", "take `environment` or `data`");
+            return Err(Problem::bad_request("export a state", why, how));
+        }
+    };
+    let permit = app.file_permit()?;
+    let environ = query("environ").is_some_and(|v| v == "true");
+    let export = session.export(&state.id, form, environ).await?;
+    let bytes = export.bytes;
+    let (sender, mut pieces) = mpsc::channel(PIECES);
+    // It ends by itself: when all is sent, or the client has gone and took the other end with it.
+    app.threads.spawn(move || {
+        let failure = sender.clone();
+        if let Err(error) = export.write(&mut BufWriter::with_capacity(PIECE_BYTES, Pieces(sender))) {
+            let _ = failure.blocking_send(Err(error));
+        }
+        drop(permit);
+    });
+    let name = file_name(state.label.as_deref().unwrap_or(&state.name), SUFFIX);
+    Ok(HttpResponse::Ok()
+        .insert_header((CONTENT_TYPE, "application/x-ratoon-state"))
+        .insert_header((CONTENT_DISPOSITION, name))
+        .body(SizedStream::new(bytes, stream::poll_fn(move |cx| pieces.poll_recv(cx)))))
+}
+
+/// Takes in a state that comes as a file; answered like a run that has ended. What is in it is not
+/// trusted: only its plain values are loaded until the notebook is trusted.
+#[utoipa::path(
+    post, path = "/api/notebooks/{name}/import", tag = "notebooks", params(("name" = String, Path)),
+    request_body(content = String, content_type = "application/x-ratoon-state", description = "The file"),
+    responses(
+        (status = 200, description = "It is a state of the notebook", body = Reply),
+        (
+            status = 400,
+            description = "The file is cut off, altered or not one; nothing is kept",
+            body = ErrorBody,
+        ),
+        (status = 404, description = "No such notebook", body = ErrorBody),
+        (status = 413, description = "The file is too long", body = ErrorBody),
+        (status = 507, description = "It could not be written", body = ErrorBody),
+    )
+)]
+pub(crate) async fn import(
+    request: HttpRequest,
+    body: web::Payload,
+    app: web::Data<AppState>,
+    route: MatchedRoute,
+) -> Result<HttpResponse, Problem> {
+    let session = AppState::notebook(&app, route.param(0)).await?;
+    let permit = app.file_permit()?;
+    let mut upload = Upload::begin(app.threads.clone(), session.temporary()).await?;
+    let mut piece = BytesMut::new();
+    each_chunk(&request, body.into_inner(), async |chunk| {
+        piece.extend_from_slice(&chunk);
+        if piece.len() >= PIECE_BYTES {
+            upload.write(std::mem::take(&mut piece).freeze()).await?;
+        }
+        Ok(())
+    })
+    .await?;
+    upload.write(piece.freeze()).await?;
+    match detached(take_in(session, upload, permit)).await? {
+        reply @ Reply::Ended(_) => Ok(HttpResponse::Ok().json(reply)),
+        other => Err(unexpected(other)),
+    }
+}
+
+async fn take_in(session: Session, upload: Upload, permit: OwnedSemaphorePermit) -> Result<Reply, Problem> {
+    let arrived = session.read_state(upload.path.clone()).await?;
+    drop((upload, permit));
+    if arrived.code.len() > MAX_CODE_BYTES {
+        let why = format!("its code has more than {MAX_CODE_BYTES} bytes");
+        return Err(Problem::new(Kind::TooLarge, "import a state", why, "import a state with less code"));
+    }
+    // Labels and metadata come from elsewhere, and must obey the limits of this server.
+    let label = arrived.label.filter(|label| limits::check_label(label).is_ok());
+    let mut about = arrived.checkpoint;
+    about.label = about.label.filter(|label| limits::check_label(label).is_ok());
+    if limits::check_data("metadata", &about.metadata).is_err() {
+        about.metadata.clear();
+    }
+    Ok(session.adopt(Adopted { code: arrived.code, outputs: arrived.outputs, label, about }).await)
+}
+
+/// The other end of a download.
+struct Pieces(mpsc::Sender<io::Result<Bytes>>);
+
+impl Write for Pieces {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let piece = Bytes::copy_from_slice(bytes);
+        self.0.blocking_send(Ok(piece)).map_err(|_| io::ErrorKind::BrokenPipe)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A file that comes in. It is gone when this is.
+struct Upload {
+    threads: Threads,
+    path: PathBuf,
+    file: Option<File>,
+}
+
+impl Upload {
+    async fn begin(threads: Threads, path: PathBuf) -> Result<Self, Problem> {
+        let own = path.clone();
+        let open = move || OpenOptions::new().write(true).create_new(true).mode(0o600).open(own);
+        let file = Some(on_disk(&threads, open).await?);
+        Ok(Self { threads, path, file })
+    }
+
+    async fn write(&mut self, bytes: Bytes) -> Result<(), Problem> {
+        if let Some(mut file) = self.file.take() {
+            let write = move || file.write_all(&bytes).map(|()| file);
+            self.file = Some(on_disk(&self.threads, write).await?);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        // What cannot be removed now is swept at the next start.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+async fn on_disk<T: Send + 'static>(
+    threads: &Threads,
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T, Problem> {
+    threads.run(work).await?.map_err(|e| {
+        Problem::new(Kind::Disk, "take in a file", e.to_string(), "make room on the disk and try again")
+    })
+}
+
+/// A header that names a download. Old programs read the first name, which is plain ASCII; others
+/// the second.
+pub(super) fn file_name(label: &str, suffix: &str) -> String {
+    let plain: String = label
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || " -_.".contains(c) { c } else { '_' })
+        .collect();
+    let exact = percent_encoded(label);
+    let plain = plain.trim_start_matches('.');
+    format!("attachment; filename=\"{plain}{suffix}\"; filename*=UTF-8''{exact}{suffix}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_names_the_download_and_nothing_else() {
+        assert_eq!(
+            file_name("my state 1", SUFFIX),
+            "attachment; filename=\"my state 1.ratoon-state\"; filename*=UTF-8''my%20state%201.ratoon-state"
+        );
+        assert_eq!(
+            file_name("../é\"\r\nX: y", SUFFIX),
+            "attachment; filename=\"_____X_ y.ratoon-state\"; \
+             filename*=UTF-8''..%2F%C3%A9%22%0D%0AX%3A%20y.ratoon-state"
+        );
+    }
+}

@@ -1,0 +1,401 @@
+//! The REST API about the start notebook's states: where they live, their checkpoints, and a
+//! namespace that begins anew.
+
+use crate::http::app_state::AppState;
+use crate::http::command::{find_state, send_then, unexpected};
+use crate::http::compat::{self, Executed};
+use crate::http::error::ErrorBody;
+use crate::http::request::Caller;
+use crate::http::request::{Json, MaybeJson, NoBody};
+use crate::http::route::MatchedRoute;
+use crate::notebook::{
+    Base, Checkpoint, Command, ExecId, Form, Notebook, Reply, Residency, RestoredFrom, RunSpec, Saving,
+    State, StateId, StateRef,
+};
+use crate::problem::Problem;
+use actix_web::{HttpResponse, web};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+/// A cell that forgets the user's names.
+const FORGET: &str = include_str!("forget.py");
+
+/// The body of `POST /api/states/{name}/checkpoint`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CheckpointWish {
+    /// A name for people.
+    #[serde(default)]
+    label: Option<String>,
+    /// `environment` (everything that can be pickled) or `data` (plain values only).
+    #[serde(default = "environment")]
+    form: Form,
+    /// The caller's own data.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    metadata: Map<String, Value>,
+}
+
+fn environment() -> Form {
+    Form::Environment
+}
+
+/// The answer to `POST /api/states/{name}/checkpoint`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Checkpointed {
+    /// Always true.
+    ok: bool,
+    /// The state.
+    state_id: StateId,
+    /// How much it is on disk.
+    bytes: u64,
+    /// The name for people.
+    label: Option<String>,
+    /// All that is known about it.
+    checkpoint: Checkpoint,
+}
+
+/// The body of `POST /api/states/{name}/pin`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PinWish {
+    /// Whether it is to stay in memory as long as that is possible.
+    pinned: bool,
+}
+
+/// The body of `POST /api/states/{name}/fork_anyway`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ForkWish {
+    /// Whether its branches are forked although it warns of that.
+    anyway: bool,
+}
+
+/// The body of `POST /api/states/{name}/label`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LabelWish {
+    /// The name for people; none takes it away.
+    label: Option<String>,
+}
+
+/// The body of `POST /api/states/{name}/clear_namespace`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ClearWish {
+    /// The caller's id for the run, by which a repeat is known.
+    #[serde(default)]
+    exec_id: Option<String>,
+    /// The name that the new state is to have; without it, its id.
+    #[serde(default)]
+    new_state_name: Option<String>,
+    /// Whether a state that can only come back by running its cells again is brought back so.
+    #[serde(default)]
+    replay: bool,
+}
+
+/// The answer to `POST /api/trust`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Trusted {
+    /// How many checkpoints were not trusted before.
+    trusted: usize,
+}
+
+/// The answer to `GET /api/states`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct StateList {
+    /// In creation order; the root first.
+    states: Vec<StateSummary>,
+}
+
+/// A state, where it lives, and what it costs.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct StateSummary {
+    /// Its id.
+    id: StateId,
+    /// The name by which clients know it.
+    name: String,
+    /// A name for people.
+    label: Option<String>,
+    /// The state its cell ran against.
+    parent: Option<StateId>,
+    /// Where it can be run from.
+    living: Residency,
+    /// Whether it is to stay in memory.
+    pinned: bool,
+    /// Whether its process may be forked. Else branches come from its checkpoint.
+    forks: bool,
+    /// Whether the user chose to fork it despite the warning.
+    fork_anyway: bool,
+    /// What its process holds for itself alone, when it was last measured.
+    memory_bytes: Option<u64>,
+    /// What becomes of its checkpoint: `done`, `waiting`, `writing`, `failed`, or `never` with the
+    /// reason.
+    saving: Saving,
+    /// Whether its cell failed: it holds what the cell had set until then. Absent where it did not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    partial: bool,
+    /// How its process came to be, when it was not by running its cell.
+    revival: Option<RestoredFrom>,
+    /// What of it does not survive a branch, or is shared between branches, as sentences.
+    warnings: Vec<String>,
+    /// Its checkpoint, when it has one.
+    checkpoint: Option<CheckpointSummary>,
+}
+
+/// What of a checkpoint belongs into a list.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CheckpointSummary {
+    /// The digest of its manifest.
+    checkpoint_id: String,
+    /// What it holds.
+    form: Form,
+    /// A name for people.
+    label: Option<String>,
+    /// Milliseconds since the Unix epoch.
+    created_at: f64,
+    /// How much it is when it is unpacked.
+    namespace_size_bytes: u64,
+    /// How much it is on disk.
+    compressed_size_bytes: u64,
+    /// How many names it could not hold.
+    missing: usize,
+    /// Whether it was written by this install.
+    is_trusted: bool,
+}
+
+impl StateSummary {
+    fn of(notebook: &Notebook, state: &State) -> Self {
+        let checkpoint = state.checkpoint.as_ref().map(|c| CheckpointSummary {
+            checkpoint_id: c.checkpoint_id.clone(),
+            form: c.form,
+            label: c.label.clone(),
+            created_at: c.created_at,
+            namespace_size_bytes: c.namespace_size_bytes,
+            compressed_size_bytes: c.compressed_size_bytes,
+            missing: c.missing.len(),
+            is_trusted: c.is_trusted,
+        });
+        Self {
+            id: state.id.clone(),
+            name: state.name.clone(),
+            label: state.label.clone(),
+            parent: state.parent.clone(),
+            living: state.residency,
+            pinned: state.pinned,
+            forks: state.forks,
+            fork_anyway: state.fork_anyway,
+            memory_bytes: state.memory_bytes,
+            saving: notebook.outlook(state),
+            partial: state.partial,
+            warnings: state.warnings.clone(),
+            revival: state.restored_from.clone(),
+            checkpoint,
+        }
+    }
+}
+
+/// Lists the states: where each lives, and what it costs.
+#[utoipa::path(get, path = "/api/states", tag = "states", responses((status = 200, body = StateList)))]
+pub(crate) async fn states(app: web::Data<AppState>) -> Result<HttpResponse, Problem> {
+    let living = |state: &&State| state.residency != Residency::Deleted;
+    let look = move |notebook: &Notebook| {
+        notebook.states().filter(living).map(|state| StateSummary::of(notebook, state)).collect()
+    };
+    Ok(HttpResponse::Ok().json(StateList { states: app.start.read(look).await? }))
+}
+
+/// Writes a state's checkpoint; answered when it is on disk.
+#[utoipa::path(
+    post, path = "/api/states/{name}/checkpoint", tag = "states", request_body = CheckpointWish,
+    params(("name" = String, Path, description = "Name or id")),
+    responses(
+        (status = 200, description = "It is on disk", body = Checkpointed),
+        (status = 404, description = "No such state", body = ErrorBody),
+        (status = 410, description = "The state has neither a process nor a checkpoint", body = ErrorBody),
+        (status = 507, description = "It could not be written; the state is unharmed", body = ErrorBody),
+    )
+)]
+pub(crate) async fn save(
+    app: web::Data<AppState>,
+    caller: Caller,
+    route: MatchedRoute,
+    MaybeJson(wish): MaybeJson<CheckpointWish>,
+) -> Result<HttpResponse, Problem> {
+    let state = StateRef::name(route.param(0));
+    let CheckpointWish { label, form, metadata } = wish;
+    let command = Command::Checkpoint { state, form, label, metadata };
+    match app.ask(&app.start, caller.access()?, command).await? {
+        Reply::Checkpointed { checkpoint } => Ok(HttpResponse::Ok().json(Checkpointed {
+            ok: true,
+            state_id: checkpoint.state_id.clone(),
+            bytes: checkpoint.compressed_size_bytes,
+            label: checkpoint.label.clone(),
+            checkpoint: *checkpoint,
+        })),
+        other => Err(unexpected(other)),
+    }
+}
+
+/// Shows what is known about a state's checkpoint.
+#[utoipa::path(
+    get, path = "/api/states/{name}/checkpoint", tag = "states",
+    params(("name" = String, Path, description = "Name or id")),
+    responses(
+        (status = 200, body = Checkpoint),
+        (status = 404, description = "No such state, or it has none", body = ErrorBody),
+    )
+)]
+pub(crate) async fn checkpoint(
+    app: web::Data<AppState>,
+    route: MatchedRoute,
+) -> Result<HttpResponse, Problem> {
+    let state = find_state(&app.start, route.param(0)).await?;
+    let none = || {
+        let what = format!("show the checkpoint of state {:?}", state.name);
+        Problem::not_found(what, "it has not been saved yet")
+    };
+    Ok(HttpResponse::Ok().json(state.checkpoint.as_ref().ok_or_else(none)?))
+}
+
+/// Brings a state back by running the cells of its lineage again; answered when it is there.
+#[utoipa::path(
+    post, path = "/api/states/{name}/replay", tag = "states",
+    params(("name" = String, Path, description = "Name or id")),
+    responses(
+        (status = 200, body = StateSummary),
+        (status = 404, description = "No such state", body = ErrorBody),
+        (status = 410, description = "A cell failed this time, or its code is lost", body = ErrorBody),
+    )
+)]
+pub(crate) async fn replay(
+    app: web::Data<AppState>,
+    caller: Caller,
+    route: MatchedRoute,
+    _: NoBody,
+) -> Result<HttpResponse, Problem> {
+    changed(&app, &caller, &route, |state| Command::Replay { state }).await
+}
+
+/// Keeps a state in memory as long as that is possible, or no longer.
+#[utoipa::path(
+    post, path = "/api/states/{name}/pin", tag = "states", request_body = PinWish,
+    params(("name" = String, Path, description = "Name or id")),
+    responses(
+        (status = 200, body = StateSummary),
+        (status = 404, description = "No such state", body = ErrorBody),
+    )
+)]
+pub(crate) async fn pin(
+    app: web::Data<AppState>,
+    caller: Caller,
+    route: MatchedRoute,
+    Json(wish): Json<PinWish>,
+) -> Result<HttpResponse, Problem> {
+    changed(&app, &caller, &route, |state| Command::Pin { state, pinned: wish.pinned }).await
+}
+
+/// Forks a state for its branches although it warns of that, or no longer.
+#[utoipa::path(
+    post, path = "/api/states/{name}/fork_anyway", tag = "states", request_body = ForkWish,
+    params(("name" = String, Path, description = "Name or id")),
+    responses(
+        (status = 200, body = StateSummary),
+        (status = 404, description = "No such state", body = ErrorBody),
+    )
+)]
+pub(crate) async fn fork_anyway(
+    app: web::Data<AppState>,
+    caller: Caller,
+    route: MatchedRoute,
+    Json(wish): Json<ForkWish>,
+) -> Result<HttpResponse, Problem> {
+    changed(&app, &caller, &route, |state| Command::ForkAnyway { state, anyway: wish.anyway }).await
+}
+
+/// Names a state for people, or takes the label away.
+#[utoipa::path(
+    post, path = "/api/states/{name}/label", tag = "states", request_body = LabelWish,
+    params(("name" = String, Path, description = "Name or id")),
+    responses(
+        (status = 200, body = StateSummary),
+        (status = 404, description = "No such state", body = ErrorBody),
+    )
+)]
+pub(crate) async fn label(
+    app: web::Data<AppState>,
+    caller: Caller,
+    route: MatchedRoute,
+    Json(wish): Json<LabelWish>,
+) -> Result<HttpResponse, Problem> {
+    changed(&app, &caller, &route, |state| Command::Label { state, label: wish.label }).await
+}
+
+/// Carries out a command about a state, and answers with the state afterwards.
+async fn changed(
+    app: &AppState,
+    caller: &Caller,
+    route: &MatchedRoute,
+    command: impl FnOnce(StateRef) -> Command,
+) -> Result<HttpResponse, Problem> {
+    let name = route.param(0).to_owned();
+    let command = app.authorize(caller.access()?, command(StateRef::name(&name)))?;
+    let read = move |notebook: &Notebook, reply| {
+        (reply, notebook.find(&name).map(|state| StateSummary::of(notebook, state)))
+    };
+    match send_then(&app.start, command, read).await? {
+        (Reply::Done, Some(state)) => Ok(HttpResponse::Ok().json(state)),
+        (Reply::Done, None) => Err(Problem::not_found("find the state", "it was deleted meanwhile")),
+        (other, _) => Err(unexpected(other)),
+    }
+}
+
+/// Grows a state without the user's names from another. Builtins, IPython and its settings stay,
+/// and cells are counted on.
+#[utoipa::path(
+    post, path = "/api/states/{name}/clear_namespace", tag = "states", request_body = ClearWish,
+    params(("name" = String, Path, description = "Name or id")),
+    responses(
+        (status = 200, description = "The run has ended, well or not", body = Executed),
+        (status = 404, description = "No such state", body = ErrorBody),
+    )
+)]
+pub(crate) async fn clear_namespace(
+    app: web::Data<AppState>,
+    caller: Caller,
+    route: MatchedRoute,
+    MaybeJson(wish): MaybeJson<ClearWish>,
+) -> Result<HttpResponse, Problem> {
+    let name = route.param(0);
+    let exec_id =
+        ExecId::new(wish.exec_id.unwrap_or_else(|| format!("clear-{}", uuid::Uuid::new_v4().simple())));
+    let state = find_state(&app.start, name).await?.id;
+    let run = RunSpec {
+        new_state_name: wish.new_state_name,
+        replay: wish.replay,
+        with_outputs: true,
+        ..RunSpec::new(exec_id, FORGET, Base::State(state))
+    };
+    compat::executed(&app, caller.access()?, run, Vec::new()).await
+}
+
+/// Trusts all checkpoints of the notebook, also those of other installs: code in them runs when
+/// they are loaded.
+#[utoipa::path(
+    post, path = "/api/trust", tag = "states",
+    responses(
+        (status = 200, body = Trusted),
+        (status = 507, description = "It could not be written", body = ErrorBody),
+    )
+)]
+pub(crate) async fn trust(
+    app: web::Data<AppState>,
+    caller: Caller,
+    _: NoBody,
+) -> Result<HttpResponse, Problem> {
+    match app.ask(&app.start, caller.access()?, Command::Trust).await? {
+        Reply::Trusted { count } => Ok(HttpResponse::Ok().json(Trusted { trusted: count })),
+        other => Err(unexpected(other)),
+    }
+}

@@ -1,0 +1,245 @@
+//! The REST API about tasks: each keeps a sequence of checkpoints, 1, 2, 3, …, that point at a
+//! state or hold plain values.
+//!
+//! Field names are those of orbiter's checkpoint store.
+
+mod literal;
+
+use crate::http::app_state::AppState;
+use crate::http::command::{find_state, send_then, unexpected};
+use crate::http::error::ErrorBody;
+use crate::http::request::{Caller, query_value};
+use crate::http::request::{Json, NoBody};
+use crate::http::route::MatchedRoute;
+use crate::notebook::{
+    Base, Command, Ended, ExecId, Notebook, Reply, RunSpec, State, StateId, TaskCheckpoint,
+};
+use crate::problem::{Kind, Problem};
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+/// The body of `POST /api/tasks/{task_id}/checkpoints`. What a `GET` answers may be sent again, to
+/// another task as well: its
+/// `task_id`, `version` and `created_at` are not looked at.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TaskWish {
+    /// The state that it is to point at, by name or id.
+    #[serde(default)]
+    state: Option<String>,
+    /// Plain values.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    values: Map<String, Value>,
+    /// Counters of tokens, by the caller's names.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    token_usage: Map<String, Value>,
+    /// The caller's own data.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    metadata: Map<String, Value>,
+    #[serde(default, rename = "task_id")]
+    #[schema(ignore)]
+    _task_id: IgnoredAny,
+    #[serde(default, rename = "version")]
+    #[schema(ignore)]
+    _version: IgnoredAny,
+    #[serde(default, rename = "created_at")]
+    #[schema(ignore)]
+    _created_at: IgnoredAny,
+}
+
+/// The answer to `GET /api/tasks/{task_id}/checkpoints`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TaskView {
+    /// The task.
+    task_id: String,
+    /// All versions, in their order.
+    versions: Vec<u64>,
+    /// All checkpoints, in the same order.
+    checkpoints: Vec<TaskCheckpoint>,
+    /// How many there are.
+    len: usize,
+}
+
+/// A state to go on from.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Restored {
+    /// The state.
+    state_id: StateId,
+    /// The name by which it is known.
+    state_name: String,
+    /// The checkpoint's plain values.
+    #[schema(value_type = Object)]
+    values: Map<String, Value>,
+    /// The checkpoint's counters.
+    #[schema(value_type = Object)]
+    token_usage: Map<String, Value>,
+    /// The checkpoint's own data.
+    #[schema(value_type = Object)]
+    metadata: Map<String, Value>,
+}
+
+/// Adds a checkpoint to a task's sequence; answered when it is on disk.
+#[utoipa::path(
+    post, path = "/api/tasks/{task_id}/checkpoints", tag = "tasks", request_body = TaskWish,
+    params(("task_id" = String, Path)),
+    responses(
+        (status = 201, description = "It is on disk", body = TaskCheckpoint),
+        (status = 404, description = "No such state", body = ErrorBody),
+        (status = 507, description = "It could not be written", body = ErrorBody),
+    )
+)]
+pub(crate) async fn save(
+    app: web::Data<AppState>,
+    caller: Caller,
+    route: MatchedRoute,
+    Json(wish): Json<TaskWish>,
+) -> Result<HttpResponse, Problem> {
+    let state = match &wish.state {
+        Some(text) => Some(find_state(&app.start, text).await?.id),
+        None => None,
+    };
+    let TaskWish { values, token_usage, metadata, .. } = wish;
+    let task_id = route.param(0).to_owned();
+    let command = Command::SaveTask { task_id, state, values, token_usage, metadata };
+    match app.ask(&app.start, caller.access()?, command).await? {
+        Reply::TaskSaved { checkpoint } => Ok(HttpResponse::Created().json(checkpoint)),
+        other => Err(unexpected(other)),
+    }
+}
+
+/// Lists a task's checkpoints. A task that has none yet has an empty list.
+#[utoipa::path(
+    get, path = "/api/tasks/{task_id}/checkpoints", tag = "tasks", params(("task_id" = String, Path)),
+    responses((status = 200, body = TaskView))
+)]
+pub(crate) async fn list(app: web::Data<AppState>, route: MatchedRoute) -> Result<HttpResponse, Problem> {
+    let task_id = route.param(0).to_owned();
+    let wanted = task_id.clone();
+    let checkpoints =
+        app.start.read(move |notebook| notebook.task(&wanted).unwrap_or_default().to_vec()).await?;
+    let versions: Vec<u64> = checkpoints.iter().map(|c| c.version).collect();
+    Ok(HttpResponse::Ok().json(TaskView { task_id, len: versions.len(), versions, checkpoints }))
+}
+
+/// Shows a task's newest checkpoint.
+#[utoipa::path(
+    get, path = "/api/tasks/{task_id}/checkpoints/latest", tag = "tasks", params(("task_id" = String, Path)),
+    responses(
+        (status = 200, body = TaskCheckpoint),
+        (status = 404, description = "No such task", body = ErrorBody),
+    )
+)]
+pub(crate) async fn latest(app: web::Data<AppState>, route: MatchedRoute) -> Result<HttpResponse, Problem> {
+    Ok(HttpResponse::Ok().json(look_up(&app, route.param(0), None).await?))
+}
+
+/// Shows a version of a task's checkpoints.
+#[utoipa::path(
+    get, path = "/api/tasks/{task_id}/checkpoints/{version}", tag = "tasks",
+    params(("task_id" = String, Path), ("version" = u64, Path)),
+    responses(
+        (status = 200, body = TaskCheckpoint),
+        (status = 404, description = "No such task or version", body = ErrorBody),
+    )
+)]
+pub(crate) async fn version(app: web::Data<AppState>, route: MatchedRoute) -> Result<HttpResponse, Problem> {
+    Ok(HttpResponse::Ok().json(look_up(&app, route.param(0), Some(route.param(1))).await?))
+}
+
+/// Answers a state to go on from: the one that the checkpoint points at, brought back if need be,
+/// or a new one that has the checkpoint's values as variables.
+#[utoipa::path(
+    post, path = "/api/tasks/{task_id}/checkpoints/{version}/restore", tag = "tasks",
+    params(
+        ("task_id" = String, Path), ("version" = u64, Path),
+        (
+            "replay" = Option<bool>, Query,
+            description = "Whether the state's cells may run again to bring it back"
+        ),
+    ),
+    responses(
+        (status = 200, body = Restored),
+        (status = 404, description = "No such task or version", body = ErrorBody),
+        (status = 410, description = "The state was deleted, or only comes back by replay", body = ErrorBody),
+    )
+)]
+pub(crate) async fn restore(
+    request: HttpRequest,
+    app: web::Data<AppState>,
+    caller: Caller,
+    route: MatchedRoute,
+    _: NoBody,
+) -> Result<HttpResponse, Problem> {
+    let checkpoint = look_up(&app, route.param(0), Some(route.param(1))).await?;
+    let replay = query_value(request.query_string(), "replay").is_some_and(|v| v == "true");
+    let state = match &checkpoint.state {
+        Some(id) => bring_back(&app, &caller, id, replay).await?,
+        None => grow(&app, &caller, &checkpoint).await?,
+    };
+    let TaskCheckpoint { values, token_usage, metadata, .. } = checkpoint;
+    let (state_id, state_name) = (state.id, state.name);
+    Ok(HttpResponse::Ok().json(Restored { state_id, state_name, values, token_usage, metadata }))
+}
+
+/// A version of a task's checkpoints, or the newest.
+async fn look_up(app: &AppState, task_id: &str, version: Option<&str>) -> Result<TaskCheckpoint, Problem> {
+    let number = version.map(|v| v.parse::<u64>().ok());
+    let wanted = task_id.to_owned();
+    let look = move |notebook: &Notebook| {
+        let all = notebook.task(&wanted).unwrap_or_default();
+        let one = match number {
+            None => all.last(),
+            Some(number) => all.iter().find(|c| Some(c.version) == number),
+        };
+        (one.cloned(), all.len())
+    };
+    let (one, count) = app.start.read(look).await?;
+    one.ok_or_else(|| {
+        let which = version.map_or("the latest checkpoint".into(), |v| format!("checkpoint {v:?}"));
+        let why = match count {
+            0 => "the task has none".to_owned(),
+            count => format!("there are {count}, and none is called that"),
+        };
+        let how = "see GET /api/tasks/{task_id}/checkpoints for what there is";
+        let what = format!("find {which} of task {task_id:?}");
+        Problem::new(Kind::CheckpointError, what, why, how)
+    })
+}
+
+/// Makes sure that a state can be run against.
+async fn bring_back(app: &AppState, caller: &Caller, id: &StateId, replay: bool) -> Result<State, Problem> {
+    let command = app.authorize(caller.access()?, Command::Load { state: id.clone().into(), replay })?;
+    let wanted = id.clone();
+    let read = move |notebook: &Notebook, reply| (reply, notebook.state(&wanted).cloned());
+    match send_then(&app.start, command, read).await? {
+        (Reply::Done, Some(state)) => Ok(state),
+        (Reply::Refused(refused), _) if refused.kind == Kind::NotFound => {
+            let (why, how) = ("it was deleted", "restore another version");
+            Err(Problem::new(Kind::Lost, format!("restore state {id}"), why, how))
+        }
+        (other, _) => Err(unexpected(other)),
+    }
+}
+
+/// Grows a state from the root in which the values are variables.
+async fn grow(app: &AppState, caller: &Caller, checkpoint: &TaskCheckpoint) -> Result<State, Problem> {
+    let heading = format!("# Task {:?}, checkpoint {}\n", checkpoint.task_id, checkpoint.version);
+    let exec_id = ExecId::new(format!("task-{}", uuid::Uuid::new_v4().simple()));
+    let code = heading + &literal::assignments(&checkpoint.values);
+    let run = Command::Run(RunSpec::new(exec_id, code, Base::State(StateId::root())));
+    match app.ask(&app.start, caller.access()?, run).await? {
+        Reply::Ended(Ended { state: Some(state), .. }) => find_state(&app.start, state.as_str()).await,
+        Reply::Ended(Ended { error, .. }) => {
+            let why = error.map_or("its run left no state".into(), |e| e.in_words());
+            let what = format!("restore checkpoint {} of task {:?}", checkpoint.version, checkpoint.task_id);
+            Err(Problem::new(Kind::Kernel, what, why, "read its values, and set them yourself"))
+        }
+        other => Err(unexpected(other)),
+    }
+}

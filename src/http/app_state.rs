@@ -1,0 +1,231 @@
+//! What all handlers share: the open notebooks, the credentials, and the limits of the server.
+
+use super::auth::{Access, Keys, Scope, Throttle};
+use super::connection_limit::Room;
+use super::limits;
+use crate::problem::{Kind, Problem};
+use crate::session::{Session, Sessions};
+use crate::threads::Threads;
+use actix_web::web;
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Whole notebooks that may be sent at once to clients with links. Each holds the text of one run,
+/// of up to 32 MB.
+pub(super) const MAX_WHOLES: u32 = 8;
+
+/// How long such a client waits for its turn. A page tries again.
+const WHOLE_PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long sending a whole notebook may take: 400 MB at some 3 MB a second. Clients with links
+/// wait for each other.
+pub(super) const WHOLE_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// Files that may be up- or downloaded at once. Each has a thread, and chunks in memory.
+const MAX_FILES: usize = 4;
+
+/// What all handlers share.
+#[derive(Debug)]
+pub struct AppState {
+    pub(super) keys: Keys,
+    pub(super) throttle: Throttle,
+    pub(super) room: Room,
+    /// The name of the owner's cookie. Browsers send a cookie to every port of a host, so the name
+    /// contains the port.
+    pub(super) cookie: String,
+    pub(super) sessions: Sessions,
+    pub(super) threads: Threads,
+    /// Held while notebooks are opened, renamed or deleted, and while links change: so the
+    /// credentials on disk and those in memory agree.
+    pub(super) changes: tokio::sync::Mutex<()>,
+    /// Held while a JavaScript library is searched for, as each search is a process.
+    pub(super) library_search: tokio::sync::Mutex<()>,
+    /// How many more whole notebooks may be sent to clients with links.
+    wholes: Arc<Semaphore>,
+    /// How many more files may be up- or downloaded.
+    files: Arc<Semaphore>,
+    /// The notebook given at start. The REST API at the root is about it.
+    pub(super) start: Session,
+    /// The limit of runs that give none, in seconds.
+    pub(super) timeout: Option<f64>,
+    /// The limit of runs that give none, in bytes.
+    pub(super) run_memory: Option<u64>,
+}
+
+/// Settings of the server, from the command line.
+#[derive(Debug)]
+pub struct AppOptions {
+    /// The owner's token.
+    pub token: String,
+    /// Whether Ratoon made the token. The owner's browser sessions then outlive it.
+    pub token_was_made: bool,
+    /// The limit of runs that give none, in seconds.
+    pub timeout: Option<f64>,
+    /// The limit of runs that give none: bytes of memory that a run may add.
+    pub run_memory: Option<u64>,
+}
+
+impl AppState {
+    /// Opens the start notebook, and loads the credentials of all notebooks.
+    ///
+    /// # Errors
+    /// When the notebook cannot be opened.
+    pub fn new(
+        listener: &TcpListener,
+        sessions: Sessions,
+        notebook: &str,
+        options: AppOptions,
+    ) -> Result<Self, Problem> {
+        let bound = listener.local_addr().map_err(|e| {
+            Problem::new(
+                Kind::Kernel,
+                "find out the port that was bound",
+                e.to_string(),
+                "try another --bind",
+            )
+        })?;
+        let start = sessions.open(notebook)?;
+        let keys = Keys::new(&options.token, options.token_was_made, sessions.latest_time().read());
+        let now = keys.now();
+        keys.add_kept(start.name(), &start.home().links, now);
+        // A share link works before its notebook was opened.
+        let others = sessions.kept().into_iter().filter(|name| name != notebook);
+        for name in others.filter(|name| limits::check_notebook_name(name).is_ok()) {
+            keys.add_kept(&name, &sessions.links_of(&name), now);
+        }
+        Ok(Self {
+            keys,
+            throttle: Throttle::new(Instant::now()),
+            room: Room::new(),
+            cookie: format!("ratoon_{}", bound.port()),
+            changes: tokio::sync::Mutex::default(),
+            library_search: tokio::sync::Mutex::default(),
+            wholes: Arc::new(Semaphore::new(MAX_WHOLES as usize)),
+            files: Arc::new(Semaphore::new(MAX_FILES)),
+            start,
+            threads: sessions.threads().clone(),
+            sessions,
+            timeout: options.timeout,
+            run_memory: options.run_memory,
+        })
+    }
+
+    /// Waits for the right to send `parts` whole notebooks. The owner does not wait; clients with
+    /// links are given a bounded share of the server's memory.
+    ///
+    /// # Errors
+    /// 503 when it takes too long.
+    pub(super) async fn whole_for(
+        &self,
+        access: &Access,
+        parts: u32,
+    ) -> Result<Option<OwnedSemaphorePermit>, Problem> {
+        if access.scope == Scope::Owner {
+            return Ok(None);
+        }
+        let wait = tokio::time::timeout(WHOLE_PATIENCE, self.wholes.clone().acquire_many_owned(parts));
+        wait.await.ok().and_then(Result::ok).map(Some).ok_or_else(|| {
+            let why = "many clients with links are loading notebooks";
+            Problem::new(Kind::Busy, "send the notebook", why, "try again when one of them is done")
+        })
+    }
+
+    /// Takes the right to up- or download a file.
+    ///
+    /// # Errors
+    /// 503 when all are taken.
+    pub(super) fn file_permit(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        self.files.clone().try_acquire_owned().map_err(|_| {
+            let why = format!("{MAX_FILES} files are being up- or downloaded already");
+            Problem::new(Kind::Busy, "send or receive a file", why, "try again when one of them is done")
+        })
+    }
+
+    /// The names of the notebooks that a caller may see, open or only on disk, sorted.
+    pub(super) fn names_for(&self, access: &Access) -> Vec<String> {
+        let kept = self.sessions.kept().into_iter().filter(|name| limits::check_notebook_name(name).is_ok());
+        let all: BTreeSet<String> = self.sessions.names().into_iter().chain(kept).collect();
+        all.into_iter().filter(|name| access.opens(name)).collect()
+    }
+
+    /// Whether there is a notebook of this name, open or not.
+    pub(super) fn has(&self, name: &str) -> bool {
+        let is_kept = || limits::check_notebook_name(name).is_ok() && self.sessions.has(name);
+        self.sessions.get(name).is_some() || is_kept()
+    }
+
+    /// A notebook that exists; it is opened if it is not open yet.
+    ///
+    /// # Errors
+    /// When there is none of this name, or it cannot be opened.
+    pub(super) async fn notebook(app: &web::Data<Self>, name: &str) -> Result<Session, Problem> {
+        if let Some(session) = app.sessions.get(name) {
+            return Ok(session);
+        }
+        if app.has(name) {
+            return Self::open_or(app, name, false).await;
+        }
+        Err(no_notebook(name))
+    }
+
+    /// Opens a notebook, and creates it if it does not exist.
+    ///
+    /// # Errors
+    /// When the name cannot be used, or the notebook cannot be opened.
+    pub(super) async fn open(app: &web::Data<Self>, name: &str) -> Result<Session, Problem> {
+        Self::open_or(app, name, true).await
+    }
+
+    async fn open_or(app: &web::Data<Self>, name: &str, create: bool) -> Result<Session, Problem> {
+        limits::check_notebook_name(name)?;
+        let (app, name) = (app.clone(), name.to_owned());
+        let opened = detached(async move {
+            let _lock = app.changes.lock().await;
+            if let Some(session) = app.sessions.get(&name) {
+                return Ok(Ok(session));
+            }
+            // It may have been renamed or deleted while this waited.
+            if !create && !app.has(&name) {
+                return Ok(Err(no_notebook(&name)));
+            }
+            let sessions = app.sessions.clone();
+            let opened = app.threads.run(move || sessions.open(&name)).await?;
+            if let Ok(session) = &opened {
+                // Now, under the lock: later, a link that was found on disk may have been revoked.
+                app.keys.add_kept(session.name(), &session.home().links, app.keys.now());
+            }
+            Ok(opened)
+        });
+        opened
+            .await
+            .unwrap_or_else(|lost| Err(Problem::new(Kind::Kernel, "open a notebook", lost.why, "try again")))
+    }
+
+    /// Whether a name may be given to a new notebook.
+    ///
+    /// # Errors
+    /// When it is taken.
+    pub(super) fn check_free(&self, name: &str) -> Result<(), Problem> {
+        if !self.has(name) {
+            return Ok(());
+        }
+        let (what, why) = (format!("use the name {name:?}"), "there is a notebook of this name");
+        Err(Problem::new(Kind::Conflict, what, why, "choose another name"))
+    }
+}
+
+fn no_notebook(name: &str) -> Problem {
+    let (what, how) = (format!("find notebook {name:?}"), "make it: POST /api/notebooks");
+    Problem::new(Kind::NotFound, what, "there is no notebook of this name", how)
+}
+
+/// Runs work in a task of its own, so that a client that disconnects does not leave it half done.
+pub(super) async fn detached<T: 'static>(
+    work: impl Future<Output = Result<T, Problem>> + 'static,
+) -> Result<T, Problem> {
+    actix_web::rt::spawn(work).await.map_err(|_| Problem::internal("a part of the server failed"))?
+}

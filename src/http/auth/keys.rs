@@ -1,0 +1,463 @@
+//! All credentials of the server, in memory.
+//!
+//! Everything here is in memory and behind one lock that is never held across an await. Links are
+//! also kept on disk, which is
+//! `http/links`' business; browser sessions end with the server. Only fingerprints of secrets are
+//! kept. What a caller may do is `Scope`; whether a request may pass is decided in `guard`, not
+//! here.
+
+use super::access::{Access, Now};
+use super::browser_session::{BrowserSession, SESSION_LASTS};
+use super::scope::Scope;
+use super::secret::{Fingerprint, new_secret};
+use super::share_link::{HeldLink, Link, NewLink};
+use crate::notebook::KeptLink;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// What a browser session that is kept has in place of a link's scope.
+const SESSION_WORD: &str = "session";
+
+/// Browser sessions of one credential. The oldest makes way, so that a link's holder cannot fill
+/// the memory.
+const MAX_SESSIONS_EACH: usize = 64;
+
+/// Share links at a time; each is compared with on every request.
+const MAX_LINKS: usize = 256;
+
+/// Letters of a link's id. It is no secret, and only has to differ.
+const ID_LETTERS: usize = 12;
+
+/// All credentials of this server.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    owner: Fingerprint,
+    /// What a saved session of the owner must match. If the user chose the token, it contains the
+    /// token's fingerprint, so that another token ends the owner's sessions.
+    owners_word: String,
+    /// The latest time that was seen before this start, and the start.
+    latest_ms: u64,
+    started: Instant,
+    kept: Mutex<Credentials>,
+    /// Counts what was taken back, so that open sockets look again at whether they may stay.
+    taken_back: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Credentials {
+    links: Vec<HeldLink>,
+    /// In the order in which they began.
+    sessions: Vec<BrowserSession>,
+}
+
+/// Why a link was not made.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LinkError {
+    /// There are too many.
+    #[error("there are {MAX_LINKS} share links already")]
+    TooMany,
+    /// The operating system gave no random numbers.
+    #[error("the operating system gives no random numbers")]
+    NoSecret(#[from] getrandom::Error),
+}
+
+impl Keys {
+    /// Begins with the owner's token alone. `was_made`: Ratoon made the token, a new one at each
+    /// start. `latest_ms` is the latest time seen before: what had ended then stays ended.
+    pub(crate) fn new(owner_token: &str, was_made: bool, latest_ms: u64) -> Self {
+        let (taken_back, _) = watch::channel(0);
+        let owner = Fingerprint::of(owner_token);
+        let owners_word = if was_made { "owner".into() } else { format!("owner {owner}") };
+        let started = Instant::now();
+        Self { owner, owners_word, latest_ms, started, kept: Mutex::default(), taken_back }
+    }
+
+    /// This moment, by which all credentials begin and end.
+    pub(crate) fn now(&self) -> Now {
+        Now::read().not_before(self.latest_ms, self.started)
+    }
+
+    /// How long it is until a link ends; none when none does.
+    pub(crate) fn next_end(&self, now: Now) -> Option<Duration> {
+        let ends = |link: &HeldLink| link.ends.filter(|end| now.at < *end);
+        self.lock().links.iter().filter_map(ends).min().map(|end| end.saturating_duration_since(now.at))
+    }
+
+    /// What a token gives: the owner's, or a link's.
+    pub(crate) fn by_token(&self, token: &str, now: Now) -> Option<Access> {
+        let token = Fingerprint::of(token);
+        if token.is(&self.owner) {
+            return Some(Access { scope: Scope::Owner, notebook: None, link: None, session: None });
+        }
+        let kept = self.lock();
+        let link = kept.links.iter().find(|l| l.token.is(&token) && !l.has_ended(now.at))?;
+        Some(link.access(None))
+    }
+
+    /// What a browser session gives.
+    pub(crate) fn by_session(&self, id: &str, now: Now) -> Option<Access> {
+        let id = Fingerprint::of(id);
+        let kept = self.lock();
+        let session = kept.sessions.iter().find(|s| s.id.is(&id) && now.at < s.ends)?;
+        let Some(link) = session.link.clone() else {
+            return Some(Access { scope: Scope::Owner, notebook: None, link: None, session: Some(id) });
+        };
+        let link = kept.links.iter().find(|l| l.shown.id == link && !l.has_ended(now.at))?;
+        Some(link.access(Some(id)))
+    }
+
+    /// Notes that a link was used.
+    pub(crate) fn note_used(&self, access: &Access, now: Now) {
+        let mut kept = self.lock();
+        if let Some(link) = kept.links.iter_mut().find(|l| Some(&l.shown.id) == access.link.as_ref()) {
+            link.shown.last_used = Some(now.wall_ms);
+        }
+    }
+
+    /// Begins a browser session with what `access` gives; answers the session's id, for the cookie.
+    ///
+    /// # Errors
+    /// When there are no random numbers.
+    pub(crate) fn begin_session(&self, access: &Access, now: Now) -> Result<String, getrandom::Error> {
+        let id = new_secret()?;
+        let mut kept = self.lock();
+        kept.sessions.retain(|s| now.at < s.ends);
+        let of_same = |s: &BrowserSession| s.link == access.link;
+        if kept.sessions.iter().filter(|s| of_same(s)).count() >= MAX_SESSIONS_EACH
+            && let Some(oldest) = kept.sessions.iter().position(of_same)
+        {
+            kept.sessions.remove(oldest);
+        }
+        let ends = now.at + SESSION_LASTS;
+        kept.sessions.push(BrowserSession { id: Fingerprint::of(&id), link: access.link.clone(), ends });
+        Ok(id)
+    }
+
+    /// The browser sessions as they are kept on disk, so that an open tab comes back to a server
+    /// that was started again. Without those that came from a link.
+    pub(crate) fn kept_sessions(
+        &self,
+        notebook: &str,
+        without_link: Option<&str>,
+        now: Now,
+    ) -> Vec<KeptLink> {
+        let kept = self.lock();
+        let good = kept.sessions.iter().filter(|s| now.at < s.ends);
+        let good = good.filter(|s| without_link.is_none() || s.link.as_deref() != without_link);
+        let to_kept = |session: &BrowserSession| KeptLink {
+            id: format!("session-{}", session.id),
+            notebook: notebook.to_owned(),
+            token_sha256: session.id.to_string(),
+            scope: SESSION_WORD.to_owned(),
+            label: Some(
+                session.link.as_ref().map_or_else(|| self.owners_word.clone(), |l| format!("link {l}")),
+            ),
+            created_at: now.wall_ms as f64,
+            expires_at: Some(now.after(session.ends.saturating_duration_since(now.at)).wall_ms as f64),
+        };
+        good.map(to_kept).collect()
+    }
+
+    /// Ends the browser session that `access` came from; nothing to do for one that came from a
+    /// token.
+    pub(crate) fn end_session(&self, access: &Access) {
+        if let Some(id) = access.session {
+            self.lock().sessions.retain(|s| !s.id.is(&id));
+            self.taken_back.send_modify(|n| *n += 1);
+        }
+    }
+
+    /// Makes a share link, with its token, which is not kept. It is good for nothing before it is
+    /// added.
+    ///
+    /// # Errors
+    /// When there are too many, or no random numbers.
+    pub(crate) fn make_link(&self, new: NewLink, now: Now) -> Result<(HeldLink, String), LinkError> {
+        if self.links(now).len() >= MAX_LINKS {
+            return Err(LinkError::TooMany);
+        }
+        let (id, token) = (new_secret()?, new_secret()?);
+        let end = new.lasts.map(|lasts| now.after(lasts));
+        let shown = Link {
+            // Not counted: links of other starts and of other notebooks come in beside it.
+            id: format!("link-{}", &id[..ID_LETTERS]),
+            scope: new.scope,
+            notebook: new.notebook,
+            label: new.label,
+            created_at: now.wall_ms,
+            expires_at: end.map(|e| e.wall_ms),
+            last_used: None,
+        };
+        Ok((HeldLink { shown, token: Fingerprint::of(&token), ends: end.map(|e| e.at) }, token))
+    }
+
+    /// Adds a link; from now on it is good.
+    pub(crate) fn add_link(&self, link: HeldLink, now: Now) {
+        let mut kept = self.lock();
+        kept.links.retain(|l| !l.has_ended(now.at));
+        kept.links.push(link);
+    }
+
+    /// Adds the links of a notebook that were kept on disk.
+    pub(crate) fn add_kept(&self, notebook: &str, links: &[KeptLink], now: Now) {
+        let mut kept = self.lock();
+        let sessions = links.iter().filter(|l| l.scope == SESSION_WORD && l.notebook == notebook);
+        kept.sessions.extend(sessions.filter_map(|session| self.session_from(session, now)));
+        for link in links.iter().filter_map(|link| HeldLink::from_kept(notebook, link, now)) {
+            let is_known = |l: &HeldLink| l.token.is(&link.token) || l.shown.id == link.shown.id;
+            if kept.links.len() < MAX_LINKS && !kept.links.iter().any(is_known) {
+                kept.links.push(link);
+            }
+        }
+    }
+
+    fn session_from(&self, kept: &KeptLink, now: Now) -> Option<BrowserSession> {
+        let label = kept.label.as_deref()?;
+        let link = label.strip_prefix("link ").map(str::to_owned);
+        if link.is_none() && label != self.owners_word {
+            return None;
+        }
+        let left = Duration::from_millis((kept.expires_at? as u64).saturating_sub(now.wall_ms));
+        let id = Fingerprint::from_hex(&kept.token_sha256)?;
+        Some(BrowserSession { id, link, ends: now.at + left.min(SESSION_LASTS) })
+    }
+
+    /// The links of a notebook that have not ended.
+    pub(crate) fn held(&self, notebook: &str, now: Now) -> Vec<HeldLink> {
+        let is_its = |l: &&HeldLink| l.shown.notebook == notebook && !l.has_ended(now.at);
+        self.lock().links.iter().filter(is_its).cloned().collect()
+    }
+
+    /// The notebook that a link opens.
+    pub(crate) fn notebook_of(&self, link: &str, now: Now) -> Option<String> {
+        let links = self.links(now);
+        links.into_iter().find(|l| l.id == link).map(|l| l.notebook)
+    }
+
+    /// The links that are still good, in the order in which they were made.
+    pub(crate) fn links(&self, now: Now) -> Vec<Link> {
+        self.lock().links.iter().filter(|l| !l.has_ended(now.at)).map(|l| l.shown.clone()).collect()
+    }
+
+    /// Takes a link back, with all sessions that came from it. Answers whether there was one.
+    pub(crate) fn take_back(&self, link: &str) -> bool {
+        let mut kept = self.lock();
+        let before = kept.links.len();
+        kept.links.retain(|l| l.shown.id != link);
+        kept.sessions.retain(|s| s.link.as_deref() != Some(link));
+        let found = kept.links.len() < before;
+        drop(kept);
+        self.taken_back.send_modify(|n| *n += 1);
+        found
+    }
+
+    /// The links of a notebook are for another name from now on: it was renamed.
+    pub(crate) fn rebind(&self, from: &str, to: &str) {
+        for link in self.lock().links.iter_mut().filter(|link| link.shown.notebook == from) {
+            to.clone_into(&mut link.shown.notebook);
+        }
+        // Open sockets still hold the access for the old name.
+        self.taken_back.send_modify(|n| *n += 1);
+    }
+
+    /// The links of a notebook are good for nothing any more: it is gone.
+    pub(crate) fn forget(&self, notebook: &str) {
+        let mut kept = self.lock();
+        let gone: Vec<String> =
+            kept.links.iter().filter(|l| l.shown.notebook == notebook).map(|l| l.shown.id.clone()).collect();
+        kept.links.retain(|link| link.shown.notebook != notebook);
+        kept.sessions.retain(|session| session.link.as_ref().is_none_or(|link| !gone.contains(link)));
+        drop(kept);
+        self.taken_back.send_modify(|n| *n += 1);
+    }
+
+    /// Waits until `access` is no longer good: its session or link was taken back, or has ended.
+    pub(crate) async fn gone(&self, access: &Access) {
+        let mut taken_back = self.taken_back.subscribe();
+        loop {
+            taken_back.mark_unchanged();
+            let Some(end) = self.end_of(access, Instant::now()) else { return };
+            let ended = async {
+                match end {
+                    Some(end) => tokio::time::sleep_until(end.into()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = ended => (),
+                // The sender lives in `self`, so the channel cannot close while we wait.
+                _ = taken_back.changed() => (),
+            }
+        }
+    }
+
+    /// Until when `access` is good; the outer none: it no longer is.
+    fn end_of(&self, access: &Access, now: Instant) -> Option<Option<Instant>> {
+        let kept = self.lock();
+        let session = match access.session {
+            Some(id) => Some(kept.sessions.iter().find(|s| s.id.is(&id))?.ends),
+            None => None,
+        };
+        let link = match &access.link {
+            Some(id) => kept.links.iter().find(|l| &l.shown.id == id)?.ends,
+            None => None,
+        };
+        let end = [session, link].into_iter().flatten().min();
+        (end.is_none_or(|end| now < end)).then_some(end)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Credentials> {
+        // Every change is one statement on a vector, so a panic elsewhere leaves nothing half done.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn view_link(lasts: Option<Duration>) -> NewLink {
+        NewLink { scope: Scope::View, notebook: "main".into(), label: None, lasts }
+    }
+
+    fn add(keys: &Keys, lasts: Option<Duration>, now: Now) -> (Link, String) {
+        let (link, token) = keys.make_link(view_link(lasts), now).unwrap();
+        let shown = link.shown().clone();
+        keys.add_link(link, now);
+        (shown, token)
+    }
+
+    #[test]
+    fn only_the_exact_token_is_the_owner() {
+        let (keys, now) = (Keys::new("test123", false, 0), Now::read());
+        assert_eq!(keys.by_token("test123", now).unwrap().scope, Scope::Owner);
+        for wrong in ["", "test12", "test1234", "TEST123", " test123", "test123\0"] {
+            assert!(keys.by_token(wrong, now).is_none(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_link_gives_its_scope_on_its_notebook_until_it_ends() {
+        let (keys, now) = (Keys::new("owner", false, 0), Now::read());
+        let (link, token) = add(&keys, Some(Duration::from_secs(60)), now);
+        let access = keys.by_token(&token, now).unwrap();
+        assert_eq!((access.scope, access.opens("main"), access.opens("other")), (Scope::View, true, false));
+        let id = keys.begin_session(&access, now).unwrap();
+        assert!(keys.by_session(&id, now.after(Duration::from_secs(59))).is_some());
+        let late = now.after(Duration::from_secs(60));
+        assert!(keys.by_token(&token, late).is_none());
+        assert!(keys.by_session(&id, late).is_none());
+        assert_eq!(link.expires_at, Some(now.wall_ms + 60_000));
+        assert!(keys.links(late).is_empty());
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_between_two_starts_does_not_make_an_ended_link_good() {
+        let (keys, now) = (Keys::new("owner", false, 0), Now::read());
+        let (_, token) = add(&keys, Some(Duration::from_secs(60)), now);
+        let kept: Vec<KeptLink> = keys.held("main", now).iter().map(HeldLink::to_kept).collect();
+        let set_back = Now { wall_ms: now.wall_ms - 3_600_000, ..now };
+        for (seconds_seen, is_good) in [(0, true), (59, true), (60, false), (7200, false)] {
+            let latest = now.wall_ms + seconds_seen * 1000;
+            let then = set_back.not_before(latest, now.at);
+            assert_eq!(then.wall_ms, latest);
+            let again = Keys::new("again", false, latest);
+            again.add_kept("main", &kept, then);
+            assert_eq!(again.by_token(&token, then).is_some(), is_good, "{seconds_seen}");
+            assert!(again.now().wall_ms >= latest);
+        }
+        // It goes on from there, and a clock that is right is believed.
+        assert_eq!(
+            set_back.after(Duration::from_secs(9)).not_before(now.wall_ms, now.at).wall_ms,
+            now.wall_ms + 9000
+        );
+        assert_eq!(now.not_before(now.wall_ms - 1, now.at).wall_ms, now.wall_ms);
+    }
+
+    #[test]
+    fn setting_the_wall_clock_neither_ends_nor_prolongs_a_link() {
+        let (keys, now) = (Keys::new("owner", false, 0), Now::read());
+        let (_, token) = add(&keys, Some(Duration::from_secs(60)), now);
+        let tomorrow = Now { wall_ms: now.wall_ms + 86_400_000, ..now };
+        let yesterday = Now { wall_ms: now.wall_ms - 86_400_000, ..now.after(Duration::from_secs(61)) };
+        assert!(keys.by_token(&token, tomorrow).is_some());
+        assert!(keys.by_token(&token, yesterday).is_none());
+    }
+
+    #[test]
+    fn taking_a_link_back_ends_its_sessions_and_no_others() {
+        let (keys, now) = (Keys::new("owner", false, 0), Now::read());
+        let (link, token) = add(&keys, None, now);
+        let of_link = keys.begin_session(&keys.by_token(&token, now).unwrap(), now).unwrap();
+        let of_owner = keys.begin_session(&keys.by_token("owner", now).unwrap(), now).unwrap();
+        assert!(keys.take_back(&link.id));
+        assert!(!keys.take_back(&link.id));
+        assert!(keys.by_token(&token, now).is_none());
+        assert!(keys.by_session(&of_link, now).is_none());
+        assert!(keys.by_session(&of_owner, now).is_some());
+    }
+
+    #[test]
+    fn a_kept_link_is_good_again_until_its_end() {
+        let (keys, now) = (Keys::new("owner", false, 0), Now::read());
+        let (link, token) = add(&keys, Some(Duration::from_secs(60)), now);
+        let (_, endless) = add(&keys, None, now);
+        let kept: Vec<KeptLink> = keys.held("main", now).iter().map(HeldLink::to_kept).collect();
+        assert!(keys.held("other", now).is_empty());
+        assert!(kept.iter().all(|k| !k.token_sha256.contains(&token)));
+
+        let again = Keys::new("another", false, 0);
+        let later = now.after(Duration::from_secs(20));
+        again.add_kept("main", &kept, later);
+        // A copy of the notebook has the same links, and they do not open it.
+        again.add_kept("copy", &kept, later);
+        assert!(again.held("copy", later).is_empty());
+        assert_eq!(again.links(later)[0], Link { last_used: None, ..link });
+        let access = again.by_token(&token, later).unwrap();
+        assert_eq!((access.scope, access.opens("main"), access.opens("copy")), (Scope::View, true, false));
+        let end = now.after(Duration::from_secs(60));
+        assert!(again.by_token(&token, end).is_none());
+        assert!(again.by_token(&endless, end).is_some());
+
+        let late = Keys::new("late", false, 0);
+        late.add_kept("main", &kept, end);
+        assert_eq!(late.links(end).len(), 1);
+        let odd = |change: fn(&mut KeptLink)| {
+            let mut one = kept[1].clone();
+            change(&mut one);
+            let keys = Keys::new("odd", false, 0);
+            keys.add_kept("main", &[one], now);
+            keys.links(now).len()
+        };
+        assert_eq!(odd(|_| ()), 1);
+        assert_eq!(odd(|l| l.scope = "owner".into()), 0);
+        assert_eq!(odd(|l| l.scope = "".into()), 0);
+        assert_eq!(odd(|l| l.token_sha256.push('0')), 0);
+        assert_eq!(odd(|l| l.expires_at = Some(f64::NAN)), 0);
+    }
+
+    #[test]
+    fn sessions_end_after_a_week_and_the_oldest_makes_way() {
+        let (keys, now) = (Keys::new("owner", false, 0), Now::read());
+        let owner = keys.by_token("owner", now).unwrap();
+        let first = keys.begin_session(&owner, now).unwrap();
+        assert!(keys.by_session(&first, now.after(SESSION_LASTS - Duration::from_secs(1))).is_some());
+        assert!(keys.by_session(&first, now.after(SESSION_LASTS)).is_none());
+        for _ in 0..MAX_SESSIONS_EACH {
+            keys.begin_session(&owner, now).unwrap();
+        }
+        assert!(keys.by_session(&first, now).is_none());
+    }
+
+    #[test]
+    fn signing_out_ends_one_session() {
+        let (keys, now) = (Keys::new("owner", false, 0), Now::read());
+        let owner = keys.by_token("owner", now).unwrap();
+        let (one, two) = (keys.begin_session(&owner, now).unwrap(), keys.begin_session(&owner, now).unwrap());
+        keys.end_session(&keys.by_session(&one, now).unwrap());
+        assert!(keys.by_session(&one, now).is_none());
+        assert!(keys.by_session(&two, now).is_some());
+    }
+}

@@ -1,0 +1,107 @@
+//! Share links: tokens of their own, for less than everything, that can be taken back.
+
+use super::access::{Access, Now};
+use super::scope::Scope;
+use super::secret::Fingerprint;
+use crate::notebook::KeptLink;
+use serde::Serialize;
+use std::time::{Duration, Instant};
+use utoipa::ToSchema;
+
+/// A share link as the owner sees it. Its token was shown once, when it was made, and is not kept.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub(crate) struct Link {
+    /// Names it, to take it back. Not a secret.
+    pub id: String,
+    /// What it is good for: `view` or `run`.
+    pub scope: Scope,
+    /// The notebook that it opens, and the only one.
+    pub notebook: String,
+    /// The owner's note, such as who has the link.
+    pub label: Option<String>,
+    /// Milliseconds since the Unix epoch.
+    pub created_at: u64,
+    /// When it ends, in milliseconds since the Unix epoch; none: when it is taken back.
+    pub expires_at: Option<u64>,
+    /// When it was last used, in milliseconds since the Unix epoch.
+    pub last_used: Option<u64>,
+}
+
+/// A link in memory: what the owner sees, and the fingerprint of its token.
+#[derive(Clone, Debug)]
+pub(crate) struct HeldLink {
+    pub(super) shown: Link,
+    pub(super) token: Fingerprint,
+    /// The end on the monotonic clock. `expires_at` is for people, and for the next start of the
+    /// server.
+    pub(super) ends: Option<Instant>,
+}
+
+impl HeldLink {
+    /// The link as the owner sees it.
+    pub(crate) fn shown(&self) -> &Link {
+        &self.shown
+    }
+
+    pub(super) fn has_ended(&self, now: Instant) -> bool {
+        self.ends.is_some_and(|end| end <= now)
+    }
+
+    pub(super) fn access(&self, session: Option<Fingerprint>) -> Access {
+        Access {
+            scope: self.shown.scope,
+            notebook: Some(self.shown.notebook.clone()),
+            link: Some(self.shown.id.clone()),
+            session,
+        }
+    }
+
+    /// What is kept of it on disk.
+    pub(crate) fn to_kept(&self) -> KeptLink {
+        KeptLink {
+            id: self.shown.id.clone(),
+            notebook: self.shown.notebook.clone(),
+            token_sha256: self.token.to_string(),
+            scope: self.shown.scope.word().to_owned(),
+            label: self.shown.label.clone(),
+            // Milliseconds are exact in a float for some 285,000 years.
+            created_at: self.shown.created_at as f64,
+            expires_at: self.shown.expires_at.map(|at| at as f64),
+        }
+    }
+
+    /// A link as it was kept; none when it has ended, is for another notebook, or says what no link
+    /// of ours says.
+    pub(super) fn from_kept(notebook: &str, kept: &KeptLink, now: Now) -> Option<Self> {
+        let scope = [Scope::View, Scope::Run].into_iter().find(|s| s.word() == kept.scope)?;
+        let expires_at = kept.expires_at.map(|at| at as u64);
+        let left = expires_at.map(|at| at.saturating_sub(now.wall_ms));
+        if left == Some(0) || kept.notebook != notebook {
+            return None;
+        }
+        let ends = left.map(|ms| now.at.checked_add(Duration::from_millis(ms)));
+        let shown = Link {
+            id: kept.id.clone(),
+            scope,
+            notebook: notebook.to_owned(),
+            label: kept.label.clone(),
+            created_at: kept.created_at as u64,
+            expires_at,
+            last_used: None,
+        };
+        Some(Self { shown, token: Fingerprint::from_hex(&kept.token_sha256)?, ends: ends.flatten() })
+    }
+}
+
+/// A share link to be made.
+#[derive(Debug)]
+pub(crate) struct NewLink {
+    /// `view` or `run`.
+    pub(crate) scope: Scope,
+    /// The notebook it opens.
+    pub(crate) notebook: String,
+    /// The owner's note.
+    pub(crate) label: Option<String>,
+    /// How long it lasts.
+    pub(crate) lasts: Option<Duration>,
+}

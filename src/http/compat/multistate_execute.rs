@@ -1,0 +1,96 @@
+//! `POST /multistate_execute`: code that reads several states.
+
+use super::answer::Executed;
+use super::execute::executed;
+use crate::http::app_state::AppState;
+use crate::http::error::ErrorBody;
+use crate::http::request::{Caller, Json};
+use crate::notebook::{Base, ExecId, Reading, RunSpec, StateId, StateRef};
+use crate::problem::{Kind, Problem};
+use actix_web::{HttpResponse, web};
+use serde::Deserialize;
+use serde_json::Map;
+use utoipa::ToSchema;
+
+/// How many states one piece of code may read: a process of each sends what is read of it.
+const MAX_READ_STATES: usize = 64;
+/// How many states may be named beside it: of one that the code does not name, nothing is read.
+const MAX_NAMED_STATES: usize = 10_000;
+
+/// The body of `POST /multistate_execute`.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct MultistateExecute {
+    /// The source.
+    #[serde(default)]
+    code: String,
+    /// The caller's id for the run, by which it is interrupted. It is free again when the run has
+    /// ended.
+    exec_id: String,
+    /// States by the names that the code has for them: `a.x` is the variable `x` of the state
+    /// called `a`.
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
+    state_mapping: Map<String, serde_json::Value>,
+    /// The state whose variables the code has as its own.
+    #[serde(default)]
+    default_state: Option<String>,
+    /// Seconds after which the run is interrupted.
+    #[serde(default)]
+    timeout: Option<f64>,
+    /// Bytes of memory that the run may add to what its state holds.
+    #[serde(default)]
+    run_memory: Option<u64>,
+    /// Whether a default state that can only come back by running its cells again is brought back
+    /// so.
+    #[serde(default)]
+    replay: bool,
+}
+
+/// Runs code that reads several states, and leaves nothing behind: no state, no run.
+#[utoipa::path(
+    post, path = "/multistate_execute", tag = "kernel", request_body = MultistateExecute,
+    responses(
+        (status = 200, description = "The run has ended, well or not; `state_name` is null", body = Executed),
+        (status = 400, description = "Not JSON, or a field is missing or wrong", body = ErrorBody),
+        (status = 409, description = "A run with this exec_id is going on, or was a cell", body = ErrorBody),
+    )
+)]
+pub(crate) async fn multistate_execute(
+    app: web::Data<AppState>,
+    caller: Caller,
+    Json(wish): Json<MultistateExecute>,
+) -> Result<HttpResponse, Problem> {
+    let mut reads = Vec::new();
+    let on = wish.default_state.map_or(Base::State(StateId::root()), Base::Name);
+    for (alias, name) in &wish.state_mapping {
+        let name =
+            name.as_str().ok_or_else(|| bad(format!("read a state as {alias:?}"), "its name is no text"))?;
+        let state = StateRef::name(name);
+        reads.push(Reading { alias: alias.clone(), state, is_named: names(&wish.code, alias) });
+    }
+    let named = reads.iter().filter(|reading| reading.is_named).count();
+    if named > MAX_READ_STATES || reads.len() > MAX_NAMED_STATES {
+        let why = format!(
+            "it names {named} of {} states, and {MAX_READ_STATES} of {MAX_NAMED_STATES} can be",
+            reads.len()
+        );
+        return Err(bad("read several states".into(), &why));
+    }
+    let run = RunSpec {
+        timeout: wish.timeout,
+        run_memory: wish.run_memory,
+        replay: wish.replay,
+        with_outputs: true,
+        reads: Some(reads),
+        ..RunSpec::new(ExecId::new(wish.exec_id), wish.code, on)
+    };
+    executed(&app, caller.access()?, run, Vec::new()).await
+}
+
+/// Whether code has a name in it.
+fn names(code: &str, name: &str) -> bool {
+    !name.is_empty() && code.split(|c: char| c != '_' && !c.is_alphanumeric()).any(|word| word == name)
+}
+
+fn bad(what: String, why: &str) -> Problem {
+    Problem::new(Kind::BadRequest, what, why, "see docs/api.md")
+}

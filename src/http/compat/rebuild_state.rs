@@ -1,0 +1,108 @@
+//! `POST /rebuild_state`: a state of the variables of two.
+
+use super::digests::{Groups, groups};
+use crate::http::app_state::AppState;
+use crate::http::command::{find_state, send, unexpected};
+use crate::http::error::ErrorBody;
+use crate::http::request::{Caller, Json};
+use crate::notebook::{Base, Command, Ended, ExecId, Rebuild, Reply, Residency, RunSpec, RunStatus, State};
+use crate::problem::{Kind, Problem};
+use actix_web::{HttpResponse, web};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The body of `POST /rebuild_state`.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct RebuildState {
+    /// The state that the new one grows from.
+    input_state: String,
+    /// The other state.
+    source_state: String,
+    /// The variables that come from the other state. What shares objects with them is to come with
+    /// them.
+    source_vars: Vec<String>,
+    /// The variables that stay of the first one.
+    input_vars: Vec<String>,
+    /// The name for the new state; without it, its id.
+    #[serde(default)]
+    new_state_name: Option<String>,
+}
+
+/// The answer to `POST /rebuild_state`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Rebuilt {
+    /// The name of the new state.
+    state_name: String,
+    /// As `POST /alias_groups` answers of it.
+    groups: Vec<Vec<String>>,
+    /// As `POST /alias_groups` answers of it.
+    fingerprints: Vec<String>,
+}
+
+/// Makes a state of the variables of two, without running what made them.
+#[utoipa::path(
+    post, path = "/rebuild_state", tag = "kernel", request_body = RebuildState,
+    responses(
+        (status = 200, body = Rebuilt),
+        (status = 400, description = "Not JSON, or a field is missing or wrong", body = ErrorBody),
+        (status = 404, description = "No such state", body = ErrorBody),
+        (
+            status = 409,
+            description = "A variable cannot leave the process of its state; run the cell instead",
+            body = ErrorBody,
+        ),
+        (status = 410, description = "A state is lost", body = ErrorBody),
+    )
+)]
+pub(crate) async fn rebuild_state(
+    app: web::Data<AppState>,
+    caller: Caller,
+    Json(wish): Json<RebuildState>,
+) -> Result<HttpResponse, Problem> {
+    let what = format!("make a state of {:?} and {:?}", wish.input_state, wish.source_state);
+    let input = find_state(&app.start, &wish.input_state).await?;
+    let source = find_state(&app.start, &wish.source_state).await?;
+    let is_lost = |state: &State| state.parent.is_some() && state.residency == Residency::Replay;
+    if let Some(lost) = [&input, &source].into_iter().find(|state| is_lost(state)) {
+        let why = format!("state {:?} has neither a process nor a checkpoint", lost.name);
+        return Err(Problem::new(Kind::Lost, what, why, "replay it, or run the cells again"));
+    }
+    let is_name = |name: &&String| name.chars().all(|c| c == '_' || c.is_alphanumeric()) && !name.is_empty();
+    let mut take: Vec<String> = wish.source_vars.iter().filter(is_name).cloned().collect();
+    let mut keep: Vec<String> = wish.input_vars.iter().filter(is_name).cloned().collect();
+    take.sort_unstable();
+    take.dedup();
+    keep.sort_unstable();
+    keep.dedup();
+    keep.retain(|name| take.binary_search(name).is_err());
+    let code = Rebuild { from: source.id, take, keep }.code();
+    let exec_id = ExecId::new(format!("rebuild-{}", uuid::Uuid::new_v4().simple()));
+    let run = Command::Run(RunSpec {
+        new_state_name: wish.new_state_name,
+        ..RunSpec::new(exec_id.clone(), code, Base::State(input.id))
+    });
+    let access = caller.access()?;
+    match send(&app.start, app.authorize(access, run)?).await? {
+        Reply::Ended(Ended {
+            status: RunStatus::Ok,
+            state: Some(state),
+            state_name: Some(state_name),
+            ..
+        }) => {
+            let Groups { groups, fingerprints } = groups(&app, &caller, &state).await?;
+            Ok(HttpResponse::Ok().json(Rebuilt { state_name, groups, fingerprints }))
+        }
+        Reply::Ended(Ended { status, error, .. }) => {
+            // Nothing of it is to be seen.
+            app.start.ask(Command::DropAttempt { exec_id }).await;
+            let how = if status == RunStatus::Interrupted { "send it again" } else { "run the cell instead" };
+            let why = match error.map(|error| error.evalue).filter(|evalue| !evalue.is_empty()) {
+                Some(evalue) => evalue,
+                None if status == RunStatus::Interrupted => "it was interrupted".into(),
+                None => "its run ended without saying why".into(),
+            };
+            Err(Problem::new(Kind::Conflict, what, why, how))
+        }
+        other => Err(unexpected(other)),
+    }
+}

@@ -1,0 +1,63 @@
+//! The security headers that every answer carries.
+
+use actix_web::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderMap, HeaderName, HeaderValue, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+
+/// Our page: nothing but our own files, nothing inline, no frame but the output frame, never framed
+/// itself.
+const PAGE_CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+    img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; \
+    frame-src 'self'; base-uri 'none'; form-action 'none'; object-src 'none'; frame-ancestors 'none'";
+
+/// The output frame: scripts may do what they like in an origin of their own, and reach nothing
+/// from it. The header's
+/// `sandbox` holds too when somebody opens the frame by itself.
+const FRAME_CSP: &str = "sandbox allow-scripts; default-src 'none'; \
+    script-src 'unsafe-inline' 'unsafe-eval' blob: data:; style-src 'unsafe-inline'; \
+    img-src data: blob:; font-src data:; media-src data: blob:; worker-src blob:; connect-src 'none'; \
+    frame-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+
+/// Our own files. A worker takes its rules from its script's answer.
+const ASSET_CSP: &str = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// Data: whatever a browser makes of them, nothing runs and nothing is loaded.
+const DATA_CSP: &str =
+    "default-src 'none'; sandbox; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// What an answer is to the browser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// A page of ours.
+    Page,
+    /// The frame in which outputs run.
+    Frame,
+    /// A file of ours that never changes under its address.
+    Asset,
+    /// JSON, and everything else.
+    Data,
+}
+
+/// Puts the headers on.
+pub(crate) fn harden(headers: &mut HeaderMap, content: Content) {
+    let csp = match content {
+        Content::Page => PAGE_CSP,
+        Content::Frame => FRAME_CSP,
+        Content::Asset => ASSET_CSP,
+        Content::Data => DATA_CSP,
+    };
+    for (name, value) in [
+        (CONTENT_SECURITY_POLICY, csp),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    let lasting = content == Content::Asset && headers.contains_key(CACHE_CONTROL);
+    if !lasting {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+}

@@ -1,0 +1,83 @@
+//! Browser sessions: a token in the URL is exchanged for one, and signing out ends it.
+
+use super::assets::PREFIX;
+use super::render::render;
+use crate::http::app_state::AppState;
+use crate::http::auth::SESSION_LASTS;
+use crate::http::request::{Caller, NoBody, session_cookies};
+use crate::http::saved_credentials::keep_sessions;
+use crate::problem::Problem;
+use actix_web::http::StatusCode;
+use actix_web::http::header::SET_COOKIE;
+use actix_web::{HttpRequest, HttpResponse, web};
+use askama::Template;
+
+#[derive(Template)]
+#[template(path = "signin.html")]
+struct SignInPage<'a> {
+    why: &'a str,
+    assets: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "exchange.html")]
+struct ExchangePage<'a> {
+    assets: &'a str,
+}
+
+/// Exchanges the token in the URL for a session. Not a redirect: a browser that came from another
+/// site would leave a `SameSite=Strict` cookie out of the next request. The page's script goes on
+/// to the same path without the token.
+pub(super) async fn begin_session(
+    app: web::Data<AppState>,
+    caller: &Caller,
+) -> Result<HttpResponse, Problem> {
+    let access = caller.access()?;
+    let id = app
+        .keys
+        .begin_session(access, app.keys.now())
+        .map_err(|_| Problem::internal("the operating system gives no random numbers"))?;
+    // One that cannot be kept is good all the same, until the server is started again.
+    let _ = keep_sessions(app.clone()).await;
+    let (name, lasts) = (access.cookie(&app.cookie), SESSION_LASTS.as_secs());
+    let cookie = format!("{name}={id}; Max-Age={lasts}; Path=/; HttpOnly; SameSite=Strict");
+    let mut response = render(StatusCode::OK, &ExchangePage { assets: &PREFIX });
+    let cookie = cookie.parse().map_err(|_| Problem::internal("the session has no cookie"))?;
+    response.headers_mut().insert(SET_COOKIE, cookie);
+    Ok(response)
+}
+
+/// The page that asks again from here.
+pub(crate) fn exchange(status: StatusCode) -> HttpResponse {
+    render(status, &ExchangePage { assets: &PREFIX })
+}
+
+/// The page that says why a visitor is not let in.
+pub(crate) fn sign_in(status: StatusCode, error: &Problem) -> HttpResponse {
+    render(status, &SignInPage { why: &error.why, assets: &PREFIX })
+}
+
+/// Ends the caller's browser sessions: the owner's, and those of links that were opened in the same
+/// browser.
+#[utoipa::path(
+    delete, path = "/api/session", tag = "server",
+    responses((status = 204, description = "Signed out")),
+)]
+pub(crate) async fn sign_out(
+    app: web::Data<AppState>,
+    request: HttpRequest,
+    _: NoBody,
+) -> Result<HttpResponse, Problem> {
+    let cookies = session_cookies(&request, &app.cookie);
+    let now = app.keys.now();
+    for access in cookies.iter().filter_map(|(_, id)| app.keys.by_session(id, now)) {
+        app.keys.end_session(&access);
+    }
+    keep_sessions(app.clone()).await?;
+    let mut response = HttpResponse::NoContent();
+    for (name, _) in cookies {
+        let cookie = format!("{name}=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict");
+        response.append_header((SET_COOKIE, cookie));
+    }
+    Ok(response.finish())
+}

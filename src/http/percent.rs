@@ -1,0 +1,44 @@
+//! Percent-encoding of what stands in a URL.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+/// Everything but ASCII letters, digits and `-_.`.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
+
+/// Percent-encodes one segment of a path, or one value of a query.
+pub fn percent_encoded(text: &str) -> String {
+    utf8_percent_encode(text, ESCAPED).to_string()
+}
+
+/// Percent-decodes; `None` for a broken escape or for what is not UTF-8.
+pub(crate) fn percent_decoded(text: &str) -> Option<String> {
+    // The crate would pass broken escapes through.
+    let is_hex = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_hexdigit);
+    let mut escapes = text.as_bytes().split(|byte| *byte == b'%').skip(1);
+    if !escapes.all(|escape| is_hex(escape.first()) && is_hex(escape.get(1))) {
+        return None;
+    }
+    Some(percent_decode_str(text).decode_utf8().ok()?.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_escapes_of_utf_8_are_decoded() {
+        for (text, decoded) in [
+            ("a%20b%C3%a9", Some("a b\u{e9}")),
+            ("%2525", Some("%25")),
+            ("", Some("")),
+            ("%", None),
+            ("%4", None),
+            ("%%41", None),
+            ("%4g", None),
+            ("%+1", None),
+            ("%ff", None),
+        ] {
+            assert_eq!(percent_decoded(text).as_deref(), decoded, "{text}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Starts the HTTP server: its threads, the options of its connections, and the guard in front of
+//! every route.
+
+use super::app_state::AppState;
+use super::connection_limit::{Connection, HEAD_TIMEOUT, IDLE_TIMEOUT};
+use super::guard::{self, Hosts};
+use super::{routes, saved_credentials};
+use actix_http::error::DispatchError;
+use actix_http::{HttpService, Protocol};
+use actix_server::Server;
+use actix_service::{IntoServiceFactory, ServiceFactoryExt, fn_service, map_config};
+use actix_web::dev::AppConfig;
+use actix_web::http::KeepAlive;
+use actix_web::middleware::from_fn;
+use actix_web::rt::net::TcpStream;
+use actix_web::{App, web};
+use std::future::ready;
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+/// How long the end of a connection may take.
+const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How long sent data may stay unacknowledged before the connection is given up. Without it, a
+/// client that stopped reading would hold its memory for a quarter of an hour.
+const UNREAD_TIMEOUT_MS: u32 = 45_000;
+
+/// Threads that serve connections. The work is in the kernels; more threads would only take cores
+/// from them.
+const MAX_WORKERS: usize = 4;
+
+/// Starts to serve on a listener. Must be called inside a tokio runtime. The answer is the server's
+/// handle and its future.
+///
+/// # Errors
+/// When the listener cannot be used.
+pub fn serve(listener: TcpListener, app: AppState, reachable_as: &[String]) -> io::Result<Server> {
+    let hosts = web::Data::new(Hosts::new(listener.local_addr()?, reachable_as));
+    // The standard library's backlog is short: three hundred tabs that reconnect at once must not
+    // be turned away.
+    nix::sys::socket::listen(&listener, nix::sys::socket::Backlog::new(1024)?)?;
+    let room = app.room.clone();
+    let app = web::Data::new(app);
+    tokio::spawn(saved_credentials::keep_time(app.clone()));
+    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_WORKERS);
+    let server = Server::build()
+        .workers(workers)
+        .max_concurrent_connections(room.of_each(workers))
+        .disable_signals()
+        .shutdown_timeout(1);
+    let stopping = server.graceful_shutdown_signal();
+    // As `HttpServer` does it, but for the connections, which are ours.
+    let service = move || {
+        let app = App::new()
+            .app_data(app.clone())
+            .app_data(hosts.clone())
+            .configure(routes::register)
+            .wrap(from_fn(guard::guard));
+        let app = app.into_factory().map_err(|error: actix_web::Error| error.error_response());
+        let (room, stopping) = (room.clone(), stopping.clone());
+        let http = HttpService::build()
+            .graceful_shutdown_signal(move || {
+                let stopping = stopping.clone();
+                async move { stopping.notified().await }
+            })
+            .client_request_timeout(HEAD_TIMEOUT)
+            .client_disconnect_timeout(DISCONNECT_TIMEOUT)
+            .keep_alive(KeepAlive::Timeout(IDLE_TIMEOUT))
+            .on_connect_ext(|connection: &Connection, data| {
+                data.insert(connection.line().clone());
+            })
+            .finish(map_config(app, |()| AppConfig::default()));
+        fn_service(move |stream: TcpStream| {
+            set_options(&stream);
+            let peer = stream.peer_addr().ok();
+            ready(Ok::<_, DispatchError>((room.admit(stream), Protocol::Http1, peer)))
+        })
+        .and_then(http)
+    };
+    Ok(server.listen("ratoon", listener, service)?.run())
+}
+
+fn set_options(stream: &TcpStream) {
+    // Without them the connection still works: slower, and it ends later.
+    let _ = stream.set_nodelay(true);
+    let _ = nix::sys::socket::setsockopt(
+        &stream.as_fd(),
+        nix::sys::socket::sockopt::TcpUserTimeout,
+        &UNREAD_TIMEOUT_MS,
+    );
+}
