@@ -459,8 +459,8 @@ class Notebook {
         return { kind: 'interrupted', interrupted: true };
     }
 
-    stand({ state, name = null }, { id, scope }) {
-        const person = { id, name, scope, state };
+    stand({ state, name = null, caret }, { id, scope }) {
+        const person = { id, name, scope, state, caret };
         this.tellPeople(
             this.people.some((one) => one.id === id)
                 ? this.people.map((one) => (one.id === id ? person : one))

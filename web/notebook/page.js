@@ -191,6 +191,7 @@ export class Page {
         if (event.event === 'state_changed') this.variables.onStateChanged(event.state);
         this.model.fold(event);
         if (event.event === 'people_changed') this.showCarets();
+        if (event.event === 'drafts_changed' && this.presence.caretDraft) this.presence.onMoved();
         if (
             event.event === 'run_added' &&
             this.requestedRuns.get(event.run.draft ?? '') === event.run.exec_id

@@ -123,10 +123,11 @@ export class Presence {
     async #tell() {
         const { page } = this;
         const name = this.host.displayName?.() || null;
-        const said = JSON.stringify([page.here, name, this.caretMoves]);
+        const { caret } = this;
+        // The server may not know the caret's draft yet.
+        const said = JSON.stringify([page.here, name, this.caretMoves, caret !== null]);
         if (!page.isLoaded || page.connection !== 'open' || this.isTelling || said === this.lastSent) return;
         this.isTelling = true;
-        const { caret } = this;
         this.lastSent = said;
         const reply = await this.host.send({ do: 'stand', state: page.here, name, ...(caret && { caret }) });
         this.isTelling = false;
