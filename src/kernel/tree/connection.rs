@@ -1,9 +1,10 @@
-//! Attending one process: a task that writes its orders, and a task that hears it.
+//! The connection to one process: a task that writes its orders and a task that hears it.
 //!
-//! Hearing a head means four things at once: reports on the socket, text in the ring, bytes on the pipes of descriptors 1
-//! and 2. They are put in the order in which they happened: text says how many reports came before it, and both say how
-//! many bytes. What stood before a byte of a pipe was said before it, so it is taken after it: the pipes are read first, then
-//! the socket, then the ring. The first text is passed on at once; while more comes, every few milliseconds.
+//! A head is heard over its socket (reports), its ring (printed text) and the pipes of descriptors
+//! 1 and 2 (native writes). They are merged into the order in which they happened: each text says how
+//! many reports came before it, and texts and reports say how many pipe bytes did. Whatever came
+//! before a pipe byte was sent before it, so the pipes are read first, then the socket, then the
+//! ring. The first text is passed on at once; further text is collected for some milliseconds.
 
 use super::Heard;
 use super::text::{Decoder, whole};
@@ -21,23 +22,22 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::sync::mpsc;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-/// How long text that follows other text may wait, so that a thousand prints are not a thousand messages.
+/// How long text that follows other text may wait: a thousand prints are not a thousand messages.
 const COALESCE: Duration = Duration::from_millis(10);
-/// How much of a pipe is read in one go, in bytes; a subprocess that floods must not keep us from hearing the rest.
+/// Bytes read from a pipe in one turn. A subprocess that floods must not silence the socket.
 const MAX_PIPE_READ: usize = 256 * 1024;
-
-/// Room for bytes of a pipe, and of the socket, that is not given back.
+/// Largest capacity that the empty buffers of a pipe and of the socket keep, in bytes.
 const MAX_PIPE_KEPT: usize = 64 * 1024;
 const MAX_BUFFER_KEPT: usize = 1024 * 1024;
 
-/// An order ready to be sent, with its descriptors.
+/// An encoded order with its descriptors.
 #[derive(Debug)]
 pub(super) struct OutgoingFrame {
     pub(super) bytes: Vec<u8>,
     pub(super) descriptors: Vec<OwnedFd>,
 }
 
-/// What a head is heard by, beside its socket.
+/// Our ends of what a head prints through.
 pub(super) struct HeadIo {
     ring: Ring,
     out: Pipe,
@@ -48,21 +48,20 @@ struct Pipe {
     name: StreamName,
     end: Receiver,
     decoder: Decoder,
-    /// How many bytes were taken out; the count goes round at 2³².
+    /// Bytes read so far, modulo 2³².
     taken: u32,
-    /// The last of them, which have not been passed on.
-    kept: Vec<u8>,
-    /// How many had been taken when this turn began. What came later may stand behind text that is not seen yet.
+    /// The last of them, not yet passed on.
+    pending: Vec<u8>,
+    /// Bytes read when this turn began. Later bytes may follow text that was not read yet.
     settled: u32,
 }
 
 impl HeadIo {
-    /// Those of a head that is about to be made.
     pub(super) fn new(ring: Ring, out: OwnedFd, err: OwnedFd) -> io::Result<Self> {
         Ok(Self { ring, out: Pipe::new(StreamName::Stdout, out)?, err: Pipe::new(StreamName::Stderr, err)? })
     }
 
-    /// Takes out what is in the pipes, as a turn begins.
+    /// Reads the pipes at the beginning of a turn.
     fn take(&mut self) {
         for pipe in [&mut self.out, &mut self.err] {
             pipe.take(&self.ring);
@@ -70,28 +69,28 @@ impl HeadIo {
         }
     }
 
-    /// What came out of the pipes up to there.
+    /// Passes on what the pipes got before this point.
     fn pass_up_to(&mut self, written: Written, into: &mut Vec<Output>) {
         self.out.pass_up_to(written.out, &self.ring, into);
         self.err.pass_up_to(written.err, &self.ring, into);
     }
 
-    /// What came out of the pipes before this turn; whether something came since.
+    /// Passes on what was read before this turn. Returns whether bytes came since.
     fn pass_settled(&mut self, into: &mut Vec<Output>) -> bool {
         for pipe in [&mut self.out, &mut self.err] {
             pipe.pass_up_to(pipe.settled, &self.ring, into);
         }
-        !self.out.kept.is_empty() || !self.err.kept.is_empty()
+        !self.out.pending.is_empty() || !self.err.pending.is_empty()
     }
 }
 
 impl Pipe {
     fn new(name: StreamName, end: OwnedFd) -> io::Result<Self> {
         let end = Receiver::from_owned_fd(end)?;
-        Ok(Self { name, end, decoder: Decoder::default(), taken: 0, kept: Vec::new(), settled: 0 })
+        Ok(Self { name, end, decoder: Decoder::default(), taken: 0, pending: Vec::new(), settled: 0 })
     }
 
-    /// Takes out what is there; whether there was something.
+    /// Reads what is there. Returns whether there was something.
     fn take(&mut self, ring: &Ring) -> bool {
         let mut bytes = [0; 16 * 1024];
         let mut count = 0;
@@ -105,26 +104,27 @@ impl Pipe {
             }
             count += got;
             self.taken = self.taken.wrapping_add(got as u32);
-            self.kept.extend_from_slice(&bytes[..got]);
+            self.pending.extend_from_slice(&bytes[..got]);
         }
         count > 0
     }
 
     fn read(&self, bytes: &mut [u8]) -> usize {
-        // What tokio knows may be old, so the pipe is asked first; then tokio is told that there is no more.
+        // tokio's readiness may be stale, so the pipe itself is read first. `try_read` clears the
+        // readiness.
         let read = nix::unistd::read(&self.end, bytes);
         read.or_else(|_| self.end.try_read(bytes)).unwrap_or_default()
     }
 
     fn pass_up_to(&mut self, written: u32, ring: &Ring, into: &mut Vec<Output>) {
         while is_after(written, self.taken) && self.take(ring) {}
-        let passed = self.taken.wrapping_sub(self.kept.len() as u32);
+        let passed = self.taken.wrapping_sub(self.pending.len() as u32);
         if is_after(written, passed) {
-            let count = self.kept.len().min(written.wrapping_sub(passed) as usize);
-            push_text(into, self.name, self.decoder.decode(&self.kept[..count]));
-            self.kept.drain(..count);
-            if self.kept.is_empty() && self.kept.capacity() > MAX_PIPE_KEPT {
-                self.kept = Vec::new();
+            let count = self.pending.len().min(written.wrapping_sub(passed) as usize);
+            push_text(into, self.name, self.decoder.decode(&self.pending[..count]));
+            self.pending.drain(..count);
+            if self.pending.is_empty() && self.pending.capacity() > MAX_PIPE_KEPT {
+                self.pending = Vec::new();
             }
         }
     }
@@ -136,7 +136,7 @@ impl Pipe {
     }
 }
 
-/// Starts attending; the queue takes orders until it is dropped.
+/// Starts both tasks. Orders go into the returned queue; dropping it closes the socket.
 pub(super) fn spawn(
     id: ProcId,
     socket: OwnedFd,
@@ -155,38 +155,38 @@ pub(super) fn spawn(
         buffer: Vec::new(),
         heard: 0,
         is_running: false,
-        is_looking: false,
+        is_polling: false,
     };
     tokio::spawn(listener.listen());
     Ok(orders)
 }
 
 async fn write(socket: Arc<UnixStream>, mut queue: mpsc::UnboundedReceiver<OutgoingFrame>) {
-    while let Some(parcel) = queue.recv().await {
-        if send(&socket, parcel).await.is_err() {
+    while let Some(order) = queue.recv().await {
+        if send(&socket, order).await.is_err() {
             break;
         }
     }
-    // The tree has let the process go, or it cannot be told any more what to do: it sees the end of its socket and leaves.
+    // The queue was dropped, or the process cannot be reached. It sees its socket close and exits.
     let _ = nix::sys::socket::shutdown(socket.as_raw_fd(), nix::sys::socket::Shutdown::Both);
 }
 
-async fn send(socket: &UnixStream, parcel: OutgoingFrame) -> io::Result<()> {
-    let numbers: Vec<RawFd> = parcel.descriptors.iter().map(AsRawFd::as_raw_fd).collect();
+async fn send(socket: &UnixStream, order: OutgoingFrame) -> io::Result<()> {
+    let numbers: Vec<RawFd> = order.descriptors.iter().map(AsRawFd::as_raw_fd).collect();
     let mut sent = 0;
-    while sent < parcel.bytes.len() {
+    while sent < order.bytes.len() {
         socket.writable().await?;
         let rights = [ControlMessage::ScmRights(&numbers)];
         let control: &[ControlMessage<'_>] = if sent == 0 && !numbers.is_empty() { &rights } else { &[] };
         let wrote = socket.try_io(Interest::WRITABLE, || {
-            let slices = [IoSlice::new(&parcel.bytes[sent..])];
+            let slices = [IoSlice::new(&order.bytes[sent..])];
             let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
             Ok(sendmsg::<()>(socket.as_raw_fd(), &slices, control, flags, None)?)
         });
         match wrote {
             Ok(n) => sent += n,
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-            // An ordinary user's descriptors that are under way are limited: others must arrive first.
+            // The system limits an ordinary user's descriptors in flight: others must arrive first.
             Err(e) if e.raw_os_error() == Some(libc::ETOOMANYREFS) => tokio::time::sleep(COALESCE).await,
             Err(e) => return Err(e),
         }
@@ -200,12 +200,12 @@ struct Listener {
     head_io: Option<HeadIo>,
     inbox: mpsc::Sender<(ProcId, Heard)>,
     buffer: Vec<u8>,
-    /// How many reports were heard; the count goes round at 2³².
+    /// Reports heard so far, modulo 2³².
     heard: u32,
-    /// A cell runs: what comes out of the pipes is its output. Between cells it waits there for the next.
+    /// A cell runs, and pipe bytes are its output. Between cells they wait for the next one.
     is_running: bool,
-    /// The ring and the pipes are looked at every few milliseconds.
-    is_looking: bool,
+    /// The ring and the pipes are read at every tick.
+    is_polling: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -215,12 +215,11 @@ enum Woken {
     Tick,
 }
 
-/// What a turn has brought.
 #[derive(Debug, PartialEq, Eq)]
 enum Progress {
     Something,
     Nothing,
-    /// The end of the process, or of the session.
+    /// The process has ended, or the session has closed.
     End,
 }
 
@@ -231,16 +230,16 @@ impl Listener {
         loop {
             let woken = self.wait(&mut tick).await;
             if woken == Woken::Pipe {
-                self.look_from_now_on(&mut tick);
+                self.start_polling(&mut tick);
             }
             let mut found = self.turn(&mut tick).await;
             if found == Progress::Nothing && woken == Woken::Tick {
                 self.arm(false);
-                // What came in between did not ring.
-                self.is_looking = false;
+                // Text that came before the disarming did not ring.
+                self.is_polling = false;
                 found = self.turn(&mut tick).await;
                 if found == Progress::Something {
-                    self.look_from_now_on(&mut tick);
+                    self.start_polling(&mut tick);
                 }
             }
             if found == Progress::End {
@@ -248,7 +247,7 @@ impl Listener {
             }
         }
         let mut last = Vec::new();
-        self.take();
+        self.take_pipes();
         self.drain_ring(self.heard.wrapping_add(u32::MAX / 4), &mut last);
         if let Some(head_io) = self.head_io.as_mut().filter(|_| self.is_running) {
             head_io.take();
@@ -256,14 +255,14 @@ impl Listener {
         }
         self.finish_text(&mut last);
         self.pass_on(last).await;
-        // The session has gone: then there is nobody to tell.
+        // Fails only when the session has closed.
         let _ = self.inbox.send((self.id, Heard::Closed)).await;
     }
 
     async fn wait(&mut self, tick: &mut Interval) -> Woken {
         let pipes = async {
             match &mut self.head_io {
-                Some(HeadIo { out, err, .. }) if self.is_running && !self.is_looking => {
+                Some(HeadIo { out, err, .. }) if self.is_running && !self.is_polling => {
                     tokio::select! { () = out.readable() => (), () = err.readable() => () }
                 }
                 _ => std::future::pending().await,
@@ -272,13 +271,13 @@ impl Listener {
         tokio::select! {
             _ = self.socket.readable() => Woken::Socket,
             () = pipes => Woken::Pipe,
-            _ = tick.tick(), if self.is_looking => Woken::Tick,
+            _ = tick.tick(), if self.is_polling => Woken::Tick,
         }
     }
 
-    /// Takes what there is and passes it on in its order.
+    /// Reads what is there and passes it on in order.
     async fn turn(&mut self, tick: &mut Interval) -> Progress {
-        self.take();
+        self.take_pipes();
         let mut found = Progress::Nothing;
         loop {
             let is_more = self.read_socket();
@@ -294,7 +293,7 @@ impl Listener {
         self.drain_ring(self.heard, &mut rest);
         let head_io = self.head_io.as_mut().filter(|_| self.is_running);
         if head_io.is_some_and(|head_io| head_io.pass_settled(&mut rest)) {
-            self.look_from_now_on(tick);
+            self.start_polling(tick);
         }
         if !rest.is_empty() {
             found = Progress::Something;
@@ -302,13 +301,13 @@ impl Listener {
         if self.pass_on(rest).await { found } else { Progress::End }
     }
 
-    /// Reads some of what is on the socket; whether there was something. An error at its end.
+    /// Reads from the socket. Returns whether there was something; an error at its end.
     fn read_socket(&mut self) -> Result<bool, ()> {
         let start = self.buffer.len();
         self.buffer.resize(start + 128 * 1024, 0);
         let into = &mut self.buffer[start..];
         let read = recv(self.socket.as_raw_fd(), into, MsgFlags::MSG_DONTWAIT).map_err(io::Error::from);
-        // As with the pipes: tokio is told only when there is no more.
+        // As with the pipes: `try_read` clears tokio's readiness.
         let read = read.or_else(|_| self.socket.try_read(into));
         self.buffer.truncate(start + *read.as_ref().unwrap_or(&0));
         match read {
@@ -319,21 +318,21 @@ impl Listener {
         }
     }
 
-    /// Hears what has been read; false when it makes no sense or nobody wants to know.
+    /// Handles the complete frames. False: a frame is malformed, or the session has closed.
     async fn hear_frames(&mut self, tick: &mut Interval) -> bool {
         let mut at = 0;
         while let Some(body) = next_frame(&self.buffer[at..]) {
             let Ok(length) = body else { return false };
             let parsed = serde_json::from_slice::<Envelope<Report>>(&self.buffer[at + 4..at + 4 + length]);
             at += 4 + length;
-            // Only what user code has made of its outputs can be unreadable; the words of our own end are.
+            // Only an output made by user code can be unreadable.
             let envelope = parsed.unwrap_or_else(|error| unreadable(&error));
             if !self.hear(envelope, tick).await {
                 return false;
             }
         }
         self.buffer.drain(..at);
-        // A frozen process says little, and there may be thousands.
+        // There may be thousands of frozen processes, which report little.
         let room = if self.head_io.is_none() { 0 } else { MAX_BUFFER_KEPT };
         if self.buffer.is_empty() && self.buffer.capacity() > room {
             self.buffer = Vec::new();
@@ -351,7 +350,7 @@ impl Listener {
         match &envelope.report {
             Report::Started => self.is_running = true,
             Report::Doorbell => {
-                self.look_from_now_on(tick);
+                self.start_polling(tick);
                 return self.pass_on(before).await;
             }
             Report::Ended { .. } => {
@@ -363,30 +362,30 @@ impl Listener {
         self.pass_on(before).await && self.inbox.send((self.id, Heard::Report(envelope.report))).await.is_ok()
     }
 
-    fn look_from_now_on(&mut self, tick: &mut Interval) {
-        if !self.is_looking {
-            self.is_looking = true;
+    fn start_polling(&mut self, tick: &mut Interval) {
+        if !self.is_polling {
+            self.is_polling = true;
             tick.reset();
         }
         self.arm(true);
     }
 
-    /// Whether the ring is looked at anyway, so that text in it need not ring.
-    fn arm(&self, is_looked_at: bool) {
+    /// Tells the head whether the ring is polled, so that new text need not ring.
+    fn arm(&self, is_polled: bool) {
         match &self.head_io {
-            Some(head_io) if is_looked_at => head_io.ring.arm(),
+            Some(head_io) if is_polled => head_io.ring.arm(),
             Some(head_io) => head_io.ring.disarm(),
             None => {}
         }
     }
 
-    fn take(&mut self) {
+    fn take_pipes(&mut self) {
         if let Some(head_io) = self.head_io.as_mut().filter(|_| self.is_running) {
             head_io.take();
         }
     }
 
-    /// The text that stands before or right behind so many reports, with what was in the pipes before it.
+    /// Takes the text that came before report `reports + 1`, with the pipe bytes before it.
     fn drain_ring(&mut self, reports: u32, into: &mut Vec<Output>) {
         let Some(head_io) = &mut self.head_io else { return };
         for text in head_io.ring.drain(reports) {
@@ -432,7 +431,7 @@ fn unreadable(error: &serde_json::Error) -> Envelope<Report> {
     Envelope { report: Report::Output(Output::stream(StreamName::Stderr, text)), written: Written::default() }
 }
 
-/// The length of the next frame's body, when all of it is there; an error when it is longer than any of ours.
+/// The length of the next frame's body, once it is complete; an error if it is too long to be ours.
 fn next_frame(bytes: &[u8]) -> Option<Result<usize, ()>> {
     let head = bytes.get(..4)?;
     let length = u32::from_le_bytes([head[0], head[1], head[2], head[3]]) as usize;

@@ -58,7 +58,7 @@ impl Tree {
         }
     }
 
-    /// Ends all heads, with everything that cells of this notebook have ever started except daemons.
+    /// Ends all heads, with everything that cells of this notebook have started except daemons.
     pub fn end_cells(&mut self) {
         let heads = self.processes.values().filter(|p| p.role == Role::Head);
         let heads = heads.filter_map(|p| p.pid).map(Pid::as_raw).collect();
