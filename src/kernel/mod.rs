@@ -7,7 +7,7 @@ pub mod interpreter;
 mod library;
 mod protocol;
 pub mod provision;
-mod ring;
+mod text_pipe;
 mod state;
 mod tree;
 mod memory;

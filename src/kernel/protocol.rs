@@ -282,8 +282,6 @@ pub enum Report {
     Holds(Weight),
     /// The cell began: from now on an interrupt reaches it.
     Started,
-    /// There is text in the ring.
-    Doorbell,
     /// Something was printed or shown.
     Output(Output),
     /// A display shows something else now.

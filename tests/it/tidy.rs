@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 /// The only files with `unsafe` in them.
 const UNSAFE: &[&str] = &[
     "src/allocator.rs",
-    "src/kernel/ring.rs",
     "src/kernel/state/capture.rs",
     "src/kernel/state/checkpoint.rs",
     "src/kernel/state/control.rs",

@@ -1,13 +1,13 @@
-//! What a cell prints, shows and asks, on its way to the server, in the order in which it happened.
+//! Sends what a cell prints, shows and asks to the server, in the order in which it happened.
 //!
-//! Text goes through the ring, everything else as a report on the socket; each says how many bytes had been written straight
-//! to descriptors 1 and 2 before it, and text says how many reports. A child that the user's code forks has neither: it prints to the descriptors.
+//! Text goes through the text pipe, everything else as a report on the socket. Both say how many
+//! bytes had been written to descriptors 1 and 2 before; text says how many reports were sent. A
+//! child that user code forks has neither and prints to the descriptors.
 
 use super::{control, fork};
 use crate::kernel::protocol::{Order, Report, Written, seal};
-use crate::kernel::ring::{Pushed, Ring, Stamp};
+use crate::kernel::text_pipe::{self, MAX_TEXT_BYTES, Shared, Stamp, WriteCounts};
 use crate::notebook::{Output, Prompt, StreamName};
-use nix::sys::epoll::{Epoll, EpollEvent, EpollTimeout};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use std::io;
@@ -15,97 +15,100 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The longest report that `shell.py` may send: one output with all its representations.
+/// The longest report from Python, in bytes: one output with all its representations.
 const MAX_REPORT_BYTES: usize = 48 * 1024 * 1024;
-/// Longer text does not go through the ring, and goes in pieces of this many bytes.
+/// Longer text goes over the socket, in pieces of this many bytes.
 const PIECE_BYTES: usize = 64 * 1024;
 
-static LINE: Mutex<Option<Line>> = Mutex::new(None);
-/// In a child of the user's: the beginnings of lines, of standard output and standard error.
+static PRINTER: Mutex<Option<Printer>> = Mutex::new(None);
+/// In a child that user code forked: unfinished lines of standard output and standard error.
 static TAILS: Mutex<[String; 2]> = Mutex::new([String::new(), String::new()]);
-/// How many questions this process, and those it was forked from, have asked.
+/// How many questions this process and its ancestors have asked.
 static ASKED: AtomicU32 = AtomicU32::new(0);
 static IS_USERS_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// What a head prints through.
-struct Line {
-    ring: Ring,
-    /// Tells at once that both pipes are empty, as they mostly are: a third of what asking each for its bytes takes.
-    watch: Epoll,
+struct Printer {
+    text: Pipe,
+    counts: WriteCounts,
+    /// Of descriptors 1 and 2.
     pipes: [Pipe; 2],
 }
 
-/// A head's outputs go to these pipes and this ring from now on; `watch` watches the pipes' other ends.
-pub(super) fn connect(stdout: OwnedFd, stderr: OwnedFd, ring: OwnedFd, watch: OwnedFd) -> io::Result<()> {
-    let pipes = [Pipe::keep(stdout)?, Pipe::keep(stderr)?];
-    let line = Line { ring: Ring::map(ring)?, watch: Epoll(super::raise(watch)?), pipes };
-    // What came with the order may have had these numbers; by now it is closed.
-    nix::unistd::dup2_stdout(line.pipes[0].end())?;
-    nix::unistd::dup2_stderr(line.pipes[1].end())?;
-    *lock() = Some(line);
+/// A head's outputs go to these pipes from now on: of descriptors 1 and 2, and for printed text.
+pub(super) fn connect(pipes: [OwnedFd; 2], text: OwnedFd, shared: Shared) -> io::Result<()> {
+    let [out, err] = pipes;
+    let Shared { counts, changed, watch } = shared;
+    let (counts, changed) = (super::raise(counts)?, super::raise(changed)?);
+    let counts = WriteCounts::new(Shared { counts, changed, watch: super::raise(watch)? });
+    let printer = Printer { text: Pipe::keep(text)?, counts, pipes: [Pipe::keep(out)?, Pipe::keep(err)?] };
+    // The descriptors that came with the order may have had these numbers. They are closed by now.
+    nix::unistd::dup2_stdout(printer.pipes[0].end())?;
+    nix::unistd::dup2_stderr(printer.pipes[1].end())?;
+    *lock() = Some(printer);
     Ok(())
 }
 
-/// Puts back what the user's code has made of descriptors 0, 1 and 2: a branch could not be made without them, and what a
-/// subprocess prints there would go astray. Answers what was not as it should be, in sentences.
+/// Repairs descriptors 0, 1 and 2 after user code has closed or redirected them: branches need them,
+/// and subprocesses print to them. Returns a sentence about each repair.
 ///
 /// # Errors
-/// When there is nothing left to put back.
-pub(super) fn mend() -> io::Result<Vec<String>> {
-    let mut mended = Vec::new();
-    if Mark::of(io::stdin()).is_none() {
+/// When the pipes that belong there are closed as well.
+pub(super) fn repair_standard_descriptors() -> io::Result<Vec<String>> {
+    let mut repaired = Vec::new();
+    if Inode::of(io::stdin()).is_none() {
         let null = super::raise(std::fs::File::open("/dev/null")?)?;
         nix::unistd::dup2_stdin(null)?;
-        mended.push(told("descriptor 0 (standard input) is /dev/null"));
+        repaired.push(sentence("descriptor 0 (standard input) is /dev/null"));
     }
     let guard = lock();
-    let Some(line) = guard.as_ref() else { return Ok(mended) };
-    let [out, err] = &line.pipes;
+    let Some(printer) = guard.as_ref() else { return Ok(repaired) };
+    let [out, err] = &printer.pipes;
     if !out.is_behind(io::stdout()) {
         nix::unistd::dup2_stdout(out.checked()?)?;
-        mended.push(told("descriptor 1 (standard output) leads to the cells' output"));
+        repaired.push(sentence("descriptor 1 (standard output) leads to the cells' output"));
     }
     if !err.is_behind(io::stderr()) {
         nix::unistd::dup2_stderr(err.checked()?)?;
-        mended.push(told("descriptor 2 (standard error) leads to the cells' output"));
+        repaired.push(sentence("descriptor 2 (standard error) leads to the cells' output"));
     }
-    Ok(mended)
+    Ok(repaired)
 }
 
-fn told(what: &str) -> String {
+fn sentence(what: &str) -> String {
     format!("{what} again: the cell had closed it or led it elsewhere, which lasts to its end")
 }
 
-/// A pipe of a head's, at a number that user code does not expect to be its own. User code may have closed that number,
-/// or given it to something else, so it is no owned descriptor: closing what is not ours would harm.
+/// The write end of a head's pipe, at a high number. User code may have closed that number or given
+/// it to another file, so this is not an `OwnedFd`: it closes only what is still the pipe.
 struct Pipe {
     number: RawFd,
-    mark: Mark,
+    inode: Inode,
 }
 
-/// What tells a pipe from everything else: its file system and its number there.
+/// Identifies a pipe: device and inode number.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Mark(u64, u64);
+struct Inode(u64, u64);
 
-impl Mark {
+impl Inode {
     fn of(end: impl AsFd) -> Option<Self> {
-        nix::sys::stat::fstat(end).ok().map(|about| Self(about.st_dev, about.st_ino))
+        nix::sys::stat::fstat(end).ok().map(|stat| Self(stat.st_dev, stat.st_ino))
     }
 }
 
 impl Pipe {
     fn keep(end: OwnedFd) -> io::Result<Self> {
         let high = super::raise(end)?;
-        let mark = Mark::of(&high).ok_or(io::ErrorKind::InvalidInput)?;
-        Ok(Self { number: high.into_raw_fd(), mark })
+        let inode = Inode::of(&high).ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(Self { number: high.into_raw_fd(), inode })
     }
 
     fn is_behind(&self, other: impl AsFd) -> bool {
-        Mark::of(other) == Some(self.mark)
+        Inode::of(other) == Some(self.inode)
     }
 
     fn end(&self) -> BorrowedFd<'_> {
-        // SAFETY: the number is not -1. User code may have closed it; then system calls say so.
+        // SAFETY: the number is not -1. If user code has closed it, system calls fail with EBADF.
         #[allow(unsafe_code)]
         unsafe {
             BorrowedFd::borrow_raw(self.number)
@@ -125,51 +128,65 @@ impl Drop for Pipe {
     }
 }
 
-/// Whether a descriptor is one of those through which this process prints, and none of the user's.
+/// Whether this process prints through a descriptor, so that it is not the user's.
 pub(super) fn is_own(number: RawFd) -> bool {
-    let is_own = |line: &Line| {
-        line.watch.0.as_raw_fd() == number || line.pipes.iter().any(|pipe| pipe.number == number)
+    let is_own = |printer: &Printer| {
+        let mut pipes = printer.pipes.iter().chain([&printer.text]);
+        printer.counts.owns(number) || pipes.any(|pipe| pipe.number == number)
     };
     lock().as_ref().is_some_and(is_own)
 }
 
-/// Nothing that is printed from now on goes anywhere.
+/// Discards everything that is printed from now on.
 pub(super) fn disconnect() -> io::Result<()> {
     *lock() = None;
-    // At a number of its own: it would be 1 itself where user code has closed that.
+    // Raised: if user code has closed 1, the file would get that number.
     let null = super::raise(std::fs::OpenOptions::new().write(true).open("/dev/null")?)?;
     nix::unistd::dup2_stdout(&null)?;
     nix::unistd::dup2_stderr(&null)?;
     Ok(())
 }
 
-/// Whether this process was forked by the user's code and not by us.
+/// Whether user code forked this process, and not `fork`.
 pub(super) fn is_users_child() -> bool {
     IS_USERS_CHILD.load(Ordering::Relaxed)
 }
 
 /// How many bytes have been written to descriptors 1 and 2 so far.
 pub(super) fn written() -> Written {
-    lock().as_ref().map(Line::written).unwrap_or_default()
+    lock().as_ref().map(Printer::written).unwrap_or_default()
 }
 
-impl Line {
+impl Printer {
     fn written(&self) -> Written {
-        self.ring.written(|| self.waiting())
+        self.counts.written(|| self.waiting())
+    }
+
+    /// Writes as much text as there is room for. Returns the rest.
+    fn write<'t>(&self, name: StreamName, text: &'t str) -> &'t str {
+        let mut left = text;
+        // User code may have closed the pipe and given its number to another file.
+        let Ok(pipe) = self.text.checked() else { return left };
+        let stamp = Stamp { reports: control::sent(), written: self.written() };
+        while !left.is_empty() {
+            let (piece, rest) = left.split_at(left.floor_char_boundary(MAX_TEXT_BYTES));
+            if !text_pipe::write(pipe, name, stamp, piece.as_bytes()) {
+                break;
+            }
+            left = rest;
+        }
+        left
     }
 
     /// How many bytes are in the pipes of descriptors 1 and 2.
     fn waiting(&self) -> Written {
-        match self.watch.wait(&mut [EpollEvent::empty()], EpollTimeout::ZERO) {
-            Ok(0) => Written::default(),
-            _ => Written { out: waiting_in(self.pipes[0].end()), err: waiting_in(self.pipes[1].end()) },
-        }
+        Written { out: waiting_in(self.pipes[0].end()), err: waiting_in(self.pipes[1].end()) }
     }
 }
 
 fn waiting_in(pipe: impl AsFd) -> u32 {
     let mut bytes: libc::c_int = 0;
-    // SAFETY: FIONREAD writes one int; on what is no pipe it fails and leaves it alone.
+    // SAFETY: FIONREAD writes one int. On anything but a pipe it fails and writes nothing.
     #[allow(unsafe_code)]
     unsafe {
         libc::ioctl(pipe.as_fd().as_raw_fd(), libc::FIONREAD, &raw mut bytes);
@@ -177,11 +194,11 @@ fn waiting_in(pipe: impl AsFd) -> u32 {
     u32::try_from(bytes).unwrap_or_default()
 }
 
-fn lock() -> std::sync::MutexGuard<'static, Option<Line>> {
-    LINE.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock() -> std::sync::MutexGuard<'static, Option<Printer>> {
+    PRINTER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The object through which `shell.py` speaks.
+/// The object through which Python talks to the server (`_ratoon_native.pyi`).
 #[pyclass(frozen)]
 #[derive(Debug)]
 pub(super) struct Channel;
@@ -193,7 +210,7 @@ impl Channel {
         let name = if is_error { StreamName::Stderr } else { StreamName::Stdout };
         match text.to_str() {
             Ok(text) => print(name, text)?,
-            // Lone surrogates, as in the names of files that are not UTF-8.
+            // Lone surrogates, as in file names that are not UTF-8.
             Err(_) => {
                 let bytes = text.call_method1("encode", ("utf-8", "backslashreplace"))?;
                 print(name, &String::from_utf8_lossy(bytes.cast::<PyBytes>()?.as_bytes()))?;
@@ -202,12 +219,12 @@ impl Channel {
         py.check_signals()
     }
 
-    /// Lets out what waits for the rest of its line.
+    /// Prints an unfinished line.
     fn flush(&self, is_error: bool) -> io::Result<()> {
         flush(if is_error { StreamName::Stderr } else { StreamName::Stdout })
     }
 
-    /// Sends a report that is JSON already.
+    /// Sends a report that is encoded as JSON.
     ///
     /// # Errors
     /// `ValueError` when it is longer than the server takes.
@@ -229,24 +246,25 @@ impl Channel {
         py.check_signals()
     }
 
-    /// Asks the user and waits for the answer; an interrupt ends the waiting.
+    /// Asks the user and waits for the answer. An interrupt ends the waiting.
     fn ask(&self, py: Python<'_>, prompt: String, password: bool) -> PyResult<String> {
-        let asked = ASKED.fetch_add(1, Ordering::Relaxed) + 1;
-        control::report(&Report::Ask(Prompt { number: asked, text: prompt, password }));
+        let question = ASKED.fetch_add(1, Ordering::Relaxed) + 1;
+        control::report(&Report::Ask(Prompt { number: question, text: prompt, password }));
         loop {
             let order = py.detach(|| control::receive(|| Python::attach(|py| py.check_signals())))?;
             match order {
-                Some((Order::Answer { number, text }, _)) if number == asked => return Ok(text),
+                Some((Order::Answer { number, text }, _)) if number == question => return Ok(text),
                 Some((Order::Reap { pid }, _)) => super::reap(pid),
-                // An answer to a question that was interrupted; nothing else is sent to a busy head.
+                // The answer to an interrupted question. A busy head gets no other orders.
                 Some(_) => {}
                 None => super::leave(),
             }
         }
     }
 
-    /// Called in every forked child, before functions of the user's are: it lets go of what belongs to its parent. One that is
-    /// the user's own goes on to print to the parent's descriptors; what one of ours prints before it is a head is nobody's.
+    /// Runs in every forked child, before the user's fork hooks, and closes what belongs to the parent.
+    /// A child that user code forked goes on printing to the parent's descriptors. What one of our
+    /// forks prints before it is a head is discarded.
     fn has_forked(&self) -> io::Result<()> {
         control::let_go();
         *lock() = None;
@@ -262,22 +280,12 @@ fn print(name: StreamName, text: &str) -> io::Result<()> {
     if is_users_child() {
         return print_in_lines(name, text);
     }
-    if text.len() <= PIECE_BYTES {
-        let push = |line: &Line| {
-            let stamp = Stamp { reports: control::sent(), written: line.written() };
-            line.ring.push(name, stamp, text.as_bytes())
-        };
-        let pushed = lock().as_ref().map(push);
-        match pushed {
-            None | Some(Pushed::Quietly) => return Ok(()),
-            Some(Pushed::RingDoorbell) => {
-                control::report(&Report::Doorbell);
-                return Ok(());
-            }
-            Some(Pushed::NoRoom) => {}
-        }
-    }
     let mut left = text;
+    if text.len() <= PIECE_BYTES {
+        let guard = lock();
+        let Some(printer) = guard.as_ref() else { return Ok(()) };
+        left = printer.write(name, text);
+    }
     while !left.is_empty() {
         let (piece, rest) = left.split_at(left.floor_char_boundary(PIECE_BYTES));
         control::report(&Report::Output(Output::stream(name, piece)));
@@ -286,7 +294,7 @@ fn print(name: StreamName, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// A child shares the pipes with its parent: what it prints goes there line by line, so that lines stay whole.
+/// Prints to the descriptors, which a child shares with its parent, in whole lines.
 fn print_in_lines(name: StreamName, text: &str) -> io::Result<()> {
     let mut tails = TAILS.lock().unwrap_or_else(PoisonError::into_inner);
     let tail = &mut tails[name as usize];
@@ -297,7 +305,7 @@ fn print_in_lines(name: StreamName, text: &str) -> io::Result<()> {
     print_natively(name, lines.as_bytes())
 }
 
-/// Prints what a child of the user's has begun of a line.
+/// In a child that user code forked: prints an unfinished line.
 pub(super) fn flush(name: StreamName) -> io::Result<()> {
     let tail = std::mem::take(&mut TAILS.lock().unwrap_or_else(PoisonError::into_inner)[name as usize]);
     print_natively(name, tail.as_bytes())

@@ -16,9 +16,9 @@ static SOCKET: Mutex<Option<OwnedFd>> = Mutex::new(None);
 /// How many frames this process has sent on its socket.
 static SENT: AtomicU32 = AtomicU32::new(0);
 
-/// The most descriptors an order comes with: socket, stdout, stderr, ring, and what watches the pipes; or what other states
-/// send to a cell.
-const MAX_DESCRIPTORS: usize = if MAX_DELIVERIES > 5 { MAX_DELIVERIES } else { 5 };
+/// The most descriptors that come with an order: a head's socket and six for its outputs, or the pipes
+/// of other states' variables.
+const MAX_DESCRIPTORS: usize = if MAX_DELIVERIES > 7 { MAX_DELIVERIES } else { 7 };
 
 /// Makes this the process' socket; the one before is closed.
 pub(super) fn adopt(socket: OwnedFd) {

@@ -7,7 +7,7 @@ use nix::sys::resource::{Resource, getrlimit};
 use std::io;
 
 /// With fewer descriptors than this no state can be frozen.
-const NEEDED_DESCRIPTORS: usize = 8;
+const NEEDED_DESCRIPTORS: usize = 11;
 /// With less memory to map than this no branch can begin: its ring, and what Python and IPython ask for first.
 const NEEDED_BYTES: usize = 16 << 20;
 const AS_BEFORE: &str = "The state before is as it was";
@@ -17,7 +17,7 @@ const AS_BEFORE: &str = "The state before is as it was";
 /// # Errors
 /// Why the state of this process cannot be kept.
 pub(super) fn can_be_kept() -> Result<Vec<String>, String> {
-    let mended = capture::mend().map_err(|error| no_room(&error))?;
+    let mended = capture::repair_standard_descriptors().map_err(|error| no_room(&error))?;
     has_descriptors().map_err(|error| no_room(&error))?;
     has_memory()?;
     has_time()?;

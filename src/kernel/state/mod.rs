@@ -26,6 +26,7 @@ mod transfer;
 
 use super::memory::Weight;
 use super::protocol::{How, Load, Order, Remains, Report, Role, Wanted};
+use super::text_pipe::Shared;
 use crate::notebook::{Missing, RunError, StreamName};
 use checkpoint::Checkpoints;
 use fork::Side;
@@ -266,7 +267,7 @@ impl Process {
     fn fork(&mut self, py: Python<'_>, child: super::ProcId, future: Future, descriptors: Vec<OwnedFd>) {
         let role = future.role;
         let needed = match role {
-            Role::Head => 4,
+            Role::Head => 7,
             Role::Send => 2,
             _ => 1,
         };
@@ -345,7 +346,10 @@ impl Process {
         match role {
             Role::Frozen => capture::disconnect()?,
             Role::Head => {
-                capture::connect(next()?, next()?, next()?, next()?)?;
+                let pipes = [next()?, next()?];
+                let text = next()?;
+                let counts = Shared { counts: next()?, changed: next()?, watch: next()? };
+                capture::connect(pipes, text, counts)?;
                 files::open_anew(&self.places);
             }
             Role::ListVariables

@@ -1,19 +1,20 @@
 //! The connection to one process: a task that writes its orders and a task that hears it.
 //!
-//! A head is heard over its socket (reports), its ring (printed text) and the pipes of descriptors
+//! A head is heard over its socket (reports), its text pipe (prints) and the pipes of descriptors
 //! 1 and 2 (native writes). They are merged into the order in which they happened: each text says how
 //! many reports came before it, and texts and reports say how many pipe bytes did. Whatever came
-//! before a pipe byte was sent before it, so the pipes are read first, then the socket, then the
-//! ring. The first text is passed on at once; further text is collected for some milliseconds.
+//! before a byte of these was sent before it, so pipes 1 and 2 are read first, then the socket, then
+//! the text pipe. The first text is passed on at once; further text is collected for some milliseconds.
 
 use super::Heard;
 use super::text::{Decoder, whole};
 use crate::kernel::protocol::{Envelope, MAX_FRAME_BYTES, ProcId, Report, Written};
-use crate::kernel::ring::{Ring, is_after};
+use crate::kernel::text_pipe::{ReadCounts, TextReader, is_after, set_nonblocking};
 use crate::notebook::{Output, StreamName};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{ControlMessage, MsgFlags, recv, sendmsg};
 use std::io::{self, IoSlice};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::Interest;
@@ -39,14 +40,15 @@ pub(super) struct OutgoingFrame {
 
 /// Our ends of what a head prints through.
 pub(super) struct HeadIo {
-    ring: Ring,
+    text: TextReader,
+    counts: ReadCounts,
     out: Pipe,
     err: Pipe,
 }
 
 struct Pipe {
     name: StreamName,
-    end: Receiver,
+    end: OwnedFd,
     decoder: Decoder,
     /// Bytes read so far, modulo 2³².
     taken: u32,
@@ -57,28 +59,44 @@ struct Pipe {
 }
 
 impl HeadIo {
-    pub(super) fn new(ring: Ring, out: OwnedFd, err: OwnedFd) -> io::Result<Self> {
-        Ok(Self { ring, out: Pipe::new(StreamName::Stdout, out)?, err: Pipe::new(StreamName::Stderr, err)? })
+    pub(super) fn new(text: TextReader, counts: ReadCounts, out: OwnedFd, err: OwnedFd) -> io::Result<Self> {
+        let (out, err) = (Pipe::new(StreamName::Stdout, out)?, Pipe::new(StreamName::Stderr, err)?);
+        Ok(Self { text, counts, out, err })
+    }
+
+    /// Waits until there is something in a pipe. Descriptors 1 and 2 count while a cell runs.
+    ///
+    /// The pipes are known to tokio only meanwhile: else each write of a flood would wake this
+    /// thread.
+    async fn readable(&self, is_running: bool) {
+        if !is_running {
+            return readable(self.text.pipe()).await;
+        }
+        tokio::select! {
+            () = readable(self.text.pipe()) => (),
+            () = readable(&self.out.end) => (),
+            () = readable(&self.err.end) => (),
+        }
     }
 
     /// Reads the pipes at the beginning of a turn.
     fn take(&mut self) {
         for pipe in [&mut self.out, &mut self.err] {
-            pipe.take(&self.ring);
+            pipe.take(&mut self.counts);
             pipe.settled = pipe.taken;
         }
     }
 
     /// Passes on what the pipes got before this point.
     fn pass_up_to(&mut self, written: Written, into: &mut Vec<Output>) {
-        self.out.pass_up_to(written.out, &self.ring, into);
-        self.err.pass_up_to(written.err, &self.ring, into);
+        self.out.pass_up_to(written.out, &mut self.counts, into);
+        self.err.pass_up_to(written.err, &mut self.counts, into);
     }
 
     /// Passes on what was read before this turn. Returns whether bytes came since.
     fn pass_settled(&mut self, into: &mut Vec<Output>) -> bool {
         for pipe in [&mut self.out, &mut self.err] {
-            pipe.pass_up_to(pipe.settled, &self.ring, into);
+            pipe.pass_up_to(pipe.settled, &mut self.counts, into);
         }
         !self.out.pending.is_empty() || !self.err.pending.is_empty()
     }
@@ -86,17 +104,20 @@ impl HeadIo {
 
 impl Pipe {
     fn new(name: StreamName, end: OwnedFd) -> io::Result<Self> {
-        let end = Receiver::from_owned_fd(end)?;
+        set_nonblocking(&end)?;
         Ok(Self { name, end, decoder: Decoder::default(), taken: 0, pending: Vec::new(), settled: 0 })
     }
 
     /// Reads what is there. Returns whether there was something.
-    fn take(&mut self, ring: &Ring) -> bool {
+    fn take(&mut self, counts: &mut ReadCounts) -> bool {
         let mut bytes = [0; 16 * 1024];
         let mut count = 0;
         while count < MAX_PIPE_READ {
-            let got = ring.taking(self.name, || {
-                let got = self.read(&mut bytes);
+            if !self.holds_bytes() {
+                break;
+            }
+            let got = counts.note(self.name, || {
+                let got = nix::unistd::read(&self.end, &mut bytes).unwrap_or_default();
                 (got, got)
             });
             if got == 0 {
@@ -109,15 +130,13 @@ impl Pipe {
         count > 0
     }
 
-    fn read(&self, bytes: &mut [u8]) -> usize {
-        // tokio's readiness may be stale, so the pipe itself is read first. `try_read` clears the
-        // readiness.
-        let read = nix::unistd::read(&self.end, bytes);
-        read.or_else(|_| self.end.try_read(bytes)).unwrap_or_default()
+    fn holds_bytes(&self) -> bool {
+        let polled = poll(&mut [PollFd::new(self.end.as_fd(), PollFlags::POLLIN)], PollTimeout::ZERO);
+        polled.is_ok_and(|count| count > 0)
     }
 
-    fn pass_up_to(&mut self, written: u32, ring: &Ring, into: &mut Vec<Output>) {
-        while is_after(written, self.taken) && self.take(ring) {}
+    fn pass_up_to(&mut self, written: u32, counts: &mut ReadCounts, into: &mut Vec<Output>) {
+        while is_after(written, self.taken) && self.take(counts) {}
         let passed = self.taken.wrapping_sub(self.pending.len() as u32);
         if is_after(written, passed) {
             let count = self.pending.len().min(written.wrapping_sub(passed) as usize);
@@ -128,11 +147,12 @@ impl Pipe {
             }
         }
     }
+}
 
-    async fn readable(&self) {
-        if self.end.readable().await.is_err() {
-            std::future::pending().await
-        }
+/// Waits until there is something in a pipe, or tokio cannot take it.
+async fn readable(pipe: &OwnedFd) {
+    if let Ok(receiver) = pipe.try_clone().and_then(Receiver::from_owned_fd_unchecked) {
+        let _ = receiver.readable().await;
     }
 }
 
@@ -204,7 +224,7 @@ struct Listener {
     heard: u32,
     /// A cell runs, and pipe bytes are its output. Between cells they wait for the next one.
     is_running: bool,
-    /// The ring and the pipes are read at every tick.
+    /// The pipes are read at every tick.
     is_polling: bool,
 }
 
@@ -232,23 +252,17 @@ impl Listener {
             if woken == Woken::Pipe {
                 self.start_polling(&mut tick);
             }
-            let mut found = self.turn(&mut tick).await;
-            if found == Progress::Nothing && woken == Woken::Tick {
-                self.arm(false);
-                // Text that came before the disarming did not ring.
+            let progress = self.turn(&mut tick).await;
+            if progress == Progress::Nothing && woken == Woken::Tick {
                 self.is_polling = false;
-                found = self.turn(&mut tick).await;
-                if found == Progress::Something {
-                    self.start_polling(&mut tick);
-                }
             }
-            if found == Progress::End {
+            if progress == Progress::End {
                 break;
             }
         }
         let mut last = Vec::new();
         self.take_pipes();
-        self.drain_ring(self.heard.wrapping_add(u32::MAX / 4), &mut last);
+        self.take_text(self.heard.wrapping_add(u32::MAX / 4), &mut last);
         if let Some(head_io) = self.head_io.as_mut().filter(|_| self.is_running) {
             head_io.take();
             head_io.pass_settled(&mut last);
@@ -261,10 +275,8 @@ impl Listener {
 
     async fn wait(&mut self, tick: &mut Interval) -> Woken {
         let pipes = async {
-            match &mut self.head_io {
-                Some(HeadIo { out, err, .. }) if self.is_running && !self.is_polling => {
-                    tokio::select! { () = out.readable() => (), () = err.readable() => () }
-                }
+            match &self.head_io {
+                Some(head_io) if !self.is_polling => head_io.readable(self.is_running).await,
                 _ => std::future::pending().await,
             }
         };
@@ -281,7 +293,7 @@ impl Listener {
         let mut found = Progress::Nothing;
         loop {
             let is_more = self.read_socket();
-            if !self.hear_frames(tick).await || is_more.is_err() {
+            if !self.hear_frames().await || is_more.is_err() {
                 return Progress::End;
             }
             if is_more == Ok(false) {
@@ -290,7 +302,7 @@ impl Listener {
             found = Progress::Something;
         }
         let mut rest = Vec::new();
-        self.drain_ring(self.heard, &mut rest);
+        self.take_text(self.heard, &mut rest);
         let head_io = self.head_io.as_mut().filter(|_| self.is_running);
         if head_io.is_some_and(|head_io| head_io.pass_settled(&mut rest)) {
             self.start_polling(tick);
@@ -319,7 +331,7 @@ impl Listener {
     }
 
     /// Handles the complete frames. False: a frame is malformed, or the session has closed.
-    async fn hear_frames(&mut self, tick: &mut Interval) -> bool {
+    async fn hear_frames(&mut self) -> bool {
         let mut at = 0;
         while let Some(body) = next_frame(&self.buffer[at..]) {
             let Ok(length) = body else { return false };
@@ -327,7 +339,7 @@ impl Listener {
             at += 4 + length;
             // Only an output made by user code can be unreadable.
             let envelope = parsed.unwrap_or_else(|error| unreadable(&error));
-            if !self.hear(envelope, tick).await {
+            if !self.hear(envelope).await {
                 return false;
             }
         }
@@ -340,19 +352,15 @@ impl Listener {
         true
     }
 
-    async fn hear(&mut self, envelope: Envelope<Report>, tick: &mut Interval) -> bool {
+    async fn hear(&mut self, envelope: Envelope<Report>) -> bool {
         let mut before = Vec::new();
-        self.drain_ring(self.heard, &mut before);
+        self.take_text(self.heard, &mut before);
         self.heard = self.heard.wrapping_add(1);
         if let Some(head_io) = self.head_io.as_mut().filter(|_| self.is_running) {
             head_io.pass_up_to(envelope.written, &mut before);
         }
         match &envelope.report {
             Report::Started => self.is_running = true,
-            Report::Doorbell => {
-                self.start_polling(tick);
-                return self.pass_on(before).await;
-            }
             Report::Ended { .. } => {
                 self.is_running = false;
                 self.finish_text(&mut before);
@@ -367,16 +375,6 @@ impl Listener {
             self.is_polling = true;
             tick.reset();
         }
-        self.arm(true);
-    }
-
-    /// Tells the head whether the ring is polled, so that new text need not ring.
-    fn arm(&self, is_polled: bool) {
-        match &self.head_io {
-            Some(head_io) if is_polled => head_io.ring.arm(),
-            Some(head_io) => head_io.ring.disarm(),
-            None => {}
-        }
     }
 
     fn take_pipes(&mut self) {
@@ -386,9 +384,9 @@ impl Listener {
     }
 
     /// Takes the text that came before report `reports + 1`, with the pipe bytes before it.
-    fn drain_ring(&mut self, reports: u32, into: &mut Vec<Output>) {
+    fn take_text(&mut self, reports: u32, into: &mut Vec<Output>) {
         let Some(head_io) = &mut self.head_io else { return };
-        for text in head_io.ring.drain(reports) {
+        while let Some(text) = head_io.text.next(reports) {
             if self.is_running {
                 head_io.pass_up_to(text.stamp.written, into);
             }
@@ -439,11 +437,4 @@ fn next_frame(bytes: &[u8]) -> Option<Result<usize, ()>> {
         return Some(Err(()));
     }
     (bytes.len() >= 4 + length).then_some(Ok(length))
-}
-
-fn set_nonblocking(fd: &OwnedFd) -> io::Result<()> {
-    use nix::fcntl::{FcntlArg, OFlag, fcntl};
-    let flags = OFlag::from_bits_truncate(fcntl(fd, FcntlArg::F_GETFL)?);
-    fcntl(fd, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
-    Ok(())
 }

@@ -2,7 +2,7 @@
 //! writer's queue, and everything heard comes into the session's inbox.
 //!
 //! - `spawn`: starts the root, forks children, makes their sockets and pipes
-//! - `connection`: one process' socket, ring and pipes, put into one exact order (`text`: bytes to
+//! - `connection`: one process' socket and pipes, put into one exact order (`text`: bytes to
 //!   text)
 //! - `signals`: interrupt, stop, kill; `strays`: what cells have started, in any process group
 //! - `exits`: pids, closed sockets, exit statuses; `reaper`: waits for adopted orphans, lifeline

@@ -4,8 +4,7 @@ use super::connection::{self, HeadIo};
 use super::strays::HeadFiles;
 use super::{Process, Tree, reaper};
 use crate::kernel::protocol::{Load, Order, ProcId, Role, Wanted};
-use crate::kernel::ring::{self, Ring};
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
+use crate::kernel::text_pipe::{ReadCounts, Shared, TextReader, pipe, set_nonblocking};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -13,9 +12,6 @@ use std::process::{Command, Stdio};
 
 /// How many descriptors stay free for connections and files.
 const RESERVED_DESCRIPTORS: u64 = 128;
-/// Capacity of the pipes of descriptors 1 and 2, in bytes: what a subprocess may print between two
-/// reads.
-const PIPE_BYTES: i32 = 1024 * 1024;
 /// How many heads' files are remembered. They matter only while a process runs that a cell of that
 /// head has detached.
 const MAX_HEAD_FILES: usize = 4096;
@@ -86,17 +82,18 @@ impl Tree {
 
     /// Makes what a head prints through. Returns our ends, and the head's in the order of
     /// `Role::Head`.
-    fn make_head_io(&mut self, head: ProcId) -> io::Result<(HeadIo, [OwnedFd; 4])> {
-        let memory = ring::create()?;
+    fn make_head_io(&mut self, head: ProcId) -> io::Result<(HeadIo, [OwnedFd; 6])> {
+        let (text, text_end) = pipe()?;
+        set_nonblocking(&text_end)?;
         let (out, out_end) = pipe()?;
         let (err, err_end) = pipe()?;
-        let watch = watch(&[&out, &err])?;
-        self.head_files.insert(head, HeadFiles::of(&memory, [&out, &err])?);
+        let shared = Shared::new([&out, &err])?;
+        self.head_files.insert(head, HeadFiles::of([&text, &out, &err])?);
         if self.head_files.len() > MAX_HEAD_FILES {
             self.head_files.pop_first();
         }
-        let io = HeadIo::new(Ring::map(&memory)?, out, err)?;
-        Ok((io, [out_end, err_end, memory, watch]))
+        let io = HeadIo::new(TextReader::new(text)?, ReadCounts::new(&shared)?, out, err)?;
+        Ok((io, [out_end, err_end, text_end, shared.counts, shared.changed, shared.watch]))
     }
 
     /// Refuses when connections and files would soon lack descriptors. The system gives out the
@@ -138,20 +135,4 @@ impl Tree {
 
 fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(AddressFamily::Unix, SockType::Stream, None, SockFlag::SOCK_CLOEXEC)?)
-}
-
-/// An epoll set through which a head sees that its pipes are empty, without access to their bytes.
-fn watch(pipes: &[&OwnedFd]) -> io::Result<OwnedFd> {
-    let watch = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
-    for pipe in pipes {
-        watch.add(pipe, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
-    }
-    Ok(watch.0)
-}
-
-fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    let (read, write) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
-    // May fail: the system limits an ordinary user's pipe memory. A smaller pipe works too.
-    let _ = nix::fcntl::fcntl(&write, nix::fcntl::FcntlArg::F_SETPIPE_SZ(PIPE_BYTES));
-    Ok((read, write))
 }

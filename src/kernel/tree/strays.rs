@@ -4,8 +4,8 @@
 //! Every process found is stopped first, in rounds until a round finds nothing new; then all are
 //! killed. A stopped process cannot start another, while killing one makes room for the next of a
 //! fork bomb. The server adopts processes that lost their parent (subreaper). They are recognised
-//! by the ring and the pipes of their head, which they have mapped or open. A process that has
-//! closed all of them is a daemon and ends with the server.
+//! by the pipes of their head, which they have open. A process that has closed all of them is a
+//! daemon and ends with the server.
 
 use super::procfs::stat_field;
 use crate::kernel::memory::children;
@@ -20,21 +20,19 @@ use std::os::fd::OwnedFd;
 const ROUNDS: u32 = 100;
 
 /// The files by which processes that a head's cells started are recognised: no other process has
-/// them mapped or open.
+/// them open.
 #[derive(Clone, Debug)]
 pub(super) struct HeadFiles {
-    /// Inode of the ring, as `maps` writes it.
-    ring: String,
     /// The pipes, as links in `/proc/PID/fd` name them.
-    pipes: [String; 2],
+    pipes: [String; 3],
 }
 
 impl HeadFiles {
     /// The files of a head that is about to be forked.
-    pub(super) fn of(ring: &OwnedFd, pipes: [&OwnedFd; 2]) -> io::Result<Self> {
+    pub(super) fn of(pipes: [&OwnedFd; 3]) -> io::Result<Self> {
         let pipe = |pipe| Ok::<_, io::Error>(format!("pipe:[{}]", fstat(pipe)?.st_ino));
-        let pipes = [pipe(pipes[0])?, pipe(pipes[1])?];
-        Ok(Self { ring: format!(" {} ", fstat(ring)?.st_ino), pipes })
+        let pipes = [pipe(pipes[0])?, pipe(pipes[1])?, pipe(pipes[2])?];
+        Ok(Self { pipes })
     }
 
     fn are_held_by(&self, pid: i32) -> bool {
@@ -42,11 +40,7 @@ impl HeadFiles {
         let links = open.filter_map(|entry| std::fs::read_link(entry.path()).ok());
         let is_pipe =
             |link: std::path::PathBuf| self.pipes.iter().any(|pipe| link.as_os_str() == pipe.as_str());
-        links.into_iter().any(is_pipe) || {
-            let maps = std::fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
-            let maps = String::from_utf8_lossy(&maps);
-            maps.lines().any(|line| line.contains("memfd:ratoon-ring") && line.contains(&self.ring))
-        }
+        links.into_iter().any(is_pipe)
     }
 }
 

@@ -406,7 +406,7 @@ impl Machine {
                 self.comparer.fingerprinted(core, process, marks, family)
             }
             // The tree's own business.
-            Report::Forked { .. } | Report::Reaped { .. } | Report::Doorbell => {}
+            Report::Forked { .. } | Report::Reaped { .. } => {}
         }
     }
 
