@@ -27,6 +27,9 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 const COALESCE: Duration = Duration::from_millis(10);
 /// Bytes read from a pipe in one turn. A subprocess that floods must not silence the socket.
 const MAX_PIPE_READ: usize = 256 * 1024;
+/// Bytes of text taken at once. More than a text pipe holds, so it covers all text before a report;
+/// but a cell that goes on printing must not be read forever.
+const MAX_TEXT_READ: usize = 2 * 1024 * 1024;
 /// Largest capacity that the empty buffers of a pipe and of the socket keep, in bytes.
 const MAX_PIPE_KEPT: usize = 64 * 1024;
 const MAX_BUFFER_KEPT: usize = 1024 * 1024;
@@ -386,7 +389,11 @@ impl Listener {
     /// Takes the text that came before report `reports + 1`, with the pipe bytes before it.
     fn take_text(&mut self, reports: u32, into: &mut Vec<Output>) {
         let Some(head_io) = &mut self.head_io else { return };
-        while let Some(text) = head_io.text.next(reports) {
+        let mut bytes = 0;
+        while bytes < MAX_TEXT_READ
+            && let Some(text) = head_io.text.next(reports)
+        {
+            bytes += text.bytes.len();
             if self.is_running {
                 head_io.pass_up_to(text.stamp.written, into);
             }
