@@ -1,6 +1,6 @@
-"""Prints one JavaScript library out of the user's own Python packages; nothing where that package is missing.
+"""Prints one JavaScript library from the user's Python packages; nothing if the package is missing.
 
-Run as a program of its own: `python -c TEXT NAME`. It imports as little as it can.
+Runs as a program: `python -c TEXT NAME`. It imports as little as it can.
 """
 
 import importlib.util
@@ -8,9 +8,9 @@ import os
 import signal
 import sys
 
-# It ends by itself, whatever a package does.
+# Ends this process if a package hangs.
 signal.alarm(20)
-# Not from the directory that it was started in.
+# Imports nothing from the working directory.
 sys.path[:] = [place for place in sys.path if place]
 
 FILES = {
@@ -25,7 +25,7 @@ FILES = {
 
 def library(name):
     if name == "vega":
-        # Vega, Vega-Lite and Vega-Embed in one, as globals: the package holds them in its binary.
+        # Vega, Vega-Lite and Vega-Embed in one file, as globals.
         import vl_convert
 
         return vl_convert.javascript_bundle().encode()

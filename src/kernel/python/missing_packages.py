@@ -1,20 +1,24 @@
-# Run by provision.rs in the user's environment: says which modules that the kernel needs are missing there, and which
-# pip could be used. Nothing is imported from the environment: that could take seconds, or fail.
+"""Prints which modules that the kernel needs are missing in an environment, and which pip it has.
+
+The program runs this in the user's environment. It imports nothing from there, as that could take
+seconds or fail.
+"""
+
 import sys
 
-# A file in the working directory that happens to be called IPython.py is not a package of the environment.
+# A file IPython.py in the working directory is no package of the environment.
 sys.path = [entry for entry in sys.path if entry]
 
-import glob
-import importlib.metadata
-import importlib.util
-import os
-import sysconfig
+import glob  # noqa: E402
+import importlib.metadata  # noqa: E402
+import importlib.util  # noqa: E402
+import os  # noqa: E402
+import sysconfig  # noqa: E402
 
 
 def has(module):
     spec = importlib.util.find_spec(module)
-    # An empty directory of that name, left by an uninstall, is found as a namespace package without an origin.
+    # An empty directory that an uninstall has left is a namespace package without an origin.
     return spec is not None and spec.origin is not None
 
 
@@ -27,14 +31,14 @@ if has("IPython"):
     try:
         version = importlib.metadata.version("ipython")
     except importlib.metadata.PackageNotFoundError:
-        version = "unknown"  # a source tree on the path: its owner knows what he does
+        version = "unknown"  # a source tree on the path
     if version.split(".")[0] in ("0", "1", "2", "3", "4", "5", "6", "7"):
         print("too-old IPython", version)
 
 if has("pip"):
     print("pip yes")
 
-# Where ensurepip takes it from; Debian keeps the wheels elsewhere and says where in sysconfig.
+# Where ensurepip finds pip's wheel. Debian names another directory in sysconfig.
 folders = [os.path.join(os.path.dirname(os.__file__), "ensurepip", "_bundled")]
 folders.append(sysconfig.get_config_var("WHEEL_PKG_DIR"))
 for folder in filter(None, folders):

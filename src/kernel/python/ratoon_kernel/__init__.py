@@ -1,1 +1,1 @@
-"""The Python side of a kernel process. The program embeds these modules and imports them from memory (package.rs)."""
+"""The Python side of a kernel process. The program imports it from memory (package.rs)."""

@@ -8,8 +8,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-# What has become of each that checkpoints name. Where that is several modules, a name is searched in
-# all of them.
+# The modules that took the place of each. Names are searched in all of them.
 _MODULES = {
     "_ratoon_databases": (
         "adapters.databases",
@@ -28,7 +27,7 @@ _MODULES = {
     "_ratoon_observers": ("adapters.traitlets",),
     "_ratoon_pickling": ("rebuilding", "pickling", "adapters.numpy", "adapters.polars"),
     "_ratoon_pools": ("adapters.pools",),
-    "_ratoon_shell": ("shell",),
+    "_ratoon_shell": ("shell", "outputs", "forks"),
     "_ratoon_transfer": ("transfer",),
     "_ratoon_values": ("data_form",),
     "_ratoon_web": ("adapters.httpx",),

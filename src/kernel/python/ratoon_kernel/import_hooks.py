@@ -1,7 +1,8 @@
-"""Makes plots, charts and progress bars of the well-known libraries appear under their cell.
+"""Adapts well-known libraries to notebooks and forks when they are imported.
 
-Each library is set right just when it is imported, and only where the user has not chosen otherwise; none of it is imported
-here. Not by environment variables (MPLBACKEND, PLOTLY_RENDERER), which scripts started from a cell would inherit.
+Plots, charts and progress bars appear below their cell without a network. User settings win, and
+nothing is imported here. Environment variables (MPLBACKEND, PLOTLY_RENDERER) are not used, as
+scripts started from a cell would inherit them.
 """
 
 import functools
@@ -9,24 +10,30 @@ import os
 import sys
 import types
 import weakref
+from collections.abc import Callable
+from typing import Any
 
 INLINE_BACKEND = "module://matplotlib_inline.backend_inline"
 
 
-# All of concurrent.futures that this process or one that it comes from has made.
-process_pools = weakref.WeakSet()
+# All process pools of concurrent.futures that this process or an ancestor has made.
+process_pools: "weakref.WeakSet[Any]" = weakref.WeakSet()
 
 
-def prepare():
-    """Waits for the imports."""
-    sys.meta_path.insert(0, _Prepared())
+def prepare() -> None:
+    """Installs the hooks."""
+    finders: list[Any] = sys.meta_path
+    finders.insert(0, _Prepared())
 
 
 class _Prepared:
-    """Finds a module as the others do, and does something before or after it is loaded."""
+    """A finder that acts before or after a module is loaded by the other finders."""
 
-    def __init__(self):
-        self._before = {"matplotlib.pyplot": _plot_inline, "grpc._cython.cygrpc": _leave_forks_alone}
+    def __init__(self) -> None:
+        self._before = {
+            "matplotlib.pyplot": _plot_inline,
+            "grpc._cython.cygrpc": _leave_forks_alone,
+        }
         self._after = {
             "grpc._cython.cygrpc": _allow_forks_again,
             "plotly.io._renderers": _plotly,
@@ -37,15 +44,18 @@ class _Prepared:
             "concurrent.futures.process": _note_process_pools,
         }
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         before = self._before.pop(name, None)
         if before is not None:
             before()
         after = self._after.pop(name, None)
         if after is None:
             return None
-        for finder in sys.meta_path:
-            spec = finder.find_spec(name, path, target) if hasattr(finder, "find_spec") else None
+        finders: list[Any] = sys.meta_path
+        for finder in finders:
+            spec: Any = (
+                finder.find_spec(name, path, target) if hasattr(finder, "find_spec") else None
+            )
             if spec is not None:
                 if hasattr(spec.loader, "exec_module"):
                     spec.loader = _Loader(spec.loader, after)
@@ -54,117 +64,125 @@ class _Prepared:
 
 
 class _Loader:
-    """A module's own loader, and what comes after it."""
+    """A module's own loader, and a function to call after it."""
 
-    def __init__(self, own, after):
+    def __init__(self, own: Any, after: Callable[[Any], None]) -> None:
         self._own = own
         self._after = after
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._own, name)
 
-    def create_module(self, spec):
+    def create_module(self, spec: Any) -> Any:
         return self._own.create_module(spec)
 
-    def exec_module(self, module):
+    def exec_module(self, module: Any) -> None:
         module.__spec__.loader = module.__loader__ = self._own
         self._own.exec_module(module)
         try:
             self._after(module)
         except Exception:
-            pass  # a version that is built otherwise: it shows what it shows elsewhere
+            pass  # another version: it shows what it shows elsewhere
 
 
-def _plot_inline():
+def _plot_inline() -> None:
     import matplotlib
 
-    # What the user already chose by `matplotlib.use` is a text.
+    # A string if the user has called `matplotlib.use`.
     own = dict.__getitem__(matplotlib.rcParams, "backend")
     if "MPLBACKEND" not in os.environ and not (isinstance(own, str) and own):
         matplotlib.use(INLINE_BACKEND)
 
 
-def _leave_forks_alone():
-    """gRPC's handlers for forks start its threads in each child. States have one thread, and with these some crash when they
-    are made. gRPC reads the variable once, while it is imported."""
+def _leave_forks_alone() -> None:
+    """Switches off gRPC's fork handlers, which start threads in each child: a state would not have
+    one thread, and some states would crash. gRPC reads the variable once, during its import."""
     if _GRPC not in os.environ:
         os.environ[_GRPC] = _OFF
 
 
-def _allow_forks_again(module):
+def _allow_forks_again(module: Any) -> None:
     if os.environ.get(_GRPC) == _OFF:
         del os.environ[_GRPC]
 
 
-# A value that no user would write, so that it is known again.
+# A value that users do not write, so that ours is recognised.
 _GRPC, _OFF = "GRPC_ENABLE_FORK_SUPPORT", "0 "
 
 
-def _plotly(module):
-    """Each figure is HTML that stands by itself and names plotly.js by its public address. The page gives the frame the
-    plotly.js of this very package instead: nothing is loaded from there, and an output holds no 5 MB of library."""
+def _plotly(module: Any) -> None:
+    """Makes figures self-contained HTML that names plotly.js by its public address. The page
+    answers this address with plotly.js from the user's package, so outputs need no network and do
+    not hold 5 MB of library."""
     if "PLOTLY_RENDERER" not in os.environ:
         module.renderers.default = "colab"
     if module.nbformat is None:
-        # It only asks whether a notebook is there to take the figure.
+        # plotly only checks whether it could be in a notebook.
         module.nbformat = types.SimpleNamespace(__version__="5.0.0")
 
 
-def _bokeh(module):
-    """`show` shows below the cell, as after `output_notebook()`; each plot stands by itself, as plotly's do."""
+def _bokeh(module: Any) -> None:
+    """Makes `show` show below the cell, as after `output_notebook()`. Each plot is self-contained,
+    as plotly's are."""
     from bokeh.io.state import curstate
 
-    def load(resources, verbose, hide_banner, load_timeout):
+    def load(resources: Any, verbose: Any, hide_banner: Any, load_timeout: Any) -> None:
         pass
 
-    def show(obj, state, notebook_handle):
+    def show(obj: Any, state: Any, notebook_handle: Any) -> None:
         from bokeh.embed import file_html
         from bokeh.resources import CDN
         from IPython.display import display
 
         display({"text/html": file_html(obj, CDN), "text/plain": repr(obj)}, raw=True)
 
-    def application(app, state, notebook_url, **_):
+    def application(app: Any, state: Any, notebook_url: Any, **_: Any) -> None:
         raise NotImplementedError("a Bokeh application needs a server of its own: `bokeh serve`")
 
-    # What bokeh.io is about to install for notebooks.
+    # bokeh.io is about to install these for notebooks.
     module.load_notebook, module.show_doc, module.show_app = load, show, application
     curstate().output_notebook()
 
 
-def _note_process_pools(module):
-    """A pool that has not begun is in no list of the library's."""
+def _note_process_pools(module: Any) -> None:
+    """Remembers process pools. The library does not list a pool before its first task."""
     make = module.ProcessPoolExecutor.__init__
 
     @functools.wraps(make)
-    def make_and_note(self, *args, **kwargs):
+    def make_and_note(self: Any, *args: Any, **kwargs: Any) -> None:
         make(self, *args, **kwargs)
         process_pools.add(self)
 
     module.ProcessPoolExecutor.__init__ = make_and_note
 
 
-def _tqdm(module):
-    """Without its monitor: that is a thread, which no branch has, and all that it does is to redraw bars that stand still."""
+def _tqdm(module: Any) -> None:
+    """Switches off tqdm's monitor, a thread that only redraws bars which stand still. A thread
+    would keep the state from being forked."""
     module.tqdm.monitor_interval = 0
 
 
-def _tqdm_notebook(module):
-    """Bars of text: those of widgets would stand still on the page."""
+def _tqdm_notebook(module: Any) -> None:
+    """Uses text bars. Widget bars would not move on the page."""
     from tqdm.std import tqdm
 
     class Bar(tqdm):
-        def __init__(self, *args, display=True, **kwargs):
-            # What only bars of widgets know: whether they are shown at once, and widths like "100%".
+        def __init__(self, *args: Any, display: Any = True, **kwargs: Any) -> None:
+            # Only widget bars take `display` and widths like "100%".
             if isinstance(kwargs.get("ncols"), str):
                 del kwargs["ncols"]
             super().__init__(*args, **kwargs)
 
-    # A checkpoint finds it where the library has its own, and so does its `trange`.
-    Bar.__module__, Bar.__name__, Bar.__qualname__ = "tqdm.notebook", "tqdm_notebook", "tqdm_notebook"
+    # Under the name of the library's own class, where checkpoints and `trange` find it.
+    Bar.__module__, Bar.__name__, Bar.__qualname__ = (
+        "tqdm.notebook",
+        "tqdm_notebook",
+        "tqdm_notebook",
+    )
     module.tqdm = module.tqdm_notebook = Bar
 
 
-def _interaction(module):
-    """`interact` clears its own widget before each call. That widget takes no output here, so the cell's would be cleared."""
+def _interaction(module: Any) -> None:
+    """Keeps `interact` from clearing outputs. It means to clear its own widget, but the page would
+    clear the cell's outputs."""
     module.clear_output = lambda wait=False: None

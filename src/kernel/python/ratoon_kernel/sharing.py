@@ -1,7 +1,8 @@
-"""Digests of a state's variables, and which of them share objects: answers of a process that is thrown away.
+"""Digests of a state's variables, and which of them share objects. Runs in a throw-away process.
 
-Clients compare digests of two states to tell whether a cell has to run again, so a digest errs on one side only: equal
-digests mean equal values. A value that cannot be read has none, and the server makes one of the state's id in its place.
+Clients compare digests of two states to decide whether a cell has to run again, so equal digests
+must mean equal values. A value that cannot be read has no digest; the server makes one of the
+state's id in its place.
 """
 
 import gc
@@ -12,38 +13,67 @@ import signal
 import sys
 import time
 import types
+from collections.abc import Iterable
+from typing import Any, cast
 
 from . import fingerprint as fingerprints
-from . import variables
-from . import pickling
-from .importable import is_importable
+from . import pickling, variables
+from . import shell as kernel_shell
 from .classes import module_of, name_of
+from .importable import is_importable
 from .text import to_json
 
-# How long the values of a state are read, in seconds of the processor, and by the clock; what is left has no digest. One value
-# gets half of what is left, so that one which does not end leaves time for the others.
+# How long values are read, in seconds of processor time and by the clock. One value gets at most
+# half of what is left. Values that are not reached have no digest.
 MAX_SECONDS = 20
 MAX_SECONDS_BY_CLOCK = 40
-# Behind a value that cannot be pickled, how many objects are searched for what it shares.
+# How many objects behind a value that cannot be pickled are searched.
 MAX_OBJECTS = 20_000
-# How deep tuples in tuples are searched for what can be changed.
+# How deep nested tuples are searched for mutable objects.
 MAX_DEPTH = 4
-# More items than the fingerprints that the page asks for: nobody waits at a keyboard.
+# More than for the page's fingerprints, as no user waits for this.
 MAX_ITEMS = 20_000_000
 
-# Never counted as shared: nothing in them can be changed.
-_ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes, range, type(Ellipsis), type(NotImplemented)})
-_ATOMS_BY_NAME = frozenset({
-    ("builtins", "slice"), ("datetime", "date"), ("datetime", "datetime"), ("datetime", "time"), ("datetime", "timedelta"),
-    ("datetime", "timezone"), ("zoneinfo", "ZoneInfo"), ("decimal", "Decimal"), ("fractions", "Fraction"), ("uuid", "UUID"),
-    ("re", "Pattern"), ("builtins", "code"), ("builtins", "builtin_function_or_method"), ("numpy", "ufunc"),
-})  # fmt: skip
+# Immutable, so they never count as shared.
+_ATOMS = frozenset(
+    {
+        type(None),
+        bool,
+        int,
+        float,
+        complex,
+        str,
+        bytes,
+        range,
+        type(Ellipsis),
+        type(NotImplemented),
+    }
+)
+_ATOMS_BY_NAME = frozenset(
+    {
+        ("builtins", "slice"),
+        ("builtins", "code"),
+        ("builtins", "builtin_function_or_method"),
+        ("datetime", "date"),
+        ("datetime", "datetime"),
+        ("datetime", "time"),
+        ("datetime", "timedelta"),
+        ("datetime", "timezone"),
+        ("decimal", "Decimal"),
+        ("fractions", "Fraction"),
+        ("numpy", "ufunc"),
+        ("re", "Pattern"),
+        ("uuid", "UUID"),
+        ("zoneinfo", "ZoneInfo"),
+    }
+)
 
 
-def digests():
-    """Answers JSON: {"hashes": {name: hex or null}, "groups": [[name]], "fingerprints": [hex or null]}; every variable is in
-    exactly one group, with all those that share an object with it that can be changed."""
-    os._exit = _refuse_to_exit
+def digests() -> str:
+    """Returns JSON: {"hashes": {name: hex or null}, "groups": [[name]], "fingerprints": [hex or
+    null]}. Each variable is in exactly one group, with all variables that share a mutable object
+    with it."""
+    os._exit = cast(Any, _refuse_to_exit)
     limit = _Limit()
     found = dict(sorted(variables.variables()))
     shared = _Shared(limit.deadline)
@@ -55,75 +85,85 @@ def digests():
             endless.add(name)
         if not limit.read(shared.below, value):
             shared.tangled.append(name)
-    # What was not taken apart in its time would not be pickled in it either.
-    hashes = {name: limit.read(_digest, value, limit.deadline, name not in endless) for name, value in found.items()}
+    # A value that took too long to search is not pickled: that would take as long.
+    hashes = {
+        name: limit.read(_digest, value, limit.deadline, name not in endless)
+        for name, value in found.items()
+    }
     groups = shared.groups(found)
-    return to_json({"hashes": hashes, "groups": groups, "fingerprints": [shared.fingerprint(group, hashes) for group in groups]})
+    return to_json(
+        {
+            "hashes": hashes,
+            "groups": groups,
+            "fingerprints": [shared.fingerprint(group, hashes) for group in groups],
+        }
+    )
 
 
-def _refuse_to_exit(*_):
+def _refuse_to_exit(*_: Any) -> None:
     raise SystemExit("it tried to end the process")
 
 
 class _OutOfTime(BaseException):
-    """No `Exception`: what is read may catch those."""
+    """Not an `Exception`, which the code being read may catch."""
 
 
 class _Limit:
-    """Reads one value after the other, each within its time, whatever it raises."""
+    """Reads values one by one, each within a time limit and whatever it raises."""
 
-    def __init__(self):
-        # Whether it was the time that the last value has failed for.
+    def __init__(self) -> None:
+        # Whether the last value failed because of its time limit.
         self.ran_out = False
         self.deadline = time.process_time() + MAX_SECONDS
         self.by_clock = time.monotonic() + MAX_SECONDS_BY_CLOCK
         signal.signal(signal.SIGALRM, self.end)
 
-    def read(self, read, *arguments):
-        """What `read` answers; None when that fails or takes too long."""
+    def read(self, read: Any, *arguments: Any) -> Any:
+        """The result of `read`; None if it fails or takes too long."""
         left = min(self.deadline - time.process_time(), self.by_clock - time.monotonic())
         self.ran_out = left <= 0
         if self.ran_out:
             return None
         try:
             try:
-                # Again and again: what is read may catch it.
+                # Repeated, as the code being read may catch the first.
                 signal.setitimer(signal.ITIMER_REAL, left / 2, 1)
                 return read(*arguments)
             finally:
                 signal.setitimer(signal.ITIMER_REAL, 0)
         except BaseException:  # `__reduce__` and metaclasses may raise anything
-            # The time may have run out in the line above.
+            # The timer may have fired in the line above.
             signal.setitimer(signal.ITIMER_REAL, 0)
             return None
 
-    def end(self, _signal, _frame):
+    def end(self, _signal: int, _frame: Any) -> None:
         self.ran_out = True
         raise _OutOfTime
 
 
-# -- digests of single values -----------------------------------------------------------------------------------------
+# -- digests of single values ----------------------------------------------------------------------
 
 
 class _Whole(fingerprints.Reader):
-    """Reads a value as its fingerprint does, but all of it, and the attributes of functions."""
+    """Reads a value as its fingerprint does, but completely, and with attributes of functions."""
 
-    # Nothing is sampled: whatever room is set, there is more.
+    # Unlimited, so that nothing is sampled.
     room = property(lambda self: sys.maxsize, lambda self, _: None)
 
-    def __init__(self, deadline):
+    def __init__(self, deadline: float) -> None:
         super().__init__(deadline)
         self.left = MAX_ITEMS
 
-    def value(self, value, depth):
+    def value(self, value: Any, depth: int) -> None:
         super().value(value, depth)
         if type(value) is types.FunctionType and vars(value):
             self.put(b"attributes")
             super().value(dict(vars(value)), depth + 1)
 
 
-def _digest(value, deadline, may_pickle):
-    """64 hexadecimal digits, equal only for equal values; raises anything when it cannot be read."""
+def _digest(value: Any, deadline: float, may_pickle: bool) -> str | None:
+    """64 hexadecimal digits, equal only for equal values. Raises anything if the value cannot be
+    read."""
     limit = sys.getrecursionlimit()
     try:
         sys.setrecursionlimit(max(limit, 3000))
@@ -133,62 +173,69 @@ def _digest(value, deadline, may_pickle):
     except _OutOfTime:
         raise
     except BaseException:
-        pass  # of a type that is not known, or too deep
+        pass  # an unknown type, or too deep
     finally:
         sys.setrecursionlimit(limit)
     return _pickled(value, deadline) if may_pickle else None
 
 
-def _pickled(value, deadline):
+def _pickled(value: Any, deadline: float) -> str:
     into = hashlib.sha256(b"pickled")
 
     class Into:
-        def write(self, data):
+        def write(self, data: Any) -> None:
             if time.process_time() > deadline:
                 raise TimeoutError
             into.update(data)
 
-    def keep(flat, *_):
+    def keep(flat: Any, *_: Any) -> Any:
         into.update(memoryview(flat).cast("B"))
         return 0
 
-    pickler = pickling.Fast(Into(), pickling.PROTOCOL, buffer_callback=lambda one: keep(one.raw()) and False)
-    pickler.prepare(variables.own.shell.user_ns, keep).dump(value)
+    pickler = pickling.Fast(
+        Into(), pickling.PROTOCOL, buffer_callback=lambda one: keep(one.raw()) and False
+    )
+    pickler.prepare(kernel_shell.shell.user_ns, keep).dump(value)
     return into.hexdigest()
 
 
-# -- what is shared ---------------------------------------------------------------------------------------------------
+# -- what is shared --------------------------------------------------------------------------------
 
 
 class _Shared(pickling.Fast):
-    """Goes through all variables as a pickler would, writes nothing, and notes which objects are met from several."""
+    """Traverses all variables as a pickler does, writes nothing, and records which objects several
+    variables reach."""
 
-    def __init__(self, deadline):
+    def __init__(self, deadline: float) -> None:
         super().__init__(_Nowhere(), pickling.PROTOCOL, buffer_callback=lambda _: False)
         self.deadline = deadline
-        self.namespace_id = id(variables.own.shell.user_ns)
-        self.prepare(variables.own.shell.user_ns, lambda *_: 0)
+        self.namespace_id = id(kernel_shell.shell.user_ns)
+        self.prepare(kernel_shell.shell.user_ns, lambda *_: 0)
         self.pinned = {id(one) for one in pickling.pinned(self.namespace)}
-        self.owner, self.count = None, 0
-        # Where each object was met first, by its address: (owner, number among what the owner has). They are held, so that no
-        # other object gets their address.
-        self.first, self.alive = {}, []
-        # What an owner shares: [(owner of the first, its number, own number)].
-        self.meetings, self.parents = {}, {}
-        self.tangled = []
+        self.owner = ""
+        self.count = 0
+        # By address: (variable that reached the object first, its number there). The objects are
+        # kept alive, so that no other object gets their address.
+        self.first: dict[Any, tuple[str, int]] = {}
+        self.alive: list[Any] = []
+        # What a variable shares: [(the first variable, the object's number there, and here)].
+        self.meetings: dict[str, list[tuple[str, int, int]]] = {}
+        self.parents: dict[str, str] = {}
+        self.tangled: list[str] = []
 
-    def look(self, name, value):
+    def look(self, name: str, value: Any) -> bool:
         self.owner, self.count, self.meetings[name] = name, 0, []
         self.dump(value)
         return True
 
-    def persistent_id(self, value):
-        """Asked of each object before it is pickled, also when it was pickled before: None lets it be taken apart."""
+    def persistent_id(self, value: Any) -> Any:
+        """Called for each object, also when it was pickled before. None: the pickler goes on into
+        the object."""
         kind = type(value)
         if kind in _ATOMS or id(value) in self.pinned:
             return None
         if kind is tuple or kind is frozenset:
-            # Met again it is not taken apart again: what is in it is shared with it.
+            # The pickler does not enter it twice: what is in it is shared with it.
             if not self.is_constant(value):
                 self.note(value)
             return None
@@ -204,8 +251,8 @@ class _Shared(pickling.Fast):
         self.note(value)
         return None
 
-    def is_constant(self, value, depth=0):
-        """Whether nothing in a tuple or frozenset can be changed; no where that is too deep to tell."""
+    def is_constant(self, value: Any, depth: int = 0) -> bool:
+        """Whether nothing in a tuple or frozenset is mutable. False if it is too deep to tell."""
         for one in value:
             kind = type(one)
             if kind is tuple or kind is frozenset:
@@ -215,8 +262,8 @@ class _Shared(pickling.Fast):
                 return False
         return True
 
-    def is_fixed(self, kind, value):
-        """Whether it can be shared without harm, and nothing in it has to be looked at."""
+    def is_fixed(self, kind: Any, value: Any) -> bool:
+        """Whether an object may be shared without harm and needs no search."""
         if kind is types.FunctionType:
             return value.__globals__ is not self.namespace and is_importable(value)
         if issubclass(kind, type):
@@ -231,16 +278,16 @@ class _Shared(pickling.Fast):
             return True
         pandas = sys.modules.get("pandas")
         if pandas is not None and module.startswith("pandas."):
-            return issubclass(kind, (pandas.Index, pandas.api.extensions.ExtensionDtype)) or name_of(kind) in (
-                "Timestamp", "Timedelta", "Period", "NAType", "NaTType",
-            )  # fmt: skip
+            immutable = (pandas.Index, pandas.api.extensions.ExtensionDtype)
+            scalars = ("Timestamp", "Timedelta", "Period", "NAType", "NaTType")
+            return issubclass(kind, immutable) or name_of(kind) in scalars
         return False
 
-    def note(self, value):
+    def note(self, value: Any) -> None:
         self.meet(id(value))
         self.alive.append(value)
 
-    def meet(self, key):
+    def meet(self, key: Any) -> None:
         self.count += 1
         if not self.count % 4096 and time.process_time() > self.deadline:
             raise TimeoutError
@@ -249,22 +296,28 @@ class _Shared(pickling.Fast):
             self.meetings[self.owner].append((owner, number, self.count))
             self.join(owner, self.owner)
 
-    def reducer_override(self, value):
+    def reducer_override(self, value: Any) -> Any:
         try:
             return super().reducer_override(value)
         except Exception:
-            # It cannot be pickled: what it holds is searched in another way.
+            # It cannot be pickled, so its references are followed instead.
             if not self.below(value):
                 raise
             return dict, ()
 
-    def below(self, value):
-        """Notes what can be reached from a value, without asking it; false when that is too much."""
-        waiting, seen = [value], {}
+    def below(self, value: Any) -> bool:
+        """Records what a value reaches, without calling its code. False: there is too much."""
+        waiting: list[Any] = [value]
+        seen: dict[int, Any] = {}
         while waiting:
             one = waiting.pop()
             kind = type(one)
-            if kind in _ATOMS or id(one) in self.pinned or id(one) in seen or self.is_fixed(kind, one):
+            if (
+                kind in _ATOMS
+                or id(one) in self.pinned
+                or id(one) in seen
+                or self.is_fixed(kind, one)
+            ):
                 continue
             if len(seen) >= MAX_OBJECTS:
                 return False
@@ -275,26 +328,24 @@ class _Shared(pickling.Fast):
             waiting += [part for part in gc.get_referents(one) if part is not home]
         return True
 
-    # Groups
-
-    def find(self, name):
+    def find(self, name: str) -> str:
         while (parent := self.parents.get(name, name)) != name:
             name = parent
         return name
 
-    def join(self, one, other):
+    def join(self, one: Any, other: Any) -> None:
         self.parents[self.find(one)] = self.find(other)
 
-    def groups(self, names):
+    def groups(self, names: Iterable[Any]) -> list[list[str]]:
         for name in self.tangled[1:]:
             self.join(self.tangled[0], name)
-        together = {}
+        together: dict[str, list[str]] = {}
         for name in names:
             together.setdefault(self.find(name), []).append(name)
         return list(together.values())
 
-    def fingerprint(self, group, hashes):
-        """Of the values of a group and of what they share; None when one of them has none."""
+    def fingerprint(self, group: list[str], hashes: dict[str, str | None]) -> Any:
+        """Covers the values of a group and what they share. None if one of them has no digest."""
         if any(hashes[name] is None or name in self.tangled for name in group):
             return None
         whole = [[name, hashes[name], self.meetings[name]] for name in group]
@@ -302,12 +353,12 @@ class _Shared(pickling.Fast):
 
 
 class _Nowhere:
-    def write(self, data):
+    def write(self, data: Any) -> None:
         pass
 
 
-def _memory(value, numpy):
-    """The object whose memory an array shows."""
+def _memory(value: Any, numpy: Any) -> Any:
+    """The object that owns an array's memory."""
     while isinstance(value.base, numpy.ndarray):
         value = value.base
     below = value.base

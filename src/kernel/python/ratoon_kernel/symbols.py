@@ -1,10 +1,11 @@
-"""Which variables of its state a cell has read, assigned and deleted, for clients that skip cells whose inputs are unchanged.
+"""Which variables of its state a cell has read, assigned and deleted.
 
-Assignments and deletions are seen: the namespace before the cell is compared with the one after it. Reads cannot be seen
-without slowing every name down, so they are found in the code that ran: the names that a statement loads, and those that
-functions load which it reaches through these. Where code can read by means that its names do not tell (`globals()`,
-`eval`), all variables count as read. A name too many makes a client run a cell again; a name too few would make it show
-a stale result.
+Clients use this to skip cells whose inputs are unchanged. Assignments and deletions are observed:
+the namespace before the cell is compared with the one after it. Reads cannot be observed without
+slowing every name down, so they are found in the code that ran: the names that a statement loads,
+and those that the functions reachable through them load. Where code reads variables in ways that
+its names do not show (`globals()`, `eval`), all variables count as read. A name too many makes a
+client run a cell again; a name too few would make it show a stale result.
 """
 
 import ast
@@ -15,58 +16,87 @@ import opcode
 import re
 import sys
 import types
+from collections.abc import Iterable
+from typing import Any
 
+from . import shell as kernel_shell
 from . import variables
-from . import shell as own
 from ._native import note
 from .classes import module_of
 
-# How many objects behind the names of one statement are looked at for functions; with more, all variables count as read.
+# How many objects behind the names of one statement are looked at for functions; with more, all
+# variables count as read.
 MAX_OBJECTS = 5000
-# How much of a text is searched for names, in characters.
+# Characters of a text that are searched for names.
 MAX_TEXT = 100_000
-# Containers with more items than this are looked at in part.
+# Items of a container that are searched.
 MAX_ITEMS = 1000
 
 # Names by which code reads variables that it does not name.
-_READS_ALL = frozenset({
-    "globals", "locals", "vars", "dir", "eval", "exec", "__main__", "_getframe", "_current_frames", "currentframe",
-    "f_globals", "f_locals", "f_back", "__globals__", "user_ns", "user_global_ns", "user_module", "run_cell",
-})  # fmt: skip
-# Names by which code reads variables that its texts name: `df.query("a > @x")`, `%timeit x`, `!echo {x}`.
+_READS_ALL = frozenset(
+    "globals locals vars dir eval exec __main__ _getframe _current_frames currentframe f_globals"
+    " f_locals f_back __globals__ user_ns user_global_ns user_module run_cell".split()
+)
+# Names by which code reads variables that its strings name: `df.query("a > @x")`, `%timeit x`.
 _READS_BY_TEXT = frozenset({"query", "get_ipython", "sql"})
 # Magics that show or use all variables.
-_MAGICS_OF_ALL = frozenset("who whos who_ls run store rerun recall macro debug save notebook logstart reset reset_selective".split())
+_MAGICS_OF_ALL = frozenset(
+    "who whos who_ls run store rerun recall macro debug save notebook logstart reset"
+    " reset_selective".split()
+)
 _WORD = re.compile(r"[^\W\d]\w*")
 
 _OPS = opcode.opmap
-_LOADS = {_OPS[op] for op in ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS") if op in _OPS}
+_LOADS = {
+    _OPS[op] for op in ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS") if op in _OPS
+}
 _LOAD_GLOBAL = _OPS["LOAD_GLOBAL"]
 _STORES = {_OPS["STORE_NAME"], _OPS["STORE_GLOBAL"]}
 _DELETES = {_OPS["DELETE_NAME"], _OPS["DELETE_GLOBAL"]}
 _EXTENDED = _OPS["EXTENDED_ARG"]
 _JUMPS = frozenset(opcode.hasjrel) | frozenset(opcode.hasjabs)
-# From 3.11 on the lowest bit of LOAD_GLOBAL's argument says whether a call follows.
+# From 3.11 on, the lowest bit of LOAD_GLOBAL's argument says whether a call follows.
 _GLOBAL_SHIFT = 1 if sys.version_info >= (3, 11) else 0
-# What a statement that only defines, imports or assigns constants consists of: no function runs in it.
+# What a statement that only defines, imports or assigns constants consists of: no function runs in
+# it.
 _INERT = frozenset(
     _OPS[op]
     for op in (
-        "CACHE RESUME NOP LOAD_CONST LOAD_SMALL_INT LOAD_COMMON_CONSTANT MAKE_FUNCTION SET_FUNCTION_ATTRIBUTE STORE_NAME"
-        " STORE_GLOBAL DELETE_NAME LOAD_NAME RETURN_VALUE RETURN_CONST IMPORT_NAME IMPORT_FROM POP_TOP BUILD_TUPLE BUILD_MAP"
-        " BUILD_CONST_KEY_MAP EXTENDED_ARG COPY PUSH_NULL LOAD_BUILD_CLASS SETUP_ANNOTATIONS NOT_TAKEN"
+        "CACHE RESUME NOP LOAD_CONST LOAD_SMALL_INT LOAD_COMMON_CONSTANT MAKE_FUNCTION"
+        " SET_FUNCTION_ATTRIBUTE STORE_NAME STORE_GLOBAL DELETE_NAME LOAD_NAME RETURN_VALUE"
+        " RETURN_CONST IMPORT_NAME IMPORT_FROM POP_TOP BUILD_TUPLE BUILD_MAP BUILD_CONST_KEY_MAP"
+        " EXTENDED_ARG COPY PUSH_NULL LOAD_BUILD_CLASS SETUP_ANNOTATIONS NOT_TAKEN"
     ).split()
     if op in _OPS
 )
 _CALLS = frozenset(_OPS[op] for op in ("PRECALL", "CALL", "CALL_FUNCTION") if op in _OPS)
 _OPTIMIZED = 0x1
 
-_PLAIN = frozenset({
-    type(None), bool, int, float, complex, str, bytes, bytearray, range, slice, type(Ellipsis), types.BuiltinFunctionType,
-    types.ModuleType, types.CodeType, types.GetSetDescriptorType, types.MemberDescriptorType, types.WrapperDescriptorType,
-    types.MethodDescriptorType, types.MethodWrapperType,
-})  # fmt: skip
-# By this name code says that it has deleted a variable, as a function in `builtins` while the cell runs.
+_PLAIN = frozenset(
+    {
+        type(None),
+        bool,
+        int,
+        float,
+        complex,
+        str,
+        bytes,
+        bytearray,
+        range,
+        slice,
+        type(Ellipsis),
+        types.BuiltinFunctionType,
+        types.ModuleType,
+        types.CodeType,
+        types.GetSetDescriptorType,
+        types.MemberDescriptorType,
+        types.WrapperDescriptorType,
+        types.MethodDescriptorType,
+        types.MethodWrapperType,
+    }
+)
+# By this name code says that it has deleted a variable, as a function in `builtins` while the cell
+# runs.
 _DELETED = "__ratoon_deleted__"
 _COMPOUND = tuple(
     getattr(ast, kind)
@@ -74,47 +104,52 @@ _COMPOUND = tuple(
     if hasattr(ast, kind)
 )
 
-# Their objects hold data, and no functions of a notebook's.
+# Their objects hold data and no functions of a notebook.
 _DATA_LIBRARIES = frozenset("numpy pandas polars pyarrow torch scipy PIL datetime decimal".split())
 
 
 class Tracker:
-    """What one cell does."""
+    """Records what one cell reads, assigns and deletes."""
 
-    def __init__(self):
-        self.namespace = own.shell.user_ns
+    def __init__(self) -> None:
+        self.namespace = kernel_shell.shell.user_ns
         self.before = note(self.namespace)
-        self.loaded, self.stored, self.deleted, self.unsure = set(), set(), set(), set()
-        # Names that are loaded, and behind which was not looked yet.
-        self.pending = set()
+        self.loaded: set[str] = set()
+        self.stored: set[str] = set()
+        self.deleted: set[str] = set()
+        # Names that are stored only on some paths through their statement.
+        self.unsure: set[str] = set()
+        # Loaded names whose values were not searched yet.
+        self.pending: set[str] = set()
         self.reads_all = False
         self.walk = _Walk(self)
 
-    def mark(self, tree):
-        """Lets statements say which names they delete where that depends on the road through them: `except … as name` deletes
-        one too. Such a name may be neither there before the cell nor after it, so nothing else tells."""
+    def mark(self, tree: Any) -> None:
+        """Lets statements say which names they delete where that depends on the road through them:
+        `except … as name` deletes one too. Such a name may be neither there before the cell nor
+        after it, so nothing else tells."""
         for statement in tree.body:
             if isinstance(statement, _COMPOUND) and _Marking().marks(statement):
                 setattr(builtins, _DELETED, self.deleted.add)
 
-    def statement(self, code):
-        """A statement is about to run."""
+    def statement(self, code: types.CodeType) -> None:
+        """Called right before a statement runs."""
         try:
             self._scan(code, True)
             self.walk.go()
         except Exception:
-            # Its bytes are not as expected: nothing is known of it.
+            # Unexpected bytecode.
             self.reads_all = True
 
-    def read(self, code):
-        """A function can run that is behind a name of the cell."""
+    def read(self, code: types.CodeType) -> None:
+        """Called for a function that the cell can reach by a name."""
         loads, _, _, _, words, inner = _parts(code)
         self._take(loads, words, code)
         for one in inner:
             self.read(one)
 
-    def _scan(self, code, is_whole):
-        """Code that runs for certain: that of a statement, or of a class."""
+    def _scan(self, code: types.CodeType, is_whole: bool) -> None:
+        """Scans code that certainly runs: that of a statement or of a class body."""
         loads, stores, deletes, is_straight, words, inner = _parts(code)
         self._take(loads, words, code)
         if is_whole:
@@ -129,35 +164,40 @@ class Tracker:
             elif runs:
                 self.read(one)
 
-    def _take(self, loads, words, code):
+    def _take(self, loads: set[str], words: frozenset[str], code: types.CodeType) -> None:
         self._load(loads)
-        # A variable of that name is only a variable.
+        # Unless it is a variable that happens to have such a name.
         if any(word not in loads or word not in self.namespace for word in words & _READS_ALL):
             self.reads_all = True
         if words & _READS_BY_TEXT:
             self.by_text(one for one in code.co_consts if type(one) is str)
             self.by_text(value for value in map(self.namespace.get, loads) if type(value) is str)
 
-    def _load(self, names):
+    def _load(self, names: set[str]) -> None:
         self.loaded |= names
         self.pending |= names
 
-    def by_text(self, texts):
+    def by_text(self, texts: Iterable[str]) -> None:
         for text in texts:
             named = set(_WORD.findall(text[:MAX_TEXT]))
             self._load(named)
             if named & (_MAGICS_OF_ALL | _READS_ALL):
                 self.reads_all = True
 
-    def end(self):
-        """Answers {"accessed", "modified", "deleted"}: sorted names of variables."""
+    def end(self) -> Any:
+        """Returns {"accessed", "modified", "deleted"}: sorted names of variables."""
         vars(builtins).pop(_DELETED, None)
         added, changed, gone = map(set, self.before.changes(self.namespace))
         now = set(self.namespace)
         kept = (now - added) | gone
         same = (self.stored & now) - added - changed
-        accessed = kept if self.reads_all or any(variables.is_shells(name) for name in self.loaded & kept) else self.loaded & kept
-        # Assigned perhaps, to what it was before: then its value may have passed through the cell, so it counts as read.
+        accessed = (
+            kept
+            if self.reads_all or any(variables.is_shells(name) for name in self.loaded & kept)
+            else self.loaded & kept
+        )
+        # Assigned perhaps, to what it was before: then its value may have passed through the cell,
+        # so it counts as read.
         accessed = accessed | (same & self.unsure & kept)
         deleted = gone | (self.deleted - now)
         return {
@@ -168,56 +208,58 @@ class Tracker:
 
 
 class _Marking(ast.NodeTransformer):
-    """Adds to a statement what says that a name was deleted, beside each place that deletes one."""
+    """Inserts a call that records a name beside each place that deletes it."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.is_marked = False
 
-    def marks(self, statement):
+    def marks(self, statement: ast.stmt) -> bool:
         self.visit(statement)
         return self.is_marked
 
-    def visit_Delete(self, node):
+    def visit_Delete(self, node: Any) -> Any:
         names = [target.id for target in node.targets if isinstance(target, ast.Name)]
         return [node, *(self.said(name, node) for name in names)]
 
-    def visit_ExceptHandler(self, node):
+    def visit_ExceptHandler(self, node: Any) -> Any:
         self.generic_visit(node)
         if node.name:
             node.body.insert(0, self.said(node.name, node.body[0]))
         return node
 
-    def said(self, name, beside):
+    def said(self, name: str, beside: Any) -> Any:
         self.is_marked = True
         call = ast.Call(ast.Name(_DELETED, ast.Load()), [ast.Constant(name)], [])
         return ast.fix_missing_locations(ast.copy_location(ast.Expr(call), beside))
 
-    def leave(self, node):
-        """Names inside it are its own, or deleted when nobody looks."""
+    def leave(self, node: Any) -> Any:
+        """Names inside it are its own, or are deleted after the statement."""
         return node
 
     visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = leave
 
 
 class _Walk:
-    """Finds the functions of the notebook that can be reached from a value."""
+    """Finds the functions of the notebook that a value can reach."""
 
-    def __init__(self, tracker):
+    def __init__(self, tracker: Any) -> None:
         self.tracker = tracker
-        self.seen = {}
+        self.seen: dict[int, object] = {}
         self.left = MAX_OBJECTS
 
-    def go(self):
-        """Looks behind the names that wait, and behind those that the functions there load, until none waits.
+    def go(self) -> None:
+        """Looks behind the names that wait, and behind those that the functions there load, until
+        none waits.
 
-        Holds nothing afterwards: an object that the statement drops is gone at once, as without a tracker."""
+        Holds nothing afterwards: an object that the statement drops is gone at once, as without a
+        tracker."""
         tracker = self.tracker
         self.left = MAX_OBJECTS
         while tracker.pending and not tracker.reads_all:
             self.value(tracker.namespace.get(tracker.pending.pop()))
         self.seen.clear()
 
-    def value(self, value):
+    def value(self, value: Any) -> None:
         waiting = [value]
         while waiting:
             one = waiting.pop()
@@ -227,11 +269,11 @@ class _Walk:
             if self.left < 0:
                 self.tracker.reads_all = True
                 return
-            # Held, so that no other object gets its address.
+            # Kept alive, so that no other object gets its address.
             self.seen[id(one)] = one
             waiting += self._behind(one)
 
-    def _behind(self, one):
+    def _behind(self, one: Any) -> Any:
         kind = type(one)
         if kind is types.FunctionType:
             return self._function(one)
@@ -240,7 +282,11 @@ class _Walk:
         if kind in (list, tuple, set, frozenset):
             return list(one)[:MAX_ITEMS] if len(one) > MAX_ITEMS else list(one)
         if kind is dict:
-            return [] if one is self.tracker.namespace else [*list(one)[:MAX_ITEMS], *list(one.values())[:MAX_ITEMS]]
+            return (
+                []
+                if one is self.tracker.namespace
+                else [*list(one)[:MAX_ITEMS], *list(one.values())[:MAX_ITEMS]]
+            )
         if kind is types.MethodType:
             return [one.__func__, one.__self__]
         if kind is functools.partial:
@@ -248,22 +294,30 @@ class _Walk:
         module = module_of(kind)
         if module.partition(".")[0] in _DATA_LIBRARIES:
             return []
-        # Never `vars(one)`: the user's own attributes would be asked.
+        # Never `vars(one)`, which could run user code.
         return [kind, *gc.get_referents(one)] if module == "__main__" else gc.get_referents(one)
 
-    def _function(self, one):
+    def _function(self, one: Any) -> Any:
         home = one.__globals__
         if home is self.tracker.namespace:
             self.tracker.read(one.__code__)
-        return [part for part in gc.get_referents(one) if part is not home and part is not one.__builtins__]
+        return [
+            part
+            for part in gc.get_referents(one)
+            if part is not home and part is not one.__builtins__
+        ]
 
-    def _class(self, one):
+    def _class(self, one: Any) -> Any:
         if module_of(one) != "__main__":
             return []
-        return [*type.__dict__["__dict__"].__get__(one).values(), *type.__dict__["__mro__"].__get__(one)[1:], type(one)]
+        return [
+            *type.__dict__["__dict__"].__get__(one).values(),
+            *type.__dict__["__mro__"].__get__(one)[1:],
+            type(one),
+        ]
 
 
-def reach(names):
+def reach(names: Iterable[Any]) -> Any:
     """These names, and those that functions behind them load; None when that may be any."""
     tracker = Tracker()
     try:
@@ -274,27 +328,34 @@ def reach(names):
     return None if tracker.reads_all else tracker.loaded
 
 
-def _sorted(names):
-    hidden, namespace = own.shell.user_ns_hidden, own.shell.user_ns
-    # Among others the `open` of the shell.
-    is_hidden = lambda name: name in hidden and namespace.get(name) is hidden[name]  # noqa: E731
-    return sorted(name for name in names if type(name) is str and variables.is_users_name(name) and not is_hidden(name))
+def _sorted(names: Iterable[Any]) -> list[str]:
+    hidden, namespace = kernel_shell.shell.user_ns_hidden, kernel_shell.shell.user_ns
+
+    def is_hidden(name: str) -> bool:
+        # For example the shell's `open`.
+        return name in hidden and namespace.get(name) is hidden[name]
+
+    return sorted(
+        name
+        for name in names
+        if type(name) is str and variables.is_users_name(name) and not is_hidden(name)
+    )
 
 
-def _is_inert(code):
-    return all(op in _INERT or op in _CALLS and _makes_class(code) for op in code.co_code[::2])
+def _is_inert(code: types.CodeType) -> bool:
+    return all(op in _INERT or (op in _CALLS and _makes_class(code)) for op in code.co_code[::2])
 
 
-def _makes_class(code):
+def _makes_class(code: types.CodeType) -> bool:
     """Whether the only call of a statement is that of a class' body."""
     raw = code.co_code[::2]
     calls = sum(op in _CALLS and opcode.opname[op].startswith("CALL") for op in raw)
     return calls == 1 and _OPS["LOAD_BUILD_CLASS"] in raw
 
 
-def _parts(code):
-    """Of code: the names that it loads, stores and deletes, whether it runs straight from beginning to end, its names and
-    attributes but for those that it only stores, and the code inside it."""
+def _parts(code: types.CodeType) -> Any:
+    """Of code: the names that it loads, stores and deletes, whether it runs straight from beginning
+    to end, its names and attributes but for those that it only stores, and the code inside it."""
     loads, stores, deletes, argument, raw, is_straight = set(), set(), set(), 0, code.co_code, True
     for at in range(0, len(raw), 2):
         op = raw[at]

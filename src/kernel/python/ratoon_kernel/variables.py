@@ -1,48 +1,53 @@
-"""Looking at the user's variables: what the page lists, and what tells two states apart."""
+"""The user's variables: the list for the page, and fingerprints that tell two states apart."""
 
 import re
 import reprlib
 import signal
 import time
+from typing import Any
 
-from . import fingerprint as fingerprints
-from . import shell as own
+from . import fingerprint
+from . import shell as kernel_shell
 from .classes import name_of
 from .text import MAX_NAME_CHARACTERS, short, text_of, to_json
 
-# One variable's repr in a list of variables, in characters.
-MAX_LOOK_CHARACTERS = 10_000
-# How long one repr may take in a list of variables, in seconds, and all together; the rest is not asked.
-MAX_LOOK_SECONDS = 0.5
-MAX_LOOKS_SECONDS = 2.5
-# All variables of a state together, in characters; the last ones of a very full state are only named.
-MAX_LOOK_TOTAL = 8_000_000
-# How long the content of all variables together is read, in seconds of the processor. What is left has no fingerprint.
-MAX_READING_SECONDS = 0.3
-# More variables than this are not told apart.
-MAX_MARKS = 20_000
+# One repr in the list, in characters.
+MAX_REPR_CHARACTERS = 10_000
+# How long one repr may take, and all of them, in seconds. Later variables are listed without.
+REPR_SECONDS = 0.5
+ALL_REPRS_SECONDS = 2.5
+# All reprs together, in characters. Later variables are listed by name only.
+MAX_LIST_CHARACTERS = 8_000_000
+# Processor time for reading values, in seconds. Later variables have no fingerprint.
+READING_SECONDS = 0.3
+# With more variables than this, states are not compared.
+MAX_FINGERPRINTS = 20_000
 
-# What IPython puts into every namespace.
+# What IPython defines in every namespace.
 SHELL_HELPERS = frozenset({"In", "Out", "get_ipython", "exit", "quit"})
-# IPython's own history names; a user's `_private` is the user's.
+# Names of IPython's history. A user's `_private` is not one.
 _SHELL_NAME = re.compile(r"_+|_i+|_i?\d+|_[oid]h|__\w+__")
 _long = reprlib.Repr()
-_long.maxlist = _long.maxtuple = _long.maxset = _long.maxfrozenset = _long.maxdict = _long.maxdeque = 200
-_long.maxstring = _long.maxother = MAX_LOOK_CHARACTERS
+_long.maxlist = _long.maxtuple = _long.maxset = _long.maxfrozenset = _long.maxdict = (
+    _long.maxdeque
+) = 200
+_long.maxstring = _long.maxother = MAX_REPR_CHARACTERS
 _long.maxlevel = 6
 
 
-def look():
-    """The user's variables, as a JSON list of {name, type, repr, size, bytes, fingerprint, sampled, summary}."""
+def list_variables() -> str:
+    """The user's variables, as a JSON list of {name, type, repr, size, bytes, fingerprint, sampled,
+    summary}."""
     signal.signal(signal.SIGALRM, _took_too_long)
-    seen, total = [], 0
-    no_more_reprs = time.monotonic() + MAX_LOOKS_SECONDS
-    deadline = time.process_time() + MAX_READING_SECONDS
-    # What is in them first: a __repr__ may change it.
+    seen: list[dict[str, Any]] = []
+    total = 0
+    no_more_reprs = time.monotonic() + ALL_REPRS_SECONDS
+    deadline = time.process_time() + READING_SECONDS
+    # Contents first: a __repr__ may change them.
     inside = {name: _inside(value, deadline) for name, value in variables()}
     for name, value in variables():
-        if total >= MAX_LOOK_TOTAL:
-            one = {"name": name, "type": "", "repr": "", "size": None}
+        if total >= MAX_LIST_CHARACTERS:
+            one: dict[str, Any] = {"name": name, "type": "", "repr": "", "size": None}
         else:
             one = _describe(name, value, no_more_reprs)
         one.update(inside.get(name, {}))
@@ -51,23 +56,29 @@ def look():
     return to_json(seen)
 
 
-def marks():
-    """What tells the variables from those of another state, as JSON: {name: [fingerprint or null, type and address]}; null
-    when there are too many."""
+def fingerprints() -> str:
+    """As JSON: {name: [fingerprint or null, type and address]}; null if there are too many
+    variables."""
     found = variables()
-    if len(found) > MAX_MARKS:
+    if len(found) > MAX_FINGERPRINTS:
         return "null"
-    deadline = time.process_time() + MAX_READING_SECONDS
-    return to_json({name: [fingerprints.fingerprint(value, deadline), _who(value)] for name, value in found})
+    deadline = time.process_time() + READING_SECONDS
+    return to_json(
+        {name: [fingerprint.fingerprint(value, deadline), _who(value)] for name, value in found}
+    )
 
 
-def variables():
+def variables() -> list[tuple[str, Any]]:
     """The user's variables, as (name, value)."""
-    return [(n, v) for n, v in list(own.shell.user_ns.items()) if type(n) is str and _is_users(n, v)]
+    return [
+        (n, v)
+        for n, v in list(kernel_shell.shell.user_ns.items())
+        if type(n) is str and _is_users(n, v)
+    ]
 
 
-def short_repr(value, seconds, characters):
-    """`repr(value)`, cut where it is long; it may raise anything, `TimeoutError` when it takes longer."""
+def short_repr(value: Any, seconds: float, characters: int) -> str:
+    """`repr(value)`, cut. Raises what `__repr__` raises, and `TimeoutError` after `seconds`."""
     signal.signal(signal.SIGALRM, _took_too_long)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
@@ -77,63 +88,79 @@ def short_repr(value, seconds, characters):
     return short(str.__str__(text), characters)
 
 
-def type_name(value):
+def type_name(value: Any) -> str:
     return short(name_of(type(value)), MAX_NAME_CHARACTERS)
 
 
-def _who(value):
+def _who(value: Any) -> str:
     return f"{name_of(type(value))} {id(value):x}"
 
 
-def _inside(value, deadline):
-    one, is_sampled, columns = fingerprints.fingerprint_and_columns(value, deadline)
-    told = fingerprints.summary(value, columns, deadline)
-    return {"bytes": fingerprints.size_in_bytes(value), "fingerprint": one, "sampled": is_sampled, "summary": told}
+def _inside(value: Any, deadline: float) -> Any:
+    one, is_sampled, columns = fingerprint.fingerprint_and_columns(value, deadline)
+    told = fingerprint.summary(value, columns, deadline)
+    return {
+        "bytes": fingerprint.size_in_bytes(value),
+        "fingerprint": one,
+        "sampled": is_sampled,
+        "summary": told,
+    }
 
 
-def is_users_name(name):
-    """Whether a name is the user's whatever it means: neither the shell's nor special to Python."""
+def is_users_name(name: str) -> bool:
+    """Whether a name can be a user's variable: neither the shell's nor special to Python."""
     return name not in SHELL_HELPERS and not _SHELL_NAME.fullmatch(name)
 
 
-def is_shells(name):
-    """Whether a name means something of the shell's history."""
-    return name in ("In", "Out") or _SHELL_NAME.fullmatch(name) is not None and not name.startswith("__")
+def is_shells(name: str) -> bool:
+    """Whether a name belongs to the shell's history."""
+    return name in ("In", "Out") or (
+        _SHELL_NAME.fullmatch(name) is not None and not name.startswith("__")
+    )
 
 
-def _is_users(name, value):
+def _is_users(name: str, value: Any) -> bool:
     if not is_users_name(name):
         return False
-    hidden = own.shell.user_ns_hidden
+    hidden = kernel_shell.shell.user_ns_hidden
     return name not in hidden or hidden[name] is not value
 
 
-def _describe(name, value, no_more_reprs):
+def _describe(name: str, value: Any, no_more_reprs: float) -> Any:
     text, size = "…", None
     try:
         size = _size(value)
         if time.monotonic() < no_more_reprs:
-            text = short_repr(value, MAX_LOOK_SECONDS, MAX_LOOK_CHARACTERS)
+            text = short_repr(value, REPR_SECONDS, MAX_REPR_CHARACTERS)
     except BaseException as error:  # a hostile __repr__ may raise anything
         text = f"<repr failed: {name_of(type(error))}: {text_of(error)}>"
-        text, size = short(text, MAX_LOOK_CHARACTERS), None
-    return {"name": short(name, MAX_NAME_CHARACTERS), "type": type_name(value), "repr": text, "size": size}
+        text, size = short(text, MAX_REPR_CHARACTERS), None
+    return {
+        "name": short(name, MAX_NAME_CHARACTERS),
+        "type": type_name(value),
+        "repr": text,
+        "size": size,
+    }
 
 
-def _is_long(value):
+def _is_long(value: Any) -> bool:
     return type(value) in (str, bytes, list, tuple, dict, set, frozenset) and len(value) > 200
 
 
-def _size(value):
-    signal.setitimer(signal.ITIMER_REAL, MAX_LOOK_SECONDS)
+def _size(value: Any) -> str | None:
+    signal.setitimer(signal.ITIMER_REAL, REPR_SECONDS)
     try:
         shape = getattr(value, "shape", None)
         if isinstance(shape, tuple):
             return "×".join(str(n) for n in shape)
-        return str(len(value)) if isinstance(value, (str, bytes, list, tuple, dict, set, frozenset)) else None
+        return (
+            str(len(value))
+            if isinstance(value, (str, bytes, list, tuple, dict, set, frozenset))
+            else None
+        )
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _took_too_long(_signal, _frame):
-    raise TimeoutError(f"took longer than {MAX_LOOK_SECONDS} s")
+def _took_too_long(_signal: int, _frame: Any) -> None:
+    raise TimeoutError(f"took longer than {REPR_SECONDS} s")

@@ -1,0 +1,126 @@
+"""The code around a cursor: the expression before it, what that means, the call it stands in.
+
+The scanners here read text once, from the left or from the cursor. parso would parse it properly,
+and is 20 to 50 times slower: 1 s instead of 30 ms for a cell of 5,000 lines.
+"""
+
+import builtins
+import keyword
+import re
+from typing import Any
+
+from . import shell as kernel_shell
+
+# Stands for an unknown value.
+MISSING: Any = object()
+# How far back an opening bracket is searched, in characters.
+_MAX_BRACKET_CHARACTERS = 10_000
+
+
+def owner_at(code: str, begin: int) -> Any:
+    """The object whose attribute is typed at `begin`. None: a plain name is typed. MISSING: the
+    object is unknown."""
+    if begin == 0 or code[begin - 1] != ".":
+        return None
+    expression = expression_before(code, begin - 1)
+    return value_of(expression) if expression else MISSING
+
+
+def named(name: str) -> Any:
+    namespace = kernel_shell.shell.user_ns
+    return namespace[name] if name in namespace else getattr(builtins, name, MISSING)
+
+
+def value_of(expression: str) -> Any:
+    """The value of an expression, by IPython's guarded evaluation: no calls and no properties of
+    the user."""
+    if expression.isidentifier():
+        return named(expression)
+    try:
+        from IPython.core.guarded_eval import EvaluationContext, guarded_eval
+
+        spaces = {
+            "globals": kernel_shell.shell.user_global_ns,
+            "locals": kernel_shell.shell.user_ns,
+        }
+        return guarded_eval(expression, EvaluationContext(evaluation="limited", **spaces))
+    except Exception:
+        return MISSING
+
+
+def expression_before(code: str, end: int) -> str:
+    """The expression that ends at `end`: names, dots, and the brackets between them."""
+    at = end
+    while at > 0:
+        letter = code[at - 1]
+        if letter.isalnum() or letter in "_.":
+            at -= 1
+        elif letter in "\"'":
+            quote = code.rfind(letter, 0, at - 1)
+            if quote < 0 or "\n" in code[quote:at]:
+                break
+            at = quote
+            break
+        elif letter in ")]":
+            opening = _opening(code, at - 1)
+            if opening is None:
+                break
+            at = opening
+        else:
+            break
+    return code[at:end].strip().lstrip(".")
+
+
+def _opening(code: str, closing: int) -> int | None:
+    """Where the bracket that closes at `closing` was opened."""
+    depth = 0
+    for at in range(closing, max(-1, closing - _MAX_BRACKET_CHARACTERS), -1):
+        if code[at] in ")]}":
+            depth += 1
+        elif code[at] in "([{":
+            depth -= 1
+            if depth == 0:
+                return at
+    return None
+
+
+def call_around(code: str, cursor: int) -> Any:
+    """The innermost call around the cursor: the function's expression, and the text of its
+    arguments so far."""
+    # For each open bracket: its position, and where the arguments in it begin.
+    brackets: list[tuple[int, list[int]]] = []
+    quote, at = "", 0
+    while at < cursor:
+        letter = code[at]
+        if quote:
+            if letter == "\\":
+                at += 1
+            elif code.startswith(quote, at):
+                at += len(quote) - 1
+                quote = ""
+            elif letter == "\n" and len(quote) == 1:
+                quote = ""
+        elif letter in "\"'":
+            quote = letter * 3 if code.startswith(letter * 3, at) else letter
+            at += len(quote) - 1
+        elif letter == "#":
+            at = code.find("\n", at)
+            if at < 0:
+                break
+        elif letter in "([{":
+            brackets.append((at, [at + 1]))
+        elif letter in ")]}" and brackets:
+            brackets.pop()
+        elif letter == "," and brackets:
+            brackets[-1][1].append(at + 1)
+        at += 1
+    for opening, starts in reversed(brackets):
+        if code[opening] != "(":
+            continue
+        name = expression_before(code, opening)
+        before = code[:opening].rstrip()[: -len(name) or None].rstrip()
+        if not name or keyword.iskeyword(name) or re.search(r"\b(def|class)$", before):
+            continue
+        ends = [*(start - 1 for start in starts[1:]), cursor]
+        return name, [code[a:b] for a, b in zip(starts, ends)]
+    return None

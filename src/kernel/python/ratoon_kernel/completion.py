@@ -1,0 +1,309 @@
+"""Completes code at a cursor.
+
+IPython's completer finds the names, without Jedi: it inspects live objects, takes a millisecond,
+and runs no user code but `__dir__`. Jedi is asked when nothing is found behind a dot, for names
+that only the cell itself defines. It takes a second to load, so its time is limited."""
+
+import contextlib
+import gc
+import inspect
+import io
+import itertools
+import keyword
+import os
+import pickle
+import re
+import signal
+import time
+import tokenize
+import types
+from typing import Any
+
+from . import shell as kernel_shell
+from .code_position import MISSING, call_around, expression_before, named, owner_at, value_of
+from .names_of_the_cell import names_of_the_cell
+from .signatures import kind_of_value, short_signature, signature_of
+from .text import clean, to_json
+
+MAX_ITEMS = 500
+# One completion, in characters. A longer one is mostly a dictionary key that is a whole text.
+MAX_ITEM_CHARACTERS = 1000
+# How long Jedi may take, in seconds.
+JEDI_SECONDS = 0.4
+# How many signatures are shown, and how long they may take, in seconds.
+MAX_SIGNATURES = 200
+SIGNATURES_SECONDS = 0.03
+
+_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+# Kinds of IPython's completions that say little: the object itself is asked.
+_VAGUE_KINDS = ("variable", "attribute", "instance", "function", "<unknown>", "")
+
+
+def prime(step: int) -> bool:
+    """Loads a part of what the completer needs, in the root. Returns whether more is left."""
+    for code in ("pri", "ratoon = ''\nratoon.", "import ra")[step : step + 1]:
+        complete(code, len(code))
+        return True
+    # As in shell.settle: states do not copy what was loaded here.
+    gc.collect()
+    gc.freeze()
+    return False
+
+
+def complete(code: str, cursor: int) -> str:
+    """Returns JSON: {from, to, items: [{text, kind, signature}]}."""
+    with names_of_the_cell(code, cursor):
+        return _completions(code, cursor)
+
+
+def _completions(code: str, cursor: int) -> str:
+    cursor = max(0, min(cursor, len(code)))
+    begin, end, items = _found_by_ipython(code, cursor)
+    items = _parameters(code, begin, cursor) + items
+    if _is_name_at(code, begin):
+        items += _words_of_the_cell(code, begin, cursor, {text for text, _ in items})
+    if not items:
+        items = _attributes(code, begin, cursor)
+    is_by_jedi = not items and _is_of_the_cell_alone(code, cursor)
+    if is_by_jedi:
+        begin, end, items = _found_by_jedi(code, cursor)
+    is_import = re.match(r"\s*(import|from)\s", code[:begin].rpartition("\n")[2]) is not None
+    owner = owner_at(code, begin)
+    shown: list[dict[str, Any]] = []
+    deadline, signatures = time.monotonic() + SIGNATURES_SECONDS, 0
+    items = [(text, kind) for text, kind in items if len(text) <= MAX_ITEM_CHARACTERS]
+    for text, kind in items[:MAX_ITEMS]:
+        signature = None
+        if is_import and not is_by_jedi:
+            kind = "module"
+        elif not is_by_jedi and kind in _VAGUE_KINDS:
+            kind, value, is_bound = _kind_of(owner, text, kind)
+            if kind == "function" and signatures < MAX_SIGNATURES and time.monotonic() < deadline:
+                signatures += 1
+                signature = short_signature(value, is_bound)
+        shown.append({"text": clean(text), "kind": kind, "signature": signature})
+    return to_json({"from": begin, "to": end, "items": shown})
+
+
+def _found_by_ipython(code: str, cursor: int) -> Any:
+    """What IPython's completer finds: begin, end, and (text, kind) of each completion."""
+    from IPython.core.completer import provisionalcompleter, rectify_completions
+
+    completer = kernel_shell.shell.Completer
+    completer.use_jedi = False
+    # These matchers would run user code, such as properties.
+    left_out = ["IPCompleter.python_func_kw_matcher"]
+    left_out += ["IPCompleter.dict_key_matcher"] if _makes_up_attributes(code, cursor) else []
+    completer.disable_matchers = left_out
+    try:
+        with provisionalcompleter():
+            offered = itertools.islice(completer.completions(code, cursor), 4 * MAX_ITEMS)
+            found = list(rectify_completions(code, offered))
+    except Exception:  # no input may make the completer fail
+        found = []
+    if not found:
+        begin = cursor
+        while begin and (code[begin - 1].isalnum() or code[begin - 1] == "_"):
+            begin -= 1
+        return begin, cursor, []
+    begin, end = found[0].start, found[0].end
+    # Some matchers return the whole expression, some what follows the dot.
+    typed = "".join(code[begin:cursor].rpartition(".")[:2])
+    is_plain = not any(one.type in ("path", "dict key", "magic") for one in found)
+    dot = len(typed) if is_plain and all(one.text.startswith(typed) for one in found) else 0
+    # IPython offers magics in the middle of code, too. Only a typed `%` asks for them.
+    is_magic = code[begin:cursor].startswith("%")
+    seen = dict.fromkeys(
+        (one.text[dot:], one.type) for one in found if is_magic or one.type != "magic"
+    )
+    return begin + dot, end, list(seen)
+
+
+def _makes_up_attributes(code: str, cursor: int) -> bool:
+    """Whether a key is typed of an object whose class, the user's, has `__getattr__` or
+    `__getattribute__`."""
+    opening = re.search(r"\[\s*[^\[\]]*$", code[:cursor])
+    value = value_of(expression_before(code, opening.start())) if opening else MISSING
+    if value is MISSING:
+        return False
+    bases = [
+        vars(base)
+        for base in type.__dict__["__mro__"].__get__(type(value))
+        if base.__module__ == "__main__"
+    ]
+    return any("__getattr__" in base or "__getattribute__" in base for base in bases)
+
+
+def _parameters(code: str, begin: int, cursor: int) -> Any:
+    """Completes names of parameters that the call around the cursor does not pass yet."""
+    call = call_around(code, cursor)
+    typed = code[begin:cursor]
+    if call is None or (typed and not typed.isidentifier()) or call[1][-1].strip() != typed:
+        return []
+    value = value_of(call[0])
+    signature = None if value is MISSING else signature_of(value)
+    named = (
+        [p.name for p in signature.parameters.values() if p.kind in _BY_NAME] if signature else []
+    )
+    given = {match[1] for one in call[1] if (match := re.match(r"\s*(\w+)\s*=(?!=)", one))}
+    return [(f"{name}=", "param") for name in named if name.startswith(typed) and name not in given]
+
+
+def _attributes(code: str, begin: int, cursor: int) -> Any:
+    """Attributes of the object before the dot. Older completers miss those of a literal."""
+    owner = owner_at(code, begin)
+    if owner is None or owner is MISSING:
+        return []
+    typed = code[begin:cursor]
+    try:
+        names = dir(owner)
+    except Exception:  # a hostile __dir__ may raise anything
+        return []
+    names = [
+        n
+        for n in names
+        if type(n) is str and n.startswith(typed) and (typed.startswith("_") or n[:1] != "_")
+    ]
+    return [(name, "attribute") for name in names]
+
+
+def _is_of_the_cell_alone(code: str, cursor: int) -> bool:
+    """Whether an attribute is typed of something that begins with an unknown name."""
+    typed = re.search(r"[\w\])\"']\.\w*$", code[:cursor])
+    if typed is None:
+        return False
+    first = re.match(r"[^\W\d]\w*", expression_before(code, cursor))
+    return (
+        first is not None
+        and first[0] not in kernel_shell.shell.user_ns
+        and first[0] in code[: typed.start()]
+    )
+
+
+def _is_name_at(code: str, begin: int) -> bool:
+    """Whether a plain name is typed: no attribute, and not inside a string, comment or magic."""
+    line = code[:begin].rpartition("\n")[2]
+    if line.lstrip().startswith(("%", "!", "import ", "from ")) or line.rstrip().endswith("."):
+        return False
+    return line.count('"') % 2 == 0 and line.count("'") % 2 == 0 and "#" not in line
+
+
+def _words_of_the_cell(code: str, begin: int, cursor: int, known: set[str]) -> Any:
+    """Names that occur in the cell."""
+    typed = code[begin:cursor]
+    if not typed.isidentifier():
+        return []
+    found, last = {}, ""
+    try:
+        for token in tokenize.generate_tokens(
+            io.StringIO(code[:begin] + " " + code[cursor:]).readline
+        ):
+            if token.type == tokenize.NAME and last != "." and token.string.startswith(typed):
+                found[token.string] = (
+                    "function" if last == "def" else "class" if last == "class" else "statement"
+                )
+            last = token.string
+    except (tokenize.TokenError, SyntaxError, ValueError):
+        pass  # the cell is unfinished
+    return [
+        (n, kind)
+        for n, kind in sorted(found.items())
+        if n not in known and n != typed and not keyword.iskeyword(n)
+    ]
+
+
+def _found_by_jedi(code: str, cursor: int) -> Any:
+    """What Jedi finds in the text of the cell. It does not get the variables: it would run user
+    code to inspect them."""
+    begin = cursor
+    while begin and (code[begin - 1].isalnum() or code[begin - 1] == "_"):
+        begin -= 1
+    signal.signal(signal.SIGALRM, _too_slow)
+    # Repeated, as Jedi may take the first signal for an error in the code that it reads.
+    signal.setitimer(signal.ITIMER_REAL, JEDI_SECONDS, JEDI_SECONDS / 10)
+    try:
+        import jedi
+
+        _keep_parso_cache_whole()
+        line = code.count("\n", 0, cursor) + 1
+        column = cursor - (code.rfind("\n", 0, cursor) + 1)
+        found = jedi.Script(code, environment=jedi.InterpreterEnvironment()).complete(line, column)
+        typed = code[begin:cursor]
+        shown = [f for f in found if typed.startswith("_") or not f.name.startswith("_")]
+        return begin, cursor, [(f.name, f.type) for f in shown[:MAX_ITEMS]]
+    except Exception:
+        return begin, cursor, []
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _keep_parso_cache_whole() -> None:
+    """Makes parso write its cache files under a temporary name, then rename them.
+
+    All programs of the user share these files. We interrupt Jedi when it takes too long, and a
+    half-written file would make Jedi fail from then on, everywhere.
+    """
+    import parso.cache as cache
+
+    save, load, path_of = (
+        getattr(cache, f"_{name}", None)
+        for name in ("save_to_file_system", "load_from_file_system", "get_hashed_path")
+    )
+    if save is None or load is None or path_of is None or getattr(cache, "_ratoon_is_whole", False):
+        return
+
+    def save_whole(hashed_grammar: Any, path: Any, item: Any, cache_path: Any = None) -> None:
+        place = path_of(hashed_grammar, path, cache_path=cache_path)
+        new = f"{place}.{os.getpid()}"
+        try:
+            with open(new, "wb") as file:
+                pickle.dump(item, file, pickle.HIGHEST_PROTOCOL)
+            os.replace(new, place)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(new)
+            raise
+
+    def load_whole(*args: Any, **more: Any) -> Any:
+        try:
+            return load(*args, **more)
+        except (EOFError, pickle.UnpicklingError):
+            return None  # as if the file were missing: it is written again
+
+    cache._save_to_file_system, cache._load_from_file_system, cache._ratoon_is_whole = (
+        save_whole,
+        load_whole,
+        True,
+    )
+
+
+def _too_slow(_signal: int, _frame: Any) -> None:
+    raise TimeoutError("it took too long")
+
+
+def _kind_of(owner: Any, name: str, kind: Any) -> Any:
+    """The kind of a name's value, the value, and whether it is a method bound to its object."""
+    if owner is MISSING:
+        return (
+            ("instance" if kind in ("attribute", "variable", "<unknown>", "") else kind),
+            None,
+            False,
+        )
+    if owner is None:
+        if keyword.iskeyword(name):
+            return "keyword", None, False
+        value = named(name)
+        return (
+            kind_of_value(value)
+            if value is not MISSING
+            else (kind if kind == "function" else "statement", None, False)
+        )
+    try:
+        value = inspect.getattr_static(owner, name)
+    except Exception:
+        return "instance", None, False
+    is_bound = not issubclass(type(owner), (type, types.ModuleType))
+    if isinstance(value, (staticmethod, classmethod)):
+        value, is_bound = value.__func__, isinstance(value, classmethod)
+    found, value, _ = kind_of_value(value)
+    return found, value, is_bound
