@@ -1,5 +1,6 @@
-//! What is asked about a state: its variables, what could be typed on, what an object is. The Python part is in `variables.py`,
-//! `fingerprint.py` and `introspect.py`; all of it runs in forks that are thrown away.
+//! Questions about a state: its variables (`variables.py`, `fingerprint.py`), completions of code
+//! (`completion.py`) and descriptions of objects (`inspection.py`). All of it runs in throw-away
+//! forks.
 
 use super::checkpoint::bytes_of;
 use super::package;
@@ -11,11 +12,12 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// The Python part, loaded in the root.
+/// The Python modules, imported in the root.
 #[derive(Debug)]
-pub(super) struct Asking {
-    looking: Py<PyModule>,
-    asking: Py<PyModule>,
+pub(super) struct Introspection {
+    variables: Py<PyModule>,
+    completion: Py<PyModule>,
+    inspection: Py<PyModule>,
 }
 
 #[derive(Deserialize)]
@@ -25,33 +27,36 @@ struct Completions {
     items: Vec<Completion>,
 }
 
-impl Asking {
-    /// Loads the Python part, after the shell.
+impl Introspection {
+    /// Imports the modules, after the shell.
     pub(super) fn boot(py: Python<'_>) -> PyResult<Self> {
-        let looking = package::import(py, "variables")?.unbind();
-        let asking = package::import(py, "introspect")?.unbind();
-        Ok(Self { looking, asking })
+        let import = |name| package::import(py, name).map(Bound::unbind);
+        Ok(Self {
+            variables: import("variables")?,
+            completion: import("completion")?,
+            inspection: import("inspection")?,
+        })
     }
 
-    /// Loads a part of what the completer needs, while nobody waits; whether there is another.
+    /// Loads a part of what the completer needs, while no order waits. Returns whether more is left.
     pub(super) fn prime(&self, py: Python<'_>, step: u32) -> bool {
-        // It is only for speed.
-        self.asking.call_method1(py, "prime", (step,)).and_then(|more| more.extract(py)).unwrap_or(false)
+        // Only for speed, so errors do not matter.
+        self.completion.call_method1(py, "prime", (step,)).and_then(|more| more.extract(py)).unwrap_or(false)
     }
 
     /// The user's variables.
     pub(super) fn list_variables(&self, py: Python<'_>) -> Vec<Variable> {
-        let json = self.looking.call_method0(py, "look");
+        let json = self.variables.call_method0(py, "list_variables");
         read(py, json).unwrap_or_default()
     }
 
-    /// What tells the user's variables from those of another state; none when there are too many.
+    /// The fingerprints of the user's variables. None: there are too many.
     pub(super) fn fingerprints(&self, py: Python<'_>) -> Option<Fingerprints> {
-        let json = self.looking.call_method0(py, "marks");
+        let json = self.variables.call_method0(py, "fingerprints");
         read(py, json).flatten()
     }
 
-    /// Answers a question about a place in code; what cannot be found out is an empty answer.
+    /// Answers a question about a place in code. What is unknown gives an empty answer.
     pub(super) fn find(
         &self,
         py: Python<'_>,
@@ -61,13 +66,13 @@ impl Asking {
     ) -> Introspected {
         match sought {
             IntrospectKind::Completions => {
-                let json = self.asking.call_method1(py, "complete", (code, cursor));
+                let json = self.completion.call_method1(py, "complete", (code, cursor));
                 let nothing = Completions { from: cursor, to: cursor, items: Vec::new() };
                 let Completions { from, to, items } = read(py, json).unwrap_or(nothing);
                 Introspected::Completions { from, to, items }
             }
             IntrospectKind::Object => {
-                let json = self.asking.call_method1(py, "inspect", (code, cursor));
+                let json = self.inspection.call_method1(py, "inspect", (code, cursor));
                 Introspected::Object(read::<Option<Box<Inspection>>>(py, json).flatten())
             }
         }

@@ -30,7 +30,7 @@ use super::text_pipe::Shared;
 use crate::notebook::{Missing, RunError, StreamName};
 use checkpoint::Checkpoints;
 use fork::Side;
-use introspect::Asking;
+use introspect::Introspection;
 use pyo3::Python;
 use python::{Ran, Shell};
 use sharing::Sharing;
@@ -93,16 +93,16 @@ fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
     priority::stand_back(nice.into());
     let started = spawn_root(&python, support.as_deref(), &cwd, descriptors);
     Python::attach(|py| match started {
-        Ok(Parts { shell, asking, checkpoints, sharing, transfer }) => {
+        Ok(Parts { shell, introspection, checkpoints, sharing, transfer }) => {
             let pid = std::process::id().cast_signed();
             control::report(&Report::Ready { pid, missing: Vec::new(), hazard: None });
             let mut step = 0;
-            while !control::order_is_waiting() && asking.prime(py, step) {
+            while !control::order_is_waiting() && introspection.prime(py, step) {
                 step += 1;
             }
             Process {
                 shell,
-                asking,
+                introspection,
                 checkpoints,
                 sharing,
                 transfer,
@@ -125,7 +125,7 @@ fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
 /// Our Python, loaded in the root. Held, not looked for in `sys.modules`: that is the user's.
 struct Parts {
     shell: Shell,
-    asking: Asking,
+    introspection: Introspection,
     checkpoints: Checkpoints,
     sharing: Sharing,
     transfer: Transfer,
@@ -151,15 +151,15 @@ fn spawn_root(
 
 fn boot_parts(py: Python<'_>, support: Option<&Path>) -> Result<Parts, String> {
     let shell = Shell::boot(py, support).map_err(|e| format!("Python started, but IPython did not: {e}"))?;
-    let asking =
-        Asking::boot(py).map_err(|e| format!("Python started, but what answers questions did not: {e}"))?;
+    let introspection = Introspection::boot(py)
+        .map_err(|e| format!("Python started, but what answers questions did not: {e}"))?;
     let checkpoints = Checkpoints::boot(py)
         .map_err(|e| format!("Python started, but what writes checkpoints did not: {e}"))?;
     let (sharing, transfer) = Sharing::boot(py)
         .and_then(|sharing| Ok((sharing, Transfer::boot(py)?)))
         .map_err(|e| format!("Python started, but what reads cells did not: {e}"))?;
     shell.settle(py).map_err(|e| format!("Python started, but IPython did not: {e}"))?;
-    Ok(Parts { shell, asking, checkpoints, sharing, transfer })
+    Ok(Parts { shell, introspection, checkpoints, sharing, transfer })
 }
 
 /// Ends this process at once, and what the user's code has started in its group: when the server dies, this process may see
@@ -187,7 +187,7 @@ fn wait_for_the_end() -> ! {
 
 struct Process {
     shell: Shell,
-    asking: Asking,
+    introspection: Introspection,
     checkpoints: Checkpoints,
     sharing: Sharing,
     transfer: Transfer,
@@ -222,7 +222,7 @@ impl Process {
                     self.run(py, &code, allow_stdin, weighs, tells_symbols)
                 }
                 Order::Question { number, sought, code, cursor } if self.role == Role::Answer => {
-                    let found = self.asking.find(py, sought, &code, cursor);
+                    let found = self.introspection.find(py, sought, &code, cursor);
                     if capture::is_users_child() {
                         leave();
                     }
@@ -367,12 +367,12 @@ impl Process {
         match role {
             Role::ListVariables => {
                 load_limits::limit_look();
-                control::report(&Report::Variables(self.asking.list_variables(py)));
+                control::report(&Report::Variables(self.introspection.list_variables(py)));
                 leave();
             }
             Role::Fingerprint => {
                 control::report(&Report::Fingerprinted {
-                    fingerprints: self.asking.fingerprints(py),
+                    fingerprints: self.introspection.fingerprints(py),
                     address_space: self.address_space,
                 });
                 leave();

@@ -62,9 +62,12 @@ pub(super) fn start(executable: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The shell's module.
+/// The modules that run cells (`shell`) and take processes through forks (`forks`).
 #[derive(Debug)]
-pub(super) struct Shell(Py<PyModule>);
+pub(super) struct Shell {
+    shell: Py<PyModule>,
+    forks: Py<PyModule>,
+}
 
 /// How a cell ended, its number, and what it has left when it raised.
 #[derive(Debug)]
@@ -95,18 +98,18 @@ impl Shell {
     pub(super) fn boot(py: Python<'_>, support: Option<&Path>) -> PyResult<Self> {
         let module = package::import(py, "shell")?;
         module.call_method1("boot", (Channel, support.map(|p| p.to_string_lossy().into_owned())))?;
-        Ok(Self(module.unbind()))
+        Ok(Self { shell: module.unbind(), forks: package::import(py, "forks")?.unbind() })
     }
 
     /// The root is complete: nothing in it changes any more.
     pub(super) fn settle(&self, py: Python<'_>) -> PyResult<()> {
-        self.0.call_method0(py, "settle").map(drop)
+        self.shell.call_method0(py, "settle").map(drop)
     }
 
     /// Runs a cell.
     pub(super) fn run(&self, py: Python<'_>, code: &str, allow_stdin: bool, tells_symbols: bool) -> Ran {
         let answer = self
-            .0
+            .shell
             .call_method1(py, "run", (code, allow_stdin, tells_symbols))
             .and_then(|a| a.extract::<String>(py));
         match answer.map(|json| serde_json::from_str::<RanJson>(&json)) {
@@ -122,7 +125,7 @@ impl Shell {
     /// Touches the memory that running a cell touches, while nobody waits.
     pub(super) fn rehearse(&self, py: Python<'_>) {
         // It is only for speed.
-        let _ = self.0.call_method0(py, "rehearse");
+        let _ = self.shell.call_method0(py, "rehearse");
     }
 
     /// What does not survive a branch, whether this process may be forked at all, and whether something lives in it alone.
@@ -146,20 +149,20 @@ impl Shell {
     }
 
     fn ask<T: serde::de::DeserializeOwned>(&self, py: Python<'_>, function: &str) -> Option<T> {
-        let json = self.0.call_method0(py, function).and_then(|a| a.extract::<String>(py)).ok()?;
+        let json = self.forks.call_method0(py, function).and_then(|a| a.extract::<String>(py)).ok()?;
         serde_json::from_str(&json).ok()
     }
 
     /// Before a fork of ours: what the child is to have as it is.
     pub(super) fn before_fork(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        self.0.call_method0(py, "before_fork").ok()
+        self.forks.call_method0(py, "before_fork").ok()
     }
 
     /// In the child.
     pub(super) fn after_fork_in_child(&self, py: Python<'_>, kept: Option<Py<PyAny>>) {
         if let Some(kept) = kept {
             // A user who broke `random` beyond this has no equal numbers to lose.
-            let _ = self.0.call_method1(py, "after_fork_in_child", (kept,));
+            let _ = self.forks.call_method1(py, "after_fork_in_child", (kept,));
         }
     }
 }
