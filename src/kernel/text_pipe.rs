@@ -13,13 +13,15 @@ use super::protocol::Written;
 use crate::notebook::StreamName;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use std::cell::Cell;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::ops::Range;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileExt;
 
 /// Capacity of each pipe of a head, in bytes: what may be printed between two ticks of the server.
@@ -29,7 +31,7 @@ const STAMP_BYTES: usize = 17;
 /// The longest text of one record, in bytes.
 pub(crate) const MAX_TEXT_BYTES: usize = libc::PIPE_BUF - STAMP_BYTES;
 const STDERR: u8 = 1;
-/// How much the server reads at once, in bytes.
+/// Size of the server's buffer, in bytes: many records, so that one always fits.
 const READ_BYTES: usize = 64 * 1024;
 /// How often a head waits for the server to end a read of a pipe.
 const MAX_POLLS: usize = 10_000;
@@ -89,9 +91,16 @@ pub(crate) fn write(pipe: BorrowedFd<'_>, name: StreamName, stamp: Stamp, text: 
 #[derive(Debug)]
 pub(crate) struct TextReader {
     pipe: OwnedFd,
-    /// What was read; the first `taken` bytes have been returned.
+    /// Empty until the first text comes.
     buffer: Vec<u8>,
-    taken: usize,
+    /// The part of the buffer that was read and has not been returned.
+    unread: Range<usize>,
+}
+
+/// Whether there is something to read in a pipe.
+pub(crate) fn has_bytes(pipe: &OwnedFd) -> bool {
+    let polled = poll(&mut [PollFd::new(pipe.as_fd(), PollFlags::POLLIN)], PollTimeout::ZERO);
+    polled.is_ok_and(|count| count > 0)
 }
 
 enum Parsed {
@@ -105,7 +114,7 @@ enum Parsed {
 impl TextReader {
     pub(crate) fn new(pipe: OwnedFd) -> io::Result<Self> {
         set_nonblocking(&pipe)?;
-        Ok(Self { pipe, buffer: Vec::new(), taken: 0 })
+        Ok(Self { pipe, buffer: Vec::new(), unread: 0..0 })
     }
 
     /// The pipe's end, for waiting.
@@ -116,14 +125,14 @@ impl TextReader {
     /// The next text that was printed before report `reports + 1`.
     pub(crate) fn next(&mut self, reports: u32) -> Option<Text> {
         loop {
-            match parse(&self.buffer[self.taken..], reports) {
+            match parse(&self.buffer[self.unread.clone()], reports) {
                 Parsed::Text(text, length) => {
-                    self.taken += length;
+                    self.unread.start += length;
                     return Some(text);
                 }
                 Parsed::Later => return None,
                 Parsed::Incomplete => {}
-                Parsed::Malformed => self.taken = self.buffer.len(),
+                Parsed::Malformed => self.unread.start = self.unread.end,
             }
             if !self.fill() {
                 return None;
@@ -133,15 +142,16 @@ impl TextReader {
 
     /// Reads more. Returns whether something came.
     fn fill(&mut self) -> bool {
-        self.buffer.drain(..self.taken);
-        self.taken = 0;
-        let start = self.buffer.len();
-        self.buffer.resize(start + READ_BYTES, 0);
-        let count = nix::unistd::read(&self.pipe, &mut self.buffer[start..]).unwrap_or_default();
-        self.buffer.truncate(start + count);
         if self.buffer.is_empty() {
-            self.buffer = Vec::new();
+            if !has_bytes(&self.pipe) {
+                return false;
+            }
+            self.buffer.resize(READ_BYTES, 0);
         }
+        self.buffer.copy_within(self.unread.clone(), 0);
+        let length = self.unread.len();
+        let count = nix::unistd::read(&self.pipe, &mut self.buffer[length..]).unwrap_or_default();
+        self.unread = 0..length + count;
         count > 0
     }
 }
@@ -277,7 +287,6 @@ pub(crate) fn is_after(count: u32, other: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::fd::AsFd;
 
     const FIRST: Stamp = Stamp { reports: 0, written: Written { out: 0, err: 0 } };
 

@@ -9,12 +9,11 @@
 use super::Heard;
 use super::text::{Decoder, whole};
 use crate::kernel::protocol::{Envelope, MAX_FRAME_BYTES, ProcId, Report, Written};
-use crate::kernel::text_pipe::{ReadCounts, TextReader, is_after, set_nonblocking};
+use crate::kernel::text_pipe::{ReadCounts, TextReader, has_bytes, is_after, set_nonblocking};
 use crate::notebook::{Output, StreamName};
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{ControlMessage, MsgFlags, recv, sendmsg};
 use std::io::{self, IoSlice};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::Interest;
@@ -116,7 +115,7 @@ impl Pipe {
         let mut bytes = [0; 16 * 1024];
         let mut count = 0;
         while count < MAX_PIPE_READ {
-            if !self.holds_bytes() {
+            if !has_bytes(&self.end) {
                 break;
             }
             let got = counts.note(self.name, || {
@@ -131,11 +130,6 @@ impl Pipe {
             self.pending.extend_from_slice(&bytes[..got]);
         }
         count > 0
-    }
-
-    fn holds_bytes(&self) -> bool {
-        let polled = poll(&mut [PollFd::new(self.end.as_fd(), PollFlags::POLLIN)], PollTimeout::ZERO);
-        polled.is_ok_and(|count| count > 0)
     }
 
     fn pass_up_to(&mut self, written: u32, counts: &mut ReadCounts, into: &mut Vec<Output>) {
