@@ -1,6 +1,7 @@
-//! Which Python the kernel is to be: the one asked for, else that of the active environment, else the one this program
-//! was built with. Decided, and refused with its fix in the message, before any process of the kernel starts: an
-//! embedded Python of another version would start all the same and silently lack the environment's packages.
+//! Which Python the kernel is to be: the one asked for, else that of the active environment, else
+//! the one this program was built with. Decided, and refused with its fix in the message, before
+//! any process of the kernel starts: an embedded Python of another version would start all the same
+//! and silently lack the environment's packages.
 
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -14,15 +15,18 @@ const BUILT_WITH: &str = env!("RATOON_BUILD_PYTHON");
 const BUILT_WITH_VERSION: &str = env!("RATOON_BUILD_PYTHON_VERSION");
 /// The oldest Python that the pinned IPython runs on.
 const OLDEST: (u8, u8) = (3, 10);
-/// How long a Python may take to say its version. Long, as the first start from a network disk is slow.
+/// How long a Python may take to say its version. Long, as the first start from a network disk is
+/// slow.
 const ASK_LIMIT: Duration = Duration::from_secs(20);
-/// Prints the version, then the file that really runs, which is another one when a launcher was asked.
+/// Prints the version, then the file that really runs, which is another one when a launcher was
+/// asked.
 const ASK: &str = "import sys; print('%d.%d' % sys.version_info[:2]); print(sys.executable)";
 
 /// A Python that fits this program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interpreter {
-    /// What to run; also what `sys.executable` is to be, so a symbolic link of an environment is kept as it is.
+    /// What to run; also what `sys.executable` is to be, so a symbolic link of an environment is
+    /// kept as it is.
     pub executable: PathBuf,
     /// Major and minor version.
     pub version: (u8, u8),
@@ -40,8 +44,9 @@ pub struct InterpreterError {
     pub how: String,
 }
 
-/// Chooses the Python: `wish` (`--python`; a directory means the environment in it), else that of `virtual_env`
-/// (`$VIRTUAL_ENV`), else the one this program was built with. The last is not asked its version, to save its start.
+/// Chooses the Python: `wish` (`--python`; a directory means the environment in it), else that of
+/// `virtual_env` (`$VIRTUAL_ENV`), else the one this program was built with. The last is not asked
+/// its version, to save its start.
 pub fn choose(wish: Option<&Path>, virtual_env: Option<&Path>) -> Result<Interpreter, InterpreterError> {
     let Some((path, source)) = wish.map(|p| (p, "--python")).or(virtual_env.map(|p| (p, "$VIRTUAL_ENV")))
     else {
@@ -93,8 +98,9 @@ impl Candidate {
             return self.refuse("it does not answer as a Python would", not_python);
         };
         let real = Path::new(lines.next().unwrap_or_default());
-        // A launcher (pyenv's shims are the usual ones) decides by the directory and the variables of the moment
-        // which Python it starts, and an embedded one takes its packages from where its executable lies.
+        // A launcher (pyenv's shims are the usual ones) decides by the directory and the variables
+        // of the moment which Python it starts, and an embedded one takes its packages from where
+        // its executable lies.
         if !is_same_file(&self.path, real) {
             let how = format!("give the Python that it starts: --python {}", real.display());
             return self.refuse("it is a script that starts another Python", how);
@@ -184,8 +190,8 @@ mod tests {
 
     fn script(name: &str, text: &str) -> Candidate {
         let path = std::env::temp_dir().join(format!("ratoon-interpreter-{}-{name}", std::process::id()));
-        // Written by another process: while this one held it open, a child forked by another test would inherit
-        // that, and the script could not be run ("text file busy").
+        // Written by another process: while this one held it open, a child forked by another test
+        // would inherit that, and the script could not be run ("text file busy").
         let write = "printf '%s' \"$1\" > \"$0\" && chmod 755 \"$0\"";
         let status = Command::new("sh").arg("-c").arg(write).arg(&path).arg(text).status().unwrap();
         assert!(status.success());

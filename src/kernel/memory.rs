@@ -1,34 +1,36 @@
-//! What a process holds in memory, as the kernel tells (proc_pid_status(5), proc_pid_smaps(5)).
+//! How much memory a process holds, from `/proc` (proc_pid_status(5), proc_pid_smaps(5)).
 //!
-//! Branches share their memory, so a process' size says nothing about what its run has added. Two figures together do.
-//! `anonymous` grows with every page that is new, and does not see pages of the state that are written to, as a copy takes
-//! the place of the original. `own` sees those too, but only while the state's frozen process shares everything else: when
-//! that goes, pages become the run's own that it has not added. So who knows whether it lives decides which to believe.
-//! Neither counts what is reserved and never touched, nor files that are only read.
+//! Branches share memory, so a process' size does not show what its run has added. Two figures
+//! together do. `anonymous` grows with every new page, but not when a page of the state is written
+//! to and copied. `own` grows with these too, but only means something while the state's frozen
+//! process lives: afterwards, pages that the run has not added are its own as well. The caller
+//! knows whether the frozen process lives. Neither counts memory that is reserved and never
+//! touched, nor files that are only read.
 
 use serde::{Deserialize, Serialize};
 use std::io::Read;
 
-/// Room for the pids of some ten thousand children, most of them states: each read costs the kernel a search.
+/// Room for the pids of some ten thousand children, most of them states: each read costs the kernel
+/// a search.
 const LIST_BYTES: usize = 128 * 1024;
 
-/// What one process holds, in bytes.
+/// Memory of one process, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Weight {
-    /// Memory that is no file's, shared with others or not.
+    /// Memory outside files, shared with other processes or not.
     pub anonymous: u64,
-    /// Memory that it alone holds and that is in no file.
+    /// Memory outside files that no other process shares.
     pub own: u64,
 }
 
 impl Weight {
-    /// What a process holds; none when it is gone.
+    /// None: the process is gone.
     pub fn of(pid: i32) -> Option<Self> {
         let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
         Some(Self { anonymous: anonymous(pid)?, own: kilobytes(&rollup, "Private_Dirty:")? * 1024 })
     }
 
-    /// What has been added since an earlier weighing. `is_shared`: all that was held then is held by another process too.
+    /// Bytes added since `start`. `is_shared`: another process still holds all memory of that time.
     pub fn added_since(self, start: Self, is_shared: bool) -> u64 {
         let new = self.anonymous.saturating_sub(start.anonymous);
         let changed = if is_shared { self.own.saturating_sub(start.own) } else { 0 };
@@ -36,12 +38,12 @@ impl Weight {
     }
 }
 
-/// Whether a process still holds its memory. One that is ending does not.
+/// Whether a process holds its memory. One that is exiting does not.
 pub fn is_whole(pid: i32) -> bool {
     anonymous(pid).is_some()
 }
 
-/// What the processes below one hold for themselves, without those that `is_ours` knows and what is below these.
+/// Own memory of all processes below one, except those that `is_ours` knows and their descendants.
 pub fn below(pid: i32, is_ours: &impl Fn(i32) -> bool) -> u64 {
     children(pid)
         .into_iter()

@@ -1,7 +1,14 @@
 //! HOW Python runs: a tree of forked processes, each standing at a state.
 //!
-//! `interpreter` chooses the Python, `library` takes JavaScript out of its packages and `provision` gives it what it lacks; `protocol` holds the words of both ends, `ring` the shared memory that carries printed text, `weight` tells what a process holds, `tree` is the server's
-//! end (tokio, no Python), `state` the child's end (Python, no tokio, no threads). Knows no session, store or http.
+//! - `tree`: the server's end (tokio, no Python)
+//! - `state`: the child's end (Python, no tokio, one thread); `python/` holds its Python
+//! - `protocol`: orders and reports between both ends; `text_pipe`: printed text
+//! - `interpreter`: which Python is used, and which versions are supported
+//! - `provision`: IPython for environments that lack it (pinned in `support/`)
+//! - `library`: JavaScript out of the user's packages, so that plots need no network
+//! - `memory`: how much memory a process holds
+//!
+//! Knows no session, store or http.
 
 pub mod interpreter;
 mod library;
@@ -30,10 +37,11 @@ pub struct Launch {
     pub program: PathBuf,
     /// The user's interpreter: its environment is what cells see.
     pub python: PathBuf,
-    /// A directory for the end of `sys.path` that holds what the user's environment lacks (IPython, cloudpickle).
+    /// A directory for the end of `sys.path` that holds what the user's environment lacks (IPython,
+    /// cloudpickle).
     pub support: Option<PathBuf>,
     /// The directory in which cells run.
     pub cwd: PathBuf,
-    /// How far cells stand back behind other programs: 0 to 19, as `nice` counts.
+    /// Niceness of cell processes, 0 to 19.
     pub nice: u8,
 }

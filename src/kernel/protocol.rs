@@ -1,7 +1,7 @@
-//! The words between the server and one process: orders down, reports up, on the process' own socket.
+//! Messages between the server and one process, on the process' own socket: orders and reports.
 //!
-//! A frame is its length (u32, little endian) and JSON. Descriptors travel beside the first byte of an order.
-//! There are no replies to wait for: whoever sends an order names the child or the run, and reports name it again.
+//! A frame is its length (u32, little endian) and JSON. Descriptors travel with the first byte of
+//! an order. Nothing waits for replies: an order names a child or a run, and reports name it again.
 
 use super::memory::Weight;
 use crate::notebook::{
@@ -24,26 +24,28 @@ pub struct ProcId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// A state in memory: waits for orders to fork, and never runs user code again.
+    /// A state in memory: waits for orders to fork and never runs user code.
     Frozen,
-    /// Able to run the next cell. Comes with pipes for descriptors 1 and 2, a ring, and what watches the pipes.
+    /// Runs the next cell. Its order brings the pipes of descriptors 1 and 2, the text pipe, and
+    /// the three descriptors of `text_pipe::Shared`.
     Head,
-    /// Looks at the variables, reports them and exits, so that a frozen process is never stained by a `__repr__`.
+    /// Reports the variables and exits. A `__repr__` may change its process, so it is not the
+    /// frozen one.
     ListVariables,
-    /// Says what tells the variables from those of another state, and exits.
+    /// Reports fingerprints of the variables, which tell two states apart, and exits.
     Fingerprint,
-    /// Tells digests of the variables and which of them share objects, and exits.
+    /// Reports digests of the variables and which of them share objects, and exits.
     Digest,
     /// Writes variables into a pipe, comes with its end, and exits.
     Send,
-    /// Answers questions about code that would run against the state, until it is ended.
+    /// Answers questions about code that would run against the state, until it is killed.
     Answer,
     /// Writes the state's checkpoint of this form, reports it and exits.
     Save(Form),
 }
 
 impl Role {
-    /// Whether it does one thing and is gone: nothing that is started by what it asks is to stay.
+    /// Whether it does one thing and exits. Whatever it starts must end with it.
     pub fn is_thrown_away(self) -> bool {
         !matches!(self, Self::Frozen | Self::Head)
     }
@@ -56,13 +58,14 @@ pub struct Load {
     pub manifest: String,
     /// What it holds.
     pub form: Form,
-    /// Set when nobody has vouched for it: how many bytes of memory it may take at most, beside what follows from the size
-    /// of its files. The time that it may take is limited then, too.
+    /// Set when nobody has vouched for it: how many bytes of memory it may take at most, beside
+    /// what follows from the size of its files. The time that it may take is limited then, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
 }
 
-/// How many pipes may come with the order to run a cell: descriptors that travel beside one message.
+/// How many pipes may come with the order to run a cell: descriptors that travel beside one
+/// message.
 pub const MAX_DELIVERIES: usize = 64;
 
 /// Which variables are sent to another process.
@@ -121,12 +124,12 @@ pub enum Introspected {
     Object(Option<Box<Inspection>>),
 }
 
-/// What tells a variable from one of another state: the fingerprint of its content, where it has one, and its type and
-/// address.
+/// What tells a variable from one of another state: the fingerprint of its content, where it has
+/// one, and its type and address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint(pub Option<String>, pub String);
 
-/// The marks of all variables of a state, by name.
+/// The fingerprints of all variables of a state, by name.
 pub type Fingerprints = BTreeMap<String, Fingerprint>;
 
 /// A checkpoint that was written, as the process that wrote it knows it. All its blobs are on disk.
@@ -160,7 +163,7 @@ pub(crate) enum Order {
         support: Option<PathBuf>,
         /// Where cells run.
         cwd: PathBuf,
-        /// How far cells stand back behind other programs.
+        /// Niceness of cell processes.
         nice: u8,
     },
     /// Fork. Comes with the child's socket, and for a head with what `Role::Head` names.
@@ -300,7 +303,8 @@ pub enum Report {
     },
     /// `input()` or `getpass()` waits for an answer.
     Ask(Prompt),
-    /// Which variables the cell has read, assigned and deleted; right before its end, when that was asked for.
+    /// Which variables the cell has read, assigned and deleted; right before its end, when that was
+    /// asked for.
     Symbols(Symbols),
     /// The cell ended.
     Ended {
@@ -310,7 +314,8 @@ pub enum Report {
         exec_count: u32,
         /// What of this state does not survive a branch.
         warnings: Vec<String>,
-        /// Whether this process may be forked; a library that is known to hang in forks may be in use.
+        /// Whether this process may be forked; a library that is known to hang in forks may be in
+        /// use.
         forks: bool,
         /// Whether some of this state lives in this process alone: threads, child processes.
         #[serde(default)]
@@ -319,7 +324,8 @@ pub enum Report {
         #[serde(default)]
         remains: Remains,
     },
-    /// What my branches share with me although each should have its own; a frozen process says it when nobody waits.
+    /// What my branches share with me although each should have its own; a frozen process says it
+    /// when nobody waits.
     Shared(Vec<String>),
     /// The variables of a state.
     Variables(Vec<Variable>),
@@ -329,8 +335,8 @@ pub enum Report {
     Fingerprinted {
         /// None when there are too many.
         fingerprints: Option<Fingerprints>,
-        /// The process that was planted or loaded, and from which this one comes by forks alone. Within such a family an object
-        /// keeps its address.
+        /// Identifies the spawned or loaded process from which this one comes by forks alone. In
+        /// all processes of one address space an object keeps its address.
         address_space: u64,
     },
     /// The answer to a question.
@@ -386,11 +392,13 @@ pub enum Exit {
     Signal(i32),
     /// By the system, which had run out of memory, as far as can be told from outside.
     OutOfMemory,
-    /// By the server, as it could not be talked to any more: it had closed its socket, or become another program.
+    /// By the server, as it could not be talked to any more: it had closed its socket, or become
+    /// another program.
     Unreachable,
 }
 
-/// How many bytes had been written to descriptors 1 and 2 when something was said. Counts go round at 2³².
+/// How many bytes had been written to descriptors 1 and 2 when something was said. Counts go round
+/// at 2³².
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Written {
     /// To descriptor 1.

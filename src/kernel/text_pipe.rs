@@ -1,13 +1,14 @@
-//! The pipe that carries printed text from a head to the server, and the counts that put it in order.
+//! The pipe that carries printed text from a head to the server, and the counts that put it in
+//! order.
 //!
-//! Each text is a record with a stamp: how many reports were sent, and how many bytes were written to
-//! the pipes of descriptors 1 and 2, before it. A record fits into `PIPE_BUF` bytes, so the system
-//! writes it whole or not at all. The reader believes nothing that it finds: user code can write
-//! here too.
+//! Each text is a record with a stamp: how many reports were sent, and how many bytes were written
+//! to the pipes of descriptors 1 and 2, before it. A record fits into `PIPE_BUF` bytes, so the
+//! system writes it whole or not at all. The reader believes nothing that it finds: user code can
+//! write here too.
 //!
-//! Nobody can ask a pipe how many bytes were ever written to it. It is the sum of what the server has
-//! read, which it notes in a shared file, and of what waits in the pipe. A sequence number on both
-//! sides of each read keeps a head from adding up two different moments.
+//! Nobody can ask a pipe how many bytes were ever written to it. It is the sum of what the server
+//! has read, which it notes in a shared file, and of what waits in the pipe. A sequence number on
+//! both sides of each read keeps a head from adding up two different moments.
 
 use super::protocol::Written;
 use crate::notebook::StreamName;
@@ -175,8 +176,8 @@ fn parse(bytes: &[u8], reports: u32) -> Parsed {
 /// What both ends share beside the pipes.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    /// A file of four native u32: sequence number before a read, bytes out, bytes err, sequence number
-    /// after it.
+    /// A file of four native u32: sequence number before a read, bytes out, bytes err, sequence
+    /// number after it.
     pub(crate) counts: OwnedFd,
     /// An eventfd that is signalled when the counts change.
     pub(crate) changed: OwnedFd,
@@ -214,8 +215,8 @@ impl ReadCounts {
         Ok(Self { file, changed, sequence: 0, read: Written::default() })
     }
 
-    /// Notes a read of a pipe; `read` returns how many bytes it took. Meanwhile the head waits to add
-    /// up.
+    /// Notes a read of a pipe; `read` returns how many bytes it took. Meanwhile the head waits to
+    /// add up.
     pub(crate) fn note<T>(&mut self, name: StreamName, read: impl FnOnce() -> (usize, T)) -> T {
         self.sequence = self.sequence.wrapping_add(1);
         // Neither fails: the file has its size, and a full counter is readable as well.

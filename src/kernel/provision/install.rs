@@ -1,6 +1,6 @@
-//! Installs the pinned wheels into a directory, with whichever installer there is: the environment's pip, the pip that
-//! came with Python, uv, or a pip found on the path. Their settings (index, proxy, certificates) are the user's and
-//! are honoured.
+//! Installs the pinned wheels into a directory, with whichever installer there is: the
+//! environment's pip, the pip that came with Python, uv, or a pip found on the path. Their settings
+//! (index, proxy, certificates) are the user's and are honoured.
 
 use super::{Environment, last_line, python};
 use crate::kernel::interpreter::Interpreter;
@@ -8,7 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Only what is pinned, only what has the pinned hash, and nothing that would run code of a package to build it.
+/// Only what is pinned, only what has the pinned hash, and nothing that would run code of a package
+/// to build it.
 const PINNED_ONLY: [&str; 5] = ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--requirement"];
 
 /// Fills a directory inside `room` and answers it; an error says what each installer said.
@@ -108,8 +109,8 @@ impl Installer<'_> {
     }
 }
 
-/// No questions and no notices. Two settings of the user's that speak of environments do not apply to a directory of
-/// ours, and pip would refuse because of them.
+/// No questions and no notices. Two settings of the user's that speak of environments do not apply
+/// to a directory of ours, and pip would refuse because of them.
 fn quiet(mut command: Command) -> Command {
     command.args(["--no-input", "--disable-pip-version-check", "--no-warn-script-location", "--no-compile"]);
     command.env("PIP_USER", "0").env("PIP_REQUIRE_VIRTUALENV", "0").env("PYTHONDONTWRITEBYTECODE", "1");

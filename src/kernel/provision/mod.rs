@@ -1,6 +1,7 @@
-//! Sees to it that the kernel finds IPython and cloudpickle. An environment that lacks them is never written to: pinned
-//! wheels, known by their hashes, go once into a support directory of Ratoon's own, which the kernel puts at the end of
-//! `sys.path`, so that whatever the environment has comes first.
+//! Sees to it that the kernel finds IPython and cloudpickle. An environment that lacks them is
+//! never written to: pinned wheels, known by their hashes, go once into a support directory of
+//! Ratoon's own, which the kernel puts at the end of `sys.path`, so that whatever the environment
+//! has comes first.
 //!
 //! The pins are `support/py*.txt`; `scripts/lock-support` writes them.
 
@@ -23,12 +24,13 @@ const LOOK: &str = include_str!("../python/missing_packages.py");
 /// Imports what the kernel will, with the support directory at the end of `sys.path`.
 const TRY: &str =
     "import sys; sys.path.append(sys.argv[1]); import IPython.core.interactiveshell, cloudpickle";
-/// Directories that an installation was still filling; one that is there without the lock being held was killed.
+/// Directories that an installation was still filling; one that is there without the lock being
+/// held was killed.
 const UNFINISHED: &str = "unfinished-";
 
-/// Gives the directory that the kernel is to put at the end of `sys.path`; none when the environment has all by itself.
-/// `data_dir` is Ratoon's own; `progress` is told, in a sentence, when this takes longer than a moment. When the
-/// directory is there already no process is started.
+/// Gives the directory that the kernel is to put at the end of `sys.path`; none when the
+/// environment has all by itself. `data_dir` is Ratoon's own; `progress` is told, in a sentence,
+/// when this takes longer than a moment. When the directory is there already no process is started.
 pub fn ensure(
     interpreter: &Interpreter,
     data_dir: &Path,

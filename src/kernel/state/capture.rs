@@ -49,8 +49,8 @@ pub(super) fn connect(pipes: [OwnedFd; 2], text: OwnedFd, shared: Shared) -> io:
     Ok(())
 }
 
-/// Repairs descriptors 0, 1 and 2 after user code has closed or redirected them: branches need them,
-/// and subprocesses print to them. Returns a sentence about each repair.
+/// Repairs descriptors 0, 1 and 2 after user code has closed or redirected them: branches need
+/// them, and subprocesses print to them. Returns a sentence about each repair.
 ///
 /// # Errors
 /// When the pipes that belong there are closed as well.
@@ -262,9 +262,9 @@ impl Channel {
         }
     }
 
-    /// Runs in every forked child, before the user's fork hooks, and closes what belongs to the parent.
-    /// A child that user code forked goes on printing to the parent's descriptors. What one of our
-    /// forks prints before it is a head is discarded.
+    /// Runs in every forked child, before the user's fork hooks, and closes what belongs to the
+    /// parent. A child that user code forked goes on printing to the parent's descriptors. What one
+    /// of our forks prints before it is a head is discarded.
     fn has_forked(&self) -> io::Result<()> {
         control::let_go();
         *lock() = None;

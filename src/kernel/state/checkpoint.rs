@@ -1,7 +1,9 @@
-//! Checkpoints: a process that writes the state it stands at to blobs, and a fork of the root that loads one.
+//! Checkpoints: a process that writes the state it stands at to blobs, and a fork of the root that
+//! loads one.
 //!
-//! What is saved, and how, is Python's part (`checkpoint.py` and its helpers `pickling.py`, `data_form.py`, `settings.py`); this
-//! is how its bytes become chunks and come back: no chunk's bytes are used before its digest has been checked.
+//! What is saved, and how, is Python's part (`checkpoint.py` and its helpers `pickling.py`,
+//! `data_form.py`, `settings.py`); this is how its bytes become chunks and come back: no chunk's
+//! bytes are used before its digest has been checked.
 
 use super::control;
 use super::load_limits::Bounds;
@@ -45,7 +47,8 @@ impl Checkpoints {
         Ok(Self(module.unbind()))
     }
 
-    /// Writes this process' state. The process must be a throw-away: it is not what it was afterwards.
+    /// Writes this process' state. The process must be a throw-away: it is not what it was
+    /// afterwards.
     pub(super) fn save(&self, py: Python<'_>, form: Form, blobs: &Path) -> Report {
         match self.try_save(py, form, blobs) {
             Ok(contents) => Report::Saved(contents),
@@ -57,13 +60,15 @@ impl Checkpoints {
         let keeper = Bound::new(py, Keeper::at(blobs))?;
         let json: String = self.0.call_method1(py, "save", (&keeper, word(form)))?.extract(py)?;
         if super::capture::is_users_child() {
-            // Something that was pickled has forked, and this is the child: the parent goes on with the work.
+            // Something that was pickled has forked, and this is the child: the parent goes on with
+            // the work.
             super::leave();
         }
         let summary: Summary =
             serde_json::from_str(&json).map_err(|e| PyValueError::new_err(e.to_string()))?;
         let mut keeper = keeper.borrow_mut();
-        // That the disk refused is no property of the value for which it did: the checkpoint as a whole has failed.
+        // That the disk refused is no property of the value for which it did: the checkpoint as a
+        // whole has failed.
         if let Some(why) = keeper.broken.take() {
             return Err(PyOSError::new_err(why));
         }
@@ -81,7 +86,8 @@ impl Checkpoints {
         })
     }
 
-    /// What this process still lacks since a checkpoint was loaded into it, or into one that it grew from.
+    /// What this process still lacks since a checkpoint was loaded into it, or into one that it
+    /// grew from.
     pub(super) fn lacking(&self, py: Python<'_>) -> Vec<Missing> {
         let json = self.0.call_method0(py, "still_lacking").and_then(|json| json.extract::<String>(py));
         json.ok().and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default()
@@ -167,7 +173,8 @@ fn why(py: Python<'_>, error: &PyErr) -> String {
 #[derive(Debug)]
 struct Keeper {
     blobs: Blobs,
-    /// What was put and may be put again: its memory stays alive, so that its address means nothing else.
+    /// What was put and may be put again: its memory stays alive, so that its address means nothing
+    /// else.
     known: HashMap<(usize, usize), KeptBuffer>,
     counted: HashSet<Digest>,
     stored_bytes: u64,
@@ -277,7 +284,8 @@ impl Keeper {
         Ok((count, chunks))
     }
 
-    /// Whether these chunks can hold so many bytes, and there is memory for them. Must be asked before memory is made.
+    /// Whether these chunks can hold so many bytes, and there is memory for them. Must be asked
+    /// before memory is made.
     fn check(&mut self, count: u64, chunks: Vec<String>) -> PyResult<u64> {
         if count.div_ceil(CHUNK_BYTES as u64) != chunks.len() as u64 {
             let text = format!("{count} bytes cannot stand in {} chunks", chunks.len());
@@ -331,8 +339,8 @@ impl Keeper {
 #[allow(unsafe_code)]
 pub(super) fn bytes_of(memory: &PyBuffer<u8>) -> PyResult<&[u8]> {
     let bytes = memory.as_slice_ptr().ok_or_else(|| PyValueError::new_err("this memory is in pieces"))?;
-    // SAFETY: the buffer is held, so the memory stays; no Python code runs, and no other thread but one that waits exists
-    // in a saving process, before the slice is let go.
+    // SAFETY: the buffer is held, so the memory stays; no Python code runs, and no other thread but
+    // one that waits exists in a saving process, before the slice is let go.
     Ok(unsafe { bytes.as_ref() })
 }
 

@@ -1,4 +1,5 @@
-//! Child processes that the user's code started and that still run: they belong to one process, not to its branches.
+//! Child processes that the user's code started and that still run: they belong to one process, not
+//! to its branches.
 
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::waitpid;
@@ -18,7 +19,8 @@ const MAX_ROUNDS: usize = 100;
 /// The process that adopts the orphans below it. A child of it does not.
 static ADOPTER: AtomicI32 = AtomicI32::new(0);
 
-/// From now on what is started below this process stays below it, also a daemon, which leaves its parent and its group.
+/// From now on what is started below this process stays below it, also a daemon, which leaves its
+/// parent and its group.
 pub(super) fn adopt_orphans() {
     // It ends what it started; without this only not what has hidden from it.
     if nix::sys::prctl::set_child_subreaper(true).is_ok() {
@@ -47,7 +49,8 @@ pub(super) fn end_adopted() {
     }
 }
 
-/// A sentence about the children of this process that are not among `ours`; none when there are none.
+/// A sentence about the children of this process that are not among `ours`; none when there are
+/// none.
 pub(super) fn warning(ours: &HashSet<i32>) -> Option<String> {
     let list = list()?;
     let theirs = list.split_whitespace().filter_map(|p| p.parse().ok()).filter(|p| !ours.contains(p));

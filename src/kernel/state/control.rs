@@ -1,7 +1,7 @@
 //! This process' own socket: orders come in, reports go out.
 //!
-//! One per process. A child made by the user's code lets go of it at once, so that the server sees the end of this
-//! process as the end of its socket.
+//! One per process. A child made by the user's code lets go of it at once, so that the server sees
+//! the end of this process as the end of its socket.
 
 use crate::kernel::protocol::{Envelope, MAX_DELIVERIES, MAX_FRAME_BYTES, Order, Report, frame};
 use nix::errno::Errno;
@@ -16,8 +16,8 @@ static SOCKET: Mutex<Option<OwnedFd>> = Mutex::new(None);
 /// How many frames this process has sent on its socket.
 static SENT: AtomicU32 = AtomicU32::new(0);
 
-/// The most descriptors that come with an order: a head's socket and six for its outputs, or the pipes
-/// of other states' variables.
+/// The most descriptors that come with an order: a head's socket and six for its outputs, or the
+/// pipes of other states' variables.
 const MAX_DESCRIPTORS: usize = if MAX_DELIVERIES > 7 { MAX_DELIVERIES } else { 7 };
 
 /// Makes this the process' socket; the one before is closed.
@@ -121,10 +121,12 @@ fn receive_some(socket: RawFd, into: &mut [u8], descriptors: &mut Vec<OwnedFd>) 
     let mut space = nix::cmsg_space!([RawFd; MAX_DESCRIPTORS]);
     let mut slices = [IoSliceMut::new(into)];
     let message = recvmsg::<()>(socket, &mut slices, Some(&mut space), MsgFlags::MSG_CMSG_CLOEXEC)?;
-    // Where the user's code has used up the descriptors they did not all arrive; what needs them says so.
+    // Where the user's code has used up the descriptors they did not all arrive; what needs them
+    // says so.
     for control in message.cmsgs().into_iter().flatten() {
         if let ControlMessageOwned::ScmRights(numbers) = control {
-            // SAFETY: the kernel has just made these descriptors for this process; nobody else owns them.
+            // SAFETY: the kernel has just made these descriptors for this process; nobody else owns
+            // them.
             #[allow(unsafe_code)]
             descriptors.extend(numbers.into_iter().map(|n| unsafe { OwnedFd::from_raw_fd(n) }));
         }
@@ -132,7 +134,8 @@ fn receive_some(socket: RawFd, into: &mut [u8], descriptors: &mut Vec<OwnedFd>) 
     Ok(message.bytes)
 }
 
-/// Moves the socket that the server gave as standard input to a number that user code does not expect to be its own.
+/// Moves the socket that the server gave as standard input to a number that user code does not
+/// expect to be its own.
 pub(super) fn take_from_stdin() -> io::Result<OwnedFd> {
     let socket = super::raise(io::stdin())?;
     let null = std::fs::File::open("/dev/null")?;

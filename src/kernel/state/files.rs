@@ -1,9 +1,10 @@
 //! A branch gets its own place in every open file, and its own epoll sets.
 //!
-//! Forked processes share the offset of an open file: without this, one branch's `readline()` would move the other's. They
-//! share what an epoll instance watches, too. The head notes both before it is frozen; a head forked from that state opens
-//! each file anew at the noted offset and makes each instance anew. Descriptors that were copies of one another (`dup`)
-//! stay so. Pipes, sockets and terminals stay shared: there is no second one to open.
+//! Forked processes share the offset of an open file: without this, one branch's `readline()` would
+//! move the other's. They share what an epoll instance watches, too. The head notes both before it
+//! is frozen; a head forked from that state opens each file anew at the noted offset and makes each
+//! instance anew. Descriptors that were copies of one another (`dup`) stay so. Pipes, sockets and
+//! terminals stay shared: there is no second one to open.
 
 #![allow(unsafe_code)]
 
@@ -102,35 +103,40 @@ fn watched(info: &str) -> Vec<Watched> {
     info.lines().filter_map(one).collect()
 }
 
-/// Whether two descriptors are one open file. Where the system does not tell, they are taken for two.
+/// Whether two descriptors are one open file. Where the system does not tell, they are taken for
+/// two.
 fn is_copy(one: RawFd, other: RawFd) -> bool {
     let me = std::process::id();
     // SAFETY: only numbers are passed; the call compares and changes nothing.
     unsafe { libc::syscall(libc::SYS_kcmp, me, me, KCMP_FILE, one, other) == 0 }
 }
 
-/// Makes each of them anew. A file that cannot be opened again (its permissions were tightened) stays shared.
+/// Makes each of them anew. A file that cannot be opened again (its permissions were tightened)
+/// stays shared.
 pub(super) fn open_anew(places: &[Place]) {
     for Place { number, what } in places {
         // What cannot be made anew works as before, only shared; the warning is the state's.
         let _ = match what {
             What::File { offset, .. } => open_file_anew(*number, *offset),
-            // SAFETY: the descriptor was open when it was noted and nothing has run since; if not, dup3 answers EBADF.
+            // SAFETY: the descriptor was open when it was noted and nothing has run since; if not,
+            // dup3 answers EBADF.
             What::CopyOf(first) => replace(*number, unsafe { BorrowedFd::borrow_raw(*first) }),
             What::Epoll(watched) => watch_anew(*number, watched),
         };
     }
 }
 
-/// The files that cannot be opened again, and the system's reason: their permissions were tightened after they were opened.
-/// One that a function given to `os.register_at_fork` has closed is open in no branch.
+/// The files that cannot be opened again, and the system's reason: their permissions were tightened
+/// after they were opened. One that a function given to `os.register_at_fork` has closed is open in
+/// no branch.
 pub(super) fn stay_shared(places: &[Place]) -> Vec<(RawFd, Errno)> {
     let files = places.iter().filter(|place| matches!(place.what, What::File { .. }));
     let refused = files.filter_map(|place| Some((place.number, may_open_anew(place.number).err()?)));
     refused.filter(|(_, why)| *why != Errno::EBADF).collect()
 }
 
-/// The files on which the state had a lock. A branch opens them anew, and locks belong to who opened a file.
+/// The files on which the state had a lock. A branch opens them anew, and locks belong to who
+/// opened a file.
 pub(super) fn lose_their_lock(places: &[Place]) -> Vec<RawFd> {
     let is_locked = |place: &&Place| matches!(place.what, What::File { is_locked: true, .. });
     places.iter().filter(is_locked).map(|place| place.number).collect()
@@ -154,7 +160,8 @@ fn may_open_anew(number: RawFd) -> Result<(), Errno> {
 }
 
 fn open_file_anew(number: RawFd, offset: i64) -> Result<(), Errno> {
-    // SAFETY: the descriptor was open when it was noted and nothing has run since; if not, fcntl answers EBADF.
+    // SAFETY: the descriptor was open when it was noted and nothing has run since; if not, fcntl
+    // answers EBADF.
     let old = unsafe { BorrowedFd::borrow_raw(number) };
     let status = OFlag::from_bits_truncate(fcntl(old, FcntlArg::F_GETFL)?);
     if status.contains(OFlag::O_PATH) {
@@ -171,13 +178,15 @@ fn watch_anew(number: RawFd, watched: &[Watched]) -> Result<(), Errno> {
     let anew = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
     for Watched { number, events, data } in watched {
         let event = EpollEvent::new(EpollFlags::from_bits_retain(*events as i32), *data);
-        // SAFETY: as in open_anew. One that was closed since it was added cannot be added again, nor does it need to be.
+        // SAFETY: as in open_anew. One that was closed since it was added cannot be added again,
+        // nor does it need to be.
         let _ = anew.add(unsafe { BorrowedFd::borrow_raw(*number) }, event);
     }
     replace(number, anew.0)
 }
 
-/// Lets a descriptor, which the user's objects know by its number, mean another open file of the same kind.
+/// Lets a descriptor, which the user's objects know by its number, mean another open file of the
+/// same kind.
 fn replace(number: RawFd, with: impl AsFd) -> Result<(), Errno> {
     // SAFETY: only asked; a descriptor that is not open answers EBADF.
     let on_exec = fcntl(unsafe { BorrowedFd::borrow_raw(number) }, FcntlArg::F_GETFD)? & libc::FD_CLOEXEC;

@@ -1,8 +1,9 @@
 //! The only fork.
 //!
-//! glibc's `fork()` between CPython's own hooks: a raw system call hangs OpenBLAS (its pthread_atfork handlers would not
-//! run). Before it, every loaded libgomp is told to end its threads, else the child hangs in its first parallel region
-//! (both measured). The child runs on the same thread, so `threading.local` and sqlite connections live on.
+//! glibc's `fork()` between CPython's own hooks: a raw system call hangs OpenBLAS (its
+//! pthread_atfork handlers would not run). Before it, every loaded libgomp is told to end its
+//! threads, else the child hangs in its first parallel region (both measured). The child runs on
+//! the same thread, so `threading.local` and sqlite connections live on.
 
 #![allow(unsafe_code)]
 
@@ -31,12 +32,12 @@ pub(super) fn is_ours() -> bool {
     IS_OURS.load(Ordering::Relaxed)
 }
 
-/// Forks. Must be called with the GIL held, on the thread that runs cells. `keep` says what the child is to have although
-/// CPython's hooks change it.
+/// Forks. Must be called with the GIL held, on the thread that runs cells. `keep` says what the
+/// child is to have although CPython's hooks change it.
 ///
-/// A process that is frozen runs nothing of Python in a fork, neither `keep` nor the hooks, which may be the user's
-/// (`os.register_at_fork`): those that belong before it run in the child, where nobody can tell the difference, as a frozen
-/// process has no other thread.
+/// A process that is frozen runs nothing of Python in a fork, neither `keep` nor the hooks, which
+/// may be the user's (`os.register_at_fork`): those that belong before it run in the child, where
+/// nobody can tell the difference, as a frozen process has no other thread.
 ///
 /// # Errors
 /// The operating system's (EAGAIN: too many processes; ENOMEM).
@@ -65,8 +66,8 @@ pub(super) fn fork<T>(
         }
     } else {
         let kept = before();
-        // SAFETY: the hooks are called in CPython's documented order around fork (see os_fork_impl); the child goes on with
-        // this thread only, as after any os.fork().
+        // SAFETY: the hooks are called in CPython's documented order around fork (see
+        // os_fork_impl); the child goes on with this thread only, as after any os.fork().
         match unsafe { libc::fork() } {
             0 => {
                 tie();
@@ -84,7 +85,8 @@ pub(super) fn fork<T>(
     side
 }
 
-/// Ties the child to the server before anything of the user's runs in it, so that it cannot be left over whatever that does.
+/// Ties the child to the server before anything of the user's runs in it, so that it cannot be left
+/// over whatever that does.
 fn tie() {
     if super::lifeline::tie_again().is_err() {
         super::leave();
@@ -97,15 +99,17 @@ fn after<T>(kept: T) -> T {
     kept
 }
 
-/// Ends the thread pools of every loaded libgomp; they come back with the next parallel region. Whether each could be told to.
+/// Ends the thread pools of every loaded libgomp; they come back with the next parallel region.
+/// Whether each could be told to.
 pub(super) fn pause_openmp() -> bool {
     let mut could = true;
     let mut loaded: Vec<CString> = Vec::new();
     // SAFETY: the callback only runs during the call and gets back the pointer that is given here.
     unsafe { libc::dl_iterate_phdr(Some(note_libgomp), (&raw mut loaded).cast()) };
     for path in loaded {
-        // SAFETY: NOLOAD finds the library that is loaded already; the symbol has had this signature since OpenMP 5.0.
-        // The handle is not closed, as that could unload nothing but our own reference.
+        // SAFETY: NOLOAD finds the library that is loaded already; the symbol has had this
+        // signature since OpenMP 5.0. The handle is not closed, as that could unload nothing but
+        // our own reference.
         unsafe {
             let library = libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
             if library.is_null() {
@@ -125,7 +129,8 @@ pub(super) fn pause_openmp() -> bool {
 }
 
 unsafe extern "C" fn note_libgomp(info: *mut libc::dl_phdr_info, _size: usize, list: *mut c_void) -> c_int {
-    // SAFETY: glibc passes a valid info with a C string (or null) for a name, and `list` is the vector of pause_openmp.
+    // SAFETY: glibc passes a valid info with a C string (or null) for a name, and `list` is the
+    // vector of pause_openmp.
     unsafe {
         let name = (*info).dlpi_name;
         if !name.is_null() {

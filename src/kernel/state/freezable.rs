@@ -1,5 +1,5 @@
-//! Whether a state can be kept: what the user's code has done to its process may leave no room for a fork of it, or no way
-//! to make one. That is found out before the state is acknowledged.
+//! Whether a state can be kept: what the user's code has done to its process may leave no room for
+//! a fork of it, or no way to make one. That is found out before the state is acknowledged.
 
 use super::{capture, lifeline};
 use nix::errno::Errno;
@@ -8,7 +8,8 @@ use std::io;
 
 /// With fewer descriptors than this no state can be frozen.
 const NEEDED_DESCRIPTORS: usize = 11;
-/// With less memory to map than this no branch can begin: its ring, and what Python and IPython ask for first.
+/// With less memory to map than this no branch can begin: its ring, and what Python and IPython ask
+/// for first.
 const NEEDED_BYTES: usize = 16 << 20;
 const AS_BEFORE: &str = "The state before is as it was";
 
@@ -25,7 +26,8 @@ pub(super) fn can_be_kept() -> Result<Vec<String>, String> {
     Ok(mended)
 }
 
-/// Whether this process has the descriptors that a fork of it needs, now that the spare ones are free again.
+/// Whether this process has the descriptors that a fork of it needs, now that the spare ones are
+/// free again.
 fn has_descriptors() -> io::Result<()> {
     let null = std::fs::File::open("/dev/null")?;
     let all: io::Result<Vec<_>> = (1..NEEDED_DESCRIPTORS).map(|_| null.try_clone()).collect();
@@ -65,8 +67,8 @@ fn has_memory() -> Result<(), String> {
     ))
 }
 
-/// Whether a branch may compute at all. The time that a process has used counts anew in each fork, so any other limit leaves
-/// it some.
+/// Whether a branch may compute at all. The time that a process has used counts anew in each fork,
+/// so any other limit leaves it some.
 fn has_time() -> Result<(), String> {
     match getrlimit(Resource::RLIMIT_CPU) {
         Ok((0, _)) => Err(format!(
@@ -89,7 +91,8 @@ fn memory_limits() -> Vec<String> {
         .collect()
 }
 
-/// What the user's code may have set that is the reason for a refusal of the system; empty where there is nothing.
+/// What the user's code may have set that is the reason for a refusal of the system; empty where
+/// there is nothing.
 pub(super) fn limits_behind(errno: Errno) -> String {
     let limits = match errno {
         Errno::ENOMEM => memory_limits(),

@@ -1,6 +1,7 @@
-//! SIGINT reaches cells and nothing else: outside a cell it is ignored, else it would be remembered and kill the next one.
+//! SIGINT reaches only running cells. At other times it is ignored; else it would interrupt the
+//! next cell.
 //!
-//! What the user's code installed as a handler is part of the state and is put back before the next cell.
+//! A handler that user code installed is part of the state and is restored before the next cell.
 
 #![allow(unsafe_code)]
 
@@ -14,18 +15,18 @@ pub(super) fn ignore() {
     set(&SigAction::new(SigHandler::SigIgn, SaFlags::empty(), SigSet::empty()));
 }
 
-/// Lets Python find SIGINT as a fresh process has it: it installs its handler only then.
+/// Restores SIGINT's default, which Python needs to install its handler.
 pub(super) fn default() {
     set(&SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty()));
 }
 
-/// Ignores SIGINT until `allow`, which puts back what was there.
+/// Ignores SIGINT until `allow`, and keeps the handler.
 pub(super) fn ignore_but_keep() {
     let before = set(&SigAction::new(SigHandler::SigIgn, SaFlags::empty(), SigSet::empty()));
     *OF_THE_CELL.lock().unwrap_or_else(PoisonError::into_inner) = before;
 }
 
-/// Lets SIGINT through to what the state's code (at first: Python) installed.
+/// Restores the handler that Python or user code has installed.
 pub(super) fn allow() {
     if let Some(kept) = OF_THE_CELL.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
         set(kept);

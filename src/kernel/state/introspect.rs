@@ -38,7 +38,8 @@ impl Introspection {
         })
     }
 
-    /// Loads a part of what the completer needs, while no order waits. Returns whether more is left.
+    /// Loads a part of what the completer needs, while no order waits. Returns whether more is
+    /// left.
     pub(super) fn prime(&self, py: Python<'_>, step: u32) -> bool {
         // Only for speed, so errors do not matter.
         self.completion.call_method1(py, "prime", (step,)).and_then(|more| more.extract(py)).unwrap_or(false)

@@ -1,8 +1,9 @@
 //! What ends this process, and every child of its group, when the server dies however hard.
 //!
-//! The server holds the write end of a pipe and never writes. When it dies the kernel signals the owners of the read ends:
-//! we ask for SIGKILL to our whole process group. No thread, no timer, and it reaches tight C loops and users'
-//! subprocesses. Ownership belongs to the open file, so every process opens the pipe anew.
+//! The server holds the write end of a pipe and never writes. When it dies the kernel signals the
+//! owners of the read ends: we ask for SIGKILL to our whole process group. No thread, no timer, and
+//! it reaches tight C loops and users' subprocesses. Ownership belongs to the open file, so every
+//! process opens the pipe anew.
 
 #![allow(unsafe_code)]
 
@@ -12,7 +13,8 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::{Mutex, PoisonError};
 
-/// fcntl's "signal to send instead of SIGIO" (Linux, asm-generic/fcntl.h), which the libc crate lacks.
+/// fcntl's "signal to send instead of SIGIO" (Linux, asm-generic/fcntl.h), which the libc crate
+/// lacks.
 const F_SETSIG: libc::c_int = 10;
 
 static PIPE: Mutex<Option<OwnedFd>> = Mutex::new(None);
@@ -46,8 +48,8 @@ fn open_anew(number: RawFd) -> nix::Result<OwnedFd> {
     nix::fcntl::open(path.as_str(), flags, nix::sys::stat::Mode::empty())
 }
 
-/// Whether a fork of this process could be tied and be ended by the server. What the user's code has done to the process
-/// may forbid it.
+/// Whether a fork of this process could be tied and be ended by the server. What the user's code
+/// has done to the process may forbid it.
 ///
 /// # Errors
 /// Why not, as the end of a sentence.

@@ -1,16 +1,18 @@
-//! The limits of a process that reads what comes from elsewhere: values that nobody has vouched for while they are
-//! loaded, and a look at what was made of them.
+//! The limits of a process that reads what comes from elsewhere: values that nobody has vouched for
+//! while they are loaded, and a look at what was made of them.
 //!
-//! A few bytes can stand for any amount of work: memory is asked for that no byte of the file pays for, and hashes of
-//! what is shared are computed for ever. Both happen inside of C, where no check of ours is reached; so the operating
-//! system counts. RLIMIT_DATA makes the next allocation fail, which Python tells as `MemoryError`; RLIMIT_CPU ends the
-//! process by SIGXCPU, which the server tells.
+//! A few bytes can stand for any amount of work: memory is asked for that no byte of the file pays
+//! for, and hashes of what is shared are computed for ever. Both happen inside of C, where no check
+//! of ours is reached; so the operating system counts. RLIMIT_DATA makes the next allocation fail,
+//! which Python tells as `MemoryError`; RLIMIT_CPU ends the process by SIGXCPU, which the server
+//! tells.
 
 use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 use nix::sys::resource::{UsageWho, getrusage};
 use std::time::Duration;
 
-/// What values may take although their file is small: a few large numbers packed well are no attack.
+/// What values may take although their file is small: a few large numbers packed well are no
+/// attack.
 const BASE_BYTES: u64 = 256 << 20;
 /// What each byte of their files may become. An empty list takes one byte, and 64 in memory.
 const BYTES_PER_BYTE: u64 = 64;
@@ -20,7 +22,8 @@ const BASE_SECONDS: u64 = 5;
 const BYTES_PER_SECOND: u64 = 1 << 20;
 /// However large their files are.
 const MAX_SECONDS: u64 = 300;
-/// What a look at variables may take beside what is there: its texts are short, but what they are cut from may not be.
+/// What a look at variables may take beside what is there: its texts are short, but what they are
+/// cut from may not be.
 const LOOK_BYTES: u64 = 1 << 30;
 
 /// Limits that are in force. They end with this.
@@ -29,7 +32,8 @@ pub(super) struct Bounds {
     /// How much memory may be made in all.
     pub(super) bytes: u64,
     seconds: u64,
-    /// What the process held, and had computed, when the limits were set; what it did while they were lifted is added.
+    /// What the process held, and had computed, when the limits were set; what it did while they
+    /// were lifted is added.
     start: Used,
     lifted: Option<Used>,
     before: [(Resource, rlim_t, rlim_t); 2],

@@ -1,8 +1,8 @@
 //! The child end: one process, standing at a state. `ratoon kernel` begins here.
 //!
-//! One thread, no tokio. The root starts Python and waits; every other process is a fork of it. A process waits for orders
-//! on its socket; when the socket closes it leaves by `_exit`, so that nothing of the user's (atexit, temporary
-//! directories) is torn down by one of many branches.
+//! One thread, no tokio. The root starts Python and waits; every other process is a fork of it. A
+//! process waits for orders on its socket; when the socket closes it leaves by `_exit`, so that
+//! nothing of the user's (atexit, temporary directories) is torn down by one of many branches.
 
 mod introspect;
 mod load_limits;
@@ -41,13 +41,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use transfer::Transfer;
 
-/// Our descriptors have numbers from here on, so that user code that counts on 3, 4, 5 or closes them meets none.
+/// Our descriptors have numbers from here on, so that user code that counts on 3, 4, 5 or closes
+/// them meets none.
 const FIRST_OWN_DESCRIPTOR: i32 = 200;
 
 /// What a fork needs: an order brings up to four, the child opens some more for a moment.
 const SPARE_DESCRIPTORS: usize = 16;
-/// How long a frozen process waits for an order, in milliseconds, before it looks for what its branches share. That takes a
-/// millisecond, which those who are still busy with its cell are not to miss.
+/// How long a frozen process waits for an order, in milliseconds, before it looks for what its
+/// branches share. That takes a millisecond, which those who are still busy with its cell are not
+/// to miss.
 const REST_BEFORE_TELLING: u8 = 50;
 /// How long a process that has lost its socket waits for the server to end it, in milliseconds.
 const BEFORE_THE_END: u16 = 5000;
@@ -72,15 +74,16 @@ fn prepare() -> std::io::Result<Option<(Order, Vec<OwnedFd>)>> {
     Ok(first)
 }
 
-/// Closes what the server was started with, or by: a shell's or a supervisor's pipes are nothing of the cells'.
+/// Closes what the server was started with, or by: a shell's or a supervisor's pipes are nothing of
+/// the cells'.
 fn close_what_was_inherited() {
     let own = control::number();
     let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return };
     let numbers: Vec<i32> =
         entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     for number in numbers.into_iter().filter(|number| *number > 2 && Some(*number) != own) {
-        // SAFETY: this process has just begun and owns nothing but its socket; the list's own descriptor is closed already,
-        // which only answers EBADF.
+        // SAFETY: this process has just begun and owns nothing but its socket; the list's own
+        // descriptor is closed already, which only answers EBADF.
         #[allow(unsafe_code)]
         unsafe {
             libc::close(number);
@@ -162,8 +165,9 @@ fn boot_parts(py: Python<'_>, support: Option<&Path>) -> Result<Parts, String> {
     Ok(Parts { shell, introspection, checkpoints, sharing, transfer })
 }
 
-/// Ends this process at once, and what the user's code has started in its group: when the server dies, this process may see
-/// the end of its socket before its lifeline has had its effect, and takes the lifeline along.
+/// Ends this process at once, and what the user's code has started in its group: when the server
+/// dies, this process may see the end of its socket before its lifeline has had its effect, and
+/// takes the lifeline along.
 ///
 /// What a throw-away fork has started goes with it, whatever group it is in.
 fn leave() -> ! {
@@ -179,7 +183,8 @@ fn leave() -> ! {
     }
 }
 
-/// Waits to be ended by the server, which has heard this process' socket close, and tells that so; leaves if it does not.
+/// Waits to be ended by the server, which has heard this process' socket close, and tells that so;
+/// leaves if it does not.
 fn wait_for_the_end() -> ! {
     let _ = nix::poll::poll(&mut [], BEFORE_THE_END);
     leave()
@@ -194,13 +199,16 @@ struct Process {
     /// Told in `Report::Marked`.
     address_space: u64,
     role: Role,
-    /// Whether the state that this head stands at is held by a frozen process: else running on would lose it.
+    /// Whether the state that this head stands at is held by a frozen process: else running on
+    /// would lose it.
     kept: FrozenCopy,
     /// Where the state's open files stood.
     places: Vec<files::Place>,
-    /// The processes that we forked from this one, as opposed to those that the user's code started.
+    /// The processes that we forked from this one, as opposed to those that the user's code
+    /// started.
     forked: HashSet<i32>,
-    /// Whether this frozen process has said what its branches share. It has a moment for that when no order waits.
+    /// Whether this frozen process has said what its branches share. It has a moment for that when
+    /// no order waits.
     has_told: bool,
 }
 
@@ -284,7 +292,8 @@ impl Process {
         let shell = &self.shell;
         match fork::fork(py, self.role == Role::Frozen, || shell.before_fork(py)) {
             Ok(Side::Parent(pid)) => {
-                // The child does so too. But what ends this process' group is not to end the child, however young.
+                // The child does so too. But what ends this process' group is not to end the child,
+                // however young.
                 let young = nix::unistd::Pid::from_raw(pid);
                 let _ = nix::unistd::setpgid(young, young);
                 if role == Role::Frozen {
@@ -341,7 +350,8 @@ impl Process {
             None if role == Role::Frozen => self.checkpoints.lacking(py),
             None => Vec::new(),
         };
-        // Loading may have started threads, as running the cell does: some runtimes start with their first array.
+        // Loading may have started threads, as running the cell does: some runtimes start with
+        // their first array.
         let hazard = if is_loaded { threads::warning(|| self.shell.native_ids(py)) } else { None };
         match role {
             Role::Frozen => capture::disconnect()?,
@@ -501,7 +511,8 @@ struct Future {
 enum FrozenCopy {
     No,
     Yes,
-    /// When the frozen process has written a byte here; the end of the pipe without it: it did not come to be.
+    /// When the frozen process has written a byte here; the end of the pipe without it: it did not
+    /// come to be.
     When(OwnedFd),
 }
 
@@ -527,7 +538,8 @@ fn could_not_fork(child: super::ProcId, errno: nix::errno::Errno) {
     control::report(&Report::ForkFailed { child, why });
 }
 
-/// Copies a descriptor to a number out of the way of user code, or to any where a cell has set its limit lower than that.
+/// Copies a descriptor to a number out of the way of user code, or to any where a cell has set its
+/// limit lower than that.
 fn raise(low: impl AsFd) -> std::io::Result<OwnedFd> {
     use nix::fcntl::{FcntlArg, fcntl};
     use std::os::fd::FromRawFd;
@@ -540,8 +552,8 @@ fn raise(low: impl AsFd) -> std::io::Result<OwnedFd> {
     Ok(high)
 }
 
-/// Descriptors that the user's code cannot use up while they are held: without some to spare no state could be frozen nor
-/// branched from. As many as there are, when there are few.
+/// Descriptors that the user's code cannot use up while they are held: without some to spare no
+/// state could be frozen nor branched from. As many as there are, when there are few.
 ///
 /// Numbers, not owned descriptors: user code may have closed them, which is no reason to abort.
 struct Spare(Vec<RawFd>);

@@ -1,4 +1,5 @@
-//! The kernel's Python package, `ratoon_kernel` (`src/kernel/python`): embedded in this program, imported from memory.
+//! The kernel's Python package, `ratoon_kernel` (`src/kernel/python`): embedded in this program,
+//! imported from memory.
 
 use super::{introspect, symbols};
 use pyo3::prelude::*;
@@ -81,8 +82,8 @@ pub(super) fn import<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, Py
     py.import(format!("{PACKAGE}.{name}"))
 }
 
-/// Lets Python import the package while the root starts. The importer leaves `sys.meta_path` afterwards: cells
-/// see no trace of it.
+/// Lets Python import the package while the root starts. The importer leaves `sys.meta_path`
+/// afterwards: cells see no trace of it.
 ///
 /// # Errors
 /// What `boot` raises.

@@ -1,22 +1,23 @@
-//! Who gives way to whom: when memory runs out, and when cores are short.
+//! OOM score and niceness of each process.
 //!
-//! What is killed first is what costs least to lose: a throw-away, then the cell that runs (it is the likely cause), then
-//! states, and the server last. Heads and throw-aways are forked from states and states from heads, so each takes its own
-//! rank as it comes to be. Programs that a cell starts inherit its rank.
+//! Under memory pressure the system kills first what costs least to lose: a throw-away fork, then
+//! the running cell (the likely cause), then states, and the server last. Each process sets its own
+//! score after its fork. Programs that a cell starts inherit the cell's.
 
 #![allow(unsafe_code)]
 
 use crate::kernel::protocol::Role;
 
-/// What is added to a process' badness, of a thousand (proc_pid_oom_score_adj(5)). Redis gives its forks 800.
+/// Added to the OOM score, of a thousand (proc_pid_oom_score_adj(5)). Redis gives its forks 800.
 const THROW_AWAY: &str = "1000";
 const HEAD: &str = "900";
 const STATE: &str = "600";
 
-/// How far a process for which no cell waits stands back: cells that run get nine times its share of a core.
+/// Niceness of processes that no user waits for: a running cell gets nine times their share of a
+/// core.
 const STAND_BACK: i32 = 10;
 
-/// Takes the rank of a role. Without it memory pressure is less well aimed, and saving takes a little from cells.
+/// Sets the priority of a role. Failures do not matter: the system then chooses less well.
 pub(super) fn take(role: Role) {
     let badness = match role {
         Role::Frozen => STATE,
@@ -29,15 +30,16 @@ pub(super) fn take(role: Role) {
         | Role::Save(_) => THROW_AWAY,
     };
     let _ = std::fs::write("/proc/self/oom_score_adj", badness);
-    // Only who never forks a state: without privileges nobody comes back from standing back.
+    // Unprivileged processes cannot lower their niceness again, so only processes that never fork a
+    // state raise it.
     if matches!(role, Role::Fingerprint | Role::Save(_)) {
         stand_back(STAND_BACK);
     }
 }
 
-/// Adds to this process' niceness; its children inherit it.
+/// Adds to this process' niceness, which its children inherit.
 pub(super) fn stand_back(by: i32) {
-    // SAFETY: a plain call that touches no memory. If it fails all goes on as before.
+    // SAFETY: a plain call that touches no memory. A failure changes nothing.
     unsafe {
         libc::nice(by);
     }

@@ -1,4 +1,5 @@
-//! CPython inside this process: started as the user's own interpreter would be, then IPython on top (`shell.py`).
+//! CPython inside this process: started as the user's own interpreter would be, then IPython on top
+//! (`shell.py`).
 
 use super::capture::Channel;
 use super::package;
@@ -14,8 +15,8 @@ use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// What hashes of text begin from: the same in every root. A hash that an object has kept for itself would else not be found
-/// again after a restart, and sets would be in another order.
+/// What hashes of text begin from: the same in every root. A hash that an object has kept for
+/// itself would else not be found again after a restart, and sets would be in another order.
 const HASH_SEED: std::ffi::c_ulong = 0x5261_746e;
 
 /// Starts the interpreter. Afterwards this thread holds the GIL until the process ends.
@@ -26,8 +27,9 @@ const HASH_SEED: std::ffi::c_ulong = 0x5261_746e;
 pub(super) fn start(executable: &Path) -> Result<(), String> {
     let path = CString::new(executable.as_os_str().as_bytes()).map_err(|e| e.to_string())?;
     let mut config = MaybeUninit::<ffi::PyConfig>::zeroed();
-    // SAFETY: the calls and their order are those of CPython's documentation of PyConfig; the config is initialised by
-    // the first of them, the strings are copied, and no other thread exists.
+    // SAFETY: the calls and their order are those of CPython's documentation of PyConfig; the
+    // config is initialised by the first of them, the strings are copied, and no other thread
+    // exists.
     unsafe {
         let config = config.as_mut_ptr();
         ffi::PyConfig_InitPythonConfig(config);
@@ -128,7 +130,8 @@ impl Shell {
         let _ = self.shell.call_method0(py, "rehearse");
     }
 
-    /// What does not survive a branch, whether this process may be forked at all, and whether something lives in it alone.
+    /// What does not survive a branch, whether this process may be forked at all, and whether
+    /// something lives in it alone.
     pub(super) fn hazards(&self, py: Python<'_>) -> (Vec<String>, bool, bool) {
         self.ask(py, "hazards").unwrap_or((Vec::new(), true, false))
     }

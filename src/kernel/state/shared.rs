@@ -1,8 +1,9 @@
-//! What the branches of a state share although each should have its own: sockets, pipes, memory that was mapped to be shared, and
-//! the place in files that cannot be opened again. It works in each branch; what one does there, the others meet.
+//! What the branches of a state share although each should have its own: sockets, pipes, memory
+//! that was mapped to be shared, and the place in files that cannot be opened again. It works in
+//! each branch; what one does there, the others meet.
 //!
-//! A frozen process looks for it, when its state has been shown and no order waits. It changes none of it and touches little
-//! memory.
+//! A frozen process looks for it, when its state has been shown and no order waits. It changes none
+//! of it and touches little memory.
 
 use super::files::{self, Place};
 use super::{control, lifeline};
@@ -21,8 +22,9 @@ const MAX_NAMES: usize = 5;
 /// The longest path in a warning, in characters: its end tells more.
 const MAX_PATH_CHARACTERS: usize = 120;
 
-/// Sentences about what this process' branches share with it. `own_sockets` are those that are made anew in each branch;
-/// `own_locks` is how many locks between processes libraries keep for their own processes, which no branch waits for.
+/// Sentences about what this process' branches share with it. `own_sockets` are those that are made
+/// anew in each branch; `own_locks` is how many locks between processes libraries keep for their
+/// own processes, which no branch waits for.
 pub(super) fn warnings(
     places: &[Place],
     own_sockets: impl FnOnce() -> Vec<RawFd>,
@@ -164,7 +166,8 @@ fn memory(own_locks: impl FnOnce() -> u64) -> Vec<String> {
     sizes.into_iter().map(|(name, bytes)| format!("{name} ({bytes} bytes)")).collect()
 }
 
-/// The name and the size of a mapping that is shared and may be written to, from a line of `maps` (proc_pid_maps(5)).
+/// The name and the size of a mapping that is shared and may be written to, from a line of `maps`
+/// (proc_pid_maps(5)).
 fn shared_mapping(line: &str) -> Option<(String, u64)> {
     let mut fields = line.splitn(6, ' ');
     let (range, permissions) = (fields.next()?, fields.next()?.as_bytes());

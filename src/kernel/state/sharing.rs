@@ -1,4 +1,5 @@
-//! Digests of this process' variables, and which of them share objects (`sharing.py`). In forks that are thrown away.
+//! Digests of this process' variables, and which of them share objects (`sharing.py`). In forks
+//! that are thrown away.
 
 use super::package;
 use crate::notebook::Digests;

@@ -1,5 +1,6 @@
-//! Which names of a namespace a cell has changed: what was in it before is noted without touching any of its objects, as each
-//! would be a page of memory to copy. What the cell has read is found in its code, by `symbols.py`.
+//! Which names of a namespace a cell has changed. The namespace before the cell is recorded without
+//! touching its objects, as each touch copies a memory page. `symbols.py` finds what the cell
+//! reads.
 
 #![allow(unsafe_code)]
 
@@ -38,8 +39,9 @@ impl Before {
 fn addresses(namespace: &Bound<'_, PyDict>) -> HashMap<String, usize> {
     let mut found = HashMap::with_capacity(namespace.len());
     let (mut at, mut key, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
-    // SAFETY: the dictionary is alive, the GIL is held and nothing of Python's runs meanwhile, so it does not change. Key and
-    // value are borrowed and not kept; the text of a key belongs to the key and is copied.
+    // SAFETY: the dictionary is alive, the GIL is held and nothing of Python's runs meanwhile, so
+    // it does not change. Key and value are borrowed and not kept; the text of a key belongs to the
+    // key and is copied.
     unsafe {
         while ffi::PyDict_Next(namespace.as_ptr(), &raw mut at, &raw mut key, &raw mut value) != 0 {
             if ffi::PyUnicode_Check(key) == 0 {

@@ -1,12 +1,14 @@
 //! Native threads of a process that its branches would lack.
 //!
-//! A fork takes one thread along. A library whose workers ran in the state waits in a branch for workers that are gone: for
-//! ever, and without an error. So every thread counts that Python does not know and that is not proven to be started anew
-//! after a fork. The list of what is proven is short on purpose: a library that nobody has heard of counts.
+//! A fork takes one thread along. A library whose workers ran in the state waits in a branch for
+//! workers that are gone: for ever, and without an error. So every thread counts that Python does
+//! not know and that is not proven to be started anew after a fork. The list of what is proven is
+//! short on purpose: a library that nobody has heard of counts.
 //!
-//! Most threads have no name of their own. What started one is told by its stack: `get_robust_list(2)` gives an address in
-//! glibc's `struct pthread`, which lies at the top of the stack, also of a thread that runs. The function that the thread
-//! began with stands there, and the outermost return addresses stand right below it.
+//! Most threads have no name of their own. What started one is told by its stack:
+//! `get_robust_list(2)` gives an address in glibc's `struct pthread`, which lies at the top of the
+//! stack, also of a thread that runs. The function that the thread began with stands there, and the
+//! outermost return addresses stand right below it.
 
 #![allow(unsafe_code)]
 
@@ -15,8 +17,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
-/// What is proven right in branches: how the thread is called, and the file whose function it began with (see `is_file`).
-/// docs/branches.md names the tests.
+/// What is proven right in branches: how the thread is called, and the file whose function it began
+/// with (see `is_file`). docs/branches.md names the tests.
 const PROVEN: &[Proven] = &[
     // Ended by OpenBLAS before each fork, and started with the next large product.
     Proven { name: None, file: "libopenblas" },
@@ -26,7 +28,8 @@ const PROVEN: &[Proven] = &[
     Proven { name: None, file: "_duckdb." },
     // numba's own pool starts anew when the process id is another.
     Proven { name: None, file: "numba/np/ufunc/workqueue." },
-    // numexpr's pool does, too (`init_threads` in its module.cpp). It starts with its import, and pandas imports it.
+    // numexpr's pool does, too (`init_threads` in its module.cpp). It starts with its import, and
+    // pandas imports it.
     Proven { name: None, file: "numexpr/interpreter." },
     // Computes without its pool after a fork (TOKENIZERS_PARALLELISM).
     Proven { name: None, file: "tokenizers/tokenizers." },
@@ -59,16 +62,17 @@ const RUNTIMES: &[&str] = &[
     "libm-2.",
 ];
 
-/// What is read below the address in `struct pthread`: static thread-local storage, then the outermost frames, in bytes.
+/// What is read below the address in `struct pthread`: static thread-local storage, then the
+/// outermost frames, in bytes.
 const BELOW: u64 = 16 * 1024;
 /// What is read above it: the rest of `struct pthread`, in bytes.
 const ABOVE: u64 = 4096;
-/// How often, and how far apart in milliseconds, it is looked for what a thread began with: one that has just been started and has not run
-/// yet does not say it.
+/// How often, and how far apart in milliseconds, it is looked for what a thread began with: one
+/// that has just been started and has not run yet does not say it.
 const LOOKS: u32 = 50;
 const BETWEEN_LOOKS: u8 = 1;
-/// How often the threads are listed, until a list holds none that was not looked at. Threads that start each other and end
-/// are always one ahead.
+/// How often the threads are listed, until a list holds none that was not looked at. Threads that
+/// start each other and end are always one ahead.
 const MAX_LISTS: u32 = 20;
 /// How those are called in a warning.
 const SHORT_LIVED: &str = "short-lived ones that start each other";
@@ -90,8 +94,9 @@ struct Thread {
     file: Option<String>,
 }
 
-/// A sentence about the threads of this process that its branches would lack; none when there are none, which mostly costs
-/// one system call. `of_python` are the ids of the threads that Python knows.
+/// A sentence about the threads of this process that its branches would lack; none when there are
+/// none, which mostly costs one system call. `of_python` are the ids of the threads that Python
+/// knows.
 pub(super) fn warning(of_python: impl FnOnce() -> Vec<i32>) -> Option<String> {
     if count() <= 1 {
         return None;
@@ -110,7 +115,8 @@ pub(super) fn warning(of_python: impl FnOnce() -> Vec<i32>) -> Option<String> {
         let (there, gone) = look_at(&others, &known);
         seen.extend(there.iter().map(|(id, _)| *id));
         threads.extend(there.into_iter().map(|(_, thread)| thread));
-        // One that has ended may be listed for a moment, and a list that it leaves meanwhile ends with it: it does not count as seen.
+        // One that has ended may be listed for a moment, and a list that it leaves meanwhile ends
+        // with it: it does not count as seen.
         if left == 0 && gone.iter().any(|id| !ended.contains(id)) {
             threads.push(Thread { name: Some(SHORT_LIVED.to_owned()), file: None });
         }
@@ -160,8 +166,9 @@ fn is_proven(thread: &Thread, can_pause: bool) -> bool {
     is_file(file, PYTHON) || can_pause && is_file(file, fork::LIBGOMP) || PROVEN.iter().any(is_it)
 }
 
-/// Whether a path leads to a file whose name begins so; with folders before it, to one in such folders. A folder by itself
-/// proves nothing: anything may lie in an environment that is called `openblas`.
+/// Whether a path leads to a file whose name begins so; with folders before it, to one in such
+/// folders. A folder by itself proves nothing: anything may lie in an environment that is called
+/// `openblas`.
 fn is_file(path: &str, start: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     match start.rsplit_once('/') {
@@ -220,7 +227,8 @@ fn name_of(id: i32) -> Option<String> {
     Some(String::from_utf8_lossy(&name).trim_end().to_owned())
 }
 
-/// Whether a thread is on its way out (`PF_EXITING`, include/linux/sched.h): one that was joined may still be seen.
+/// Whether a thread is on its way out (`PF_EXITING`, include/linux/sched.h): one that was joined
+/// may still be seen.
 fn is_ending(id: i32) -> bool {
     const EXITING: u32 = 0x4;
     let stat = std::fs::read_to_string(format!("/proc/self/task/{id}/stat")).unwrap_or_default();
@@ -247,7 +255,8 @@ fn began_in(id: i32, maps: &Maps) -> Option<String> {
 fn robust_list(id: i32) -> Option<u64> {
     let mut head: *mut libc::c_void = std::ptr::null_mut();
     let mut length: libc::size_t = 0;
-    // SAFETY: the kernel writes an address and a length into these two; the address is not followed here.
+    // SAFETY: the kernel writes an address and a length into these two; the address is not followed
+    // here.
     let answer = unsafe { libc::syscall(libc::SYS_get_robust_list, id, &raw mut head, &raw mut length) };
     (answer == 0 && !head.is_null()).then_some(head as u64)
 }

@@ -1,4 +1,5 @@
-//! Variables that go from one state's process to another's through a pipe of the server's (`transfer.py`).
+//! Sends variables from one state's process to another's through a pipe that the server made
+//! (`transfer.py`).
 
 use super::package;
 use crate::kernel::protocol::{Delivery, Wanted};
@@ -17,7 +18,8 @@ impl Transfer {
         Ok(Self(module.unbind()))
     }
 
-    /// Writes variables into a pipe. The process must be a throw-away: it is not what it was afterwards.
+    /// Writes variables into a pipe. The process must be a throw-away: it is not what it was
+    /// afterwards.
     pub(super) fn send(&self, py: Python<'_>, pipe: OwnedFd, wanted: &Wanted) {
         let wanted = serde_json::to_string(wanted).unwrap_or_default();
         // What went wrong the other end finds: the pipe ends too early.

@@ -1,10 +1,11 @@
 //! The connection to one process: a task that writes its orders and a task that hears it.
 //!
-//! A head is heard over its socket (reports), its text pipe (prints) and the pipes of descriptors
-//! 1 and 2 (native writes). They are merged into the order in which they happened: each text says how
+//! A head is heard over its socket (reports), its text pipe (prints) and the pipes of descriptors 1
+//! and 2 (native writes). They are merged into the order in which they happened: each text says how
 //! many reports came before it, and texts and reports say how many pipe bytes did. Whatever came
-//! before a byte of these was sent before it, so pipes 1 and 2 are read first, then the socket, then
-//! the text pipe. The first text is passed on at once; further text is collected for some milliseconds.
+//! before a byte of these was sent before it, so pipes 1 and 2 are read first, then the socket,
+//! then the text pipe. The first text is passed on at once; further text is collected for some
+//! milliseconds.
 
 use super::Heard;
 use super::text::{Decoder, whole};
