@@ -25,9 +25,9 @@ native.digest = lambda memory: hashlib.blake2b(memory, digest_size=32).hexdigest
 native.note = Before
 sys.modules["ratoon_kernel._native"] = native
 
-from IPython.core.interactiveshell import InteractiveShell  # noqa: E402
+from IPython.core.interactiveshell import InteractiveShell
 
-from ratoon_kernel import checkpoint, shell, transfer  # noqa: E402, F401
+from ratoon_kernel import checkpoint, shell, transfer  # noqa: F401
 
 
 @pytest.fixture(scope="session")
