@@ -15,13 +15,14 @@ use serde_json::{Map, Value};
 pub enum Command {
     /// Run code against a state. Answered when the run has ended.
     Run(RunSpec),
-    /// Stop a run: politely first. The head is killed if that has no effect in time, or when asked twice.
+    /// Stop a run: politely first. The head is killed if that has no effect in time, or when asked
+    /// twice.
     Interrupt {
         /// The run.
         exec_id: ExecId,
     },
-    /// Keep what a cell had set until it failed as a partial state. Possible for some minutes after the
-    /// failure (`keepable`). Answered like a run that has ended.
+    /// Keep what a cell had set until it failed as a partial state. Possible for some minutes after
+    /// the failure (`keepable`). Answered like a run that has ended.
     KeepPartial {
         /// The run.
         exec_id: ExecId,
@@ -37,15 +38,16 @@ pub enum Command {
     PutDraft {
         /// The draft as it is to be.
         draft: Draft,
-        /// The draft of the same state to place this one after; without it, this one comes first. Ignored
-        /// when the draft exists and `in_place` is set.
+        /// The draft of the same state to place this one after; without it, this one comes first.
+        /// Ignored when the draft exists and `in_place` is set.
         #[serde(default)]
         after: Option<DraftId>,
         /// Leave the draft where it stands.
         #[serde(default)]
         in_place: bool,
-        /// The version that the text grew from; 0 for a new draft. If the draft has another version, the
-        /// change is refused as a conflict; if it is gone, as not found. Without `base` the text always wins.
+        /// The version that the text grew from; 0 for a new draft. If the draft has another
+        /// version, the change is refused as a conflict; if it is gone, as not found. Without
+        /// `base` the text always wins.
         #[serde(default)]
         base: Option<u64>,
         /// How the text grew from the version `base`, for the editors of other clients.
@@ -114,19 +116,20 @@ pub enum Command {
         #[serde(default)]
         metadata: Map<String, Value>,
     },
-    /// Bring a state back by running the cells of its lineage again, from the nearest whole ancestor.
-    /// Answered when the state is there.
+    /// Bring a state back by running the cells of its lineage again, from the nearest whole
+    /// ancestor. Answered when the state is there.
     Replay {
         /// The state.
         state: StateRef,
     },
-    /// Make sure that a process holds a state: load its checkpoint if it lives on disk. Answered when the
-    /// process is there. REST only.
+    /// Make sure that a process holds a state: load its checkpoint if it lives on disk. Answered
+    /// when the process is there. REST only.
     #[serde(skip)]
     Load {
         /// The state.
         state: StateRef,
-        /// Replay a state that has neither a process nor a checkpoint. Without it such a state is refused.
+        /// Replay a state that has neither a process nor a checkpoint. Without it such a state is
+        /// refused.
         replay: bool,
     },
     /// Trust the notebook's checkpoints, whoever wrote them: code in them runs when they are used.
@@ -203,19 +206,20 @@ pub struct RunSpec {
     /// The name of the new state; without it, its id.
     #[serde(default)]
     pub new_state_name: Option<String>,
-    /// The draft that runs. When the run succeeds the draft becomes the state, and the drafts after it move
-    /// on. All versions of a cell that ran and runs again name the same draft.
+    /// The draft that runs. When the run succeeds the draft becomes the state, and the drafts after
+    /// it move on. All versions of a cell that ran and runs again name the same draft.
     #[serde(default)]
     pub draft: Option<DraftId>,
-    /// The lineage that this run is another version of: its state becomes a sibling of the first state or,
-    /// for a cell inserted behind that state, a child of it. The later cells become drafts under it.
+    /// The lineage that this run is another version of: its state becomes a sibling of the first
+    /// state or, for a cell inserted behind that state, a child of it. The later cells become
+    /// drafts under it.
     #[serde(default)]
     pub instead_of: Option<Line>,
     /// Seconds after which the run is interrupted.
     #[serde(default)]
     pub timeout: Option<f64>,
-    /// Bytes of memory that the run and its subprocesses may add to its state. A run that adds more is
-    /// ended.
+    /// Bytes of memory that the run and its subprocesses may add to its state. A run that adds more
+    /// is ended.
     #[serde(default)]
     pub run_memory: Option<u64>,
     /// Whether `input()` may ask. A client that cannot answer sets it to false.
@@ -227,11 +231,12 @@ pub struct RunSpec {
     /// What becomes of what the cell had set when it raises or is interrupted.
     #[serde(default)]
     pub on_error: OnError,
-    /// Whether the answer carries outputs and symbols. Clients without events would otherwise lose them
-    /// with a state that is deleted meanwhile.
+    /// Whether the answer carries outputs and symbols. Clients without events would otherwise lose
+    /// them with a state that is deleted meanwhile.
     #[serde(skip)]
     pub with_outputs: bool,
-    /// Other states whose variables the code reads: then the run leaves nothing behind, not even itself.
+    /// Other states whose variables the code reads: then the run leaves nothing behind, not even
+    /// itself.
     #[serde(skip)]
     pub reads: Option<Vec<Reading>>,
 }
@@ -368,7 +373,8 @@ pub struct Ended {
 pub struct Completion {
     /// What replaces the text.
     pub text: String,
-    /// `function`, `class`, `module`, `instance`, `keyword`, `param`, `property`, `path`, `magic` or another word of Jedi's.
+    /// `function`, `class`, `module`, `instance`, `keyword`, `param`, `property`, `path`, `magic`
+    /// or another word of Jedi's.
     pub kind: String,
     /// Of a function: its parameters, as `(a, b=1)`.
     pub signature: Option<String>,
@@ -419,10 +425,12 @@ pub struct Variable {
     /// How much memory it takes, in bytes, as far as that is known cheaply.
     #[serde(default)]
     pub bytes: Option<u64>,
-    /// Of its content: two variables with equal fingerprints have equal values. None where that is not known.
+    /// Of its content: two variables with equal fingerprints have equal values. None where that is
+    /// not known.
     #[serde(default)]
     pub fingerprint: Option<String>,
-    /// Whether the fingerprint is of samples only, as the value is large: then equal fingerprints promise nothing.
+    /// Whether the fingerprint is of samples only, as the value is large: then equal fingerprints
+    /// promise nothing.
     #[serde(default)]
     pub sampled: bool,
     /// Of arrays, series and frames: what is in them.

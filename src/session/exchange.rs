@@ -8,8 +8,8 @@ use crate::threads::Threads;
 use std::path::PathBuf;
 
 impl Session {
-    /// Prepares a state's file from its checkpoint: what it is to hold, and with `environ` also what its code changed in the
-    /// environment variables.
+    /// Prepares a state's file from its checkpoint: what it is to hold, and with `environ` also
+    /// what its code changed in the environment variables.
     ///
     /// # Errors
     /// `Problem` when there is no such state, it has no such checkpoint, or that cannot be read.
@@ -35,7 +35,8 @@ impl Session {
         beside(self.threads(), "import a state", move || store::read_state(&file, &blobs)).await
     }
 
-    /// A new path for a file that is needed only for a while. What is left behind there is swept at the next start.
+    /// A new path for a file that is needed only for a while. What is left behind there is swept at
+    /// the next start.
     pub fn temporary(&self) -> PathBuf {
         let name = format!("exchange-{}", uuid::Uuid::new_v4().simple());
         self.home().blobs.with_file_name("tmp").join(name)

@@ -1,5 +1,5 @@
-//! The cloneable handle on one open notebook: ask, read, subscribe. Everything goes through the task's inbox, so that
-//! there is one order of things and no lock.
+//! The cloneable handle on one open notebook: ask, read, subscribe. Everything goes through the
+//! task's inbox, so that there is one order of things and no lock.
 
 use super::machine::{Adopted, Standing, Visitor};
 use crate::notebook::{Caret, Command, KeptLink, Notebook, Pieces, Reply, StateId};
@@ -14,9 +14,9 @@ use tokio::sync::{mpsc, oneshot};
 pub(super) enum Ask {
     /// Carry out a command and answer it.
     Command(Command, Answer),
-    /// Note where a client stands.
+    /// Note which state a client looks at.
     Stand(Visitor, Standing, oneshot::Sender<Reply>),
-    /// Forget where a client stood.
+    /// Forget a client's presence.
     Left(Visitor),
     /// Look at the notebook.
     Read(Box<dyn FnOnce(&Notebook) + Send>),
@@ -60,7 +60,8 @@ pub enum Missed {
 pub struct Subscription {
     /// What it missed.
     pub missed: Missed,
-    /// What comes from now on. It closes when the client was too slow, or the notebook was closed: subscribe again.
+    /// What comes from now on. It closes when the client was too slow, or the notebook was closed:
+    /// subscribe again.
     pub events: mpsc::Receiver<Arc<str>>,
 }
 
@@ -94,7 +95,7 @@ pub struct Visit {
 }
 
 impl Visit {
-    /// Notes where the client stands, and what its user wants to be called.
+    /// Notes which state the client looks at, and the name of its user.
     pub async fn stand(&self, state: StateId, name: Option<String>, caret: Option<Caret>) -> Reply {
         let (tx, rx) = oneshot::channel();
         let standing = Standing { scope: self.scope, state, name, caret };
@@ -154,20 +155,20 @@ impl Session {
         &self.name
     }
 
-    /// A client comes. It is seen by others when it says where it stands.
+    /// A client comes. Others see it when it says which state it looks at.
     pub fn visit(&self, scope: &'static str) -> Visit {
         let visitor = Visitor(self.visitors.fetch_add(1, Ordering::Relaxed) + 1);
         Visit { visitor, scope, session: self.clone() }
     }
 
-    /// Carries out a command and waits for its reply; a run is answered when it has ended. The command goes on
-    /// if the future is dropped. A reset puts what it forgets into the trash first.
+    /// Carries out a command and waits for its reply; a run is answered when it has ended. The
+    /// command goes on if the future is dropped. A reset puts what it forgets into the trash first.
     pub async fn ask(&self, command: Command) -> Reply {
         self.ask_then(command, |_, reply| reply).await.unwrap_or_else(Reply::Refused)
     }
 
-    /// Carries out a command, and reads the notebook at the moment of the reply: one trip for a request that is
-    /// answered with more than the reply holds.
+    /// Carries out a command, and reads the notebook at the moment of the reply: one trip for a
+    /// request that is answered with more than the reply holds.
     ///
     /// # Errors
     /// `Problem` when the notebook has been closed, or a reset could not put it into the trash.
@@ -201,7 +202,8 @@ impl Session {
         self.send(Ask::Read(look), rx).await
     }
 
-    /// Joins the stream of events behind `since`; without a position, or with one that is too old, with a snapshot.
+    /// Joins the stream of events behind `since`; without a position, or with one that is too old,
+    /// with a snapshot.
     ///
     /// # Errors
     /// `Problem` when the notebook has been closed.
@@ -212,14 +214,15 @@ impl Session {
 
     /// Keeps the share links on disk, in place of those before.
     ///
-    /// # Errors
-    /// `Problem` when the disk refuses, or the notebook has been closed; then those before are still there.
+    /// # Errors `Problem` when the disk refuses, or the notebook has been closed; then those before
+    /// are still there.
     pub async fn keep_links(&self, links: Vec<KeptLink>) -> Result<(), Problem> {
         let (tx, rx) = oneshot::channel();
         self.send(Ask::KeepLinks(links, tx), rx).await?
     }
 
-    /// Takes in a state that came in a file, whose blobs are in place already. Answered like a run that has ended.
+    /// Takes in a state that came in a file, whose blobs are in place already. Answered like a run
+    /// that has ended.
     pub async fn adopt(&self, adopted: Adopted) -> Reply {
         let (tx, rx) = oneshot::channel();
         self.send(Ask::Adopt(Box::new(adopted), tx), rx).await.unwrap_or_else(Reply::Refused)
@@ -234,8 +237,8 @@ impl Session {
         self.send(Ask::Copy(dir, tx), rx).await?
     }
 
-    /// Ends all runs and puts a copy of the notebook into the trash. What runs ends even where the copy cannot be made: a
-    /// reset is also how cells are stopped that nothing else stops.
+    /// Ends all runs and puts a copy of the notebook into the trash. What runs ends even where the
+    /// copy cannot be made: a reset is also how cells are stopped that nothing else stops.
     async fn set_aside(&self) -> Result<(), Problem> {
         let (tx, rx) = oneshot::channel();
         self.send(Ask::SetAside(tx), rx).await?.map_err(|refused| Problem {
@@ -252,7 +255,7 @@ impl Session {
     }
 
     pub(super) fn set_fate(&self, fate: CloseReason) {
-        // The first word holds: whoever is told two things has left with the first.
+        // The first close reason wins.
         let _ = self.close_reason.set(fate);
     }
 

@@ -1,8 +1,9 @@
-//! The stream of events: numbered without gaps, kept for a while, sent to everybody who listens.
+//! The stream of events: numbered without gaps, kept for a while, sent to all subscribers.
 //!
-//! A client that comes back says the last number it has and gets exactly the rest. If that is no longer kept, or it
-//! belongs to another opening of the notebook, it gets a snapshot. A client that does not keep up is let go, and comes back
-//! the same way: one way of recovery for slowness, sleep and restart.
+//! A client that reconnects says the last number it has and gets exactly the rest. If that is no
+//! longer kept, or belongs to another opening of the notebook, it gets a snapshot. A client that
+//! does not keep up is disconnected and comes back the same way: one recovery for slowness, sleep
+//! and restart.
 
 use super::{Missed, Position, Subscription};
 use crate::notebook::{Event, Snapshot};
@@ -40,7 +41,7 @@ impl Log {
         Self { epoch, seq: 0, kept: VecDeque::new(), kept_bytes: 0, clients: Vec::new() }
     }
 
-    /// Numbers an event, keeps it and sends it to everybody. Answers its number.
+    /// Numbers an event, keeps it and sends it to all subscribers. Returns its number.
     pub(super) fn publish(&mut self, event: &Event) -> u64 {
         self.seq += 1;
         let text = text_of(&Stamped { epoch: &self.epoch, seq: self.seq, what: event });
@@ -51,7 +52,7 @@ impl Log {
         {
             self.kept_bytes -= oldest.len();
         }
-        // Full or gone: either way it is not a listener any longer.
+        // Full or gone: either way it is dropped.
         self.clients.retain(|client| client.try_send(text.clone()).is_ok());
         self.seq
     }
@@ -67,7 +68,7 @@ impl Log {
             let before = format!(r#"{{"epoch":"{}","seq":{},"snapshot":"#, self.epoch, self.seq);
             Missed::Whole(Box::new(snapshot().into_pieces(&before, "}")))
         });
-        // Who has left since the last event; the others would wait for the next one.
+        // Drops clients that have left since the last event.
         self.clients.retain(|client| !client.is_closed());
         let (client, events) = mpsc::channel(MAX_WAITING);
         self.clients.push(client);

@@ -1,4 +1,5 @@
-//! How much memory processes and the machine have, as the kernel tells (proc_pid_smaps(5), proc_meminfo(5)).
+//! How much memory processes and the machine have, as the kernel tells (proc_pid_smaps(5),
+//! proc_meminfo(5)).
 
 use crate::kernel::kilobytes;
 

@@ -62,7 +62,8 @@ struct Open {
 }
 
 impl Sessions {
-    /// No notebook is open yet. Must be called inside the tokio runtime in which the notebooks are to live.
+    /// No notebook is open yet. Must be called inside the tokio runtime in which the notebooks are
+    /// to live.
     pub fn new(launch: Launch, keeping: NotebookConfig, threads: Threads) -> Self {
         store::sweep(&keeping.dir);
         store::sweep_trash(&keeping.dir);
@@ -102,7 +103,8 @@ impl Sessions {
         self.dir_of(name).is_dir()
     }
 
-    /// The share links of a notebook that is in the directory, without opening it; none when they cannot be read.
+    /// The share links of a notebook that is in the directory, without opening it; none when they
+    /// cannot be read.
     pub fn links_of(&self, name: &str) -> Vec<KeptLink> {
         store::read_links(&self.dir_of(name), &self.config.key).unwrap_or_default()
     }
@@ -112,7 +114,8 @@ impl Sessions {
         self.lock().by_name.get(name).cloned()
     }
 
-    /// Opens a notebook, made when it is not there yet, or answers the one that is open under this name. Reads the disk.
+    /// Opens a notebook, made when it is not there yet, or answers the one that is open under this
+    /// name. Reads the disk.
     ///
     /// # Errors
     /// `Problem` when too many are open, or what is kept under this name cannot be used.
@@ -149,7 +152,8 @@ impl Sessions {
         Ok(session)
     }
 
-    /// The JavaScript library of a plotting package, out of the environment of the cells. Waits for a process.
+    /// The JavaScript library of a plotting package, out of the environment of the cells. Waits for
+    /// a process.
     pub fn library(&self, name: &str) -> Option<String> {
         find_library(&self.launch.python, name)
     }
@@ -260,7 +264,8 @@ impl Sessions {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Open> {
-        // The map is whole after every statement that touches it, so a panic elsewhere does not spoil it.
+        // The map is whole after every statement that touches it, so a panic elsewhere does not
+        // spoil it.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

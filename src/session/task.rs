@@ -1,7 +1,8 @@
 //! The loop that owns one notebook: feeds the machine and carries out what it decides.
 //!
-//! Two inboxes: what clients ask goes before what processes report, so that an interrupt is never behind a flood of
-//! output. Both are bounded: a full one holds back whoever fills it. The loop waits for nothing else.
+//! Two inboxes: what clients ask goes before what processes report, so that an interrupt never
+//! waits behind a flood of output. Both are bounded: a full one holds back its senders. The loop
+//! waits for nothing else.
 
 use super::handle::{Answer, Ask};
 use super::log::Log;
@@ -24,17 +25,18 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
-/// How many wishes may wait.
+/// How many requests may wait.
 const ASKS: usize = 256;
-/// How many reports may wait. Text is at most some 256 KiB of them each; who floods is not to hold up the others for long, nor
-/// to fill the server's memory.
+/// How many reports may wait. Each has at most some 256 KiB of text, so a flood neither holds up
+/// others for long nor fills the server's memory.
 const REPORTS: usize = 16;
 /// How long closing waits for the processes to be gone; they were killed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How long closing may go on writing checkpoints.
 const SAVE_TIMEOUT: Duration = Duration::from_millis(2000);
-/// From how many bytes of outputs on the copies that were made of them on their way are worth being given back.
+/// From how many bytes of outputs on it is worth returning the memory of their copies to the
+/// system.
 const MANY_BYTES: usize = 1024 * 1024;
 /// How much may wait to be written before the cells that print it are held back, in bytes.
 const MAX_UNSAVED_BYTES: usize = 8 * 1024 * 1024;
@@ -74,8 +76,8 @@ impl OpenRequest {
         Ok((Store::open(&self.dir, &self.name, &self.config.key, tell)?, told))
     }
 
-    /// Runs the notebook until it is closed. A panic, which is a fault of ours, ends its processes and closes what is on
-    /// disk; the next request opens it again from there.
+    /// Runs the notebook until it is closed. A panic, which is a fault of ours, ends its processes
+    /// and closes what is on disk; the next request opens it again from there.
     async fn serve(self: Arc<Self>, mut asked: mpsc::Receiver<Ask>, found: ReadNotebook) {
         let mut next = Some((found, None));
         while let Some((found, first)) = next.take() {
@@ -84,7 +86,7 @@ impl OpenRequest {
             let ended = AssertUnwindSafe(task.end(inboxes)).catch_unwind().await;
             match (end, ended) {
                 (Ok(closed), _) => {
-                    // Whoever closed may not wait for it.
+                    // The one that closes it may not wait.
                     closed.map(|done| done.send(()));
                     return;
                 }
@@ -93,8 +95,8 @@ impl OpenRequest {
         }
     }
 
-    /// Waits for a request and opens the notebook for it; none when the notebook is to be closed. While it cannot be
-    /// opened, those who ask are told that it is closed.
+    /// Waits for a request and opens the notebook for it; none when the notebook is to be closed.
+    /// While it cannot be opened, requests are answered that it is closed.
     async fn open_again(
         self: &Arc<Self>,
         asked: &mut mpsc::Receiver<Ask>,
@@ -102,7 +104,7 @@ impl OpenRequest {
         loop {
             match asked.recv().await? {
                 Ask::Close(done) => {
-                    // Whoever closes may not wait for it.
+                    // The one that closes it may not wait.
                     let _ = done.send(());
                     return None;
                 }
@@ -161,7 +163,8 @@ struct Task {
     out_of_memory_kills: Option<u64>,
 }
 
-/// What processes hold for themselves, and the machine has left, in bytes; how many processes it has killed for want of memory.
+/// What processes hold for themselves, and the machine has left, in bytes; how many processes it
+/// has killed for want of memory.
 type Measured = (Vec<(ProcId, u64)>, Option<u64>, Option<u64>);
 
 /// What happens by itself.
@@ -175,13 +178,14 @@ struct Inboxes {
 /// What was said and done, and is not on disk yet.
 #[derive(Default)]
 struct Unsaved {
-    /// Answers that are let go when the fact with this number is on disk.
+    /// Answers that are given when the fact with this number is on disk.
     answers: VecDeque<(u64, Answer, Reply)>,
     states: VecDeque<(u64, StateId)>,
     /// The last fact that was given to the store, and the last that is on disk.
     given: u64,
     saved: u64,
-    /// Facts of this step that are still to be given: what a step has done is on disk whole, or not at all.
+    /// Facts of this step that are still to be given: what a step has done is on disk whole, or not
+    /// at all.
     coming: usize,
     /// Whether the store's thread has ended by itself: nothing more will be written.
     is_orphaned: bool,
@@ -190,7 +194,8 @@ struct Unsaved {
 }
 
 impl Unsaved {
-    /// Facts up to a number are on disk: lets the answers go that waited for them; answers the states among them.
+    /// Facts up to a number are on disk: gives the answers that waited for them. Returns the states
+    /// among them.
     fn let_go(&mut self, up_to: u64, notebook: &Notebook) -> Vec<StateId> {
         self.saved = self.saved.max(up_to);
         let saved = self.answers.partition_point(|(number, ..)| *number <= up_to);
@@ -213,8 +218,8 @@ fn not_on_disk(reply: &Reply, trouble: &DiskStatus) -> Reply {
 }
 
 impl Task {
-    /// Works until the notebook is to be closed, and writes then what is left to write; answers who wants to know that
-    /// it is closed.
+    /// Works until the notebook is to be closed, and then writes what is left. Returns where to
+    /// report that it is closed.
     async fn run(
         &mut self,
         first: Option<Ask>,
@@ -253,7 +258,8 @@ impl Task {
                 None => std::future::pending().await,
             }
         };
-        // Cells that print faster than the disk takes it wait. When the disk takes nothing, all goes on in memory.
+        // Cells that print faster than the disk takes it wait. When the disk takes nothing, all
+        // goes on in memory.
         let has_room = self.store.backlog_bytes() < MAX_UNSAVED_BYTES;
         tokio::select! {
             biased;
@@ -295,7 +301,7 @@ impl Task {
         }
     }
 
-    /// Nothing can be written now: who waits for it is told.
+    /// Nothing can be written now: the answers that wait for it are refused.
     fn failed(&mut self, trouble: DiskStatus) {
         self.feed(Input::Trouble(Some(trouble.clone())));
         for (_, waiting, reply) in self.unsaved.answers.drain(..) {
@@ -314,7 +320,7 @@ impl Task {
         });
     }
 
-    /// The store says something.
+    /// The store reports something.
     fn told(&mut self, news: store::StoreEvent) {
         match news {
             store::StoreEvent::Saved { up_to } => {
@@ -354,13 +360,13 @@ impl Task {
                 let _ = answer.send(subscription);
             }
             Ask::KeepLinks(links, done) => self.store.keep_links(links, move |kept| {
-                // Whoever wanted it may have gone.
+                // The asker may have gone.
                 let _ = done.send(kept.map_err(Problem::from));
             }),
             Ask::Copy(dir, done) => {
                 let store = self.store.clone();
                 self.threads.spawn(move || {
-                    // Whoever wanted it may have gone.
+                    // The asker may have gone.
                     let _ = done.send(store.copy_to(&dir));
                 });
             }
@@ -387,13 +393,13 @@ impl Task {
             && notebook.runs().next().is_none()
             && notebook.drafts().next().is_none();
         if is_empty {
-            // Whoever wanted it may have gone.
+            // The asker may have gone.
             let _ = done.send(Ok(()));
             return;
         }
         let store = self.store.clone();
         self.threads.spawn(move || {
-            // Whoever wanted it may have gone.
+            // The asker may have gone.
             let _ = done.send(store.set_aside());
             store.prune_trash();
         });
@@ -410,7 +416,8 @@ impl Task {
         }
     }
 
-    /// A process that was killed, and the machine has killed some since it was looked at last: it was one of them, most likely.
+    /// Why a process ended. If it was killed and the system has lately killed some for want of
+    /// memory, it was one of them.
     fn cause_of(&mut self, exit: Option<Exit>) -> Option<Exit> {
         if exit != Some(Exit::Signal(libc::SIGKILL)) {
             return exit;
@@ -486,7 +493,7 @@ impl Task {
         }
     }
 
-    /// Tells everybody, and has it saved.
+    /// Sends an event to all clients, and has a fact saved.
     fn publish(&mut self, event: &Event) {
         if self.frees_much(event) {
             allocator::give_small_blocks_back_soon();
@@ -597,14 +604,15 @@ mod tests {
         Command::PutDraft { draft, after: None, in_place: false, base: None, update: None }
     }
 
-    /// Set in the process that this test starts of itself: a process tree waits for every child of its process, so other
-    /// tests could not wait for theirs.
+    /// Set in the process that this test starts of itself: a process tree waits for every child of
+    /// its process, so other tests could not wait for theirs.
     const ALONE: &str = "RATOON_TEST_ALONE";
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_panic_closes_the_notebook_and_the_next_request_opens_it_again_from_disk() {
         if std::env::var(ALONE).is_err() {
-            let name = "session::task::tests::a_panic_closes_the_notebook_and_the_next_request_opens_it_again_from_disk";
+            let name = "session::task::tests::\
+                a_panic_closes_the_notebook_and_the_next_request_opens_it_again_from_disk";
             let mut again = std::process::Command::new(std::env::current_exe().unwrap());
             let ended = again.args(["--exact", name, "--nocapture"]).env(ALONE, "1").output().unwrap();
             let said = String::from_utf8_lossy(&ended.stdout).into_owned();

@@ -1,5 +1,5 @@
-//! How many states live in memory: beyond a budget the least valuable frozen processes end. Each such state has a
-//! checkpoint, from which it comes back when it is used.
+//! How many states live in memory: beyond a budget the least valuable frozen processes end. Each
+//! such state has a checkpoint, from which it comes back when it is used.
 
 use super::core::Core;
 use super::held::HeldHeads;
@@ -12,17 +12,19 @@ use crate::problem::Kind;
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
-/// How long after a state was frozen its memory is measured: measuring takes milliseconds, so it is done for several at once.
+/// How long after a state was frozen its memory is measured: measuring takes milliseconds, so it is
+/// done for several at once.
 const MEASURE_AFTER: Duration = Duration::from_millis(250);
 /// How many processes are measured at once.
 const MAX_MEASURED: usize = 16;
 
-/// How many frozen processes a notebook has at most, unless it is told otherwise: each has a socket in the server, a process
-/// id, and a few MB.
+/// How many frozen processes a notebook has at most by default: each takes a socket in the server,
+/// a process id and a few MB.
 const MAX_PROCESSES: usize = 1000;
 
-/// How many frozen processes more than the budget's there may be, with the runs that may each leave another one, before new
-/// runs wait: some are on their way to disk at any time, and a short series of cells is not held up by it.
+/// How many frozen processes more than the budget's there may be, with the runs that may each leave
+/// another one, before new runs wait: some are on their way to disk at any time, and a short series
+/// of cells is not held up by it.
 const MAX_OVER: usize = 32;
 
 /// How much the frozen processes of one notebook may take.
@@ -34,7 +36,8 @@ pub struct Budget {
     pub bytes: u64,
     /// How much memory the machine is to keep available, in bytes.
     pub available: u64,
-    /// How much a run may add to its state (`--run-memory`): what nobody has vouched for may not take more when it is loaded.
+    /// How much a run may add to its state (`--run-memory`). Loading an untrusted checkpoint has
+    /// the same limit.
     pub run: u64,
 }
 
@@ -58,7 +61,8 @@ impl Default for Budget {
 pub(super) struct Uses {
     count: u64,
     used: HashMap<StateId, u64>,
-    /// States that can come back from a checkpoint, those first that were used longest ago: one of them goes next.
+    /// States that can come back from a checkpoint, those first that were used longest ago: one of
+    /// them goes next.
     may_go: BTreeSet<(u64, StateId)>,
 }
 
@@ -137,8 +141,8 @@ impl Memory {
         self.to_measure.clear();
     }
 
-    /// A state has a frozen process now: it is measured soon, and so is its parent, which no longer shares with the head
-    /// what the cell has changed.
+    /// A state has a frozen process now: it is measured soon, and so is its parent, which no longer
+    /// shares with the head what the cell has changed.
     pub(super) fn measure_soon(&mut self, core: &mut Core, held: &HeldHeads, id: &StateId) {
         let parent = core.notebook.state(id).and_then(|s| s.parent.clone());
         self.to_measure.extend(parent.into_iter().chain([id.clone()]));
@@ -213,7 +217,8 @@ impl Memory {
         self.available.is_some_and(|available| available < self.budget.available)
     }
 
-    /// Lets the least valuable states leave memory until the budget holds, or no other can be spared.
+    /// Lets the least valuable states leave memory until the budget holds, or no other can be
+    /// spared.
     pub(super) fn live_within_budget(&mut self, core: &mut Core, held: &HeldHeads, saver: &Saver) {
         while self.is_over_budget(core, held)
             && let Some(id) = self.least_valuable(core, saver)
@@ -236,15 +241,19 @@ impl Memory {
     }
 }
 
-/// Whether all that a state's process holds can be had from its checkpoint: what that lacks, the process lacks too.
+/// Whether all that a state's process holds can be had from its checkpoint: what that lacks, the
+/// process lacks too.
 fn comes_back(core: &Core, state: &State) -> bool {
     let Some(checkpoint) = &state.checkpoint else { return false };
     let lacks_no_more = |missing: &[Missing]| {
         let lacking: BTreeSet<&str> = missing.iter().map(|m| m.name.as_str()).collect();
         checkpoint.missing.iter().all(|m| lacking.contains(m.name.as_str()))
     };
-    !core.due.is_broken(&state.id) && checkpoint.is_whole()
-        || matches!(&state.restored_from, Some(RestoredFrom::Checkpoint { missing }) if lacks_no_more(missing))
+    let is_from_it = match &state.restored_from {
+        Some(RestoredFrom::Checkpoint { missing }) => lacks_no_more(missing),
+        _ => false,
+    };
+    !core.due.is_broken(&state.id) && checkpoint.is_whole() || is_from_it
 }
 
 /// Whether nothing is lost when a frozen process goes, and nothing is busy with it.

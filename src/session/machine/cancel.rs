@@ -103,8 +103,8 @@ impl Machine {
         }
     }
 
-    /// A head that rested does not take up its cell: something that the user's code left behind holds it. The state has not
-    /// changed, so another head takes over.
+    /// A head that rested does not take up its cell: something that the user's code left behind
+    /// holds it. The state has not changed, so another head takes over.
     pub(super) fn did_not_begin(&mut self, head: ProcId, exec_id: &ExecId, serial: Serial) {
         let hangs = self.core.processes.head(head).is_some_and(|h| h.doing == Doing::Begin(exec_id.clone()));
         if !hangs || !self.requests.is_still(exec_id, serial) {
@@ -192,10 +192,12 @@ pub(super) fn told(exit: Option<Exit>) -> String {
             let name = nix::sys::signal::Signal::try_from(number).map_or("an unknown signal", |s| s.as_str());
             format!("the process of this cell was killed by {name}")
         }
-        Some(Exit::OutOfMemory) => "the process of this cell was killed by SIGKILL: the machine ran out of memory, most likely because of it. \
+        Some(Exit::OutOfMemory) => "the process of this cell was killed by SIGKILL: the machine ran out \
+            of memory, most likely because of it. \
              Its state is as it was. Have the cell hold less, or limit runs with --run-memory"
             .into(),
-        Some(Exit::Unreachable) => "the process of this cell could not be reached any more and was ended: the cell has closed all descriptors, \
+        Some(Exit::Unreachable) => "the process of this cell could not be reached any more and was \
+            ended: the cell has closed all descriptors, \
              or become another program (os.closerange, os.exec…). Its state is as it was"
             .into(),
         None => "the process of this cell is gone".into(),

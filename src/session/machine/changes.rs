@@ -1,7 +1,9 @@
-//! What a cell did to the variables: found out when nobody waits, by comparing the marks of its state with its parent's.
+//! What a cell did to the variables: the fingerprints of its state are compared with its parent's
+//! while cells rest.
 //!
-//! Marks are told by a throw-away fork of the frozen process (`Role::Mark`), one at a time. Those of the last states are kept,
-//! so that along a line each state is read once. No state is brought back from disk for it: then it stays unknown.
+//! A throw-away fork of the frozen process (`Role::Fingerprint`) reports them, one at a time. Those
+//! of the last states are kept, so that along a lineage each state is read once. No state is loaded
+//! from disk for this: its changes stay unknown.
 
 use super::core::Core;
 use super::processes::{Duty, Origin};
@@ -11,18 +13,21 @@ use crate::notebook::{Changes, Fact, RunStatus, StateId};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// How long nothing must have been asked or have ended: cells that follow each other quickly are not slowed down.
+/// How long nothing must have been asked or have ended: cells that follow each other quickly are
+/// not slowed down.
 const REST: Duration = Duration::from_millis(150);
-/// The same while some cell runs: one in a series may take longer, and one that runs for hours is not to hold this up.
+/// The same while some cell runs: one in a series may take longer, and one that runs for hours is
+/// not to hold this up.
 const REST_BESIDE_A_RUN: Duration = Duration::from_secs(1);
 /// How many states may wait; the oldest beyond it stay unknown.
 const MAX_WAITING: usize = 32;
-/// The marks of so many states are kept, and of so many variables together.
+/// How many states' fingerprints are kept, and how many of variables in all.
 const MAX_KEPT: usize = 64;
-const MAX_KEPT_MARKS: usize = 100_000;
-/// How many names are told of one state.
+const MAX_KEPT_FINGERPRINTS: usize = 100_000;
+/// How many names one state's changes list.
 const MAX_NAMES: usize = 200;
-/// How long telling marks may take. Reading contents is limited to a third of a second, inside.
+/// How long fingerprinting may take. The process itself limits reading contents to a third of a
+/// second.
 const FINGERPRINT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// What is known of the variables of a state: nothing, when they could not be read.
@@ -33,8 +38,8 @@ type Known = Option<(Fingerprints, u64)>;
 pub(super) struct Comparer {
     /// The newest last.
     waiting: VecDeque<StateId>,
-    /// The state whose marks are being told, and by which process.
-    marking: Option<(ProcId, StateId)>,
+    /// The state that is being fingerprinted, and by which process.
+    fingerprinting: Option<(ProcId, StateId)>,
     /// Of the states that were read last.
     kept: VecDeque<(StateId, Known)>,
     /// When a run was last asked for or ended.
@@ -60,10 +65,10 @@ impl Comparer {
 
     fn keep(&mut self, state: StateId, known: Known) {
         self.kept.push_back((state, known));
-        let count = |known: &Known| known.as_ref().map_or(0, |(marks, _)| marks.len());
+        let count = |known: &Known| known.as_ref().map_or(0, |(fingerprints, _)| fingerprints.len());
         let mut all: usize = self.kept.iter().map(|(_, known)| count(known)).sum();
         // The two that are compared stay, however many they have.
-        while self.kept.len() > MAX_KEPT || all > MAX_KEPT_MARKS && self.kept.len() > 2 {
+        while self.kept.len() > MAX_KEPT || all > MAX_KEPT_FINGERPRINTS && self.kept.len() > 2 {
             all -= self.kept.pop_front().map_or(0, |(_, known)| count(&known));
         }
     }
@@ -104,7 +109,7 @@ impl Comparer {
 
     /// Takes the next step: reads a state, or compares two; the newest first.
     fn compare_next(&mut self, core: &mut Core) {
-        while self.marking.is_none()
+        while self.fingerprinting.is_none()
             && let Some(id) = self.waiting.back().cloned()
         {
             if !self.rests(core) {
@@ -113,7 +118,7 @@ impl Comparer {
             let parent = core.notebook.state(&id).and_then(|s| s.parent.clone());
             let unread = parent.iter().chain([&id]).find(|s| self.known(s).is_none()).cloned();
             match (unread, parent) {
-                (Some(unread), Some(_)) if self.mark(core, &unread) => return,
+                (Some(unread), Some(_)) if self.fingerprint(core, &unread) => return,
                 (None, Some(parent)) => self.compare(core, &id, &parent),
                 // Neither in memory nor known: it stays unknown.
                 _ => {}
@@ -122,38 +127,38 @@ impl Comparer {
         }
     }
 
-    /// Has the marks of a state told, if a process holds it.
-    fn mark(&mut self, core: &mut Core, id: &StateId) -> bool {
+    /// Fingerprints a state, if a process holds it.
+    fn fingerprint(&mut self, core: &mut Core, id: &StateId) -> bool {
         let frozen = core.processes.frozen(id).filter(|_| !core.processes.is_being_loaded(id));
         let Some(frozen) = frozen else { return false };
         let process = core.spawn(Origin::fork(frozen, id), Duty::Fingerprinting, FINGERPRINT_TIMEOUT);
-        self.marking = Some((process, id.clone()));
+        self.fingerprinting = Some((process, id.clone()));
         true
     }
 
-    /// The marks of a state are told.
+    /// A state's variables were fingerprinted.
     pub(super) fn fingerprinted(
         &mut self,
         core: &mut Core,
         process: ProcId,
-        marks: Option<Fingerprints>,
-        family: u64,
+        fingerprints: Option<Fingerprints>,
+        address_space: u64,
     ) {
-        if let Some((_, state)) = self.marking.take_if(|(p, _)| *p == process) {
+        if let Some((_, state)) = self.fingerprinting.take_if(|(p, _)| *p == process) {
             core.processes.remove(process);
             if core.notebook.state(&state).is_some() {
-                self.keep(state, marks.map(|marks| (marks, family)));
+                self.keep(state, fingerprints.map(|known| (known, address_space)));
             }
             self.compare_next(core);
         }
     }
 
-    /// The marks of a state are not to be had.
+    /// A state's variables could not be fingerprinted.
     pub(super) fn failed(&mut self, core: &mut Core, process: ProcId) {
         self.fingerprinted(core, process, None, 0);
     }
 
-    /// Telling marks takes too long.
+    /// Fingerprinting takes too long.
     pub(super) fn is_late(&mut self, core: &mut Core, process: ProcId) {
         core.effects.push(Effect::Kill(process));
         self.failed(core, process);
@@ -172,7 +177,7 @@ impl Comparer {
 
     /// All states but the root are forgotten.
     pub(super) fn stop_comparing(&mut self, core: &mut Core) {
-        if let Some((process, _)) = self.marking.take() {
+        if let Some((process, _)) = self.fingerprinting.take() {
             core.end(process);
         }
         self.waiting.clear();
@@ -181,8 +186,8 @@ impl Comparer {
 }
 
 /// What is different, by name.
-fn changes((before, family): &(Fingerprints, u64), (now, own): &(Fingerprints, u64)) -> Changes {
-    let is_family = family == own;
+fn changes((before, space): &(Fingerprints, u64), (now, own): &(Fingerprints, u64)) -> Changes {
+    let shares_addresses = space == own;
     let mut room = MAX_NAMES;
     let mut more = 0;
     let mut told = |names: Vec<&String>| {
@@ -191,8 +196,8 @@ fn changes((before, family): &(Fingerprints, u64), (now, own): &(Fingerprints, u
         more += u32::try_from(names.len() - count).unwrap_or(u32::MAX);
         names.into_iter().take(count).cloned().collect::<Vec<_>>()
     };
-    let differs = |(name, mark): &(&String, &Fingerprint)| {
-        before.get(*name).is_some_and(|b| differ(b, mark, is_family))
+    let differs = |(name, found): &(&String, &Fingerprint)| {
+        before.get(*name).is_some_and(|b| differ(b, found, shares_addresses))
     };
     Changes {
         added: told(now.keys().filter(|name| !before.contains_key(*name)).collect()),
@@ -202,17 +207,18 @@ fn changes((before, family): &(Fingerprints, u64), (now, own): &(Fingerprints, u
     }
 }
 
-/// Whether two marks are of different values. Contents say it; where one is not known, it is another object when it is at
-/// another address or of another type. One that was changed in place is not seen then, nor one whose address was used again.
-/// Between processes that are no family addresses say nothing.
+/// Whether two fingerprints are of different values. Contents decide. Where one is unknown, another
+/// address or type means another object; a change in place, or an address that was used again, goes
+/// unseen. Addresses mean nothing between processes that do not come from one another by forks
+/// alone.
 fn differ(
     Fingerprint(before, at): &Fingerprint,
     Fingerprint(now, own): &Fingerprint,
-    is_family: bool,
+    shares_addresses: bool,
 ) -> bool {
     match (before, now) {
         (Some(before), Some(now)) => before != now,
-        _ => is_family && at != own || type_of(at) != type_of(own),
+        _ => shares_addresses && at != own || type_of(at) != type_of(own),
     }
 }
 

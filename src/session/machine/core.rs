@@ -1,7 +1,9 @@
-//! What every part of the machine is handed: the notebook, its processes, the clock, and the effects of this step.
+//! What every part of the machine is handed: the notebook, its processes, the clock, and the
+//! effects of this step.
 //!
-//! Owns where states live. `source_of` answers the process from which a state can be forked, and makes one where none is
-//! left: the root is started again, any other state is loaded from its checkpoint by a fork of the root.
+//! Owns where states live. `source_of` answers the process from which a state can be forked, and
+//! makes one where none is left: the root is started again, any other state is loaded from its
+//! checkpoint by a fork of the root.
 
 use super::budget::Uses;
 use super::hangs::{READY_TIMEOUT, START_TIMEOUT};
@@ -203,7 +205,8 @@ impl Core {
         self.processes.frozen(state).or_else(|| self.load(state))
     }
 
-    /// Makes sure that a frozen process holds the state at which a head rests, before the head runs on.
+    /// Makes sure that a frozen process holds the state at which a head rests, before the head runs
+    /// on.
     pub(super) fn keep(&mut self, head: ProcId, state: &StateId) {
         if self.processes.frozen(state).is_none() {
             self.spawn(Origin::fork(head, state), Duty::Frozen, READY_TIMEOUT);
@@ -224,7 +227,8 @@ impl Core {
         Some(frozen)
     }
 
-    /// What a process loads to become a state: objects only from a trusted checkpoint, else only plain values.
+    /// What a process loads to become a state: objects only from a trusted checkpoint, else only
+    /// plain values.
     fn load_of(&self, state: &StateId) -> Option<Load> {
         let there = self.notebook.state(state).filter(|s| s.residency != Residency::Deleted)?;
         let checkpoint = there.checkpoint.as_ref()?;
@@ -233,8 +237,9 @@ impl Core {
         Some(Load { manifest: checkpoint.checkpoint_id.clone(), form, max_bytes })
     }
 
-    /// Makes a head at a state: forked from its process, or from the root and loaded when that process would hang in forks,
-    /// or is not known to be safe yet. None when there is nothing to make it from.
+    /// Makes a head at a state: forked from its process, or from the root and loaded when that
+    /// process would hang in forks, or is not known to be safe yet. None when there is nothing to
+    /// make it from.
     pub(super) fn branch(&mut self, state: &StateId, doing: Doing) -> Option<ProcId> {
         let is_there = self.processes.frozen(state).is_some() && !self.processes.is_being_loaded(state);
         let load = if self.forks(state) && is_there { None } else { self.load_of(state) };
@@ -253,8 +258,8 @@ impl Core {
         state.is_root() && (self.processes.root().is_none() || self.notebook.state(state).is_some_and(is_new))
     }
 
-    /// Whether a branch has to wait until its state is loaded, which begins with this: only then is it known whether loading
-    /// has started threads, so that the loaded process must not be forked.
+    /// Whether a branch has to wait until its state is loaded, which begins with this: only then is
+    /// it known whether loading has started threads, so that the loaded process must not be forked.
     pub(super) fn has_to_wait_until_loaded(&mut self, state: &StateId) -> bool {
         if self.forks(state) {
             self.load(state);
@@ -302,8 +307,8 @@ impl Core {
         }
     }
 
-    /// Kills a head that runs or is to run a cell. One that may not have frozen its state yet goes on until it has: its state
-    /// would be lost.
+    /// Kills a head that runs or is to run a cell. One that may not have frozen its state yet goes
+    /// on until it has: its state would be lost.
     pub(super) fn kill_for_good(&mut self, head: ProcId) {
         if !self.may_have_to_freeze(head) {
             if let Some(head) = self.processes.head_mut(head) {
@@ -314,8 +319,8 @@ impl Core {
         }
     }
 
-    /// Whether a head that is about to run on may not have made the frozen process of its state yet: without either, the
-    /// state would be lost.
+    /// Whether a head that is about to run on may not have made the frozen process of its state
+    /// yet: without either, the state would be lost.
     fn may_have_to_freeze(&self, head: ProcId) -> bool {
         let begins = self.processes.head(head).is_some_and(|h| matches!(h.doing, Doing::Begin(_)));
         let stands_there = self.processes.get(head).filter(|process| begins && process.is_ready);

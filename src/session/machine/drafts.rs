@@ -1,4 +1,4 @@
-//! Drafts: made, changed, run into states, and moved along a line.
+//! Drafts: made, changed, run into states, and moved along a lineage.
 
 use super::core::Core;
 use super::imported::sweep_imported;
@@ -9,11 +9,13 @@ use crate::notebook::{
 use crate::problem::{Kind, Problem};
 use std::collections::HashSet;
 
-/// Limits of the drafts of a notebook, in number and in bytes of text: each snapshot sends all of them.
+/// Limits of the drafts of a notebook, in number and in bytes of text: each snapshot sends all of
+/// them.
 const MAX_DRAFTS: usize = 10_000;
 const MAX_DRAFT_BYTES: usize = 4 * 1024 * 1024;
 
-/// Makes or changes a draft. With a `base` only when that is the version that it has; 0 is that of one that is new.
+/// Makes or changes a draft. With a `base` only when that is the version that it has; 0 is that of
+/// one that is new.
 pub(super) fn put_draft(
     core: &mut Core,
     mut draft: Draft,
@@ -80,7 +82,7 @@ fn check_base(core: &Core, id: &DraftId, known: Option<&Draft>, base: Option<u64
             Err(Problem::new(Kind::Conflict, what, why, "lay the two texts together and send the result"))
         }
         (None, Some(base)) if base > 0 => Err(not_found("draft", id)),
-        // Sent again after a broken line it would stand beside what it became.
+        // Sent again after a lost connection, it would stand beside the state that it became.
         (None, _) if has_become_a_state(core, id) => Err(not_found("draft", id)),
         _ => Ok(()),
     }
@@ -91,7 +93,7 @@ fn has_become_a_state(core: &Core, id: &DraftId) -> bool {
     core.notebook.runs().filter(is_its).any(|run| run.state.is_some())
 }
 
-/// Throws a draft away.
+/// Deletes a draft.
 pub(super) fn delete_draft(core: &mut Core, id: &DraftId) -> Reply {
     match core.notebook.remove_draft(id) {
         Some(draft) => {
@@ -103,8 +105,8 @@ pub(super) fn delete_draft(core: &mut Core, id: &DraftId) -> Reply {
     }
 }
 
-/// A draft became a state: the markdown right before it is the state's prose now, what else stood above it stands above
-/// the new state's cell, and what came after it waits behind the new state.
+/// A draft became a state: the markdown right before it is the state's prose now, what else stood
+/// above it stands above the new state's cell, and what came after it waits behind the new state.
 pub(super) fn move_drafts(core: &mut Core, exec_id: &ExecId, parent: &StateId, state: &StateId) {
     let Some(id) = core.notebook.run(exec_id).and_then(|r| r.draft.clone()) else { return };
     let Some(draft) = core.notebook.draft(&id).cloned() else { return };
@@ -140,8 +142,9 @@ pub(super) fn move_drafts(core: &mut Core, exec_id: &ExecId, parent: &StateId, s
     sweep_imported(core);
 }
 
-/// A state's cell was run again in another version, or a cell was inserted behind it: what came after it becomes drafts
-/// behind the new state. The prose of another version, and the drafts above it, stand above the new one too.
+/// A state's cell was run again in another version, or a cell was inserted behind it: what came
+/// after it becomes drafts behind the new state. The prose of another version, and the drafts above
+/// it, stand above the new one too.
 pub(super) fn replay_as_drafts(core: &mut Core, line: &Line, state: &StateId) {
     let path: Vec<StateId> = core.notebook.lineage(&line.tip).iter().map(|s| s.id.clone()).collect();
     let Some(at) = path.iter().position(|id| *id == line.state) else { return };
@@ -197,7 +200,7 @@ fn publish_changed_draft(core: &mut Core, on: StateId, id: DraftId, update: Opti
     core.publish(Fact::DraftsChanged { on, removed: Vec::new(), put });
 }
 
-/// Says that these drafts hang on a state now, as they are.
+/// Publishes drafts that hang on a state.
 fn publish_put_drafts(core: &mut Core, on: StateId, drafts: impl IntoIterator<Item = DraftId>) {
     let chosen: HashSet<DraftId> = drafts.into_iter().collect();
     if chosen.is_empty() {

@@ -1,19 +1,21 @@
-//! What does not survive a fork, and what is known of forks that hang: suspects for the error, and a note at the state.
+//! What does not survive a fork, and what is known of forks that hang: suspects for the error, and
+//! a note at the state.
 
 use super::core::Core;
 use crate::kernel::{Hung, ProcId};
 use crate::notebook::StateId;
 use std::time::Duration;
 
-/// How long a forked process may take to say that it is ready. A fork takes milliseconds, of tens of gigabytes in small
-/// pages a second; one that hangs never comes.
+/// How long a forked process may take to report that it is ready. A fork takes milliseconds, or a
+/// second with tens of gigabytes in small pages; one that hangs never reports.
 pub(super) const READY_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a head may take to take up its cell. It waits until its state is frozen, which must have been given up before.
+/// How long a head may take to take up its cell. It waits until its state is frozen, which must
+/// have been given up before.
 pub(super) const BEGIN_TIMEOUT: Duration = Duration::from_secs(15);
 /// The same, while Python itself is starting: on a cold disk that takes its time.
 pub(super) const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What the process that made a state says of its branches.
+/// What the process that made a state reports about its branches.
 #[derive(Debug, Default)]
 pub(super) struct Hazards {
     /// What does not survive a branch, for people.
@@ -42,7 +44,8 @@ pub(super) fn why_it_hangs(core: &Core, state: &StateId, hung: &Hung) -> String 
     )
 }
 
-/// Notes at a state that a fork of it hung. Its next branch comes from its checkpoint, where it has one.
+/// Notes at a state that a fork of it hung. Its next branch comes from its checkpoint, where it has
+/// one.
 pub(super) fn remember_that_it_hung(core: &mut Core, id: &StateId, hung: &Hung) {
     let Some(state) = core.notebook.state_mut(id) else { return };
     let warning = format!("a fork of it hung: {}", hung.doing);
@@ -69,7 +72,7 @@ pub(super) fn note_hazard(core: &mut Core, id: &StateId, hazard: Option<String>)
     }
 }
 
-/// A frozen process says what its branches share.
+/// A frozen process reports what its branches share.
 pub(super) fn shared(core: &mut Core, process: ProcId, warnings: Vec<String>) {
     let Some(id) = core.processes.held_by(process).cloned() else { return };
     let Some(state) = core.notebook.state_mut(&id) else { return };

@@ -17,13 +17,14 @@ use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How many heads are held: those that failed last. Each is a process with all that its cell had made.
+/// How many heads are held: those that failed last. Each is a process with all that its cell had
+/// made.
 const MAX_HELD: usize = 2;
 /// How long a head is held: time to read the error and to decide.
 const HELD_FOR: Duration = Duration::from_secs(600);
 
-/// How many dead children a held head may have: as many as a cell of ordinary subprocesses starts. It is stopped and does not
-/// wait for them, so they count against the user's limit of processes.
+/// How many dead children a held head may have: as many as a cell of ordinary subprocesses starts.
+/// A stopped head does not wait for them, so they count against the user's limit of processes.
 const MAX_UNREAPED: usize = 16;
 
 /// A head whose cell failed.
@@ -120,8 +121,9 @@ impl HeldHeads {
 }
 
 impl Machine {
-    /// Holds the head of a run that is about to end with an error, and answers whether it does: where
-    /// the state that it ran against was deleted, the head is ended. One that is held is to be stopped.
+    /// Holds the head of a run that is about to end with an error, and answers whether it does:
+    /// where the state that it ran against was deleted, the head is ended. One that is held is to
+    /// be stopped.
     pub(super) fn hold(&mut self, process: ProcId, run: &ExecId, exec_count: u32, hazards: Hazards) -> bool {
         let Some(at) = self.core.processes.at(process).cloned() else { return false };
         if self.core.notebook.state(&at).is_none_or(|state| state.residency == Residency::Deleted) {
@@ -154,7 +156,7 @@ impl Machine {
         true
     }
 
-    /// A held head was stopped, and what its cell had started was ended: so many processes.
+    /// A held head was stopped, and this many processes that its cell had started were ended.
     pub(super) fn stopped(&mut self, process: ProcId, ended: usize) {
         if ended > MAX_UNREAPED {
             self.end_held(process, NotHeld::StartedTooMany(ended));
@@ -248,8 +250,9 @@ impl Machine {
         }
     }
 
-    /// Ends the heads that are held for earlier versions of a run's cell: those of the same state and the same draft, or
-    /// without a draft both. Answers whether the run has to wait until such heads have ended.
+    /// Ends the heads that are held for earlier versions of a run's cell: those of the same state
+    /// and the same draft, or without a draft both. Answers whether the run has to wait until such
+    /// heads have ended.
     pub(super) fn waits_for_earlier_version(&mut self, run: &ExecId, at: &StateId) -> bool {
         let draft = self.core.notebook.run(run).and_then(|own| own.draft.clone());
         for process in self.held.processes_of(|held| &held.at == at && held.draft == draft) {
@@ -316,7 +319,8 @@ fn cannot_keep(run: &Run, known: Option<&NotHeld>) -> Problem {
         (_, Some(NotHeld::Ended)) | (RunStatus::Crashed, None) => ("its process has ended".into(), how),
         (_, Some(NotHeld::StartedTooMany(started))) => {
             let why = format!(
-                "the cell had started {started} processes, which ended with it; a stopped process cannot wait for more than {MAX_UNREAPED}"
+                "the cell had started {started} processes, which ended with it; a stopped process \
+                 cannot wait for more than {MAX_UNREAPED}"
             );
             (why, "start fewer processes, or ask for it with the run (on_error: \"keep\")")
         }
@@ -331,7 +335,8 @@ fn cannot_keep(run: &Run, known: Option<&NotHeld>) -> Problem {
         (_, None) if run.started_at.is_none() => ("it has not begun".into(), how),
         (_, None) => {
             let why = format!(
-                "it is not held: that is done for the last {MAX_HELD} cells that failed and had set something, for {minutes} \
+                "it is not held: that is done for the last {MAX_HELD} cells that failed and had set \
+                 something, for {minutes} \
                  minutes, until they run again, memory is short or the server ends"
             );
             (why, how)

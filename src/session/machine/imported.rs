@@ -4,7 +4,8 @@ use super::core::Core;
 use crate::notebook::{DraftId, ExecId, Fact, Run, RunStatus};
 use std::collections::HashSet;
 
-/// Forgets the outputs from files whose drafts are gone: run into a state, deleted, or lost with what they hung on.
+/// Forgets the outputs from files whose drafts are gone: run into a state, deleted, or lost with
+/// what they hung on.
 pub(super) fn sweep_imported(core: &mut Core) {
     // A file may have thousands of cells, and this is done whenever one of them has run.
     let drafts: HashSet<&DraftId> = core.notebook.drafts().map(|draft| &draft.id).collect();

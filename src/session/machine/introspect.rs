@@ -1,7 +1,7 @@
 //! Completion, and what an object is: asked of a fork of the state's frozen process.
 //!
-//! Typing triggers repeated questions, so such a fork stays for some seconds after its last answer. The state itself is
-//! never touched, and a cell that runs on from it goes on meanwhile.
+//! Typing triggers repeated questions, so such a fork stays for some seconds after its last answer.
+//! The state itself is never touched, and a cell that runs on from it goes on meanwhile.
 
 use super::core::Core;
 use super::processes::{Duty, Origin, Process};

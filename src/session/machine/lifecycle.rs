@@ -1,7 +1,8 @@
-//! What becomes of a process, by its duty: it is ready, is late, could not be made, could not load, or is gone.
+//! What becomes of a process, by its duty: it is ready, is late, could not be made, could not load,
+//! or is gone.
 //!
-//! Each of these is one `match` on `Duty`. A state whose process is gone lives on in a head that rests there, on disk, or
-//! nowhere; what waits for it is begun, answered or refused.
+//! Each of these is one `match` on `Duty`. A state whose process is gone lives on in a head that
+//! rests there, on disk, or nowhere; what waits for it is begun, answered or refused.
 
 use super::hangs::{self, READY_TIMEOUT};
 use super::processes::{Doing, Duty, Process};
@@ -19,7 +20,7 @@ const NOT_KEPT: &str =
     "its process could not be made: a run against it tries that again first, and until then it could be lost";
 
 impl Machine {
-    /// A process says that it is what it was forked to be.
+    /// A process reports that it is there.
     pub(super) fn ready(&mut self, process: ProcId, missing: Vec<Missing>, hazard: Option<String>) {
         let Some(known) = self.core.processes.get_mut(process) else { return };
         known.is_ready = true;
@@ -58,7 +59,8 @@ impl Machine {
         self.save_next();
     }
 
-    /// A state is not what its cell left: it came from a checkpoint, or grew from a state that did and lacks names.
+    /// A state is not what its cell left: it came from a checkpoint, or grew from a state that did
+    /// and lacks names.
     fn set_restored(&mut self, id: &StateId, missing: Vec<Missing>, is_loaded: bool) {
         self.listings.forget(id);
         if let Some(state) = self.core.notebook.state_mut(id) {
@@ -218,7 +220,7 @@ impl Machine {
         }
     }
 
-    /// A forked process did not say that it is there: it is looked at.
+    /// A forked process has not reported that it is there: it is examined.
     pub(super) fn not_ready(&mut self, process: ProcId) {
         if self.core.processes.waits_for_a_load(process) {
             return self.core.wake(READY_TIMEOUT, Alarm::Late(process));
@@ -241,7 +243,8 @@ impl Machine {
         }
     }
 
-    /// A process that is not there was looked at. While its parent makes other children it has only not come to this one.
+    /// A late process was examined. While its parent is busy with other forks, this one only has to
+    /// wait.
     pub(super) fn examined(&mut self, process: ProcId, hung: &Hung) {
         let Some(state) = self.is_to_be(process) else { return };
         if !hung.is_there && hung.parent_made_one.is_some_and(|ago| ago < READY_TIMEOUT) {
@@ -256,7 +259,8 @@ impl Machine {
         self.fork_failed(process, &why);
     }
 
-    /// The frozen process of a state hangs before it forks: no branch could ever come from it. What is on disk still can.
+    /// The frozen process of a state hangs before it forks, so no branch can ever come from it. The
+    /// checkpoint still works.
     fn end_stuck(&mut self, state: &StateId) {
         let is_there = self.core.notebook.state(state).is_some_and(|s| s.residency == Residency::Memory);
         if let Some(frozen) = self.core.processes.frozen(state).filter(|_| is_there) {
@@ -264,7 +268,7 @@ impl Machine {
         }
     }
 
-    /// The root could not start Python: everybody who waits is told why.
+    /// The root could not start Python: all that waits for it fails.
     pub(super) fn root_failed(&mut self, process: ProcId, why: &str) {
         if self.core.processes.root() != Some(process) {
             return;
@@ -285,7 +289,8 @@ impl Machine {
         }
     }
 
-    /// A frozen process is gone: if a head still rests at its state it is frozen again, else the state is lost.
+    /// A frozen process is gone: if a head still rests at its state it is frozen again, else the
+    /// state is lost.
     fn frozen_gone(&mut self, process: ProcId, state: &StateId) {
         let was_ready = self.core.notebook.state(state).is_some_and(|s| s.residency == Residency::Memory);
         if !was_ready {
@@ -300,7 +305,8 @@ impl Machine {
         }
     }
 
-    /// A state could not be frozen. While its head rests there nothing is lost: it is tried again before the next cell.
+    /// A state could not be frozen. While its head rests there nothing is lost: it is tried again
+    /// before the next cell.
     fn not_kept(&mut self, process: ProcId, state: &StateId) {
         self.core.processes.remove(process);
         let (what, why) =
@@ -317,7 +323,7 @@ impl Machine {
         }
     }
 
-    /// A state that only its head holds says so: a run against it has to freeze it first.
+    /// Warns at a state that only its head holds: a run against it has to freeze it first.
     fn note_whether_kept(&mut self, id: &StateId, is_kept: bool) {
         let Some(state) = self.core.notebook.state_mut(id) else { return };
         let known = state.warnings.iter().position(|warning| warning == NOT_KEPT);
@@ -329,8 +335,9 @@ impl Machine {
         self.core.publish_state(id);
     }
 
-    /// Why the process has died that was loading what nobody has vouched for; none when it was doing something else. What
-    /// has ended it once would do so each time, and anybody who may look at the state could ask for it.
+    /// Why a process died that was loading an untrusted checkpoint; none when it was doing
+    /// something else. What ended it once would do so each time, and any client that may list the
+    /// state's variables could trigger it.
     pub(super) fn died_loading(&self, process: ProcId, exit: Option<Exit>) -> Option<String> {
         let is_killed = self.core.processes.head(process).is_some_and(|head| head.is_killed);
         let known = self.core.processes.get(process).filter(|known| known.is_loading && !is_killed)?;
@@ -338,7 +345,8 @@ impl Machine {
         match exit {
             _ if is_trusted => None,
             Some(Exit::Signal(signal)) if signal == Signal::SIGXCPU as i32 => Some(
-                "its values took longer to load than files of their size may: trust the notebook if you know where it comes from"
+                "its values took longer to load than files of their size may: trust the notebook if you \
+                 know where it comes from"
                     .into(),
             ),
             Some(_) => Some("the process that loaded its values has died".into()),
@@ -352,7 +360,7 @@ impl Machine {
         self.limit_waiting(exec_id);
     }
 
-    /// The time for which a run waits for a load counts: nobody knows how long that takes.
+    /// The time limit of a run includes its wait for a load.
     pub(super) fn limit_waiting(&mut self, exec_id: &ExecId) {
         if let Some(limit) = self.requests.get(exec_id).and_then(|r| r.timeout) {
             let alarm = Alarm::TimeLimit(exec_id.clone(), self.requests.serial(exec_id));
@@ -401,7 +409,8 @@ impl Machine {
         }
     }
 
-    /// A process could not load its checkpoint. What waits for it is told; the checkpoint stays as it is.
+    /// A process could not load its checkpoint. What waits for it fails; the checkpoint stays as it
+    /// is.
     pub(super) fn load_failed(&mut self, process: ProcId, why: &str) {
         let Some(state) = self.core.processes.at(process).cloned() else { return };
         match self.core.processes.held_by(process) {

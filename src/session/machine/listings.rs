@@ -1,4 +1,5 @@
-//! Lists of a state's variables, and digests of them: reported by throw-away forks of its frozen process.
+//! Lists of a state's variables, and digests of them: reported by throw-away forks of its frozen
+//! process.
 //!
 //! Digests are kept, as a state is immutable and its clients ask for them again and again.
 
@@ -15,7 +16,8 @@ use std::time::Duration;
 const MAX_LISTINGS: usize = 8;
 /// How long listing variables may take.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long reading all values of a state may take; its process stops by itself before, and reports what it has.
+/// How long reading all values of a state may take; its process stops by itself before, and reports
+/// what it has.
 const DIGEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// Of how many states digests are kept, and how many names they may have together.
 const MAX_KEPT: usize = 64;
@@ -157,8 +159,8 @@ fn take(core: &mut Core, process: ProcId) -> Option<(StateId, Listing)> {
     }
 }
 
-/// A process that lists variables is late. If it had to wait for its state to be loaded, it has its whole time after
-/// that.
+/// A process that lists variables is late. If it had to wait for its state to be loaded, it has its
+/// whole time after that.
 pub(super) fn is_late(core: &mut Core, process: ProcId) {
     let is_waiting = core.processes.waits_for_a_load(process);
     let Some(Process { duty: Duty::Listing(listing), .. }) = core.processes.get_mut(process) else { return };

@@ -1,8 +1,9 @@
 //! The limit of memory of a run: what it may hold beyond what its state holds.
 //!
-//! A run is weighed again and again; what it has added is told from what it shares with its state (`kernel::Weight`). The
-//! operating system's own limits were not taken: they count what is reserved, which some libraries do by the hundred
-//! gigabytes, and do not count pages of the state that are written to, which is how a branch comes to cost memory.
+//! A run is measured repeatedly; `kernel::Weight` separates what it has added from what it shares
+//! with its state. The operating system's own limits do not fit: they count reserved memory, which
+//! some libraries take by the hundred gigabytes, and not the pages of the state that are written
+//! to, which is what a branch costs.
 
 use super::cancel::Stop;
 use super::core::Core;
@@ -12,7 +13,8 @@ use crate::kernel::{ProcId, Weight};
 use crate::notebook::{ExecId, RunError, StateId};
 use std::time::Duration;
 
-/// How long after one weighing the next may come at the earliest: a core writes some 100 MB meanwhile.
+/// How long after one weighing the next may come at the earliest: a core writes some 100 MB
+/// meanwhile.
 const EVERY: Duration = Duration::from_millis(50);
 /// How long it may take at most, however long a weighing took.
 const AT_LEAST_EVERY: Duration = Duration::from_secs(2);
@@ -121,7 +123,8 @@ impl Requests {
     pub(super) fn memory_limit_error(&self, run: &ExecId, held: u64) -> RunError {
         let limit = self.get(run).and_then(|r| r.weighing.as_ref()).map_or(0, |w| w.limit);
         let why = format!(
-            "the run was ended at its limit of memory: it held {} more than its state, and may hold {}. Its state is as it was",
+            "the run was ended at its limit of memory: it held {} more than its state, and may hold {}. \
+             Its state is as it was",
             size(held),
             size(limit)
         );

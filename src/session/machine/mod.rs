@@ -1,13 +1,13 @@
 //! What is decided when: a pure machine. `step` takes one input and answers the effects, in order.
 //!
-//! It has no clock (time is passed in), makes no ids (they are given by a function), sends nothing and waits for nothing: an
-//! effect's result comes back as another input, or never. So everything that can happen to a notebook can be told to it
-//! in a test, in any order.
+//! It has no clock (time is passed in), makes no ids (they are given by a function), sends nothing
+//! and waits for nothing: an effect's result comes back as another input, or never. So everything
+//! that can happen to a notebook can be told to it in a test, in any order.
 //!
-//! The rules in one place: a state is run against by a head that stands at it, or by a new head forked from its frozen
-//! process. When a cell succeeds its head is told to fork the frozen process of the new state and stands there. When a
-//! cell fails its head is held for a while, so that what it had set can be kept, or ended; the state it ran against was
-//! never touched.
+//! The rules in one place: a state is run against by a head that stands at it, or by a new head
+//! forked from its frozen process. When a cell succeeds its head is told to fork the frozen process
+//! of the new state and stands there. When a cell fails its head is held for a while, so that what
+//! it had set can be kept, or ended; the state it ran against was never touched.
 
 mod budget;
 mod cancel;
@@ -54,12 +54,12 @@ use saving::{Due, Saver};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// Whom to answer. The machine only hands it back.
+/// Identifies who asked. The machine only hands it back with the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Ticket(pub(super) u64);
 
-/// Numbers the runs of a notebook. An exec id may be used again after a reset; this is not, so that an alarm that was set
-/// for one run never rings for another.
+/// Numbers the runs of a notebook. An exec id may be used again after a reset; this is not, so that
+/// an alarm that was set for one run never rings for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Serial(pub(super) u64);
 
@@ -68,21 +68,21 @@ pub(super) struct Serial(pub(super) u64);
 pub(super) enum Input {
     /// The notebook was opened.
     Opened,
-    /// Somebody wishes something.
+    /// A client asks for something.
     Command(Ticket, Command),
-    /// A client says where it stands.
+    /// A client says which state it looks at.
     Stand(Ticket, Visitor, Standing),
     /// A client is gone.
     Left(Visitor),
     /// A process reported.
     Reported(ProcId, Report),
-    /// A head was stopped, and what its last cell had started was ended: so many processes.
+    /// A head was stopped, and this many processes that its last cell had started were ended.
     Stopped(ProcId, usize),
     /// A process is gone.
     Gone(ProcId, Option<Exit>),
-    /// An effect of ours could not be carried out by the operating system.
+    /// The operating system refused to make a process.
     Unable(ProcId, String),
-    /// A process that is not there in time was looked at.
+    /// A process that is late was examined from outside.
     Examined(ProcId, Hung),
     /// An alarm that was set has rung.
     Rang(Alarm),
@@ -90,17 +90,18 @@ pub(super) enum Input {
     Kept(StateId, Result<Box<Checkpoint>, String>),
     /// The checkpoints of these states are trusted from now on.
     Trusted(Result<Vec<StateId>, DiskStatus>),
-    /// What processes hold for themselves alone, in bytes, and how much memory the machine has available.
+    /// What processes hold for themselves alone, in bytes, and how much memory the machine has
+    /// available.
     Measured(Vec<(ProcId, u64)>, Option<u64>),
-    /// What a run that has a limit holds, unless it is gone.
+    /// How much memory a run with a limit holds; none if its process is gone.
     Weighed(ExecId, Serial, Option<Weighed>),
-    /// What was seen of a run in a branch, unless its process is gone.
+    /// What was observed of a run in a branch; none if its process is gone.
     Observed(ExecId, Serial, Option<Seen>),
-    /// Something is wrong with the disk, or (none) it is well again.
+    /// What is wrong with the disk; none when it works again.
     Trouble(Option<DiskStatus>),
     /// A state that came in a file.
     Adopt(Ticket, Box<Adopted>),
-    /// All runs are to end, as the notebook is about to be reset.
+    /// End all runs: the notebook is about to be reset.
     StopRuns,
     /// The notebook is about to be closed.
     Closing,
@@ -113,7 +114,7 @@ pub struct Adopted {
     pub code: String,
     /// The outputs of its cell.
     pub outputs: Vec<Output>,
-    /// A name for people.
+    /// A label for people.
     pub label: Option<String>,
     /// What is known about its checkpoint. It is not trusted.
     pub about: Checkpoint,
@@ -140,11 +141,12 @@ pub(super) enum Effect {
     Type { head: ProcId, number: u32, text: String },
     /// Stop a head's cell politely.
     Interrupt(ProcId),
-    /// Stop a head (SIGSTOP) and end all that its last cell has started, in whatever session; answered by `Input::Stopped`.
+    /// Stop a head (SIGSTOP) and end all that its last cell has started, in whatever session;
+    /// answered by `Input::Stopped`.
     Stop(ProcId),
-    /// Let it go on.
+    /// Let a stopped head go on (SIGCONT).
     Continue(ProcId),
-    /// Look from outside at a process that should be there and has not said so.
+    /// Examine from outside a process that is late.
     Examine(ProcId),
     /// End a process.
     Kill(ProcId),
@@ -162,20 +164,21 @@ pub(super) enum Effect {
     Trust,
     /// Measure what processes hold for themselves alone.
     Measure(Vec<ProcId>),
-    /// Look from outside at a run in a branch.
+    /// Observe a run in a branch from outside.
     Observe { exec_id: ExecId, serial: Serial, head: ProcId },
-    /// Measure what a run holds whose head this is. Beside it stands the frozen process of its state, if that lives.
+    /// Measure how much memory a run holds. `beside` is the frozen process of its state, if there
+    /// is one.
     Weigh { exec_id: ExecId, serial: Serial, head: ProcId, beside: Option<ProcId> },
 }
 
-/// What was to happen by now.
+/// What an alarm was set for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Alarm {
     /// A process should have done by now what it was forked for. `Duty` says what that is.
     Late(ProcId),
     /// A question should have been answered.
     Answered(ProcId, u64),
-    /// There may be a moment to find out what cells have changed.
+    /// Cells may rest: compare variables.
     Compare,
     /// A head should have begun its cell.
     Begun(ProcId, ExecId, Serial),
@@ -185,11 +188,11 @@ pub(super) enum Alarm {
     Held,
     /// A run has reached its time limit.
     TimeLimit(ExecId, Serial),
-    /// A run is to be weighed that has a limit of memory.
+    /// The memory of a run with a limit is measured again.
     Weigh(ExecId, Serial),
-    /// A run in a branch is to be looked at.
+    /// A run in a branch is observed again.
     Watch(ExecId, Serial),
-    /// There may be a moment to save.
+    /// Cells may rest: save a checkpoint.
     Save,
     /// A checkpoint that could not be written may be written now.
     SaveAgain(StateId),
@@ -223,8 +226,8 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// A notebook as it was opened. `new_id` makes the ids of states; with `saves`, checkpoints are written without being
-    /// asked for.
+    /// A notebook as it was opened. `new_id` makes the ids of states; with `saves`, checkpoints are
+    /// written without being asked for.
     pub(super) fn new(
         mut notebook: Notebook,
         new_id: Box<dyn FnMut() -> String + Send>,
@@ -402,8 +405,8 @@ impl Machine {
             Report::Variables(variables) => self.listings.listed(core, process, variables),
             Report::Digested(digests) => self.listings.digested(core, process, digests),
             Report::Found { number, found } => introspect::found(core, process, number, found),
-            Report::Fingerprinted { fingerprints: marks, address_space: family } => {
-                self.comparer.fingerprinted(core, process, marks, family)
+            Report::Fingerprinted { fingerprints, address_space } => {
+                self.comparer.fingerprinted(core, process, fingerprints, address_space)
             }
             // The tree's own business.
             Report::Forked { .. } | Report::Reaped { .. } => {}
@@ -429,8 +432,8 @@ impl Machine {
         }
     }
 
-    /// Lets the least valuable processes end until the budget holds, or no other can be spared: first those of cells that
-    /// failed, then frozen ones.
+    /// Lets the least valuable processes end until the budget holds, or no other can be spared:
+    /// first those of cells that failed, then frozen ones.
     fn live_within_budget(&mut self) {
         if self.memory.is_short(&self.core, &self.held) {
             self.end_all_held();

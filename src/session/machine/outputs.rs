@@ -1,4 +1,4 @@
-//! What a running cell prints, shows and asks, on its way to everybody.
+//! What a running cell prints, shows and asks, on its way to the clients.
 
 use super::Effect;
 use super::core::Core;
@@ -14,7 +14,8 @@ pub(super) fn output(core: &mut Core, head: ProcId, output: Output) {
     }
 }
 
-/// A display shows something else. One that this run has not shown is shown now: what earlier states showed stays.
+/// A display is updated. A display of an earlier state stays as it is: the update is shown as a new
+/// output.
 pub(super) fn update(
     core: &mut Core,
     head: ProcId,

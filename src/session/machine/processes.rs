@@ -1,8 +1,10 @@
-//! The one registry of a notebook's processes: what each is for, where it stands, and when it is late.
+//! The one registry of a notebook's processes: what each is for, where it stands, and when it is
+//! late.
 //!
-//! Every process is forked by `spawn`, which also sets the alarm that rings when it is late. A process that the machine
-//! ends leaves the registry at once; whatever it still reports is ignored. Frozen processes are also indexed by state,
-//! and all others by themselves, so that a cell costs the same in a notebook of ten states and of ten thousand.
+//! Every process is forked by `spawn`, which also sets the alarm that rings when it is late. A
+//! process that the machine ends leaves the registry at once; whatever it still reports is ignored.
+//! Frozen processes are also indexed by state, and all others by themselves, so that a cell costs
+//! the same in a notebook of ten states and of ten thousand.
 
 use super::introspect::Answerer;
 use super::listings::Listing;
@@ -31,7 +33,8 @@ pub(super) struct Process {
     pub(super) is_ready: bool,
     /// Whether it is loading a checkpoint, which it does before it is ready.
     pub(super) is_loading: bool,
-    /// What it held for itself alone when it was last measured, in bytes; 0 before that. Only of processes that hold states.
+    /// What it held for itself alone when it was last measured, in bytes; 0 before that. Only of
+    /// processes that hold states.
     bytes: u64,
 }
 
@@ -269,7 +272,8 @@ impl Processes {
         self.frozen(state).and_then(|id| self.get(id)).is_some_and(|process| process.is_loading)
     }
 
-    /// Whether a process cannot be there yet because the one that it is forked from is still being loaded.
+    /// Whether a process cannot be there yet because the one that it is forked from is still being
+    /// loaded.
     pub(super) fn waits_for_a_load(&self, id: ProcId) -> bool {
         let is_held = self.held_by(id).is_some();
         self.get(id).is_some_and(|process| !process.is_ready && !is_held && self.is_being_loaded(&process.at))
@@ -336,7 +340,8 @@ impl Processes {
         self.heads_at(state).find(|(_, _, head)| head.doing == Doing::Rest).map(|(id, ..)| id)
     }
 
-    /// Whether some head is at a state and has not left it yet: it waits, or has not begun to run on.
+    /// Whether some head is at a state and has not left it yet: it waits, or has not begun to run
+    /// on.
     pub(super) fn has_head_at(&self, state: &StateId) -> bool {
         let has_left = |doing: &Doing| matches!(doing, Doing::Run(_) | Doing::Replay(_));
         self.heads_at(state).any(|(_, process, head)| process.is_ready && !has_left(&head.doing))
@@ -391,8 +396,8 @@ impl Processes {
         }
     }
 
-    /// The heads that have rested longest and are too many. One whose state is not frozen yet stays: its state would be
-    /// lost.
+    /// The heads that have rested longest and are too many. One whose state is not frozen yet
+    /// stays: its state would be lost.
     pub(super) fn too_many(&self, is_frozen: impl Fn(&StateId) -> bool) -> Vec<ProcId> {
         let resting = self.heads().filter(|(_, _, head)| head.doing == Doing::Rest && !head.is_needed);
         let mut resting: Vec<_> = resting.map(|(id, process, head)| (head.rested, id, &process.at)).collect();

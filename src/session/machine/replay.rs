@@ -1,7 +1,9 @@
-//! Bringing a state back by running the cells of its lineage again, from the nearest ancestor that is whole.
+//! Bringing a state back by running the cells of its lineage again, from the nearest ancestor that
+//! is whole.
 //!
-//! A head runs them one after the other; what they print goes nowhere, as it is in the notebook already. Each state on the
-//! way gets a process again, as a head never runs on from a state that is not kept.
+//! A head runs them one after the other. Their output is dropped: the notebook has it already. Each
+//! state on the way gets a process again, because a head never runs on from a state that is not
+//! frozen.
 
 use super::hangs::Hazards;
 use super::hangs::READY_TIMEOUT;
@@ -54,7 +56,7 @@ impl Machine {
         }
     }
 
-    /// A run that wishes so begins only at a state that has everything: what its checkpoint does not give is brought back
+    /// A run with `replay` begins only at a whole state: what the checkpoint lacks is replayed
     /// first. Answers whether the run waits for that.
     pub(super) fn waits_to_be_whole(&mut self, exec_id: &ExecId, id: &StateId) -> bool {
         let wishes = self.requests.get(exec_id).is_some_and(|r| r.spec.replay && !r.is_replayed);
@@ -219,17 +221,17 @@ impl Machine {
         }
     }
 
-    /// Whether a cell has failed as it did when its state was made: what it had set until then is what is wanted. An interrupt
-    /// does not come again by itself, and then any end will do.
+    /// Whether a cell has failed as it did when its state was made: what it had set until then is
+    /// what is wanted. An interrupt does not come again by itself, and then any end will do.
     fn has_failed_so(&self, step: &StateId, error: &RunError) -> bool {
         let Some(state) = self.core.notebook.state(step).filter(|s| s.partial) else { return false };
         let run = state.exec_id.as_ref().and_then(|run| self.core.notebook.run(run));
         run.and_then(|run| run.error.as_ref()).is_some_and(|before| before.ename == error.ename)
     }
 
-    /// A head stands at a state again: its frozen process is made anew, in place of one that had not everything. Answers
-    /// whether there was no need for one: another replay has brought the state back meanwhile, and heads may be about to be
-    /// forked from what it made.
+    /// A head stands at a state again: its frozen process is made anew, in place of one that had
+    /// not everything. Answers whether there was no need for one: another replay has brought the
+    /// state back meanwhile, and heads may be about to be forked from what it made.
     fn come_back(&mut self, head: ProcId, id: &StateId, hazards: Hazards) -> bool {
         self.core.processes.move_to(head, id);
         let Some(state) = self.core.notebook.state_mut(id) else { return false };

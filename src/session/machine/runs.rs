@@ -1,4 +1,4 @@
-//! The life of a run: asked for, queued, begun, ended; and its output on the way.
+//! The life of a run: asked for, queued, begun, ended.
 
 use super::cancel::{Stop, interrupted};
 use super::hangs::{BEGIN_TIMEOUT, Hazards};
@@ -142,8 +142,9 @@ impl Machine {
         Ok(None)
     }
 
-    /// Replaces the names of states by their ids. A repeat of an earlier request means what it meant then, even if
-    /// the name has been bound to another state since: often to the one that the first request made.
+    /// Replaces the names of states by their ids. A repeat of an earlier request means what it
+    /// meant then, even if the name has been bound to another state since: often to the one that
+    /// the first request made.
     fn resolve_names(&self, mut spec: RunSpec) -> Result<RunSpec, Problem> {
         if let Base::Name(name) = spec.on {
             let earlier = self.core.notebook.run(&spec.exec_id).filter(|run| run.code == spec.code);
@@ -172,8 +173,8 @@ impl Machine {
         })
     }
 
-    /// The same id once more: never run twice. A known run was a cell's, if it has ended: it is no answer to a
-    /// request that leaves nothing.
+    /// The same id once more: never run twice. A known run was a cell's, if it has ended: it is no
+    /// answer to a request that leaves nothing.
     fn ask_again(&self, spec: &RunSpec) -> Result<Reply, Problem> {
         let exec_id = &spec.exec_id;
         let run = self.core.notebook.run(exec_id).ok_or_else(|| not_found("run", exec_id))?;
@@ -188,7 +189,8 @@ impl Machine {
         Ok(self.ended_reply(run, spec.with_outputs))
     }
 
-    /// What a run is to be run against: a state that can be run against, or a run whose end is awaited.
+    /// What a run is to be run against: a state that can be run against, or a run whose end is
+    /// awaited.
     fn resolve(&self, on: Base, replay: bool) -> Result<Base, Problem> {
         let state = match on {
             Base::State(state) => state,
@@ -253,7 +255,8 @@ impl Machine {
                     return self.run_after_replay(exec_id, state);
                 }
                 None if self.core.processes.has_head_at(state) => {
-                    // A head stands there whose state could not be frozen, and it has yet to say that it will not run on.
+                    // The state could not be frozen, and its head has not reported yet that it will
+                    // not run on.
                     let why =
                         self.core.processes.refusal_at(state).unwrap_or("its process is being made again");
                     return self.refuse_run(exec_id, &format!("the state could not be kept: {why}"));
@@ -280,8 +283,8 @@ impl Machine {
         );
     }
 
-    /// The head that was to begin a run never came to be. If the process that it was to be forked from is gone too, the
-    /// state may come from elsewhere.
+    /// The head that was to begin a run was never made. If its source is gone too, the state may
+    /// come from elsewhere.
     pub(super) fn begin_again(&mut self, exec_id: &ExecId, source: Option<ProcId>, at: &StateId) {
         let has_lost_its_source = source.is_none_or(|source| self.core.processes.held_by(source).is_none());
         let request = self.requests.get_mut(exec_id).filter(|r| has_lost_its_source && !r.is_begun_again);
@@ -306,7 +309,7 @@ impl Machine {
         }
     }
 
-    /// Lets a run begin that has waited, if its state can still be run against.
+    /// Begins a run that has waited, if its state can still be run against.
     pub(super) fn begin_if_possible(&mut self, exec_id: &ExecId) {
         let Some(Base::State(state)) = self.core.notebook.run(exec_id).map(|r| r.on.clone()) else { return };
         let replay = self.requests.get(exec_id).is_some_and(|r| r.spec.replay);
@@ -338,7 +341,7 @@ impl Machine {
         }
     }
 
-    /// A cell that is about to end says what it did to the variables.
+    /// A cell that is about to end reports which variables it read, assigned and deleted.
     pub(super) fn note_symbols(&mut self, head: ProcId, symbols: Symbols) {
         if let Some(run) = self.core.processes.run_of(head).and_then(|id| self.core.notebook.run_mut(&id)) {
             run.symbols = Some(symbols);
@@ -428,7 +431,8 @@ impl Machine {
         self.go_on_after(exec_id, &state);
     }
 
-    /// A run leaves a state, at which its head stands from now on. With `partial`, its cell has failed.
+    /// A run leaves a state, at which its head stands from now on. With `partial`, its cell has
+    /// failed.
     pub(super) fn leave_state(
         &mut self,
         head: ProcId,
@@ -473,7 +477,7 @@ impl Machine {
         self.open_runs().filter(|r| r.on == on).map(|r| r.exec_id.clone()).collect()
     }
 
-    /// Ends a run: the last word about it. Those that waited for the state that it did not leave end too.
+    /// Ends a run, and the runs that waited for a state that it did not leave.
     pub(super) fn end(&mut self, exec_id: &ExecId, status: RunStatus, error: Option<RunError>) {
         let now_ms = self.core.now_ms;
         let Some(run) = self.core.notebook.run_mut(exec_id).filter(|r| !r.status.has_ended()) else { return };

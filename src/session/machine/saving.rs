@@ -1,7 +1,9 @@
-//! When checkpoints are written: one at a time, newest first, and only when nobody is waiting for a cell.
+//! When checkpoints are written: one at a time, newest first, and only when nobody is waiting for a
+//! cell.
 //!
-//! A throw-away fork of the frozen process writes it (`Role::Save`), so the state is never touched and nobody waits. What
-//! was written becomes part of the notebook when the store says so.
+//! A throw-away fork of the frozen process writes it (`Role::Save`), so the state is never touched
+//! and nothing waits. A written checkpoint becomes part of the notebook when the store reports
+//! that.
 
 use super::processes::{Duty, Origin};
 use super::{Alarm, Effect, Machine, Ticket, not_found};
@@ -15,8 +17,8 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-/// How long nobody must have asked for a run before a checkpoint is begun: cells that follow each other quickly are not
-/// slowed down, and of a quick series the last is saved first.
+/// How long nobody must have asked for a run before a checkpoint is begun: cells that follow each
+/// other quickly are not slowed down, and of a quick series the last is saved first.
 const REST: Duration = Duration::from_millis(300);
 /// How long a checkpoint waits for such a moment at most, in milliseconds.
 const MAX_WAIT_MS: f64 = 5000.0;
@@ -24,10 +26,11 @@ const MAX_WAIT_MS: f64 = 5000.0;
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
 /// How many times that doubles: up to some five minutes.
 const MAX_DOUBLINGS: u32 = 6;
-/// How long a saving process may be silent. It reports its progress many times a second; one that hangs never does.
+/// How long a saving process may be silent. It reports its progress many times a second; one that
+/// hangs never does.
 const STALL: Duration = Duration::from_secs(180);
 
-/// A checkpoint that somebody asked for.
+/// A checkpoint that is to be written.
 #[derive(Debug)]
 struct Wish {
     state: StateId,
@@ -38,7 +41,7 @@ struct Wish {
 }
 
 impl Wish {
-    /// A checkpoint that nobody asked for.
+    /// A checkpoint that no client asked for.
     fn by_itself(state: StateId) -> Self {
         Self { state, form: Form::Environment, label: None, metadata: Map::new(), tickets: Vec::new() }
     }
@@ -48,7 +51,8 @@ impl Wish {
 #[derive(Debug)]
 struct Writing {
     wish: Wish,
-    /// The process that writes it; none: it is written, and the store makes it part of the notebook.
+    /// The process that writes it; none: it is written, and the store makes it part of the
+    /// notebook.
     process: Option<ProcId>,
     heard_ms: f64,
 }
@@ -75,7 +79,7 @@ impl Saver {
         self.writing.as_ref().is_some_and(|w| &w.wish.state == state)
     }
 
-    /// Notes that somebody asked for a run.
+    /// Notes that a client asked for a run.
     pub(super) fn note_asked(&mut self, now_ms: f64) {
         self.asked_ms = now_ms;
     }
@@ -86,7 +90,8 @@ impl Saver {
 pub(super) struct Due {
     /// Whether checkpoints are written without being asked for.
     by_itself: bool,
-    /// States that may have to be saved, the newest last. One that need not be is skipped when its turn comes.
+    /// States that may have to be saved, the newest last. One that need not be is skipped when its
+    /// turn comes.
     states: BTreeSet<(u64, StateId)>,
     /// States whose checkpoint could not be loaded: it is written anew when they are there again.
     broken: BTreeSet<StateId>,
@@ -161,7 +166,8 @@ impl Machine {
             return Some(Reply::Refused(Problem::new(Kind::Disk, what, why, how)));
         }
         if self.core.notebook.state(id).is_some_and(holds_values_only) {
-            let why = "its checkpoint is not trusted, so only its values are loaded; saving those would lose the rest";
+            let why = "its checkpoint is not trusted, so only its values are loaded; saving those would \
+                lose the rest";
             let how = "trust the notebook's checkpoints first, or save a state that grew from it";
             return Some(Reply::Refused(Problem::new(Kind::Conflict, format!("save state {id}"), why, how)));
         }
@@ -194,7 +200,7 @@ impl Machine {
         }
     }
 
-    /// Nothing can be written: who waits for it is told.
+    /// Nothing can be written: all waiting wishes are refused.
     fn refuse_wishes(&mut self, trouble: &DiskStatus) {
         for wish in std::mem::take(&mut self.saver.wishes) {
             self.refuse_wish(wish, &trouble.why);
@@ -332,8 +338,8 @@ impl Machine {
         self.keep_checkpoint(&state, about);
     }
 
-    /// The checkpoint of the nearest ancestor that has one, and how long all cells of the lineage ran: those up to there
-    /// were counted when that was written.
+    /// The checkpoint of the nearest ancestor that has one, and how long all cells of the lineage
+    /// ran: those up to there were counted when that was written.
     fn before_saved(&self, id: &StateId) -> (Option<String>, f64) {
         let mut total_ms = 0.0;
         for state in self.core.notebook.ancestry(id) {

@@ -12,7 +12,8 @@ use crate::problem::{Kind, Problem};
 const STOPPED: &str = "interrupted by server stop";
 
 impl Machine {
-    /// The notebook was opened: its first process starts, and runs that the last server did not see the end of are over.
+    /// The notebook was opened: its root process starts, and runs that the last server left
+    /// unfinished end.
     pub(super) fn opened(&mut self) {
         self.core.spawn_root();
         for run in self.core.open.clone() {
@@ -20,8 +21,8 @@ impl Machine {
         }
     }
 
-    /// The notebook is about to be closed: cells that run are over, and what can still be saved is saved without waiting for
-    /// a moment of rest.
+    /// The notebook is about to be closed: running cells end, and what can still be saved is saved
+    /// at once.
     pub(super) fn closing(&mut self) {
         self.fail_all_replays(STOPPED);
         self.backlog.clear();
@@ -58,7 +59,8 @@ impl Machine {
         id
     }
 
-    /// Deletes a state and ends its processes. States that grew from it live on, and so do runs that began from it.
+    /// Deletes a state and ends its processes. States that grew from it live on, and so do runs
+    /// that began from it.
     pub(super) fn delete_state(&mut self, id: &StateId) -> Reply {
         let before: Vec<StateId> = self.core.notebook.lineage(id).iter().map(|s| s.id.clone()).collect();
         match self.take_out(id) {
@@ -105,7 +107,8 @@ impl Machine {
         Reply::Done
     }
 
-    /// Takes a state out of the graph, with the processes that hold it, and ends what waits for it. Answers what left.
+    /// Takes a state out of the graph, and ends its processes and what waits for it. Answers what
+    /// left.
     fn take_out(&mut self, id: &StateId) -> Option<(Vec<StateId>, Vec<ExecId>)> {
         let (states, runs) = self.core.notebook.delete_state(id)?;
         if *id != StateId::root()
@@ -131,7 +134,8 @@ impl Machine {
         Some((states, runs))
     }
 
-    /// A run that left no state has ended. It may have been the last that held a state which was deleted meanwhile.
+    /// A run that left no state has ended. It may have been the last that held a state which was
+    /// deleted meanwhile.
     pub(super) fn let_go_after(&mut self, base: &Base) {
         let Base::State(id) = base else { return };
         if self.core.notebook.state(id).is_none_or(|s| s.residency != Residency::Deleted) {
@@ -143,7 +147,8 @@ impl Machine {
         self.publish_removed(&before, states, runs);
     }
 
-    /// Tells what left the graph, and where the people stand who stood there. `before` is the lineage of what was deleted.
+    /// Publishes what left the graph, and moves the clients that looked at it. `before` is the
+    /// lineage of what was deleted.
     fn publish_removed(&mut self, before: &[StateId], states: Vec<StateId>, runs: Vec<ExecId>) {
         if states.is_empty() {
             return;

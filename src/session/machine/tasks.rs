@@ -1,4 +1,5 @@
-//! What else is kept: the checkpoints of tasks, whose versions are never used again, and states that come in files.
+//! What else is kept: the checkpoints of tasks, whose versions are never used again, and states
+//! that come in files.
 
 use super::runs::new_run;
 use super::{Adopted, Effect, Machine, Ticket, not_found};
@@ -44,7 +45,8 @@ impl Machine {
         Reply::TaskSaved { checkpoint: Box::new(checkpoint) }
     }
 
-    /// A state came in a file: it stands beside the root's other children, with a run that holds all its code.
+    /// A state came in a file: it stands beside the root's other children, with a run that holds
+    /// all its code.
     pub(super) fn adopt(&mut self, ticket: Ticket, adopted: Adopted) {
         let exec_id = ExecId::new(format!("import-{}", self.core.new_id()));
         let on = Base::State(StateId::root());
@@ -81,8 +83,8 @@ impl Machine {
         self.adopting.insert(id, (ticket, reply));
     }
 
-    /// The checkpoint of a state that came in a file is a part of the notebook, or could not become one: then there is no
-    /// such state.
+    /// The checkpoint of a state that came in a file is a part of the notebook, or could not become
+    /// one: then there is no such state.
     pub(super) fn adopted(&mut self, id: &StateId, kept: Result<(), &str>) {
         let Some((ticket, reply)) = self.adopting.remove(id) else { return };
         let reply = match kept {

@@ -1,7 +1,8 @@
-//! Variables of other states for a cell: throw-away forks of those states send them through pipes that the tree makes.
+//! Variables of other states for a cell: throw-away forks of those states send them through pipes
+//! that the tree makes.
 //!
-//! Nothing waits for a sender. The head reads its pipe before the cell runs; the pipe of a sender that dies ends, and the
-//! head reports that.
+//! Nothing waits for a sender. The head reads its pipe before the cell runs; the pipe of a sender
+//! that dies ends, and the head reports that.
 
 use super::core::Core;
 use super::processes::{Duty, Origin};

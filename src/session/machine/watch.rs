@@ -1,4 +1,4 @@
-//! A watchdog for what slips through: a cell of a branch that stands still, as a fork has lost what it waits for.
+//! A watchdog for cells of branches that stand still because the fork lost what they wait for.
 
 use super::core::Core;
 use super::runs::{Request, Requests};
@@ -7,9 +7,10 @@ use crate::kernel::{ProcId, Seen};
 use crate::notebook::{Base, ExecId, Fact, StateId};
 use std::time::Duration;
 
-/// How long a cell must have stood still before that is told: longer than most locks are held, shorter than a user's patience.
+/// How long a cell stands still before the user is warned: longer than most locks are held, shorter
+/// than a user's patience.
 const STANDSTILL: Duration = Duration::from_secs(20);
-/// How often a cell of a branch is looked at. It costs the server three small files.
+/// How often a cell of a branch is observed. It costs the server three small files.
 const EVERY: Duration = Duration::from_secs(5);
 /// What a state says of which a branch stood still until it was stopped.
 const STOOD_STILL: &str =
@@ -20,7 +21,7 @@ const STOOD_STILL: &str =
 pub(super) struct Watch {
     /// The processor time that its process had used, and since when it has used no more.
     still: Option<(u64, f64)>,
-    is_told: bool,
+    is_warned: bool,
 }
 
 impl Requests {
@@ -36,7 +37,7 @@ impl Requests {
         core.wake(EVERY, alarm);
     }
 
-    /// It is time to look at a run.
+    /// It is time to observe a run.
     pub(super) fn watch(&mut self, core: &mut Core, run: &ExecId, serial: Serial) {
         if self.is_still(run, serial)
             && let Some(head) = core.processes.of_run(run)
@@ -45,7 +46,7 @@ impl Requests {
         }
     }
 
-    /// A run was looked at.
+    /// A run was observed.
     pub(super) fn observed(&mut self, core: &mut Core, run: &ExecId, serial: Serial, seen: Option<&Seen>) {
         if !self.is_still(run, serial) || core.processes.of_run(run).is_none() {
             return;
@@ -62,11 +63,12 @@ impl Requests {
         };
         let is_long = |(_, since): (u64, f64)| now_ms - since >= STANDSTILL.as_secs_f64() * 1000.0;
         if watch.still.is_some_and(is_long) && !may_be_woken {
-            watch.is_told = true;
+            watch.is_warned = true;
             let suspects =
                 suspects.unwrap_or_else(|| "Nothing of the kind is known of this state".to_owned());
             let warning = format!(
-                "the cell has used no processor time for {} s and waits for a lock. In a branch, code that waits for \
+                "the cell has used no processor time for {} s and waits for a lock. In a branch, code \
+                 that waits for \
                  threads of its state waits for ever. {suspects}. If nothing else is to wake it, interrupt \
                  it and run it again: branches of this state then come from its checkpoint",
                 STANDSTILL.as_secs(),
@@ -93,9 +95,10 @@ impl Requests {
         (!suspects.is_empty()).then(|| format!("Suspected: {}", suspects.join("; ")))
     }
 
-    /// A run has ended that was stopped. If it had stood still before, its state is not forked any more.
+    /// A run has ended that was stopped. If it had stood still before, its state is not forked any
+    /// more.
     pub(super) fn distrust_after(&mut self, core: &mut Core, run: &ExecId, state: &StateId) {
-        let is_it = |request: &Request| request.watch.is_told && request.stop.is_some();
+        let is_it = |request: &Request| request.watch.is_warned && request.stop.is_some();
         if state.is_root() || !self.get(run).is_some_and(is_it) {
             return;
         }

@@ -1,4 +1,5 @@
-//! Questions about a place in code, and what cells did to the variables. Each line of a script takes a second.
+//! Questions about a place in code, and what cells did to the variables. Each line of a script
+//! takes a second.
 
 use super::told;
 use expect_test::expect;

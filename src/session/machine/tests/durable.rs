@@ -6,7 +6,8 @@ use super::{
 };
 use expect_test::expect;
 
-/// Runs a, then b on what it left; both are frozen: p3 is s1, p4 is s2, and p2 is the head. Nothing is saved by itself.
+/// Runs a, then b on what it left; both are frozen: p3 is s1, p4 is s2, and p2 is the head. Nothing
+/// is saved by itself.
 const TWO: &str = "
     open
     p1 ready
@@ -1108,7 +1109,8 @@ fn a_state_that_would_not_be_forked_is_when_the_user_says_so() {
     assert!(told.contains("p3 forks p6, head"), "{told}");
 }
 
-/// A line of cells, each as soon as the one before it has left a state, while checkpoints take their time.
+/// A line of cells, each as soon as the one before it has left a state, while checkpoints take
+/// their time.
 #[test]
 fn new_runs_wait_for_states_that_have_to_be_on_disk_before_they_can_be_let_go() {
     let budget = Budget { processes: 10, ..Budget::default() };

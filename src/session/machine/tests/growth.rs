@@ -1,4 +1,5 @@
-//! What a cell costs late in a notebook: as many effects, and as many states and runs gone through, as early.
+//! What a cell costs late in a notebook: as many effects, and as many states and runs gone through,
+//! as early.
 
 use super::{exec, machine_with, run};
 use crate::kernel::{Contents, How, ProcId, Remains, Report, Role};
@@ -10,7 +11,8 @@ use std::collections::VecDeque;
 const WINDOW: usize = 20;
 const DEPTH: usize = 600;
 
-/// What a cell has cost: how much is done outside the machine, and how much was gone through inside.
+/// What a cell has cost: how much is done outside the machine, and how much was gone through
+/// inside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Cost {
     effects: usize,
@@ -83,7 +85,8 @@ impl Chain {
         }
     }
 
-    /// Runs a cell at a state, and what is done when nobody waits any more. Answers the new state, and what all of it cost.
+    /// Runs a cell at a state, and what is done when nobody waits any more. Answers the new state,
+    /// and what all of it cost.
     fn cell(&mut self, number: usize, at: StateId, rests: bool) -> (StateId, Cost) {
         self.cost = Cost::default();
         let id = format!("run {number}");

@@ -1,4 +1,5 @@
-//! Cells that failed, and whose heads can still become states: kept, expired, replaced, deleted, killed, in any order.
+//! Cells that failed, and whose heads can still become states: kept, expired, replaced, deleted,
+//! killed, in any order.
 
 use super::{Budget, machine_with, told, told_by, told_within};
 use expect_test::expect;

@@ -1,7 +1,8 @@
-//! The machine, told stories: inputs as lines of text, effects as lines of text, the graph as a picture.
+//! The machine, told stories: inputs as lines of text, effects as lines of text, the graph as a
+//! picture.
 //!
-//! A script has one input per line; see `parse`. States are called s1, s2, … and processes p1, p2, … in the order in
-//! which they are made, so p1 is always the root.
+//! A script has one input per line; see `parse`. States are called s1, s2, … and processes p1, p2,
+//! … in the order in which they are made, so p1 is always the root.
 
 mod asking;
 mod drafts;
@@ -45,7 +46,8 @@ pub(super) fn told(script: &str) -> String {
     told_by(machine(), script)
 }
 
-/// The same, when so many states may live in memory, and with or without checkpoints that are written by themselves.
+/// The same, when so many states may live in memory, and with or without checkpoints that are
+/// written by themselves.
 pub(super) fn told_within(processes: usize, saves: bool, script: &str) -> String {
     told_by(machine_with(Budget { processes, ..Budget::default() }, saves), script)
 }
@@ -73,7 +75,8 @@ fn proc(word: &str) -> ProcId {
     ProcId(word.trim_start_matches('p').parse().expect("a process"))
 }
 
-/// The number of a run: what is said, else its place in the alphabet, as the runs of a story are a, b, c.
+/// The number of a run: what is said, else its place in the alphabet, as the runs of a story are a,
+/// b, c.
 fn serial(id: &str, said: &[&str]) -> Serial {
     let place = id.bytes().next().map_or(0, |letter| u64::from(letter - b'a') + 1);
     Serial(said.first().map_or(place, |n| n.parse().expect("a number")))

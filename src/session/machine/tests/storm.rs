@@ -1,7 +1,8 @@
-//! The machine in a storm: thousands of random wishes and accidents, in any order that processes could bring about.
+//! The machine in a storm: thousands of random wishes and accidents, in any order that processes
+//! could bring about.
 //!
-//! Whatever happens: every wish is answered once, no process is forgotten or used after its end, and the graph keeps its
-//! invariants.
+//! Whatever happens: every wish is answered once, no process is forgotten or used after its end,
+//! and the graph keeps its invariants.
 
 use super::{Alarm, Budget, Effect, Input, Machine, Ticket, exec, machine, machine_with, picture, run};
 use crate::kernel::{Contents, Exit, Fingerprint, How, Hung, Introspected, ProcId, Remains, Report, Role};

@@ -1,4 +1,5 @@
-//! Variables that go from state to state, and digests of them. Each line of a script takes a second.
+//! Variables that go from state to state, and digests of them. Each line of a script takes a
+//! second.
 
 use super::told;
 use expect_test::expect;
