@@ -1,6 +1,6 @@
-//! Tells the linker where this build's libpython lives, so that `cargo run` needs no
-//! `LD_LIBRARY_PATH`; hands the program the interpreter it was built with, the default of
-//! `--python`; and packs the page's files for the way to the browser.
+//! Links against this build's libpython, so that `cargo run` needs no `LD_LIBRARY_PATH`; passes the
+//! build's interpreter to the program as the default of `--python`; and compresses the page's
+//! files.
 
 // The server uses more of it.
 #[allow(dead_code)]

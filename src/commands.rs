@@ -4,7 +4,7 @@
 use crate::formats::{Document, Format};
 use crate::http::check_notebook_name;
 use crate::notebook::{Notebook, Residency, State, StateId};
-use crate::options::{Care, Options};
+use crate::options::{Maintenance, Options};
 use crate::problem::{Kind, Problem};
 use crate::store::{self, InstallKey};
 use std::ffi::OsStr;
@@ -15,8 +15,8 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Runs a command. Exit code 0: success; 1: damage was found, or the command failed.
-pub fn run(care: &Care, options: &Options) -> ExitCode {
-    match perform(care, options) {
+pub fn run(command: &Maintenance, options: &Options) -> ExitCode {
+    match perform(command, options) {
         Ok((lines, code)) => {
             let mut out = io::stdout().lock();
             // stdout may be closed; the exit code says it too.
@@ -30,9 +30,9 @@ pub fn run(care: &Care, options: &Options) -> ExitCode {
     }
 }
 
-fn perform(care: &Care, options: &Options) -> Result<(Vec<String>, ExitCode), Problem> {
-    match care {
-        Care::Check { dir } => {
+fn perform(command: &Maintenance, options: &Options) -> Result<(Vec<String>, ExitCode), Problem> {
+    match command {
+        Maintenance::Check { dir } => {
             let checked = store::check(dir)?;
             if checked.damage.is_empty() {
                 return Ok((vec![format!("nothing is damaged: {}", checked.summary)], ExitCode::SUCCESS));
@@ -40,16 +40,16 @@ fn perform(care: &Care, options: &Options) -> Result<(Vec<String>, ExitCode), Pr
             let found = format!("{} damaged: {}", checked.damage.len(), checked.summary);
             Ok((checked.damage.into_iter().chain([found]).collect(), ExitCode::FAILURE))
         }
-        Care::Gc { dir } => {
+        Maintenance::Gc { dir } => {
             let (files, bytes) = store::gc(dir)?;
             Ok((vec![format!("{files} files removed, {bytes} bytes freed")], ExitCode::SUCCESS))
         }
-        Care::Export { notebook, state, format, output } => {
+        Maintenance::Export { notebook, state, format, output } => {
             let lines = export(notebook, state.as_deref(), format, output.as_deref())?;
             Ok((lines, ExitCode::SUCCESS))
         }
-        Care::Import { file, name } => Ok((import(file, name.as_deref())?, ExitCode::SUCCESS)),
-        Care::Trust { dir, yes } => {
+        Maintenance::Import { file, name } => Ok((import(file, name.as_deref())?, ExitCode::SUCCESS)),
+        Maintenance::Trust { dir, yes } => {
             let Some(config_dir) = &options.config_dir else {
                 let why = "neither HOME nor XDG_CONFIG_HOME names a directory";
                 return Err(Problem::new(Kind::Disk, "find the key of this install", why, "set HOME"));
@@ -130,7 +130,7 @@ fn plain(text: &str) -> String {
 
 fn is_agreed() -> Result<bool, Problem> {
     if !io::stdin().is_terminal() {
-        let how = "look at what is said above, and add --yes if you know where it comes from";
+        let how = "read the list above, and add --yes if you know where the notebook comes from";
         return Err(Problem::new(Kind::BadRequest, "trust it", "there is nobody to ask", how));
     }
     let refused = |e: io::Error| Problem::new(Kind::BadRequest, "ask", e.to_string(), "add --yes");
@@ -181,7 +181,7 @@ fn export(
     let failed = |error: io::Error| {
         let how = match error.kind() {
             io::ErrorKind::AlreadyExists => "name another file with -o",
-            _ => "look who may write there",
+            _ => "check its permissions",
         };
         Problem::new(Kind::Disk, format!("write {}", path.display()), error.to_string(), how)
     };
@@ -232,9 +232,8 @@ fn import(file: &Path, name: Option<&str>) -> Result<Vec<String>, Problem> {
         how: format!("{}; give it as the second argument", refused.how),
         ..refused
     })?;
-    let unread = |e: io::Error| {
-        Problem::new(Kind::Disk, what(), e.to_string(), "look for another spelling of its name")
-    };
+    let unread =
+        |e: io::Error| Problem::new(Kind::Disk, what(), e.to_string(), "check the spelling of its name");
     let bytes = fs::read(file).map_err(unread)?;
     let mut document =
         Document::read(&bytes, format).map_err(|error| Problem { what: what(), ..error.into() })?;

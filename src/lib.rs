@@ -10,9 +10,9 @@
 //! head ─ Output… Ended, Ready ─▶ kernel/tree ─Input▶ session/task ─▶ machine.step ─▶ …
 //! ```
 //!
-//! One task owns one notebook, and one pure function makes all decisions without waiting for replies.
-//! The modules below are in reading order; each uses only those before it (`http` uses `session` and
-//! `formats`, `session` uses `kernel` and `store`, all use `notebook`).
+//! One task owns one notebook, and one pure function makes all decisions without waiting for
+//! replies. The modules below are in reading order; each uses only those before it (`http` uses
+//! `session` and `formats`, `session` uses `kernel` and `store`, all use `notebook`).
 
 pub mod problem;
 pub mod notebook;

@@ -9,8 +9,8 @@ fn main() -> ExitCode {
         return kernel::child_main();
     }
     let options = options::Options::read();
-    match &options.care {
-        Some(care) => commands::run(care, &options),
+    match &options.maintenance {
+        Some(command) => commands::run(command, &options),
         None => serve::run(options),
     }
 }

@@ -1,4 +1,4 @@
-//! Starts the server and stops it, in the right order, and says clearly why it cannot.
+//! Starts and stops the parts of the server in order, and reports clearly why it cannot start.
 
 use crate::http::{self, AppOptions, AppState};
 use crate::kernel::{Launch, interpreter, provision};
@@ -15,33 +15,33 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// How long the notebooks may take to end their processes. Two of them are for checkpoints that are
-/// still to be written.
+/// How long notebooks may take to end their processes. Two of the seconds are for pending
+/// checkpoints.
 const CLOSING: Duration = Duration::from_millis(5500);
 
-/// How long the connections may take after that to hear it and to end.
+/// How long connections may take to end after that.
 const HANGING_UP: Duration = Duration::from_millis(1000);
 
-/// The shortest token that is taken. Wrong ones are answered 20 times a second at most
-/// (`http/auth/throttle`), so that trying all of seven random letters and digits takes a century.
-/// Programs make longer ones: plainbook's have 32 characters; the tests of snapshot-kernel have
-/// seven.
+/// Least length of a token. At most 20 wrong tokens are answered per second
+/// (`http/auth/throttle`), so trying all tokens of seven random letters and digits takes a
+/// century. Programs make longer ones: plainbook's have 32 characters; the tests of snapshot-kernel
+/// use seven.
 const MIN_TOKEN_CHARS: usize = 7;
 
-/// How long a port may be taken by a server that has just ended.
+/// How long to wait for a port that a server which has just ended still holds.
 const TAKEN_ON: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The exit code for what the user can put right on the command line, as clap uses it.
+/// The exit code for errors of the command line, as clap uses it.
 const EXIT_USAGE: u8 = 2;
 
-/// Serves until it is told to stop.
+/// Serves until a signal stops it.
 pub fn run(options: Options) -> ExitCode {
     crate::allocator::give_large_blocks_back();
     match start_and_wait(&options) {
         Ok(code) => code,
         Err(Problem { what, why, how, .. }) => {
-            // Where stderr is closed, nothing more can be done.
+            // With stderr closed, nothing more can be done.
             let _ = writeln!(io::stderr(), "ratoon cannot {what}: {why}\n  {how}");
             ExitCode::from(EXIT_USAGE)
         }
@@ -66,7 +66,7 @@ fn start_and_wait(options: &Options) -> Result<ExitCode, Problem> {
         let sessions = Sessions::new(launch, keeping, threads);
         serve(options, token, listener, sessions).await
     });
-    // Whatever is still under way belongs to nobody now.
+    // Work that is still under way has no client any more.
     runtime.shutdown_background();
     code
 }
@@ -95,21 +95,21 @@ async fn serve(
 
     stop.wait().await;
     let close = async {
-        // The notebooks first: their clients see them end, and no process of ours outlives the
-        // server.
+        // Notebooks first: their clients see them end, and no process of ours outlives the server.
         let _ = tokio::time::timeout(CLOSING, sessions.close_all()).await;
         let _ = tokio::time::timeout(HANGING_UP, handle.stop(true)).await;
     };
     tokio::select! {
         () = close => Ok(ExitCode::SUCCESS),
-        // Told twice: now.
+        // A second signal stops at once.
         () = stop.wait() => Ok(ExitCode::FAILURE),
         // A server that ends by itself before it was stopped has failed.
         _ = serving => Ok(ExitCode::SUCCESS),
     }
 }
 
-/// Python and where it runs, from what the user said; IPython is installed when it is missing.
+/// The Python to run and its working directory, from the options. Installs IPython if it is
+/// missing.
 fn launch(options: &Options) -> Result<Launch, Problem> {
     let cwd = working_directory(options)?;
     let interpreter = interpreter::choose(options.python.as_deref(), options.virtual_env.as_deref())
@@ -125,7 +125,7 @@ fn launch(options: &Options) -> Result<Launch, Problem> {
     Ok(Launch { program, python, support, cwd, nice: options.nice })
 }
 
-/// Where notebooks are kept: in the directory in which cells run.
+/// The configuration of notebooks. They are in the directory in which cells run.
 fn keeping(options: &Options, launch: &Launch) -> Result<NotebookConfig, Problem> {
     let Some(config_dir) = &options.config_dir else {
         let why = "neither HOME nor XDG_CONFIG_HOME names a directory";
@@ -166,7 +166,7 @@ fn token(options: &Options) -> Result<String, Problem> {
         }
         Some(given) if given.chars().count() < MIN_TOKEN_CHARS => {
             let why = format!(
-                "it has less than {MIN_TOKEN_CHARS} characters, and whoever guesses it runs code as you"
+                "it has less than {MIN_TOKEN_CHARS} characters, and anyone who guesses it can run code as you"
             );
             let how = "leave --token out to have one made, or make one: `openssl rand -hex 16`";
             Err(Problem::new(Kind::BadRequest, "take the token", why, how))
@@ -210,13 +210,13 @@ fn listen(options: &Options) -> Result<TcpListener, Problem> {
         .to_socket_addrs()
         .map_err(|e| Problem::new(Kind::BadRequest, what(), reason(&e), how))?;
     let mut addresses: Vec<SocketAddr> = addresses.collect();
-    // `localhost` is two addresses; programs that were given it try this one first.
+    // `localhost` is two addresses; programs try this one first.
     addresses.sort_by_key(SocketAddr::is_ipv6);
     let Some(address) = addresses.first() else {
         return Err(Problem::new(Kind::BadRequest, what(), "that is no address", how));
     };
     if !addresses.iter().all(|a| a.ip().is_loopback()) && !options.dangerously_listen_beyond_loopback {
-        let why = "other machines could reach it, and whoever has the token runs code as you";
+        let why = "other machines could reach it, and anyone with the token can run code as you";
         let how = "bind to 127.0.0.1 and reach it by `ssh -L`, or add --dangerously-listen-beyond-loopback";
         return Err(Problem::new(Kind::BadRequest, what(), why, how));
     }
@@ -232,9 +232,9 @@ fn listen(options: &Options) -> Result<TcpListener, Problem> {
     })
 }
 
-/// A server that was killed while it started a process leaves its socket to that one, until it is
-/// what it was started for: so a port that is taken is tried again for a moment, as the lock of a
-/// notebook is.
+/// Binds the address, and retries a taken port for a moment: a server killed while it started a
+/// process leaves its socket to that process until it executes its program. Notebook locks do the
+/// same.
 fn bind(address: &SocketAddr, mut pause: impl FnMut()) -> io::Result<TcpListener> {
     let began = Instant::now();
     loop {
@@ -255,10 +255,10 @@ fn reason(error: &io::Error) -> String {
     }
 }
 
-/// Each state of a notebook holds descriptors, so the server takes as many as it may have. No core
-/// file is written: it would hold the tokens.
+/// Raises the limit of descriptors to the maximum, because each state holds some. Disables core
+/// files, which would contain the tokens.
 fn set_limits() {
-    // If either fails the server works all the same, with less room.
+    // If either call fails, the server works with less room.
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
         && soft < hard
     {
@@ -269,27 +269,27 @@ fn set_limits() {
     }
 }
 
-/// The address as a browser wants it: no browser can open "any address".
+/// The address to show: no browser can open "any address".
 fn shown(address: SocketAddr) -> String {
     if address.ip().is_unspecified() { format!("localhost:{}", address.port()) } else { address.to_string() }
 }
 
 fn say(text: &str) {
-    // Whoever started us may not listen; then it knows the token itself.
+    // stdout may be closed; the caller then knows the token itself.
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
 }
 
-/// Says something beside the address, which alone goes to stdout.
+/// Prints a message to stderr. Only the address goes to stdout.
 fn tell(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Ctrl-C, `kill`, and a terminal that is closed.
+/// The signals of Ctrl-C, `kill` and a closing terminal.
 struct StopSignals {
     interrupt: Signal,
     terminate: Signal,
-    /// None when whoever started us wants us to outlive the terminal (`nohup`).
+    /// None when the server is to outlive the terminal (`nohup`).
     hang_up: Option<Signal>,
 }
 
@@ -317,7 +317,7 @@ impl StopSignals {
     }
 }
 
-/// Whether SIGHUP, the first signal, was ignored when we were started (proc_pid_status(5)).
+/// Whether SIGHUP, the first signal, was ignored at the start (proc_pid_status(5)).
 fn ignores_hang_up() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -334,7 +334,7 @@ mod tests {
         let address = other.as_ref().unwrap().local_addr().unwrap();
         let refused = bind(&address, || std::thread::sleep(PAUSE)).unwrap_err();
         assert_eq!(reason(&refused), "the port is taken");
-        // The other server lets go of it between two tries.
+        // The other server releases the port between two tries.
         let taken = bind(&address, || drop(other.take())).unwrap();
         assert_eq!(taken.local_addr().unwrap(), address);
     }

@@ -1,6 +1,5 @@
-//! One page that holds everything: to be read, printed and sent. It fetches nothing. What outputs
-//! bring of HTML stands in frames that have no origin; the page itself holds only what is written
-//! here.
+//! A self-contained page for reading, printing and sending. It fetches nothing. HTML of outputs
+//! goes into frames without an origin; all other HTML is written here.
 
 use super::{Cell, Document, markdown, text_in};
 use crate::notebook::{DraftKind, MimeBundle, Output, StreamName};
@@ -9,9 +8,9 @@ use std::fmt::Write;
 mod ansi;
 mod python;
 
-/// What the page and its frames may do. Frames that are written into a page are held to the page's
-/// rules too, so these allow scripts; what keeps an output's script out of the page is that no HTML
-/// of an output is in it.
+/// The policy of the page and its frames. The page's policy also applies to `srcdoc` frames, so it
+/// allows scripts. Scripts of outputs cannot run in the page itself because no HTML of an output is
+/// in it.
 const RULES: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' data: blob:; \
     style-src 'unsafe-inline'; img-src data: blob:; font-src data:; media-src data: blob:; worker-src blob:; \
     connect-src 'none'; frame-src 'none'; base-uri 'none'; form-action 'none'; object-src 'none'";
@@ -22,12 +21,12 @@ const FRAME_STYLE: &str = "html{color-scheme:light dark}body{margin:0;\
     table{border-collapse:collapse;border:none}td,th{border:none;padding:.3em .7em;text-align:right}\
     thead{border-bottom:1px solid}svg,img{max-width:100%;height:auto}";
 
-/// Tells the page how tall a frame's content is.
+/// In a frame: sends the height of its content to the page.
 const TELL: &str = "addEventListener('load',()=>{const t=()=>parent.postMessage({ratoonHeight:\
     Math.ceil(document.documentElement.getBoundingClientRect().height)},'*');\
     new ResizeObserver(t).observe(document.documentElement);t()})";
 
-/// Takes a height from a frame of this page, and nothing else.
+/// In the page: sets the height of the frame that sent one.
 const HEAR: &str = "addEventListener('message',({source,data})=>{const h=data?.ratoonHeight;\
     if(typeof h!=='number'||!(h>=0))return;for(const f of document.querySelectorAll('iframe'))\
     if(f.contentWindow===source)f.style.height=Math.min(4000,h)+'px'})";
@@ -97,7 +96,7 @@ fn write_text(page: &mut String, class: &str, text: &str) {
     let _ = writeln!(page, "<pre class=\"{class}\" tabindex=\"0\">{}</pre>", ansi::to_html(text));
 }
 
-/// The richest representation that a page without a network can show.
+/// Writes the richest representation that needs no network.
 fn write_bundle(page: &mut String, data: &MimeBundle, metadata: &MimeBundle) {
     let plain = text_in(data, "text/plain");
     if let Some(html) = text_in(data, "text/html").or_else(|| text_in(data, "image/svg+xml")) {
@@ -125,7 +124,7 @@ fn write_bundle(page: &mut String, data: &MimeBundle, metadata: &MimeBundle) {
     }
 }
 
-/// HTML of an output, in a frame of its own.
+/// Writes HTML of an output in its own frame.
 fn write_frame(page: &mut String, html: &str) {
     let content = format!(
         "<!doctype html><meta charset=\"utf-8\">\
@@ -140,7 +139,7 @@ fn write_frame(page: &mut String, html: &str) {
     );
 }
 
-/// A text that means nothing but itself in HTML.
+/// Escapes a text for HTML.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len() + text.len() / 8);
     for c in text.chars() {
@@ -150,7 +149,7 @@ fn escaped(text: &str) -> String {
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
-            // No browser shows it, and some stop there.
+            // No browser shows NUL, and some stop there.
             '\0' => safe.push('\u{fffd}'),
             other => safe.push(other),
         }

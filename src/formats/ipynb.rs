@@ -7,13 +7,13 @@ use super::{
 use crate::notebook::{DraftKind, MimeBundle, Output, RunError, StreamName};
 use serde_json::{Map, Value, json};
 
-/// How many pictures and how much of them one document may take into its text, in bytes of base64.
+/// Most attached pictures in one document, and most bytes of them as base64.
 const MAX_PICTURE_BYTES: usize = 256 * 1024;
 const MAX_PICTURES_BYTES: usize = 2 * 1024 * 1024;
 
-const HOW: &str = "open it in Jupyter and save it again, or ask whoever made it";
+const HOW: &str = "open it in Jupyter and save it again, or ask its author";
 
-/// The file of a document, as Jupyter writes it: indented by one, texts as lists of lines.
+/// Writes a document as Jupyter does: indented by one space, texts as lists of lines.
 pub(super) fn write(document: &Document) -> String {
     let cells: Vec<Value> = document.cells.iter().map(cell_to_json).collect();
     let file = json!({
@@ -97,7 +97,7 @@ fn bundle_to_json(data: &MimeBundle) -> Map<String, Value> {
     data.iter().map(to_json).collect()
 }
 
-/// A text as a list of its lines, each with its end.
+/// A text as a list of lines with their line ends.
 fn lines(text: &str) -> Value {
     text.split_inclusive('\n').map(Value::from).collect()
 }
@@ -207,7 +207,7 @@ fn output(output: &Map<String, Value>, place: &str) -> Result<Output, FormatErro
     })
 }
 
-/// What was printed; `key` says on which stream.
+/// A stream output; `key` holds the stream's name.
 pub(super) fn stream(output: &Map<String, Value>, key: &str, place: &str) -> Result<Output, FormatError> {
     let is_error = output.get(key).and_then(Value::as_str) == Some("stderr");
     let name = if is_error { StreamName::Stderr } else { StreamName::Stdout };
@@ -222,7 +222,7 @@ pub(super) fn error(output: &Map<String, Value>) -> Output {
     Output::Error(RunError { ename: text("ename"), evalue: text("evalue"), traceback })
 }
 
-/// The outputs of a cell, each read by `one`.
+/// Reads the outputs of a cell, each with `one`.
 pub(super) fn outputs(
     cell: &Map<String, Value>,
     place: &str,
@@ -269,7 +269,7 @@ pub(super) fn word<'a>(
     value.as_str().ok_or_else(|| FormatError::new(format!("`{key}` of {place} is no text"), HOW))
 }
 
-/// A text that may stand as a list of its lines.
+/// A text, or a list of its lines.
 pub(super) fn source(object: &Map<String, Value>, key: &str, place: &str) -> Result<String, FormatError> {
     match object.get(key) {
         Some(Value::String(text)) => Ok(text.clone()),

@@ -1,5 +1,4 @@
-//! Markdown: what other formats put into it, and the HTML that it comes to. HTML that stands in it
-//! is shown, not obeyed.
+//! Markdown: attached pictures, and rendering to HTML. HTML inside markdown is shown as text.
 
 use super::text_of;
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, html};
@@ -7,25 +6,24 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Pictures that a page of ours shows.
+/// Mime types of pictures that our page shows.
 const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// A text that is no markdown, as markdown that shows it as it is.
+/// Plain text as markdown that shows it unchanged.
 pub(super) fn fenced(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(3.max(longest + 1));
     format!("{fence}\n{text}\n{fence}")
 }
 
-/// What stands before the name of a picture that came beside a text.
+/// The scheme of attached pictures.
 const MARK: &str = "](attachment:";
-/// How many `)` the name of a picture may have in it, and how many bytes.
+/// Most `)` and most bytes in the name of a picture.
 const MAX_CLOSINGS: usize = 8;
 const MAX_NAME_BYTES: usize = 512;
 
-/// Puts pictures that came beside a text into it, as long as `fits` takes their bytes. The text is
-/// gone through once, however many pictures there are, and so is each picture, however often it is
-/// named.
+/// Puts attached pictures into a text while `fits` accepts their bytes. Scans the text once,
+/// however many pictures there are, and each picture once, however often it is named.
 pub(super) fn with_pictures(
     text: &str,
     attachments: &Map<String, Value>,
@@ -53,7 +51,8 @@ pub(super) fn with_pictures(
     written
 }
 
-/// The attachment whose name begins a text and ends before a `)`, and how long the name is there.
+/// The attachment whose name begins a text and ends before a `)`, and the name's length in the
+/// text.
 fn named<'a>(
     text: &str,
     attachments: &'a Map<String, Value>,
@@ -76,7 +75,7 @@ fn address(bundle: &Map<String, Value>) -> Option<String> {
     is_base64.then(|| format!("data:{mime};base64,{data}"))
 }
 
-/// The HTML of a text. Nothing in it is fetched, and nothing runs.
+/// Renders a text to HTML that fetches and runs nothing.
 pub(super) fn to_html(text: &str) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut left_out = 0_usize;
@@ -85,7 +84,7 @@ pub(super) fn to_html(text: &str) -> String {
         Event::Start(Tag::HtmlBlock) => Some(Event::Start(Tag::Paragraph)),
         Event::End(TagEnd::HtmlBlock) => Some(Event::End(TagEnd::Paragraph)),
         Event::Start(Tag::Image { dest_url, title, id, link_type }) => {
-            // A picture from elsewhere is not fetched: what it is called stands in its place.
+            // Pictures from elsewhere are not fetched: their alternative text replaces them.
             let is_here = PICTURES.iter().any(|mime| dest_url.starts_with(&format!("data:{mime};base64,")));
             if !is_here || left_out > 0 {
                 left_out += 1;
@@ -108,7 +107,7 @@ pub(super) fn to_html(text: &str) -> String {
     written
 }
 
-/// Links lead where a browser goes, and run nothing.
+/// Whether a link has a harmless scheme.
 fn goes_somewhere(to: &str, link_type: LinkType) -> bool {
     let to = to.to_ascii_lowercase();
     link_type == LinkType::Email

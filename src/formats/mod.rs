@@ -1,8 +1,7 @@
-//! FILES of other programs: a notebook's line as `.ipynb`, `.py` and `.html`, and `.ipynb` and
+//! FILES of other programs: writes a lineage as `.ipynb`, `.py` and `.html`, and reads `.ipynb` and
 //! `.py` as a new notebook.
 //!
-//! Pure: from values to text and back. `Document` is what all formats have in common: cells in a
-//! line.
+//! Pure: from values to text and back. `Document` is common to all formats: a sequence of cells.
 
 mod html;
 mod ipynb;
@@ -19,31 +18,31 @@ use crate::notebook::{
 use crate::problem::{Kind, Problem};
 use std::collections::{HashMap, HashSet};
 
-/// How many cells a file may have: as many as a notebook may have drafts.
+/// Most cells in a file: as many as a notebook may have drafts.
 const MAX_CELLS: usize = 10_000;
-/// How much text all cells of a file may have, in bytes: as much as a notebook's drafts may.
+/// Most bytes of text in all cells of a file: as in all drafts of a notebook.
 const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
-/// How much text one cell may have, in bytes.
+/// Most bytes of text in one cell.
 const MAX_CELL_BYTES: usize = 1024 * 1024;
 
-/// A format that a line of a notebook can be written in.
+/// A format of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Jupyter's: cells with their outputs.
+    /// Jupyter's notebooks: cells with their outputs.
     Ipynb,
     /// A Python program, its cells divided by `# %%`.
     Script,
-    /// One page to be read and printed.
+    /// One page for reading and printing.
     Html,
 }
 
 impl Format {
-    /// By its word, which is also how its files' names end.
+    /// The format with this word, which is also its file suffix.
     pub fn from_word(word: &str) -> Option<Self> {
         [Self::Ipynb, Self::Script, Self::Html].into_iter().find(|format| format.word() == word)
     }
 
-    /// How its files' names end.
+    /// Its file suffix.
     pub fn word(self) -> &'static str {
         match self {
             Self::Ipynb => "ipynb",
@@ -62,7 +61,7 @@ impl Format {
     }
 }
 
-/// Why a file cannot be taken in.
+/// Why a file cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct FormatError {
@@ -70,7 +69,7 @@ pub struct FormatError {
     pub why: String,
     /// What to do about it.
     pub how: String,
-    /// Whether it is right, but too much.
+    /// Whether it is valid but too large.
     pub is_too_large: bool,
 }
 
@@ -79,9 +78,9 @@ impl FormatError {
         Self { why: why.into(), how: how.into(), is_too_large: false }
     }
 
-    /// Nobody waits for it any more.
+    /// The request was cancelled.
     fn stopped() -> Self {
-        Self::new("whoever sent it has left", "send it again")
+        Self::new("its sender has disconnected", "send it again")
     }
 
     fn too_large(why: impl Into<String>) -> Self {
@@ -96,36 +95,36 @@ impl From<FormatError> for Problem {
     }
 }
 
-/// A line of cells.
+/// A sequence of cells.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
     /// Its title: the notebook's name.
     pub name: String,
     /// Top to bottom.
     pub cells: Vec<Cell>,
-    /// What was in the file and was not taken in, as sentences.
+    /// Content of the file that was left out, as sentences.
     pub left_out: Vec<String>,
 }
 
 /// One cell of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// Tells it from the others; valid in a file of Jupyter's, or empty when there is none.
+    /// Its unique id, valid for Jupyter; empty when there is none.
     pub id: String,
     /// Code or markdown.
     pub kind: DraftKind,
     /// Its text.
     pub source: String,
-    /// What it printed and showed, when it ran.
+    /// Its outputs, if it ran.
     pub outputs: Vec<Output>,
     /// The number in `In[n]`.
     pub exec_count: Option<u32>,
-    /// Whether its cell failed, and what it had set was kept: the cells below count on that. Not
-    /// read from files.
+    /// Whether it failed and its variables were kept, which the cells below rely on. Not read from
+    /// files.
     pub is_partial: bool,
 }
 
-/// The tag of Jupyter's for a cell that fails and is not to stop the cells below it.
+/// Jupyter's tag for a cell whose failure does not stop the cells below it.
 const RAISES: &str = "raises-exception";
 
 impl Cell {
@@ -142,7 +141,7 @@ impl Cell {
 }
 
 impl Document {
-    /// The line that ends in a state, with the drafts that stand in it: what the page shows of it.
+    /// The lineage of a state with its drafts, as the page shows it.
     pub fn of(notebook: &Notebook, state: &StateId) -> Self {
         let mut cells = Vec::new();
         let shown = shown_by_drafts(notebook);
@@ -186,15 +185,15 @@ impl Document {
     /// Reads a file in a format.
     ///
     /// # Errors
-    /// When it is not in that format, or too large.
+    /// When it is not of that format, or too large.
     pub fn read(bytes: &[u8], format: Format) -> Result<Self, FormatError> {
         Self::read_while(bytes, format, &|| true)
     }
 
-    /// The same, as long as somebody waits for it: `goes_on` is asked before each cell.
+    /// Same, but cancellable: calls `goes_on` before each cell.
     ///
     /// # Errors
-    /// As `read`, and when nobody waits any more.
+    /// As `read`, and when it was cancelled.
     pub fn read_while(bytes: &[u8], format: Format, goes_on: &dyn Fn() -> bool) -> Result<Self, FormatError> {
         let document = match format {
             Format::Ipynb => ipynb::read(bytes, goes_on)?,
@@ -208,8 +207,8 @@ impl Document {
         Ok(document)
     }
 
-    /// A new notebook of these cells: they are drafts on its root, and what they printed elsewhere
-    /// stands below them. `new_id` makes ids for cells that have none, and for the runs.
+    /// A new notebook with these cells as drafts on its root, each above its imported outputs.
+    /// `new_id` makes ids for cells without one, and for the runs.
     pub fn into_notebook(mut self, name: &str, now_ms: f64, new_id: &mut dyn FnMut() -> String) -> Notebook {
         let mut notebook = Notebook::new(name, now_ms);
         let mut taken = HashSet::new();
@@ -235,8 +234,8 @@ impl Document {
     }
 }
 
-/// The runs whose outputs drafts show: the last attempt against the state that a draft hangs on, or
-/// what came with it in a file. One that was called off before it began has no such state.
+/// The runs whose outputs drafts show: a draft's last attempt against its state, or its imported
+/// run. An attempt cancelled before it began has no such state.
 fn shown_by_drafts(notebook: &Notebook) -> HashMap<&DraftId, &Run> {
     let base = |run: &Run| match &run.on {
         Base::State(state) => Some(state.clone()),
@@ -265,7 +264,7 @@ fn cell_of_draft(draft: &Draft, shown: &HashMap<&DraftId, &Run>) -> Cell {
     }
 }
 
-/// What a run printed and showed, and why it failed.
+/// The outputs of a run, including its error.
 fn outputs_of(run: &Run) -> Vec<Output> {
     let mut items = run.outputs.items().to_vec();
     let is_told = items.iter().any(|item| matches!(item, Output::Error(_)));
@@ -273,7 +272,7 @@ fn outputs_of(run: &Run) -> Vec<Output> {
     items
 }
 
-/// A run that never was: it carries what a draft's cell printed elsewhere.
+/// An imported run, which carries the outputs of a draft's cell.
 fn imported(exec_id: ExecId, draft: DraftId, code: &str) -> Run {
     let on = Base::State(StateId::root());
     Run {
@@ -296,7 +295,7 @@ fn imported(exec_id: ExecId, draft: DraftId, code: &str) -> Run {
     }
 }
 
-/// Outputs within the limit of a run; what is beyond it is said.
+/// Outputs within the limit of a run, with a note on what exceeds it.
 fn kept(items: Vec<Output>) -> Outputs {
     let mut outputs = Outputs::default();
     for item in items {
@@ -339,10 +338,10 @@ fn is_id(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
 }
 
-/// Gives every cell an id that is valid and its own.
+/// Gives every cell a valid and unique id.
 fn with_ids(cells: &mut [Cell]) {
     let mut taken = HashSet::new();
-    // Numbers that were looked at once are not looked at again: hostile files have them all.
+    // Never tries a number twice: a hostile file may use all of them.
     let mut next = 1;
     for (at, cell) in cells.iter_mut().enumerate() {
         if is_id(&cell.id) && taken.insert(cell.id.clone()) {
@@ -356,7 +355,7 @@ fn with_ids(cells: &mut [Cell]) {
     }
 }
 
-/// The text of a representation; a list of lines is one text, and other JSON is written out.
+/// A representation as text: joins a list of lines, and serialises other JSON.
 fn text_of(value: &serde_json::Value) -> String {
     use serde_json::Value;
     match value {
@@ -368,7 +367,7 @@ fn text_of(value: &serde_json::Value) -> String {
     }
 }
 
-/// Whether a mime type's data is JSON, and not text.
+/// Whether data of a mime type is JSON rather than text.
 fn is_json(mime: &str) -> bool {
     mime == "application/json" || mime.ends_with("+json")
 }

@@ -1,12 +1,12 @@
-//! Jupyter's notebook files of version 3, as IPython 1 and 2 wrote them: cells in worksheets, other
-//! words for the same.
+//! Notebook files of nbformat 3, as IPython 1 and 2 wrote them: cells in worksheets, under other
+//! names.
 
 use super::ipynb::{count, error, list, object, outputs, source, stream, word};
 use super::{Cell, Document, FormatError, is_json, markdown, text_of};
 use crate::notebook::{DraftKind, MimeBundle, Output};
 use serde_json::{Map, Value};
 
-/// What representations were called, and what they are called now.
+/// Old and present names of representations.
 const MIMES: &[(&str, &str)] = &[
     ("text", "text/plain"),
     ("html", "text/html"),
@@ -62,7 +62,7 @@ fn output(output: &Map<String, Value>, place: &str) -> Result<Output, FormatErro
     let data = || -> MimeBundle {
         let of = |(old, mime): &(&str, &str)| {
             let value = output.get(*old)?;
-            // JSON stood as a text there.
+            // JSON was stored as text.
             let parsed = || serde_json::from_str(&text_of(value)).unwrap_or_else(|_| value.clone());
             Some(((*mime).to_owned(), if is_json(mime) { parsed() } else { text_of(value).into() }))
         };

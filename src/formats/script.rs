@@ -1,13 +1,13 @@
 //! Python programs whose cells are divided by `# %%` (the "percent format" of editors and of
 //! Jupytext).
 //!
-//! What is not Python stands as a comment: markdown, and IPython's magics. What looks like such a
-//! comment already gets one more `# `, so that reading takes off exactly what writing has put on.
+//! Markdown and IPython's magics become comments. A comment that already looks like one of those
+//! gets another `# `, so that reading removes exactly what writing added.
 
 use super::{Cell, Document, FormatError, RAISES, markdown};
 use crate::notebook::DraftKind;
 
-/// The program of a document.
+/// Writes a document as a program.
 pub(super) fn write(document: &Document) -> String {
     let cells = document.cells.iter().map(|cell| match cell.kind {
         DraftKind::Code if cell.is_partial => format!("# %% tags=[\"{RAISES}\"]\n{}", code(&cell.source)),
@@ -22,7 +22,7 @@ pub(super) fn write(document: &Document) -> String {
 fn comment(text: &str) -> String {
     let line = |line: &str| match line {
         "" => "#".to_owned(),
-        // Else it would begin a cell.
+        // Otherwise it would begin a cell.
         line if is_marker(&format!("# {line}")) => format!("#  {line}"),
         line => format!("# {line}"),
     };
@@ -55,7 +55,7 @@ fn comment_all(source: &str) -> String {
     source.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// A line without the `# ` that stand before it.
+/// A line without its leading `# `s.
 fn bare(mut line: &str) -> &str {
     while let Some(rest) = line.strip_prefix("# ") {
         if is_marker(line) {
@@ -66,8 +66,8 @@ fn bare(mut line: &str) -> &str {
     line
 }
 
-/// Whether a line is one of IPython's that Python does not know. Help (`name?`) is not among them
-/// when it is read: a comment may well end in a question mark.
+/// Whether a line is IPython syntax. Help (`name?`) does not count when reading: a comment may end
+/// in a question mark.
 fn is_magic(line: &str) -> bool {
     let line = line.trim_start();
     let begins = |text: &str| {
@@ -90,7 +90,7 @@ fn is_magic(line: &str) -> bool {
     begins(line) || assigned() == Some(true)
 }
 
-/// Help of IPython's, which is commented and stays a comment.
+/// Whether a line is IPython's help, which is written as a comment and stays one.
 fn is_help(line: &str) -> bool {
     let line = line.trim();
     let name = line.trim_matches('?');
@@ -106,7 +106,7 @@ fn is_marker(line: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r']))
 }
 
-/// Reads a program. Without any marker it is one cell.
+/// Reads a program. Without a marker it is one cell.
 pub(super) fn read(bytes: &[u8]) -> Result<Document, FormatError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let text = std::str::from_utf8(bytes).map_err(|error| {
@@ -138,7 +138,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Document, FormatError> {
     Ok(document)
 }
 
-/// How many lines Jupytext's header has, which is about the file and not in it.
+/// Number of lines of Jupytext's header, which is not part of the content.
 fn header(lines: &[&str]) -> usize {
     if lines.first() != Some(&"# ---") {
         return 0;
@@ -147,7 +147,7 @@ fn header(lines: &[&str]) -> usize {
     end.map_or(0, |end| end + 2)
 }
 
-/// A cell from its first line and what follows; none for nothing.
+/// A cell from its marker and its lines; none if it is empty.
 fn cell(marker: Option<&str>, body: &[&str]) -> Option<Cell> {
     let blank = |line: &&&str| line.trim().is_empty();
     let end = body.len() - body.iter().rev().take_while(blank).count();
@@ -169,7 +169,7 @@ fn cell(marker: Option<&str>, body: &[&str]) -> Option<Cell> {
     Some(Cell::new(DraftKind::Code, title + &uncoded(body)))
 }
 
-/// Text that stands as comments, or as one text in three quotes.
+/// The text of a markdown cell: comments, or one triple-quoted string.
 fn uncommented(body: &[&str]) -> String {
     let whole = body.join("\n");
     for quotes in ["\"\"\"", "'''"] {
@@ -201,7 +201,7 @@ fn uncoded<'a>(body: &[&'a str]) -> String {
     read.join("\n")
 }
 
-/// Whether a text in three quotes is open, line by line. As near as needed: it only decides what
+/// Whether a triple-quoted string is open at each line. An approximation: it only decides what
 /// looks like a magic.
 #[derive(Default)]
 struct Quotes {
@@ -242,7 +242,7 @@ impl Quotes {
     }
 }
 
-/// What follows a character; a backslash takes the next with it.
+/// The rest behind a character, or behind an escape of two.
 fn escaped(text: &str, step: usize) -> &str {
     if !text.starts_with('\\') {
         return &text[step..];

@@ -244,7 +244,7 @@ fn a_file_that_nobody_waits_for_is_not_read_to_its_end() {
         asked.get() < 10
     };
     let error = Document::read_while(&bytes, Format::Ipynb, &goes_on).unwrap_err();
-    assert!(error.why.contains("has left") && asked.get() == 10, "{error:?}");
+    assert!(error.why.contains("has disconnected") && asked.get() == 10, "{error:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The name of the root state, from which every lineage grows. It is also the root's id.
+/// The name and the id of the root state.
 pub const ROOT_NAME: &str = "initial";
 
 macro_rules! text_id {
@@ -15,7 +15,7 @@ macro_rules! text_id {
         pub struct $name(String);
 
         impl $name {
-            /// Takes the text as it is; the HTTP layer has checked its length and characters.
+            /// Wraps a text. The HTTP layer has checked its length and characters.
             pub fn new(text: impl Into<String>) -> Self {
                 Self(text.into())
             }
@@ -40,11 +40,11 @@ text_id! {
     StateId
 }
 text_id! {
-    /// One execution of a cell. Made by whoever asks for the run, unique within a notebook.
+    /// One execution of a cell. The client makes the id; it is unique within a notebook.
     ExecId
 }
 text_id! {
-    /// A cell that has not run yet. Made by the page.
+    /// A cell that has not run yet. The page makes the id.
     DraftId
 }
 
@@ -54,7 +54,7 @@ impl StateId {
         Self::new(ROOT_NAME)
     }
 
-    /// Whether it is that of the root state.
+    /// Whether it is the root's id.
     pub fn is_root(&self) -> bool {
         self.0 == ROOT_NAME
     }

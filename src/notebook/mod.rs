@@ -1,8 +1,8 @@
 //! WHAT a notebook is: plain data and pure functions.
 //!
-//! Owns the words of the product (state, run, draft, output, command, event) and the graph that
-//! ties them together. Knows no clock, no process, no socket, no disk: time and names are passed
-//! in, so that everything here can be tested by giving values and comparing values.
+//! Owns the product's terms (state, run, draft, output, command, event) and the graph that connects
+//! them. Knows no clock, process, socket or disk: time and names are passed in, so tests give
+//! values and compare values.
 
 mod command;
 mod event;

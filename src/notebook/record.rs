@@ -191,7 +191,8 @@ pub struct Checkpoint {
     /// The BLAKE3 digest of its manifest, in hex: the same content has the same id.
     pub checkpoint_id: String,
     /// The id of its notebook.
-    pub session_id: String,
+    #[serde(rename = "session_id")]
+    pub notebook_id: String,
     /// Its state.
     pub state_id: StateId,
     /// What kind of content it holds.

@@ -1,8 +1,8 @@
-//! Wipes a secret from the memory that `ps` shows.
+//! Wipes the token from the command line that `ps` shows.
 
-/// Overwrites the token where it stands on this process' command line, as `--token T` or
-/// `--token=T`. Must be called before any thread exists. Where it is not possible, the token stays
-/// visible to this user's other programs.
+/// Overwrites the token in this process's command line, given as `--token T` or `--token=T`. Must
+/// be called before any thread starts. If that fails, the token stays visible to this user's other
+/// programs.
 pub(super) fn wipe(token: &str) {
     if let Some((start, end)) = region() {
         // SAFETY: the kernel says that the command line stands between these two addresses. It is
@@ -26,7 +26,7 @@ fn region() -> Option<(usize, usize)> {
     (start != 0 && start < end).then_some((start, end))
 }
 
-/// In a command line as the kernel keeps it: arguments that each end in NUL.
+/// Finds it in a command line as Linux stores it: each argument ends in NUL.
 fn wipe_from(argv: &mut [u8], token: &[u8]) {
     let mut is_value = false;
     for argument in argv.split_mut(|byte| *byte == 0) {

@@ -11,19 +11,19 @@ const KERNEL: &str = "kernel";
 
 /// A Python notebook that can grow again from any cell it ever ran.
 ///
-/// A notebook whose name is that of a command is opened by `ratoon -- NAME`.
+/// Use `ratoon -- NAME` to open a notebook whose name is also a command.
 #[derive(Clone, Debug, Parser)]
 #[command(version, about, args_conflicts_with_subcommands = true)]
 pub struct Options {
     /// What to do instead of serving.
     #[command(subcommand)]
-    pub care: Option<Care>,
+    pub maintenance: Option<Maintenance>,
 
     /// The notebook to open.
     #[arg(default_value = "main")]
     pub name: String,
 
-    /// Where to listen. Port 0 takes any free port.
+    /// Address to listen on. Port 0 takes any free port.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080")]
     pub bind: String,
 
@@ -32,7 +32,7 @@ pub struct Options {
     pub token: Option<Secret>,
 
     /// The Python interpreter whose environment cells run in [default: that of $VIRTUAL_ENV, else
-    /// the one this was built with].
+    /// the one Ratoon was built with].
     #[arg(long, value_name = "PATH")]
     pub python: Option<PathBuf>,
 
@@ -40,46 +40,45 @@ pub struct Options {
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 
-    /// Seconds after which a run is interrupted, unless it says otherwise itself [default: never].
+    /// Seconds after which a run is interrupted, unless its request says otherwise [default:
+    /// never].
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<f64>,
 
-    /// How much memory a run may add to what its state holds, unless it says otherwise itself, for
-    /// example 4G. Its subprocesses count; what is reserved and not used does not. A run beyond it
-    /// is ended [default: any].
+    /// Memory that a run may add to its state, for example 4G, unless its request says otherwise.
+    /// Counts subprocesses, but not memory that is reserved and unused. A run that exceeds it is
+    /// ended [default: any].
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub run_memory: Option<u64>,
 
-    /// How far cells stand back behind other programs on this machine, from 0 to 19: at 10 each
-    /// gets a ninth of the share of a core that an ordinary program gets beside it.
+    /// Niceness of cell processes, from 0 to 19. At 10, a cell gets a ninth of the processor time
+    /// of an ordinary program on the same core.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=19))]
     pub nice: u8,
 
-    /// How many states of a notebook may live in memory, as processes; the others live on disk and
-    /// come back when they are used [default: 1000].
+    /// Most states of a notebook kept in memory, as processes. Others are on disk and are loaded
+    /// when they are used [default: 1000].
     #[arg(long, value_name = "COUNT")]
     pub max_frozen: Option<usize>,
 
-    /// How much memory the states of a notebook may hold, for example 8G [default: half of the
-    /// machine's].
+    /// Most memory of a notebook's states, for example 8G [default: half of the machine's].
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_memory: Option<u64>,
 
-    /// Write no checkpoints by itself. After a restart states need their cells to be run again.
+    /// Write no checkpoints automatically. After a restart, states then need a replay.
     #[arg(long)]
     pub no_checkpoints: bool,
 
-    /// A further address, as browsers write it, under which this server is reached. May be given
-    /// several times.
+    /// Another address of this server, as browsers write it. May be given several times.
     #[arg(long, value_name = "HOST:PORT")]
     pub reachable_as: Vec<String>,
 
-    /// Allow --bind to an address that other machines can reach: whoever has the token runs code as
-    /// you, and without a proxy that speaks TLS, whoever listens on the network has the token.
+    /// Allow --bind to an address that other machines can reach. Anyone with the token can run code
+    /// as you, and without a TLS proxy anyone who listens on the network can read the token.
     #[arg(long)]
     pub dangerously_listen_beyond_loopback: bool,
 
-    /// $VIRTUAL_ENV.
+    /// The value of $VIRTUAL_ENV.
     #[arg(skip)]
     pub virtual_env: Option<PathBuf>,
 
@@ -87,12 +86,11 @@ pub struct Options {
     #[arg(skip)]
     pub current_dir: Option<PathBuf>,
 
-    /// Where Ratoon may keep what it needs on this machine: `$XDG_DATA_HOME/ratoon`, else
-    /// `~/.local/share/ratoon`.
+    /// Directory for Ratoon's own data: `$XDG_DATA_HOME/ratoon`, else `~/.local/share/ratoon`.
     #[arg(skip)]
     pub data_dir: Option<PathBuf>,
 
-    /// Where the key of this install is: `$XDG_CONFIG_HOME/ratoon`, else `~/.config/ratoon`.
+    /// Directory of this install's key: `$XDG_CONFIG_HOME/ratoon`, else `~/.config/ratoon`.
     #[arg(skip)]
     pub config_dir: Option<PathBuf>,
 }
@@ -112,57 +110,56 @@ fn size(text: &str) -> Result<u64, String> {
     count.checked_mul(1 << shift).ok_or_else(|| "it is too large".into())
 }
 
-/// What can be done to a notebook that no server has open.
+/// Commands for a notebook that no server has open.
 #[derive(Clone, Debug, Subcommand)]
-pub enum Care {
-    /// Verify every digest and reference of a notebook, and say what is damaged.
+pub enum Maintenance {
+    /// Verify every digest and reference of a notebook, and report damage.
     Check {
         /// The notebook's directory, NAME.ratoon.
         dir: PathBuf,
     },
-    /// Remove what no state of a notebook needs any more from its directory.
+    /// Remove files from a notebook's directory that none of its states needs.
     Gc {
         /// The notebook's directory, NAME.ratoon.
         dir: PathBuf,
     },
-    /// Write a line of a notebook to a file: its cells with their outputs, and its drafts.
+    /// Write a lineage of a notebook to a file: its cells with their outputs, and its drafts.
     Export {
         /// The notebook's directory, NAME.ratoon, or its name.
         notebook: PathBuf,
-        /// The state that the line ends in, by its name or id [default: the one that was made
-        /// last].
+        /// The last state of the lineage, by its name or id [default: the newest].
         #[arg(long, value_name = "STATE")]
         state: Option<String>,
         /// `ipynb`, `py` or `html`.
         #[arg(long = "as", value_name = "FORMAT", default_value = "ipynb")]
         format: String,
-        /// The file to write, - for stdout [default: NAME.FORMAT in the current directory, if that
-        /// is not there].
+        /// The file to write, - for stdout [default: NAME.FORMAT in the current directory, unless
+        /// that exists].
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Make a notebook of an .ipynb, or of a .py with `# %%`. Its cells do not run.
+    /// Create a notebook from an .ipynb, or a .py with `# %%`. Its cells do not run.
     Import {
         /// The file.
         file: PathBuf,
-        /// What the notebook is to be called; NAME.ratoon is made in the current directory
-        /// [default: as the file].
+        /// Name of the notebook; NAME.ratoon is created in the current directory [default: the
+        /// file's name].
         name: Option<String>,
     },
     /// Trust the checkpoints of a notebook that came from elsewhere: their code runs when their
     /// states are used.
     ///
-    /// Shows first what they hold, and asks.
+    /// Shows what they hold first, and asks.
     Trust {
         /// The notebook's directory, NAME.ratoon.
         dir: PathBuf,
-        /// Do not ask: for programs.
+        /// Do not ask; for use in scripts.
         #[arg(long, short)]
         yes: bool,
     },
 }
 
-/// A text that is not shown by mistake.
+/// A text that `Debug` does not show.
 #[derive(Clone)]
 pub struct Secret(String);
 
@@ -185,14 +182,14 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Whether this process is to be a kernel.
+/// Whether this process is a kernel.
 pub fn is_kernel() -> bool {
     std::env::args_os().nth(1).is_some_and(|first| first == KERNEL)
 }
 
 impl Options {
-    /// Reads them. Ends the process when they make no sense, or help was asked for. Must be called
-    /// before any thread exists, and once: the token is wiped from where it was read.
+    /// Reads the options. Exits on errors and for help. Must be called once, before any thread
+    /// starts: it wipes the token from the command line.
     pub fn read() -> Self {
         let mut options = Self::parse();
         if let Some(token) = &options.token {
@@ -238,10 +235,10 @@ mod tests {
 
     #[test]
     fn a_command_is_told_from_a_name() {
-        assert!(matches!(parsed(&["check", "x.ratoon"]).care, Some(Care::Check { .. })));
+        assert!(matches!(parsed(&["check", "x.ratoon"]).maintenance, Some(Maintenance::Check { .. })));
         for (args, name) in [(&["other", "--bind", "x:1"][..], "other"), (&["--", "check"], "check")] {
             let options = parsed(args);
-            assert_eq!((options.name.as_str(), options.care.is_none()), (name, true));
+            assert_eq!((options.name.as_str(), options.maintenance.is_none()), (name, true));
         }
         assert!(Options::try_parse_from(["ratoon", "--bind", "x:1", "gc", "x.ratoon"]).is_err());
     }

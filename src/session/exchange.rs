@@ -3,7 +3,7 @@
 use super::Session;
 use crate::notebook::{Checkpoint, Form, Notebook, Output, StateId};
 use crate::problem::{Kind, Problem};
-use crate::store::{self, Arrived, ExchangeError, Export};
+use crate::store::{self, Arrived, Export, StateFileError};
 use crate::threads::Threads;
 use std::path::PathBuf;
 
@@ -68,15 +68,15 @@ fn leaving(notebook: &Notebook, id: &StateId) -> Option<Leaving> {
 async fn beside<T: Send + 'static>(
     threads: &Threads,
     what: &str,
-    work: impl FnOnce() -> Result<T, ExchangeError> + Send + 'static,
+    work: impl FnOnce() -> Result<T, StateFileError> + Send + 'static,
 ) -> Result<T, Problem> {
     let done = threads.run(work).await;
     let done = done.map_err(|lost| Problem::new(Kind::Kernel, what, lost.to_string(), "try again"))?;
     done.map_err(|error| {
         let (kind, how) = match error {
-            ExchangeError::Bad(_) => (Kind::BadRequest, "take a file that was exported whole"),
-            ExchangeError::Lost(_) => (Kind::Lost, "save the state again, or replay it"),
-            ExchangeError::Disk(_) => {
+            StateFileError::Bad(_) => (Kind::BadRequest, "take a file that was exported whole"),
+            StateFileError::Lost(_) => (Kind::Lost, "save the state again, or replay it"),
+            StateFileError::Disk(_) => {
                 (Kind::Disk, "make room on the disk, or look why it cannot be used, and try again")
             }
         };

@@ -167,7 +167,7 @@ pub(super) fn keep(writer: &mut Writer, seal: &Seal, new: &NewCheckpoint) -> Res
         return Ok(Err(why));
     }
     let about = Checkpoint {
-        session_id: seal.notebook().to_owned(),
+        notebook_id: seal.notebook().to_owned(),
         state_id: new.state.clone(),
         ..new.about.clone()
     };

@@ -296,7 +296,7 @@ fn checkpoints(tables: &mut Tables, seal: Option<&Seal>, loaded: &mut Loaded) ->
         let state = &mut loaded.parts.states[*at];
         // The row's columns and the notebook decide, whatever the body claims.
         about.checkpoint_id = manifest.to_owned();
-        about.session_id = loaded.notebook_id.clone().unwrap_or_default();
+        about.notebook_id = loaded.notebook_id.clone().unwrap_or_default();
         about.state_id = id;
         about.is_trusted = seal.is_some_and(|seal| seal.is_checkpoint(&row.cells, state.parent.as_ref()));
         let is_better = state.checkpoint.as_ref().is_none_or(|c| c.form == Form::Data);

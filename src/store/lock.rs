@@ -59,8 +59,7 @@ impl Lock {
         if !is_ours {
             return Err(super::open::no_notebook(dir));
         }
-        let failed =
-            |e: std::io::Error| refused(format!("{}: {e}", path.display()), "look who may write there");
+        let failed = |e: std::io::Error| refused(format!("{}: {e}", path.display()), "check its permissions");
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)

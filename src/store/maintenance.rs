@@ -51,7 +51,7 @@ pub fn check(dir: &Path) -> Result<Checked, Problem> {
         }
         damage.extend(wrong.iter().map(|why| format!("the checkpoint of state {state}: {why}")));
     }
-    let files = files(&paths).map_err(|e| paths.refused(e.to_string(), "look who may read it"))?;
+    let files = files(&paths).map_err(|e| paths.refused(e.to_string(), "check its permissions"))?;
     for (digest, path, _) in &files {
         let Some(digest) = digest else {
             damage.push(format!("{} is no blob", path.display()));
@@ -91,12 +91,12 @@ pub fn gc(dir: &Path) -> Result<(usize, u64), Problem> {
     for (state, manifest) in &found.loaded.manifests {
         let chunks = chunks(&blobs, manifest, None).map_err(|error: BlobError| {
             let why = format!("it is not known what the checkpoint of state {state} needs: {error}");
-            paths.refused(why, "put that blob back from a copy, or delete the state")
+            paths.refused(why, "restore that blob from a copy, or delete the state")
         })?;
         named.insert(*manifest);
         named.extend(chunks.into_iter().map(|(chunk, _)| chunk));
     }
-    let failed = |e: io::Error| paths.refused(e.to_string(), "look who may write there");
+    let failed = |e: io::Error| paths.refused(e.to_string(), "check its permissions");
     blobs.forget_verified();
     let (mut count, mut freed) = (0, 0);
     for (digest, path, bytes) in files(&paths).map_err(failed)? {

@@ -7,9 +7,9 @@
 
 mod maintenance;
 mod checkpoint;
-mod clock;
+mod latest_time;
 mod draft_order;
-mod exchange;
+mod state_file;
 mod key;
 mod load;
 mod lock;
@@ -23,11 +23,11 @@ mod wal;
 mod write;
 
 pub use checkpoint::Holds;
-pub use clock::LatestTime;
-pub use exchange::{Arrived, ExchangeError, Export, read_state};
 pub use key::InstallKey;
+pub use latest_time::LatestTime;
 pub use maintenance::{Checked, Trusting, Untrusted, check, gc};
 pub use notebook_dir::{NotebookInfo, create, duplicate, inspect, is_open, read, rename, sweep};
+pub use state_file::{Arrived, Export, StateFileError, read_state};
 pub use trash::{Discarded, Trashed, discard, find, list, purge, restore, sweep as sweep_trash};
 
 use crate::blobs::Blobs;
@@ -88,7 +88,7 @@ pub struct NewCheckpoint {
     pub state: StateId,
     /// The state's parent. The signature covers it.
     pub parent: Option<StateId>,
-    /// What is known about it. Its id is the digest of its manifest; `session_id` is set by the
+    /// What is known about it. Its id is the digest of its manifest; `notebook_id` is set by the
     /// store. One with `is_trusted` unset comes from elsewhere, and is not signed.
     pub about: Checkpoint,
 }

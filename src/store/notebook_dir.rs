@@ -97,7 +97,7 @@ fn write_new(paths: &Paths, parts: &Parts) -> Result<(), Fault> {
 pub fn duplicate(from: &Path, to: &Path) -> Result<(), Problem> {
     let source = Paths::of(from);
     if !from.is_dir() {
-        return Err(source.refused("there is no such directory", "look for another spelling of its name"));
+        return Err(source.refused("there is no such directory", "check the spelling of its name"));
     }
     is_notebook(&source)?;
     let lock = Lock::take(from)?;
@@ -164,7 +164,7 @@ pub fn rename(from: &Path, to: &Path, names: (&str, &str), key: &InstallKey) -> 
     let (old, new) = (Paths::of(from), Paths::of(to));
     is_free(&new)?;
     if !from.is_dir() {
-        return Err(old.refused("there is no such directory", "look for another spelling of its name"));
+        return Err(old.refused("there is no such directory", "check the spelling of its name"));
     }
     is_notebook(&old)?;
     let lock = Lock::take(from)?;
@@ -210,7 +210,7 @@ pub(super) fn relocate(from: &Path, to: &Path) -> Result<(), Problem> {
     let lock = Lock::take(from)?;
     take_name(from, &Paths::of(to))?;
     drop(lock);
-    sync_parent(from).map_err(|error| paths.refused(error.to_string(), "look at the disk"))
+    sync_parent(from).map_err(|error| paths.refused(error.to_string(), "check the disk"))
 }
 
 /// Deletes a notebook that is not open, for good. If its name is a symbolic link, only the link is
@@ -220,13 +220,13 @@ pub(super) fn relocate(from: &Path, to: &Path) -> Result<(), Problem> {
 /// When another program has it open, or the disk refuses to rename it.
 pub(super) fn remove(dir: &Path) -> Result<(), Problem> {
     let paths = Paths::of(dir);
-    let refused = |error: io::Error| paths.refused(error.to_string(), "look who may write there");
+    let refused = |error: io::Error| paths.refused(error.to_string(), "check its permissions");
     if dir.is_symlink() {
         fs::remove_file(dir).map_err(refused)?;
         return sync_parent(dir).map_err(refused);
     }
     if !dir.is_dir() {
-        return Err(paths.refused("there is no such directory", "look for another spelling of its name"));
+        return Err(paths.refused("there is no such directory", "check the spelling of its name"));
     }
     let lock = Lock::make(dir)?;
     let going = beside(dir, GOING);
@@ -293,7 +293,7 @@ fn begin(paths: &Paths) -> Result<(Paths, Lock), Problem> {
         let how = if error.kind() == ErrorKind::NotFound {
             "make that directory first"
         } else {
-            "look who may write there"
+            "check its permissions"
         };
         paths.refused(error.to_string(), how)
     })?;
@@ -313,11 +313,11 @@ fn take_name(from: &Path, to: &Paths) -> Result<(), Problem> {
         // This file system cannot do both in one step.
         Err(nix::Error::EINVAL | nix::Error::ENOSYS) => {
             is_free(to)?;
-            fs::rename(from, &to.dir).map_err(|e| to.refused(e.to_string(), "look who may write there"))?;
+            fs::rename(from, &to.dir).map_err(|e| to.refused(e.to_string(), "check its permissions"))?;
         }
-        Err(error) => return Err(to.refused(error.desc(), "look who may write there")),
+        Err(error) => return Err(to.refused(error.desc(), "check its permissions")),
     }
-    sync_parent(&to.dir).map_err(|e| to.refused(e.to_string(), "look at the disk"))
+    sync_parent(&to.dir).map_err(|e| to.refused(e.to_string(), "check the disk"))
 }
 
 fn is_free(paths: &Paths) -> Result<(), Problem> {

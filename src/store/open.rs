@@ -117,7 +117,7 @@ pub(super) struct Examined {
 /// Reads an existing notebook. Changes nothing.
 pub(super) fn examine(paths: &Paths, key: Option<&InstallKey>, name: &str) -> Result<Examined, Problem> {
     if !paths.dir.is_dir() {
-        return Err(paths.refused("there is no such directory", "look for another spelling of its name"));
+        return Err(paths.refused("there is no such directory", "check the spelling of its name"));
     }
     is_notebook(paths)?;
     let lock = Lock::take(&paths.dir)?;

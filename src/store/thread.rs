@@ -314,7 +314,7 @@ impl Thread {
         if found < self.commits {
             return Err(Fault::new(
                 "the disk has lost what it had confirmed",
-                "look at the disk, and keep a copy of your work",
+                "check the disk, and keep a copy of your work",
             ));
         }
         let mut writer = Writer::new(tables, Blobs::at(&self.paths.blobs()));

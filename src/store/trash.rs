@@ -103,7 +103,7 @@ pub fn discard(dir: &Path) -> Result<(), Problem> {
         // The target stays where it is, so nothing needs to be saved.
         Ok(about) if about.is_symlink() => return notebook_dir::remove(dir),
         Ok(about) if about.is_dir() => {}
-        _ => return Err(paths.refused("there is no such directory", "look for another spelling of its name")),
+        _ => return Err(paths.refused("there is no such directory", "check the spelling of its name")),
     }
     let to = place(&paths, Discarded::Deleted)?;
     notebook_dir::relocate(dir, &to)?;
@@ -161,7 +161,7 @@ pub fn find(shelf: &Path, id: &str) -> Result<Trashed, Problem> {
         kind: Kind::Conflict,
         what: format!("find {id:?} in the trash"),
         why: "there is no such entry".into(),
-        how: "look at the trash again: it may have been restored, or pushed out by newer ones".into(),
+        how: "list the trash again: it may have been restored, or displaced by newer entries".into(),
     })
 }
 

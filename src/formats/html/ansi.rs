@@ -1,8 +1,8 @@
-//! Text as a terminal would show it: colours, and `\r` that begins a line again.
+//! Text as a terminal shows it: with colours, and `\r` starting the line again.
 
 use super::escaped;
 
-/// How the text is to look from here on.
+/// The style of the following text.
 #[derive(Clone, Default, PartialEq)]
 struct Look {
     bold: bool,
@@ -13,7 +13,7 @@ struct Look {
     back: Option<String>,
 }
 
-/// The HTML of a text.
+/// Renders a text to HTML.
 pub(super) fn to_html(text: &str) -> String {
     let (mut written, mut look, mut plain) = (String::new(), Look::default(), String::new());
     let text = last_words(text);
@@ -35,7 +35,7 @@ pub(super) fn to_html(text: &str) -> String {
     written
 }
 
-/// Of each line, what stood after the last `\r`: what a progress bar ended with.
+/// Keeps the part of each line after its last `\r`: the final state of a progress bar.
 fn last_words(text: &str) -> String {
     if !text.contains('\r') {
         return text.to_owned();
@@ -65,7 +65,7 @@ fn flush(written: &mut String, look: &Look, plain: &mut String) {
     written.push_str(&format!("<span style=\"{style}\">{}</span>", escaped(&text)));
 }
 
-/// The numbers of a sequence that sets the look (none for another), and what follows it.
+/// The numbers of a style sequence (none for another sequence), and the text behind it.
 fn sequence(text: &str) -> (Option<Vec<u32>>, &str) {
     match text.as_bytes().first() {
         Some(b'[') => {
@@ -112,7 +112,7 @@ impl Look {
     }
 }
 
-/// One of the sixteen colours that the page has names for.
+/// One of the sixteen named colours.
 fn named(index: u32) -> String {
     format!("var(--ansi-{index})")
 }

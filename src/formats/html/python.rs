@@ -1,5 +1,4 @@
-//! Python with its keywords, texts, numbers and comments marked. For eyes only: it need not be
-//! right about every program.
+//! Highlights Python's keywords, strings, numbers and comments. An approximation, for display only.
 
 use super::escaped;
 
@@ -9,7 +8,7 @@ const KEYWORDS: &[&str] = &[
     "nonlocal", "not", "or", "pass", "raise", "return", "True", "try", "while", "with", "yield",
 ];
 
-/// The HTML of a program.
+/// Renders a program to HTML.
 pub(super) fn to_html(code: &str) -> String {
     let mut written = String::with_capacity(code.len() * 2);
     let mut rest = code;
@@ -25,7 +24,7 @@ pub(super) fn to_html(code: &str) -> String {
     written
 }
 
-/// How long the token is that a text begins with, and what it is.
+/// The length and class of a text's first token.
 fn token(text: &str, first: char) -> (usize, Option<&'static str>) {
     let while_is = |is: fn(char) -> bool| text.find(|c: char| !is(c)).unwrap_or(text.len());
     let is_in_name = |c: char| c.is_alphanumeric() || c == '_';
@@ -51,7 +50,7 @@ fn token(text: &str, first: char) -> (usize, Option<&'static str>) {
     }
 }
 
-/// How long the text in quotes is that a program begins with.
+/// The length of the string literal that a program begins with.
 fn quoted(text: &str) -> Option<usize> {
     let long = ["\"\"\"", "'''"].into_iter().find(|q| text.starts_with(q));
     let quote = long.or_else(|| ["\"", "'"].into_iter().find(|q| text.starts_with(q)))?;

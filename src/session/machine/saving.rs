@@ -317,7 +317,7 @@ impl Machine {
         let (parent_checkpoint, total_execution_time_ms) = self.before_saved(&state);
         let about = Checkpoint {
             checkpoint_id: contents.manifest,
-            session_id: String::new(),
+            notebook_id: String::new(),
             state_id: state.clone(),
             form,
             created_at: self.core.now_ms,

@@ -54,7 +54,7 @@ impl From<rusqlite::Error> for Fault {
             Some(ErrorCode::SystemIoFailure) => Self::new(format!("the disk failed ({why})"), LOOK),
             Some(ErrorCode::CannotOpen) => Self::new(
                 format!("the database cannot be opened ({why})"),
-                "look whether the directory is still there, and who may write to it",
+                "check that the directory still exists, and its permissions",
             ),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 Self::new("another program holds the database", "close the program that reads it")

@@ -30,7 +30,7 @@ pub(super) fn blobs(dir: &Dir, fill: u8) -> String {
 pub(super) fn about(state: &str) -> Checkpoint {
     Checkpoint {
         checkpoint_id: String::new(),
-        session_id: String::new(),
+        notebook_id: String::new(),
         state_id: StateId::new(state),
         form: Form::Environment,
         created_at: 0.1,
@@ -99,7 +99,7 @@ fn a_checkpoint_is_kept_when_all_of_it_is_there() {
         (opened.parts.states[1].residency, first.is_trusted, first.entry_count),
         (Residency::Disk, true, 3)
     );
-    assert_eq!(first.session_id, opened.store.notebook_id());
+    assert_eq!(first.notebook_id, opened.store.notebook_id());
     let manifest = blobs(&dir, 9);
     assert!(kept_with(&opened, &news, "gone", "a", &manifest).unwrap_err().contains("gone"));
     assert!(kept_with(&opened, &news, "b", "initial", &manifest).unwrap_err().contains("parent"));

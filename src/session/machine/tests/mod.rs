@@ -396,7 +396,7 @@ fn missing(name: &str) -> Missing {
 fn checkpoint(id: &str, rest: &[&str]) -> Checkpoint {
     Checkpoint {
         checkpoint_id: format!("c-{id}"),
-        session_id: String::new(),
+        notebook_id: String::new(),
         state_id: state(id),
         form: Form::Environment,
         created_at: 0.0,

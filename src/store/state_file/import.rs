@@ -1,7 +1,7 @@
 //! Reads a state's file into blobs.
 
 use super::super::checkpoint::{MAX_MANIFEST_BYTES, cuts, named};
-use super::{Arrived, ExchangeError, MAGIC, MAX_HEADER_BYTES, RECORD_HEAD_BYTES, bad, once};
+use super::{Arrived, MAGIC, MAX_HEADER_BYTES, RECORD_HEAD_BYTES, StateFileError, bad, once};
 use crate::blobs::{Blobs, Digest, from_file};
 use crate::notebook::{Form, Missing};
 use serde::Deserialize;
@@ -35,7 +35,7 @@ struct ManifestSummary {
 /// # Errors
 /// When the file is cut off, altered, too large or of another kind, or the disk refuses. Nothing is
 /// kept then.
-pub fn read_state(path: &Path, blobs: &Path) -> Result<Arrived, ExchangeError> {
+pub fn read_state(path: &Path, blobs: &Path) -> Result<Arrived, StateFileError> {
     let mut reader = Reader::open(path)?;
     let mut magic = [0; MAGIC.len()];
     reader.fill(&mut magic)?;
@@ -71,8 +71,8 @@ pub fn read_state(path: &Path, blobs: &Path) -> Result<Arrived, ExchangeError> {
 
     let mut blobs = Blobs::at(blobs);
     let (mut stored, mut new) = (0, 0);
-    let mut put = |bytes: &[u8]| -> Result<(), ExchangeError> {
-        let put = blobs.put(bytes).map_err(ExchangeError::Disk)?;
+    let mut put = |bytes: &[u8]| -> Result<(), StateFileError> {
+        let put = blobs.put(bytes).map_err(StateFileError::Disk)?;
         stored += put.stored_bytes;
         new += if put.is_new { put.stored_bytes } else { 0 };
         Ok(())
@@ -82,7 +82,7 @@ pub fn read_state(path: &Path, blobs: &Path) -> Result<Arrived, ExchangeError> {
         put(&reader.chunk(chunk, *length)?)?;
     }
     put(&manifest)?;
-    blobs.settle().map_err(ExchangeError::Disk)?;
+    blobs.settle().map_err(StateFileError::Disk)?;
 
     let about: ManifestSummary = serde_json::from_slice(&manifest).map_err(|e| bad(e.to_string()))?;
     let checkpoint = &mut arrived.checkpoint;
@@ -99,7 +99,7 @@ pub fn read_state(path: &Path, blobs: &Path) -> Result<Arrived, ExchangeError> {
 }
 
 /// Refuses JSON that would take far more memory than its text.
-fn count_parts(what: &str, text: &[u8]) -> Result<(), ExchangeError> {
+fn count_parts(what: &str, text: &[u8]) -> Result<(), StateFileError> {
     let (mut count, mut is_text, mut is_escaped) = (0, false, false);
     for byte in text {
         match byte {
@@ -119,15 +119,15 @@ struct Reader {
 }
 
 impl Reader {
-    fn open(path: &Path) -> Result<Self, ExchangeError> {
-        let file = File::open(path).map_err(ExchangeError::Disk)?;
+    fn open(path: &Path) -> Result<Self, StateFileError> {
+        let file = File::open(path).map_err(StateFileError::Disk)?;
         Ok(Self { file: BufReader::with_capacity(1 << 18, file) })
     }
 
-    fn fill(&mut self, into: &mut [u8]) -> Result<(), ExchangeError> {
+    fn fill(&mut self, into: &mut [u8]) -> Result<(), StateFileError> {
         self.file.read_exact(into).map_err(|error| match error.kind() {
             ErrorKind::UnexpectedEof => bad("it is cut off"),
-            _ => ExchangeError::Disk(error),
+            _ => StateFileError::Disk(error),
         })
     }
 
@@ -136,7 +136,7 @@ impl Reader {
         &mut self,
         expected: Option<&Digest>,
         max_bytes: usize,
-    ) -> Result<(Digest, Vec<u8>), ExchangeError> {
+    ) -> Result<(Digest, Vec<u8>), StateFileError> {
         let mut head = [0; RECORD_HEAD_BYTES];
         self.fill(&mut head)?;
         let (digest, length) = head.split_at(64);
@@ -152,7 +152,7 @@ impl Reader {
         }
         // Allocate for the bytes that exist, not for the length that the file claims.
         let mut file = Vec::new();
-        (&mut self.file).take(length as u64).read_to_end(&mut file).map_err(ExchangeError::Disk)?;
+        (&mut self.file).take(length as u64).read_to_end(&mut file).map_err(StateFileError::Disk)?;
         if file.len() < length {
             return Err(bad("it is cut off"));
         }
@@ -160,25 +160,25 @@ impl Reader {
         Ok((digest, bytes))
     }
 
-    fn chunk(&mut self, digest: &Digest, length: usize) -> Result<Vec<u8>, ExchangeError> {
+    fn chunk(&mut self, digest: &Digest, length: usize) -> Result<Vec<u8>, StateFileError> {
         let (_, bytes) = self.record(Some(digest), length)?;
         if bytes.len() == length { Ok(bytes) } else { Err(bad(format!("the chunk {digest} is too short"))) }
     }
 
-    fn length(&self) -> Result<u64, ExchangeError> {
-        self.file.get_ref().metadata().map(|about| about.len()).map_err(ExchangeError::Disk)
+    fn length(&self) -> Result<u64, StateFileError> {
+        self.file.get_ref().metadata().map(|about| about.len()).map_err(StateFileError::Disk)
     }
 
-    fn at(&mut self) -> Result<u64, ExchangeError> {
-        self.file.stream_position().map_err(ExchangeError::Disk)
+    fn at(&mut self) -> Result<u64, StateFileError> {
+        self.file.stream_position().map_err(StateFileError::Disk)
     }
 
-    fn go_to(&mut self, at: u64) -> Result<(), ExchangeError> {
-        self.file.seek(SeekFrom::Start(at)).map(drop).map_err(ExchangeError::Disk)
+    fn go_to(&mut self, at: u64) -> Result<(), StateFileError> {
+        self.file.seek(SeekFrom::Start(at)).map(drop).map_err(StateFileError::Disk)
     }
 
-    fn is_at_its_end(&mut self) -> Result<bool, ExchangeError> {
+    fn is_at_its_end(&mut self) -> Result<bool, StateFileError> {
         let mut one = [0];
-        Ok(self.file.read(&mut one).map_err(ExchangeError::Disk)? == 0)
+        Ok(self.file.read(&mut one).map_err(StateFileError::Disk)? == 0)
     }
 }

@@ -45,7 +45,7 @@ pub struct Arrived {
 
 /// Why a state cannot be written to a file or read from one.
 #[derive(Debug, thiserror::Error)]
-pub enum ExchangeError {
+pub enum StateFileError {
     /// The file is damaged or of another kind.
     #[error("{0}")]
     Bad(String),
@@ -57,12 +57,12 @@ pub enum ExchangeError {
     Disk(io::Error),
 }
 
-fn bad(why: impl Into<String>) -> ExchangeError {
-    ExchangeError::Bad(why.into())
+fn bad(why: impl Into<String>) -> StateFileError {
+    StateFileError::Bad(why.into())
 }
 
 /// Each chunk once, with its length, in order.
-fn once(named: Vec<(Digest, usize)>) -> Result<Vec<(Digest, usize)>, ExchangeError> {
+fn once(named: Vec<(Digest, usize)>) -> Result<Vec<(Digest, usize)>, StateFileError> {
     let mut seen: HashMap<Digest, usize> = HashMap::new();
     let mut chunks = Vec::new();
     for (digest, length) in named {
@@ -80,7 +80,7 @@ fn once(named: Vec<(Digest, usize)>) -> Result<Vec<(Digest, usize)>, ExchangeErr
     Ok(chunks)
 }
 
-impl From<BlobError> for ExchangeError {
+impl From<BlobError> for StateFileError {
     fn from(error: BlobError) -> Self {
         match error {
             BlobError::Io(_, error) => Self::Disk(error),

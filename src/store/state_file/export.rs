@@ -1,7 +1,7 @@
 //! Writes a state's checkpoint to a file.
 
 use super::super::checkpoint::{MAX_MANIFEST_BYTES, named};
-use super::{Arrived, ExchangeError, MAGIC, MAX_HEADER_BYTES, RECORD_HEAD_BYTES, bad, once};
+use super::{Arrived, MAGIC, MAX_HEADER_BYTES, RECORD_HEAD_BYTES, StateFileError, bad, once};
 use crate::blobs::{Blobs, Digest, to_file};
 use crate::notebook::{Checkpoint, Form, Output};
 use serde_json::{Value, json};
@@ -33,18 +33,19 @@ impl Export {
         checkpoint: &Checkpoint,
         form: Form,
         environ: bool,
-    ) -> Result<Self, ExchangeError> {
+    ) -> Result<Self, StateFileError> {
         let blobs = Blobs::at(blobs);
-        let id: Digest = checkpoint.checkpoint_id.parse().map_err(|e| ExchangeError::Lost(format!("{e}")))?;
+        let id: Digest =
+            checkpoint.checkpoint_id.parse().map_err(|e| StateFileError::Lost(format!("{e}")))?;
         let text = blobs.get(&id, MAX_MANIFEST_BYTES)?;
         let text = reduced(text, form, environ)?;
-        let chunks = once(named(&text, Some(form)).map_err(ExchangeError::Lost)?)?;
+        let chunks = once(named(&text, Some(form)).map_err(StateFileError::Lost)?)?;
         let manifest = record(&Digest::of(&text), &to_file(&text));
         let mut stored = manifest.len() as u64;
         for (chunk, _) in &chunks {
             let bytes = blobs
                 .stored_bytes(chunk)
-                .map_err(|_| ExchangeError::Lost(format!("the chunk {chunk} is missing")))?;
+                .map_err(|_| StateFileError::Lost(format!("the chunk {chunk} is missing")))?;
             stored += RECORD_HEAD_BYTES as u64 + bytes;
         }
         let mut about = checkpoint.clone();
@@ -87,8 +88,8 @@ fn record(digest: &Digest, file: &[u8]) -> Vec<u8> {
 }
 
 /// The manifest without the parts that do not go into the file.
-fn reduced(text: Vec<u8>, form: Form, environ: bool) -> Result<Vec<u8>, ExchangeError> {
-    let lost = |e: serde_json::Error| ExchangeError::Lost(e.to_string());
+fn reduced(text: Vec<u8>, form: Form, environ: bool) -> Result<Vec<u8>, StateFileError> {
+    let lost = |e: serde_json::Error| StateFileError::Lost(e.to_string());
     let mut manifest: Value = serde_json::from_slice(&text).map_err(lost)?;
     let has_environment = manifest["environment"].is_object();
     match form {

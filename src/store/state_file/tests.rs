@@ -68,7 +68,7 @@ fn checkpoint(room: &Room) -> Checkpoint {
     });
     Checkpoint {
         checkpoint_id: room.put(&serde_json::to_vec(&manifest).unwrap()),
-        session_id: "n".into(),
+        notebook_id: "n".into(),
         state_id: StateId::new("s"),
         form: Form::Environment,
         created_at: 1.0,
@@ -103,7 +103,7 @@ fn manifest_of(room: &Room, arrived: &Arrived) -> Value {
     serde_json::from_slice(&Blobs::at(&room.blobs()).get(&id, 1 << 20).unwrap()).unwrap()
 }
 
-fn read(file: &[u8], into: &Room) -> Result<Arrived, ExchangeError> {
+fn read(file: &[u8], into: &Room) -> Result<Arrived, StateFileError> {
     read_state(&into.file(file), &into.blobs())
 }
 
@@ -162,7 +162,7 @@ fn what_is_not_wished_does_not_go_with_it() {
         Form::Environment,
         false,
     );
-    assert!(matches!(again, Err(ExchangeError::Bad(_))));
+    assert!(matches!(again, Err(StateFileError::Bad(_))));
     assert_eq!(written(&into, &arrived.checkpoint, Form::Data, false).len() / 1000, file.len() / 1000);
 }
 
@@ -173,7 +173,7 @@ fn a_file_that_is_not_whole_is_refused_and_nothing_is_kept() {
     let right = serde_json::to_string(&read(&whole, &Room::new()).unwrap()).unwrap();
     let refused = |file: &[u8], what: &str| {
         let error = read(file, &into).map(|_| ()).expect_err(what);
-        assert!(matches!(error, ExchangeError::Bad(_)), "{what}: {error:?}");
+        assert!(matches!(error, StateFileError::Bad(_)), "{what}: {error:?}");
         assert_eq!(into.count(), 0, "{what}");
     };
     for length in 0..whole.len() {
@@ -192,7 +192,7 @@ fn a_file_that_is_not_whole_is_refused_and_nothing_is_kept() {
                 unseen += 1;
             }
             Err(error) => {
-                assert!(matches!(error, ExchangeError::Bad(_)), "byte {at}: {error:?}");
+                assert!(matches!(error, StateFileError::Bad(_)), "byte {at}: {error:?}");
                 assert_eq!(elsewhere.count(), 0, "byte {at}");
             }
         }
@@ -255,7 +255,7 @@ fn a_file_that_says_what_cannot_be_is_refused() {
         (forged(&deep_header, &good, &[b"aa", b"bb"]), "nested beyond reading"),
     ] {
         let error = read(&file, &into).map(|_| ()).expect_err(what);
-        assert!(matches!(error, ExchangeError::Bad(_)), "{what}: {error:?}");
+        assert!(matches!(error, StateFileError::Bad(_)), "{what}: {error:?}");
         assert_eq!(into.count(), count, "{what}");
     }
     // A bomb: a little that unpacks to more than it may.
@@ -265,6 +265,6 @@ fn a_file_that_says_what_cannot_be_is_refused() {
     file.extend(u32::try_from(bomb.len() + 1).unwrap().to_le_bytes());
     file.push(1);
     file.extend(bomb);
-    assert!(matches!(read(&file, &into), Err(ExchangeError::Bad(_))));
-    assert!(matches!(read_state(Path::new("nowhere"), &into.blobs()), Err(ExchangeError::Disk(_))));
+    assert!(matches!(read(&file, &into), Err(StateFileError::Bad(_))));
+    assert!(matches!(read_state(Path::new("nowhere"), &into.blobs()), Err(StateFileError::Disk(_))));
 }
