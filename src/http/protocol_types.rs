@@ -1,5 +1,5 @@
-//! Makes `web/shell/protocol-types.d.ts`: what the page sends and gets, as TypeScript, from the JSON schemas of the
-//! server's types. Only tests compile this.
+//! Makes `web/shell/protocol-types.d.ts`: what the page sends and gets, as TypeScript, from the
+//! JSON schemas of the server's types. Only tests compile this.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,8 +12,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 const HEAD: &str = "\
-// What the page sends and gets. Generated from the types in src/notebook/, which say what each field means.
-// To regenerate: cargo test --lib protocol_types::write -- --ignored
+// What the page sends and gets. Generated from the types in src/notebook/, which say what each
+// field means. To regenerate: cargo test --lib protocol_types::write -- --ignored
 
 ";
 
@@ -63,8 +63,8 @@ fn schemas_become_types() {
     }
 }
 
-/// The whole file. Types that the server sends come first; a type that it also reads, but in another shape (a field that
-/// may be left out), has a second one named `…Input`.
+/// The whole file. Types that the server sends come first; a type that it also reads, but in
+/// another shape (a field that may be left out), has a second one named `…Input`.
 fn all_types() -> String {
     let mut sent = SchemaSettings::draft2020_12().for_serialize().into_generator();
     add::<Event>(&mut sent);
@@ -89,7 +89,8 @@ fn add<T: JsonSchema>(generator: &mut SchemaGenerator) {
     generator.subschema_for::<T>();
 }
 
-/// Renames each definition that differs from the one of its name among `sent`, and what refers to it.
+/// Renames each definition that differs from the one of its name among `sent`, and what refers to
+/// it.
 fn renamed(read: Map<String, Value>, sent: &Map<String, Value>) -> Map<String, Value> {
     let differs = |name: &str| sent.get(name).is_some_and(|other| *other != read[name]);
     let names: Vec<&String> = read.keys().filter(|name| differs(name)).collect();

@@ -1,8 +1,10 @@
-// Opens the pages of Ratoon, JupyterLab and marimo in one Chromium, in turns, and prints what it measured as one JSON line:
-// {"samples": {row: {contestant: [numbers]}}, "notes": [text]}. See page.py, which starts it and makes rows of it.
+// Opens the pages of Ratoon, JupyterLab and marimo in one Chromium, in turns, and prints what it
+// measured as one JSON line: {"samples": {row: {contestant: [numbers]}}, "notes": [text]}. See
+// page.py, which starts it and makes rows of it.
 //
-// usage: node page.mjs '{"turns": 5, "runs": 40, "commands": {"Ratoon": […], "JupyterLab": […], "marimo": […]}}'
-// Commands are lists of words; who has none takes no part. RATOON_SHOTS=DIR leaves a picture of each there.
+// usage: node page.mjs '{"turns": 5, "runs": 40, "commands": {"Ratoon": […], "JupyterLab": […],
+// "marimo": […]}}' Commands are lists of words; who has none takes no part. RATOON_SHOTS=DIR leaves
+// a picture of each there.
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -25,8 +27,9 @@ const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 const clock = () => performance.timeOrigin + performance.now();
 
 /**
- * A contestant: how its server is started on a folder and a port, where its notebook is, what is there when a cell can be
- * run, where its cells are, and where in the page results and printed text stand.
+ * A contestant: how its server is started on a folder and a port, where its notebook is, what is
+ * there when a cell can be run, where its cells are, and where in the page results and printed text
+ * stand.
  */
 const CONTESTANTS = {
     Ratoon: {

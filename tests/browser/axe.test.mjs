@@ -53,8 +53,8 @@ const top = (button, item) => async (page) => {
 };
 
 /**
- * [name, what leads there, {notebook: of the stand-in, scope, people: how many others are here, stays: the pointer stays
- * where it is, and options of the browser's context}]
+ * [name, what leads there, {notebook: of the stand-in, scope, people: how many others are here,
+ * stays: the pointer stays where it is, and options of the browser's context}]
  * @type {[string, (page: any, server: any) => Promise<void>, {notebook?: () => object, scope?: string, people?: number, stays?: boolean, viewport?: object}?][]}
  */
 const STATES = [

@@ -1,5 +1,5 @@
-// What people do with Ratoon, from the address to the end, as they do it: with the real server, on the page, looked at.
-// RATOON_SHOTS=DIR leaves a picture of each step there (CONTRIBUTING.md).
+// What people do with Ratoon, from the address to the end, as they do it: with the real server, on
+// the page, looked at. RATOON_SHOTS=DIR leaves a picture of each step there (CONTRIBUTING.md).
 //
 // | story                                    | where it is told                                                          |
 // |------------------------------------------|---------------------------------------------------------------------------|
@@ -113,8 +113,8 @@ testOnOwnServer(
 );
 
 /**
- * A person types some five keys a second and looks for a moment before each step; only the nightly run takes as long. In
- * milliseconds.
+ * A person types some five keys a second and looks for a moment before each step; only the nightly
+ * run takes as long. In milliseconds.
  */
 const PACE = IN_FULL ? { key: 200, look: 1500 } : { key: 10, look: 100 };
 

@@ -1,5 +1,5 @@
-//! The rules of ARCHITECTURE.md that a reader of the sources can check: who may name whom, and
-//! where the sharp tools are.
+//! The rules of ARCHITECTURE.md that the sources alone can show: the direction of imports, the
+//! places of sharp tools, and the width of lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -316,4 +316,60 @@ fn no_file_names_a_machine() {
             }
         }
     }
+}
+
+/// Columns of a line of code, and of a comment.
+const CODE_WIDTH: usize = 110;
+const COMMENT_WIDTH: usize = 100;
+
+/// A line that no formatter breaks: it has one long word, a text in quotes, a pattern, or is a row
+/// of a table.
+fn cannot_be_broken(line: &str) -> bool {
+    let words: Vec<_> =
+        line.split_whitespace().filter(|word| !["//", "///", "//!", "#", "*"].contains(word)).collect();
+    words.len() <= 1
+        || words[0].starts_with('/') && words[0].len() > 3
+        || words[0] == "|"
+        || is_comment(line, ".js") && line.contains("@type {")
+        || !is_comment(line, ".js") && line.contains(['"', '\'', '`'])
+}
+
+/// Whether the whole line is a comment. `*` begins the inner lines of a block comment.
+fn is_comment(line: &str, ending: &str) -> bool {
+    let line = line.trim_start();
+    match ending {
+        ".py" => line.starts_with('#'),
+        ".css" => line.starts_with("/*") || line.starts_with('*'),
+        _ => line.starts_with("//") || line.starts_with("/*") || line.starts_with("* "),
+    }
+}
+
+#[test]
+fn lines_are_short_enough_to_read() {
+    let folders = [
+        ("src", ".rs"),
+        ("src", ".py"),
+        ("web", ".js"),
+        ("web", ".css"),
+        ("tests", ".rs"),
+        ("tests", ".py"),
+        ("tests", ".mjs"),
+    ];
+    let mut long = Vec::new();
+    for (folder, ending) in folders {
+        for file in files(folder, ending).into_iter().filter(|f| !f.contains("/vendor/")) {
+            // The machine's tests hold what they expect as texts of many lines.
+            if file.starts_with("src/session/machine/tests/") {
+                continue;
+            }
+            for (number, line) in read(&file).lines().enumerate() {
+                let width = if is_comment(line, ending) { COMMENT_WIDTH } else { CODE_WIDTH };
+                let columns = line.chars().count();
+                if columns > width && !cannot_be_broken(line) {
+                    long.push(format!("{file}:{}: {columns} columns", number + 1));
+                }
+            }
+        }
+    }
+    assert!(long.is_empty(), "{} lines are too long:\n{}", long.len(), long.join("\n"));
 }

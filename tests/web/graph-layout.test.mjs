@@ -74,8 +74,8 @@ test('no two lines share a lane in the same row', () => {
     const used = new Set();
     for (const place of places) {
         const parent = places[place.from];
-        // In its own lane, a line occupies the rows below its parent down to its own; parent and child in one lane share
-        // the parent's row, which belongs to the parent.
+        // In its own lane, a line occupies the rows below its parent down to its own; parent and
+        // child in one lane share the parent's row, which belongs to the parent.
         if (place.beside) continue;
         for (let row = (parent?.row ?? place.row - 1) + 1; row <= place.row; row += 1) {
             const spot = `${place.lane}:${row}`;

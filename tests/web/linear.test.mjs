@@ -1,5 +1,6 @@
-// Work on text that others wrote grows with its length, and not with its square. Steps are counted, not timed: how often each block
-// of the module ran, and how many characters were looked through for it.
+// Work on text that others wrote grows with its length, and not with its square. Steps are counted,
+// not timed: how often each block of the module ran, and how many characters were looked through
+// for it.
 
 import assert from 'node:assert/strict';
 import { Session } from 'node:inspector/promises';
@@ -109,7 +110,8 @@ const cases = {
 };
 for (const [name, work] of Object.entries(cases)) test(name, () => growsWith(work));
 
-// A pattern that tries again from every place does so where nothing can be counted: it would not end within the hour.
+// A pattern that tries again from every place does so where nothing can be counted: it would not
+// end within the hour.
 test('patterns do not try again from every place', () => {
     const n = 3_000_000;
     assert.deepEqual(

@@ -1,4 +1,5 @@
-// People at one notebook: how they are shown, how what they type is laid together, and what they delete and take back.
+// People at one notebook: how they are shown, how what they type is laid together, and what they
+// delete and take back.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

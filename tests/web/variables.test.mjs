@@ -1,4 +1,5 @@
-// The variables pane: what it shows while others are on their way, in which order, and who changed what.
+// The variables pane: what it shows while others are on their way, in which order, and who changed
+// what.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -122,7 +122,8 @@ impl Checkpoints {
 /// The end of a sentence about values that are too large for their files.
 fn too_large(bytes: u64) -> String {
     format!(
-        "would take more than {} MiB, which is more than files of their size may: trust the notebook if you know where it \
+        "would take more than {} MiB, which is more than files of their size may: trust the notebook if \
+         you know where it \
          comes from",
         bytes >> 20
     )

@@ -201,7 +201,8 @@ mod tests {
 
     #[test]
     fn what_is_watched_is_read_from_the_descriptors_info() {
-        let info = "pos:\t0\nflags:\t02000002\nmnt_id:\t15\ntfd:        5 events:       1d data: ffffffffffffffff  pos:0 ino:61af sdev:7\n";
+        let info = "pos:\t0\nflags:\t02000002\nmnt_id:\t15\ntfd:        5 events:       1d data: \
+        ffffffffffffffff  pos:0 ino:61af sdev:7\n";
         assert_eq!(watched(info), [Watched { number: 5, events: 0x1d, data: u64::MAX }]);
     }
 

@@ -39,16 +39,19 @@ fn no_room(error: &io::Error) -> String {
         Some(libc::EMFILE) => {
             let limit = getrlimit(Resource::RLIMIT_NOFILE).map_or(0, |(soft, _)| soft);
             format!(
-                "the cell has left fewer than {NEEDED_DESCRIPTORS} descriptors within its limit of {limit} (RLIMIT_NOFILE), so that its \
+                "the cell has left fewer than {NEEDED_DESCRIPTORS} descriptors within its limit of \
+                 {limit} (RLIMIT_NOFILE), so that its \
                  state could not be kept ({error}). {AS_BEFORE}: set a higher limit, or close files"
             )
         }
         Some(libc::EBADF) => format!(
-            "the cell has closed descriptors 1 or 2, and all that could be put in their place, so that its state could not be \
+            "the cell has closed descriptors 1 or 2, and all that could be put in their place, so that \
+             its state could not be \
              kept. {AS_BEFORE}"
         ),
         _ => format!(
-            "the cell has led its process to where its state cannot be kept: not even /dev/null can be opened ({error}). {AS_BEFORE}"
+            "the cell has led its process to where its state cannot be kept: not even /dev/null can be \
+             opened ({error}). {AS_BEFORE}"
         ),
     }
 }
@@ -61,7 +64,8 @@ fn has_memory() -> Result<(), String> {
     }
     let needed = NEEDED_BYTES >> 20;
     Err(format!(
-        "the cell has left less than {needed} MiB within its own limit of memory ({}), so that no branch of its state could be made. \
+        "the cell has left less than {needed} MiB within its own limit of memory ({}), so that no \
+         branch of its state could be made. \
          {AS_BEFORE}: set a higher limit, or limit runs with `--run-memory` or `run_memory`",
         limits.join(", ")
     ))
@@ -72,7 +76,8 @@ fn has_memory() -> Result<(), String> {
 fn has_time() -> Result<(), String> {
     match getrlimit(Resource::RLIMIT_CPU) {
         Ok((0, _)) => Err(format!(
-            "the cell has left its process no processor time (RLIMIT_CPU is 0), so that no branch of its state could be made. \
+            "the cell has left its process no processor time (RLIMIT_CPU is 0), so that no branch of \
+             its state could be made. \
              {AS_BEFORE}: set a higher limit, or limit runs with `--timeout` or `timeout`"
         )),
         _ => Ok(()),

@@ -58,7 +58,8 @@ pub(super) fn can_tie() -> Result<(), String> {
     if let Err(errno) = open_anew(number) {
         return Err(match errno {
             Errno::EACCES | Errno::EPERM => format!(
-                "the cell has given its process to another user, or taken rights from it (os.setuid, os.seteuid, os.unshare…): \
+                "the cell has given its process to another user, or taken rights from it (os.setuid, \
+                 os.seteuid, os.unshare…): \
                  it may not open its own descriptors any more ({errno})"
             ),
             _ => format!("its process cannot open its own descriptors in /proc any more ({errno})"),
@@ -67,7 +68,8 @@ pub(super) fn can_tie() -> Result<(), String> {
     let space = |name: &str| std::fs::read_link(format!("/proc/self/ns/{name}")).ok();
     if space("pid_for_children") != space("pid") {
         return Err(
-            "the children of its process get process ids of their own (os.unshare with CLONE_NEWPID): a fork of it could not \
+            "the children of its process get process ids of their own (os.unshare with CLONE_NEWPID): a \
+             fork of it could not \
              be signalled"
                 .into(),
         );
