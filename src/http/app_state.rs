@@ -91,11 +91,11 @@ impl AppState {
         let start = sessions.open(notebook)?;
         let keys = Keys::new(&options.token, options.token_was_made, sessions.latest_time().read());
         let now = keys.now();
-        keys.add_kept(start.name(), &start.home().links, now);
+        keys.add_kept(start.name(), &start.home().credentials, now);
         // A share link works before its notebook was opened.
         let others = sessions.kept().into_iter().filter(|name| name != notebook);
         for name in others.filter(|name| limits::check_notebook_name(name).is_ok()) {
-            keys.add_kept(&name, &sessions.links_of(&name), now);
+            keys.add_kept(&name, &sessions.credentials_of(&name), now);
         }
         Ok(Self {
             keys,
@@ -196,7 +196,7 @@ impl AppState {
             let opened = app.threads.run(move || sessions.open(&name)).await?;
             if let Ok(session) = &opened {
                 // Now, under the lock: later, a link that was found on disk may have been revoked.
-                app.keys.add_kept(session.name(), &session.home().links, app.keys.now());
+                app.keys.add_kept(session.name(), &session.home().credentials, app.keys.now());
             }
             Ok(opened)
         });

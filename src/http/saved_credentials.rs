@@ -2,7 +2,7 @@
 
 use super::app_state::AppState;
 use super::auth::HeldLink;
-use crate::notebook::KeptLink;
+use crate::notebook::{KeptCredentials, KeptLink};
 use crate::problem::Problem;
 use crate::session::Session;
 use actix_web::web;
@@ -17,13 +17,15 @@ const TIME_EVERY: Duration = Duration::from_secs(60);
 pub(super) async fn keep(
     app: &AppState,
     session: &Session,
-    mut links: Vec<KeptLink>,
+    links: Vec<KeptLink>,
     without: Option<&str>,
 ) -> Result<(), Problem> {
-    if session.name() == app.start.name() {
-        links.extend(app.keys.kept_sessions(session.name(), without, app.keys.now()));
-    }
-    session.keep_links(links).await?;
+    let sessions = if session.name() == app.start.name() {
+        app.keys.kept_sessions(session.name(), without, app.keys.now())
+    } else {
+        Vec::new()
+    };
+    session.keep_credentials(KeptCredentials { links, sessions }).await?;
     note_time(app).await;
     Ok(())
 }

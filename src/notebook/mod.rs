@@ -23,7 +23,7 @@ pub use output::{MAX_RUN_OUTPUT_BYTES, MimeBundle, Output, Outputs, RunError, St
 pub use pieces::Pieces;
 pub use rebuild::Rebuild;
 pub use record::{
-    Asked, Base, Caret, Changes, Checkpoint, Digests, DiskStatus, Draft, DraftKind, Form, KeptLink, Missing,
-    OnError, Participant, PlacedDraft, Prompt, Reading, Residency, RestoredFrom, Run, RunStatus, Saving,
-    State, Symbols, TaskCheckpoint, TextUpdate,
+    Asked, Base, Caret, Changes, Checkpoint, Digests, DiskStatus, Draft, DraftKind, Form, KeptCredentials,
+    KeptLink, KeptSession, Missing, OnError, Participant, PlacedDraft, Prompt, Reading, Residency,
+    RestoredFrom, Run, RunStatus, Saving, State, Symbols, TaskCheckpoint, TextUpdate,
 };

@@ -512,6 +512,40 @@ pub struct KeptLink {
     pub expires_at: Option<f64>,
 }
 
+/// A browser session as stored: without its id, which only the cookie holds. The aliases are the
+/// names of version 1 of the format, in which it was a link of the scope `session`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptSession {
+    /// `ID_PREFIX` and `cookie_sha256`.
+    pub id: String,
+    /// The name of the notebook it is stored with. It is worth nothing in a copy under another
+    /// name.
+    pub notebook: String,
+    /// SHA-256 of the cookie's value, in hex.
+    #[serde(alias = "token_sha256")]
+    pub cookie_sha256: String,
+    /// The credential it began with: `link ID`, `owner`, or `owner` and the fingerprint of the
+    /// token that the user chose.
+    #[serde(alias = "label")]
+    pub began_with: String,
+    /// When it ends, in milliseconds since the Unix epoch.
+    pub expires_at: f64,
+}
+
+impl KeptSession {
+    /// Begins the id of each. No link has such an id, so a link's signed row is no browser session.
+    pub const ID_PREFIX: &str = "session-";
+}
+
+/// The credentials stored with a notebook.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KeptCredentials {
+    /// Its share links.
+    pub links: Vec<KeptLink>,
+    /// Browser sessions, if the server was started with this notebook.
+    pub sessions: Vec<KeptSession>,
+}
+
 /// Why the notebook cannot be written to disk now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DiskStatus {

@@ -2,7 +2,7 @@
 //! task's inbox, so that there is one order of things and no lock.
 
 use super::machine::{Adopted, Standing, Visitor};
-use crate::notebook::{Caret, Command, KeptLink, Notebook, Pieces, Reply, StateId};
+use crate::notebook::{Caret, Command, KeptCredentials, Notebook, Pieces, Reply, StateId};
 use crate::problem::{Kind, Problem};
 use crate::threads::Threads;
 use std::path::PathBuf;
@@ -20,8 +20,8 @@ pub(super) enum Ask {
     Left(Visitor),
     /// Look at the notebook.
     Read(Box<dyn FnOnce(&Notebook) + Send>),
-    /// Keep the share links on disk, in place of those before.
-    KeepLinks(Vec<KeptLink>, oneshot::Sender<Result<(), Problem>>),
+    /// Keep the share links and browser sessions on disk, in place of those before.
+    KeepCredentials(KeptCredentials, oneshot::Sender<Result<(), Problem>>),
     /// Copy the notebook to another directory.
     Copy(PathBuf, oneshot::Sender<Result<(), Problem>>),
     /// End all runs and put a copy of the notebook into the trash, unless there is nothing in it.
@@ -122,8 +122,8 @@ pub struct Home {
     pub notebook_id: String,
     /// The folder of its blobs.
     pub blobs: PathBuf,
-    /// Its share links.
-    pub links: Vec<KeptLink>,
+    /// Its share links and browser sessions.
+    pub credentials: KeptCredentials,
     /// What was damaged and set aside, as sentences for people.
     pub damage: Vec<String>,
 }
@@ -212,13 +212,13 @@ impl Session {
         self.send(Ask::Subscribe(since, tx), rx).await
     }
 
-    /// Keeps the share links on disk, in place of those before.
+    /// Keeps the share links and browser sessions on disk, in place of those before.
     ///
     /// # Errors `Problem` when the disk refuses, or the notebook has been closed; then those before
     /// are still there.
-    pub async fn keep_links(&self, links: Vec<KeptLink>) -> Result<(), Problem> {
+    pub async fn keep_credentials(&self, credentials: KeptCredentials) -> Result<(), Problem> {
         let (tx, rx) = oneshot::channel();
-        self.send(Ask::KeepLinks(links, tx), rx).await?
+        self.send(Ask::KeepCredentials(credentials, tx), rx).await?
     }
 
     /// Takes in a state that came in a file, whose blobs are in place already. Answered like a run

@@ -3,7 +3,7 @@
 use super::task::OpenRequest;
 use super::{Budget, CloseReason, Session};
 use crate::kernel::{Launch, end_all_below, find_library};
-use crate::notebook::{KeptLink, Notebook};
+use crate::notebook::{KeptCredentials, Notebook};
 use crate::problem::{Kind, Problem};
 use crate::store::{self, InstallKey, LatestTime, NotebookInfo, Trashed};
 use crate::threads::{Lost, Threads};
@@ -103,10 +103,10 @@ impl Sessions {
         self.dir_of(name).is_dir()
     }
 
-    /// The share links of a notebook that is in the directory, without opening it; none when they
-    /// cannot be read.
-    pub fn links_of(&self, name: &str) -> Vec<KeptLink> {
-        store::read_links(&self.dir_of(name), &self.config.key).unwrap_or_default()
+    /// The share links and browser sessions of a notebook that is in the directory, without opening
+    /// it; none when they cannot be read.
+    pub fn credentials_of(&self, name: &str) -> KeptCredentials {
+        store::read_credentials(&self.dir_of(name), &self.config.key).unwrap_or_default()
     }
 
     /// An open notebook.

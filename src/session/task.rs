@@ -61,9 +61,11 @@ impl OpenRequest {
     pub(super) fn open(self, runtime: &Handle) -> Result<Session, Problem> {
         let (asks, asked) = mpsc::channel(ASKS);
         let (mut opened, told) = self.read()?;
-        let (links, damage) = (std::mem::take(&mut opened.links), std::mem::take(&mut opened.damage));
+        let credentials = std::mem::take(&mut opened.credentials);
+        let damage = std::mem::take(&mut opened.damage);
         let store = &opened.store;
-        let home = Home { notebook_id: store.notebook_id().to_owned(), blobs: store.blobs(), links, damage };
+        let (notebook_id, blobs) = (store.notebook_id().to_owned(), store.blobs());
+        let home = Home { notebook_id, blobs, credentials, damage };
         let session = Session::new(&self.name, home, asks, self.threads.clone());
         runtime.spawn(Arc::new(self).serve(asked, (opened, told)));
         Ok(session)
@@ -359,10 +361,12 @@ impl Task {
                 // The client may have gone meanwhile; its place is cleared with the next event.
                 let _ = answer.send(subscription);
             }
-            Ask::KeepLinks(links, done) => self.store.keep_links(links, move |kept| {
-                // The asker may have gone.
-                let _ = done.send(kept.map_err(Problem::from));
-            }),
+            Ask::KeepCredentials(credentials, done) => {
+                self.store.keep_credentials(credentials, move |kept| {
+                    // The asker may have gone.
+                    let _ = done.send(kept.map_err(Problem::from));
+                })
+            }
             Ask::Copy(dir, done) => {
                 let store = self.store.clone();
                 self.threads.spawn(move || {

@@ -134,7 +134,7 @@ impl Seal {
         ])
     }
 
-    fn link_mac(&self, id: &str, body: &str) -> Hmac<Sha256> {
+    fn credential_mac(&self, id: &str, body: &str) -> Hmac<Sha256> {
         let body = blake3::hash(body.as_bytes());
         self.key.mac(&[b"ratoon-link-v1", self.notebook.as_bytes(), id.as_bytes(), body.as_bytes()])
     }
@@ -158,12 +158,12 @@ impl Seal {
         self.checkpoint_mac(state, parent, manifest, body).verify_slice(hmac.bytes()).is_ok()
     }
 
-    /// The signature of a link's row.
-    pub(super) fn link(&self, id: &str, body: &str) -> Cell {
-        Cell::Bytes(self.link_mac(id, body).finalize().into_bytes().to_vec())
+    /// The signature of the row of a share link or a browser session.
+    pub(super) fn credential(&self, id: &str, body: &str) -> Cell {
+        Cell::Bytes(self.credential_mac(id, body).finalize().into_bytes().to_vec())
     }
 
-    pub(super) fn is_link(&self, id: &str, body: &str, hmac: &[u8]) -> bool {
-        self.link_mac(id, body).verify_slice(hmac).is_ok()
+    pub(super) fn is_credential(&self, id: &str, body: &str, hmac: &[u8]) -> bool {
+        self.credential_mac(id, body).verify_slice(hmac).is_ok()
     }
 }

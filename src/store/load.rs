@@ -3,12 +3,13 @@
 use super::key::{InstallKey, Seal};
 use super::record::{Entry, Place, StoredRun, StoredState, replay, stand_in, state};
 use super::tables::{
-    CHECKPOINTS, Cell, DRAFTS, Fault, LINKS, META, NAMES, OUTPUTS, RUNS, Row, STATES, TASKS, Table, Tables,
+    BROWSER_SESSIONS, CHECKPOINTS, Cell, DRAFTS, Fault, LINKS, META, NAMES, OUTPUTS, RUNS, Row, STATES,
+    TASKS, Table, Tables,
 };
 use crate::blobs::{BlobError, Blobs, Digest};
 use crate::notebook::{
-    Checkpoint, Draft, Form, KeptLink, MAX_RUN_OUTPUT_BYTES, Parts, Residency, Run, State, StateId,
-    TaskCheckpoint,
+    Checkpoint, Draft, Form, KeptCredentials, KeptSession, MAX_RUN_OUTPUT_BYTES, Parts, Residency, Run,
+    State, StateId, TaskCheckpoint,
 };
 use indexmap::IndexMap;
 use serde::de::DeserializeOwned;
@@ -22,7 +23,7 @@ pub(super) const MAX_ENTRY_BYTES: usize = 6 * MAX_RUN_OUTPUT_BYTES + (1 << 20);
 #[derive(Debug, Default)]
 pub(super) struct Loaded {
     pub(super) parts: Parts,
-    pub(super) links: Vec<KeptLink>,
+    pub(super) credentials: KeptCredentials,
     /// None when its row is damaged.
     pub(super) notebook_id: Option<String>,
     pub(super) commits: i64,
@@ -96,33 +97,48 @@ pub(super) fn load(
     names(tables, &mut loaded)?;
     let seal = key.zip(loaded.notebook_id.clone()).map(|(key, id)| Seal::new(key, &id));
     checkpoints(tables, seal.as_ref(), &mut loaded)?;
-    links(tables, seal.as_ref(), &mut loaded)?;
+    credentials(tables, seal.as_ref(), &mut loaded)?;
     Ok(loaded)
 }
 
-/// Reads the share links alone.
-pub(super) fn load_links(tables: &mut Tables, key: &InstallKey) -> Result<Vec<KeptLink>, Fault> {
+/// Reads the share links and browser sessions alone.
+pub(super) fn load_credentials(tables: &mut Tables, key: &InstallKey) -> Result<KeptCredentials, Fault> {
     let mut loaded = Loaded::default();
     meta(tables, &mut loaded)?;
     let seal = loaded.notebook_id.clone().map(|id| Seal::new(key, &id));
-    links(tables, seal.as_ref(), &mut loaded)?;
-    Ok(loaded.links)
+    credentials(tables, seal.as_ref(), &mut loaded)?;
+    Ok(loaded.credentials)
 }
 
-/// The links that this install signed.
-fn links(tables: &mut Tables, seal: Option<&Seal>, loaded: &mut Loaded) -> Result<(), Fault> {
-    for row in loaded.whole(tables, &LINKS, 1)? {
+fn credentials(tables: &mut Tables, seal: Option<&Seal>, loaded: &mut Loaded) -> Result<(), Fault> {
+    let links = signed(tables, &LINKS, seal, loaded)?;
+    let mut sessions: Vec<KeptSession> = signed(tables, &BROWSER_SESSIONS, seal, loaded)?;
+    // A link's row has a signature of the same kind.
+    sessions.retain(|session| session.id.starts_with(KeptSession::ID_PREFIX));
+    loaded.credentials = KeptCredentials { links, sessions };
+    Ok(())
+}
+
+/// The links or browser sessions that this install signed.
+fn signed<T: DeserializeOwned>(
+    tables: &mut Tables,
+    table: &'static Table,
+    seal: Option<&Seal>,
+    loaded: &mut Loaded,
+) -> Result<Vec<T>, Fault> {
+    let mut found = Vec::new();
+    for row in loaded.whole(tables, table, 1)? {
         let own = seal.is_some_and(|seal| {
-            seal.is_link(
+            seal.is_credential(
                 row.cells[0].text().unwrap_or_default(),
                 row.cells[2].text().unwrap_or_default(),
                 row.cells[3].bytes(),
             )
         });
-        let link: Option<KeptLink> = loaded.body(&LINKS, &row, 2);
-        loaded.links.extend(link.filter(|_| own));
+        let record: Option<T> = loaded.body(table, &row, 2);
+        found.extend(record.filter(|_| own));
     }
-    Ok(())
+    Ok(found)
 }
 
 fn meta(tables: &mut Tables, loaded: &mut Loaded) -> Result<(), Fault> {

@@ -31,7 +31,7 @@ pub use state_file::{Arrived, Export, StateFileError, read_state};
 pub use trash::{Discarded, Trashed, discard, find, list, purge, restore, sweep as sweep_trash};
 
 use crate::blobs::Blobs;
-use crate::notebook::{Checkpoint, DiskStatus, Fact, KeptLink, Notebook, Parts, StateId};
+use crate::notebook::{Checkpoint, DiskStatus, Fact, KeptCredentials, Notebook, Parts, StateId};
 use crate::problem::Problem;
 use key::Seal;
 use open::Paths;
@@ -48,8 +48,8 @@ pub struct Opened {
     pub store: Store,
     /// Its content. Runs that had not ended still say so.
     pub parts: Parts,
-    /// Its share links, without those that another install wrote.
-    pub links: Vec<KeptLink>,
+    /// Its share links and browser sessions, without those that another install wrote.
+    pub credentials: KeptCredentials,
     /// Damage that was set aside, as sentences for the user.
     pub damage: Vec<String>,
 }
@@ -93,12 +93,13 @@ pub struct NewCheckpoint {
     pub about: Checkpoint,
 }
 
-/// Reads the share links of a notebook that no process has open: those that this install signed.
+/// Reads the share links and browser sessions of a notebook that no process has open: those that
+/// this install signed.
 ///
 /// # Errors
 /// When another process has it open, or it cannot be read.
-pub fn read_links(dir: &Path, key: &InstallKey) -> Result<Vec<KeptLink>, Problem> {
-    open::read_links(&Paths::of(dir), key)
+pub fn read_credentials(dir: &Path, key: &InstallKey) -> Result<KeptCredentials, Problem> {
+    open::read_credentials(&Paths::of(dir), key)
 }
 
 /// A handle on the store's thread. When the last is dropped, the thread writes the waiting jobs and
@@ -154,7 +155,7 @@ impl Store {
         Ok(Opened {
             store,
             parts: found.loaded.parts,
-            links: found.loaded.links,
+            credentials: found.loaded.credentials,
             damage: found.loaded.damage,
         })
     }
@@ -203,13 +204,13 @@ impl Store {
         self.send(Job::Trust);
     }
 
-    /// Replaces the stored share links.
-    pub fn keep_links(
+    /// Replaces the stored share links and browser sessions.
+    pub fn keep_credentials(
         &self,
-        links: Vec<KeptLink>,
+        credentials: KeptCredentials,
         done: impl FnOnce(Result<(), DiskStatus>) + Send + 'static,
     ) {
-        self.send(Job::Links(links, Box::new(done)));
+        self.send(Job::Credentials(credentials, Box::new(done)));
     }
 
     /// Copies the notebook, after all earlier jobs, to another directory. Waits for it.

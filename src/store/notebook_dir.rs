@@ -5,14 +5,15 @@
 //! aside. The next start sweeps what an interruption left under such names.
 
 use super::key::{InstallKey, Seal};
-use super::load::load_links;
+use super::load::load_credentials;
 use super::lock::Lock;
-use super::open::{Paths, examine, is_notebook, make, open_tables, transaction};
+use super::open::{Paths, examine, is_notebook, make, open_tables, transaction, upgraded};
 use super::parts_of;
-use super::tables::{Fault, LINKS, META, Tables};
+use super::tables::{Fault, META, Tables};
+use super::thread::put_credentials;
 use super::write::Writer;
 use crate::blobs::Blobs;
-use crate::notebook::{KeptLink, Notebook, Parts};
+use crate::notebook::{KeptCredentials, KeptLink, Notebook, Parts};
 use crate::problem::{Kind, Problem};
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use std::fs::{self, DirBuilder, File};
@@ -180,23 +181,19 @@ pub fn rename(from: &Path, to: &Path, names: (&str, &str), key: &InstallKey) -> 
     done
 }
 
-/// Signs the links of one name for another. Drops all other links.
+/// Signs the links of one name for another. Drops all other links, and browser sessions, which are
+/// stored with the notebook that the server was started with.
 fn bind_links(paths: &Paths, (from, to): (&str, &str), key: &InstallKey) -> Result<(), Problem> {
     let fault = |fault| paths.fault(fault);
-    let mut tables = open_tables(paths)?;
-    let (version, newest) = tables.version().map_err(fault)?;
-    if version != newest {
-        return Err(paths.refused("it is of another version", "open it once, then rename it"));
-    }
-    let links = load_links(&mut tables, key).map_err(fault)?;
-    // Browser sessions are stored with the notebook that the server was started with.
-    let links = links.into_iter().filter(|link| link.notebook == from && link.scope != "session");
-    let links: Vec<KeptLink> = links.map(|link| KeptLink { notebook: to.to_owned(), ..link }).collect();
+    let mut tables = upgraded(paths, open_tables(paths)?)?;
+    let links = load_credentials(&mut tables, key).map_err(fault)?.links;
+    let links = links.into_iter().filter(|link| link.notebook == from);
+    let links = links.map(|link| KeptLink { notebook: to.to_owned(), ..link }).collect();
+    let credentials = KeptCredentials { links, sessions: Vec::new() };
     let id = tables.get(&META, &["notebook_id".into()]).map_err(fault)?;
     let id = id.and_then(|row| row[1].text().map(str::to_owned)).unwrap_or_default();
     let seal = Seal::new(key, &id);
-    transaction(&mut tables, |tables| tables.replace_all(&LINKS, super::thread::link_rows(&links, &seal)))
-        .map_err(fault)?;
+    transaction(&mut tables, |tables| put_credentials(tables, &credentials, &seal)).map_err(fault)?;
     tables.settle_on_close(true);
     tables.empty_log().map_err(fault)
 }

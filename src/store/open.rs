@@ -1,7 +1,7 @@
 //! Opens a notebook's directory: creates, examines, refuses or repairs it.
 
 use super::key::InstallKey;
-use super::load::{Loaded, load, load_links};
+use super::load::{Loaded, load, load_credentials};
 use super::lock::Lock;
 use super::notebook_dir;
 use super::tables::{Fault, Health, META, NAMES, STATES, Tables};
@@ -9,7 +9,7 @@ use super::wal;
 use super::write::Writer;
 use crate::blobs::Blobs;
 use crate::blobs::nofollow::{Kind, open_file};
-use crate::notebook::{KeptLink, Notebook, ROOT_NAME};
+use crate::notebook::{KeptCredentials, Notebook, ROOT_NAME};
 use crate::problem::Problem;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
@@ -124,20 +124,26 @@ pub(super) fn examine(paths: &Paths, key: Option<&InstallKey>, name: &str) -> Re
     examine_locked(paths, key, name, lock)
 }
 
-/// Reads only the share links of an existing notebook. Changes nothing.
-pub(super) fn read_links(paths: &Paths, key: &InstallKey) -> Result<Vec<KeptLink>, Problem> {
+/// Reads only the share links and browser sessions of an existing notebook. Changes nothing.
+pub(super) fn read_credentials(paths: &Paths, key: &InstallKey) -> Result<KeptCredentials, Problem> {
     if !there(paths)? {
-        return Ok(Vec::new());
+        return Ok(KeptCredentials::default());
     }
     // A notebook that another server has open could not be opened for the visitors of its links.
     let _lock = Lock::take(&paths.dir)?;
     let mut tables = open_tables(paths)?;
-    let (version, newest) = tables.version().map_err(|f| paths.fault(f))?;
-    if version != newest {
-        // Opening it for writing migrates it.
-        return Ok(Vec::new());
+    let fault = |fault| paths.fault(fault);
+    let (version, newest) = tables.version().map_err(fault)?;
+    if version > newest {
+        return Ok(KeptCredentials::default());
     }
-    load_links(&mut tables, key).map_err(|f| paths.fault(f))
+    if version < newest {
+        // Rolled back below: opening the notebook upgrades it for good, after a copy.
+        tables.begin().and_then(|()| tables.bring_forward(version)).map_err(fault)?;
+    }
+    let found = load_credentials(&mut tables, key).map_err(fault);
+    tables.roll_back();
+    found
 }
 
 /// Opens a database that may be damaged.
@@ -150,6 +156,34 @@ pub(super) fn open_tables(paths: &Paths) -> Result<Tables, Problem> {
     Tables::open(&paths.database()).map_err(|fault| paths.fault(fault))
 }
 
+/// Upgrades a database of an older version, after copying it. Refuses one of a newer version.
+pub(super) fn upgraded(paths: &Paths, tables: Tables) -> Result<Tables, Problem> {
+    let fault = |fault| paths.fault(fault);
+    let (version, newest) = tables.version().map_err(fault)?;
+    if version > newest {
+        let why = format!("it is of version {version}, and this Ratoon knows versions up to {newest}");
+        return Err(paths.refused(why, "install a newer Ratoon"));
+    }
+    if version == newest {
+        return Ok(tables);
+    }
+    // Copied while SQLite has it closed: closing the copy's descriptor would release SQLite's own
+    // locks.
+    drop(tables);
+    back_up(paths).map_err(|e| paths.failed(e))?;
+    let mut tables = Tables::open(&paths.database()).map_err(fault)?;
+    // Rolled back unless its tables were those of that version: a trigger may have had effects.
+    let upgrade = |tables: &mut Tables| {
+        tables.bring_forward(version)?;
+        match tables.health()? {
+            Health::Malformed(why) => Err(Fault::malformed(why)),
+            Health::Well | Health::Indexes => Ok(()),
+        }
+    };
+    transaction(&mut tables, upgrade).map_err(fault)?;
+    Ok(tables)
+}
+
 fn examine_locked(
     paths: &Paths,
     key: Option<&InstallKey>,
@@ -157,17 +191,8 @@ fn examine_locked(
     lock: Lock,
 ) -> Result<Examined, Problem> {
     let has_crashed = fs::metadata(paths.log()).is_ok_and(|about| about.len() > 0);
-    let mut tables = open_tables(paths)?;
+    let mut tables = upgraded(paths, open_tables(paths)?)?;
     let fault = |fault| paths.fault(fault);
-    let (version, newest) = tables.version().map_err(fault)?;
-    if version > newest {
-        let why = format!("it is of version {version}, and this Ratoon knows versions up to {newest}");
-        return Err(paths.refused(why, "install a newer Ratoon"));
-    }
-    if version < newest {
-        back_up(paths).map_err(|e| paths.failed(e))?;
-        transaction(&mut tables, |tables| tables.bring_forward(version)).map_err(fault)?;
-    }
     let bad_indexes = match tables.health().map_err(fault)? {
         Health::Well => false,
         Health::Indexes => true,

@@ -5,11 +5,12 @@ use super::checkpoint;
 use super::key::Seal;
 use super::lock::Lock;
 use super::open::Paths;
-use super::tables::{Fault, LINKS, META, Tables};
+use super::tables::{BROWSER_SESSIONS, Cell, Fault, LINKS, META, Tables};
 use super::write::Writer;
 use super::{NewCheckpoint, StoreEvent};
 use crate::blobs::Blobs;
-use crate::notebook::{Checkpoint, DiskStatus, Fact, KeptLink, Parts, StateId};
+use crate::notebook::{Checkpoint, DiskStatus, Fact, KeptCredentials, Parts, StateId};
+use serde::Serialize;
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -48,7 +49,7 @@ pub(super) enum Job {
     Whole(u64, Box<Parts>),
     Keep(Box<NewCheckpoint>),
     Trust,
-    Links(Vec<KeptLink>, Answer<()>),
+    Credentials(KeptCredentials, Answer<()>),
     /// Copies the database, with all earlier jobs, to a path.
     Copy(PathBuf, Answer<()>),
     /// A client waits for the earlier jobs.
@@ -249,8 +250,8 @@ impl Thread {
             }
             Job::Keep(new) => Done::Kept(new.state.clone(), checkpoint::keep(writer, &self.seal, new)?),
             Job::Trust => Done::Trusted(checkpoint::trust(&mut writer.tables, &self.seal)?),
-            Job::Links(links, _) => {
-                writer.tables.replace_all(&LINKS, link_rows(links, &self.seal))?;
+            Job::Credentials(credentials, _) => {
+                put_credentials(&mut writer.tables, credentials, &self.seal)?;
                 Done::Nothing
             }
             Job::Copy(..) | Job::Hurry | Job::Close => Done::Nothing,
@@ -346,7 +347,7 @@ impl Thread {
         match (job, done) {
             (_, Done::Kept(state, checkpoint)) => (self.news)(StoreEvent::Kept { state, checkpoint }),
             (Job::Trust, Done::Trusted(states)) => (self.news)(StoreEvent::Trusted(Ok(states))),
-            (Job::Links(_, answer), _) => answer(Ok(())),
+            (Job::Credentials(_, answer), _) => answer(Ok(())),
             _ => {}
         }
     }
@@ -356,7 +357,7 @@ impl Thread {
         match job {
             Job::Keep(new) => (self.news)(kept(new.state, trouble)),
             Job::Trust => (self.news)(StoreEvent::Trusted(Err(trouble.clone()))),
-            Job::Links(_, answer) | Job::Copy(_, answer) => answer(Err(trouble.clone())),
+            Job::Credentials(_, answer) | Job::Copy(_, answer) => answer(Err(trouble.clone())),
             Job::Fact { .. } | Job::Whole(..) | Job::Hurry | Job::Close => {}
         }
     }
@@ -379,14 +380,20 @@ impl Job {
     }
 }
 
-/// The rows of share links, signed.
-pub(super) fn link_rows(
-    links: &[KeptLink],
+/// Replaces the stored share links and browser sessions.
+pub(super) fn put_credentials(
+    tables: &mut Tables,
+    credentials: &KeptCredentials,
     seal: &Seal,
-) -> impl Iterator<Item = Result<Vec<super::tables::Cell>, Fault>> {
-    links.iter().map(|link| {
-        let body = serde_json::to_string(link)?;
-        let hmac = seal.link(&link.id, &body);
-        Ok(vec![link.id.as_str().into(), super::tables::Cell::Null, body.into(), hmac])
-    })
+) -> Result<(), Fault> {
+    let links = credentials.links.iter().map(|link| signed_row(&link.id, link, seal));
+    tables.replace_all(&LINKS, links)?;
+    let sessions = credentials.sessions.iter().map(|session| signed_row(&session.id, session, seal));
+    tables.replace_all(&BROWSER_SESSIONS, sessions)
+}
+
+fn signed_row(id: &str, record: &impl Serialize, seal: &Seal) -> Result<Vec<Cell>, Fault> {
+    let body = serde_json::to_string(record)?;
+    let hmac = seal.credential(id, &body);
+    Ok(vec![id.into(), Cell::Null, body.into(), hmac])
 }

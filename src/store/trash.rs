@@ -4,7 +4,7 @@
 
 use super::notebook_dir::{self, NotebookInfo};
 use super::open::{Paths, examine, transaction};
-use super::tables::LINKS;
+use super::tables::{BROWSER_SESSIONS, LINKS};
 use crate::problem::{Kind, Problem};
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
@@ -129,7 +129,8 @@ pub(super) fn place(paths: &Paths, why: Discarded) -> Result<PathBuf, Problem> {
     free.ok_or_else(|| unusable(&trash, "it has no free name".into()))
 }
 
-/// Restores an entry, without its share links: deleting the notebook revoked them.
+/// Restores an entry, without its share links and browser sessions: deleting the notebook revoked
+/// them.
 ///
 /// # Errors
 /// When there is no such entry, the name is taken, or it cannot be read or moved. It then stays in
@@ -139,8 +140,11 @@ pub fn restore(shelf: &Path, id: &str, to: &Path) -> Result<(), Problem> {
     let paths = Paths::of(&found.path);
     let mut opened = examine(&paths, None, &found.name)?;
     let fault = |fault| paths.fault(fault);
-    transaction(&mut opened.tables, |tables| tables.replace_all(&LINKS, std::iter::empty()))
-        .map_err(fault)?;
+    transaction(&mut opened.tables, |tables| {
+        tables.replace_all(&LINKS, std::iter::empty())?;
+        tables.replace_all(&BROWSER_SESSIONS, std::iter::empty())
+    })
+    .map_err(fault)?;
     opened.tables.settle_on_close(true);
     opened.tables.empty_log().map_err(fault)?;
     drop(opened);

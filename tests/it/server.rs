@@ -177,6 +177,11 @@ impl Drop for TestServer {
     }
 }
 
+/// Where the servers of the tests keep their settings and the install's key.
+pub fn config_dir() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("config/ratoon")
+}
+
 /// The program, as the tests start it: what it keeps for its user is in the build's directory.
 pub fn program(under: &[&str]) -> Command {
     let own = env!("CARGO_BIN_EXE_ratoon");

@@ -11,13 +11,10 @@ use super::browser_session::{BrowserSession, SESSION_LASTS};
 use super::scope::Scope;
 use super::secret::{Fingerprint, new_secret};
 use super::share_link::{HeldLink, Link, NewLink};
-use crate::notebook::KeptLink;
+use crate::notebook::{KeptCredentials, KeptSession};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
-
-/// What a browser session that is kept has in place of a link's scope.
-const SESSION_WORD: &str = "session";
 
 /// Browser sessions of one credential. The oldest makes way, so that a link's holder cannot fill
 /// the memory.
@@ -141,20 +138,19 @@ impl Keys {
         notebook: &str,
         without_link: Option<&str>,
         now: Now,
-    ) -> Vec<KeptLink> {
+    ) -> Vec<KeptSession> {
         let kept = self.lock();
         let good = kept.sessions.iter().filter(|s| now.at < s.ends);
         let good = good.filter(|s| without_link.is_none() || s.link.as_deref() != without_link);
-        let to_kept = |session: &BrowserSession| KeptLink {
-            id: format!("session-{}", session.id),
+        let to_kept = |session: &BrowserSession| KeptSession {
+            id: format!("{}{}", KeptSession::ID_PREFIX, session.id),
             notebook: notebook.to_owned(),
-            token_sha256: session.id.to_string(),
-            scope: SESSION_WORD.to_owned(),
-            label: Some(
-                session.link.as_ref().map_or_else(|| self.owners_word.clone(), |l| format!("link {l}")),
-            ),
-            created_at: now.wall_ms as f64,
-            expires_at: Some(now.after(session.ends.saturating_duration_since(now.at)).wall_ms as f64),
+            cookie_sha256: session.id.to_string(),
+            began_with: match &session.link {
+                Some(link) => format!("link {link}"),
+                None => self.owners_word.clone(),
+            },
+            expires_at: now.after(session.ends.saturating_duration_since(now.at)).wall_ms as f64,
         };
         good.map(to_kept).collect()
     }
@@ -199,12 +195,12 @@ impl Keys {
         kept.links.push(link);
     }
 
-    /// Adds the links of a notebook that were kept on disk.
-    pub(crate) fn add_kept(&self, notebook: &str, links: &[KeptLink], now: Now) {
+    /// Adds the links and browser sessions that were kept on disk with a notebook.
+    pub(crate) fn add_kept(&self, notebook: &str, found: &KeptCredentials, now: Now) {
         let mut kept = self.lock();
-        let sessions = links.iter().filter(|l| l.scope == SESSION_WORD && l.notebook == notebook);
+        let sessions = found.sessions.iter().filter(|session| session.notebook == notebook);
         kept.sessions.extend(sessions.filter_map(|session| self.session_from(session, now)));
-        for link in links.iter().filter_map(|link| HeldLink::from_kept(notebook, link, now)) {
+        for link in found.links.iter().filter_map(|link| HeldLink::from_kept(notebook, link, now)) {
             let is_known = |l: &HeldLink| l.token.is(&link.token) || l.shown.id == link.shown.id;
             if kept.links.len() < MAX_LINKS && !kept.links.iter().any(is_known) {
                 kept.links.push(link);
@@ -212,14 +208,13 @@ impl Keys {
         }
     }
 
-    fn session_from(&self, kept: &KeptLink, now: Now) -> Option<BrowserSession> {
-        let label = kept.label.as_deref()?;
-        let link = label.strip_prefix("link ").map(str::to_owned);
-        if link.is_none() && label != self.owners_word {
+    fn session_from(&self, kept: &KeptSession, now: Now) -> Option<BrowserSession> {
+        let link = kept.began_with.strip_prefix("link ").map(str::to_owned);
+        if link.is_none() && kept.began_with != self.owners_word {
             return None;
         }
-        let left = Duration::from_millis((kept.expires_at? as u64).saturating_sub(now.wall_ms));
-        let id = Fingerprint::from_hex(&kept.token_sha256)?;
+        let left = Duration::from_millis((kept.expires_at as u64).saturating_sub(now.wall_ms));
+        let id = Fingerprint::from_hex(&kept.cookie_sha256)?;
         Some(BrowserSession { id, link, ends: now.at + left.min(SESSION_LASTS) })
     }
 
@@ -317,6 +312,12 @@ impl Keys {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::notebook::KeptLink;
+
+    fn kept_on_disk(keys: &Keys, now: Now) -> KeptCredentials {
+        let links = keys.held("main", now).iter().map(HeldLink::to_kept).collect();
+        KeptCredentials { links, sessions: keys.kept_sessions("main", None, now) }
+    }
 
     fn view_link(lasts: Option<Duration>) -> NewLink {
         NewLink { scope: Scope::View, notebook: "main".into(), label: None, lasts }
@@ -357,7 +358,7 @@ mod tests {
     fn a_clock_that_is_set_back_between_two_starts_does_not_make_an_ended_link_good() {
         let (keys, now) = (Keys::new("owner", false, 0), Now::read());
         let (_, token) = add(&keys, Some(Duration::from_secs(60)), now);
-        let kept: Vec<KeptLink> = keys.held("main", now).iter().map(HeldLink::to_kept).collect();
+        let kept = kept_on_disk(&keys, now);
         let set_back = Now { wall_ms: now.wall_ms - 3_600_000, ..now };
         for (seconds_seen, is_good) in [(0, true), (59, true), (60, false), (7200, false)] {
             let latest = now.wall_ms + seconds_seen * 1000;
@@ -404,9 +405,9 @@ mod tests {
         let (keys, now) = (Keys::new("owner", false, 0), Now::read());
         let (link, token) = add(&keys, Some(Duration::from_secs(60)), now);
         let (_, endless) = add(&keys, None, now);
-        let kept: Vec<KeptLink> = keys.held("main", now).iter().map(HeldLink::to_kept).collect();
+        let kept = kept_on_disk(&keys, now);
         assert!(keys.held("other", now).is_empty());
-        assert!(kept.iter().all(|k| !k.token_sha256.contains(&token)));
+        assert!(kept.links.iter().all(|k| !k.token_sha256.contains(&token)));
 
         let again = Keys::new("another", false, 0);
         let later = now.after(Duration::from_secs(20));
@@ -425,10 +426,10 @@ mod tests {
         late.add_kept("main", &kept, end);
         assert_eq!(late.links(end).len(), 1);
         let odd = |change: fn(&mut KeptLink)| {
-            let mut one = kept[1].clone();
+            let mut one = kept.links[1].clone();
             change(&mut one);
             let keys = Keys::new("odd", false, 0);
-            keys.add_kept("main", &[one], now);
+            keys.add_kept("main", &KeptCredentials { links: vec![one], sessions: Vec::new() }, now);
             keys.links(now).len()
         };
         assert_eq!(odd(|_| ()), 1);

@@ -22,6 +22,11 @@ impl Fault {
         Self { why: why.into(), how, is_malformed: false }
     }
 
+    /// The content is wrong.
+    pub(in crate::store) fn malformed(why: impl Into<String>) -> Self {
+        Self { is_malformed: true, ..Self::new(why, "put a copy of the directory in its place") }
+    }
+
     /// As the status that the notebook's clients see.
     pub(in crate::store) fn trouble(&self, dir: &Path) -> DiskStatus {
         DiskStatus {
@@ -59,9 +64,7 @@ impl From<rusqlite::Error> for Fault {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 Self::new("another program holds the database", "close the program that reads it")
             }
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-                Self { is_malformed: true, ..Self::new(why, "put a copy of the directory in its place") }
-            }
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::malformed(why),
             _ => Self::new(why, "report this"),
         }
     }

@@ -7,7 +7,9 @@ mod schema;
 
 pub(super) use cell::{Cell, digest};
 pub(super) use fault::Fault;
-pub(super) use schema::{CHECKPOINTS, DRAFTS, LINKS, META, NAMES, OUTPUTS, RUNS, STATES, TASKS};
+pub(super) use schema::{
+    BROWSER_SESSIONS, CHECKPOINTS, DRAFTS, LINKS, META, NAMES, OUTPUTS, RUNS, STATES, TASKS,
+};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params_from_iter};
@@ -115,13 +117,7 @@ impl Tables {
         db.pragma_update_and_check(None, "wal_autocheckpoint", WAL_PAGES, |_| Ok(()))?;
         let mode: String = db.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
         if mode != "wal" {
-            return Err(Fault {
-                is_malformed: true,
-                ..Fault::new(
-                    format!("its journal mode is {mode}, not wal"),
-                    "put a copy of the directory in its place",
-                )
-            });
+            return Err(Fault::malformed(format!("its journal mode is {mode}, not wal")));
         }
         Ok(Self { db, next_pos: 1 })
     }
@@ -340,13 +336,21 @@ impl Tables {
         Ok(u64::try_from(count).unwrap_or_default())
     }
 
-    /// Copies it, without links and tasks, to a new database. The copy is then durable.
+    /// Copies it, without links, browser sessions and tasks, to a new database of the newest
+    /// version. The copy is then durable.
     pub(super) fn copy_to(&self, path: &Path) -> Result<(), Fault> {
         let text = path.to_str().ok_or_else(|| Fault::new("its path is no text", "choose another name"))?;
         self.db.execute("VACUUM INTO ?1", [text])?;
         let copy = Connection::open(path)?;
         copy.pragma_update(None, "synchronous", "FULL")?;
-        copy.execute_batch("BEGIN; DELETE FROM links; DELETE FROM tasks; COMMIT; VACUUM")?;
+        copy.execute_batch("BEGIN")?;
+        let (version, newest) = self.version()?;
+        if version < newest {
+            schema::bring_forward(&copy, version)?;
+        }
+        copy.execute_batch(
+            "DELETE FROM links; DELETE FROM browser_sessions; DELETE FROM tasks; COMMIT; VACUUM",
+        )?;
         copy.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
         copy.close().map_err(|(_, error)| error)?;
         Ok(std::fs::File::open(path)?.sync_all()?)

@@ -1,13 +1,14 @@
 //! The tables, version by version.
 
-use super::{Fault, Table};
-use rusqlite::Connection;
+use super::{Cell, Fault, Table, digest};
+use rusqlite::{Connection, params_from_iter};
+use serde_json::Value;
 
 /// "Ratn": SQLite's application id of a notebook's database.
 pub(super) const APPLICATION_ID: i32 = 0x5261_746e;
 
 /// One migration per version, the first from an empty file. A released migration never changes.
-pub(super) const STEPS: &[fn(&Connection) -> rusqlite::Result<()>] = &[to_version_1];
+pub(super) const STEPS: &[fn(&Connection) -> rusqlite::Result<()>] = &[to_version_1, to_version_2];
 
 /// Facts about the notebook itself.
 pub(in crate::store) const META: Table = Table { name: "meta", columns: &["key", "value"], keys: 1 };
@@ -34,6 +35,9 @@ pub(in crate::store) const CHECKPOINTS: Table =
 /// Share links.
 pub(in crate::store) const LINKS: Table =
     Table { name: "links", columns: &["id", "pos", "body", "hmac"], keys: 1 };
+/// Browser sessions.
+pub(in crate::store) const BROWSER_SESSIONS: Table =
+    Table { name: "browser_sessions", columns: &["id", "pos", "body", "hmac"], keys: 1 };
 
 /// Migrates a database to the newest version.
 pub(super) fn bring_forward(db: &Connection, from: usize) -> Result<(), Fault> {
@@ -85,4 +89,37 @@ fn to_version_1(db: &Connection) -> rusqlite::Result<()> {
              manifest TEXT, body TEXT, hmac BLOB, digest BLOB, PRIMARY KEY(state, form));
          CREATE TABLE links(id TEXT PRIMARY KEY, pos INTEGER, body TEXT, hmac BLOB, digest BLOB);",
     )
+}
+
+/// Moves the browser sessions, which were links of the scope `session`, to a table of their own.
+/// Their columns stay as they are, because the signature covers them. A damaged row stays in
+/// `links`, to be set aside there.
+fn to_version_2(db: &Connection) -> rusqlite::Result<()> {
+    db.execute_batch(
+        "CREATE TABLE browser_sessions(id TEXT PRIMARY KEY, pos INTEGER, body TEXT, hmac BLOB, digest BLOB);",
+    )?;
+    let mut query = db.prepare("SELECT rowid, digest, id, pos, body, hmac FROM links NOT INDEXED")?;
+    let rows = query.query_map([], |row| {
+        let cells: Option<Vec<Cell>> =
+            (2..6).map(|at| row.get_ref(at).map(Cell::read)).collect::<Result<_, _>>()?;
+        Ok((row.get::<_, i64>(0)?, Cell::read(row.get_ref(1)?), cells))
+    })?;
+    for (number, own, cells) in rows.collect::<Result<Vec<_>, _>>()? {
+        let is_whole = |cells: &Vec<Cell>| own == Some(digest("links", cells));
+        let Some(cells) = cells.filter(|cells| is_whole(cells) && has_scope_session(&cells[2])) else {
+            continue;
+        };
+        let sum = digest("browser_sessions", &cells);
+        db.execute(
+            "INSERT INTO browser_sessions(id, pos, body, hmac, digest) VALUES(?1, ?2, ?3, ?4, ?5)",
+            params_from_iter(cells.iter().chain([&sum])),
+        )?;
+        db.execute("DELETE FROM links WHERE rowid = ?1", [number])?;
+    }
+    Ok(())
+}
+
+fn has_scope_session(body: &Cell) -> bool {
+    let body = serde_json::from_str::<Value>(body.text().unwrap_or_default());
+    body.is_ok_and(|body| body["scope"] == "session")
 }

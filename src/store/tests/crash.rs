@@ -252,7 +252,7 @@ fn full_disk_driver() {
     assert!(failed > 1);
     // What is let go is not acknowledged, and links are refused.
     let (tell, told) = channel();
-    opened.store.keep_links(Vec::new(), move |done| tell.send(done).unwrap());
+    opened.store.keep_credentials(Default::default(), move |done| tell.send(done).unwrap());
     assert!(told.recv().unwrap().is_err());
     std::fs::remove_file(dir.0.join("filler")).unwrap();
     loop {

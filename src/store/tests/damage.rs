@@ -248,7 +248,7 @@ fn what_is_no_notebook_of_ours_is_refused_with_a_next_step() {
     drop(db);
     refused("version 99");
     let db = Connection::open(database(&dir)).unwrap();
-    db.pragma_update(None, "user_version", 1).unwrap();
+    db.pragma_update(None, "user_version", 2).unwrap();
     db.execute_batch("CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM states; END").unwrap();
     drop(db);
     refused("tables");

@@ -3,7 +3,7 @@
 use super::facts::Story;
 use super::trust::{about, blobs};
 use super::*;
-use crate::notebook::{Checkpoint, KeptLink, StateId};
+use crate::notebook::{Checkpoint, KeptCredentials, KeptLink, KeptSession, StateId};
 use crate::store::NewCheckpoint;
 use crate::store::tables::digest;
 use std::fs;
@@ -18,8 +18,8 @@ fn fixed_key(dir: &Dir) -> InstallKey {
     dir.key()
 }
 
-fn golden(end: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/tests").join(format!("version-1.{end}"))
+fn golden(version: u32, end: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/tests").join(format!("version-{version}.{end}"))
 }
 
 /// Whether everything of `wished` is in `found`. Later versions may know more.
@@ -34,6 +34,11 @@ fn holds(found: &Value, wished: &Value) -> bool {
         }
         _ => found == wished,
     }
+}
+
+fn whole(opened: &Opened) -> Value {
+    let KeptCredentials { links, sessions } = &opened.credentials;
+    json!({"parts": lasting(&opened.parts), "links": links, "sessions": sessions})
 }
 
 /// Not a test: `RATOON_TEST_GOLDEN=1` writes the notebook of the newest version, once.
@@ -64,29 +69,40 @@ fn write_golden() {
         created_at: 0.1,
         expires_at: Some(1e12),
     };
-    opened.store.keep_links(vec![link], move |done| tell.send(done).unwrap());
+    let session = KeptSession {
+        id: format!("session-{}", "1".repeat(64)),
+        notebook: "main".into(),
+        cookie_sha256: "1".repeat(64),
+        began_with: "link link".into(),
+        expires_at: 1e12,
+    };
+    let kept = KeptCredentials { links: vec![link], sessions: vec![session] };
+    opened.store.keep_credentials(kept, move |done| tell.send(done).unwrap());
     told.recv().unwrap().unwrap();
     opened.store.close();
     let (opened, _) = dir.open();
-    let whole = json!({"parts": lasting(&opened.parts), "links": opened.links});
+    let whole = whole(&opened);
     opened.store.close();
-    fs::copy(dir.notebook().join("notebook.db"), golden("db")).unwrap();
-    fs::write(golden("json"), serde_json::to_string_pretty(&whole).unwrap() + "\n").unwrap();
+    fs::copy(dir.notebook().join("notebook.db"), golden(2, "db")).unwrap();
+    fs::write(golden(2, "json"), serde_json::to_string_pretty(&whole).unwrap() + "\n").unwrap();
 }
 
 #[test]
-fn version_1_opens() {
-    let dir = Dir::new("version-1");
-    fixed_key(&dir);
-    fs::create_dir_all(dir.notebook()).unwrap();
-    fs::copy(golden("db"), dir.notebook().join("notebook.db")).unwrap();
-    let (opened, _) = dir.open();
-    assert_eq!(opened.damage, Vec::<String>::new());
-    let found = json!({"parts": lasting(&opened.parts), "links": opened.links});
-    let wished: Value = serde_json::from_slice(&fs::read(golden("json")).unwrap()).unwrap();
-    assert!(holds(&found, &wished), "{found}");
-    assert!(opened.parts.states[0].checkpoint.as_ref().unwrap().is_trusted && opened.links.len() == 1);
-    opened.store.close();
+fn a_notebook_of_each_version_opens() {
+    for version in [1, 2] {
+        let dir = Dir::new("version");
+        fixed_key(&dir);
+        fs::create_dir_all(dir.notebook()).unwrap();
+        fs::copy(golden(version, "db"), dir.notebook().join("notebook.db")).unwrap();
+        let (opened, _) = dir.open();
+        assert_eq!(opened.damage, Vec::<String>::new());
+        let found = whole(&opened);
+        let wished: Value = serde_json::from_slice(&fs::read(golden(version, "json")).unwrap()).unwrap();
+        assert!(holds(&found, &wished), "{version}: {found}");
+        assert!(opened.parts.states[0].checkpoint.as_ref().unwrap().is_trusted);
+        assert_eq!(opened.credentials.links.len(), 1);
+        opened.store.close();
+    }
     // Written down, so that a change is seen even where it is made on both sides.
     assert_eq!(digest("golden", &["a".into(), 7.into()]).bytes()[..4], [123, 203, 196, 110]);
 }

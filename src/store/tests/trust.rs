@@ -3,9 +3,9 @@
 use super::facts::{new_run, new_state};
 use super::*;
 use crate::blobs::Blobs;
-use crate::notebook::{Checkpoint, Form, KeptLink, StateId};
+use crate::notebook::{Checkpoint, Form, KeptCredentials, KeptLink, StateId};
 use crate::store::key::Seal;
-use crate::store::tables::Cell;
+use crate::store::tables::{BROWSER_SESSIONS, Cell, LINKS, Tables};
 use crate::store::{NewCheckpoint, Trusting, check, gc};
 use rusqlite::Connection;
 use serde_json::Map;
@@ -172,7 +172,7 @@ fn forge(dir: &Dir, sql: &str) {
     db.pragma_update(None, "foreign_keys", false).unwrap();
     db.execute_batch(sql).unwrap();
     drop(db);
-    let mut tables = crate::store::tables::Tables::open(&path).unwrap();
+    let mut tables = Tables::open(&path).unwrap();
     for table in [&crate::store::tables::CHECKPOINTS, &crate::store::tables::STATES] {
         for row in tables.rows(table).unwrap() {
             tables.put(table, &row.cells).unwrap();
@@ -224,13 +224,14 @@ fn another_install_gets_values_only_and_no_links() {
         expires_at: None,
     };
     let (tell, told) = channel();
-    opened.store.keep_links(vec![link.clone()], move |done| tell.send(done).unwrap());
+    let kept = KeptCredentials { links: vec![link], sessions: Vec::new() };
+    opened.store.keep_credentials(kept.clone(), move |done| tell.send(done).unwrap());
     told.recv().unwrap().unwrap();
     opened.store.close();
-    assert_eq!(dir.open().0.links, [link]);
+    assert_eq!(dir.open().0.credentials, kept);
     let other = InstallKey::load_or_make(&dir.0.join("other")).unwrap();
     let (opened, news) = open_at(&dir.notebook(), &other).unwrap();
-    assert_eq!((opened.links.len(), opened.damage.len()), (0, 0));
+    assert_eq!((opened.credentials.links.len(), opened.damage.len()), (0, 0));
     assert!(opened.parts.states[1..].iter().all(|s| !s.checkpoint.as_ref().unwrap().is_trusted));
     opened.store.trust();
     let taken = loop {
@@ -242,7 +243,35 @@ fn another_install_gets_values_only_and_no_links() {
     opened.store.close();
     let (opened, _) = open_at(&dir.notebook(), &other).unwrap();
     assert!(opened.parts.states[1..].iter().all(|s| s.checkpoint.as_ref().unwrap().is_trusted));
-    assert_eq!(opened.links.len(), 0);
+    assert_eq!(opened.credentials.links.len(), 0);
+}
+
+#[test]
+fn a_links_row_among_the_browser_sessions_is_none() {
+    let dir = Dir::new("moved-link");
+    let (opened, _) = dir.open();
+    let link = KeptLink {
+        id: "link-1".into(),
+        notebook: "main".into(),
+        token_sha256: "0".repeat(64),
+        scope: "view".into(),
+        label: Some("owner".into()),
+        created_at: 0.1,
+        expires_at: Some(1e15),
+    };
+    let kept = KeptCredentials { links: vec![link], sessions: Vec::new() };
+    let (tell, told) = channel();
+    opened.store.keep_credentials(kept.clone(), move |done| tell.send(done).unwrap());
+    told.recv().unwrap().unwrap();
+    opened.store.close();
+    let mut tables = Tables::open(&dir.notebook().join("notebook.db")).unwrap();
+    let row = tables.rows(&LINKS).unwrap().remove(0);
+    tables.begin().unwrap();
+    tables.put(&BROWSER_SESSIONS, &row.cells).unwrap();
+    tables.commit().unwrap();
+    drop(tables);
+    let (opened, _) = dir.open();
+    assert_eq!((opened.damage, opened.credentials), (Vec::new(), kept));
 }
 
 #[test]
@@ -280,7 +309,7 @@ fn check_finds_what_is_wrong_and_gc_drops_what_nothing_names() {
 fn the_key_is_for_its_owner_alone() {
     let dir = Dir::new("key");
     let path = dir.0.join("config/key");
-    let seal = |key| Seal::new(&key, "n").link("l", "b");
+    let seal = |key| Seal::new(&key, "n").credential("l", "b");
     let first = seal(dir.key());
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(fs::metadata(dir.0.join("config")).unwrap().permissions().mode() & 0o777, 0o700);
