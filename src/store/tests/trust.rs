@@ -271,6 +271,7 @@ fn a_links_row_among_the_browser_sessions_is_none() {
     tables.commit().unwrap();
     drop(tables);
     let (opened, _) = dir.open();
+    opened.store.close();
     assert_eq!((opened.damage, opened.credentials), (Vec::new(), kept));
 }
 
