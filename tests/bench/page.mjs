@@ -14,11 +14,17 @@ import { join } from 'node:path';
 import { openBrowser } from '../browser/browser.mjs';
 
 const LINES = 100_000;
-/** How long each step may take, in milliseconds: what takes longer counts as failed, and the run goes on. */
+/**
+ * How long each step may take, in milliseconds: what takes longer counts as failed, and the run
+ * goes on.
+ */
 const LIMIT = 60_000;
 /** After so many failures of one kind a contestant is not asked for it again. */
 const PATIENCE = 2;
-/** After its server answers, it is left alone for so long: what it still does by itself is not part of an opening. */
+/**
+ * After its server answers, it is left alone for so long: what it still does by itself is not part
+ * of an opening.
+ */
 const REST = 2_500;
 
 const options = JSON.parse(process.argv[2]);
@@ -101,7 +107,13 @@ const NOTEBOOK = {
     nbformat_minor: 5,
 };
 
-/** What `act` comes to, unless it takes too long. @template T @param {string} what @param {Promise<T>} act @returns {Promise<T>} */
+/**
+ * What `act` comes to, unless it takes too long.
+ * @template T
+ * @param {string} what
+ * @param {Promise<T>} act
+ * @returns {Promise<T>}
+ */
 async function within(what, act, limit = LIMIT) {
     let timer;
     const late = new Promise(
@@ -201,7 +213,10 @@ async function start(name) {
     throw new Error(`the server of ${name} does not answer: ${said}`);
 }
 
-/** Runs in each page before its own scripts: when the key was pressed, when a text stood in an output, what took long. */
+/**
+ * Runs in each page before its own scripts: when the key was pressed, when a text stood in an
+ * output, what took long.
+ */
 function watch(outputs) {
     const longest = { tasks: [] };
     try {
@@ -234,7 +249,10 @@ function watch(outputs) {
             longest.tasks
                 .filter(([start, duration]) => start + duration > from)
                 .map(([, duration]) => duration),
-        /** What is waited for is said before the key is pressed, as the answer may be there sooner than a second message. */
+        /**
+         * What is waited for is said before the key is pressed, as the answer may be there sooner
+         * than a second message.
+         */
         expect: (kind, text) => {
             wait = globalThis.bench[kind](text);
         },
@@ -261,7 +279,10 @@ function watch(outputs) {
                 };
                 requestAnimationFrame(look);
             }),
-        /** Scrolls what scrolls the long output from its beginning to its end in a second; milliseconds between pictures. */
+        /**
+         * Scrolls what scrolls the long output from its beginning to its end in a second;
+         * milliseconds between pictures.
+         */
         scroll: async () => {
             const long = last().sort((a, b) => b.scrollHeight - a.scrollHeight)[0];
             const around = [long, ...long.querySelectorAll('*')].slice(0, 50);
@@ -288,7 +309,10 @@ function watch(outputs) {
 /** A page that is busy for good keeps nobody waiting: it ends with the browser. */
 const closeAll = (context) => within('closing', context.close(), 10_000).catch(() => {});
 
-/** A fresh context with the notebook in it, as soon as one can type; what went over the line is counted. */
+/**
+ * A fresh context with the notebook in it, as soon as one can type; what went over the line is
+ * counted.
+ */
 async function open(browser, name, url) {
     const { ready, editor, outputs } = CONTESTANTS[name];
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
@@ -313,7 +337,10 @@ async function open(browser, name, url) {
     return { page, context, began, line };
 }
 
-/** Types into the cell at the end and runs it, and waits for a `result` or for an `end` of its output. */
+/**
+ * Types into the cell at the end and runs it, and waits for a `result` or for an `end` of its
+ * output.
+ */
 async function run(page, name, code, kind, text) {
     const at = page.locator(CONTESTANTS[name].editor).last();
     await at.click();
@@ -360,7 +387,10 @@ async function cold(browser, name) {
     }
 }
 
-/** From the start of the server's process to the first result; then, as the page is fresh, a long text in it. */
+/**
+ * From the start of the server's process to the first result; then, as the page is fresh, a long
+ * text in it.
+ */
 async function whole(browser, name) {
     const server = await start(name);
     try {

@@ -43,7 +43,10 @@ const run = (id, on, more = {}) => ({
 });
 const draft = (id, on, source = id, kind = 'code', before = null) => ({ id, on, before, kind, source });
 
-/** root → a → b → c, and what the page sends; where `edits` says so, a second version of a stands beside it. */
+/**
+ * root → a → b → c, and what the page sends; where `edits` says so, a second version of a stands
+ * beside it.
+ */
 function open({ drafts = [], more = [], here = 'c', living = {}, prose = {} } = {}) {
     const sent = [];
     const replies = {};

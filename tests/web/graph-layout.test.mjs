@@ -101,7 +101,10 @@ test('10,000 nodes are laid out at once, whatever their shape', (t) => {
     }
 });
 
-/** A graph that grows mostly straight, branches now and then and fails now and then; the same each time. */
+/**
+ * A graph that grows mostly straight, branches now and then and fails now and then; the same each
+ * time.
+ */
 function random(count) {
     let seed = 1;
     const next = (below) => {

@@ -129,7 +129,10 @@ test('texts that differ wholly are compared quickly', () => {
 
 // Several clients, one draft
 
-/** The server's rule for drafts (src/session/machine/drafts.rs), and lines that deliver in order, late. */
+/**
+ * The server's rule for drafts (src/session/machine/drafts.rs), and lines that deliver in order,
+ * late.
+ */
 class World {
     constructor(seed, clients) {
         this.below = chance(seed);
@@ -216,7 +219,10 @@ class Client {
         this.editor = this.text;
     }
 
-    /** Types a character that nobody else types, somewhere, or takes one away. Answers what was taken away. */
+    /**
+     * Types a character that nobody else types, somewhere, or takes one away. Answers what was
+     * taken away.
+     */
     type() {
         const { below } = this.world;
         const before = this.editor;

@@ -396,7 +396,8 @@ mod tests {
         assert_eq!(
             bundle.later,
             "import { $$0, $$1, $$2, $$3 } from './a.js';\n\
-             const $$4 = (() => { const { x } = $$3; const all = $$0; // view/l.js\n\n\nasync function l() {}\n\
+             const $$4 = (() => { const { x } = $$3; const all = $$0; \
+             // view/l.js\n\n\nasync function l() {}\n\
              return { l };\n})();\nexport { $$4 };\n"
         );
         assert_eq!(bundle.vendored, ["vendor/h.js"]);
