@@ -599,7 +599,7 @@ async function examine(page, what = '', stays = false) {
                     })
                     .then((found) =>
                         found.violations
-                            .filter(({ id, nodes }) => {
+                            .flatMap(({ id, help, nodes }) => {
                                 // In which order headings stand in a text is its author's affair; a
                                 // node of the graph is called by more than is painted, a branch of
                                 // data by less (what hangs on it has names of its own), who is here
@@ -608,11 +608,13 @@ async function examine(page, what = '', stays = false) {
                                     'heading-order': '.prose',
                                     'label-content-name-mismatch': '#graph, .tree, .avatars',
                                 }[id];
-                                const others = nodes
-                                    .map(({ target }) => document.querySelector(String(target[0])))
-                                    .filter((one) => !one?.closest(place ?? 'no-place'));
-                                // Somebody may have left meanwhile.
-                                return !place || others.some((one) => one !== null);
+                                if (!place) return [{ id, help, nodes }];
+                                const others = nodes.filter(({ target }) => {
+                                    const one = document.querySelector(String(target[0]));
+                                    // Somebody may have left meanwhile.
+                                    return one !== null && !one.closest(place);
+                                });
+                                return others.length > 0 ? [{ id, help, nodes: others }] : [];
                             })
                             .map(
                                 ({ id, help, nodes }) =>

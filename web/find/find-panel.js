@@ -6,7 +6,7 @@ import { patternOf, nextMatch, matchesIn, replaceIn } from './matches.js';
 import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 import { mark } from './match-highlights.js';
-import { CloseIcon, DownIcon, OnIcon, UpIcon } from '../ui/icons.js';
+import { CloseIcon, DownIcon, OnIcon, UpIcon, WholeWordIcon } from '../ui/icons.js';
 
 /** @typedef {import('../notebook/cell-list.js').Cell} CellData */
 /**
@@ -265,7 +265,7 @@ export class FindPanel extends Component {
         const typed = (/** @type {any} */ event) => finder.search({ ...query, text: event.target.value });
         const toggle = (
             /** @type {'isCase' | 'isWord' | 'isRegex'} */ which,
-            /** @type {string} */ face,
+            /** @type {unknown} */ face,
             /** @type {string} */ hint,
         ) => html`
             <button class="tool" aria-pressed=${query[which] ? 'true' : 'false'} aria-label=${hint}
@@ -290,7 +290,7 @@ export class FindPanel extends Component {
                     <span class="find-how">
                         ${toggle('isCase', 'Aa', WORDS.caseHint)}${toggle(
                             'isWord',
-                            'ab',
+                            html`<${WholeWordIcon} />`,
                             WORDS.wordHint,
                         )}${toggle('isRegex', '.*', WORDS.regexHint)}</span>
                     <span class="find-count" role="status">${count}</span>

@@ -23,6 +23,10 @@ export const DownIcon = icon('M3.5 6 8 10.5 12.5 6');
 export const FoldIcon = icon('M4.5 2.5 8 5.5l3.5-3M4.5 13.5l3.5-3 3.5 3M3 8h10');
 export const UnfoldIcon = icon('M4.5 5 8 2l3.5 3M4.5 11 8 14l3.5-3M3 8h10');
 export const CloseIcon = icon('M4 4l8 8M12 4l-8 8');
+/** The letters “ab”, underlined. */
+export const WholeWordIcon = icon(
+    'M6.5 5.5v5M6.5 8a2 2 0 1 1-4 0 2 2 0 0 1 4 0M9.5 3v7.5M13.5 8a2 2 0 1 1-4 0 2 2 0 0 1 4 0M2 13.3h12',
+);
 export const PinIcon = icon('M6 2.5h4l-.5 4 2 2.5h-7l2-2.5zM8 9v4.5');
 export const TableIcon = icon('M2.5 3.5h11v9h-11zM2.5 7h11M6.5 3.5v9');
 export const CommandIcon = icon('M3 4.5 6.5 8 3 11.5M8.5 12h4.5');
