@@ -355,6 +355,13 @@ export class Drafts {
             confirm(local, version);
             return;
         }
+        // A snapshot after a lost connection holds messages that the server took but never answered.
+        if (!update && text.text === theirs.source) {
+            text.settleAt(version);
+            [local.sent, local.kind] = [[], theirs.kind];
+            local.unsent = draft.kind !== theirs.kind;
+            return;
+        }
         // Our own, which was on its way when the notebook was replaced: what else is here is newer.
         if (update?.client === this.client) {
             text.restart(version, theirs.source);

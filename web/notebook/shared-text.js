@@ -111,6 +111,18 @@ export class SharedText {
     }
 
     /**
+     * The server has the text as it is shown: all of ours is confirmed, whichever message brought
+     * it there.
+     * @param {number} version
+     */
+    settleAt(version) {
+        this.version = version;
+        this.confirmed = this.text;
+        this.sent = [];
+        this.typed = noChanges(this.text);
+    }
+
+    /**
      * The server has another text, and how it came about is unknown: every difference counts as our
      * own change.
      * @param {number} version
