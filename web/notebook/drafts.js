@@ -355,7 +355,8 @@ export class Drafts {
             confirm(local, version);
             return;
         }
-        // A snapshot after a lost connection holds messages that the server took but never answered.
+        // A snapshot after a lost connection holds messages that the server took but did not
+        // answer.
         if (!update && text.text === theirs.source) {
             text.settleAt(version);
             [local.sent, local.kind] = [[], theirs.kind];
