@@ -70,7 +70,7 @@ pub struct AppOptions {
 }
 
 impl AppState {
-    /// Opens the start notebook, and loads the credentials of all notebooks.
+    /// Opens the start notebook, and loads its browser sessions and all notebooks' share links.
     ///
     /// # Errors
     /// When the notebook cannot be opened.
@@ -91,11 +91,13 @@ impl AppState {
         let start = sessions.open(notebook)?;
         let keys = Keys::new(&options.token, options.token_was_made, sessions.latest_time().read());
         let now = keys.now();
-        keys.add_kept(start.name(), &start.home().credentials, now);
+        let stored = &start.home().credentials;
+        keys.load_sessions(start.name(), &stored.sessions, now);
+        keys.load_links(start.name(), &stored.links, now);
         // A share link works before its notebook was opened.
         let others = sessions.kept().into_iter().filter(|name| name != notebook);
         for name in others.filter(|name| limits::check_notebook_name(name).is_ok()) {
-            keys.add_kept(&name, &sessions.credentials_of(&name), now);
+            keys.load_links(&name, &sessions.credentials_of(&name).links, now);
         }
         Ok(Self {
             keys,
@@ -196,7 +198,7 @@ impl AppState {
             let opened = app.threads.run(move || sessions.open(&name)).await?;
             if let Ok(session) = &opened {
                 // Now, under the lock: later, a link that was found on disk may have been revoked.
-                app.keys.add_kept(session.name(), &session.home().credentials, app.keys.now());
+                app.keys.load_links(session.name(), &session.home().credentials.links, app.keys.now());
             }
             Ok(opened)
         });

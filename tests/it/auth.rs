@@ -255,6 +255,33 @@ fn a_browser_session_outlives_the_server_until_it_is_ended_or_the_token_is_anoth
     assert_eq!(status(&server, &kept), 401);
 }
 
+#[test]
+fn a_browser_session_is_good_only_on_a_server_whose_start_notebook_stores_it() {
+    let mut server = TestServer::start();
+    let sign_in = |server: &TestServer| server.send(Request::get(&format!("/?token={TOKEN}"))).cookie();
+    let status = |server: &TestServer, cookie: &str| {
+        server.send(Request::get("/api/notebooks").header("cookie", cookie)).status
+    };
+    let of_main = sign_in(&server);
+    server.restart_with("other");
+    assert_eq!(status(&server, &of_main), 401);
+    let of_other = sign_in(&server);
+    // Opening a notebook does not bring its sessions back.
+    assert_eq!(server.owner(Request::get("/api/notebooks/main")).status, 200);
+    assert_eq!((status(&server, &of_main), status(&server, &of_other)), (401, 200));
+
+    server.restart_with("main");
+    assert_eq!((status(&server, &of_main), status(&server, &of_other)), (200, 401));
+    assert_eq!(server.send(Request::new("DELETE", "/api/session").header("cookie", &of_main)).status, 204);
+    server.restart_with("other");
+    assert_eq!((status(&server, &of_main), status(&server, &of_other)), (401, 200));
+    assert_eq!(server.send(Request::new("DELETE", "/api/session").header("cookie", &of_other)).status, 204);
+    for start in ["main", "other"] {
+        server.restart_with(start);
+        assert_eq!((status(&server, &of_main), status(&server, &of_other)), (401, 401), "{start}");
+    }
+}
+
 /// Writes a database as version 1 had it: browser sessions are links of the scope `session`.
 /// Answers how many there are.
 fn write_as_version_1(notebook: &Path) -> usize {

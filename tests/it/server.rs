@@ -90,6 +90,14 @@ impl TestServer {
         self.token = token;
     }
 
+    /// Kills it and starts it again with another notebook.
+    pub fn restart_with(&mut self, notebook: &str) {
+        self.kill();
+        self.options.retain(|option| option != "main" && option != "other");
+        self.options.push(notebook.to_owned());
+        assert!(self.start_again(&[]), "it does not start again: {}", self.errors());
+    }
+
     /// Ends it as a power cut would.
     pub fn kill(&mut self) {
         self.signal(nix::sys::signal::Signal::SIGKILL);

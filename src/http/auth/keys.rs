@@ -11,7 +11,7 @@ use super::browser_session::{BrowserSession, SESSION_LASTS};
 use super::scope::Scope;
 use super::secret::{Fingerprint, new_secret};
 use super::share_link::{HeldLink, Link, NewLink};
-use crate::notebook::{KeptCredentials, KeptSession};
+use crate::notebook::{KeptLink, KeptSession};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -195,12 +195,17 @@ impl Keys {
         kept.links.push(link);
     }
 
-    /// Adds the links and browser sessions that were kept on disk with a notebook.
-    pub(crate) fn add_kept(&self, notebook: &str, found: &KeptCredentials, now: Now) {
+    /// Adds the browser sessions that are stored with the start notebook. Those of other notebooks
+    /// stay out: signing out could not delete them there.
+    pub(crate) fn load_sessions(&self, start: &str, stored: &[KeptSession], now: Now) {
+        let own = stored.iter().filter(|session| session.notebook == start);
+        self.lock().sessions.extend(own.filter_map(|session| self.session_from(session, now)));
+    }
+
+    /// Adds the links that are stored with a notebook, except those that are known.
+    pub(crate) fn load_links(&self, notebook: &str, stored: &[KeptLink], now: Now) {
         let mut kept = self.lock();
-        let sessions = found.sessions.iter().filter(|session| session.notebook == notebook);
-        kept.sessions.extend(sessions.filter_map(|session| self.session_from(session, now)));
-        for link in found.links.iter().filter_map(|link| HeldLink::from_kept(notebook, link, now)) {
+        for link in stored.iter().filter_map(|link| HeldLink::from_kept(notebook, link, now)) {
             let is_known = |l: &HeldLink| l.token.is(&link.token) || l.shown.id == link.shown.id;
             if kept.links.len() < MAX_LINKS && !kept.links.iter().any(is_known) {
                 kept.links.push(link);
@@ -312,11 +317,9 @@ impl Keys {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::notebook::KeptLink;
 
-    fn kept_on_disk(keys: &Keys, now: Now) -> KeptCredentials {
-        let links = keys.held("main", now).iter().map(HeldLink::to_kept).collect();
-        KeptCredentials { links, sessions: keys.kept_sessions("main", None, now) }
+    fn links_on_disk(keys: &Keys, now: Now) -> Vec<KeptLink> {
+        keys.held("main", now).iter().map(HeldLink::to_kept).collect()
     }
 
     fn view_link(lasts: Option<Duration>) -> NewLink {
@@ -358,14 +361,14 @@ mod tests {
     fn a_clock_that_is_set_back_between_two_starts_does_not_make_an_ended_link_good() {
         let (keys, now) = (Keys::new("owner", false, 0), Now::read());
         let (_, token) = add(&keys, Some(Duration::from_secs(60)), now);
-        let kept = kept_on_disk(&keys, now);
+        let kept = links_on_disk(&keys, now);
         let set_back = Now { wall_ms: now.wall_ms - 3_600_000, ..now };
         for (seconds_seen, is_good) in [(0, true), (59, true), (60, false), (7200, false)] {
             let latest = now.wall_ms + seconds_seen * 1000;
             let then = set_back.not_before(latest, now.at);
             assert_eq!(then.wall_ms, latest);
             let again = Keys::new("again", false, latest);
-            again.add_kept("main", &kept, then);
+            again.load_links("main", &kept, then);
             assert_eq!(again.by_token(&token, then).is_some(), is_good, "{seconds_seen}");
             assert!(again.now().wall_ms >= latest);
         }
@@ -405,15 +408,15 @@ mod tests {
         let (keys, now) = (Keys::new("owner", false, 0), Now::read());
         let (link, token) = add(&keys, Some(Duration::from_secs(60)), now);
         let (_, endless) = add(&keys, None, now);
-        let kept = kept_on_disk(&keys, now);
+        let kept = links_on_disk(&keys, now);
         assert!(keys.held("other", now).is_empty());
-        assert!(kept.links.iter().all(|k| !k.token_sha256.contains(&token)));
+        assert!(kept.iter().all(|k| !k.token_sha256.contains(&token)));
 
         let again = Keys::new("another", false, 0);
         let later = now.after(Duration::from_secs(20));
-        again.add_kept("main", &kept, later);
+        again.load_links("main", &kept, later);
         // A copy of the notebook has the same links, and they do not open it.
-        again.add_kept("copy", &kept, later);
+        again.load_links("copy", &kept, later);
         assert!(again.held("copy", later).is_empty());
         assert_eq!(again.links(later)[0], Link { last_used: None, ..link });
         let access = again.by_token(&token, later).unwrap();
@@ -423,13 +426,13 @@ mod tests {
         assert!(again.by_token(&endless, end).is_some());
 
         let late = Keys::new("late", false, 0);
-        late.add_kept("main", &kept, end);
+        late.load_links("main", &kept, end);
         assert_eq!(late.links(end).len(), 1);
         let odd = |change: fn(&mut KeptLink)| {
-            let mut one = kept.links[1].clone();
+            let mut one = kept[1].clone();
             change(&mut one);
             let keys = Keys::new("odd", false, 0);
-            keys.add_kept("main", &KeptCredentials { links: vec![one], sessions: Vec::new() }, now);
+            keys.load_links("main", &[one], now);
             keys.links(now).len()
         };
         assert_eq!(odd(|_| ()), 1);
