@@ -1,6 +1,6 @@
 //! `ratoon` serves notebooks; `ratoon kernel` is a process that runs their cells.
 
-use ratoon::{commands, kernel, options, serve};
+use ratoon::{kernel, options, serve, subcommands};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -9,8 +9,8 @@ fn main() -> ExitCode {
         return kernel::child_main();
     }
     let options = options::Options::read();
-    match &options.maintenance {
-        Some(command) => commands::run(command, &options),
+    match &options.subcommand {
+        Some(command) => subcommands::run(command, &options),
         None => serve::run(options),
     }
 }

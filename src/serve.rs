@@ -4,9 +4,9 @@ use crate::http::{self, AppOptions, AppState};
 use crate::kernel::{Launch, interpreter, provision};
 use crate::problem::{Kind, Problem};
 
+use crate::blocking_pool::BlockingPool;
 use crate::options::{Options, Secret};
 use crate::session::{Budget, NotebookConfig, Sessions};
-use crate::threads::Threads;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -59,7 +59,7 @@ fn start_and_wait(options: &Options) -> Result<ExitCode, Problem> {
     let no_room = |e: io::Error| {
         Problem::new(Kind::BadRequest, "start", e.to_string(), "close some programs and try again")
     };
-    let threads = Threads::start().map_err(no_room)?;
+    let threads = BlockingPool::start().map_err(no_room)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(no_room)?;
     let code = runtime.block_on(async {

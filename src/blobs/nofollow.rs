@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// The kind of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FileKind {
     Nothing,
     File,
     Folder,
@@ -17,7 +17,7 @@ pub(crate) enum Kind {
     Other(&'static str),
 }
 
-impl Kind {
+impl FileKind {
     /// The kind of the entry at a path. Does not follow links.
     ///
     /// # Errors
@@ -68,14 +68,14 @@ pub(crate) fn flags() -> i32 {
 pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).custom_flags(flags()).open(path).map_err(|error| {
         match error.raw_os_error() {
-            Some(nix::libc::ELOOP) => other(Kind::Other("a symbolic link")),
+            Some(nix::libc::ELOOP) => other(FileKind::Other("a symbolic link")),
             // A socket, or a missing device.
-            Some(nix::libc::ENXIO) => other(Kind::Other("no file")),
+            Some(nix::libc::ENXIO) => other(FileKind::Other("no file")),
             _ => error,
         }
     })?;
-    let kind = Kind::of(file.metadata()?.file_type());
-    if kind == Kind::File { Ok(file) } else { Err(other(kind)) }
+    let kind = FileKind::of(file.metadata()?.file_type());
+    if kind == FileKind::File { Ok(file) } else { Err(other(kind)) }
 }
 
 /// The content of a file.
@@ -88,6 +88,6 @@ pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn other(kind: Kind) -> io::Error {
+fn other(kind: FileKind) -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, format!("it is {}, where a file should be", kind.in_words()))
 }

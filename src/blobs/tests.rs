@@ -1,8 +1,8 @@
 use super::*;
 
-struct Room(PathBuf);
+struct BlobDir(PathBuf);
 
-impl Room {
+impl BlobDir {
     fn new() -> Self {
         let path = std::env::temp_dir().join(format!("ratoon-blobs-{}", uuid::Uuid::new_v4()));
         std::fs::create_dir(&path).unwrap();
@@ -19,7 +19,7 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for BlobDir {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -34,8 +34,8 @@ fn noise(length: usize) -> Vec<u8> {
 
 #[test]
 fn what_was_put_can_be_had_again() {
-    let room = Room::new();
-    let mut blobs = room.blobs();
+    let dir = BlobDir::new();
+    let mut blobs = dir.blobs();
     for bytes in
         [vec![], vec![7], b"text ".repeat(100), noise(100_000), vec![0; CHUNK_BYTES], noise(CHUNK_BYTES)]
     {
@@ -48,18 +48,18 @@ fn what_was_put_can_be_had_again() {
         blobs.get_into(&put.digest, &mut into).unwrap();
         assert_eq!(into, bytes);
     }
-    assert_eq!(room.litter(), 0);
+    assert_eq!(dir.litter(), 0);
 }
 
 #[test]
 fn what_is_made_durable_together_is_all_there() {
-    let room = Room::new();
-    let mut blobs = room.blobs();
+    let dir = BlobDir::new();
+    let mut blobs = dir.blobs();
     let puts: Vec<Put> =
         (0..2 * MAX_UNDER_WAY + 3).map(|length| blobs.put(&noise(length)).unwrap()).collect();
-    assert_eq!(room.litter(), 3);
+    assert_eq!(dir.litter(), 3);
     blobs.settle().unwrap();
-    assert_eq!(room.litter(), 0);
+    assert_eq!(dir.litter(), 0);
     for (length, put) in puts.iter().enumerate() {
         assert_eq!(blobs.get(&put.digest, length).unwrap(), noise(length));
     }
@@ -67,41 +67,41 @@ fn what_is_made_durable_together_is_all_there() {
 
 #[test]
 fn the_same_bytes_are_kept_once() {
-    let room = Room::new();
-    let mut blobs = room.blobs();
+    let dir = BlobDir::new();
+    let mut blobs = dir.blobs();
     let first = blobs.put(&noise(1000)).unwrap();
     let again = blobs.put(&noise(1000)).unwrap();
     assert_eq!((first.is_new, again.is_new), (true, false));
     blobs.settle().unwrap();
-    let later = room.blobs().put(&noise(1000)).unwrap();
+    let later = dir.blobs().put(&noise(1000)).unwrap();
     assert_eq!(later, Put { is_new: false, ..first });
-    assert_eq!(room.litter(), 0);
+    assert_eq!(dir.litter(), 0);
 }
 
 #[test]
 fn only_what_gets_smaller_is_packed() {
-    let room = Room::new();
-    let mut blobs = room.blobs();
+    let dir = BlobDir::new();
+    let mut blobs = dir.blobs();
     assert_eq!(blobs.put(&noise(CHUNK_BYTES)).unwrap().stored_bytes, CHUNK_BYTES as u64 + 1);
     assert!(blobs.put(&vec![0; CHUNK_BYTES]).unwrap().stored_bytes < 10_000);
 }
 
 #[test]
 fn nothing_has_its_name_before_it_is_on_disk_and_what_is_given_up_leaves_nothing() {
-    let room = Room::new();
-    let mut blobs = room.blobs();
+    let dir = BlobDir::new();
+    let mut blobs = dir.blobs();
     let put = blobs.put(b"not settled").unwrap();
     assert_eq!(blobs.stored_bytes(&put.digest).unwrap_err().kind(), ErrorKind::NotFound);
-    assert_eq!(room.litter(), 1);
+    assert_eq!(dir.litter(), 1);
     drop(blobs);
-    assert_eq!(room.litter(), 0);
-    assert!(matches!(room.blobs().get(&put.digest, 100), Err(BlobError::Missing(_))));
+    assert_eq!(dir.litter(), 0);
+    assert!(matches!(dir.blobs().get(&put.digest, 100), Err(BlobError::Missing(_))));
 }
 
 #[test]
 fn damage_is_seen_and_never_unpacked_further_than_allowed() {
-    let room = Room::new();
-    let mut blobs = room.blobs();
+    let dir = BlobDir::new();
+    let mut blobs = dir.blobs();
     for bytes in [noise(5000), vec![3; 5000]] {
         let put = blobs.put(&bytes).unwrap();
         blobs.settle().unwrap();
@@ -135,18 +135,18 @@ fn damage_is_seen_and_never_unpacked_further_than_allowed() {
 }
 
 /// Whether putting bytes again has made a whole blob of the damaged one.
-fn is_healed(room: &Room, bytes: &[u8]) -> bool {
-    let mut blobs = room.blobs();
+fn is_healed(dir: &BlobDir, bytes: &[u8]) -> bool {
+    let mut blobs = dir.blobs();
     let put = blobs.put(bytes).unwrap();
     blobs.settle().unwrap();
-    put.is_new && room.blobs().get(&put.digest, bytes.len()).unwrap() == bytes
+    put.is_new && dir.blobs().get(&put.digest, bytes.len()).unwrap() == bytes
 }
 
 #[test]
 fn a_damaged_blob_is_written_anew_when_its_bytes_are_put_again() {
     for bytes in [noise(5000), vec![3; 5000], noise(CHUNK_BYTES)] {
-        let room = Room::new();
-        let mut blobs = room.blobs();
+        let dir = BlobDir::new();
+        let mut blobs = dir.blobs();
         let put = blobs.put(&bytes).unwrap();
         blobs.settle().unwrap();
         let path = blobs.path(&put.digest);
@@ -154,41 +154,41 @@ fn a_damaged_blob_is_written_anew_when_its_bytes_are_put_again() {
         let mut flipped = file.clone();
         flipped[file.len() - 1] ^= 1;
         // As at the next start, which empties `tmp`.
-        let start_again = || std::fs::remove_file(room.0.join("tmp/verified")).unwrap();
+        let start_again = || std::fs::remove_file(dir.0.join("tmp/verified")).unwrap();
         for damaged in [&flipped[..], &file[..file.len() / 2], &[0], &[], b"something else"] {
             start_again();
             std::fs::write(&path, damaged).unwrap();
-            assert!(is_healed(&room, &bytes), "{} of {} bytes", damaged.len(), file.len());
+            assert!(is_healed(&dir, &bytes), "{} of {} bytes", damaged.len(), file.len());
         }
         // Without a start: once somebody has seen the damage.
         std::fs::write(&path, &flipped).unwrap();
-        assert!(room.blobs().get(&put.digest, bytes.len()).is_err());
-        assert!(is_healed(&room, &bytes));
+        assert!(dir.blobs().get(&put.digest, bytes.len()).is_err());
+        assert!(is_healed(&dir, &bytes));
         // One that is whole is left as it is, and compared once.
         start_again();
-        assert!(!room.blobs().put(&bytes).unwrap().is_new);
+        assert!(!dir.blobs().put(&bytes).unwrap().is_new);
     }
 }
 
 #[test]
 fn no_link_is_followed_to_a_blob() {
-    let room = Room::new();
-    let mut blobs = room.blobs();
+    let dir = BlobDir::new();
+    let mut blobs = dir.blobs();
     let put = blobs.put(&noise(500)).unwrap();
     blobs.settle().unwrap();
-    let (path, elsewhere) = (blobs.path(&put.digest), room.0.join("elsewhere"));
+    let (path, elsewhere) = (blobs.path(&put.digest), dir.0.join("elsewhere"));
     std::fs::rename(&path, &elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
     assert!(matches!(blobs.get(&put.digest, 500), Err(BlobError::Damaged(..))));
     assert_eq!(blobs.stored_bytes(&put.digest).unwrap_err().kind(), ErrorKind::NotFound);
-    assert!(is_healed(&room, &noise(500)), "a file takes its place");
+    assert!(is_healed(&dir, &noise(500)), "a file takes its place");
     assert!(elsewhere.is_file());
 }
 
 #[test]
 fn a_bomb_is_not_unpacked() {
-    let room = Room::new();
-    let mut blobs = room.blobs();
+    let dir = BlobDir::new();
+    let mut blobs = dir.blobs();
     let digest = blobs.put(&[0; 1 << 20]).unwrap().digest;
     blobs.settle().unwrap();
     let bomb = zstd::bulk::compress(&vec![0; 64 << 20], 1).unwrap();

@@ -6,7 +6,7 @@ use crate::notebook::{DraftKind, MimeBundle, Output, StreamName};
 use std::fmt::Write;
 
 mod ansi;
-mod python;
+mod highlight;
 
 /// The policy of the page and its frames. The page's policy also applies to `srcdoc` frames, so it
 /// allows scripts. Scripts of outputs cannot run in the page itself because no HTML of an output is
@@ -62,7 +62,7 @@ fn write_cell(page: &mut String, cell: &Cell) {
         page,
         "<section class=\"cell\">\n<span class=\"count\" aria-hidden=\"true\">{count}</span>\n\
          <pre class=\"code\" tabindex=\"0\"><code>{}</code></pre>\n",
-        python::to_html(&cell.source)
+        highlight::to_html(&cell.source)
     );
     if !cell.outputs.is_empty() {
         page.push_str("<div class=\"outputs\">\n");

@@ -3,9 +3,9 @@
 use super::auth::{Access, Keys, Scope, Throttle};
 use super::connection_limit::Room;
 use super::limits;
+use crate::blocking_pool::BlockingPool;
 use crate::problem::{Kind, Problem};
 use crate::session::{Session, Sessions};
-use crate::threads::Threads;
 use actix_web::web;
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -38,7 +38,7 @@ pub struct AppState {
     /// contains the port.
     pub(super) cookie: String,
     pub(super) sessions: Sessions,
-    pub(super) threads: Threads,
+    pub(super) threads: BlockingPool,
     /// Held while notebooks are opened, renamed or deleted, and while links change: so the
     /// credentials on disk and those in memory agree.
     pub(super) changes: tokio::sync::Mutex<()>,

@@ -2,8 +2,8 @@
 //! "how"}}`.
 
 use super::headers::{Content, harden};
+use crate::blocking_pool::Lost;
 use crate::problem::{Kind, Problem};
-use crate::threads::Lost;
 use actix_web::http::StatusCode;
 use actix_web::http::header::RETRY_AFTER;
 use actix_web::{HttpResponse, ResponseError};

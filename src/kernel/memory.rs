@@ -16,14 +16,14 @@ const LIST_BYTES: usize = 128 * 1024;
 
 /// Memory of one process, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Weight {
+pub struct MemoryUse {
     /// Memory outside files, shared with other processes or not.
     pub anonymous: u64,
     /// Memory outside files that no other process shares.
     pub own: u64,
 }
 
-impl Weight {
+impl MemoryUse {
     /// None: the process is gone.
     pub fn of(pid: i32) -> Option<Self> {
         let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
@@ -48,7 +48,7 @@ pub fn below(pid: i32, is_ours: &impl Fn(i32) -> bool) -> u64 {
     children(pid)
         .into_iter()
         .filter(|child| !is_ours(*child))
-        .map(|child| Weight::of(child).unwrap_or_default().own.saturating_add(below(child, is_ours)))
+        .map(|child| MemoryUse::of(child).unwrap_or_default().own.saturating_add(below(child, is_ours)))
         .sum()
 }
 
@@ -88,16 +88,16 @@ mod tests {
 
     #[test]
     fn new_memory_counts_always_and_changed_memory_while_the_rest_is_shared() {
-        let start = Weight { anonymous: 1000, own: 10 };
+        let start = MemoryUse { anonymous: 1000, own: 10 };
         for (now, is_shared, added) in [
-            (Weight { anonymous: 1500, own: 510 }, true, 500),
-            (Weight { anonymous: 1000, own: 310 }, true, 300),
+            (MemoryUse { anonymous: 1500, own: 510 }, true, 500),
+            (MemoryUse { anonymous: 1000, own: 310 }, true, 300),
             // The state was deleted: all is the run's own, and nothing was added.
-            (Weight { anonymous: 1000, own: 1000 }, false, 0),
-            (Weight { anonymous: 1500, own: 1500 }, false, 500),
+            (MemoryUse { anonymous: 1000, own: 1000 }, false, 0),
+            (MemoryUse { anonymous: 1500, own: 1500 }, false, 500),
             // A child of the run shares what was added.
-            (Weight { anonymous: 1500, own: 10 }, true, 500),
-            (Weight { anonymous: 900, own: 5 }, true, 0),
+            (MemoryUse { anonymous: 1500, own: 10 }, true, 500),
+            (MemoryUse { anonymous: 900, own: 5 }, true, 0),
         ] {
             assert_eq!(now.added_since(start, is_shared), added, "{now:?} {is_shared}");
         }
@@ -106,9 +106,9 @@ mod tests {
     #[test]
     fn this_process_has_a_weight_and_one_that_is_not_there_has_none() {
         let me = i32::try_from(std::process::id()).unwrap_or_default();
-        let weight = Weight::of(me).unwrap_or_default();
+        let weight = MemoryUse::of(me).unwrap_or_default();
         assert!(weight.own > 100_000 && weight.anonymous > 100_000, "{weight:?}");
-        assert!(is_whole(me) && !is_whole(i32::MAX) && Weight::of(i32::MAX).is_none());
+        assert!(is_whole(me) && !is_whole(i32::MAX) && MemoryUse::of(i32::MAX).is_none());
         assert_eq!(below(i32::MAX, &|_| false), 0);
     }
 }

@@ -5,13 +5,13 @@
 //! - `protocol`: orders and reports between both ends; `text_pipe`: printed text
 //! - `interpreter`: which Python is used, and which versions are supported
 //! - `provision`: IPython for environments that lack it (pinned in `support/`)
-//! - `library`: JavaScript out of the user's packages, so that plots need no network
+//! - `plot_javascript`: JavaScript out of the user's packages, so that plots need no network
 //! - `memory`: how much memory a process holds
 //!
 //! Knows no session, store or http.
 
 pub mod interpreter;
-mod library;
+mod plot_javascript;
 mod protocol;
 pub mod provision;
 mod text_pipe;
@@ -19,14 +19,14 @@ mod state;
 mod tree;
 mod memory;
 
-pub use library::find_library;
-pub use memory::{Weight, below, is_whole, kilobytes};
+pub use memory::{MemoryUse, below, is_whole, kilobytes};
+pub use plot_javascript::find_plot_javascript;
 pub use protocol::{
     Contents, Delivery, Exit, Fingerprint, Fingerprints, How, IntrospectKind, Introspected, Load,
     MAX_DELIVERIES, ProcId, Remains, Report, Role, Wanted,
 };
 pub use state::child_main;
-pub use tree::{Cell, Heard, Hung, ProcessEvent, Seen, Tree, end_all_below};
+pub use tree::{Heard, Hung, ProcessEvent, RunOrder, Seen, Tree, end_all_below};
 
 use std::path::PathBuf;
 

@@ -3,7 +3,7 @@
 //! A frame is its length (u32, little endian) and JSON. Descriptors travel with the first byte of
 //! an order. Nothing waits for replies: an order names a child or a run, and reports name it again.
 
-use super::memory::Weight;
+use super::memory::MemoryUse;
 use crate::notebook::{
     Completion, Digests, ExecId, Form, Inspection, MimeBundle, Missing, Output, Prompt, RunError, Symbols,
     Variable,
@@ -27,7 +27,7 @@ pub enum Role {
     /// A state in memory: waits for orders to fork and never runs user code.
     Frozen,
     /// Runs the next cell. Its order brings the pipes of descriptors 1 and 2, the text pipe, and
-    /// the three descriptors of `text_pipe::Shared`.
+    /// the three descriptors of `text_pipe::SharedCounts`.
     Head,
     /// Reports the variables and exits. A `__repr__` may change its process, so it is not the
     /// frozen one.
@@ -190,10 +190,10 @@ pub(crate) enum Order {
         allow_stdin: bool,
         /// Whether it has a limit of memory, so that it is to say before what it holds.
         #[serde(default)]
-        weighs: bool,
+        has_memory_limit: bool,
         /// Whether it is to say which variables it has read, assigned and deleted.
         #[serde(default)]
-        tells_symbols: bool,
+        report_symbols: bool,
         /// Variables of other states; each that comes brings the end of a pipe.
         #[serde(default)]
         deliveries: Vec<Delivery>,
@@ -202,8 +202,8 @@ pub(crate) enum Order {
     Question {
         /// Its number, which the answer names.
         number: u64,
-        /// What is sought.
-        sought: IntrospectKind,
+        /// What is kind.
+        kind: IntrospectKind,
         /// The whole cell.
         code: String,
         /// Where, in code points from the beginning.
@@ -282,7 +282,7 @@ pub enum Report {
         exit: Option<Exit>,
     },
     /// What I hold, right before the cell begins that has a limit of memory.
-    Holds(Weight),
+    MemoryUse(MemoryUse),
     /// The cell began: from now on an interrupt reaches it.
     Started,
     /// Something was printed or shown.

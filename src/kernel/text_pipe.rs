@@ -175,7 +175,7 @@ fn parse(bytes: &[u8], reports: u32) -> Parsed {
 
 /// What both ends share beside the pipes.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedCounts {
     /// A file of four native u32: sequence number before a read, bytes out, bytes err, sequence
     /// number after it.
     pub(crate) counts: OwnedFd,
@@ -186,7 +186,7 @@ pub(crate) struct Shared {
     pub(crate) watch: OwnedFd,
 }
 
-impl Shared {
+impl SharedCounts {
     /// For a head whose pipes of descriptors 1 and 2 have these read ends.
     pub(crate) fn new(pipes: [&OwnedFd; 2]) -> io::Result<Self> {
         let counts = memfd_create(c"ratoon-counts", MFdFlags::MFD_CLOEXEC)?;
@@ -210,7 +210,7 @@ pub(crate) struct ReadCounts {
 }
 
 impl ReadCounts {
-    pub(crate) fn new(shared: &Shared) -> io::Result<Self> {
+    pub(crate) fn new(shared: &SharedCounts) -> io::Result<Self> {
         let (file, changed) = (shared.counts.try_clone()?.into(), shared.changed.try_clone()?);
         Ok(Self { file, changed, sequence: 0, read: Written::default() })
     }
@@ -242,8 +242,8 @@ pub(crate) struct WriteCounts {
 }
 
 impl WriteCounts {
-    pub(crate) fn new(shared: Shared) -> Self {
-        let Shared { counts, changed, watch } = shared;
+    pub(crate) fn new(shared: SharedCounts) -> Self {
+        let SharedCounts { counts, changed, watch } = shared;
         Self { file: counts.into(), changed, watch: Epoll(watch), read: Cell::default() }
     }
 
@@ -351,7 +351,7 @@ mod tests {
 
     fn counts() -> (ReadCounts, WriteCounts, OwnedFd, OwnedFd) {
         let (read, write) = pipe().expect("a pipe");
-        let shared = Shared::new([&read, &pipe().expect("a pipe").0]).expect("descriptors");
+        let shared = SharedCounts::new([&read, &pipe().expect("a pipe").0]).expect("descriptors");
         (ReadCounts::new(&shared).expect("descriptors"), WriteCounts::new(shared), read, write)
     }
 

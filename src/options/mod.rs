@@ -2,7 +2,7 @@
 
 mod argv;
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ const KERNEL: &str = "kernel";
 pub struct Options {
     /// What to do instead of serving.
     #[command(subcommand)]
-    pub maintenance: Option<Maintenance>,
+    pub subcommand: Option<Subcommand>,
 
     /// The notebook to open.
     #[arg(default_value = "main")]
@@ -111,8 +111,8 @@ fn size(text: &str) -> Result<u64, String> {
 }
 
 /// Commands for a notebook that no server has open.
-#[derive(Clone, Debug, Subcommand)]
-pub enum Maintenance {
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Subcommand {
     /// Verify every digest and reference of a notebook, and report damage.
     Check {
         /// The notebook's directory, NAME.ratoon.
@@ -235,10 +235,10 @@ mod tests {
 
     #[test]
     fn a_command_is_told_from_a_name() {
-        assert!(matches!(parsed(&["check", "x.ratoon"]).maintenance, Some(Maintenance::Check { .. })));
+        assert!(matches!(parsed(&["check", "x.ratoon"]).subcommand, Some(Subcommand::Check { .. })));
         for (args, name) in [(&["other", "--bind", "x:1"][..], "other"), (&["--", "check"], "check")] {
             let options = parsed(args);
-            assert_eq!((options.name.as_str(), options.maintenance.is_none()), (name, true));
+            assert_eq!((options.name.as_str(), options.subcommand.is_none()), (name, true));
         }
         assert!(Options::try_parse_from(["ratoon", "--bind", "x:1", "gc", "x.ratoon"]).is_err());
     }

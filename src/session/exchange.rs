@@ -1,10 +1,10 @@
 //! A state to a file and from one: what of the notebook goes with it, and where its blobs are.
 
 use super::Session;
+use crate::blocking_pool::BlockingPool;
 use crate::notebook::{Checkpoint, Form, Notebook, Output, StateId};
 use crate::problem::{Kind, Problem};
 use crate::store::{self, Arrived, Export, StateFileError};
-use crate::threads::Threads;
 use std::path::PathBuf;
 
 impl Session {
@@ -66,7 +66,7 @@ fn leaving(notebook: &Notebook, id: &StateId) -> Option<Leaving> {
 
 /// Reads and writes files beside the loops.
 async fn beside<T: Send + 'static>(
-    threads: &Threads,
+    threads: &BlockingPool,
     what: &str,
     work: impl FnOnce() -> Result<T, StateFileError> + Send + 'static,
 ) -> Result<T, Problem> {

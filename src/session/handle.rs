@@ -2,9 +2,9 @@
 //! task's inbox, so that there is one order of things and no lock.
 
 use super::machine::{Adopted, Standing, Visitor};
+use crate::blocking_pool::BlockingPool;
 use crate::notebook::{Caret, Command, KeptCredentials, Notebook, Pieces, Reply, StateId};
 use crate::problem::{Kind, Problem};
-use crate::threads::Threads;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -71,7 +71,7 @@ pub struct Session {
     name: Arc<str>,
     home: Arc<Home>,
     inbox: mpsc::Sender<Ask>,
-    threads: Threads,
+    threads: BlockingPool,
     visitors: Arc<AtomicU64>,
     close_reason: Arc<OnceLock<CloseReason>>,
 }
@@ -129,7 +129,7 @@ pub struct Home {
 }
 
 impl Session {
-    pub(super) fn new(name: &str, home: Home, inbox: mpsc::Sender<Ask>, threads: Threads) -> Self {
+    pub(super) fn new(name: &str, home: Home, inbox: mpsc::Sender<Ask>, threads: BlockingPool) -> Self {
         Self {
             name: name.into(),
             home: Arc::new(home),
@@ -146,7 +146,7 @@ impl Session {
     }
 
     /// The threads for work that waits for the disk.
-    pub(super) fn threads(&self) -> &Threads {
+    pub(super) fn threads(&self) -> &BlockingPool {
         &self.threads
     }
 

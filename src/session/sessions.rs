@@ -2,11 +2,11 @@
 
 use super::task::OpenRequest;
 use super::{Budget, CloseReason, Session};
-use crate::kernel::{Launch, end_all_below, find_library};
+use crate::blocking_pool::{BlockingPool, Lost};
+use crate::kernel::{Launch, end_all_below, find_plot_javascript};
 use crate::notebook::{KeptCredentials, Notebook};
 use crate::problem::{Kind, Problem};
 use crate::store::{self, InstallKey, LatestTime, NotebookInfo, Trashed};
-use crate::threads::{Lost, Threads};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -49,7 +49,7 @@ pub struct Sessions {
     launch: Arc<Launch>,
     config: Arc<NotebookConfig>,
     runtime: Handle,
-    threads: Threads,
+    threads: BlockingPool,
     open: Arc<Mutex<Open>>,
 }
 
@@ -64,7 +64,7 @@ struct Open {
 impl Sessions {
     /// No notebook is open yet. Must be called inside the tokio runtime in which the notebooks are
     /// to live.
-    pub fn new(launch: Launch, keeping: NotebookConfig, threads: Threads) -> Self {
+    pub fn new(launch: Launch, keeping: NotebookConfig, threads: BlockingPool) -> Self {
         store::sweep(&keeping.dir);
         store::sweep_trash(&keeping.dir);
         let (launch, keeping) = (Arc::new(launch), Arc::new(keeping));
@@ -77,7 +77,7 @@ impl Sessions {
     }
 
     /// The threads for work that waits for the disk.
-    pub fn threads(&self) -> &Threads {
+    pub fn threads(&self) -> &BlockingPool {
         &self.threads
     }
 
@@ -155,7 +155,7 @@ impl Sessions {
     /// The JavaScript library of a plotting package, out of the environment of the cells. Waits for
     /// a process.
     pub fn library(&self, name: &str) -> Option<String> {
-        find_library(&self.launch.python, name)
+        find_plot_javascript(&self.launch.python, name)
     }
 
     /// Closes all notebooks and ends all their processes, whatever users' code has made of them.

@@ -9,11 +9,11 @@ use super::log::Log;
 use super::machine::{Alarm, Effect, Input, Machine, Serial, Ticket, Weighed};
 use super::{Home, NotebookConfig, Session, measure};
 use crate::allocator;
-use crate::kernel::{self, Exit, Heard, Launch, ProcId, ProcessEvent, Tree, Weight};
+use crate::blocking_pool::BlockingPool;
+use crate::kernel::{self, Exit, Heard, Launch, MemoryUse, ProcId, ProcessEvent, Tree};
 use crate::notebook::{DiskStatus, Ended, Event, ExecId, Fact, Live, Notebook, Reply, StateId};
 use crate::problem::{Kind, Problem};
 use crate::store::{self, NewCheckpoint, Opened, Store};
-use crate::threads::Threads;
 use futures_util::FutureExt;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
@@ -47,7 +47,7 @@ pub(super) struct OpenRequest {
     pub(super) dir: PathBuf,
     pub(super) launch: Arc<Launch>,
     pub(super) config: Arc<NotebookConfig>,
-    pub(super) threads: Threads,
+    pub(super) threads: BlockingPool,
 }
 
 /// A notebook as it was found on disk, and what its store says from then on.
@@ -153,7 +153,7 @@ struct Task {
     tree: Tree,
     log: Log,
     store: Store,
-    threads: Threads,
+    threads: BlockingPool,
     unsaved: Unsaved,
     waiting: HashMap<Ticket, Answer>,
     last_ticket: u64,
@@ -573,7 +573,7 @@ impl Task {
         let (ours, tell) = (self.tree.pids(), self.weights.clone());
         self.threads.spawn(move || {
             let weighed = pid.and_then(|pid| {
-                let weight = Weight::of(pid)?;
+                let weight = MemoryUse::of(pid)?;
                 // Asked last: if it is whole now, it was when the run was weighed.
                 let is_shared = beside.is_some_and(kernel::is_whole);
                 Some(Weighed { weight, below: kernel::below(pid, &|pid| ours.contains(&pid)), is_shared })
@@ -642,7 +642,7 @@ mod tests {
             dir: dir.join("main.ratoon"),
             launch: Arc::new(launch),
             config: Arc::new(keeping),
-            threads: Threads::start().unwrap(),
+            threads: BlockingPool::start().unwrap(),
         };
         let session = place.open(&Handle::current()).unwrap();
         for round in 0..3 {

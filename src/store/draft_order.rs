@@ -24,7 +24,7 @@ pub(super) struct DraftOrder {
 
 /// The changes of the table that put a draft in its place.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Place {
+pub(super) struct Placement {
     /// The row to remove.
     pub(super) left: Option<Key>,
     /// New numbers of the state's other drafts, to be applied next: as (from, to), all of them or
@@ -70,12 +70,12 @@ impl DraftOrder {
     }
 
     /// Puts a draft behind another of the state, or before all others if there is no such draft.
-    pub(super) fn place(&mut self, id: &DraftId, on: &StateId, after: Option<&DraftId>) -> Place {
+    pub(super) fn place(&mut self, id: &DraftId, on: &StateId, after: Option<&DraftId>) -> Placement {
         if let Some((state, seq)) = self.keys.get(id)
             && state == on
             && self.before(on, *seq) == after
         {
-            return Place { seq: *seq, ..Place::default() };
+            return Placement { seq: *seq, ..Placement::default() };
         }
         let left = self.remove(id);
         let mut spread = Vec::new();
@@ -84,7 +84,7 @@ impl DraftOrder {
             self.free_number(on, after).unwrap_or_default()
         });
         self.insert(id.clone(), on.clone(), seq);
-        Place { left, spread, seq }
+        Placement { left, spread, seq }
     }
 
     fn insert(&mut self, id: DraftId, on: StateId, seq: i64) {
@@ -139,12 +139,12 @@ mod tests {
     fn a_draft_goes_between_two_others_without_touching_them() {
         let (mut order, on) = (DraftOrder::default(), StateId::new("s"));
         let (a, b, c) = (DraftId::new("a"), DraftId::new("b"), DraftId::new("c"));
-        assert_eq!(order.place(&a, &on, None), Place { seq: 0, ..Place::default() });
+        assert_eq!(order.place(&a, &on, None), Placement { seq: 0, ..Placement::default() });
         assert_eq!(order.place(&b, &on, Some(&a)).seq, GAP);
-        assert_eq!(order.place(&c, &on, Some(&a)), Place { seq: GAP / 2, ..Place::default() });
+        assert_eq!(order.place(&c, &on, Some(&a)), Placement { seq: GAP / 2, ..Placement::default() });
         assert_eq!(
             order.place(&c, &on, Some(&a)),
-            Place { seq: GAP / 2, ..Place::default() },
+            Placement { seq: GAP / 2, ..Placement::default() },
             "it stands there"
         );
         let moved = order.place(&c, &on, None);
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(order.remove(&b), Some((on.clone(), GAP)));
         order.remove_state(&on);
         assert_eq!((ids(&order, &on), ids(&order, &other)), (vec![], vec!["a".into()]));
-        assert_eq!(order.place(&c, &on, None), Place { seq: 0, ..Place::default() });
+        assert_eq!(order.place(&c, &on, None), Placement { seq: 0, ..Placement::default() });
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
         }
         let (a, new) = (DraftId::new("a"), DraftId::new("new"));
         let place = order.place(&new, &on, Some(&a));
-        assert_eq!(place, Place { left: None, spread: vec![(0, 0), (1, GAP)], seq: GAP / 2 });
+        assert_eq!(place, Placement { left: None, spread: vec![(0, 0), (1, GAP)], seq: GAP / 2 });
         assert_eq!(ids(&order, &on), ["a", "new", "b"]);
         // Each takes half of the gap that is left behind the first.
         let mut spreads = 0;

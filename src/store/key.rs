@@ -1,6 +1,6 @@
 //! The key of this install, and what is signed with it.
 
-use super::tables::Cell;
+use super::tables::SqlValue;
 use crate::notebook::StateId;
 use crate::problem::{Kind, Problem};
 use hmac::{Hmac, Mac};
@@ -146,21 +146,21 @@ impl Seal {
         parent: Option<&StateId>,
         manifest: &str,
         body: &str,
-    ) -> Cell {
-        Cell::Bytes(self.checkpoint_mac(state, parent, manifest, body).finalize().into_bytes().to_vec())
+    ) -> SqlValue {
+        SqlValue::Bytes(self.checkpoint_mac(state, parent, manifest, body).finalize().into_bytes().to_vec())
     }
 
     /// Whether this install signed a checkpoint's row for this state of this notebook.
-    pub(super) fn is_checkpoint(&self, row: &[Cell], parent: Option<&StateId>) -> bool {
-        let [Cell::Text(state), _, Cell::Text(manifest), Cell::Text(body), hmac, ..] = row else {
+    pub(super) fn is_checkpoint(&self, row: &[SqlValue], parent: Option<&StateId>) -> bool {
+        let [SqlValue::Text(state), _, SqlValue::Text(manifest), SqlValue::Text(body), hmac, ..] = row else {
             return false;
         };
         self.checkpoint_mac(state, parent, manifest, body).verify_slice(hmac.bytes()).is_ok()
     }
 
     /// The signature of the row of a share link or a browser session.
-    pub(super) fn credential(&self, id: &str, body: &str) -> Cell {
-        Cell::Bytes(self.credential_mac(id, body).finalize().into_bytes().to_vec())
+    pub(super) fn credential(&self, id: &str, body: &str) -> SqlValue {
+        SqlValue::Bytes(self.credential_mac(id, body).finalize().into_bytes().to_vec())
     }
 
     pub(super) fn is_credential(&self, id: &str, body: &str, hmac: &[u8]) -> bool {

@@ -1,9 +1,9 @@
 //! Rows to a notebook: reads whole rows and reports damaged ones.
 
 use super::key::{InstallKey, Seal};
-use super::record::{Entry, Place, StoredRun, StoredState, replay, stand_in, state};
+use super::row_formats::{LogEntry, StoredRun, StoredState, TreePosition, replay, stand_in, state};
 use super::tables::{
-    BROWSER_SESSIONS, CHECKPOINTS, Cell, DRAFTS, Fault, LINKS, META, NAMES, OUTPUTS, RUNS, Row, STATES,
+    BROWSER_SESSIONS, CHECKPOINTS, DRAFTS, Fault, LINKS, META, NAMES, OUTPUTS, RUNS, Row, STATES, SqlValue,
     TASKS, Table, Tables,
 };
 use crate::blobs::{BlobError, Blobs, Digest};
@@ -158,9 +158,9 @@ fn meta(tables: &mut Tables, loaded: &mut Loaded) -> Result<(), Fault> {
 }
 
 fn states(tables: &mut Tables, loaded: &mut Loaded) -> Result<(), Fault> {
-    let mut rows: Vec<(Place, Option<StoredState>)> = Vec::new();
+    let mut rows: Vec<(TreePosition, Option<StoredState>)> = Vec::new();
     for row in tables.rows(&STATES)? {
-        let place = Place::read(&row.cells);
+        let place = TreePosition::read(&row.cells);
         let id = row.cells[0].text().unwrap_or_default().to_owned();
         let is_whole = row.is_whole && place.is_some();
         let read = || serde_json::from_str(row.cells[6].text().unwrap_or_default()).ok();
@@ -211,8 +211,8 @@ fn hang_on_root(found: &mut IndexMap<StateId, State>, id: StateId, loaded: &mut 
     }
 }
 
-fn place_of(id: StateId, parent: Option<StateId>) -> Place {
-    Place { id, pos: Cell::Null, parent, run: None, is_deleted: false }
+fn place_of(id: StateId, parent: Option<StateId>) -> TreePosition {
+    TreePosition { id, pos: SqlValue::Null, parent, run: None, is_deleted: false }
 }
 
 fn runs(tables: &mut Tables, blobs: &Blobs, loaded: &mut Loaded) -> Result<(), Fault> {
@@ -229,7 +229,7 @@ fn runs(tables: &mut Tables, blobs: &Blobs, loaded: &mut Loaded) -> Result<(), F
             loaded.lose(&OUTPUTS, row.number, format!("an output of run {id:?} is lost with its run"));
             continue;
         };
-        if let Ok(Entry::Blob { digest, .. }) = serde_json::from_str(body) {
+        if let Ok(LogEntry::Blob { digest, .. }) = serde_json::from_str(body) {
             loaded.blobs.insert(digest);
         }
         match unpacked(body, blobs) {
@@ -255,13 +255,13 @@ pub(super) enum Unpacked {
 }
 
 /// An entry of a log, read from its blob if it has one.
-pub(super) fn unpacked(body: &str, blobs: &Blobs) -> Result<Entry, Unpacked> {
+pub(super) fn unpacked(body: &str, blobs: &Blobs) -> Result<LogEntry, Unpacked> {
     let read = |body: &[u8]| {
         serde_json::from_slice(body)
             .map_err(|error| Unpacked::Damaged(format!("it cannot be read ({error})")))
     };
     match read(body.as_bytes())? {
-        Entry::Blob { digest, bytes } => match blobs.get(&digest, bytes.min(MAX_ENTRY_BYTES)) {
+        LogEntry::Blob { digest, bytes } => match blobs.get(&digest, bytes.min(MAX_ENTRY_BYTES)) {
             Ok(body) => read(&body),
             Err(BlobError::Io(_, error)) => Err(Unpacked::Refused(error.into())),
             Err(error) => Err(Unpacked::Damaged(error.to_string())),

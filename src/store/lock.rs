@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const HELD_ON: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Holds the lock until it is dropped or the process ends.
+/// CheckpointSummary the lock until it is dropped or the process ends.
 #[derive(Debug)]
 pub(super) struct Lock {
     file: File,

@@ -1,11 +1,11 @@
 //! Maintenance of a notebook that no server has open: check, garbage collection, trust.
 
-use super::checkpoint::{Holds, chunks, holds, is_plausible, trust as sign_all, unsigned};
+use super::checkpoint_rows::{CheckpointSummary, chunks, holds, is_plausible, trust as sign_all, unsigned};
 use super::key::{InstallKey, Seal};
 use super::load::MAX_ENTRY_BYTES;
 use super::open::{Examined, Paths, examine, transaction};
 use super::tables::META;
-use crate::blobs::nofollow::Kind;
+use crate::blobs::nofollow::FileKind;
 use crate::blobs::{BlobError, Blobs, Digest};
 use crate::notebook::StateId;
 use crate::problem::Problem;
@@ -108,7 +108,8 @@ pub fn gc(dir: &Path) -> Result<(usize, u64), Problem> {
     for (entry, kind) in entries(&paths.temporary()).map_err(failed)? {
         let bytes = fs::symlink_metadata(&entry).map_or(0, |about| about.len());
         // Removes the link itself, not its target.
-        let removed = if kind == Kind::Folder { fs::remove_dir_all(&entry) } else { fs::remove_file(&entry) };
+        let removed =
+            if kind == FileKind::Folder { fs::remove_dir_all(&entry) } else { fs::remove_file(&entry) };
         removed.map_err(failed)?;
         (count, freed) = (count + 1, freed + bytes);
     }
@@ -124,7 +125,7 @@ pub struct Untrusted {
     /// Its name.
     pub name: String,
     /// What its checkpoint claims to hold, or why it cannot be read.
-    pub holds: Result<Holds, String>,
+    pub holds: Result<CheckpointSummary, String>,
     /// Whether it carries a signature of another install, or for another state or notebook.
     pub is_signed: bool,
 }
@@ -196,11 +197,11 @@ fn name_of(dir: &Path) -> String {
 fn files(paths: &Paths) -> io::Result<Vec<(Option<Digest>, PathBuf, u64)>> {
     let mut found = Vec::new();
     for (folder, kind) in entries(&paths.blobs())? {
-        let inside = if kind == Kind::Folder { entries(&folder)? } else { vec![(folder, kind)] };
+        let inside = if kind == FileKind::Folder { entries(&folder)? } else { vec![(folder, kind)] };
         for (path, kind) in inside {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             let is_in_place = || path.parent().is_some_and(|p| p.ends_with(&name[..2]));
-            let digest = name.parse().ok().filter(|_| kind == Kind::File && is_in_place());
+            let digest = name.parse().ok().filter(|_| kind == FileKind::File && is_in_place());
             let bytes = fs::symlink_metadata(&path)?.len();
             found.push((digest, path, bytes));
         }
@@ -209,10 +210,10 @@ fn files(paths: &Paths) -> io::Result<Vec<(Option<Digest>, PathBuf, u64)>> {
 }
 
 /// The entries of a folder. Follows no link.
-fn entries(folder: &Path) -> io::Result<Vec<(PathBuf, Kind)>> {
+fn entries(folder: &Path) -> io::Result<Vec<(PathBuf, FileKind)>> {
     match fs::read_dir(folder) {
         Ok(entries) => entries
-            .map(|entry| entry.and_then(|entry| Ok((entry.path(), Kind::of(entry.file_type()?)))))
+            .map(|entry| entry.and_then(|entry| Ok((entry.path(), FileKind::of(entry.file_type()?)))))
             .collect(),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error),

@@ -6,7 +6,7 @@
 //! the whole notebook again. The store knows no session, no process and no HTTP.
 
 mod maintenance;
-mod checkpoint;
+mod checkpoint_rows;
 mod latest_time;
 mod draft_order;
 mod state_file;
@@ -14,7 +14,7 @@ mod key;
 mod load;
 mod lock;
 mod open;
-mod record;
+mod row_formats;
 mod notebook_dir;
 mod tables;
 mod thread;
@@ -22,7 +22,7 @@ mod trash;
 mod wal;
 mod write;
 
-pub use checkpoint::Holds;
+pub use checkpoint_rows::CheckpointSummary;
 pub use key::InstallKey;
 pub use latest_time::LatestTime;
 pub use maintenance::{Checked, Trusting, Untrusted, check, gc};
@@ -39,7 +39,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
-use thread::{Job, Thread};
+use thread::{Job, StoreThread};
 
 /// A notebook opened from disk.
 #[derive(Debug)]
@@ -106,11 +106,11 @@ pub fn read_credentials(dir: &Path, key: &InstallKey) -> Result<KeptCredentials,
 /// ends.
 #[derive(Clone, Debug)]
 pub struct Store {
-    shared: Arc<Shared>,
+    inner: Arc<StoreInner>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct StoreInner {
     jobs: mpsc::Sender<Job>,
     backlog: Arc<AtomicUsize>,
     notebook_id: String,
@@ -138,7 +138,7 @@ impl Store {
         let seal = Seal::new(key, &notebook_id);
         let (jobs, waiting) = mpsc::channel();
         let backlog = Arc::new(AtomicUsize::new(0));
-        let thread = Thread::new(
+        let thread = StoreThread::new(
             (paths.clone(), seal, found.lock),
             waiting,
             Arc::clone(&backlog),
@@ -151,7 +151,7 @@ impl Store {
             .spawn(move || thread.run(tables, has_crashed))
             .map_err(|e| paths.refused(e.to_string(), "close some programs and try again"))?;
         let thread = Mutex::new(Some(thread));
-        let store = Self { shared: Arc::new(Shared { jobs, backlog, notebook_id, paths, thread }) };
+        let store = Self { inner: Arc::new(StoreInner { jobs, backlog, notebook_id, paths, thread }) };
         Ok(Opened {
             store,
             parts: found.loaded.parts,
@@ -162,12 +162,12 @@ impl Store {
 
     /// The notebook's id, made with its directory.
     pub fn notebook_id(&self) -> &str {
-        &self.shared.notebook_id
+        &self.inner.notebook_id
     }
 
     /// The folder of its blobs.
     pub fn blobs(&self) -> PathBuf {
-        self.shared.paths.blobs()
+        self.inner.paths.blobs()
     }
 
     /// Saves a fact without waiting. Facts are written in order; `number` must grow.
@@ -218,7 +218,7 @@ impl Store {
     /// # Errors
     /// When the name is taken, or the disk refuses.
     pub fn copy_to(&self, to: &Path) -> Result<(), Problem> {
-        notebook_dir::copy(&self.shared.paths, to, |database| {
+        notebook_dir::copy(&self.inner.paths, to, |database| {
             let (done, copied) = mpsc::channel();
             // The receiver below waits until this answer comes.
             self.send(Job::Copy(database.to_owned(), Box::new(move |copied| drop(done.send(copied)))));
@@ -232,35 +232,35 @@ impl Store {
     /// # Errors
     /// When the disk refuses.
     pub fn set_aside(&self) -> Result<(), Problem> {
-        let paths = &self.shared.paths;
+        let paths = &self.inner.paths;
         self.copy_to(&trash::place(paths, Discarded::Reset)?)
     }
 
     /// Removes old and surplus entries from the trash. Waits for it.
     pub fn prune_trash(&self) {
-        trash::prune(&self.shared.paths.dir);
+        trash::prune(&self.inner.paths.dir);
     }
 
     /// Estimated bytes that wait to be written.
     pub fn backlog_bytes(&self) -> usize {
-        self.shared.backlog.load(Ordering::Relaxed)
+        self.inner.backlog.load(Ordering::Relaxed)
     }
 
     /// Writes the waiting jobs and closes. Waits for it. Other handles are useless afterwards.
     pub fn close(self) {
         self.send(Job::Close);
-        let thread = self.shared.thread.lock().ok().and_then(|mut thread| thread.take());
+        let thread = self.inner.thread.lock().ok().and_then(|mut thread| thread.take());
         if let Some(thread) = thread {
             // After a panic there is nothing left to close.
             let _ = thread.join();
         }
-        Blobs::at(&self.shared.paths.blobs()).forget_verified();
+        Blobs::at(&self.inner.paths.blobs()).forget_verified();
     }
 
     fn send(&self, job: Job) {
-        self.shared.backlog.fetch_add(job.bytes(), Ordering::Relaxed);
+        self.inner.backlog.fetch_add(job.bytes(), Ordering::Relaxed);
         // Sending fails only after a close.
-        let _ = self.shared.jobs.send(job);
+        let _ = self.inner.jobs.send(job);
     }
 }
 

@@ -4,11 +4,11 @@ use super::key::InstallKey;
 use super::load::{Loaded, load, load_credentials};
 use super::lock::Lock;
 use super::notebook_dir;
-use super::tables::{Fault, Health, META, NAMES, STATES, Tables};
+use super::tables::{DatabaseHealth, Fault, META, NAMES, STATES, Tables};
 use super::wal;
 use super::write::Writer;
 use crate::blobs::Blobs;
-use crate::blobs::nofollow::{Kind, open_file};
+use crate::blobs::nofollow::{FileKind, open_file};
 use crate::notebook::{KeptCredentials, Notebook, ROOT_NAME};
 use crate::problem::Problem;
 use std::fs::{self, File};
@@ -48,21 +48,21 @@ impl Paths {
     /// ever.
     pub(super) fn vet(&self) -> Result<(), Problem> {
         for name in ["lock", "notebook.db", "notebook.db-wal", "notebook.db-shm", "notebook.db-journal"] {
-            let kind = Kind::at(&self.dir.join(name)).map_err(|e| self.failed(e))?;
-            if !matches!(kind, Kind::Nothing | Kind::File) {
+            let kind = FileKind::at(&self.dir.join(name)).map_err(|e| self.failed(e))?;
+            if !matches!(kind, FileKind::Nothing | FileKind::File) {
                 return Err(self.odd(name, kind, "a file"));
             }
         }
         for name in ["tmp", "blobs"] {
-            let kind = Kind::at(&self.dir.join(name)).map_err(|e| self.failed(e))?;
-            if !matches!(kind, Kind::Nothing | Kind::Folder) {
+            let kind = FileKind::at(&self.dir.join(name)).map_err(|e| self.failed(e))?;
+            if !matches!(kind, FileKind::Nothing | FileKind::Folder) {
                 return Err(self.odd(name, kind, "a folder"));
             }
         }
         for entry in fs::read_dir(self.blobs()).into_iter().flatten() {
             let entry = entry.map_err(|e| self.failed(e))?;
-            let kind = Kind::of(entry.file_type().map_err(|e| self.failed(e))?);
-            if matches!(kind, Kind::Other(_)) {
+            let kind = FileKind::of(entry.file_type().map_err(|e| self.failed(e))?);
+            if matches!(kind, FileKind::Other(_)) {
                 let name = format!("blobs/{}", entry.file_name().to_string_lossy());
                 return Err(self.odd(&name, kind, "a folder"));
             }
@@ -70,7 +70,7 @@ impl Paths {
         Ok(())
     }
 
-    fn odd(&self, name: &str, kind: Kind, should: &str) -> Problem {
+    fn odd(&self, name: &str, kind: FileKind, should: &str) -> Problem {
         let why = format!("its {name} is {}, not {should}", kind.in_words());
         self.refused(why, &format!("nothing was changed; put {should} there, or move what stands there away"))
     }
@@ -176,8 +176,8 @@ pub(super) fn upgraded(paths: &Paths, tables: Tables) -> Result<Tables, Problem>
     let upgrade = |tables: &mut Tables| {
         tables.bring_forward(version)?;
         match tables.health()? {
-            Health::Malformed(why) => Err(Fault::malformed(why)),
-            Health::Well | Health::Indexes => Ok(()),
+            DatabaseHealth::Malformed(why) => Err(Fault::malformed(why)),
+            DatabaseHealth::Well | DatabaseHealth::Indexes => Ok(()),
         }
     };
     transaction(&mut tables, upgrade).map_err(fault)?;
@@ -194,9 +194,9 @@ fn examine_locked(
     let mut tables = upgraded(paths, open_tables(paths)?)?;
     let fault = |fault| paths.fault(fault);
     let bad_indexes = match tables.health().map_err(fault)? {
-        Health::Well => false,
-        Health::Indexes => true,
-        Health::Malformed(why) => return Err(paths.malformed(&why)),
+        DatabaseHealth::Well => false,
+        DatabaseHealth::Indexes => true,
+        DatabaseHealth::Malformed(why) => return Err(paths.malformed(&why)),
     };
     let mut loaded = load(&mut tables, &Blobs::at(&paths.blobs()), key, name).map_err(fault)?;
     if bad_indexes {
@@ -247,7 +247,7 @@ pub(super) fn open(paths: &Paths, key: &InstallKey, name: &str) -> Result<Examin
 fn is_half_made(paths: &Paths) -> io::Result<bool> {
     let is_pid = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let lock = paths.dir.join("lock");
-    if paths.dir.is_symlink() || Kind::at(&lock)? != Kind::File {
+    if paths.dir.is_symlink() || FileKind::at(&lock)? != FileKind::File {
         return Ok(false);
     }
     let mut text = String::new();
@@ -283,7 +283,7 @@ pub(super) fn no_notebook(dir: &Path) -> Problem {
 /// one.
 pub(super) fn there(paths: &Paths) -> Result<bool, Problem> {
     paths.vet()?;
-    if Kind::at(&paths.database()).map_err(|e| paths.failed(e))? == Kind::File {
+    if FileKind::at(&paths.database()).map_err(|e| paths.failed(e))? == FileKind::File {
         return Ok(true);
     }
     let is_left = |entry: io::Result<fs::DirEntry>| {
@@ -344,7 +344,7 @@ pub(super) fn make(paths: &Paths) -> Result<(), Fault> {
         tables.put(&META, &["commits".into(), 0.into()])?;
         let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64() * 1000.0;
         for root in Notebook::new("", now_ms).states() {
-            tables.put(&STATES, &super::record::state_row(root, 1.into())?)?;
+            tables.put(&STATES, &super::row_formats::state_row(root, 1.into())?)?;
         }
         tables.put(&NAMES, &[ROOT_NAME.into(), 1.into(), ROOT_NAME.into()])
     })?;

@@ -1,11 +1,11 @@
 //! The thread that owns the database: writes the waiting jobs in one transaction and reports what
 //! is on disk.
 
-use super::checkpoint;
+use super::checkpoint_rows;
 use super::key::Seal;
 use super::lock::Lock;
 use super::open::Paths;
-use super::tables::{BROWSER_SESSIONS, Cell, Fault, LINKS, META, Tables};
+use super::tables::{BROWSER_SESSIONS, Fault, LINKS, META, SqlValue, Tables};
 use super::write::Writer;
 use super::{NewCheckpoint, StoreEvent};
 use crate::blobs::Blobs;
@@ -35,7 +35,7 @@ const IDLE: Duration = Duration::from_millis(100);
 const MAX_BATCH_BYTES: usize = 8 << 20;
 const MAX_BATCH_JOBS: usize = 4096;
 
-type Answer<T> = Box<dyn FnOnce(Result<T, DiskStatus>) + Send>;
+type OnDone<T> = Box<dyn FnOnce(Result<T, DiskStatus>) + Send>;
 
 /// A request to the thread.
 pub(super) enum Job {
@@ -49,9 +49,9 @@ pub(super) enum Job {
     Whole(u64, Box<Parts>),
     Keep(Box<NewCheckpoint>),
     Trust,
-    Credentials(KeptCredentials, Answer<()>),
+    Credentials(KeptCredentials, OnDone<()>),
     /// Copies the database, with all earlier jobs, to a path.
-    Copy(PathBuf, Answer<()>),
+    Copy(PathBuf, OnDone<()>),
     /// A client waits for the earlier jobs.
     Hurry,
     Close,
@@ -75,7 +75,7 @@ enum Disk {
     },
 }
 
-pub(super) struct Thread {
+pub(super) struct StoreThread {
     pub(super) paths: Paths,
     pub(super) seal: Seal,
     pub(super) jobs: Receiver<Job>,
@@ -90,7 +90,7 @@ pub(super) struct Thread {
     inode: u64,
 }
 
-impl Thread {
+impl StoreThread {
     pub(super) fn new(
         (paths, seal, lock): (Paths, Seal, Lock),
         jobs: Receiver<Job>,
@@ -248,8 +248,8 @@ impl Thread {
                 writer.whole(parts)?;
                 Done::Nothing
             }
-            Job::Keep(new) => Done::Kept(new.state.clone(), checkpoint::keep(writer, &self.seal, new)?),
-            Job::Trust => Done::Trusted(checkpoint::trust(&mut writer.tables, &self.seal)?),
+            Job::Keep(new) => Done::Kept(new.state.clone(), checkpoint_rows::keep(writer, &self.seal, new)?),
+            Job::Trust => Done::Trusted(checkpoint_rows::trust(&mut writer.tables, &self.seal)?),
             Job::Credentials(credentials, _) => {
                 put_credentials(&mut writer.tables, credentials, &self.seal)?;
                 Done::Nothing
@@ -392,8 +392,8 @@ pub(super) fn put_credentials(
     tables.replace_all(&BROWSER_SESSIONS, sessions)
 }
 
-fn signed_row(id: &str, record: &impl Serialize, seal: &Seal) -> Result<Vec<Cell>, Fault> {
+fn signed_row(id: &str, record: &impl Serialize, seal: &Seal) -> Result<Vec<SqlValue>, Fault> {
     let body = serde_json::to_string(record)?;
     let hmac = seal.credential(id, &body);
-    Ok(vec![id.into(), Cell::Null, body.into(), hmac])
+    Ok(vec![id.into(), SqlValue::Null, body.into(), hmac])
 }

@@ -2,8 +2,10 @@
 
 use super::draft_order::DraftOrder;
 use super::load::{MAX_ENTRY_BYTES, Unpacked, unpacked};
-use super::record::{Entry, Plain, Said, StoredRun, StoredState, entries, replay, state_row};
-use super::tables::{CHECKPOINTS, Cell, DRAFTS, Fault, META, NAMES, OUTPUTS, RUNS, STATES, TASKS, Tables};
+use super::row_formats::{LogEntry, NewLogEntry, Plain, StoredRun, StoredState, entries, replay, state_row};
+use super::tables::{
+    CHECKPOINTS, DRAFTS, Fault, META, NAMES, OUTPUTS, RUNS, STATES, SqlValue, TASKS, Tables,
+};
 use crate::blobs::Blobs;
 use crate::notebook::{
     Changes, Draft, DraftId, ExecId, Fact, Outputs, Parts, PlacedDraft, Residency, Run, State, StateId,
@@ -27,14 +29,14 @@ pub(super) struct Writer {
     blobs: Blobs,
     /// How many rows had been changed when the transaction began.
     changes: u64,
-    logs: HashMap<ExecId, Log>,
+    logs: HashMap<ExecId, OpenLog>,
     /// The order of drafts in their table, read when the first draft changes.
     draft_order: Option<DraftOrder>,
 }
 
 /// The log of a run that has not ended.
 #[derive(Debug, Default)]
-struct Log {
+struct OpenLog {
     next: i64,
     bytes: usize,
 }
@@ -99,15 +101,17 @@ impl Writer {
                 run.on = on.clone();
                 run.started_at = Some(*started_at);
             }),
-            Fact::OutputAdded { exec_id, output } => self.log(exec_id, &Said::Output(Cow::Borrowed(output))),
-            Fact::OutputsCleared { exec_id, wait: true } => self.log(exec_id, &Said::ClearWhenNext),
+            Fact::OutputAdded { exec_id, output } => {
+                self.log(exec_id, &NewLogEntry::Output(Cow::Borrowed(output)))
+            }
+            Fact::OutputsCleared { exec_id, wait: true } => self.log(exec_id, &NewLogEntry::ClearWhenNext),
             Fact::OutputsCleared { exec_id, wait: false } => {
                 self.logs.remove(exec_id);
                 self.tables.remove(&OUTPUTS, "run", exec_id.as_str())
             }
             Fact::DisplayUpdated { exec_id, display_id, data, metadata } => self.log(
                 exec_id,
-                &Entry::Update {
+                &LogEntry::Update {
                     display_id: display_id.clone(),
                     data: data.clone(),
                     metadata: metadata.clone(),
@@ -160,21 +164,21 @@ impl Writer {
     /// little room. Deletes checkpoints of states that are gone.
     pub(super) fn whole(&mut self, parts: &Parts) -> Result<(), Fault> {
         self.graph(parts)?;
-        let tasks = parts.tasks.iter().map(|task| task_row(task, Cell::Null));
+        let tasks = parts.tasks.iter().map(|task| task_row(task, SqlValue::Null));
         self.tables.replace_all(&TASKS, tasks)
     }
 
     fn graph(&mut self, parts: &Parts) -> Result<(), Fault> {
         self.logs.clear();
         self.draft_order = None;
-        self.tables.replace_all(&STATES, parts.states.iter().map(|s| state_row(s, Cell::Null)))?;
-        self.tables.replace_all(&RUNS, parts.runs.iter().map(|r| run_row(r, Cell::Null)))?;
+        self.tables.replace_all(&STATES, parts.states.iter().map(|s| state_row(s, SqlValue::Null)))?;
+        self.tables.replace_all(&RUNS, parts.runs.iter().map(|r| run_row(r, SqlValue::Null)))?;
         let blobs = &mut self.blobs;
         let rows = parts.runs.iter().flat_map(|run| log_rows(run.exec_id.as_str(), &run.outputs));
         let rows =
             rows.map(|row| row.and_then(|(run, seq, body)| log_row(run, seq, body, Some(&mut *blobs))));
         self.tables.replace_all(&OUTPUTS, rows)?;
-        let names = parts.names.iter().map(|(name, id)| Ok(name_row(name, Cell::Null, id)));
+        let names = parts.names.iter().map(|(name, id)| Ok(name_row(name, SqlValue::Null, id)));
         self.tables.replace_all(&NAMES, names)?;
         let mut order = DraftOrder::default();
         let drafts = parts.drafts.iter().map(|draft| draft_row(draft, order.append(&draft.id, &draft.on)));
@@ -191,7 +195,7 @@ impl Writer {
     }
 
     /// The position of a row in its table: its present one or a new one.
-    fn pos_of(&mut self, table: &super::tables::Table, id: &str) -> Result<Cell, Fault> {
+    fn pos_of(&mut self, table: &super::tables::Table, id: &str) -> Result<SqlValue, Fault> {
         let row = self.tables.get(table, &[id.into()])?;
         Ok(row.map_or_else(|| self.tables.new_pos(), |row| row[1].clone()))
     }
@@ -217,7 +221,7 @@ impl Writer {
                 return Ok(());
             }
             let next = self.tables.size_of_log(run)?.next;
-            self.logs.insert(id.clone(), Log { next, bytes: 0 });
+            self.logs.insert(id.clone(), OpenLog { next, bytes: 0 });
         }
         let log = self.logs.entry(id.clone()).or_default();
         let body = serde_json::to_string(entry)?;
@@ -343,7 +347,7 @@ impl Writer {
 /// Renumbers the drafts of a state.
 fn spread(tables: &Tables, on: &StateId, numbers: &[(i64, i64)]) -> Result<(), Fault> {
     let rows = numbers.iter().map(|(from, _)| tables.get(&DRAFTS, &[on.as_str().into(), (*from).into()]));
-    let rows: Vec<Option<Vec<Cell>>> = rows.collect::<Result<_, _>>()?;
+    let rows: Vec<Option<Vec<SqlValue>>> = rows.collect::<Result<_, _>>()?;
     tables.remove(&DRAFTS, "state", on.as_str())?;
     for (row, (_, to)) in rows.into_iter().zip(numbers) {
         let Some(mut row) = row else { continue };
@@ -353,19 +357,19 @@ fn spread(tables: &Tables, on: &StateId, numbers: &[(i64, i64)]) -> Result<(), F
     Ok(())
 }
 
-fn run_row(run: &Run, pos: Cell) -> Result<Vec<Cell>, Fault> {
+fn run_row(run: &Run, pos: SqlValue) -> Result<Vec<SqlValue>, Fault> {
     Ok(vec![run.exec_id.as_str().into(), pos, serde_json::to_string(&StoredRun::from(run))?.into()])
 }
 
-fn name_row(name: &str, pos: Cell, id: &StateId) -> Vec<Cell> {
+fn name_row(name: &str, pos: SqlValue, id: &StateId) -> Vec<SqlValue> {
     vec![name.into(), pos, id.as_str().into()]
 }
 
-fn draft_row(draft: &Draft, seq: i64) -> Result<Vec<Cell>, Fault> {
+fn draft_row(draft: &Draft, seq: i64) -> Result<Vec<SqlValue>, Fault> {
     Ok(vec![draft.on.as_str().into(), seq.into(), serde_json::to_string(draft)?.into()])
 }
 
-fn task_row(task: &TaskCheckpoint, pos: Cell) -> Result<Vec<Cell>, Fault> {
+fn task_row(task: &TaskCheckpoint, pos: SqlValue) -> Result<Vec<SqlValue>, Fault> {
     let version = i64::try_from(task.version).unwrap_or(i64::MAX);
     Ok(vec![task.task_id.as_str().into(), version.into(), pos, serde_json::to_string(task)?.into()])
 }
@@ -378,12 +382,12 @@ fn log_rows<'a>(run: &'a str, outputs: &'a Outputs) -> impl Iterator<Item = LogR
 }
 
 /// One row of a log. A large entry goes to a blob, if `blobs` is given.
-fn log_row(run: &str, seq: i64, mut body: String, blobs: Option<&mut Blobs>) -> Result<Vec<Cell>, Fault> {
+fn log_row(run: &str, seq: i64, mut body: String, blobs: Option<&mut Blobs>) -> Result<Vec<SqlValue>, Fault> {
     if let Some(blobs) = blobs
         && (MAX_INLINE_BYTES + 1..=MAX_ENTRY_BYTES).contains(&body.len())
     {
         let put = blobs.put(body.as_bytes())?;
-        body = serde_json::to_string(&Entry::Blob { digest: put.digest, bytes: body.len() })?;
+        body = serde_json::to_string(&LogEntry::Blob { digest: put.digest, bytes: body.len() })?;
     }
     Ok(vec![run.into(), seq.into(), body.into()])
 }

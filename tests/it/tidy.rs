@@ -114,7 +114,12 @@ const ONLY_HERE: &[(&str, &[&str])] = &[
     ("rusqlite", &["src/store/tables"]),
     (
         "Command::new",
-        &["src/kernel/tree", "src/kernel/provision", "src/kernel/interpreter.rs", "src/kernel/library.rs"],
+        &[
+            "src/kernel/tree",
+            "src/kernel/provision",
+            "src/kernel/interpreter.rs",
+            "src/kernel/plot_javascript.rs",
+        ],
     ),
 ];
 

@@ -4,7 +4,7 @@ use super::escaped;
 
 /// The style of the following text.
 #[derive(Clone, Default, PartialEq)]
-struct Look {
+struct TextStyle {
     bold: bool,
     dim: bool,
     italic: bool,
@@ -15,7 +15,7 @@ struct Look {
 
 /// Renders a text to HTML.
 pub(super) fn to_html(text: &str) -> String {
-    let (mut written, mut look, mut plain) = (String::new(), Look::default(), String::new());
+    let (mut written, mut look, mut plain) = (String::new(), TextStyle::default(), String::new());
     let text = last_words(text);
     let mut rest = text.as_str();
     while let Some(at) = rest.find('\u{1b}') {
@@ -47,9 +47,9 @@ fn last_words(text: &str) -> String {
     text.split('\n').map(last).collect::<Vec<_>>().join("\n")
 }
 
-fn flush(written: &mut String, look: &Look, plain: &mut String) {
+fn flush(written: &mut String, look: &TextStyle, plain: &mut String) {
     let text: String = plain.drain(..).filter(|c| !c.is_control() || "\n\t".contains(*c)).collect();
-    if *look == Look::default() || text.is_empty() {
+    if *look == TextStyle::default() || text.is_empty() {
         written.push_str(&escaped(&text));
         return;
     }
@@ -85,7 +85,7 @@ fn sequence(text: &str) -> (Option<Vec<u32>>, &str) {
     }
 }
 
-impl Look {
+impl TextStyle {
     fn take(&mut self, codes: &[u32]) {
         let mut codes = codes.iter().copied();
         while let Some(code) = codes.next() {

@@ -1,5 +1,6 @@
 //! States as files: a download and an upload.
 
+use crate::blocking_pool::BlockingPool;
 use crate::http::app_state::AppState;
 use crate::http::app_state::detached;
 use crate::http::command::{find_state, unexpected};
@@ -12,7 +13,6 @@ use crate::http::route::MatchedRoute;
 use crate::notebook::{Form, Reply};
 use crate::problem::{Kind, Problem};
 use crate::session::{Adopted, Session};
-use crate::threads::Threads;
 use actix_web::body::SizedStream;
 use actix_web::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use actix_web::web::{Bytes, BytesMut};
@@ -165,13 +165,13 @@ impl Write for Pieces {
 
 /// A file that comes in. It is gone when this is.
 struct Upload {
-    threads: Threads,
+    threads: BlockingPool,
     path: PathBuf,
     file: Option<File>,
 }
 
 impl Upload {
-    async fn begin(threads: Threads, path: PathBuf) -> Result<Self, Problem> {
+    async fn begin(threads: BlockingPool, path: PathBuf) -> Result<Self, Problem> {
         let own = path.clone();
         let open = move || OpenOptions::new().write(true).create_new(true).mode(0o600).open(own);
         let file = Some(on_disk(&threads, open).await?);
@@ -195,7 +195,7 @@ impl Drop for Upload {
 }
 
 async fn on_disk<T: Send + 'static>(
-    threads: &Threads,
+    threads: &BlockingPool,
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, Problem> {
     threads.run(work).await?.map_err(|e| {

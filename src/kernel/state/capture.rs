@@ -6,7 +6,7 @@
 
 use super::{control, fork};
 use crate::kernel::protocol::{Order, Report, Written, seal};
-use crate::kernel::text_pipe::{self, MAX_TEXT_BYTES, Shared, Stamp, WriteCounts};
+use crate::kernel::text_pipe::{self, MAX_TEXT_BYTES, SharedCounts, Stamp, WriteCounts};
 use crate::notebook::{Output, Prompt, StreamName};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -29,19 +29,20 @@ static IS_USERS_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// What a head prints through.
 struct Printer {
-    text: Pipe,
+    text: WriteEnd,
     counts: WriteCounts,
     /// Of descriptors 1 and 2.
-    pipes: [Pipe; 2],
+    pipes: [WriteEnd; 2],
 }
 
 /// A head's outputs go to these pipes from now on: of descriptors 1 and 2, and for printed text.
-pub(super) fn connect(pipes: [OwnedFd; 2], text: OwnedFd, shared: Shared) -> io::Result<()> {
+pub(super) fn connect(pipes: [OwnedFd; 2], text: OwnedFd, shared: SharedCounts) -> io::Result<()> {
     let [out, err] = pipes;
-    let Shared { counts, changed, watch } = shared;
+    let SharedCounts { counts, changed, watch } = shared;
     let (counts, changed) = (super::raise(counts)?, super::raise(changed)?);
-    let counts = WriteCounts::new(Shared { counts, changed, watch: super::raise(watch)? });
-    let printer = Printer { text: Pipe::keep(text)?, counts, pipes: [Pipe::keep(out)?, Pipe::keep(err)?] };
+    let counts = WriteCounts::new(SharedCounts { counts, changed, watch: super::raise(watch)? });
+    let printer =
+        Printer { text: WriteEnd::keep(text)?, counts, pipes: [WriteEnd::keep(out)?, WriteEnd::keep(err)?] };
     // The descriptors that came with the order may have had these numbers. They are closed by now.
     nix::unistd::dup2_stdout(printer.pipes[0].end())?;
     nix::unistd::dup2_stderr(printer.pipes[1].end())?;
@@ -81,7 +82,7 @@ fn sentence(what: &str) -> String {
 
 /// The write end of a head's pipe, at a high number. User code may have closed that number or given
 /// it to another file, so this is not an `OwnedFd`: it closes only what is still the pipe.
-struct Pipe {
+struct WriteEnd {
     number: RawFd,
     inode: Inode,
 }
@@ -96,7 +97,7 @@ impl Inode {
     }
 }
 
-impl Pipe {
+impl WriteEnd {
     fn keep(end: OwnedFd) -> io::Result<Self> {
         let high = super::raise(end)?;
         let inode = Inode::of(&high).ok_or(io::ErrorKind::InvalidInput)?;
@@ -120,7 +121,7 @@ impl Pipe {
     }
 }
 
-impl Drop for Pipe {
+impl Drop for WriteEnd {
     fn drop(&mut self) {
         if self.is_behind(self.end()) {
             let _ = nix::unistd::close(self.number);

@@ -135,17 +135,17 @@ struct Chunks<'a> {
     #[serde(borrow)]
     data: Option<Streams<'a>>,
     #[serde(borrow, default)]
-    buffers: Vec<Cut<'a>>,
+    buffers: Vec<ChunkList<'a>>,
 }
 
 #[derive(Deserialize)]
 struct Streams<'a> {
     #[serde(borrow)]
-    streams: Vec<Cut<'a>>,
+    streams: Vec<ChunkList<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Cut<'a> {
+struct ChunkList<'a> {
     #[serde(borrow)]
     chunks: Vec<&'a str>,
 }

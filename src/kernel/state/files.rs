@@ -20,7 +20,7 @@ const KCMP_FILE: libc::c_int = 0;
 
 /// An open file of the state, as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct OpenFile {
     number: RawFd,
     what: What,
 }
@@ -43,16 +43,16 @@ struct Watched {
 }
 
 /// Notes all open files and epoll instances of the user.
-pub(super) fn note() -> Vec<Place> {
+pub(super) fn note() -> Vec<OpenFile> {
     let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return Vec::new() };
     let mut numbers: Vec<RawFd> =
         entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).filter(|n| *n > 2).collect();
     numbers.sort_unstable();
-    let mut places: Vec<Place> = Vec::new();
+    let mut places: Vec<OpenFile> = Vec::new();
     for number in numbers {
         if let Some(what) = what_is(number).filter(|_| !super::capture::is_own(number)) {
             let same = places.iter().find(|p| p.what == what && is_copy(p.number, number)).map(|p| p.number);
-            places.push(Place { number, what: same.map_or(what, What::CopyOf) });
+            places.push(OpenFile { number, what: same.map_or(what, What::CopyOf) });
         }
     }
     places
@@ -113,8 +113,8 @@ fn is_copy(one: RawFd, other: RawFd) -> bool {
 
 /// Makes each of them anew. A file that cannot be opened again (its permissions were tightened)
 /// stays shared.
-pub(super) fn open_anew(places: &[Place]) {
-    for Place { number, what } in places {
+pub(super) fn open_anew(places: &[OpenFile]) {
+    for OpenFile { number, what } in places {
         // What cannot be made anew works as before, only shared; the warning is the state's.
         let _ = match what {
             What::File { offset, .. } => open_file_anew(*number, *offset),
@@ -129,7 +129,7 @@ pub(super) fn open_anew(places: &[Place]) {
 /// The files that cannot be opened again, and the system's reason: their permissions were tightened
 /// after they were opened. One that a function given to `os.register_at_fork` has closed is open in
 /// no branch.
-pub(super) fn stay_shared(places: &[Place]) -> Vec<(RawFd, Errno)> {
+pub(super) fn stay_shared(places: &[OpenFile]) -> Vec<(RawFd, Errno)> {
     let files = places.iter().filter(|place| matches!(place.what, What::File { .. }));
     let refused = files.filter_map(|place| Some((place.number, may_open_anew(place.number).err()?)));
     refused.filter(|(_, why)| *why != Errno::EBADF).collect()
@@ -137,8 +137,8 @@ pub(super) fn stay_shared(places: &[Place]) -> Vec<(RawFd, Errno)> {
 
 /// The files on which the state had a lock. A branch opens them anew, and locks belong to who
 /// opened a file.
-pub(super) fn lose_their_lock(places: &[Place]) -> Vec<RawFd> {
-    let is_locked = |place: &&Place| matches!(place.what, What::File { is_locked: true, .. });
+pub(super) fn lose_their_lock(places: &[OpenFile]) -> Vec<RawFd> {
+    let is_locked = |place: &&OpenFile| matches!(place.what, What::File { is_locked: true, .. });
     places.iter().filter(is_locked).map(|place| place.number).collect()
 }
 

@@ -4,7 +4,7 @@
 //! process waits for orders on its socket; when the socket closes it leaves by `_exit`, so that
 //! nothing of the user's (atexit, temporary directories) is torn down by one of many branches.
 
-mod introspect;
+mod introspection;
 mod load_limits;
 mod capture;
 mod checkpoint;
@@ -24,13 +24,13 @@ mod symbols;
 mod threads;
 mod transfer;
 
-use super::memory::Weight;
+use super::memory::MemoryUse;
 use super::protocol::{How, Load, Order, Remains, Report, Role, Wanted};
-use super::text_pipe::Shared;
+use super::text_pipe::SharedCounts;
 use crate::notebook::{Missing, RunError, StreamName};
 use checkpoint::Checkpoints;
 use fork::Side;
-use introspect::Introspection;
+use introspection::Introspector;
 use pyo3::Python;
 use python::{Ran, Shell};
 use sharing::Sharing;
@@ -128,7 +128,7 @@ fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
 /// Our Python, loaded in the root. Held, not looked for in `sys.modules`: that is the user's.
 struct Parts {
     shell: Shell,
-    introspection: Introspection,
+    introspection: Introspector,
     checkpoints: Checkpoints,
     sharing: Sharing,
     transfer: Transfer,
@@ -154,7 +154,7 @@ fn spawn_root(
 
 fn boot_parts(py: Python<'_>, support: Option<&Path>) -> Result<Parts, String> {
     let shell = Shell::boot(py, support).map_err(|e| format!("Python started, but IPython did not: {e}"))?;
-    let introspection = Introspection::boot(py)
+    let introspection = Introspector::boot(py)
         .map_err(|e| format!("Python started, but what answers questions did not: {e}"))?;
     let checkpoints = Checkpoints::boot(py)
         .map_err(|e| format!("Python started, but what writes checkpoints did not: {e}"))?;
@@ -192,7 +192,7 @@ fn wait_for_the_end() -> ! {
 
 struct Process {
     shell: Shell,
-    introspection: Introspection,
+    introspection: Introspector,
     checkpoints: Checkpoints,
     sharing: Sharing,
     transfer: Transfer,
@@ -203,7 +203,7 @@ struct Process {
     /// would lose it.
     kept: FrozenCopy,
     /// Where the state's open files stood.
-    places: Vec<files::Place>,
+    places: Vec<files::OpenFile>,
     /// The processes that we forked from this one, as opposed to those that the user's code
     /// started.
     forked: HashSet<i32>,
@@ -223,14 +223,14 @@ impl Process {
                 Order::Fork { child, role, load, blobs, wanted } => {
                     self.fork(py, child, Future { role, load, blobs, wanted }, descriptors);
                 }
-                Order::Run { code, allow_stdin, weighs, tells_symbols, deliveries, .. }
+                Order::Run { code, allow_stdin, has_memory_limit, report_symbols, deliveries, .. }
                     if self.role == Role::Head =>
                 {
                     self.transfer.deliver(py, &deliveries, descriptors);
-                    self.run(py, &code, allow_stdin, weighs, tells_symbols)
+                    self.run(py, &code, allow_stdin, has_memory_limit, report_symbols)
                 }
-                Order::Question { number, sought, code, cursor } if self.role == Role::Answer => {
-                    let found = self.introspection.find(py, sought, &code, cursor);
+                Order::Question { number, kind, code, cursor } if self.role == Role::Answer => {
+                    let found = self.introspection.find(py, kind, &code, cursor);
                     if capture::is_users_child() {
                         leave();
                     }
@@ -358,7 +358,7 @@ impl Process {
             Role::Head => {
                 let pipes = [next()?, next()?];
                 let text = next()?;
-                let counts = Shared { counts: next()?, changed: next()?, watch: next()? };
+                let counts = SharedCounts { counts: next()?, changed: next()?, watch: next()? };
                 capture::connect(pipes, text, counts)?;
                 files::open_anew(&self.places);
             }
@@ -422,7 +422,14 @@ impl Process {
         }
     }
 
-    fn run(&mut self, py: Python<'_>, code: &str, allow_stdin: bool, weighs: bool, tells_symbols: bool) {
+    fn run(
+        &mut self,
+        py: Python<'_>,
+        code: &str,
+        allow_stdin: bool,
+        has_memory_limit: bool,
+        report_symbols: bool,
+    ) {
         if !self.kept.is_true() {
             control::report(&Report::Ended {
                 how: How::Refused,
@@ -434,13 +441,13 @@ impl Process {
             });
             return;
         }
-        if weighs && let Some(weight) = Weight::of(std::process::id().cast_signed()) {
-            control::report(&Report::Holds(weight));
+        if has_memory_limit && let Some(weight) = MemoryUse::of(std::process::id().cast_signed()) {
+            control::report(&Report::MemoryUse(weight));
         }
         let spare = Spare::take();
         interrupt::allow();
         control::report(&Report::Started);
-        let mut ran = self.shell.run(py, code, allow_stdin, tells_symbols);
+        let mut ran = self.shell.run(py, code, allow_stdin, report_symbols);
         drop(spare);
         interrupt::ignore_but_keep();
         if capture::is_users_child() {

@@ -1,7 +1,7 @@
 //! The kernel's Python package, `ratoon_kernel` (`src/kernel/python`): embedded in this program,
 //! imported from memory.
 
-use super::{introspect, symbols};
+use super::{introspection, symbols};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyModule};
 
@@ -100,7 +100,7 @@ pub(super) fn while_importable<T>(py: Python<'_>, boot: impl FnOnce() -> T) -> P
 /// `ratoon_kernel._native`: what Rust gives to Python.
 fn add_native(py: Python<'_>) -> PyResult<()> {
     let native = PyModule::new(py, "ratoon_kernel._native")?;
-    native.add_function(wrap_pyfunction!(introspect::digest, &native)?)?;
+    native.add_function(wrap_pyfunction!(introspection::digest, &native)?)?;
     native.add_function(wrap_pyfunction!(symbols::note, &native)?)?;
     let package = py.import(PACKAGE)?;
     package.setattr("_native", &native)?;

@@ -109,10 +109,10 @@ impl Shell {
     }
 
     /// Runs a cell.
-    pub(super) fn run(&self, py: Python<'_>, code: &str, allow_stdin: bool, tells_symbols: bool) -> Ran {
+    pub(super) fn run(&self, py: Python<'_>, code: &str, allow_stdin: bool, report_symbols: bool) -> Ran {
         let answer = self
             .shell
-            .call_method1(py, "run", (code, allow_stdin, tells_symbols))
+            .call_method1(py, "run", (code, allow_stdin, report_symbols))
             .and_then(|a| a.extract::<String>(py));
         match answer.map(|json| serde_json::from_str::<RanJson>(&json)) {
             Ok(Ok(RanJson { error, exec_count, symbols, remains })) => {

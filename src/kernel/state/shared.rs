@@ -5,7 +5,7 @@
 //! A frozen process looks for it, when its state has been shown and no order waits. It changes none
 //! of it and touches little memory.
 
-use super::files::{self, Place};
+use super::files::{self, OpenFile};
 use super::{control, lifeline};
 use nix::sys::socket::{SockaddrLike, SockaddrStorage, getpeername, getsockname};
 use nix::sys::stat::SFlag;
@@ -26,7 +26,7 @@ const MAX_PATH_CHARACTERS: usize = 120;
 /// anew in each branch; `own_locks` is how many locks between processes libraries keep for their
 /// own processes, which no branch waits for.
 pub(super) fn warnings(
-    places: &[Place],
+    places: &[OpenFile],
     own_sockets: impl FnOnce() -> Vec<RawFd>,
     own_locks: impl FnOnce() -> u64,
 ) -> Vec<String> {

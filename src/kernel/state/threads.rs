@@ -87,7 +87,7 @@ struct Proven {
 
 /// A thread that neither Python nor we know.
 #[derive(Debug, PartialEq, Eq)]
-struct Thread {
+struct NativeThread {
     /// None when it carries the name of the thread that started it.
     name: Option<String>,
     /// The file whose function it began with.
@@ -118,7 +118,7 @@ pub(super) fn warning(of_python: impl FnOnce() -> Vec<i32>) -> Option<String> {
         // One that has ended may be listed for a moment, and a list that it leaves meanwhile ends
         // with it: it does not count as seen.
         if left == 0 && gone.iter().any(|id| !ended.contains(id)) {
-            threads.push(Thread { name: Some(SHORT_LIVED.to_owned()), file: None });
+            threads.push(NativeThread { name: Some(SHORT_LIVED.to_owned()), file: None });
         }
         ended.extend(gone);
     }
@@ -126,7 +126,7 @@ pub(super) fn warning(of_python: impl FnOnce() -> Vec<i32>) -> Option<String> {
 }
 
 /// Looks at threads; answers what is there, and the ids of those that have ended.
-fn look_at(ids: &[i32], known: &[i32]) -> (Vec<(i32, Thread)>, Vec<i32>) {
+fn look_at(ids: &[i32], known: &[i32]) -> (Vec<(i32, NativeThread)>, Vec<i32>) {
     for _ in 0..LOOKS {
         if ids.iter().all(|id| robust_list(*id).is_some() || is_ending(*id)) {
             break;
@@ -145,7 +145,10 @@ fn look_at(ids: &[i32], known: &[i32]) -> (Vec<(i32, Thread)>, Vec<i32>) {
         let (name, file) = (name_of(id), began_in(id, &maps));
         match name {
             Some(name) if file.is_some() || !is_ending(id) => {
-                there.push((id, Thread { name: Some(name).filter(|name| !borrowed.contains(name)), file }));
+                there.push((
+                    id,
+                    NativeThread { name: Some(name).filter(|name| !borrowed.contains(name)), file },
+                ));
             }
             _ => gone.push(id),
         }
@@ -153,7 +156,7 @@ fn look_at(ids: &[i32], known: &[i32]) -> (Vec<(i32, Thread)>, Vec<i32>) {
     (there, gone)
 }
 
-fn is_proven(thread: &Thread, can_pause: bool) -> bool {
+fn is_proven(thread: &NativeThread, can_pause: bool) -> bool {
     let Some(file) = thread.file.as_deref() else { return false };
     let is_it = |proven: &Proven| {
         let is_called_so = match (proven.name, thread.name.as_deref()) {
@@ -180,9 +183,9 @@ fn is_file(path: &str, start: &str) -> bool {
     }
 }
 
-fn sentence(threads: impl Iterator<Item = Thread>) -> Option<String> {
+fn sentence(threads: impl Iterator<Item = NativeThread>) -> Option<String> {
     let mut counts: BTreeMap<(bool, String), usize> = BTreeMap::new();
-    for Thread { name, file } in threads {
+    for NativeThread { name, file } in threads {
         let file = file.as_deref().map(|path| path.rsplit('/').next().unwrap_or(path));
         let known = match (name, file) {
             (Some(name), Some(file)) => (false, format!("{name} ({file})")),
@@ -311,8 +314,8 @@ fn mapping(line: &str) -> Option<Mapping> {
 mod tests {
     use super::*;
 
-    fn thread(name: Option<&str>, file: Option<&str>) -> Thread {
-        Thread { name: name.map(str::to_owned), file: file.map(str::to_owned) }
+    fn thread(name: Option<&str>, file: Option<&str>) -> NativeThread {
+        NativeThread { name: name.map(str::to_owned), file: file.map(str::to_owned) }
     }
 
     #[test]

@@ -45,11 +45,11 @@ pub(super) struct OutgoingFrame {
 pub(super) struct HeadIo {
     text: TextReader,
     counts: ReadCounts,
-    out: Pipe,
-    err: Pipe,
+    out: ReadEnd,
+    err: ReadEnd,
 }
 
-struct Pipe {
+struct ReadEnd {
     name: StreamName,
     end: OwnedFd,
     decoder: Decoder,
@@ -63,7 +63,7 @@ struct Pipe {
 
 impl HeadIo {
     pub(super) fn new(text: TextReader, counts: ReadCounts, out: OwnedFd, err: OwnedFd) -> io::Result<Self> {
-        let (out, err) = (Pipe::new(StreamName::Stdout, out)?, Pipe::new(StreamName::Stderr, err)?);
+        let (out, err) = (ReadEnd::new(StreamName::Stdout, out)?, ReadEnd::new(StreamName::Stderr, err)?);
         Ok(Self { text, counts, out, err })
     }
 
@@ -105,7 +105,7 @@ impl HeadIo {
     }
 }
 
-impl Pipe {
+impl ReadEnd {
     fn new(name: StreamName, end: OwnedFd) -> io::Result<Self> {
         set_nonblocking(&end)?;
         Ok(Self { name, end, decoder: Decoder::default(), taken: 0, pending: Vec::new(), settled: 0 })
@@ -229,7 +229,7 @@ struct Listener {
 #[derive(Debug, PartialEq, Eq)]
 enum Woken {
     Socket,
-    Pipe,
+    ReadEnd,
     Tick,
 }
 
@@ -247,7 +247,7 @@ impl Listener {
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let woken = self.wait(&mut tick).await;
-            if woken == Woken::Pipe {
+            if woken == Woken::ReadEnd {
                 self.start_polling(&mut tick);
             }
             let progress = self.turn(&mut tick).await;
@@ -280,7 +280,7 @@ impl Listener {
         };
         tokio::select! {
             _ = self.socket.readable() => Woken::Socket,
-            () = pipes => Woken::Pipe,
+            () = pipes => Woken::ReadEnd,
             _ = tick.tick(), if self.is_polling => Woken::Tick,
         }
     }

@@ -60,7 +60,7 @@ pub enum ProcessEvent {
 
 /// What a head is to run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
+pub struct RunOrder {
     /// The run's id.
     pub exec_id: ExecId,
     /// Source text.
@@ -68,9 +68,9 @@ pub struct Cell {
     /// Whether `input()` may ask.
     pub allow_stdin: bool,
     /// Whether the run has a memory limit. The head then reports its memory before the cell begins.
-    pub weighs: bool,
+    pub has_memory_limit: bool,
     /// Whether the head reports which variables the cell has read, assigned and deleted.
-    pub tells_symbols: bool,
+    pub report_symbols: bool,
     /// Variables of other states, and which processes send them.
     pub deliveries: Vec<(Delivery, Option<ProcId>)>,
 }
@@ -81,7 +81,7 @@ pub struct Tree {
     launch: Arc<Launch>,
     blobs: PathBuf,
     inbox: mpsc::Sender<(ProcId, Heard)>,
-    processes: HashMap<ProcId, Process>,
+    processes: HashMap<ProcId, ProcessHandle>,
     /// By sending process: the read end of its pipe, until a head gets it.
     pipes: HashMap<ProcId, OwnedFd>,
     /// The files of all heads. A dead head's processes may still run and hold them.
@@ -91,7 +91,7 @@ pub struct Tree {
 }
 
 #[derive(Debug)]
-struct Process {
+struct ProcessHandle {
     parent: Option<ProcId>,
     role: Role,
     pid: Option<Pid>,
@@ -127,12 +127,12 @@ impl Tree {
     }
 
     /// Runs a cell on a head.
-    pub fn run(&mut self, head: ProcId, cell: Cell) {
+    pub fn run(&mut self, head: ProcId, cell: RunOrder) {
         self.wake(head);
         if let Some(head) = self.processes.get_mut(&head) {
             head.run_started = strays::ticks();
         }
-        let Cell { exec_id, code, allow_stdin, weighs, tells_symbols, deliveries } = cell;
+        let RunOrder { exec_id, code, allow_stdin, has_memory_limit, report_symbols, deliveries } = cell;
         let mut pipes = Vec::new();
         for (delivery, sender) in &deliveries {
             if delivery.comes {
@@ -142,7 +142,7 @@ impl Tree {
             }
         }
         let deliveries = deliveries.into_iter().map(|(delivery, _)| delivery).collect();
-        let order = Order::Run { exec_id, code, allow_stdin, weighs, tells_symbols, deliveries };
+        let order = Order::Run { exec_id, code, allow_stdin, has_memory_limit, report_symbols, deliveries };
         self.send(head, &order, pipes);
     }
 
@@ -151,12 +151,12 @@ impl Tree {
         &mut self,
         process: ProcId,
         number: u64,
-        sought: IntrospectKind,
+        kind: IntrospectKind,
         code: String,
         cursor: u32,
     ) {
         self.wake(process);
-        self.send(process, &Order::Question { number, sought, code, cursor }, Vec::new());
+        self.send(process, &Order::Question { number, kind, code, cursor }, Vec::new());
     }
 
     /// Sends the user's input to a head that asked for it.

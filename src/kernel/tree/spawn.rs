@@ -2,9 +2,9 @@
 
 use super::connection::{self, HeadIo};
 use super::strays::HeadFiles;
-use super::{Process, Tree, reaper};
+use super::{ProcessHandle, Tree, reaper};
 use crate::kernel::protocol::{Load, Order, ProcId, Role, Wanted};
-use crate::kernel::text_pipe::{ReadCounts, Shared, TextReader, pipe, set_nonblocking};
+use crate::kernel::text_pipe::{ReadCounts, SharedCounts, TextReader, pipe, set_nonblocking};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -87,7 +87,7 @@ impl Tree {
         set_nonblocking(&text_end)?;
         let (out, out_end) = pipe()?;
         let (err, err_end) = pipe()?;
-        let shared = Shared::new([&out, &err])?;
+        let shared = SharedCounts::new([&out, &err])?;
         self.head_files.insert(head, HeadFiles::of([&text, &out, &err])?);
         if self.head_files.len() > MAX_HEAD_FILES {
             self.head_files.pop_first();
@@ -117,7 +117,7 @@ impl Tree {
         head_io: Option<HeadIo>,
     ) -> io::Result<()> {
         let orders = connection::spawn(id, socket, head_io, self.inbox.clone())?;
-        let process = Process {
+        let process = ProcessHandle {
             parent,
             role,
             pid: None,

@@ -1,15 +1,15 @@
 //! The limit of memory of a run: what it may hold beyond what its state holds.
 //!
-//! A run is measured repeatedly; `kernel::Weight` separates what it has added from what it shares
-//! with its state. The operating system's own limits do not fit: they count reserved memory, which
-//! some libraries take by the hundred gigabytes, and not the pages of the state that are written
-//! to, which is what a branch costs.
+//! A run is measured repeatedly; `kernel::MemoryUse` separates what it has added from what it
+//! shares with its state. The operating system's own limits do not fit: they count reserved memory,
+//! which some libraries take by the hundred gigabytes, and not the pages of the state that are
+//! written to, which is what a branch costs.
 
 use super::cancel::Stop;
 use super::core::Core;
 use super::runs::Requests;
 use super::{Alarm, Effect, Serial};
-use crate::kernel::{ProcId, Weight};
+use crate::kernel::{MemoryUse, ProcId};
 use crate::notebook::{ExecId, RunError, StateId};
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub(super) struct Weighing {
     /// The limit, in bytes.
     limit: u64,
     /// What its head held when it began.
-    start: Option<Weight>,
+    start: Option<MemoryUse>,
     /// The process that shared all of that then.
     beside: Option<ProcId>,
     /// When it was asked for last.
@@ -44,7 +44,7 @@ impl Weighing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::session) struct Weighed {
     /// Its head.
-    pub(in crate::session) weight: Weight,
+    pub(in crate::session) weight: MemoryUse,
     /// What the processes that it has started hold for themselves, in bytes.
     pub(in crate::session) below: u64,
     /// Whether the process beside it is whole.
@@ -57,7 +57,7 @@ impl Requests {
     }
 
     /// A head says what it holds, right before it begins.
-    pub(super) fn holds(&mut self, core: &mut Core, head: ProcId, weight: Weight) {
+    pub(super) fn holds(&mut self, core: &mut Core, head: ProcId, weight: MemoryUse) {
         if let Some(run) = core.processes.run_of(head)
             && let Some(weighing) = self.weighing(&run)
         {

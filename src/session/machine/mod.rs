@@ -35,7 +35,7 @@ mod transfers;
 mod watch;
 
 use self::core::Core;
-use crate::kernel::{Cell, Exit, Hung, IntrospectKind, Load, ProcId, Report, Role, Seen, Wanted};
+use crate::kernel::{Exit, Hung, IntrospectKind, Load, ProcId, Report, Role, RunOrder, Seen, Wanted};
 use crate::notebook::{Checkpoint, Command, DiskStatus, Event, ExecId, Notebook, Output, Reply, StateId};
 use crate::problem::{Kind, Problem};
 pub use budget::Budget;
@@ -134,7 +134,7 @@ pub(super) enum Effect {
     /// Make a process fork a child.
     Fork { from: ProcId, child: ProcId, role: Role, load: Option<Load> },
     /// Run a cell on a head.
-    Run { head: ProcId, cell: Cell },
+    Run { head: ProcId, cell: RunOrder },
     /// Ask a process that answers.
     Question { process: ProcId, number: u64, sought: IntrospectKind, code: String, cursor: u32 },
     /// Give a head what the user typed.
@@ -389,7 +389,7 @@ impl Machine {
             Report::SaveFailed { why } => self.saving_failed(process, &why),
             Report::Failed { why } => self.root_failed(process, &why),
             Report::ForkFailed { child, why } => self.fork_refused(child, &why),
-            Report::Holds(weight) => self.requests.holds(core, process, weight),
+            Report::MemoryUse(weight) => self.requests.holds(core, process, weight),
             Report::Started => self.started(process),
             Report::Output(output) => outputs::output(core, process, output),
             Report::Update { display_id, data, metadata } => {

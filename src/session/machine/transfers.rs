@@ -8,7 +8,7 @@ use super::core::Core;
 use super::processes::{Duty, Origin};
 use super::runs::Request;
 use super::{Alarm, Effect};
-use crate::kernel::{Cell, Delivery, ProcId, Wanted};
+use crate::kernel::{Delivery, ProcId, RunOrder, Wanted};
 use crate::notebook::{ExecId, Reading, Rebuild, StateId, StateRef};
 use std::time::Duration;
 
@@ -31,11 +31,11 @@ pub(super) fn run_on(
     code: String,
     allow_stdin: bool,
 ) {
-    let (weighs, tells_symbols) =
+    let (has_memory_limit, report_symbols) =
         request.map_or((false, false), |r| (r.weighing.is_some(), r.spec.with_outputs));
     let reads = request.and_then(|request| request.spec.reads.as_deref());
     let deliveries = deliveries(core, reads, &exec_id, &code);
-    let cell = Cell { exec_id, code, allow_stdin, weighs, tells_symbols, deliveries };
+    let cell = RunOrder { exec_id, code, allow_stdin, has_memory_limit, report_symbols, deliveries };
     core.effects.push(Effect::Run { head, cell });
 }
 

@@ -1,6 +1,6 @@
 //! Writes a state's checkpoint to a file.
 
-use super::super::checkpoint::{MAX_MANIFEST_BYTES, named};
+use super::super::checkpoint_rows::{MAX_MANIFEST_BYTES, named};
 use super::{Arrived, MAGIC, MAX_HEADER_BYTES, RECORD_HEAD_BYTES, StateFileError, bad, once};
 use crate::blobs::{Blobs, Digest, to_file};
 use crate::notebook::{Checkpoint, Form, Output};

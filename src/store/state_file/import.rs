@@ -1,6 +1,6 @@
 //! Reads a state's file into blobs.
 
-use super::super::checkpoint::{MAX_MANIFEST_BYTES, cuts, named};
+use super::super::checkpoint_rows::{MAX_MANIFEST_BYTES, cuts, named};
 use super::{Arrived, MAGIC, MAX_HEADER_BYTES, RECORD_HEAD_BYTES, StateFileError, bad, once};
 use crate::blobs::{Blobs, Digest, from_file};
 use crate::notebook::{Form, Missing};

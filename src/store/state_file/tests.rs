@@ -8,9 +8,9 @@ use crate::notebook::{Form, StateId, StreamName};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
-struct Room(PathBuf);
+struct StateFileDir(PathBuf);
 
-impl Room {
+impl StateFileDir {
     fn new() -> Self {
         let path = std::env::temp_dir().join(format!("ratoon-exchange-{}", uuid::Uuid::new_v4().simple()));
         std::fs::create_dir_all(path.join("tmp")).unwrap();
@@ -41,15 +41,15 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for StateFileDir {
     fn drop(&mut self) {
         crate::store::tests::remove(&self.0);
     }
 }
 
 /// A checkpoint with both parts, two buffers of which the data part uses the first, and a secret.
-fn checkpoint(room: &Room) -> Checkpoint {
-    let cut = |bytes: &[u8]| json!({"bytes": bytes.len(), "chunks": [room.put(bytes)]});
+fn checkpoint(dir: &StateFileDir) -> Checkpoint {
+    let cut = |bytes: &[u8]| json!({"bytes": bytes.len(), "chunks": [dir.put(bytes)]});
     let stream = |name: &str, bytes: &[u8]| {
         let mut cut = cut(bytes);
         cut["name"] = json!(name);
@@ -67,7 +67,7 @@ fn checkpoint(room: &Room) -> Checkpoint {
         "imports": ["import os"], "sources": {"f": "def f(): pass"},
     });
     Checkpoint {
-        checkpoint_id: room.put(&serde_json::to_vec(&manifest).unwrap()),
+        checkpoint_id: dir.put(&serde_json::to_vec(&manifest).unwrap()),
         notebook_id: "n".into(),
         state_id: StateId::new("s"),
         form: Form::Environment,
@@ -88,28 +88,28 @@ fn checkpoint(room: &Room) -> Checkpoint {
     }
 }
 
-fn written(room: &Room, about: &Checkpoint, form: Form, environ: bool) -> Vec<u8> {
+fn written(dir: &StateFileDir, about: &Checkpoint, form: Form, environ: bool) -> Vec<u8> {
     let outputs = vec![Output::stream(StreamName::Stdout, "42\n")];
     let (label, code) = (Some("mine".to_owned()), "# %%\nx = 1\n".to_owned());
-    let export = Export::prepare(&room.blobs(), label, code, outputs, about, form, environ).unwrap();
+    let export = Export::prepare(&dir.blobs(), label, code, outputs, about, form, environ).unwrap();
     let (bytes, mut file) = (export.bytes, Vec::new());
     export.write(&mut file).unwrap();
     assert_eq!(file.len() as u64, bytes);
     file
 }
 
-fn manifest_of(room: &Room, arrived: &Arrived) -> Value {
+fn manifest_of(dir: &StateFileDir, arrived: &Arrived) -> Value {
     let id = arrived.checkpoint.checkpoint_id.parse().unwrap();
-    serde_json::from_slice(&Blobs::at(&room.blobs()).get(&id, 1 << 20).unwrap()).unwrap()
+    serde_json::from_slice(&Blobs::at(&dir.blobs()).get(&id, 1 << 20).unwrap()).unwrap()
 }
 
-fn read(file: &[u8], into: &Room) -> Result<Arrived, StateFileError> {
+fn read(file: &[u8], into: &StateFileDir) -> Result<Arrived, StateFileError> {
     read_state(&into.file(file), &into.blobs())
 }
 
 #[test]
 fn a_state_goes_to_a_file_and_comes_back() {
-    let (from, into) = (Room::new(), Room::new());
+    let (from, into) = (StateFileDir::new(), StateFileDir::new());
     let about = checkpoint(&from);
     let arrived = read(&written(&from, &about, Form::Environment, true), &into).unwrap();
     assert_eq!((arrived.label.as_deref(), arrived.code.as_str()), (Some("mine"), "# %%\nx = 1\n"));
@@ -129,7 +129,7 @@ fn a_state_goes_to_a_file_and_comes_back() {
 
 #[test]
 fn what_is_not_wished_does_not_go_with_it() {
-    let (from, into) = (Room::new(), Room::new());
+    let (from, into) = (StateFileDir::new(), StateFileDir::new());
     let about = checkpoint(&from);
     let file = written(&from, &about, Form::Environment, false);
     assert!(!file.windows(6).any(|w| w == b"SECRET"));
@@ -138,7 +138,7 @@ fn what_is_not_wished_does_not_go_with_it() {
         manifest["environment"]["streams"].as_array().unwrap().iter().map(|s| &s["name"]).collect();
     assert_eq!(names, ["values", "settings"]);
 
-    let into = Room::new();
+    let into = StateFileDir::new();
     let file = written(&from, &about, Form::Data, false);
     for gone in ["SECRET", "pickled", "def f()"] {
         assert!(!file.windows(gone.len()).any(|w| w == gone.as_bytes()), "{gone}");
@@ -168,9 +168,9 @@ fn what_is_not_wished_does_not_go_with_it() {
 
 #[test]
 fn a_file_that_is_not_whole_is_refused_and_nothing_is_kept() {
-    let (from, into) = (Room::new(), Room::new());
+    let (from, into) = (StateFileDir::new(), StateFileDir::new());
     let whole = written(&from, &checkpoint(&from), Form::Environment, false);
-    let right = serde_json::to_string(&read(&whole, &Room::new()).unwrap()).unwrap();
+    let right = serde_json::to_string(&read(&whole, &StateFileDir::new()).unwrap()).unwrap();
     let refused = |file: &[u8], what: &str| {
         let error = read(file, &into).map(|_| ()).expect_err(what);
         assert!(matches!(error, StateFileError::Bad(_)), "{what}: {error:?}");
@@ -185,7 +185,7 @@ fn a_file_that_is_not_whole_is_refused_and_nothing_is_kept() {
         altered[at] ^= 1 << (at % 8);
         // Bits that mean nothing to zstd may be anything: the content is what counts, and is right
         // then.
-        let elsewhere = Room::new();
+        let elsewhere = StateFileDir::new();
         match read(&altered, &elsewhere) {
             Ok(arrived) => {
                 assert_eq!(serde_json::to_string(&arrived).unwrap(), right, "byte {at}");
@@ -220,7 +220,7 @@ fn forged(header: &Value, manifest: &Value, chunks: &[&[u8]]) -> Vec<u8> {
 
 #[test]
 fn a_file_that_says_what_cannot_be_is_refused() {
-    let (from, into) = (Room::new(), Room::new());
+    let (from, into) = (StateFileDir::new(), StateFileDir::new());
     let mut about = checkpoint(&from);
     about.form = Form::Data;
     let header = json!({"contains": [], "label": null, "code": "", "outputs": [], "checkpoint": about});

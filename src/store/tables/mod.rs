@@ -1,15 +1,15 @@
 //! Rows in, rows out: the only user of SQLite. Knows tables and digests, but not the meaning of
 //! rows.
 
-mod cell;
+mod sql_value;
 mod fault;
 mod schema;
 
-pub(super) use cell::{Cell, digest};
 pub(super) use fault::Fault;
 pub(super) use schema::{
     BROWSER_SESSIONS, CHECKPOINTS, DRAFTS, LINKS, META, NAMES, OUTPUTS, RUNS, STATES, TASKS,
 };
+pub(super) use sql_value::{SqlValue, digest};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params_from_iter};
@@ -35,7 +35,7 @@ pub(super) struct Table {
 pub(super) struct Row {
     pub(super) number: i64,
     /// Its columns without the digest.
-    pub(super) cells: Vec<Cell>,
+    pub(super) cells: Vec<SqlValue>,
     /// Whether its digest is right.
     pub(super) is_whole: bool,
 }
@@ -52,7 +52,7 @@ pub(super) struct LogSize {
 
 /// The health of a database.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Health {
+pub(super) enum DatabaseHealth {
     Well,
     /// Its rows are readable, but its indexes are wrong.
     Indexes,
@@ -140,17 +140,17 @@ impl Tables {
     }
 
     /// Whether SQLite's own checks find it right, and it has our tables.
-    pub(super) fn health(&self) -> Result<Health, Fault> {
+    pub(super) fn health(&self) -> Result<DatabaseHealth, Fault> {
         let ask = |what: &str| self.db.query_row(what, [], |row| row.get::<_, String>(0));
         let said = ask("PRAGMA integrity_check(1)")?;
         if schema::text(&self.db)? != schema::expected()? {
-            return Ok(Health::Malformed("its tables are not those of a notebook".into()));
+            return Ok(DatabaseHealth::Malformed("its tables are not those of a notebook".into()));
         }
         if said == "ok" {
-            return Ok(Health::Well);
+            return Ok(DatabaseHealth::Well);
         }
         let said = ask("PRAGMA quick_check(1)")?;
-        Ok(if said == "ok" { Health::Indexes } else { Health::Malformed(said) })
+        Ok(if said == "ok" { DatabaseHealth::Indexes } else { DatabaseHealth::Malformed(said) })
     }
 
     /// Migrates an older version, inside a transaction.
@@ -201,9 +201,9 @@ impl Tables {
     }
 
     /// A new `pos`, larger than all before.
-    pub(super) fn new_pos(&mut self) -> Cell {
+    pub(super) fn new_pos(&mut self) -> SqlValue {
         self.next_pos += 1;
-        Cell::Int(self.next_pos - 1)
+        SqlValue::Int(self.next_pos - 1)
     }
 
     /// All rows in file order. Reads tables, never indexes.
@@ -214,12 +214,12 @@ impl Tables {
         let mut rows = query.query([])?;
         while let Some(row) = rows.next()? {
             let number = row.get(0)?;
-            let own = Cell::read(row.get_ref(1)?);
-            let read: Vec<Option<Cell>> = (0..table.columns.len())
-                .map(|i| row.get_ref(i + 2).map(Cell::read))
+            let own = SqlValue::read(row.get_ref(1)?);
+            let read: Vec<Option<SqlValue>> = (0..table.columns.len())
+                .map(|i| row.get_ref(i + 2).map(SqlValue::read))
                 .collect::<Result<_, _>>()?;
             let is_readable = read.iter().all(Option::is_some);
-            let cells: Vec<Cell> = read.into_iter().map(|c| c.unwrap_or(Cell::Null)).collect();
+            let cells: Vec<SqlValue> = read.into_iter().map(|c| c.unwrap_or(SqlValue::Null)).collect();
             let is_whole = is_readable && own == Some(digest(table.name, &cells));
             if let Some(pos) = table.pos().and_then(|i| cells[i].int()).filter(|_| is_whole) {
                 self.next_pos = self.next_pos.max(pos.saturating_add(1));
@@ -230,19 +230,19 @@ impl Tables {
     }
 
     /// The columns of the row with this key.
-    pub(super) fn get(&self, table: &Table, key: &[Cell]) -> Result<Option<Vec<Cell>>, Fault> {
+    pub(super) fn get(&self, table: &Table, key: &[SqlValue]) -> Result<Option<Vec<SqlValue>>, Fault> {
         let sql = format!("SELECT {} FROM {} WHERE {}", table.list(), table.name, table.is_key());
         let mut query = self.db.prepare_cached(&sql)?;
         let row = query.query_row(params_from_iter(key), |row| {
             (0..table.columns.len())
-                .map(|i| row.get_ref(i).map(|value| Cell::read(value).unwrap_or(Cell::Null)))
+                .map(|i| row.get_ref(i).map(|value| SqlValue::read(value).unwrap_or(SqlValue::Null)))
                 .collect()
         });
         Ok(row.optional()?)
     }
 
     /// Writes a row, with its digest, in place of the row with its key. Skips an unchanged row.
-    pub(super) fn put(&self, table: &Table, cells: &[Cell]) -> Result<(), Fault> {
+    pub(super) fn put(&self, table: &Table, cells: &[SqlValue]) -> Result<(), Fault> {
         let mut cells = cells.to_vec();
         if let Some(at) = table.columns.iter().position(|c| *c == "tree") {
             cells[at] = digest("tree", &cells[..at]);
@@ -272,7 +272,7 @@ impl Tables {
     pub(super) fn replace_all(
         &mut self,
         table: &Table,
-        rows: impl IntoIterator<Item = Result<Vec<Cell>, Fault>>,
+        rows: impl IntoIterator<Item = Result<Vec<SqlValue>, Fault>>,
     ) -> Result<(), Fault> {
         let mut left = self.keys_of(table)?;
         let mut last = 0;
@@ -282,7 +282,7 @@ impl Tables {
             if let Some(at) = table.pos() {
                 let own = self.get(table, &key)?.and_then(|row| row[at].int()).filter(|own| *own > last);
                 last = own.unwrap_or(last + 1);
-                cells[at] = Cell::Int(last);
+                cells[at] = SqlValue::Int(last);
                 self.next_pos = self.next_pos.max(last.saturating_add(1));
             }
             self.put(table, &cells)?;
@@ -291,12 +291,12 @@ impl Tables {
         left.iter().try_for_each(|key| self.remove_row(table, key))
     }
 
-    fn keys_of(&self, table: &Table) -> Result<HashSet<Vec<Cell>>, Fault> {
+    fn keys_of(&self, table: &Table) -> Result<HashSet<Vec<SqlValue>>, Fault> {
         let sql = format!("SELECT {} FROM {}", table.columns[..table.keys].join(", "), table.name);
         let mut query = self.db.prepare(&sql)?;
         let keys = query.query_map([], |row| {
             (0..table.keys)
-                .map(|i| row.get_ref(i).map(|value| Cell::read(value).unwrap_or(Cell::Null)))
+                .map(|i| row.get_ref(i).map(|value| SqlValue::read(value).unwrap_or(SqlValue::Null)))
                 .collect()
         })?;
         Ok(keys.collect::<Result<_, _>>()?)
@@ -310,7 +310,7 @@ impl Tables {
     }
 
     /// Removes the row with this key.
-    pub(super) fn remove_row(&self, table: &Table, key: &[Cell]) -> Result<(), Fault> {
+    pub(super) fn remove_row(&self, table: &Table, key: &[SqlValue]) -> Result<(), Fault> {
         let sql = format!("DELETE FROM {} WHERE {}", table.name, table.is_key());
         self.db.prepare_cached(&sql)?.execute(params_from_iter(key))?;
         Ok(())

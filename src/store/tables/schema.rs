@@ -1,6 +1,6 @@
 //! The tables, version by version.
 
-use super::{Cell, Fault, Table, digest};
+use super::{Fault, SqlValue, Table, digest};
 use rusqlite::{Connection, params_from_iter};
 use serde_json::Value;
 
@@ -100,12 +100,12 @@ fn to_version_2(db: &Connection) -> rusqlite::Result<()> {
     )?;
     let mut query = db.prepare("SELECT rowid, digest, id, pos, body, hmac FROM links NOT INDEXED")?;
     let rows = query.query_map([], |row| {
-        let cells: Option<Vec<Cell>> =
-            (2..6).map(|at| row.get_ref(at).map(Cell::read)).collect::<Result<_, _>>()?;
-        Ok((row.get::<_, i64>(0)?, Cell::read(row.get_ref(1)?), cells))
+        let cells: Option<Vec<SqlValue>> =
+            (2..6).map(|at| row.get_ref(at).map(SqlValue::read)).collect::<Result<_, _>>()?;
+        Ok((row.get::<_, i64>(0)?, SqlValue::read(row.get_ref(1)?), cells))
     })?;
     for (number, own, cells) in rows.collect::<Result<Vec<_>, _>>()? {
-        let is_whole = |cells: &Vec<Cell>| own == Some(digest("links", cells));
+        let is_whole = |cells: &Vec<SqlValue>| own == Some(digest("links", cells));
         let Some(cells) = cells.filter(|cells| is_whole(cells) && has_scope_session(&cells[2])) else {
             continue;
         };
@@ -119,7 +119,7 @@ fn to_version_2(db: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn has_scope_session(body: &Cell) -> bool {
+fn has_scope_session(body: &SqlValue) -> bool {
     let body = serde_json::from_str::<Value>(body.text().unwrap_or_default());
     body.is_ok_and(|body| body["scope"] == "session")
 }

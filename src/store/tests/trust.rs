@@ -5,7 +5,7 @@ use super::*;
 use crate::blobs::Blobs;
 use crate::notebook::{Checkpoint, Form, KeptCredentials, KeptLink, StateId};
 use crate::store::key::Seal;
-use crate::store::tables::{BROWSER_SESSIONS, Cell, LINKS, Tables};
+use crate::store::tables::{BROWSER_SESSIONS, LINKS, SqlValue, Tables};
 use crate::store::{NewCheckpoint, Trusting, check, gc};
 use rusqlite::Connection;
 use serde_json::Map;
@@ -139,8 +139,8 @@ fn every_flipped_bit_is_seen() {
     let manifest = "ab".repeat(32);
     let hmac = seal.checkpoint("state", Some(&parent), &manifest, &body);
     let row = |parts: [&[u8]; 4]| {
-        let text = |at: usize| Cell::from(String::from_utf8_lossy(parts[at]).into_owned());
-        vec![text(0), "environment".into(), text(1), text(2), Cell::Bytes(parts[3].to_vec())]
+        let text = |at: usize| SqlValue::from(String::from_utf8_lossy(parts[at]).into_owned());
+        vec![text(0), "environment".into(), text(1), text(2), SqlValue::Bytes(parts[3].to_vec())]
     };
     let whole: [&[u8]; 4] = [b"state", manifest.as_bytes(), body.as_bytes(), hmac.bytes()];
     assert!(seal.is_checkpoint(&row(whole), Some(&parent)));

@@ -86,7 +86,7 @@ def _put_environment_on_path() -> None:
         os.environ["VIRTUAL_ENV"] = sys.prefix
 
 
-def run(code: str, allow_stdin: bool, tells_symbols: bool) -> str:
+def run(code: str, allow_stdin: bool, report_symbols: bool) -> str:
     """Runs a cell. Returns JSON: {"error": null or {ename, evalue, traceback}, "exec_count": n,
     "symbols": null or {accessed, modified, deleted}, "remains": what a cell that raised has left,
     as `Remains` in protocol.rs}."""
@@ -97,7 +97,7 @@ def run(code: str, allow_stdin: bool, tells_symbols: bool) -> str:
     try:
         if _transfer.deliveries:
             _transfer.prepare()
-        if tells_symbols:
+        if report_symbols:
             tracker = _run.tracker = _symbols.Tracker()
         result = shell.run_cell(code, store_history=True)
         error = result.error_before_exec or result.error_in_exec

@@ -17,7 +17,7 @@ mod transfers;
 
 use super::{Adopted, Alarm, Budget, Effect, Input, Machine, Serial, Standing, Ticket, Visitor, Weighed};
 use crate::kernel::{
-    Contents, Delivery, Exit, Fingerprint, How, Hung, Introspected, ProcId, Remains, Report, Seen, Weight,
+    Contents, Delivery, Exit, Fingerprint, How, Hung, Introspected, MemoryUse, ProcId, Remains, Report, Seen,
 };
 use crate::notebook::{
     Base, Checkpoint, Command, Digests, DiskStatus, Draft, DraftId, DraftKind, Ended, Event, ExecId, Fact,
@@ -270,7 +270,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         }),
         [_, "ready"] => reported(Report::Ready { pid: 0, missing: Vec::new(), hazard: None }),
         [_, "failed"] => reported(Report::Failed { why: "no IPython".into() }),
-        [_, "holds", anonymous, own] => reported(Report::Holds(weight(anonymous, own))),
+        [_, "holds", anonymous, own] => reported(Report::MemoryUse(weight(anonymous, own))),
         [run, "used", ticks, rest @ ..] => {
             let seen = Seen {
                 cpu_ticks: ticks.parse().expect("ticks"),
@@ -373,8 +373,8 @@ fn parse(line: &str, ticket: Ticket) -> Input {
     }
 }
 
-fn weight(anonymous: &str, own: &str) -> Weight {
-    Weight { anonymous: anonymous.parse().expect("bytes"), own: own.parse().expect("bytes") }
+fn weight(anonymous: &str, own: &str) -> MemoryUse {
+    MemoryUse { anonymous: anonymous.parse().expect("bytes"), own: own.parse().expect("bytes") }
 }
 
 /// `x=7` is a variable with the fingerprint 7, `x@int:1` an `int` without one at address 1.

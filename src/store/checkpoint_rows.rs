@@ -2,7 +2,7 @@
 
 use super::NewCheckpoint;
 use super::key::Seal;
-use super::tables::{CHECKPOINTS, Cell, Fault, STATES, Tables};
+use super::tables::{CHECKPOINTS, Fault, STATES, SqlValue, Tables};
 use super::write::Writer;
 use crate::blobs::{BlobError, Blobs, CHUNK_BYTES, Digest};
 use crate::notebook::{Checkpoint, Form, StateId};
@@ -22,17 +22,17 @@ struct Manifest {
     environment: Option<Part>,
     data: Option<Part>,
     #[serde(default)]
-    buffers: Vec<Cut>,
+    buffers: Vec<ChunkedBytes>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Part {
-    streams: Vec<Cut>,
+    streams: Vec<ChunkedBytes>,
 }
 
 /// A stream or buffer, cut into chunks.
 #[derive(Debug, Deserialize)]
-struct Cut {
+struct ChunkedBytes {
     bytes: u64,
     chunks: Vec<Digest>,
 }
@@ -71,7 +71,7 @@ pub(super) fn named(text: &[u8], form: Option<Form>) -> Result<Vec<(Digest, usiz
 
 /// What a checkpoint claims to hold, shown before the user trusts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holds {
+pub struct CheckpointSummary {
     /// How many names.
     pub names: usize,
     /// How many bytes, unpacked.
@@ -84,28 +84,28 @@ pub struct Holds {
 
 /// What a manifest lists. The lists may be long, so items that are not shown are only counted.
 #[derive(Deserialize)]
-struct Listing {
+struct ManifestSummary {
     #[serde(default)]
     entries: Vec<serde::de::IgnoredAny>,
-    environment: Option<Modules>,
+    environment: Option<EnvironmentSummary>,
     #[serde(default)]
     sources: Option<BTreeMap<String, serde::de::IgnoredAny>>,
 }
 
 #[derive(Deserialize)]
-struct Modules {
+struct EnvironmentSummary {
     #[serde(default)]
     modules: Vec<String>,
 }
 
 /// What the checkpoint with this manifest claims to hold.
-pub(super) fn holds(blobs: &Blobs, manifest: &str) -> Result<Holds, String> {
+pub(super) fn holds(blobs: &Blobs, manifest: &str) -> Result<CheckpointSummary, String> {
     let digest: Digest = manifest.parse().map_err(|_| "its manifest has no digest".to_owned())?;
     let text = blobs.get(&digest, MAX_MANIFEST_BYTES).map_err(|error| error.to_string())?;
     let bytes = cuts(&text)?;
-    let listing: Listing =
+    let listing: ManifestSummary =
         serde_json::from_slice(&text).map_err(|error| format!("it is no manifest ({error})"))?;
-    Ok(Holds {
+    Ok(CheckpointSummary {
         names: listing.entries.len(),
         bytes,
         modules: listing.environment.map(|environment| environment.modules),
@@ -125,7 +125,7 @@ fn read(text: &[u8]) -> Result<Manifest, String> {
 }
 
 impl Manifest {
-    fn cuts(&self) -> impl Iterator<Item = &Cut> {
+    fn cuts(&self) -> impl Iterator<Item = &ChunkedBytes> {
         let parts = self.environment.iter().chain(&self.data).flat_map(|part| &part.streams);
         parts.chain(&self.buffers)
     }
@@ -175,7 +175,7 @@ pub(super) fn keep(writer: &mut Writer, seal: &Seal, new: &NewCheckpoint) -> Res
     let manifest = new.about.checkpoint_id.as_str();
     let hmac = match about.is_trusted {
         true => seal.checkpoint(new.state.as_str(), new.parent.as_ref(), manifest, &body),
-        false => Cell::Null,
+        false => SqlValue::Null,
     };
     let form = form_name(new.about.form);
     let row = [new.state.as_str().into(), form.into(), manifest.into(), body.into(), hmac];
@@ -195,7 +195,7 @@ fn parent_of(tables: &Tables, state: &StateId) -> Result<Option<StateId>, Fault>
     Ok(row.and_then(|row| row[2].text().map(StateId::new)))
 }
 
-fn sign(seal: &Seal, row: &[Cell], parent: Option<&StateId>) -> Cell {
+fn sign(seal: &Seal, row: &[SqlValue], parent: Option<&StateId>) -> SqlValue {
     let text = |at: usize| row[at].text().unwrap_or_default();
     seal.checkpoint(text(0), parent, text(2), text(3))
 }
@@ -208,7 +208,7 @@ pub(super) fn unsigned(tables: &mut Tables, seal: &Seal) -> Result<Vec<(StateId,
         let text = |at: usize| row[at].text().unwrap_or_default();
         let state = StateId::new(text(0));
         if !seal.is_checkpoint(&row, parent_of(tables, &state)?.as_ref()) {
-            found.push((state, text(2).to_owned(), row[4] != Cell::Null));
+            found.push((state, text(2).to_owned(), row[4] != SqlValue::Null));
         }
     }
     Ok(found)

@@ -19,7 +19,7 @@ type Work = Box<dyn FnOnce() + Send>;
 /// A handle on the threads, cheap to clone. They end with the last clone. The queue is bounded
 /// because each request and each run has at most one piece of work in it.
 #[derive(Clone, Debug)]
-pub struct Threads {
+pub struct BlockingPool {
     queue: Sender<Work>,
 }
 
@@ -28,7 +28,7 @@ pub struct Threads {
 #[error("a part of the server failed")]
 pub struct Lost;
 
-impl Threads {
+impl BlockingPool {
     /// Makes the threads.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_that_panics_is_lost_and_costs_no_thread() {
-        let threads = Threads::start().unwrap();
+        let threads = BlockingPool::start().unwrap();
         for n in 0..3 * COUNT {
             assert!(threads.run(move || assert!(n > 1000, "as it should")).await.is_err());
         }
@@ -88,7 +88,7 @@ mod tests {
 
     #[tokio::test]
     async fn as_many_pieces_of_work_are_done_at_once_as_there_are_threads() {
-        let threads = Threads::start().unwrap();
+        let threads = BlockingPool::start().unwrap();
         let all_there = Arc::new(std::sync::Barrier::new(COUNT));
         let at_once = (0..COUNT).map(|_| {
             let all_there = Arc::clone(&all_there);

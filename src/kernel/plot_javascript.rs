@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Prints a library; runs in the user's Python.
-const FIND: &str = include_str!("python/javascript_library.py");
+const FIND: &str = include_str!("python/plot_javascript.py");
 
 /// Known libraries.
 const NAMES: [&str; 7] =
@@ -17,7 +17,7 @@ const MAX_BYTES: u64 = 32 * 1024 * 1024;
 
 /// The text of a library. None: it is unknown, or missing in the user's environment. Starts a
 /// Python process, which takes some 50 ms and ends itself when it hangs.
-pub fn find_library(python: &Path, name: &str) -> Option<String> {
+pub fn find_plot_javascript(python: &Path, name: &str) -> Option<String> {
     let name = NAMES.iter().find(|known| **known == name)?;
     let mut child = Command::new(python)
         .args(["-c", FIND, name])

@@ -2,7 +2,7 @@
 //!
 //! Drafts, checkpoints, tasks' checkpoints, links and output items are stored in their wire form.
 
-use super::tables::{Cell, Fault, digest};
+use super::tables::{Fault, SqlValue, digest};
 use crate::blobs::Digest;
 use crate::notebook::{
     Asked, Base, Changes, DraftId, ExecId, MimeBundle, Output, Outputs, Residency, Run, RunError, RunStatus,
@@ -17,16 +17,16 @@ const PIECE_BYTES: usize = 1 << 20;
 /// A state's place in the tree, stored apart so that the tree survives damage to the rest of the
 /// row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct TreePosition {
     pub(super) id: StateId,
-    pub(super) pos: Cell,
+    pub(super) pos: SqlValue,
     pub(super) parent: Option<StateId>,
     pub(super) run: Option<ExecId>,
     pub(super) is_deleted: bool,
 }
 
-impl Place {
-    fn cells(&self) -> Vec<Cell> {
+impl TreePosition {
+    fn cells(&self) -> Vec<SqlValue> {
         vec![
             self.id.as_str().into(),
             self.pos.clone(),
@@ -37,7 +37,7 @@ impl Place {
     }
 
     /// Reads the columns of a row; none if their digest is wrong.
-    pub(super) fn read(cells: &[Cell]) -> Option<Self> {
+    pub(super) fn read(cells: &[SqlValue]) -> Option<Self> {
         let [id, pos, parent, run, deleted, tree, ..] = cells else { return None };
         if digest("tree", &cells[..5]) != *tree {
             return None;
@@ -75,8 +75,8 @@ pub(super) struct StoredState {
 }
 
 /// The row of a state.
-pub(super) fn state_row(state: &State, pos: Cell) -> Result<Vec<Cell>, Fault> {
-    let place = Place {
+pub(super) fn state_row(state: &State, pos: SqlValue) -> Result<Vec<SqlValue>, Fault> {
+    let place = TreePosition {
         id: state.id.clone(),
         pos,
         parent: state.parent.clone(),
@@ -98,13 +98,13 @@ pub(super) fn state_row(state: &State, pos: Cell) -> Result<Vec<Cell>, Fault> {
     };
     let mut cells = place.cells();
     // The table computes their digest when it writes the row.
-    cells.push(Cell::Null);
+    cells.push(SqlValue::Null);
     cells.push(serde_json::to_string(&body)?.into());
     Ok(cells)
 }
 
 /// A state with the residency that it has right after loading.
-pub(super) fn state(place: Place, body: StoredState) -> State {
+pub(super) fn state(place: TreePosition, body: StoredState) -> State {
     let living = match (place.is_deleted, &place.parent) {
         (true, _) => Residency::Deleted,
         (false, None) => Residency::Freezing,
@@ -134,7 +134,7 @@ pub(super) fn state(place: Place, body: StoredState) -> State {
 }
 
 /// A stand-in for a state whose record is lost.
-pub(super) fn stand_in(place: Place, parent: Option<&State>) -> State {
+pub(super) fn stand_in(place: TreePosition, parent: Option<&State>) -> State {
     let body = StoredState {
         name: place.id.as_str().to_owned(),
         exec_count: parent.map_or(0, |p| p.exec_count + 1),
@@ -219,7 +219,7 @@ impl StoredRun {
 /// An entry in the output log of a run.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Entry {
+pub(super) enum LogEntry {
     /// An item. Text joins the previous item if that is of the same stream.
     Output(Output),
     /// New data of the displays with this id.
@@ -231,14 +231,14 @@ pub(super) enum Entry {
 }
 
 /// Applies an entry to outputs.
-pub(super) fn replay(outputs: &mut Outputs, entry: Entry) {
+pub(super) fn replay(outputs: &mut Outputs, entry: LogEntry) {
     match entry {
-        Entry::Output(output) => outputs.keep(output),
-        Entry::Update { display_id, data, metadata } => {
+        LogEntry::Output(output) => outputs.keep(output),
+        LogEntry::Update { display_id, data, metadata } => {
             outputs.update_display(&display_id, &data, &metadata);
         }
-        Entry::ClearWhenNext => outputs.clear(true),
-        Entry::Blob { .. } => {}
+        LogEntry::ClearWhenNext => outputs.clear(true),
+        LogEntry::Blob { .. } => {}
     }
 }
 
@@ -251,10 +251,10 @@ pub(super) struct Plain {
 
 impl Plain {
     /// Notes the next entry.
-    pub(super) fn note(&mut self, entry: &Entry) {
+    pub(super) fn note(&mut self, entry: &LogEntry) {
         let stream = match entry {
-            Entry::Output(Output::Stream { name, .. }) => Some(*name),
-            Entry::Output(_) => None,
+            LogEntry::Output(Output::Stream { name, .. }) => Some(*name),
+            LogEntry::Output(_) => None,
             _ => return self.is_broken = true,
         };
         self.is_broken |= stream.is_some() && stream == self.last;
@@ -270,16 +270,16 @@ impl Plain {
 /// An entry to be written.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Said<'a> {
+pub(super) enum NewLogEntry<'a> {
     Output(Cow<'a, Output>),
     ClearWhenNext,
 }
 
 /// The shortest log with these outputs. Long text is split so that writing it needs no copy of all
 /// of it.
-pub(super) fn entries(outputs: &Outputs) -> impl Iterator<Item = Said<'_>> {
-    let pending = outputs.is_clear_pending().then_some(Said::ClearWhenNext);
-    outputs.items().iter().flat_map(pieces).map(Said::Output).chain(pending)
+pub(super) fn entries(outputs: &Outputs) -> impl Iterator<Item = NewLogEntry<'_>> {
+    let pending = outputs.is_clear_pending().then_some(NewLogEntry::ClearWhenNext);
+    outputs.items().iter().flat_map(pieces).map(NewLogEntry::Output).chain(pending)
 }
 
 fn pieces(item: &Output) -> impl Iterator<Item = Cow<'_, Output>> {

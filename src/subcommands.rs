@@ -4,7 +4,7 @@
 use crate::formats::{Document, Format};
 use crate::http::check_notebook_name;
 use crate::notebook::{Notebook, Residency, State, StateId};
-use crate::options::{Maintenance, Options};
+use crate::options::{Options, Subcommand};
 use crate::problem::{Kind, Problem};
 use crate::store::{self, InstallKey};
 use std::ffi::OsStr;
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Runs a command. Exit code 0: success; 1: damage was found, or the command failed.
-pub fn run(command: &Maintenance, options: &Options) -> ExitCode {
+pub fn run(command: &Subcommand, options: &Options) -> ExitCode {
     match perform(command, options) {
         Ok((lines, code)) => {
             let mut out = io::stdout().lock();
@@ -30,9 +30,9 @@ pub fn run(command: &Maintenance, options: &Options) -> ExitCode {
     }
 }
 
-fn perform(command: &Maintenance, options: &Options) -> Result<(Vec<String>, ExitCode), Problem> {
+fn perform(command: &Subcommand, options: &Options) -> Result<(Vec<String>, ExitCode), Problem> {
     match command {
-        Maintenance::Check { dir } => {
+        Subcommand::Check { dir } => {
             let checked = store::check(dir)?;
             if checked.damage.is_empty() {
                 return Ok((vec![format!("nothing is damaged: {}", checked.summary)], ExitCode::SUCCESS));
@@ -40,16 +40,16 @@ fn perform(command: &Maintenance, options: &Options) -> Result<(Vec<String>, Exi
             let found = format!("{} damaged: {}", checked.damage.len(), checked.summary);
             Ok((checked.damage.into_iter().chain([found]).collect(), ExitCode::FAILURE))
         }
-        Maintenance::Gc { dir } => {
+        Subcommand::Gc { dir } => {
             let (files, bytes) = store::gc(dir)?;
             Ok((vec![format!("{files} files removed, {bytes} bytes freed")], ExitCode::SUCCESS))
         }
-        Maintenance::Export { notebook, state, format, output } => {
+        Subcommand::Export { notebook, state, format, output } => {
             let lines = export(notebook, state.as_deref(), format, output.as_deref())?;
             Ok((lines, ExitCode::SUCCESS))
         }
-        Maintenance::Import { file, name } => Ok((import(file, name.as_deref())?, ExitCode::SUCCESS)),
-        Maintenance::Trust { dir, yes } => {
+        Subcommand::Import { file, name } => Ok((import(file, name.as_deref())?, ExitCode::SUCCESS)),
+        Subcommand::Trust { dir, yes } => {
             let Some(config_dir) = &options.config_dir else {
                 let why = "neither HOME nor XDG_CONFIG_HOME names a directory";
                 return Err(Problem::new(Kind::Disk, "find the key of this install", why, "set HOME"));

@@ -5,14 +5,14 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 
 /// The value in one column of one row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(in crate::store) enum Cell {
+pub(in crate::store) enum SqlValue {
     Null,
     Int(i64),
     Text(String),
     Bytes(Vec<u8>),
 }
 
-impl Cell {
+impl SqlValue {
     pub(in crate::store) fn text(&self) -> Option<&str> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
@@ -37,31 +37,31 @@ impl Cell {
     }
 }
 
-impl From<&str> for Cell {
+impl From<&str> for SqlValue {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 }
 
-impl From<String> for Cell {
+impl From<String> for SqlValue {
     fn from(text: String) -> Self {
         Self::Text(text)
     }
 }
 
-impl From<Option<&str>> for Cell {
+impl From<Option<&str>> for SqlValue {
     fn from(text: Option<&str>) -> Self {
         text.map_or(Self::Null, Self::from)
     }
 }
 
-impl From<i64> for Cell {
+impl From<i64> for SqlValue {
     fn from(number: i64) -> Self {
         Self::Int(number)
     }
 }
 
-impl ToSql for Cell {
+impl ToSql for SqlValue {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self {
             Self::Null => ValueRef::Null,
@@ -73,7 +73,7 @@ impl ToSql for Cell {
 }
 
 /// The digest of a row: see docs/format.md.
-pub(in crate::store) fn digest(table: &str, cells: &[Cell]) -> Cell {
+pub(in crate::store) fn digest(table: &str, cells: &[SqlValue]) -> SqlValue {
     let mut hasher = blake3::Hasher::new();
     let mut add = |kind: u8, bytes: &[u8]| {
         hasher.update(&[kind]).update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
@@ -81,11 +81,11 @@ pub(in crate::store) fn digest(table: &str, cells: &[Cell]) -> Cell {
     add(b't', table.as_bytes());
     for cell in cells {
         match cell {
-            Cell::Null => add(b'n', &[]),
-            Cell::Int(number) => add(b'i', &number.to_le_bytes()),
-            Cell::Text(text) => add(b't', text.as_bytes()),
-            Cell::Bytes(bytes) => add(b'b', bytes),
+            SqlValue::Null => add(b'n', &[]),
+            SqlValue::Int(number) => add(b'i', &number.to_le_bytes()),
+            SqlValue::Text(text) => add(b't', text.as_bytes()),
+            SqlValue::Bytes(bytes) => add(b'b', bytes),
         }
     }
-    Cell::Bytes(hasher.finalize().as_bytes().to_vec())
+    SqlValue::Bytes(hasher.finalize().as_bytes().to_vec())
 }

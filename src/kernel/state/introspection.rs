@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 /// The Python modules, imported in the root.
 #[derive(Debug)]
-pub(super) struct Introspection {
+pub(super) struct Introspector {
     variables: Py<PyModule>,
     completion: Py<PyModule>,
     inspection: Py<PyModule>,
@@ -27,7 +27,7 @@ struct Completions {
     items: Vec<Completion>,
 }
 
-impl Introspection {
+impl Introspector {
     /// Imports the modules, after the shell.
     pub(super) fn boot(py: Python<'_>) -> PyResult<Self> {
         let import = |name| package::import(py, name).map(Bound::unbind);
@@ -58,14 +58,8 @@ impl Introspection {
     }
 
     /// Answers a question about a place in code. What is unknown gives an empty answer.
-    pub(super) fn find(
-        &self,
-        py: Python<'_>,
-        sought: IntrospectKind,
-        code: &str,
-        cursor: u32,
-    ) -> Introspected {
-        match sought {
+    pub(super) fn find(&self, py: Python<'_>, kind: IntrospectKind, code: &str, cursor: u32) -> Introspected {
+        match kind {
             IntrospectKind::Completions => {
                 let json = self.completion.call_method1(py, "complete", (code, cursor));
                 let nothing = Completions { from: cursor, to: cursor, items: Vec::new() };
