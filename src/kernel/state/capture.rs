@@ -39,8 +39,8 @@ struct Printer {
 pub(super) fn connect(pipes: [OwnedFd; 2], text: OwnedFd, shared: SharedCounts) -> io::Result<()> {
     let [out, err] = pipes;
     let SharedCounts { counts, changed, watch } = shared;
-    let (counts, changed) = (super::raise(counts)?, super::raise(changed)?);
-    let counts = WriteCounts::new(SharedCounts { counts, changed, watch: super::raise(watch)? });
+    let (counts, changed) = (super::descriptors::raise(counts)?, super::descriptors::raise(changed)?);
+    let counts = WriteCounts::new(SharedCounts { counts, changed, watch: super::descriptors::raise(watch)? });
     let printer =
         Printer { text: WriteEnd::keep(text)?, counts, pipes: [WriteEnd::keep(out)?, WriteEnd::keep(err)?] };
     // The descriptors that came with the order may have had these numbers. They are closed by now.
@@ -58,7 +58,7 @@ pub(super) fn connect(pipes: [OwnedFd; 2], text: OwnedFd, shared: SharedCounts) 
 pub(super) fn repair_standard_descriptors() -> io::Result<Vec<String>> {
     let mut repaired = Vec::new();
     if Inode::of(io::stdin()).is_none() {
-        let null = super::raise(std::fs::File::open("/dev/null")?)?;
+        let null = super::descriptors::raise(std::fs::File::open("/dev/null")?)?;
         nix::unistd::dup2_stdin(null)?;
         repaired.push(sentence("descriptor 0 (standard input) is /dev/null"));
     }
@@ -99,7 +99,7 @@ impl Inode {
 
 impl WriteEnd {
     fn keep(end: OwnedFd) -> io::Result<Self> {
-        let high = super::raise(end)?;
+        let high = super::descriptors::raise(end)?;
         let inode = Inode::of(&high).ok_or(io::ErrorKind::InvalidInput)?;
         Ok(Self { number: high.into_raw_fd(), inode })
     }
@@ -142,7 +142,7 @@ pub(super) fn is_own(number: RawFd) -> bool {
 pub(super) fn disconnect() -> io::Result<()> {
     *lock() = None;
     // Raised: if user code has closed 1, the file would get that number.
-    let null = super::raise(std::fs::OpenOptions::new().write(true).open("/dev/null")?)?;
+    let null = super::descriptors::raise(std::fs::OpenOptions::new().write(true).open("/dev/null")?)?;
     nix::unistd::dup2_stdout(&null)?;
     nix::unistd::dup2_stderr(&null)?;
     Ok(())
@@ -255,10 +255,10 @@ impl Channel {
             let order = py.detach(|| control::receive(|| Python::attach(|py| py.check_signals())))?;
             match order {
                 Some((Order::Answer { number, text }, _)) if number == question => return Ok(text),
-                Some((Order::Reap { pid }, _)) => super::reap(pid),
+                Some((Order::Reap { pid }, _)) => super::children::reap(pid),
                 // The answer to an interrupted question. A busy head gets no other orders.
                 Some(_) => {}
-                None => super::leave(),
+                None => super::process_exit::leave(),
             }
         }
     }

@@ -62,7 +62,7 @@ impl Checkpoints {
         if super::capture::is_users_child() {
             // Something that was pickled has forked, and this is the child: the parent goes on with
             // the work.
-            super::leave();
+            super::process_exit::leave();
         }
         let summary: Summary =
             serde_json::from_str(&json).map_err(|e| PyValueError::new_err(e.to_string()))?;
@@ -258,7 +258,7 @@ impl Keeper {
     /// Cuts bytes into chunks and keeps them. `again`: the same memory may be put again.
     fn put(&mut self, memory: PyBuffer<u8>, again: bool) -> PyResult<(usize, Vec<String>)> {
         if super::capture::is_users_child() {
-            super::leave();
+            super::process_exit::leave();
         }
         let bytes = bytes_of(&memory)?;
         let key = (bytes.as_ptr() as usize, bytes.len());

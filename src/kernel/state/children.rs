@@ -1,8 +1,10 @@
 //! Child processes that the user's code started and that still run: they belong to one process, not
 //! to its branches.
 
+use super::control;
+use crate::kernel::protocol::{Exit, Report};
 use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::waitpid;
+use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 use std::collections::HashSet;
 use std::io::Read;
@@ -79,4 +81,14 @@ fn running(pid: i32) -> Option<String> {
     let own = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
     let name = if name == own.trim_end() { "python" } else { name };
     (!is_zombie).then(|| format!("{name} ({pid})"))
+}
+
+/// Waits for a child that has ended, so that it is no zombie, and reports how it ended.
+pub(super) fn reap(pid: i32) {
+    let exit = match waitpid(Pid::from_raw(pid), None) {
+        Ok(WaitStatus::Exited(_, code)) => Some(Exit::Code(code)),
+        Ok(WaitStatus::Signaled(_, signal, _)) => Some(Exit::Signal(signal as i32)),
+        _ => None,
+    };
+    control::report(&Report::Reaped { pid, exit });
 }

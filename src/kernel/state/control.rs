@@ -60,9 +60,9 @@ pub(super) fn send_frame(bytes: &[u8]) {
             Ok(n) => left = &left[n..],
             // A frame is never left half sent: the signal's handler runs after it.
             Err(Errno::EINTR) => {}
-            Err(Errno::EPIPE | Errno::ECONNRESET) => super::leave(),
+            Err(Errno::EPIPE | Errno::ECONNRESET) => super::process_exit::leave(),
             // The user's code has closed the socket.
-            Err(_) => super::wait_for_the_end(),
+            Err(_) => super::process_exit::wait_to_be_killed(),
         }
     }
     SENT.fetch_add(1, Ordering::Relaxed);
@@ -137,7 +137,7 @@ fn receive_some(socket: RawFd, into: &mut [u8], descriptors: &mut Vec<OwnedFd>) 
 /// Moves the socket that the server gave as standard input to a number that user code does not
 /// expect to be its own.
 pub(super) fn take_from_stdin() -> io::Result<OwnedFd> {
-    let socket = super::raise(io::stdin())?;
+    let socket = super::descriptors::raise(io::stdin())?;
     let null = std::fs::File::open("/dev/null")?;
     nix::unistd::dup2_stdin(&null)?;
     Ok(socket)

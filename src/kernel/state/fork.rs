@@ -89,7 +89,7 @@ pub(super) fn fork<T>(
 /// over whatever that does.
 fn tie() {
     if super::lifeline::tie_again().is_err() {
-        super::leave();
+        super::process_exit::leave();
     }
 }
 

@@ -17,7 +17,7 @@ const AS_BEFORE: &str = "The state before is as it was";
 ///
 /// # Errors
 /// Why the state of this process cannot be kept.
-pub(super) fn can_be_kept() -> Result<Vec<String>, String> {
+pub(super) fn make_freezable() -> Result<Vec<String>, String> {
     let mended = capture::repair_standard_descriptors().map_err(|error| no_room(&error))?;
     has_descriptors().map_err(|error| no_room(&error))?;
     has_memory()?;

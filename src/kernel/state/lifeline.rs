@@ -24,7 +24,7 @@ pub(super) fn tie(pipe: OwnedFd) -> io::Result<()> {
     let group = nix::unistd::getpid();
     nix::unistd::setpgid(group, group)?;
     let low = open_anew(pipe.as_raw_fd())?;
-    let own = super::raise(&low)?;
+    let own = super::descriptors::raise(&low)?;
     let number = own.as_raw_fd();
     drop((low, pipe));
     // SAFETY: plain fcntl calls on a descriptor that we own; they touch no memory.
@@ -36,7 +36,7 @@ pub(super) fn tie(pipe: OwnedFd) -> io::Result<()> {
     // The server may have died before we were tied.
     let mut ends = [PollFd::new(own.as_fd(), PollFlags::POLLIN)];
     if poll(&mut ends, PollTimeout::ZERO)? > 0 {
-        super::leave();
+        super::process_exit::leave();
     }
     *PIPE.lock().unwrap_or_else(PoisonError::into_inner) = Some(own);
     Ok(())

@@ -24,7 +24,7 @@ const BYTES_PER_SECOND: u64 = 1 << 20;
 const MAX_SECONDS: u64 = 300;
 /// What a look at variables may take beside what is there: its texts are short, but what they are
 /// cut from may not be.
-const LOOK_BYTES: u64 = 1 << 30;
+const LISTING_BYTES: u64 = 1 << 30;
 
 /// Limits that are in force. They end with this.
 #[derive(Debug)]
@@ -111,8 +111,8 @@ impl Drop for Bounds {
 }
 
 /// Limits what a look at variables may take, for the rest of this process.
-pub(super) fn limit_look() {
-    let limit = Used::now().bytes.saturating_add(LOOK_BYTES);
+pub(super) fn limit_listing() {
+    let limit = Used::now().bytes.saturating_add(LISTING_BYTES);
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_DATA) {
         let _ = setrlimit(Resource::RLIMIT_DATA, limit.min(soft), limit.min(hard));
     }

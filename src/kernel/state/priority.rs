@@ -15,10 +15,10 @@ const STATE: &str = "600";
 
 /// Niceness of processes that no user waits for: a running cell gets nine times their share of a
 /// core.
-const STAND_BACK: i32 = 10;
+const BACKGROUND_NICENESS: i32 = 10;
 
 /// Sets the priority of a role. Failures do not matter: the system then chooses less well.
-pub(super) fn take(role: Role) {
+pub(super) fn set(role: Role) {
     let badness = match role {
         Role::Frozen => STATE,
         Role::Head => HEAD,
@@ -33,12 +33,12 @@ pub(super) fn take(role: Role) {
     // Unprivileged processes cannot lower their niceness again, so only processes that never fork a
     // state raise it.
     if matches!(role, Role::Fingerprint | Role::Save(_)) {
-        stand_back(STAND_BACK);
+        add_niceness(BACKGROUND_NICENESS);
     }
 }
 
 /// Adds to this process' niceness, which its children inherit.
-pub(super) fn stand_back(by: i32) {
+pub(super) fn add_niceness(by: i32) {
     // SAFETY: a plain call that touches no memory. A failure changes nothing.
     unsafe {
         libc::nice(by);

@@ -20,7 +20,7 @@ impl Sharing {
         let json = self.0.call_method0(py, "digests").and_then(|json| json.extract::<String>(py));
         if super::capture::is_users_child() {
             // Something that was pickled has forked, and this is the child.
-            super::leave();
+            super::process_exit::leave();
         }
         serde_json::from_str(&json.ok()?).ok()
     }

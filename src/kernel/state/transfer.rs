@@ -34,7 +34,7 @@ impl Transfer {
         let mut pipes = pipes.into_iter();
         let mut next = |delivery: &Delivery| -> Option<RawFd> {
             let pipe = if delivery.comes { pipes.next() } else { None };
-            super::raise(pipe?).ok().map(IntoRawFd::into_raw_fd)
+            super::descriptors::raise(pipe?).ok().map(IntoRawFd::into_raw_fd)
         };
         let all: Vec<_> = deliveries.iter().map(|d| (d.alias.clone(), d.state.clone(), next(d))).collect();
         // Without it the cell says that what it reads is not there.

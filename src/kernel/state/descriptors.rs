@@ -1,0 +1,61 @@
+//! Descriptors of our own in a process of the user: at high numbers, and some held in reserve.
+
+use super::control;
+use std::os::fd::{AsFd, IntoRawFd, OwnedFd, RawFd};
+
+/// Our descriptors have numbers from here on, so that user code that counts on 3, 4, 5, or closes
+/// them, meets none of ours.
+const FIRST_OWN_DESCRIPTOR: i32 = 200;
+/// What a fork needs: an order brings up to seven, and the child opens some more for a moment.
+const SPARE_DESCRIPTORS: usize = 16;
+
+/// Closes descriptors that the server has inherited, such as pipes of a shell or a supervisor.
+pub(super) fn close_inherited() {
+    let own = control::number();
+    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return };
+    let numbers: Vec<i32> =
+        entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    for number in numbers.into_iter().filter(|number| *number > 2 && Some(*number) != own) {
+        // SAFETY: this process has just begun and owns only its socket. The directory's own descriptor
+        // is closed already, which answers EBADF.
+        #[allow(unsafe_code)]
+        unsafe {
+            libc::close(number);
+        }
+    }
+}
+
+/// Copies a descriptor to a high number, or to any number if a cell has set a lower limit.
+pub(super) fn raise(low: impl AsFd) -> std::io::Result<OwnedFd> {
+    use nix::fcntl::{FcntlArg, fcntl};
+    use std::os::fd::FromRawFd;
+    let low = low.as_fd();
+    let number = fcntl(low, FcntlArg::F_DUPFD_CLOEXEC(FIRST_OWN_DESCRIPTOR))
+        .or_else(|_| fcntl(low, FcntlArg::F_DUPFD_CLOEXEC(3)))?;
+    // SAFETY: fcntl has just made it; nobody else owns it.
+    #[allow(unsafe_code)]
+    let high = unsafe { OwnedFd::from_raw_fd(number) };
+    Ok(high)
+}
+
+/// Descriptors held while a cell runs, so that it cannot use all of them up: freezing and branching
+/// need some. Fewer if the limit is low.
+///
+/// Plain numbers: user code may have closed them, and closing an `OwnedFd` twice would abort.
+pub(super) struct Spare(Vec<RawFd>);
+
+impl Spare {
+    pub(super) fn take() -> Self {
+        let Ok(null) = std::fs::File::open("/dev/null") else { return Self(Vec::new()) };
+        let all = (0..SPARE_DESCRIPTORS).map_while(|_| raise(&null).ok());
+        Self(all.map(IntoRawFd::into_raw_fd).collect())
+    }
+}
+
+impl Drop for Spare {
+    fn drop(&mut self) {
+        for number in &self.0 {
+            let _ = nix::unistd::close(*number);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! How a kernel process ends itself: at once, together with everything that its cell started.
+
+use super::children;
+use nix::sys::signal::{Signal, killpg};
+
+/// How long a process that has lost its socket waits to be killed by the server, in milliseconds.
+const KILL_TIMEOUT: u16 = 5000;
+
+/// Ends this process and its process group. When the server dies, this process may see its socket
+/// close before the lifeline acts, and the lifeline would end with the process.
+///
+/// What a throw-away fork has started ends with it, in any process group.
+pub(super) fn leave() -> ! {
+    children::end_adopted();
+    let me = nix::unistd::getpid();
+    if nix::unistd::getpgrp() == me {
+        let _ = killpg(me, Signal::SIGKILL);
+    }
+    // SAFETY: _exit never returns and runs nothing.
+    #[allow(unsafe_code)]
+    unsafe {
+        libc::_exit(0)
+    }
+}
+
+/// Waits to be killed by the server, which sees the socket close and reports it as unreachable.
+/// Leaves if the server does not kill it in time.
+pub(super) fn wait_to_be_killed() -> ! {
+    let _ = nix::poll::poll(&mut [], KILL_TIMEOUT);
+    leave()
+}

@@ -1,0 +1,206 @@
+//! Forks a child, and makes the child what its role says: a frozen process, a head, or a throw-away
+//! process that does one thing and exits.
+
+use super::descriptors::raise;
+use super::fork::{self, Side};
+use super::process_exit::leave;
+use super::{KernelProcess, capture, children, control, files, freezable, load_limits, priority, threads};
+use crate::kernel::ProcId;
+use crate::kernel::protocol::{Load, Report, Role, Wanted};
+use crate::kernel::text_pipe::SharedCounts;
+use crate::notebook::Missing;
+use nix::errno::Errno;
+use pyo3::Python;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+/// The fields of `Order::Fork`: what the child becomes, and from what.
+pub(super) struct ChildSpec {
+    pub(super) role: Role,
+    pub(super) load: Option<Load>,
+    pub(super) blobs: Option<PathBuf>,
+    pub(super) wanted: Option<Wanted>,
+}
+
+/// Whether a frozen process holds a head's state.
+pub(super) enum FrozenCopy {
+    Missing,
+    Exists,
+    /// It exists once it has written a byte into this pipe. If the pipe ends without one, it could
+    /// not be made.
+    Starting(OwnedFd),
+}
+
+impl FrozenCopy {
+    pub(super) fn exists(&mut self) -> bool {
+        if let Self::Starting(pipe) = self {
+            *self = if has_signalled(pipe) { Self::Exists } else { Self::Missing };
+        }
+        matches!(self, Self::Exists)
+    }
+}
+
+fn has_signalled(pipe: impl AsFd) -> bool {
+    let mut byte = [0];
+    loop {
+        match nix::unistd::read(&pipe, &mut byte) {
+            Err(Errno::EINTR) => {}
+            read => return read == Ok(1),
+        }
+    }
+}
+
+impl KernelProcess {
+    pub(super) fn fork(&mut self, py: Python<'_>, child: ProcId, spec: ChildSpec, descriptors: Vec<OwnedFd>) {
+        if descriptors.len() < descriptors_of(spec.role) {
+            return report_fork_failed(child, Errno::EMFILE);
+        }
+        if spec.role == Role::Frozen {
+            self.open_files = files::note();
+        }
+        let (started, start) = match nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC) {
+            Ok(ends) => ends,
+            Err(errno) => return report_fork_failed(child, errno),
+        };
+        let shell = &self.shell;
+        match fork::fork(py, self.role == Role::Frozen, || shell.before_fork(py)) {
+            Ok(Side::Parent(pid)) => {
+                drop(start);
+                self.note_child(py, child, pid, (spec.role == Role::Frozen).then_some(started));
+            }
+            Ok(Side::Child(kept)) => {
+                self.shell.after_fork_in_child(py, kept);
+                if let Err(error) = self.become_role(py, spec, descriptors) {
+                    report_failed_start(child, &error);
+                    leave();
+                }
+                // Fails when the parent does not wait for it.
+                let _ = nix::unistd::write(&start, &[1]);
+            }
+            Err(errno) => report_fork_failed(child, errno),
+        }
+    }
+
+    /// In the parent. `started`: the pipe through which a frozen process signals that it is ready.
+    fn note_child(&mut self, py: Python<'_>, child: ProcId, pid: i32, started: Option<OwnedFd>) {
+        // The child does this too. Until then a signal to this process group would reach it.
+        let group = nix::unistd::Pid::from_raw(pid);
+        let _ = nix::unistd::setpgid(group, group);
+        if let Some(started) = started {
+            self.frozen_copy = FrozenCopy::Starting(started);
+        }
+        self.forked.insert(pid);
+        control::report(&Report::Forked { child, pid });
+        if self.role == Role::Head && !control::order_is_waiting() {
+            self.shell.rehearse(py);
+        }
+    }
+
+    /// The first steps of a child, which is tied to the server already. It adopts its own socket
+    /// first, which closes the parent's, then its other descriptors. It reports itself ready last.
+    fn become_role(&mut self, py: Python<'_>, spec: ChildSpec, descriptors: Vec<OwnedFd>) -> io::Result<()> {
+        let ChildSpec { role, load, blobs, wanted } = spec;
+        let blobs = blobs.as_deref().unwrap_or(Path::new(""));
+        let mut descriptors = descriptors.into_iter();
+        let mut next = || descriptors.next().ok_or(io::ErrorKind::InvalidInput);
+        control::adopt(raise(next()?)?);
+        self.role = role;
+        priority::set(role);
+        self.has_reported_sharing = role != Role::Frozen;
+        self.frozen_copy = FrozenCopy::Exists;
+        self.forked.clear();
+        let is_loaded = load.is_some();
+        let missing = match load {
+            Some(load) => {
+                self.address_space = new_address_space();
+                self.load(py, &load, blobs)?
+            }
+            None if role == Role::Frozen => self.checkpoints.lacking(py),
+            None => Vec::new(),
+        };
+        // Loading may have started threads: some libraries start them with their first array.
+        let hazard = if is_loaded { threads::warning(|| self.shell.native_ids(py)) } else { None };
+        match role {
+            Role::Frozen => capture::disconnect()?,
+            Role::Head => {
+                let pipes = [next()?, next()?];
+                let text = next()?;
+                let counts = SharedCounts { counts: next()?, changed: next()?, watch: next()? };
+                capture::connect(pipes, text, counts)?;
+                files::open_anew(&self.open_files);
+            }
+            _ => {
+                capture::disconnect()?;
+                // It may read from files; the state's own offsets must not move.
+                files::open_anew(&self.open_files);
+                children::adopt_orphans();
+            }
+        }
+        let pid = std::process::id().cast_signed();
+        let ready = Report::Ready { pid, missing, hazard };
+        match role {
+            Role::Frozen | Role::Head | Role::Answer => {
+                control::report(&ready);
+                return Ok(());
+            }
+            Role::ListVariables => {
+                load_limits::limit_listing();
+                control::report(&Report::Variables(self.introspector.list_variables(py)));
+            }
+            Role::Fingerprint => control::report(&Report::Fingerprinted {
+                fingerprints: self.introspector.fingerprints(py),
+                address_space: self.address_space,
+            }),
+            Role::Digest => control::report(&Report::Digested(self.sharing.digests(py))),
+            Role::Send => {
+                control::report(&ready);
+                if let Some(wanted) = wanted {
+                    self.transfer.send(py, raise(next()?)?, &wanted);
+                }
+            }
+            Role::Save(form) => control::report(&self.checkpoints.save(py, form, blobs)),
+        }
+        leave();
+    }
+
+    /// Loads a checkpoint. What its objects print meanwhile is discarded.
+    fn load(&self, py: Python<'_>, load: &Load, blobs: &Path) -> io::Result<Vec<Missing>> {
+        capture::disconnect()?;
+        match self.checkpoints.load(py, load, blobs) {
+            Ok(missing) => Ok(missing),
+            Err(why) => {
+                control::report(&Report::LoadFailed { why });
+                leave()
+            }
+        }
+    }
+}
+
+/// How many descriptors come with the order for a child: its socket, and what `Role` names.
+fn descriptors_of(role: Role) -> usize {
+    match role {
+        Role::Head => 7,
+        Role::Send => 2,
+        _ => 1,
+    }
+}
+
+fn report_fork_failed(child: ProcId, errno: Errno) {
+    let limits = freezable::limits_behind(errno);
+    let why = format!("the system could not make another process ({errno}){limits}");
+    control::report(&Report::ForkFailed { child, why });
+}
+
+fn report_failed_start(child: ProcId, error: &io::Error) {
+    let limits = freezable::limits_behind(Errno::from_raw(error.raw_os_error().unwrap_or_default()));
+    let why = format!("the forked process could not be set up ({error}){limits}");
+    control::report(&Report::ForkFailed { child, why });
+}
+
+/// A number for the processes forked from this one, in which objects keep their addresses. It is
+/// made of the pid and the time, so that no other process has it.
+pub(super) fn new_address_space() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    u64::from(std::process::id()) << 40 ^ u64::from(now.subsec_nanos()) ^ now.as_secs() << 20
+}

@@ -1,0 +1,118 @@
+//! Runs one cell in a head, and reports how it ended and what its state cannot take to a branch.
+
+use super::descriptors::Spare;
+use super::process_exit::leave;
+use super::python::Ran;
+use super::roles::FrozenCopy;
+use super::{KernelProcess, capture, children, control, freezable, interrupt, threads};
+use crate::kernel::memory::MemoryUse;
+use crate::kernel::protocol::{How, Remains, Report};
+use crate::notebook::{RunError, StreamName};
+use pyo3::Python;
+
+/// The longest name of an error, in bytes.
+const MAX_ERROR_NAME_BYTES: usize = 200;
+
+/// The fields of `Order::Run` that matter while the cell runs.
+pub(super) struct CellRun<'a> {
+    pub(super) code: &'a str,
+    pub(super) allow_stdin: bool,
+    pub(super) has_memory_limit: bool,
+    pub(super) report_symbols: bool,
+}
+
+/// What does not survive a fork of this process.
+struct Hazards {
+    warnings: Vec<String>,
+    may_fork: bool,
+    /// Whether part of the state lives in this process alone: threads, child processes.
+    is_alone: bool,
+}
+
+impl Hazards {
+    fn none(warnings: Vec<String>) -> Self {
+        Self { warnings, may_fork: true, is_alone: false }
+    }
+}
+
+impl KernelProcess {
+    pub(super) fn run(&mut self, py: Python<'_>, cell: &CellRun<'_>) {
+        if !self.frozen_copy.exists() {
+            let refused = Ran { how: How::Refused, exec_count: 0, symbols: None, remains: Remains::Nothing };
+            return report_end(refused, Hazards::none(Vec::new()));
+        }
+        if cell.has_memory_limit
+            && let Some(memory) = MemoryUse::of(std::process::id().cast_signed())
+        {
+            control::report(&Report::MemoryUse(memory));
+        }
+        let mut ran = self.run_interruptibly(py, cell);
+        let repairs = repair_or_refuse(&mut ran);
+        let hazards = self.hazards(py, &ran, repairs);
+        self.frozen_copy = FrozenCopy::Missing;
+        report_end(ran, hazards);
+    }
+
+    fn run_interruptibly(&self, py: Python<'_>, cell: &CellRun<'_>) -> Ran {
+        let spare = Spare::take();
+        interrupt::allow();
+        control::report(&Report::Started);
+        let ran = self.shell.run(py, cell.code, cell.allow_stdin, cell.report_symbols);
+        drop(spare);
+        interrupt::ignore_but_keep();
+        if capture::is_users_child() {
+            // User code forked, and the child ran on to the end of the cell. It is no head.
+            let _ = capture::flush(StreamName::Stdout).and_then(|()| capture::flush(StreamName::Stderr));
+            leave();
+        }
+        // Drops interrupts that came after the cell's last instruction: they must not stop the next.
+        while let Err(late) = py.check_signals() {
+            drop(late);
+        }
+        ran
+    }
+
+    fn hazards(&self, py: Python<'_>, ran: &Ran, repairs: Vec<String>) -> Hazards {
+        if !ran.can_be_a_state() {
+            return Hazards::none(repairs);
+        }
+        let (mut warnings, mut may_fork, mut is_alone) = self.shell.hazards(py);
+        warnings.extend(repairs);
+        if let Some(warning) = threads::warning(|| self.shell.native_ids(py)) {
+            warnings.push(warning);
+            (may_fork, is_alone) = (false, true);
+        }
+        if let Some(warning) = children::warning(&self.forked) {
+            warnings.push(warning);
+            is_alone = true;
+        }
+        Hazards { warnings, may_fork, is_alone }
+    }
+}
+
+/// Repairs the process so that its state can be frozen. If that fails, the run leaves no state.
+/// Returns a sentence about each repair.
+fn repair_or_refuse(ran: &mut Ran) -> Vec<String> {
+    if !ran.can_be_a_state() {
+        return Vec::new();
+    }
+    freezable::make_freezable().unwrap_or_else(|why| {
+        if matches!(ran.how, How::Ok) {
+            ran.how = How::Error(RunError::new("StateNotKept", &why));
+        }
+        ran.remains = Remains::Unfit(why);
+        Vec::new()
+    })
+}
+
+fn report_end(ran: Ran, hazards: Hazards) {
+    let Ran { mut how, exec_count, remains, symbols } = ran;
+    let Hazards { warnings, may_fork, is_alone } = hazards;
+    if let How::Error(RunError { ename, .. }) = &mut how {
+        ename.truncate(ename.floor_char_boundary(MAX_ERROR_NAME_BYTES));
+    }
+    if let Some(symbols) = symbols {
+        control::report(&Report::Symbols(symbols));
+    }
+    control::report(&Report::Ended { how, exec_count, warnings, forks: may_fork, is_alone, remains });
+}
