@@ -42,17 +42,10 @@ pub(super) struct Comparer {
     fingerprinting: Option<(ProcId, StateId)>,
     /// Of the states that were read last.
     kept: VecDeque<(StateId, Known)>,
-    /// When a run was last asked for or ended.
-    run_ms: f64,
     alarm_is_set: bool,
 }
 
 impl Comparer {
-    /// Notes that a run was asked for, or has ended.
-    pub(super) fn note_run(&mut self, now_ms: f64) {
-        self.run_ms = now_ms;
-    }
-
     /// Forgets states that are gone.
     pub(super) fn forget(&mut self, states: &[StateId]) {
         self.waiting.retain(|s| !states.contains(s));
@@ -104,7 +97,7 @@ impl Comparer {
     fn rests(&self, core: &Core) -> bool {
         let waits = |run| core.notebook.run(run).is_some_and(|r| r.status == RunStatus::Queued);
         let rest = if core.open.is_empty() { REST } else { REST_BESIDE_A_RUN };
-        core.now_ms - self.run_ms >= rest.as_secs_f64() * 1000.0 && !core.open.iter().any(waits)
+        core.now_ms - core.run_ms >= rest.as_secs_f64() * 1000.0 && !core.open.iter().any(waits)
     }
 
     /// Takes the next step: reads a state, or compares two; the newest first.

@@ -8,6 +8,7 @@
 use super::budget::Uses;
 use super::hangs::{READY_TIMEOUT, START_TIMEOUT};
 use super::processes::{Doing, Duty, Head, Origin, Processes};
+use super::runs::Outcome;
 use super::saving::Due;
 use super::{Alarm, Effect, Ticket, not_found};
 use crate::kernel::{Load, ProcId};
@@ -16,10 +17,29 @@ use crate::notebook::{
 };
 use crate::problem::{Kind, Problem};
 use indexmap::IndexSet;
+use std::collections::VecDeque;
 use std::time::Duration;
 
 /// How long a process may take to load a checkpoint: gigabytes from a slow disk, and imports.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// What a part of the machine leaves to others. It is done before the step ends.
+#[derive(Debug)]
+pub(super) enum FollowUp {
+    /// A run may begin at a state.
+    Begin(ExecId, StateId),
+    /// The same, now that the state was replayed for it.
+    BeginReplayed(ExecId, StateId),
+    /// A run that has waited may begin, if its state can still be run against.
+    Resume(ExecId),
+    /// What a run waits for will not come.
+    End(ExecId, Outcome),
+    /// The next checkpoint may be written.
+    SaveNext,
+    /// A run against this state has left no state. It may have been the last that held a deleted
+    /// state.
+    LetGo(StateId),
+}
 
 /// The notebook and what all parts share.
 pub(super) struct Core {
@@ -34,8 +54,13 @@ pub(super) struct Core {
     /// How much memory a checkpoint may take that is not trusted, in bytes.
     max_untrusted_bytes: u64,
     pub(super) now_ms: f64,
+    /// When a client last asked for a run.
+    pub(super) asked_ms: f64,
+    /// When a run was last asked for, or ended.
+    pub(super) run_ms: f64,
     new_id: Box<dyn FnMut() -> String + Send>,
     pub(super) effects: Vec<Effect>,
+    follow_ups: VecDeque<FollowUp>,
 }
 
 impl Core {
@@ -53,14 +78,26 @@ impl Core {
             due,
             max_untrusted_bytes,
             now_ms: 0.0,
+            asked_ms: 0.0,
+            run_ms: 0.0,
             new_id,
             effects: Vec::new(),
+            follow_ups: VecDeque::new(),
         }
     }
 
     /// Makes an id that no other state, run or draft has.
     pub(super) fn new_id(&mut self) -> String {
         (self.new_id)()
+    }
+
+    /// Leaves something to other parts.
+    pub(super) fn follow_up(&mut self, follow_up: FollowUp) {
+        self.follow_ups.push_back(follow_up);
+    }
+
+    pub(super) fn next_follow_up(&mut self) -> Option<FollowUp> {
+        self.follow_ups.pop_front()
     }
 
     /// Publishes an event, unless it is about a run that leaves nothing behind.

@@ -9,10 +9,12 @@
 //! it, and each of its versions begins when that process has ended, whatever ended it.
 
 use super::cancel::told;
+use super::core::{Core, FollowUp};
 use super::hangs::Hazards;
-use super::{Alarm, Effect, Machine, not_found};
+use super::runs::{Runs, ended_reply, publish_end};
+use super::{Alarm, Effect, not_found};
 use crate::kernel::{Exit, ProcId};
-use crate::notebook::{DraftId, ExecId, Fact, Live, Reply, Residency, Run, RunStatus, StateId};
+use crate::notebook::{DraftId, ExecId, Live, Reply, Residency, Run, RunStatus, StateId};
 use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -77,11 +79,14 @@ pub(super) enum NotHeld {
     Deleted,
 }
 
-/// All of them, the newest last.
+/// The heads that are held, and those that were.
 #[derive(Debug, Default)]
 pub(super) struct HeldHeads {
+    /// The newest last.
     all: Vec<Held>,
     ending: BTreeMap<ProcId, Ending>,
+    /// Why what failed runs had set is not held, as far as that is known.
+    reasons: BTreeMap<ExecId, NotHeld>,
     alarm_is_set: bool,
 }
 
@@ -103,12 +108,6 @@ impl HeldHeads {
         }
     }
 
-    /// Takes all away, those too whose end is awaited.
-    pub(super) fn take_all(&mut self) -> Vec<ProcId> {
-        self.ending.clear();
-        std::mem::take(&mut self.all).into_iter().map(|held| held.process).collect()
-    }
-
     /// The head that is held for a run.
     #[cfg(test)]
     pub(super) fn process_of(&self, run: &ExecId) -> Option<ProcId> {
@@ -118,184 +117,192 @@ impl HeldHeads {
     fn processes_of(&self, is_it: impl Fn(&Held) -> bool) -> Vec<ProcId> {
         self.all.iter().filter(|held| is_it(held)).map(|held| held.process).collect()
     }
-}
 
-impl Machine {
+    /// Notes why what a run had set cannot be kept.
+    pub(super) fn note(&mut self, core: &Core, run: &ExecId, why: NotHeld) {
+        if !core.notebook.is_passing(run) {
+            self.reasons.insert(run.clone(), why);
+        }
+    }
+
     /// Holds the head of a run that is about to end with an error, and answers whether it does:
     /// where the state that it ran against was deleted, the head is ended. One that is held is to
     /// be stopped.
-    pub(super) fn hold(&mut self, process: ProcId, run: &ExecId, exec_count: u32, hazards: Hazards) -> bool {
-        let Some(at) = self.core.processes.at(process).cloned() else { return false };
-        if self.core.notebook.state(&at).is_none_or(|state| state.residency == Residency::Deleted) {
-            self.note_not_held(run, NotHeld::Deleted);
-            self.core.effects.push(Effect::EndRun(process));
-            self.core.end(process);
+    pub(super) fn hold(
+        &mut self,
+        core: &mut Core,
+        process: ProcId,
+        run: &ExecId,
+        exec_count: u32,
+        hazards: Hazards,
+    ) -> bool {
+        let Some(at) = core.processes.at(process).cloned() else { return false };
+        if core.notebook.state(&at).is_none_or(|state| state.residency == Residency::Deleted) {
+            self.note(core, run, NotHeld::Deleted);
+            core.effects.push(Effect::EndRun(process));
+            core.end(process);
             return false;
         }
-        self.core.processes.hold(process);
-        self.core.left(&at);
-        let since_ms = self.core.now_ms;
-        self.held.all.push(Held {
+        core.processes.hold(process);
+        core.left(&at);
+        self.all.push(Held {
             process,
             run: run.clone(),
-            draft: self.core.notebook.run(run).and_then(|own| own.draft.clone()),
+            draft: core.notebook.run(run).and_then(|own| own.draft.clone()),
             at,
             exec_count,
             hazards,
-            since_ms,
+            since_ms: core.now_ms,
             bytes: None,
         });
-        self.set_keepable(run, true);
-        while let Some(oldest) = self.held.all.first().map(|held| held.process)
-            && self.held.all.len() > MAX_HELD
+        set_keepable(core, run, true);
+        while let Some(oldest) = self.all.first().map(|held| held.process)
+            && self.all.len() > MAX_HELD
         {
-            self.end_held(oldest, NotHeld::Older);
+            self.end(core, oldest, NotHeld::Older);
         }
-        self.wake_to_end_held();
-        self.memory.wake_to_measure(&mut self.core, &self.held);
+        self.wake_to_end(core);
         true
     }
 
     /// A held head was stopped, and this many processes that its cell had started were ended.
-    pub(super) fn stopped(&mut self, process: ProcId, ended: usize) {
+    pub(super) fn stopped(&mut self, core: &mut Core, process: ProcId, ended: usize) {
         if ended > MAX_UNREAPED {
-            self.end_held(process, NotHeld::StartedTooMany(ended));
+            self.end(core, process, NotHeld::StartedTooMany(ended));
         }
     }
 
     /// One alarm for all, however many cells fail.
-    fn wake_to_end_held(&mut self) {
-        if !self.held.alarm_is_set
-            && let Some(oldest) = self.held.all.first()
+    fn wake_to_end(&mut self, core: &mut Core) {
+        if !self.alarm_is_set
+            && let Some(oldest) = self.all.first()
         {
-            let left_ms = HELD_FOR.as_secs_f64() * 1000.0 - (self.core.now_ms - oldest.since_ms);
-            self.held.alarm_is_set = true;
+            let left_ms = HELD_FOR.as_secs_f64() * 1000.0 - (core.now_ms - oldest.since_ms);
+            self.alarm_is_set = true;
             let after = Duration::from_secs_f64(left_ms.max(0.0) / 1000.0);
-            self.core.wake(after, Alarm::Held);
+            core.wake(after, Alarm::Held);
         }
     }
 
-    fn set_keepable(&mut self, run: &ExecId, keepable: bool) {
-        if let Some(own) = self.core.notebook.run_mut(run) {
-            own.keepable = keepable;
-            self.core.publish(Live::KeepableChanged { exec_id: run.clone(), keepable });
-        }
-    }
-
-    /// Notes why what a run had set cannot be kept.
-    pub(super) fn note_not_held(&mut self, run: &ExecId, why: NotHeld) {
-        if let Some(request) = self.requests.get_mut(run) {
-            request.not_held = Some(why);
-        }
-    }
-
-    fn take_held(&mut self, process: ProcId, why: NotHeld) -> Option<Held> {
-        let at = self.held.all.iter().position(|held| held.process == process)?;
-        let held = self.held.all.remove(at);
-        self.set_keepable(&held.run, false);
-        self.note_not_held(&held.run, why);
+    fn take(&mut self, core: &mut Core, process: ProcId, why: NotHeld) -> Option<Held> {
+        let at = self.all.iter().position(|held| held.process == process)?;
+        let held = self.all.remove(at);
+        set_keepable(core, &held.run, false);
+        self.note(core, &held.run, why);
         Some(held)
     }
 
     /// Ends a held head: what its cell had set cannot be kept any more.
-    fn end_held(&mut self, process: ProcId, why: NotHeld) {
-        if let Some(Held { at, draft, .. }) = self.take_held(process, why) {
-            self.held.ending.insert(process, Ending { at, draft, waiting: Vec::new() });
-            self.core.processes.end_held(process, &mut self.core.effects);
+    fn end(&mut self, core: &mut Core, process: ProcId, why: NotHeld) {
+        if let Some(Held { at, draft, .. }) = self.take(core, process, why) {
+            self.ending.insert(process, Ending { at, draft, waiting: Vec::new() });
+            core.processes.end_held(process, &mut core.effects);
+        }
+    }
+
+    fn end_those(&mut self, core: &mut Core, why: &NotHeld, is_it: impl Fn(&Held) -> bool) {
+        for process in self.processes_of(is_it) {
+            self.end(core, process, why.clone());
         }
     }
 
     /// A held head died by itself.
-    pub(super) fn held_died(&mut self, process: ProcId, exit: Option<Exit>) {
-        self.take_held(process, NotHeld::Died(exit));
+    pub(super) fn died(&mut self, core: &mut Core, process: ProcId, exit: Option<Exit>) {
+        core.processes.remove(process);
+        self.take(core, process, NotHeld::Died(exit));
     }
 
     /// A head that was held has ended: the runs that waited for that begin.
-    pub(super) fn held_has_ended(&mut self, process: ProcId) {
-        let ending = self.held.ending.remove(&process);
+    pub(super) fn has_ended(&mut self, core: &mut Core, process: ProcId) {
+        core.processes.remove(process);
+        let ending = self.ending.remove(&process);
         for run in ending.into_iter().flat_map(|ending| ending.waiting) {
-            self.begin_if_possible(&run);
+            core.follow_up(FollowUp::Resume(run));
         }
     }
 
     /// Some head may have been held long enough.
-    pub(super) fn held_long_enough(&mut self) {
-        let now_ms = self.core.now_ms;
+    pub(super) fn held_long_enough(&mut self, core: &mut Core) {
+        let now_ms = core.now_ms;
         let is_over = |held: &Held| now_ms - held.since_ms >= HELD_FOR.as_secs_f64() * 1000.0;
-        for process in self.held.processes_of(is_over) {
-            self.end_held(process, NotHeld::LongAgo);
-        }
-        self.held.alarm_is_set = false;
-        self.wake_to_end_held();
+        self.end_those(core, &NotHeld::LongAgo, is_over);
+        self.alarm_is_set = false;
+        self.wake_to_end(core);
     }
 
-    /// Ends the heads that are held at a state.
-    pub(super) fn end_held_at(&mut self, state: &StateId) {
-        for process in self.held.processes_of(|held| &held.at == state) {
-            self.end_held(process, NotHeld::Deleted);
-        }
+    /// Ends the heads that are held at a state, which is deleted.
+    pub(super) fn end_at(&mut self, core: &mut Core, state: &StateId) {
+        self.end_those(core, &NotHeld::Deleted, |held| &held.at == state);
     }
 
-    /// Ends the head that is held for a run.
-    pub(super) fn end_held_of(&mut self, run: &ExecId) {
-        for process in self.held.processes_of(|held| &held.run == run) {
-            self.end_held(process, NotHeld::Deleted);
-        }
+    /// Ends the head that is held for a run, which is deleted.
+    pub(super) fn end_of(&mut self, core: &mut Core, run: &ExecId) {
+        self.end_those(core, &NotHeld::Deleted, |held| &held.run == run);
     }
 
     /// Ends all held heads, as memory is short.
-    pub(super) fn end_all_held(&mut self) {
-        for process in self.held.processes_of(|_| true) {
-            self.end_held(process, NotHeld::Memory);
+    pub(super) fn end_all(&mut self, core: &mut Core) {
+        self.end_those(core, &NotHeld::Memory, |_| true);
+    }
+
+    /// Forgets runs that left the notebook.
+    pub(super) fn forget(&mut self, runs: &[ExecId]) {
+        for run in runs {
+            self.reasons.remove(run);
+        }
+    }
+
+    /// Kills all and forgets all, those too whose end is awaited: the notebook is reset.
+    pub(super) fn reset(&mut self, core: &mut Core) {
+        self.ending.clear();
+        self.reasons.clear();
+        for held in std::mem::take(&mut self.all) {
+            core.end(held.process);
         }
     }
 
     /// Ends the heads that are held for earlier versions of a run's cell: those of the same state
     /// and the same draft, or without a draft both. Answers whether the run has to wait until such
     /// heads have ended.
-    pub(super) fn waits_for_earlier_version(&mut self, run: &ExecId, at: &StateId) -> bool {
-        let draft = self.core.notebook.run(run).and_then(|own| own.draft.clone());
-        for process in self.held.processes_of(|held| &held.at == at && held.draft == draft) {
-            self.end_held(process, NotHeld::RunAgain);
-        }
-        let ending = self.held.ending.values_mut().find(|ending| &ending.at == at && ending.draft == draft);
+    pub(super) fn waits_for_earlier_version(&mut self, core: &mut Core, run: &ExecId, at: &StateId) -> bool {
+        let draft = core.notebook.run(run).and_then(|own| own.draft.clone());
+        self.end_those(core, &NotHeld::RunAgain, |held| &held.at == at && held.draft == draft);
+        let ending = self.ending.values_mut().find(|ending| &ending.at == at && ending.draft == draft);
         // It is begun again when this one has ended, and waits for the next then.
         ending.map(|ending| ending.waiting.push(run.clone())).is_some()
     }
 
     /// What a failed cell had set is to be kept: its head goes on, and stands at a partial state.
-    pub(super) fn keep_partial(&mut self, exec_id: &ExecId) -> Reply {
-        let Some(run) = self.core.notebook.run(exec_id) else {
+    pub(super) fn keep_partial(&mut self, core: &mut Core, runs: &mut Runs, exec_id: &ExecId) -> Reply {
+        let Some(run) = core.notebook.run(exec_id) else {
             return Reply::Refused(not_found("run", exec_id));
         };
         if run.state.is_some() {
-            return self.ended_reply(run, false);
+            return ended_reply(run, false);
         }
-        let Some(at) = self.held.all.iter().position(|held| &held.run == exec_id) else {
-            let known = self.requests.get(exec_id).and_then(|request| request.not_held.as_ref());
-            return Reply::Refused(cannot_keep(run, known));
+        let Some(at) = self.all.iter().position(|held| &held.run == exec_id) else {
+            return Reply::Refused(cannot_keep(run, self.reasons.get(exec_id)));
         };
-        let Held { process, exec_count, hazards, .. } = self.held.all.remove(at);
-        self.set_keepable(exec_id, false);
-        self.core.effects.push(Effect::Continue(process));
-        self.core.processes.go_on(process);
-        let Some(state) = self.leave_state(process, exec_id, exec_count, hazards, true) else {
+        let Held { process, exec_count, hazards, .. } = self.all.remove(at);
+        set_keepable(core, exec_id, false);
+        core.effects.push(Effect::Continue(process));
+        core.processes.go_on(process);
+        let Some(state) = runs.leave_state(core, process, exec_id, exec_count, hazards, true) else {
             return Reply::Refused(not_found("run", exec_id));
         };
-        self.end_again(exec_id);
-        self.core.keep(process, &state);
-        match self.core.notebook.run(exec_id) {
-            Some(run) => self.ended_reply(run, false),
+        publish_end(core, exec_id);
+        core.keep(process, &state);
+        match core.notebook.run(exec_id) {
+            Some(run) => ended_reply(run, false),
             None => Reply::Refused(not_found("run", exec_id)),
         }
     }
+}
 
-    /// Tells the end of a run once more, with the state that it has left now.
-    fn end_again(&mut self, exec_id: &ExecId) {
-        let Some(run) = self.core.notebook.run(exec_id) else { return };
-        let (exec_id, status, error) = (exec_id.clone(), run.status, run.error.clone());
-        let (duration_ms, state, symbols) = (run.duration_ms, run.state.clone(), run.symbols.clone());
-        self.core.publish(Fact::RunEnded { exec_id, status, error, duration_ms, state, symbols });
+fn set_keepable(core: &mut Core, run: &ExecId, keepable: bool) {
+    if let Some(own) = core.notebook.run_mut(run) {
+        own.keepable = keepable;
+        core.publish(Live::KeepableChanged { exec_id: run.clone(), keepable });
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::cancel::Stop;
 use super::core::Core;
-use super::runs::Requests;
+use super::runs::Runs;
 use super::{Alarm, Effect, Serial};
 use crate::kernel::{MemoryUse, ProcId};
 use crate::notebook::{ExecId, RunError, StateId};
@@ -51,7 +51,7 @@ pub(in crate::session) struct Weighed {
     pub(in crate::session) is_shared: bool,
 }
 
-impl Requests {
+impl Runs {
     fn weighing(&mut self, run: &ExecId) -> Option<&mut Weighing> {
         self.get_mut(run)?.weighing.as_mut()
     }

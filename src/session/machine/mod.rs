@@ -9,6 +9,7 @@
 //! of the new state and stands there. When a cell fails its head is held for a while, so that what
 //! it had set can be kept, or ended; the state it ran against was never touched.
 
+mod adoption;
 mod budget;
 mod cancel;
 mod changes;
@@ -20,6 +21,7 @@ mod imported;
 mod introspect;
 mod lifecycle;
 mod listings;
+mod loads;
 mod memory_limit;
 mod outputs;
 mod presence;
@@ -27,32 +29,37 @@ mod processes;
 mod replay;
 mod runs;
 mod saving;
-mod states;
 mod tasks;
 #[cfg(test)]
 mod tests;
 mod transfers;
+mod trust;
 mod watch;
 
 use self::core::Core;
 use crate::kernel::{Exit, Hung, IntrospectKind, Load, ProcId, Report, Role, RunOrder, Seen, Wanted};
-use crate::notebook::{Checkpoint, Command, DiskStatus, Event, ExecId, Notebook, Output, Reply, StateId};
+use crate::notebook::{
+    Checkpoint, Command, DiskStatus, Event, ExecId, Notebook, Output, Reply, Residency, State, StateId,
+};
 use crate::problem::{Kind, Problem};
+use adoption::Adoption;
 pub use budget::Budget;
 use budget::Memory;
+use cancel::Stop;
 use changes::Comparer;
 use hangs::Hazards;
 use held::HeldHeads;
 use introspect::Introspection;
 use listings::{ListingKind, Listings};
+use loads::Loads;
 pub(super) use memory_limit::Weighed;
 use presence::Presence;
 pub(super) use presence::{Standing, Visitor};
-use replay::Replay;
-use runs::Requests;
+use replay::Replays;
+use runs::Runs;
 use saving::{Due, Saver};
-use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
+use trust::Trust;
 
 /// Identifies who asked. The machine only hands it back with the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -205,14 +212,9 @@ pub(super) enum Alarm {
 /// The machine of one notebook. It routes inputs to its parts, which own what they decide on.
 pub(super) struct Machine {
     core: Core,
-    requests: Requests,
-    /// Runs that wait for room.
-    backlog: VecDeque<ExecId>,
-    /// Runs that wait until a state is loaded.
-    late_runs: BTreeMap<StateId, Vec<ExecId>>,
-    /// Commands to answer when a state is loaded.
-    load_tickets: BTreeMap<StateId, Vec<Ticket>>,
-    replays: BTreeMap<StateId, Replay>,
+    runs: Runs,
+    loads: Loads,
+    replays: Replays,
     held: HeldHeads,
     saver: Saver,
     memory: Memory,
@@ -220,9 +222,8 @@ pub(super) struct Machine {
     introspection: Introspection,
     comparer: Comparer,
     presence: Presence,
-    trusting: Vec<Ticket>,
-    /// States that came in files, whose checkpoints are not part of the notebook yet.
-    adopting: BTreeMap<StateId, (Ticket, Reply)>,
+    trust: Trust,
+    adoption: Adoption,
 }
 
 impl Machine {
@@ -237,11 +238,9 @@ impl Machine {
         notebook.set_saves_by_itself(saves);
         Self {
             core: Core::new(notebook, new_id, Due::new(saves), budget.run),
-            requests: Requests::default(),
-            backlog: VecDeque::new(),
-            late_runs: BTreeMap::new(),
-            load_tickets: BTreeMap::new(),
-            replays: BTreeMap::new(),
+            runs: Runs::default(),
+            loads: Loads::default(),
+            replays: Replays::default(),
             held: HeldHeads::default(),
             saver: Saver::default(),
             memory: Memory::new(budget),
@@ -249,8 +248,8 @@ impl Machine {
             introspection: Introspection::default(),
             comparer: Comparer::default(),
             presence: Presence::default(),
-            trusting: Vec::new(),
-            adopting: BTreeMap::new(),
+            trust: Trust::default(),
+            adoption: Adoption::default(),
         }
     }
 
@@ -269,28 +268,27 @@ impl Machine {
             Input::Stand(ticket, visitor, standing) => self.presence.stand(core, ticket, visitor, standing),
             Input::Left(visitor) => self.presence.visitor_left(core, visitor),
             Input::Reported(process, report) => self.reported(process, report),
-            Input::Stopped(process, ended) => self.stopped(process, ended),
+            Input::Stopped(process, ended) => self.held.stopped(core, process, ended),
             Input::Gone(process, exit) => self.gone(process, exit),
             Input::Unable(process, why) => self.fork_refused(process, &why),
             Input::Examined(process, hung) => self.examined(process, &hung),
             Input::Rang(alarm) => self.rang(alarm),
             Input::Kept(state, kept) => self.kept(&state, kept),
-            Input::Trusted(states) => self.trusted(states),
+            Input::Trusted(states) => self.trust.done(core, &self.saver, states),
             Input::Measured(processes, available) => {
                 self.memory.measured(core, &mut self.held, processes, available);
                 self.live_within_budget();
             }
-            Input::Weighed(run, serial, weighed) => self.requests.weighed(core, &run, serial, weighed),
-            Input::Observed(run, serial, seen) => self.requests.observed(core, &run, serial, seen.as_ref()),
-            Input::Trouble(trouble) => self.set_disk_status(trouble),
-            Input::Adopt(ticket, adopted) => self.adopt(ticket, *adopted),
-            Input::StopRuns => self.stop_all_runs(),
+            Input::Weighed(run, serial, weighed) => self.runs.weighed(core, &run, serial, weighed),
+            Input::Observed(run, serial, seen) => self.runs.observed(core, &run, serial, seen.as_ref()),
+            Input::Trouble(trouble) => self.saver.set_disk_status(core, trouble),
+            Input::Adopt(ticket, adopted) => self.adoption.adopt(core, ticket, *adopted),
+            Input::StopRuns => self.runs.stop_all(core),
             Input::Closing => self.closing(),
         }
+        self.settle();
         // Room comes in many ways: a run ends, a state is let go, or will never be saved.
-        if !self.backlog.is_empty() {
-            self.serve_backlog();
-        }
+        self.serve_backlog();
         std::mem::take(&mut self.core.effects)
     }
 
@@ -314,7 +312,9 @@ impl Machine {
                 self.listings.digest(&mut self.core, ticket, &state)
             }
             Command::Interrupt { exec_id } => {
-                let interrupted = self.interrupt(&exec_id);
+                let core = &mut self.core;
+                let interrupted =
+                    self.replays.stop(core, &exec_id) || self.runs.stop(core, &exec_id, Stop::Asked);
                 Some(Reply::Interrupted { interrupted })
             }
             Command::AnswerInput { exec_id, text } => {
@@ -333,7 +333,9 @@ impl Machine {
                 let state = self.core.resolve_state(state)?;
                 Some(if subtree { self.delete_subtree(&state) } else { self.delete_state(&state) })
             }
-            Command::KeepPartial { exec_id } => Some(self.keep_partial(&exec_id)),
+            Command::KeepPartial { exec_id } => {
+                Some(self.held.keep_partial(&mut self.core, &mut self.runs, &exec_id))
+            }
             Command::DropAttempt { exec_id } => Some(self.drop_attempt(exec_id)),
             Command::Reset => Some(self.reset()),
             Command::Pin { state, pinned } => {
@@ -346,23 +348,23 @@ impl Machine {
             }
             Command::Checkpoint { state, form, label, metadata } => {
                 let state = self.core.resolve_state(state)?;
-                self.ask_checkpoint(ticket, &state, form, label, metadata)
+                self.saver.ask(&mut self.core, ticket, &state, form, label, metadata)
             }
             Command::Replay { state } => {
                 let state = self.core.resolve_state(state)?;
-                self.ask_replay(ticket, &state)
+                self.replays.ask(&mut self.core, ticket, &state)
             }
             Command::Load { state, replay } => {
                 let state = self.core.resolve_state(state)?;
-                self.ask_load(ticket, &state, replay)?
+                self.load(ticket, &state, replay)?
             }
             Command::Trust => {
-                self.trusting.push(ticket);
-                self.core.effects.push(Effect::Trust);
+                self.trust.ask(&mut self.core, ticket);
                 None
             }
             Command::SaveTask { task_id, state, values, token_usage, metadata } => {
-                Some(self.save_task(task_id, state, values, token_usage, metadata))
+                let core = &mut self.core;
+                Some(tasks::save_task(core, task_id, state, values, token_usage, metadata))
             }
             Command::Complete { state, code, cursor } => self.introspection.ask(
                 &mut self.core,
@@ -384,20 +386,20 @@ impl Machine {
         match report {
             Report::Ready { missing, hazard, .. } => self.ready(process, missing, hazard),
             Report::LoadFailed { why } => self.load_failed(process, &why),
-            Report::Saving { percent } => self.saving(process, percent),
-            Report::Saved(contents) => self.written(process, contents),
-            Report::SaveFailed { why } => self.saving_failed(process, &why),
+            Report::Saving { percent } => self.saver.progressed(core, process, percent),
+            Report::Saved(contents) => self.saver.written(core, process, contents),
+            Report::SaveFailed { why } => self.saver.failed(core, process, &why),
             Report::Failed { why } => self.root_failed(process, &why),
             Report::ForkFailed { child, why } => self.fork_refused(child, &why),
-            Report::MemoryUse(weight) => self.requests.holds(core, process, weight),
-            Report::Started => self.started(process),
+            Report::MemoryUse(weight) => self.runs.holds(core, process, weight),
+            Report::Started => self.runs.started(core, process),
             Report::Output(output) => outputs::output(core, process, output),
             Report::Update { display_id, data, metadata } => {
                 outputs::update(core, process, display_id, data, metadata)
             }
             Report::Clear { wait } => outputs::clear(core, process, wait),
             Report::Ask(prompt) => outputs::prompt(core, process, Some(prompt)),
-            Report::Symbols(symbols) => self.note_symbols(process, symbols),
+            Report::Symbols(symbols) => runs::note_symbols(core, process, symbols),
             Report::Ended { how, exec_count, warnings, forks, is_alone, remains } => {
                 self.ended(process, how, exec_count, Hazards { warnings, forks, is_alone }, remains)
             }
@@ -419,24 +421,65 @@ impl Machine {
             Alarm::Late(process) => self.is_late(process),
             Alarm::Answered(process, number) => introspect::answer_is_late(core, process, number),
             Alarm::Compare => self.comparer.time_to_compare(core),
-            Alarm::Begun(head, run, serial) => self.did_not_begin(head, &run, serial),
-            Alarm::Stopped(run, serial) => self.did_not_stop(&run, serial),
-            Alarm::Held => self.held_long_enough(),
-            Alarm::TimeLimit(run, serial) => self.reached_time_limit(&run, serial),
-            Alarm::Weigh(run, serial) => self.requests.weigh(core, &run, serial),
-            Alarm::Watch(run, serial) => self.requests.watch(core, &run, serial),
-            Alarm::Save => self.time_to_save(),
-            Alarm::SaveAgain(state) => self.save_again(&state),
+            Alarm::Begun(head, run, serial) => self.runs.did_not_begin(core, head, &run, serial),
+            Alarm::Stopped(run, serial) => self.runs.did_not_stop(core, &run, serial),
+            Alarm::Held => self.held.held_long_enough(core),
+            Alarm::TimeLimit(run, serial) => self.runs.reached_time_limit(core, &run, serial),
+            Alarm::Weigh(run, serial) => self.runs.weigh(core, &run, serial),
+            Alarm::Watch(run, serial) => self.runs.watch(core, &run, serial),
+            Alarm::Save => self.saver.time_to_save(core),
+            Alarm::SaveAgain(state) => self.saver.save_again(core, &state),
             Alarm::Measure => self.memory.measure(core, &self.held),
             Alarm::Presence => self.presence.publish_now(core),
         }
+    }
+
+    /// A process is wanted for a state. Answers at once only when there is nothing to wait for.
+    fn load(&mut self, ticket: Ticket, id: &StateId, replay: bool) -> Result<Option<Reply>, Problem> {
+        let is_lost = |state: &State| state.residency == Residency::Replay && !id.is_root();
+        if replay && self.core.notebook.state(id).is_some_and(is_lost) {
+            return Ok(self.replays.ask(&mut self.core, ticket, id));
+        }
+        self.loads.ask(&mut self.core, ticket, id)
+    }
+
+    /// The store has made a checkpoint part of the notebook, or could not.
+    fn kept(&mut self, id: &StateId, kept: Result<Box<Checkpoint>, String>) {
+        match kept {
+            Ok(checkpoint) => {
+                self.saver.kept(&mut self.core, id, checkpoint);
+                self.adoption.done(&mut self.core, id);
+                self.settle();
+                self.live_within_budget();
+                self.save_next();
+            }
+            Err(why) => {
+                if let Some(ticket) = self.adoption.failed(id) {
+                    self.delete_state(id);
+                    let how = "look whether there is room on the disk, and import it again";
+                    self.core.answer(ticket, adoption::refused(Kind::Disk, &why, how));
+                }
+                self.saver.not_saved(&mut self.core, id, &why);
+            }
+        }
+    }
+
+    /// Begins the next checkpoint, when there is one and it is time.
+    fn save_next(&mut self) {
+        let is_short = self.memory.is_over_budget(&self.core, &self.held);
+        self.saver.save_next(&mut self.core, is_short);
+    }
+
+    /// Whether everything that could be saved is.
+    pub(super) fn is_all_saved(&self) -> bool {
+        self.saver.is_all_saved(&self.core)
     }
 
     /// Lets the least valuable processes end until the budget holds, or no other can be spared:
     /// first those of cells that failed, then frozen ones.
     fn live_within_budget(&mut self) {
         if self.memory.is_short(&self.core, &self.held) {
-            self.end_all_held();
+            self.held.end_all(&mut self.core);
         }
         self.memory.live_within_budget(&mut self.core, &self.held, &self.saver);
     }

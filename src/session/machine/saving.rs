@@ -5,8 +5,10 @@
 //! and nothing waits. A written checkpoint becomes part of the notebook when the store reports
 //! that.
 
+use super::core::{Core, FollowUp};
 use super::processes::{Duty, Origin};
-use super::{Alarm, Effect, Machine, Ticket, not_found};
+use super::runs::Outcome;
+use super::{Alarm, Effect, Ticket, not_found};
 use crate::kernel::{Contents, ProcId};
 use crate::notebook::{
     Checkpoint, DiskStatus, ExecId, Form, Live, Notebook, Reply, Residency, RestoredFrom, Saving, State,
@@ -65,7 +67,6 @@ pub(super) struct Saver {
     /// Whether the notebook is being closed: then there is no time to rest.
     pub(super) in_haste: bool,
     alarm_is_set: bool,
-    asked_ms: f64,
     waiting_since_ms: Option<f64>,
     /// How often the checkpoint of a state has failed.
     failures: BTreeMap<StateId, u32>,
@@ -77,11 +78,6 @@ impl Saver {
     /// Whether a process is busy with a state.
     pub(super) fn is_at(&self, state: &StateId) -> bool {
         self.writing.as_ref().is_some_and(|w| &w.wish.state == state)
-    }
-
-    /// Notes that a client asked for a run.
-    pub(super) fn note_asked(&mut self, now_ms: f64) {
-        self.asked_ms = now_ms;
     }
 }
 
@@ -148,24 +144,25 @@ impl Due {
     }
 }
 
-impl Machine {
+impl Saver {
     /// A checkpoint is asked for. Answers at once only when there is nothing to wait for.
-    pub(super) fn ask_checkpoint(
+    pub(super) fn ask(
         &mut self,
+        core: &mut Core,
         ticket: Ticket,
         id: &StateId,
         form: Form,
         label: Option<String>,
         metadata: Map<String, Value>,
     ) -> Option<Reply> {
-        if let Err(refused) = self.core.runnable(id) {
+        if let Err(refused) = core.runnable(id) {
             return Some(Reply::Refused(refused));
         }
-        if let Some(trouble) = self.core.notebook.disk_status() {
+        if let Some(trouble) = core.notebook.disk_status() {
             let (what, why, how) = (format!("save state {id}"), trouble.why.clone(), trouble.how.clone());
             return Some(Reply::Refused(Problem::new(Kind::Disk, what, why, how)));
         }
-        if self.core.notebook.state(id).is_some_and(holds_values_only) {
+        if core.notebook.state(id).is_some_and(holds_values_only) {
             let why = "its checkpoint is not trusted, so only its values are loaded; saving those would \
                 lose the rest";
             let how = "trust the notebook's checkpoints first, or save a state that grew from it";
@@ -175,152 +172,144 @@ impl Machine {
         let same = |w: &Wish| {
             &w.state == id && w.form == form && w.label == wish.label && w.metadata == wish.metadata
         };
-        if let Some(known) = self.saver.wishes.iter_mut().find(|w| same(w)) {
+        if let Some(known) = self.wishes.iter_mut().find(|w| same(w)) {
             known.tickets.push(ticket);
             return None;
         }
-        self.saver.wishes.push_back(wish);
-        if !self.saver.is_at(id) {
-            self.core.set_saving(id, Saving::Waiting);
+        self.wishes.push_back(wish);
+        if !self.is_at(id) {
+            core.set_saving(id, Saving::Waiting);
         }
-        self.save_next();
+        core.follow_up(FollowUp::SaveNext);
         None
     }
 
     /// A run has to wait for the checkpoint of its state.
-    pub(super) fn wait_for_checkpoint(&mut self, exec_id: &ExecId, state: &StateId) {
-        self.saver.runs.entry(state.clone()).or_default().push(exec_id.clone());
-        let is_wished = self.saver.is_at(state) || self.saver.wishes.iter().any(|w| &w.state == state);
+    pub(super) fn wait(&mut self, core: &mut Core, exec_id: &ExecId, state: &StateId) {
+        self.runs.entry(state.clone()).or_default().push(exec_id.clone());
+        let is_wished = self.is_at(state) || self.wishes.iter().any(|w| &w.state == state);
         if !is_wished {
-            self.saver.wishes.push_front(Wish::by_itself(state.clone()));
+            self.wishes.push_front(Wish::by_itself(state.clone()));
         }
-        match self.core.notebook.disk_status().cloned() {
-            Some(trouble) => self.refuse_wishes(&trouble),
-            None => self.save_next(),
+        match core.notebook.disk_status().cloned() {
+            Some(trouble) => self.refuse_wishes(core, &trouble),
+            None => core.follow_up(FollowUp::SaveNext),
         }
     }
 
     /// Nothing can be written: all waiting wishes are refused.
-    fn refuse_wishes(&mut self, trouble: &DiskStatus) {
-        for wish in std::mem::take(&mut self.saver.wishes) {
-            self.refuse_wish(wish, &trouble.why);
+    fn refuse_wishes(&mut self, core: &mut Core, trouble: &DiskStatus) {
+        for wish in std::mem::take(&mut self.wishes) {
+            self.refuse_wish(core, wish, &trouble.why);
         }
     }
 
-    /// Begins the next checkpoint, when there is one and it is time.
-    pub(super) fn save_next(&mut self) {
-        while self.saver.writing.is_none() && self.core.notebook.disk_status().is_none() {
-            if let Some(wish) = self.saver.wishes.pop_front() {
-                self.begin_saving(wish);
+    /// Begins the next checkpoint, when there is one and it is time: at once while memory is short.
+    pub(super) fn save_next(&mut self, core: &mut Core, is_short: bool) {
+        while self.writing.is_none() && core.notebook.disk_status().is_none() {
+            if let Some(wish) = self.wishes.pop_front() {
+                self.begin_saving(core, wish);
                 continue;
             }
-            let Some(state) = self.core.due.newest(&self.core.notebook) else {
-                self.saver.waiting_since_ms = None;
+            let Some(state) = core.due.newest(&core.notebook) else {
+                self.waiting_since_ms = None;
                 return;
             };
-            if !self.is_time_to_save() {
-                return self.wake_to_save();
+            if !(self.is_time_to_save(core) || is_short) {
+                return self.wake_to_save(core);
             }
-            self.begin_saving(Wish::by_itself(state));
+            self.begin_saving(core, Wish::by_itself(state));
         }
     }
 
-    fn is_time_to_save(&mut self) -> bool {
-        let since = *self.saver.waiting_since_ms.get_or_insert(self.core.now_ms);
-        let rested = self.core.now_ms - self.saver.asked_ms >= REST.as_secs_f64() * 1000.0;
-        self.saver.in_haste
-            || rested
-            || self.core.now_ms - since >= MAX_WAIT_MS
-            || self.memory.is_over_budget(&self.core, &self.held)
+    fn is_time_to_save(&mut self, core: &Core) -> bool {
+        let since = *self.waiting_since_ms.get_or_insert(core.now_ms);
+        let rested = core.now_ms - core.asked_ms >= REST.as_secs_f64() * 1000.0;
+        self.in_haste || rested || core.now_ms - since >= MAX_WAIT_MS
     }
 
-    fn wake_to_save(&mut self) {
-        if !self.saver.alarm_is_set {
-            self.saver.alarm_is_set = true;
-            self.core.wake(REST, Alarm::Save);
+    fn wake_to_save(&mut self, core: &mut Core) {
+        if !self.alarm_is_set {
+            self.alarm_is_set = true;
+            core.wake(REST, Alarm::Save);
         }
     }
 
     /// The moment of rest may have come.
-    pub(super) fn time_to_save(&mut self) {
-        self.saver.alarm_is_set = false;
-        self.save_next();
+    pub(super) fn time_to_save(&mut self, core: &mut Core) {
+        self.alarm_is_set = false;
+        core.follow_up(FollowUp::SaveNext);
     }
 
-    fn begin_saving(&mut self, wish: Wish) {
+    fn begin_saving(&mut self, core: &mut Core, wish: Wish) {
         let state = wish.state.clone();
-        if self.has_what_is_wished(&wish) {
+        if self.has_what_is_wished(core, &wish) {
             return;
         }
-        let source = match self.core.runnable(&state) {
-            Ok(()) => self.core.source_of(&state),
+        let source = match core.runnable(&state) {
+            Ok(()) => core.source_of(&state),
             Err(_) => None,
         };
         let Some(source) = source else {
-            return self.refuse_wish(wish, "the state has no process that could be saved");
+            return self.refuse_wish(core, wish, "the state has no process that could be saved");
         };
         let duty = Duty::Saving(wish.form);
-        let process = self.core.spawn(Origin::fork(source, &state), duty, STALL);
-        self.saver.waiting_since_ms = None;
-        self.saver.writing = Some(Writing { wish, process: Some(process), heard_ms: self.core.now_ms });
-        self.core.set_saving(&state, Saving::Writing { percent: 0 });
+        let process = core.spawn(Origin::fork(source, &state), duty, STALL);
+        self.waiting_since_ms = None;
+        self.writing = Some(Writing { wish, process: Some(process), heard_ms: core.now_ms });
+        core.set_saving(&state, Saving::Writing { percent: 0 });
     }
 
     /// A state is immutable: what has been saved is not written again, only called otherwise.
-    fn has_what_is_wished(&mut self, wish: &Wish) -> bool {
-        let saved = self.core.notebook.state(&wish.state).and_then(|s| s.checkpoint.clone());
+    fn has_what_is_wished(&mut self, core: &mut Core, wish: &Wish) -> bool {
+        let saved = core.notebook.state(&wish.state).and_then(|s| s.checkpoint.clone());
         let is_good =
-            |c: &Checkpoint| c.form == wish.form && c.is_trusted && !self.core.due.is_broken(&wish.state);
+            |c: &Checkpoint| c.form == wish.form && c.is_trusted && !core.due.is_broken(&wish.state);
         let Some(mut checkpoint) = saved.filter(is_good) else {
             return false;
         };
-        self.core.set_saving(&wish.state, Saving::Idle);
+        core.set_saving(&wish.state, Saving::Idle);
         if wish.label.is_some() || !wish.metadata.is_empty() {
             (checkpoint.label, checkpoint.metadata) = (wish.label.clone(), wish.metadata.clone());
-            self.keep_checkpoint(&wish.state, checkpoint);
+            keep_checkpoint(core, &wish.state, checkpoint);
             let tickets = wish.tickets.clone();
             let wish =
                 Wish { metadata: Map::new(), label: None, tickets, state: wish.state.clone(), ..*wish };
-            self.saver.writing = Some(Writing { wish, process: None, heard_ms: self.core.now_ms });
+            self.writing = Some(Writing { wish, process: None, heard_ms: core.now_ms });
         } else {
             let reply = Reply::Checkpointed { checkpoint: Box::new(checkpoint) };
-            self.core.answer_all(wish.tickets.clone(), &reply);
+            core.answer_all(wish.tickets.clone(), &reply);
         }
         true
     }
 
-    fn keep_checkpoint(&mut self, state: &StateId, about: Checkpoint) {
-        let parent = self.core.notebook.state(state).and_then(|s| s.parent.clone());
-        self.core.effects.push(Effect::Keep { state: state.clone(), parent, about: Box::new(about) });
-    }
-
     /// A saving process says how far it is.
-    pub(super) fn saving(&mut self, process: ProcId, percent: u8) {
-        let now_ms = self.core.now_ms;
-        if let Some(writing) = self.saver.writing.as_mut().filter(|w| w.process == Some(process)) {
+    pub(super) fn progressed(&mut self, core: &mut Core, process: ProcId, percent: u8) {
+        let now_ms = core.now_ms;
+        if let Some(writing) = self.writing.as_mut().filter(|w| w.process == Some(process)) {
             writing.heard_ms = now_ms;
             let state = writing.wish.state.clone();
-            self.core.set_saving(&state, Saving::Writing { percent: percent.min(100) });
+            core.set_saving(&state, Saving::Writing { percent: percent.min(100) });
         }
     }
 
     /// A saving process has written everything.
-    pub(super) fn written(&mut self, process: ProcId, contents: Contents) {
-        let Some(writing) = self.saver.writing.as_mut().filter(|w| w.process == Some(process)) else {
+    pub(super) fn written(&mut self, core: &mut Core, process: ProcId, contents: Contents) {
+        let Some(writing) = self.writing.as_mut().filter(|w| w.process == Some(process)) else {
             return;
         };
         // It exits by itself.
         writing.process = None;
-        self.core.processes.remove(process);
+        core.processes.remove(process);
         let (state, form) = (writing.wish.state.clone(), writing.wish.form);
         let (label, metadata) = (writing.wish.label.clone(), writing.wish.metadata.clone());
-        let (parent_checkpoint, total_execution_time_ms) = self.before_saved(&state);
+        let (parent_checkpoint, total_execution_time_ms) = before_saved(core, &state);
         let about = Checkpoint {
             checkpoint_id: contents.manifest,
             notebook_id: String::new(),
             state_id: state.clone(),
             form,
-            created_at: self.core.now_ms,
+            created_at: core.now_ms,
             label,
             metadata,
             namespace_size_bytes: contents.namespace_bytes,
@@ -330,39 +319,17 @@ impl Machine {
             entry_count: contents.entry_count,
             includes_source: contents.includes_source,
             parent_checkpoint,
-            execution_count: self.core.notebook.state(&state).map_or(0, |s| s.exec_count),
+            execution_count: core.notebook.state(&state).map_or(0, |s| s.exec_count),
             total_execution_time_ms,
             missing: contents.missing,
             is_trusted: true,
         };
-        self.keep_checkpoint(&state, about);
+        keep_checkpoint(core, &state, about);
     }
 
-    /// The checkpoint of the nearest ancestor that has one, and how long all cells of the lineage
-    /// ran: those up to there were counted when that was written.
-    fn before_saved(&self, id: &StateId) -> (Option<String>, f64) {
-        let mut total_ms = 0.0;
-        for state in self.core.notebook.ancestry(id) {
-            if let Some(checkpoint) = state.checkpoint.as_ref().filter(|_| &state.id != id) {
-                let before = checkpoint.total_execution_time_ms;
-                return (Some(checkpoint.checkpoint_id.clone()), total_ms + before);
-            }
-            let run = state.exec_id.as_ref().and_then(|run| self.core.notebook.run(run));
-            total_ms += run.and_then(|run| run.duration_ms).unwrap_or_default();
-        }
-        (None, total_ms)
-    }
-
-    /// The store has made a checkpoint part of the notebook, or could not.
-    pub(super) fn kept(&mut self, id: &StateId, kept: Result<Box<Checkpoint>, String>) {
-        let checkpoint = match kept {
-            Ok(checkpoint) => checkpoint,
-            Err(why) => {
-                self.adopted(id, Err(&why));
-                return self.not_saved(id, &why);
-            }
-        };
-        if let Some(state) = self.core.notebook.state_mut(id) {
+    /// The store has made a checkpoint part of the notebook.
+    pub(super) fn kept(&mut self, core: &mut Core, id: &StateId, checkpoint: Box<Checkpoint>) {
+        if let Some(state) = core.notebook.state_mut(id) {
             // A data-only checkpoint beside a whole one does not replace it.
             if checkpoint.form == Form::Environment || state.checkpoint.is_none() {
                 state.checkpoint = Some((*checkpoint).clone());
@@ -371,150 +338,157 @@ impl Machine {
             if state.residency == Residency::Replay {
                 state.residency = Residency::Disk;
             }
-            self.core.publish_state(id);
+            core.publish_state(id);
         }
-        self.saver.failures.remove(id);
-        self.core.due.forget_broken(id);
-        self.core.note_may_go(id);
-        if let Some(writing) = self.saver.writing.take_if(|w| &w.wish.state == id && w.process.is_none()) {
-            self.core.answer_all(writing.wish.tickets, &Reply::Checkpointed { checkpoint });
+        self.failures.remove(id);
+        core.due.forget_broken(id);
+        core.note_may_go(id);
+        if let Some(writing) = self.writing.take_if(|w| &w.wish.state == id && w.process.is_none()) {
+            core.answer_all(writing.wish.tickets, &Reply::Checkpointed { checkpoint });
         }
-        self.adopted(id, Ok(()));
-        for run in self.saver.runs.remove(id).unwrap_or_default() {
-            self.begin(&run, id);
+        for run in self.runs.remove(id).unwrap_or_default() {
+            core.follow_up(FollowUp::Begin(run, id.clone()));
         }
-        self.live_within_budget();
-        self.save_next();
     }
 
     /// The checkpoint that was being written for a state will not be. The state is unharmed.
-    fn not_saved(&mut self, id: &StateId, why: &str) {
-        if let Some(writing) = self.saver.writing.take_if(|w| &w.wish.state == id) {
-            writing.process.into_iter().for_each(|process| self.core.end(process));
-            self.refuse_wish(writing.wish, why);
-            let failures = self.saver.failures.entry(id.clone()).or_default();
+    pub(super) fn not_saved(&mut self, core: &mut Core, id: &StateId, why: &str) {
+        if let Some(writing) = self.writing.take_if(|w| &w.wish.state == id) {
+            writing.process.into_iter().for_each(|process| core.end(process));
+            self.refuse_wish(core, writing.wish, why);
+            let failures = self.failures.entry(id.clone()).or_default();
             let after = AGAIN_AFTER * 2_u32.pow((*failures).min(MAX_DOUBLINGS));
             *failures += 1;
-            self.core.wake(after, Alarm::SaveAgain(id.clone()));
+            core.wake(after, Alarm::SaveAgain(id.clone()));
         }
-        self.save_next();
+        core.follow_up(FollowUp::SaveNext);
     }
 
     /// What kept a checkpoint from being written may be over.
-    pub(super) fn save_again(&mut self, id: &StateId) {
-        let is_lacking = |s: &State| s.checkpoint.is_none() || self.core.due.is_broken(&s.id);
+    pub(super) fn save_again(&self, core: &mut Core, id: &StateId) {
+        let is_lacking = |s: &State| s.checkpoint.is_none() || core.due.is_broken(&s.id);
         let has_failed = |s: &State| matches!(s.saving, Saving::Failed { .. }) && is_lacking(s);
-        if self.core.notebook.state(id).is_some_and(has_failed) {
-            self.core.set_saving(id, Saving::Idle);
-            self.save_next();
+        if core.notebook.state(id).is_some_and(has_failed) {
+            core.set_saving(id, Saving::Idle);
+            core.follow_up(FollowUp::SaveNext);
         }
     }
 
-    fn refuse_wish(&mut self, wish: Wish, why: &str) {
-        self.core.set_saving(&wish.state, Saving::Failed { why: why.to_owned() });
+    fn refuse_wish(&mut self, core: &mut Core, wish: Wish, why: &str) {
+        core.set_saving(&wish.state, Saving::Failed { why: why.to_owned() });
         let how = "the state itself is unharmed; try again, or look at what it holds";
         let refused = Problem::new(Kind::Disk, format!("save state {}", wish.state), why, how);
-        self.core.answer_all(wish.tickets, &Reply::Refused(refused));
-        for run in self.saver.runs.remove(&wish.state).unwrap_or_default() {
+        core.answer_all(wish.tickets, &Reply::Refused(refused));
+        for run in self.runs.remove(&wish.state).unwrap_or_default() {
             let why = format!(
                 "this state can only be branched from its checkpoint, and that could not be written: {why}. \
                  Its cells can be run again, or it can be forked all the same (in the state's menu)"
             );
-            self.head_not_made(&run, &why);
+            core.follow_up(FollowUp::End(run, Outcome::fork_failed(&why)));
         }
     }
 
     /// A saving process could not do it, or is gone.
-    pub(super) fn saving_failed(&mut self, process: ProcId, why: &str) {
-        if let Some(state) = self.saved_by(process) {
-            self.not_saved(&state, why);
+    pub(super) fn failed(&mut self, core: &mut Core, process: ProcId, why: &str) {
+        let writing = self.writing.as_ref().filter(|w| w.process == Some(process));
+        if let Some(state) = writing.map(|w| w.wish.state.clone()) {
+            self.not_saved(core, &state, why);
         }
     }
 
-    /// The state that a process writes the checkpoint of.
-    pub(super) fn saved_by(&self, process: ProcId) -> Option<StateId> {
-        let writing = self.saver.writing.as_ref().filter(|w| w.process == Some(process));
-        writing.map(|w| w.wish.state.clone())
-    }
-
     /// A saving process may hang.
-    pub(super) fn saving_stalled(&mut self, process: ProcId) {
-        let Some(writing) = self.saver.writing.as_ref().filter(|w| w.process == Some(process)) else {
+    pub(super) fn stalled(&mut self, core: &mut Core, process: ProcId) {
+        let Some(writing) = self.writing.as_ref().filter(|w| w.process == Some(process)) else {
             return;
         };
-        if self.core.now_ms - writing.heard_ms >= STALL.as_secs_f64() * 1000.0 {
+        if core.now_ms - writing.heard_ms >= STALL.as_secs_f64() * 1000.0 {
             let why = format!(
                 "nothing was written for {} s: a library in this state may not survive a fork",
                 STALL.as_secs()
             );
             // It would most likely hang again, and the others would wait for it.
             let state = writing.wish.state.clone();
-            self.saver.failures.insert(state, MAX_DOUBLINGS);
-            self.saving_failed(process, &why);
+            self.failures.insert(state, MAX_DOUBLINGS);
+            self.failed(core, process, &why);
         } else {
-            self.core.wake(STALL, Alarm::Late(process));
+            core.wake(STALL, Alarm::Late(process));
         }
     }
 
     /// A state is deleted: nothing is written for it any longer.
-    pub(super) fn stop_saving(&mut self, id: &StateId) {
+    pub(super) fn stop(&mut self, core: &mut Core, id: &StateId) {
         let gone = Reply::Refused(not_found("state", id));
-        self.saver.failures.remove(id);
-        self.core.due.forget_broken(id);
-        let wishes = std::mem::take(&mut self.saver.wishes);
+        self.failures.remove(id);
+        core.due.forget_broken(id);
+        let wishes = std::mem::take(&mut self.wishes);
         let (theirs, others): (VecDeque<Wish>, _) = wishes.into_iter().partition(|w| &w.state == id);
-        self.saver.wishes = others;
+        self.wishes = others;
         for wish in theirs {
-            self.core.answer_all(wish.tickets, &gone);
+            core.answer_all(wish.tickets, &gone);
         }
-        if let Some(writing) = self.saver.writing.take_if(|w| &w.wish.state == id) {
-            writing.process.into_iter().for_each(|process| self.core.end(process));
-            self.core.answer_all(writing.wish.tickets, &gone);
+        if let Some(writing) = self.writing.take_if(|w| &w.wish.state == id) {
+            writing.process.into_iter().for_each(|process| core.end(process));
+            core.answer_all(writing.wish.tickets, &gone);
         }
-        for run in self.saver.runs.remove(id).unwrap_or_default() {
-            self.head_not_made(&run, "the state was deleted");
+        for run in self.runs.remove(id).unwrap_or_default() {
+            core.follow_up(FollowUp::End(run, Outcome::fork_failed("the state was deleted")));
         }
     }
 
     /// All states but the root are forgotten.
-    pub(super) fn stop_all_saving(&mut self) {
-        let ids: Vec<StateId> = self.core.notebook.states().map(|s| s.id.clone()).collect();
+    pub(super) fn stop_all(&mut self, core: &mut Core) {
+        let ids: Vec<StateId> = core.notebook.states().map(|s| s.id.clone()).collect();
         for id in ids {
-            self.stop_saving(&id);
+            self.stop(core, &id);
         }
     }
 
     /// Whether checkpoints are being written without being asked for.
-    pub(super) fn is_saving(&self) -> bool {
-        self.core.due.by_itself
-            && self.core.notebook.disk_status().is_none()
-            && (self.saver.writing.is_some() || self.core.due.is_any(&self.core.notebook))
+    pub(super) fn is_saving(&self, core: &Core) -> bool {
+        core.due.by_itself
+            && core.notebook.disk_status().is_none()
+            && (self.writing.is_some() || core.due.is_any(&core.notebook))
     }
 
     /// Whether everything that could be saved is.
-    pub(in crate::session) fn is_all_saved(&self) -> bool {
-        self.saver.writing.is_none()
-            && (self.core.notebook.disk_status().is_some() || !self.core.due.is_any(&self.core.notebook))
+    pub(super) fn is_all_saved(&self, core: &Core) -> bool {
+        self.writing.is_none() && (core.notebook.disk_status().is_some() || !core.due.is_any(&core.notebook))
     }
 
     /// Something is wrong with the disk, or is no longer.
-    pub(super) fn set_disk_status(&mut self, trouble: Option<DiskStatus>) {
-        let is_over = trouble.is_none();
-        self.core.notebook.set_disk_status(trouble.clone());
-        self.core.publish(Live::DiskStatusChanged { disk_status: trouble.clone() });
+    pub(super) fn set_disk_status(&mut self, core: &mut Core, trouble: Option<DiskStatus>) {
+        core.notebook.set_disk_status(trouble.clone());
+        core.publish(Live::DiskStatusChanged { disk_status: trouble.clone() });
         if let Some(trouble) = &trouble {
-            self.refuse_wishes(trouble);
+            return self.refuse_wishes(core, trouble);
         }
-        if is_over {
-            let failed = |s: &&State| matches!(s.saving, Saving::Failed { .. });
-            let again: Vec<StateId> =
-                self.core.notebook.states().filter(failed).map(|s| s.id.clone()).collect();
-            for state in again {
-                self.core.set_saving(&state, Saving::Idle);
-            }
-            self.save_next();
+        let failed = |s: &&State| matches!(s.saving, Saving::Failed { .. });
+        let again: Vec<StateId> = core.notebook.states().filter(failed).map(|s| s.id.clone()).collect();
+        for state in again {
+            core.set_saving(&state, Saving::Idle);
         }
+        core.follow_up(FollowUp::SaveNext);
     }
+}
+
+fn keep_checkpoint(core: &mut Core, state: &StateId, about: Checkpoint) {
+    let parent = core.notebook.state(state).and_then(|s| s.parent.clone());
+    core.effects.push(Effect::Keep { state: state.clone(), parent, about: Box::new(about) });
+}
+
+/// The checkpoint of the nearest ancestor that has one, and how long all cells of the lineage
+/// ran: those up to there were counted when that was written.
+fn before_saved(core: &Core, id: &StateId) -> (Option<String>, f64) {
+    let mut total_ms = 0.0;
+    for state in core.notebook.ancestry(id) {
+        if let Some(checkpoint) = state.checkpoint.as_ref().filter(|_| &state.id != id) {
+            let before = checkpoint.total_execution_time_ms;
+            return (Some(checkpoint.checkpoint_id.clone()), total_ms + before);
+        }
+        let run = state.exec_id.as_ref().and_then(|run| core.notebook.run(run));
+        total_ms += run.and_then(|run| run.duration_ms).unwrap_or_default();
+    }
+    (None, total_ms)
 }
 
 /// Whether all that can be had of a state now is the values of a checkpoint that has more in it.

@@ -1,7 +1,7 @@
 //! A watchdog for cells of branches that stand still because the fork lost what they wait for.
 
 use super::core::Core;
-use super::runs::{Request, Requests};
+use super::runs::{Request, Runs};
 use super::{Alarm, Effect, Serial};
 use crate::kernel::{ProcId, Seen};
 use crate::notebook::{Base, ExecId, Fact, StateId};
@@ -24,7 +24,7 @@ pub(super) struct Watch {
     is_warned: bool,
 }
 
-impl Requests {
+impl Runs {
     /// A run has begun. Cells of heads that were not forked from a state have all their threads.
     pub(super) fn begin_to_watch(&mut self, core: &mut Core, head: ProcId, run: &ExecId) {
         if core.processes.head(head).is_some_and(|head| head.is_forked) {

@@ -1,17 +1,23 @@
-//! What becomes of a process, by its duty: it is ready, is late, could not be made, could not load,
+//! What happens to a process, by its duty: it is ready, is late, could not be made, could not load,
 //! or is gone.
 //!
 //! Each of these is one `match` on `Duty`. A state whose process is gone lives on in a head that
-//! rests there, on disk, or nowhere; what waits for it is begun, answered or refused.
+//! rests there, on disk, or nowhere. What waits for it begins, is answered or is refused.
+//!
+//! This folder holds what concerns several parts of the machine, in terms of their methods: `begin`
+//! (how a run gets its head, and what its end leads to) and `deletion` (of states, or all of them).
 
+mod begin;
+mod deletion;
+
+use super::core::Core;
 use super::hangs::{self, READY_TIMEOUT};
+use super::held::NotHeld;
 use super::processes::{Doing, Duty, Process};
-use super::states::is_new;
-use super::{Alarm, Effect, Machine, Ticket, introspect, listings, not_found, transfers};
+use super::runs::Outcome;
+use super::{Alarm, Effect, Machine, introspect, listings, transfers};
 use crate::kernel::{Exit, Hung, ProcId};
-use crate::notebook::{
-    ExecId, Form, Missing, Reply, Residency, RestoredFrom, RunError, RunStatus, Saving, StateId,
-};
+use crate::notebook::{ExecId, Form, Missing, Reply, Residency, RestoredFrom, RunError, Saving, StateId};
 use crate::problem::{Kind, Problem};
 use nix::sys::signal::Signal;
 
@@ -48,10 +54,10 @@ impl Machine {
         if is_loaded {
             hangs::note_hazard(&mut self.core, state, hazard);
         }
-        self.note_whether_kept(state, true);
+        note_whether_kept(&mut self.core, state, true);
         self.core.set_residency(state, Residency::Memory);
-        self.answer_loads(state, &Reply::Done);
-        self.begin_late_runs(state);
+        self.loads.answer(&mut self.core, state, &Reply::Done);
+        self.begin_loaded(state);
         self.comparer.compare_soon(&mut self.core, state);
         self.let_idle_heads_go();
         self.memory.measure_soon(&mut self.core, &self.held, state);
@@ -92,32 +98,32 @@ impl Machine {
             Duty::Sending(_) => transfers::is_late(&mut self.core, process),
             Duty::Answering(_) => introspect::end_if_idle(&mut self.core, process),
             Duty::Fingerprinting => self.comparer.is_late(&mut self.core, process),
-            Duty::Saving(_) => self.saving_stalled(process),
+            Duty::Saving(_) => self.saver.stalled(&mut self.core, process),
             Duty::Held(_) | Duty::Ending | Duty::Spare => {}
         }
     }
 
     /// A process is gone.
     pub(super) fn gone(&mut self, process: ProcId, exit: Option<Exit>) {
-        if let Some(why) = self.died_loading(process, exit) {
+        if let Some(why) = died_loading(&self.core, process, exit) {
             return self.load_failed(process, &why);
         }
         let Some(known) = self.core.processes.get(process) else { return };
         let at = known.at.clone();
         match known.duty {
-            Duty::Root if self.core.notebook.state(&at).is_some_and(is_new) => {
+            Duty::Root
+                if self
+                    .core
+                    .notebook
+                    .state(&at)
+                    .is_some_and(|root| root.residency == Residency::Freezing) =>
+            {
                 self.root_failed(process, "Python ended while it was starting; the terminal may say more");
             }
             Duty::Root | Duty::Frozen => self.frozen_gone(process, &at),
             Duty::Head(_) => self.head_is_gone(process, exit),
-            Duty::Held(_) => {
-                self.core.processes.remove(process);
-                self.held_died(process, exit);
-            }
-            Duty::Ending => {
-                self.core.processes.remove(process);
-                self.held_has_ended(process);
-            }
+            Duty::Held(_) => self.held.died(&mut self.core, process, exit),
+            Duty::Ending => self.held.has_ended(&mut self.core, process),
             Duty::Listing(_) => {
                 let how = "some variable's repr may have ended it";
                 let why = "the process that listed them has died";
@@ -127,7 +133,9 @@ impl Machine {
                 let why = "the process that answers has died";
                 introspect::end_answerer(&mut self.core, process, Kind::Kernel, why);
             }
-            Duty::Saving(_) => self.saving_failed(process, "the process that wrote it died"),
+            Duty::Saving(_) => {
+                self.saver.failed(&mut self.core, process, "the process that wrote it died");
+            }
             Duty::Fingerprinting => self.comparer.failed(&mut self.core, process),
             // The head that reads has its end, or finds that it is too early.
             Duty::Sending(_) | Duty::Spare => {
@@ -144,14 +152,21 @@ impl Machine {
         };
         match head.doing {
             Doing::Rest => {}
-            Doing::Run(run) => self.head_gone(&run, exit),
-            Doing::Begin(run) if self.is_stopping(&run) => self.head_gone(&run, exit),
+            Doing::Run(run) => self.head_died(&run, exit),
+            Doing::Begin(run) if self.runs.is_stopping(&run) => self.head_died(&run, exit),
             // It died at rest, unnoticed: the state has not changed, so another head can take over.
             Doing::Begin(run) if is_ready => self.begin(&run, &at),
             Doing::Begin(run) => self.begin_again(&run, from, &at),
-            Doing::Replay(target) => self.replay_failed(&target, "the process that ran its cells died"),
+            Doing::Replay(target) => {
+                self.replays.failed(&mut self.core, &target, "the process that ran its cells died");
+            }
         }
         self.core.left(&at);
+    }
+
+    fn head_died(&mut self, run: &ExecId, exit: Option<Exit>) {
+        self.held.note(&self.core, run, NotHeld::Ended);
+        self.runs.head_died(&mut self.core, run, exit);
     }
 
     /// Kills a head, and answers what it was to do.
@@ -167,7 +182,7 @@ impl Machine {
     pub(super) fn fork_refused(&mut self, child: ProcId, why: &str) {
         if let Some(run) = self.core.processes.run_of(child) {
             self.core.processes.remove(child);
-            self.refuse_run(&run, why);
+            self.runs.end(&mut self.core, &run, Outcome::fork_refused(why));
         } else {
             if let Some(state) = self.core.processes.held_by(child).cloned() {
                 self.core.processes.note_refusal(&state, why);
@@ -184,8 +199,10 @@ impl Machine {
         }
         for head in self.core.processes.coming_to(state) {
             match self.end_head(head) {
-                Doing::Begin(run) | Doing::Run(run) => self.refuse_run(&run, why),
-                Doing::Replay(target) => self.replay_failed(&target, why),
+                Doing::Begin(run) | Doing::Run(run) => {
+                    self.runs.end(&mut self.core, &run, Outcome::fork_refused(why));
+                }
+                Doing::Replay(target) => self.replays.failed(&mut self.core, &target, why),
                 Doing::Rest => {}
             }
         }
@@ -202,8 +219,10 @@ impl Machine {
                 let doing = head.doing.clone();
                 self.core.processes.remove(child);
                 match doing {
-                    Doing::Begin(run) | Doing::Run(run) => self.head_not_made(&run, why),
-                    Doing::Replay(target) => self.replay_failed(&target, why),
+                    Doing::Begin(run) | Doing::Run(run) => {
+                        self.runs.end(&mut self.core, &run, Outcome::fork_failed(why));
+                    }
+                    Doing::Replay(target) => self.replays.failed(&mut self.core, &target, why),
                     Doing::Rest => {}
                 }
             }
@@ -212,7 +231,7 @@ impl Machine {
             }
             Duty::Answering(_) => introspect::end_answerer(&mut self.core, child, Kind::Kernel, why),
             Duty::Fingerprinting => self.comparer.failed(&mut self.core, child),
-            Duty::Saving(_) => self.saving_failed(child, why),
+            Duty::Saving(_) => self.saver.failed(&mut self.core, child, why),
             // Of a sender the pipe is closed, which the head finds.
             Duty::Sending(_) | Duty::Spare | Duty::Held(_) | Duty::Ending => {
                 self.core.processes.remove(child);
@@ -280,12 +299,12 @@ impl Machine {
                 if root.residency == Residency::Deleted { Residency::Deleted } else { Residency::Replay };
             self.core.publish_state(&StateId::root());
         }
-        self.fail_all_replays(why);
+        self.replays.fail_all(&mut self.core, why);
         for head in self.core.processes.all_of(|duty| matches!(duty, Duty::Head(_))) {
             self.core.end(head);
         }
         for run in self.core.open.clone() {
-            self.head_not_made(&run, why);
+            self.runs.end(&mut self.core, &run, Outcome::fork_failed(why));
         }
     }
 
@@ -313,99 +332,14 @@ impl Machine {
             (format!("list the variables of state {state}"), "the process that was to be it has died");
         listings::end_at(&mut self.core, state, &Problem::new(Kind::Kernel, what, why, "try again"));
         let refused = Problem::new(Kind::Kernel, format!("load state {state}"), why, "try again");
-        self.answer_loads(state, &Reply::Refused(refused));
+        self.loads.answer(&mut self.core, state, &Reply::Refused(refused));
         introspect::end_answers(&mut self.core, state, Kind::Kernel, why);
-        self.note_whether_kept(state, state.is_root() || !self.core.processes.has_head_at(state));
+        let is_kept = state.is_root() || !self.core.processes.has_head_at(state);
+        note_whether_kept(&mut self.core, state, is_kept);
         self.core.set_residency(state, Residency::Freezing);
         self.core.left(state);
-        for run in self.late_runs.remove(state).unwrap_or_default() {
+        for run in self.loads.take_runs(state) {
             self.begin_again(&run, Some(process), state);
-        }
-    }
-
-    /// Warns at a state that only its head holds: a run against it has to freeze it first.
-    fn note_whether_kept(&mut self, id: &StateId, is_kept: bool) {
-        let Some(state) = self.core.notebook.state_mut(id) else { return };
-        let known = state.warnings.iter().position(|warning| warning == NOT_KEPT);
-        match known {
-            Some(at) if is_kept => drop(state.warnings.remove(at)),
-            None if !is_kept => state.warnings.push(NOT_KEPT.to_owned()),
-            _ => return,
-        }
-        self.core.publish_state(id);
-    }
-
-    /// Why a process died that was loading an untrusted checkpoint; none when it was doing
-    /// something else. What ended it once would do so each time, and any client that may list the
-    /// state's variables could trigger it.
-    pub(super) fn died_loading(&self, process: ProcId, exit: Option<Exit>) -> Option<String> {
-        let is_killed = self.core.processes.head(process).is_some_and(|head| head.is_killed);
-        let known = self.core.processes.get(process).filter(|known| known.is_loading && !is_killed)?;
-        let is_trusted = self.core.notebook.state(&known.at)?.checkpoint.as_ref()?.is_trusted;
-        match exit {
-            _ if is_trusted => None,
-            Some(Exit::Signal(signal)) if signal == Signal::SIGXCPU as i32 => Some(
-                "its values took longer to load than files of their size may: trust the notebook if you \
-                 know where it comes from"
-                    .into(),
-            ),
-            Some(_) => Some("the process that loaded its values has died".into()),
-            None => None,
-        }
-    }
-
-    /// A run waits until its state is loaded.
-    pub(super) fn wait_until_loaded(&mut self, exec_id: &ExecId, state: &StateId) {
-        self.late_runs.entry(state.clone()).or_default().push(exec_id.clone());
-        self.limit_waiting(exec_id);
-    }
-
-    /// The time limit of a run includes its wait for a load.
-    pub(super) fn limit_waiting(&mut self, exec_id: &ExecId) {
-        if let Some(limit) = self.requests.get(exec_id).and_then(|r| r.timeout) {
-            let alarm = Alarm::TimeLimit(exec_id.clone(), self.requests.serial(exec_id));
-            self.core.wake(limit, alarm);
-        }
-    }
-
-    /// A process is wanted for a state. Answers at once only when there is nothing to wait for.
-    pub(super) fn ask_load(
-        &mut self,
-        ticket: Ticket,
-        id: &StateId,
-        replay: bool,
-    ) -> Result<Option<Reply>, Problem> {
-        let state = self.core.notebook.state(id).filter(|s| s.residency != Residency::Deleted);
-        let state = state.ok_or_else(|| not_found("state", id))?;
-        match state.residency {
-            Residency::Replay if !id.is_root() && replay => return Ok(self.ask_replay(ticket, id)),
-            Residency::Replay if !id.is_root() => {
-                let why = "it has neither a process nor a checkpoint, only its code";
-                let how = "ask with replay=true: its cells run again";
-                return Err(Problem::new(Kind::Lost, format!("load state {id}"), why, how));
-            }
-            Residency::Disk => {
-                self.core.load(id);
-            }
-            _ => {}
-        }
-        if !self.core.processes.is_being_loaded(id) {
-            return Ok(Some(Reply::Done));
-        }
-        self.load_tickets.entry(id.clone()).or_default().push(ticket);
-        Ok(None)
-    }
-
-    /// Answers those who wait until a state is loaded.
-    pub(super) fn answer_loads(&mut self, state: &StateId, reply: &Reply) {
-        let tickets = self.load_tickets.remove(state).unwrap_or_default();
-        self.core.answer_all(tickets, reply);
-    }
-
-    /// Begins the runs that have waited until a state is loaded, or cannot be any more.
-    pub(super) fn begin_late_runs(&mut self, state: &StateId) {
-        for run in self.late_runs.remove(state).unwrap_or_default() {
-            self.begin(&run, state);
         }
     }
 
@@ -418,18 +352,16 @@ impl Machine {
             // Among those that are coming to the state, below.
             None => self.core.effects.push(Effect::Kill(process)),
         }
-        let late = self.late_runs.remove(&state).unwrap_or_default().into_iter();
-        let may_replay = |run: &ExecId| self.requests.get(run).is_some_and(|r| r.spec.replay);
-        let (replayed, others): (Vec<ExecId>, Vec<ExecId>) = late.partition(may_replay);
+        let failed = || Outcome::Error(RunError::new("RestoreFailed", why));
+        let late = self.loads.take_runs(&state).into_iter();
+        let (replayed, others): (Vec<ExecId>, Vec<ExecId>) = late.partition(|run| self.runs.may_replay(run));
         for run in others {
-            self.end(&run, RunStatus::Error, Some(RunError::new("RestoreFailed", why)));
+            self.runs.end(&mut self.core, &run, failed());
         }
         for head in self.core.processes.coming_to(&state) {
             match self.end_head(head) {
-                Doing::Begin(run) => {
-                    self.end(&run, RunStatus::Error, Some(RunError::new("RestoreFailed", why)));
-                }
-                Doing::Replay(target) => self.replay_failed(&target, why),
+                Doing::Begin(run) => self.runs.end(&mut self.core, &run, failed()),
+                Doing::Replay(target) => self.replays.failed(&mut self.core, &target, why),
                 Doing::Rest | Doing::Run(_) => {}
             }
         }
@@ -442,10 +374,10 @@ impl Machine {
             why,
             "save the state again, or replay it",
         );
-        self.answer_loads(&state, &Reply::Refused(refused));
+        self.loads.answer(&mut self.core, &state, &Reply::Refused(refused));
         transfers::end_senders_at(&mut self.core, &state);
         if self.saver.is_at(&state) {
-            self.stop_saving(&state);
+            self.saver.stop(&mut self.core, &state);
         }
         if self.core.processes.frozen(&state).is_none() {
             self.core.set_residency(&state, Residency::Replay);
@@ -454,8 +386,38 @@ impl Machine {
         self.core
             .set_saving(&state, Saving::Failed { why: format!("its checkpoint could not be loaded: {why}") });
         for run in replayed {
-            self.run_after_replay(&run, &state);
+            self.replays.wait(&mut self.core, &run, &state);
         }
-        self.serve_backlog();
+    }
+}
+
+/// Warns at a state that only its head holds: a run against it has to freeze it first.
+fn note_whether_kept(core: &mut Core, id: &StateId, is_kept: bool) {
+    let Some(state) = core.notebook.state_mut(id) else { return };
+    let known = state.warnings.iter().position(|warning| warning == NOT_KEPT);
+    match known {
+        Some(at) if is_kept => drop(state.warnings.remove(at)),
+        None if !is_kept => state.warnings.push(NOT_KEPT.to_owned()),
+        _ => return,
+    }
+    core.publish_state(id);
+}
+
+/// Why a process died that was loading an untrusted checkpoint; none when it was doing
+/// something else. What ended it once would do so each time, and any client that may list the
+/// state's variables could trigger it.
+fn died_loading(core: &Core, process: ProcId, exit: Option<Exit>) -> Option<String> {
+    let is_killed = core.processes.head(process).is_some_and(|head| head.is_killed);
+    let known = core.processes.get(process).filter(|known| known.is_loading && !is_killed)?;
+    let is_trusted = core.notebook.state(&known.at)?.checkpoint.as_ref()?.is_trusted;
+    match exit {
+        _ if is_trusted => None,
+        Some(Exit::Signal(signal)) if signal == Signal::SIGXCPU as i32 => Some(
+            "its values took longer to load than files of their size may: trust the notebook if you \
+             know where it comes from"
+                .into(),
+        ),
+        Some(_) => Some("the process that loaded its values has died".into()),
+        None => None,
     }
 }

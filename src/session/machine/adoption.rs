@@ -1,0 +1,80 @@
+//! States that come in files. Each becomes a child of the root, once the store has its checkpoint.
+
+use super::core::Core;
+use super::runs::new_run;
+use super::{Adopted, Effect, Ticket};
+use crate::notebook::{
+    Asked, Base, Ended, ExecId, Fact, Outputs, Reply, Residency, RunStatus, State, StateId,
+};
+use crate::problem::{Kind, Problem};
+use std::collections::BTreeMap;
+
+/// The states whose checkpoints are not part of the notebook yet, with the answers to give then.
+#[derive(Debug, Default)]
+pub(super) struct Adoption {
+    waiting: BTreeMap<StateId, (Ticket, Reply)>,
+}
+
+impl Adoption {
+    /// A state came in a file: it stands beside the root's other children, with a run that holds
+    /// all its code.
+    pub(super) fn adopt(&mut self, core: &mut Core, ticket: Ticket, adopted: Adopted) {
+        let exec_id = ExecId::new(format!("import-{}", core.new_id()));
+        let on = Base::State(StateId::root());
+        let mut outputs = Outputs::default();
+        for output in adopted.outputs {
+            outputs.push(output);
+        }
+        let id = StateId::new(core.new_id());
+        let asked = Asked { on: on.clone(), new_state_name: None };
+        let mut run = new_run(exec_id.clone(), on, adopted.code, None, asked);
+        (run.status, run.outputs) = (RunStatus::Ok, outputs);
+        (run.started_at, run.state) = (Some(core.now_ms), Some(id.clone()));
+        core.notebook.add_run(run.clone());
+        core.publish(Fact::RunAdded { run });
+        let root = Some(StateId::root());
+        let mut state = State::new(id.clone(), root, Some(exec_id.clone()), core.now_ms);
+        (state.exec_count, state.label, state.residency) =
+            (adopted.about.execution_count, adopted.label, Residency::Replay);
+        core.notebook.add_state(state.clone());
+        core.publish(Fact::StateAdded { state });
+        let (parent, about) = (Some(StateId::root()), Box::new(adopted.about));
+        core.effects.push(Effect::Keep { state: id.clone(), parent, about });
+        let reply = Reply::Ended(Ended {
+            exec_id,
+            status: RunStatus::Ok,
+            state_name: Some(id.as_str().to_owned()),
+            state: Some(id.clone()),
+            error: None,
+            symbols: None,
+            warnings: Vec::new(),
+            keepable: false,
+            outputs: Outputs::default(),
+        });
+        self.waiting.insert(id, (ticket, reply));
+    }
+
+    /// The checkpoint of a state is part of the notebook: if it came in a file, answers that.
+    pub(super) fn done(&mut self, core: &mut Core, id: &StateId) {
+        if let Some((ticket, reply)) = self.waiting.remove(id) {
+            core.answer(ticket, reply);
+        }
+    }
+
+    /// The request for a state that came in a file, whose checkpoint could not be kept.
+    pub(super) fn failed(&mut self, id: &StateId) -> Option<Ticket> {
+        self.waiting.remove(id).map(|(ticket, _)| ticket)
+    }
+
+    /// The notebook is reset.
+    pub(super) fn reset(&mut self, core: &mut Core) {
+        for (ticket, _) in std::mem::take(&mut self.waiting).into_values() {
+            core.answer(ticket, refused(Kind::Conflict, "the notebook was reset", "import it again"));
+        }
+    }
+}
+
+/// A state could not be taken in.
+pub(super) fn refused(kind: Kind, why: &str, how: &str) -> Reply {
+    Reply::Refused(Problem::new(kind, "import a state", why, how))
+}

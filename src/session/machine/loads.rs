@@ -1,0 +1,66 @@
+//! What waits until a state is loaded from its checkpoint: runs, and requests for a process.
+
+use super::core::Core;
+use super::{Ticket, not_found};
+use crate::notebook::{ExecId, Reply, Residency, StateId};
+use crate::problem::{Kind, Problem};
+use std::collections::BTreeMap;
+
+/// What waits, by state.
+#[derive(Debug, Default)]
+pub(super) struct Loads {
+    runs: BTreeMap<StateId, Vec<ExecId>>,
+    tickets: BTreeMap<StateId, Vec<Ticket>>,
+}
+
+impl Loads {
+    /// A process is wanted for a state. Answers at once only when there is nothing to wait for.
+    pub(super) fn ask(
+        &mut self,
+        core: &mut Core,
+        ticket: Ticket,
+        id: &StateId,
+    ) -> Result<Option<Reply>, Problem> {
+        let state = core.notebook.state(id).filter(|s| s.residency != Residency::Deleted);
+        match state.ok_or_else(|| not_found("state", id))?.residency {
+            Residency::Replay if !id.is_root() => {
+                let why = "it has neither a process nor a checkpoint, only its code";
+                let how = "ask with replay=true: its cells run again";
+                return Err(Problem::new(Kind::Lost, format!("load state {id}"), why, how));
+            }
+            Residency::Disk => {
+                core.load(id);
+            }
+            _ => {}
+        }
+        if !core.processes.is_being_loaded(id) {
+            return Ok(Some(Reply::Done));
+        }
+        self.tickets.entry(id.clone()).or_default().push(ticket);
+        Ok(None)
+    }
+
+    /// A run waits.
+    pub(super) fn wait(&mut self, run: &ExecId, state: &StateId) {
+        self.runs.entry(state.clone()).or_default().push(run.clone());
+    }
+
+    /// Answers the requests that wait.
+    pub(super) fn answer(&mut self, core: &mut Core, state: &StateId, reply: &Reply) {
+        let tickets = self.tickets.remove(state).unwrap_or_default();
+        core.answer_all(tickets, reply);
+    }
+
+    /// The runs that waited: the state is there, or cannot be loaded.
+    pub(super) fn take_runs(&mut self, state: &StateId) -> Vec<ExecId> {
+        self.runs.remove(state).unwrap_or_default()
+    }
+
+    /// All states are forgotten: answers the requests that their state is gone.
+    pub(super) fn reset(&mut self, core: &mut Core) {
+        self.runs.clear();
+        for (state, tickets) in std::mem::take(&mut self.tickets) {
+            core.answer_all(tickets, &Reply::Refused(not_found("state", state)));
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Trust in the notebook's checkpoints: the store signs them as our own, and then they are loaded
+//! whole.
+
+use super::core::Core;
+use super::saving::Saver;
+use super::{Effect, Ticket};
+use crate::notebook::{DiskStatus, Reply, Residency, Saving, StateId};
+
+/// The requests to trust that wait for the store.
+#[derive(Debug, Default)]
+pub(super) struct Trust {
+    tickets: Vec<Ticket>,
+}
+
+impl Trust {
+    /// Has all checkpoints signed.
+    pub(super) fn ask(&mut self, core: &mut Core, ticket: Ticket) {
+        self.tickets.push(ticket);
+        core.effects.push(Effect::Trust);
+    }
+
+    /// Checkpoints were signed as our own, or could not be.
+    pub(super) fn done(&mut self, core: &mut Core, saver: &Saver, states: Result<Vec<StateId>, DiskStatus>) {
+        let tickets = std::mem::take(&mut self.tickets);
+        let states = match states {
+            Ok(states) => states,
+            Err(trouble) => return core.answer_all(tickets, &Reply::Refused(trouble.into())),
+        };
+        for id in &states {
+            let Some(state) = core.notebook.state_mut(id) else { continue };
+            if let Some(checkpoint) = &mut state.checkpoint {
+                checkpoint.is_trusted = true;
+            }
+            // As values it could not be loaded; whole it has not been tried.
+            let is_untried = state.residency == Residency::Replay && state.checkpoint.is_some();
+            if is_untried {
+                (state.residency, state.saving) = (Residency::Disk, Saving::Idle);
+            }
+            // What was loaded of it are its values only.
+            let is_partial = state.restored_from.is_some() && state.residency == Residency::Memory;
+            core.publish_state(id);
+            if is_untried {
+                core.due.forget_broken(id);
+            }
+            core.note_may_go(id);
+            if is_partial && !core.processes.needs(id) && !saver.is_at(id) {
+                core.let_go(id);
+            }
+        }
+        core.answer_all(tickets, &Reply::Trusted { count: states.len() });
+    }
+}
