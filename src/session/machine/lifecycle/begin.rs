@@ -1,5 +1,5 @@
-//! How a run begins: which head it gets, or what it waits for first. Also what follows when its cell
-//! has ended.
+//! How a run begins: which head it gets, or what it waits for first. Also what follows when its
+//! cell has ended.
 
 use crate::kernel::{How, ProcId, Remains};
 use crate::notebook::{Base, ExecId, Reply, Residency, RunError, RunSpec, StateId};
