@@ -1,7 +1,6 @@
-//! Which Python the kernel is to be: the one asked for, else that of the active environment, else
-//! the one this program was built with. Decided, and refused with its fix in the message, before
-//! any process of the kernel starts: an embedded Python of another version would start all the same
-//! and silently lack the environment's packages.
+//! Chooses the Python that runs cells: the one asked for, or that of the active environment, or the
+//! one this program was built with. Refuses unsuitable ones before any kernel process starts: an
+//! embedded Python of another version would start, and silently lack the environment's packages.
 
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -9,34 +8,32 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The Python that this program was built with, and is linked to.
+/// The Python that this program was built with and is linked to.
 const BUILT_WITH: &str = env!("RATOON_BUILD_PYTHON");
 /// Its version, as `3.11`.
 const BUILT_WITH_VERSION: &str = env!("RATOON_BUILD_PYTHON_VERSION");
 /// The oldest Python that the pinned IPython runs on.
 const OLDEST: (u8, u8) = (3, 10);
-/// How long a Python may take to say its version. Long, as the first start from a network disk is
-/// slow.
+/// How long a Python may take to print its version. The first start from a network disk is slow.
 const ASK_LIMIT: Duration = Duration::from_secs(20);
-/// Prints the version, then the file that really runs, which is another one when a launcher was
-/// asked.
+/// Prints the version, and then the executable, which is another file if a launcher was started.
 const ASK: &str = "import sys; print('%d.%d' % sys.version_info[:2]); print(sys.executable)";
 
 /// A Python that fits this program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interpreter {
-    /// What to run; also what `sys.executable` is to be, so a symbolic link of an environment is
-    /// kept as it is.
+    /// The executable. It becomes `sys.executable`, so an environment's symbolic link is not
+    /// resolved.
     pub executable: PathBuf,
     /// Major and minor version.
     pub version: (u8, u8),
 }
 
-/// Why a Python cannot be used, with what to do about it.
+/// Why a Python cannot be used, and what to do about it.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot use the Python {python}: {why}\n{how}")]
 pub struct InterpreterError {
-    /// The file, and who asked for it.
+    /// The file, and the option or variable that names it.
     pub python: String,
     /// Why it cannot be used.
     pub why: String,
@@ -44,9 +41,9 @@ pub struct InterpreterError {
     pub how: String,
 }
 
-/// Chooses the Python: `wish` (`--python`; a directory means the environment in it), else that of
-/// `virtual_env` (`$VIRTUAL_ENV`), else the one this program was built with. The last is not asked
-/// its version, to save its start.
+/// Chooses the Python: `wish` (`--python`; a directory means the environment in it), or that of
+/// `virtual_env` (`$VIRTUAL_ENV`), or the one this program was built with. The last is not started
+/// to print its version, which saves time.
 pub fn choose(wish: Option<&Path>, virtual_env: Option<&Path>) -> Result<Interpreter, InterpreterError> {
     let Some((path, source)) = wish.map(|p| (p, "--python")).or(virtual_env.map(|p| (p, "$VIRTUAL_ENV")))
     else {
@@ -64,7 +61,7 @@ pub fn choose(wish: Option<&Path>, virtual_env: Option<&Path>) -> Result<Interpr
     Ok(Interpreter { executable: candidate.path, version })
 }
 
-/// A file that somebody says is a Python.
+/// A file that should be a Python.
 struct Candidate {
     path: PathBuf,
     source: &'static str,
@@ -80,7 +77,7 @@ impl Candidate {
         let give_another = format!("give the full path of a Python {BUILT_WITH_VERSION}: --python PATH");
         match self.path.metadata() {
             Err(e) if e.kind() == ErrorKind::NotFound => self.refuse("there is no such file", give_another),
-            Err(e) => self.refuse(format!("it cannot be looked at ({e})"), give_another),
+            Err(e) => self.refuse(format!("it cannot be read ({e})"), give_another),
             Ok(m) if !m.is_file() => self.refuse("it is not a file", give_another),
             Ok(m) if m.permissions().mode() & 0o111 == 0 => self.refuse("it is not executable", give_another),
             Ok(_) => Ok(()),
@@ -98,9 +95,9 @@ impl Candidate {
             return self.refuse("it does not answer as a Python would", not_python);
         };
         let real = Path::new(lines.next().unwrap_or_default());
-        // A launcher (pyenv's shims are the usual ones) decides by the directory and the variables
-        // of the moment which Python it starts, and an embedded one takes its packages from where
-        // its executable lies.
+        // A launcher, such as a shim of pyenv, chooses a Python by the current directory and
+        // environment variables. But an embedded Python finds its packages by the path of its
+        // executable.
         if !is_same_file(&self.path, real) {
             let how = format!("give the Python that it starts: --python {}", real.display());
             return self.refuse("it is a script that starts another Python", how);
@@ -148,7 +145,7 @@ impl Candidate {
     }
 }
 
-/// Waits for the end of a process that prints a few lines; one that takes longer is killed.
+/// Waits for the end of a process that prints a few lines. Kills it if it takes too long.
 fn wait(child: &mut Child, limit: Duration) -> Result<std::process::ExitStatus, String> {
     let started = Instant::now();
     let mut pause = Duration::from_millis(1);
@@ -157,7 +154,7 @@ fn wait(child: &mut Child, limit: Duration) -> Result<std::process::ExitStatus, 
             Ok(Some(status)) => return Ok(status),
             Ok(None) if started.elapsed() < limit => std::thread::sleep(pause),
             Ok(None) => {
-                // It may have ended just now; either way it is gone and reaped afterwards.
+                // Fails if it has just ended. Either way it is reaped afterwards.
                 let _ = child.kill();
                 let _ = child.wait();
                 return Err(format!("it gave no answer within {} s", limit.as_secs_f32()));
@@ -190,8 +187,8 @@ mod tests {
 
     fn script(name: &str, text: &str) -> Candidate {
         let path = std::env::temp_dir().join(format!("ratoon-interpreter-{}-{name}", std::process::id()));
-        // Written by another process: while this one held it open, a child forked by another test
-        // would inherit that, and the script could not be run ("text file busy").
+        // Another process writes the file: a child forked by another test would inherit the open
+        // descriptor, and the script could not be run ("text file busy").
         let write = "printf '%s' \"$1\" > \"$0\" && chmod 755 \"$0\"";
         let status = Command::new("sh").arg("-c").arg(write).arg(&path).arg(text).status().unwrap();
         assert!(status.success());

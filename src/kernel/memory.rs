@@ -1,17 +1,16 @@
-//! How much memory a process holds, from `/proc` (proc_pid_status(5), proc_pid_smaps(5)).
+//! Measures how much memory a process holds, from `/proc` (proc_pid_status(5), proc_pid_smaps(5)).
 //!
 //! Branches share memory, so a process' size does not show what its run has added. Two figures
 //! together do. `anonymous` grows with every new page, but not when a page of the state is written
-//! to and copied. `own` grows with these too, but only means something while the state's frozen
-//! process lives: afterwards, pages that the run has not added are its own as well. The caller
-//! knows whether the frozen process lives. Neither counts memory that is reserved and never
-//! touched, nor files that are only read.
+//! to and copied. `own` grows then too, but it is only meaningful while the state's frozen process
+//! lives: afterwards, pages that the run has not added also count as its own. Neither counts memory
+//! that is reserved and never touched, nor files that are only read.
 
 use serde::{Deserialize, Serialize};
 use std::io::Read;
 
-/// Room for the pids of some ten thousand children, most of them states: each read costs the kernel
-/// a search.
+/// Space for the pids of some ten thousand children, most of them states. It is large because each
+/// read makes Linux search them again.
 const LIST_BYTES: usize = 128 * 1024;
 
 /// Memory of one process, in bytes.
@@ -30,7 +29,8 @@ impl MemoryUse {
         Some(Self { anonymous: anonymous(pid)?, own: kilobytes(&rollup, "Private_Dirty:")? * 1024 })
     }
 
-    /// Bytes added since `start`. `is_shared`: another process still holds all memory of that time.
+    /// Bytes added since `start`. `is_shared`: another process still holds all memory of that
+    /// moment.
     pub fn added_since(self, start: Self, is_shared: bool) -> u64 {
         let new = self.anonymous.saturating_sub(start.anonymous);
         let changed = if is_shared { self.own.saturating_sub(start.own) } else { 0 };
@@ -38,12 +38,13 @@ impl MemoryUse {
     }
 }
 
-/// Whether a process holds its memory. One that is exiting does not.
+/// Whether a process still has its memory. An exiting one does not.
 pub fn is_whole(pid: i32) -> bool {
     anonymous(pid).is_some()
 }
 
-/// Own memory of all processes below one, except those that `is_ours` knows and their descendants.
+/// Own memory of all processes below one, without those that `is_ours` selects and their
+/// descendants.
 pub fn below(pid: i32, is_ours: &impl Fn(i32) -> bool) -> u64 {
     children(pid)
         .into_iter()
@@ -57,7 +58,7 @@ fn anonymous(pid: i32) -> Option<u64> {
     Some(kilobytes(&status, "RssAnon:")? * 1024)
 }
 
-/// The children of all threads of a process; none when it is gone.
+/// The children of all threads of a process. Empty if it is gone.
 pub(super) fn children(pid: i32) -> Vec<i32> {
     let mut list = Vec::new();
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
@@ -76,7 +77,7 @@ pub(super) fn children(pid: i32) -> Vec<i32> {
     list
 }
 
-/// The figure of a field in one of the kernel's tables, without its unit.
+/// The number of a field in a table of `/proc`, without its unit.
 pub fn kilobytes(text: &str, field: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(field))?;
     line.split_whitespace().next()?.parse().ok()
@@ -92,7 +93,7 @@ mod tests {
         for (now, is_shared, added) in [
             (MemoryUse { anonymous: 1500, own: 510 }, true, 500),
             (MemoryUse { anonymous: 1000, own: 310 }, true, 300),
-            // The state was deleted: all is the run's own, and nothing was added.
+            // The state was deleted: all memory is the run's own, and nothing was added.
             (MemoryUse { anonymous: 1000, own: 1000 }, false, 0),
             (MemoryUse { anonymous: 1500, own: 1500 }, false, 500),
             // A child of the run shares what was added.
@@ -104,10 +105,10 @@ mod tests {
     }
 
     #[test]
-    fn this_process_has_a_weight_and_one_that_is_not_there_has_none() {
+    fn this_process_holds_memory_and_a_missing_one_holds_none() {
         let me = i32::try_from(std::process::id()).unwrap_or_default();
-        let weight = MemoryUse::of(me).unwrap_or_default();
-        assert!(weight.own > 100_000 && weight.anonymous > 100_000, "{weight:?}");
+        let memory = MemoryUse::of(me).unwrap_or_default();
+        assert!(memory.own > 100_000 && memory.anonymous > 100_000, "{memory:?}");
         assert!(is_whole(me) && !is_whole(i32::MAX) && MemoryUse::of(i32::MAX).is_none());
         assert_eq!(below(i32::MAX, &|_| false), 0);
     }

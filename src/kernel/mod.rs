@@ -1,14 +1,14 @@
-//! HOW Python runs: a tree of forked processes, each standing at a state.
+//! Runs Python in a tree of forked processes. Each process stands at a state.
 //!
 //! - `tree`: the server's end (tokio, no Python)
 //! - `state`: the child's end (Python, no tokio, one thread); `python/` holds its Python
 //! - `protocol`: orders and reports between both ends; `text_pipe`: printed text
 //! - `interpreter`: which Python is used, and which versions are supported
-//! - `provision`: IPython for environments that lack it (pinned in `support/`)
-//! - `plot_javascript`: JavaScript out of the user's packages, so that plots need no network
+//! - `provision`: installs IPython for environments that lack it (pinned in `support/`)
+//! - `plot_javascript`: plotting libraries' JavaScript, so that plots need no network
 //! - `memory`: how much memory a process holds
 //!
-//! Knows no session, store or http.
+//! Imports nothing of session, store or http.
 
 pub mod interpreter;
 mod plot_javascript;
@@ -30,15 +30,15 @@ pub use tree::{Heard, Hung, ProcessEvent, RunOrder, Seen, Tree, end_all_below};
 
 use std::path::PathBuf;
 
-/// What it takes to start a notebook's first process.
+/// What a notebook's first process is started with.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// This program, which is started again as `kernel`.
+    /// This program, which is started again as `ratoon kernel`.
     pub program: PathBuf,
     /// The user's interpreter: its environment is what cells see.
     pub python: PathBuf,
-    /// A directory for the end of `sys.path` that holds what the user's environment lacks (IPython,
-    /// cloudpickle).
+    /// A directory for the end of `sys.path` with the packages that the user's environment lacks
+    /// (IPython, cloudpickle).
     pub support: Option<PathBuf>,
     /// The directory in which cells run.
     pub cwd: PathBuf,

@@ -1,26 +1,24 @@
-//! JavaScript of plots, out of the user's own Python packages: plotly, bokeh and vl-convert contain
-//! the version that fits their plots. So plots need no network.
+//! Finds the JavaScript of plotting libraries in the user's Python packages: plotly, bokeh and
+//! vl-convert contain the version that fits their plots. So plots need no network.
 
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Prints a library; runs in the user's Python.
-const FIND: &str = include_str!("python/plot_javascript.py");
+/// Prints a library. Runs in the user's Python.
+const SCRIPT: &str = include_str!("python/plot_javascript.py");
 
-/// Known libraries.
 const NAMES: [&str; 7] =
     ["plotly", "bokeh", "bokeh-gl", "bokeh-widgets", "bokeh-tables", "bokeh-mathjax", "vega"];
 
-/// The largest library, in bytes.
 const MAX_BYTES: u64 = 32 * 1024 * 1024;
 
-/// The text of a library. None: it is unknown, or missing in the user's environment. Starts a
-/// Python process, which takes some 50 ms and ends itself when it hangs.
+/// The text of a JavaScript library. None: it is unknown, or missing in the user's environment.
+/// Starts a Python process, which takes some 50 ms and ends itself if it hangs.
 pub fn find_plot_javascript(python: &Path, name: &str) -> Option<String> {
     let name = NAMES.iter().find(|known| **known == name)?;
     let mut child = Command::new(python)
-        .args(["-c", FIND, name])
+        .args(["-c", SCRIPT, name])
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -15,12 +15,12 @@ use std::path::PathBuf;
 /// The longest frame: one output with its base64, or the code of one cell.
 pub(crate) const MAX_FRAME_BYTES: usize = 64 * 1024 * 1024;
 
-/// A process of a notebook, numbered by the session. Never used again, unlike a pid.
+/// A process of a notebook, numbered by the session. Unlike a pid, a number is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ProcId(pub u64);
 
-/// What a forked process is to be.
+/// What a forked process does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -29,14 +29,14 @@ pub enum Role {
     /// Runs the next cell. Its order brings the pipes of descriptors 1 and 2, the text pipe, and
     /// the three descriptors of `text_pipe::SharedCounts`.
     Head,
-    /// Reports the variables and exits. A `__repr__` may change its process, so it is not the
-    /// frozen one.
+    /// Reports the variables and exits. It is not the frozen process, because a `__repr__` may
+    /// change its process.
     ListVariables,
-    /// Reports fingerprints of the variables, which tell two states apart, and exits.
+    /// Reports fingerprints of the variables, which show what differs between states, and exits.
     Fingerprint,
     /// Reports digests of the variables and which of them share objects, and exits.
     Digest,
-    /// Writes variables into a pipe, comes with its end, and exits.
+    /// Writes variables into a pipe, whose end comes with its order, and exits.
     Send,
     /// Answers questions about code that would run against the state, until it is killed.
     Answer,
@@ -51,33 +51,32 @@ impl Role {
     }
 }
 
-/// The checkpoint that a fork of the root is to load before it is what it is to be.
+/// The checkpoint that a fork of the root loads before it takes its role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Load {
     /// The digest of its manifest, which the server has verified to be its own.
     pub manifest: String,
     /// What it holds.
     pub form: Form,
-    /// Set when nobody has vouched for it: how many bytes of memory it may take at most, beside
-    /// what follows from the size of its files. The time that it may take is limited then, too.
+    /// Set if it is untrusted: the most bytes of memory it may take. Another limit follows from the
+    /// size of its files, and its processor time is limited too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
 }
 
-/// How many pipes may come with the order to run a cell: descriptors that travel beside one
-/// message.
+/// The most pipes with one order to run a cell: they are descriptors beside one message.
 pub const MAX_DELIVERIES: usize = 64;
 
 /// Which variables are sent to another process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Wanted {
-    /// Those with these names, as far as they are there.
+    /// Those with these names that exist.
     Names {
         /// The names.
         names: Vec<String>,
     },
-    /// Those that code takes from the state that it calls by an alias.
+    /// Those that code reads from the state with an alias.
     For {
         /// The alias.
         alias: String,
@@ -86,14 +85,14 @@ pub enum Wanted {
     },
 }
 
-/// Variables of another state that a cell is to have.
+/// Variables of another state for a cell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
-    /// How the cell calls that state; empty where the cell takes its variables for its own.
+    /// The cell's alias for that state; empty if the cell takes the variables as its own.
     pub alias: String,
     /// That state's id.
     pub state: String,
-    /// Whether they come through a pipe. Else nothing of them is needed.
+    /// Whether they come through a pipe. If not, the cell needs none of them.
     pub comes: bool,
 }
 
@@ -101,9 +100,9 @@ pub struct Delivery {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IntrospectKind {
-    /// What could be typed on.
+    /// How the text can be completed.
     Completions,
-    /// What the object there is.
+    /// A description of the object there.
     Object,
 }
 
@@ -111,28 +110,28 @@ pub enum IntrospectKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Introspected {
-    /// What could be typed on.
+    /// How the text can be completed.
     Completions {
-        /// Where the text begins that is replaced, in code points.
+        /// Where the replaced text begins, in code points.
         from: u32,
         /// Where it ends.
         to: u32,
         /// Best first.
         items: Vec<Completion>,
     },
-    /// What the object there is.
+    /// A description of the object there.
     Object(Option<Box<Inspection>>),
 }
 
-/// What tells a variable from one of another state: the fingerprint of its content, where it has
-/// one, and its type and address.
+/// What to compare with a variable of another state: a fingerprint of the content if it has one,
+/// and the type and address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint(pub Option<String>, pub String);
 
 /// The fingerprints of all variables of a state, by name.
 pub type Fingerprints = BTreeMap<String, Fingerprint>;
 
-/// A checkpoint that was written, as the process that wrote it knows it. All its blobs are on disk.
+/// A written checkpoint, as its process describes it. All its blobs are on disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contents {
     /// The BLAKE3 digest of the manifest, in hex.
@@ -143,7 +142,7 @@ pub struct Contents {
     pub namespace_bytes: u64,
     /// Its size on disk, in bytes, shared blobs included.
     pub stored_bytes: u64,
-    /// How much of that was not there before, in bytes.
+    /// How much of that is new, in bytes.
     pub new_bytes: u64,
     /// Whether sources and import statements are in it.
     pub includes_source: bool,
@@ -151,11 +150,11 @@ pub struct Contents {
     pub missing: Vec<Missing>,
 }
 
-/// What the server tells a process.
+/// A message from the server to a process.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Order {
-    /// The first order, to the root only: start Python. Comes with the lifeline's read end.
+    /// Start Python: the first order, to the root only. Comes with the lifeline's read end.
     SpawnRoot {
         /// The user's interpreter.
         python: PathBuf,
@@ -170,17 +169,17 @@ pub(crate) enum Order {
     Fork {
         /// The child's id.
         child: ProcId,
-        /// What it is to be.
+        /// What it does.
         role: Role,
-        /// What it is to load first; to the root only.
+        /// What it loads first; to the root only.
         load: Option<Load>,
-        /// The folder of the notebook's blobs, when it loads or saves.
+        /// The folder of the notebook's blobs, if it loads or saves.
         blobs: Option<PathBuf>,
-        /// What it is to send.
+        /// What it sends.
         #[serde(default)]
         wanted: Option<Wanted>,
     },
-    /// Run a cell; to a head at rest.
+    /// Run a cell; to an idle head.
     Run {
         /// The run.
         exec_id: ExecId,
@@ -188,17 +187,18 @@ pub(crate) enum Order {
         code: String,
         /// Whether `input()` may ask.
         allow_stdin: bool,
-        /// Whether it has a limit of memory, so that it is to say before what it holds.
+        /// Whether the run has a memory limit. The head then reports its memory before the cell
+        /// begins.
         #[serde(default)]
         has_memory_limit: bool,
-        /// Whether it is to say which variables it has read, assigned and deleted.
+        /// Whether the head reports which variables the cell has read, assigned and deleted.
         #[serde(default)]
         report_symbols: bool,
-        /// Variables of other states; each that comes brings the end of a pipe.
+        /// Variables of other states. Those that come through a pipe bring its end.
         #[serde(default)]
         deliveries: Vec<Delivery>,
     },
-    /// Find something out; to a process that answers.
+    /// Answer a question; to an answering process.
     Question {
         /// Its number, which the answer names.
         number: u64,
@@ -209,55 +209,55 @@ pub(crate) enum Order {
         /// Where, in code points from the beginning.
         cursor: u32,
     },
-    /// What the user typed; to a head that asked.
+    /// The user's input; to a head that asked for it.
     Answer {
         /// The number of the question.
         number: u32,
         /// Without the newline.
         text: String,
     },
-    /// A child of yours has died: wait for it, so that it is no zombie, and report how it ended.
+    /// A child has died: wait for it, so that it is no zombie, and report how it ended.
     Reap {
         /// Its process id.
         pid: i32,
     },
 }
 
-/// What a process tells the server.
+/// A message from a process to the server.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Report {
-    /// I am what I was forked to be. The parent says the pid too, but may die before it does.
+    /// The process is ready for its role. The parent reports the pid too, but may die before.
     Ready {
         /// This process' id.
         pid: i32,
-        /// What the checkpoint that it was loaded from could not give.
+        /// What could not be restored from its checkpoint.
         #[serde(default)]
         missing: Vec<Missing>,
         /// Why branches must not be forked from it: loading the checkpoint has started threads.
         #[serde(default)]
         hazard: Option<String>,
     },
-    /// My checkpoint could not be loaded; I exit.
+    /// The checkpoint could not be loaded; the process exits.
     LoadFailed {
         /// Why.
         why: String,
     },
-    /// How far the checkpoint has come that I write.
+    /// How much of the checkpoint is written.
     Saving {
-        /// Of a hundred.
+        /// 0 to 99.
         percent: u8,
     },
-    /// The checkpoint is written; I exit.
+    /// The checkpoint is written; the process exits.
     Saved(Contents),
-    /// The checkpoint could not be written; I exit.
+    /// The checkpoint could not be written; the process exits.
     SaveFailed {
         /// Why.
         why: String,
     },
     /// The root could not start Python; it exits.
     Failed {
-        /// What went wrong and what helps.
+        /// What failed, and what to do.
         why: String,
     },
     /// A child was made.
@@ -274,20 +274,20 @@ pub enum Report {
         /// The operating system's reason.
         why: String,
     },
-    /// How a child of mine ended.
+    /// How a child ended.
     Reaped {
         /// Its process id.
         pid: i32,
         /// Exit code or signal.
         exit: Option<Exit>,
     },
-    /// What I hold, right before the cell begins that has a limit of memory.
+    /// The process' memory right before a cell with a memory limit begins.
     MemoryUse(MemoryUse),
     /// The cell began: from now on an interrupt reaches it.
     Started,
     /// Something was printed or shown.
     Output(Output),
-    /// A display shows something else now.
+    /// A display changed.
     Update {
         /// Its display id.
         display_id: String,
@@ -303,8 +303,8 @@ pub enum Report {
     },
     /// `input()` or `getpass()` waits for an answer.
     Ask(Prompt),
-    /// Which variables the cell has read, assigned and deleted; right before its end, when that was
-    /// asked for.
+    /// Which variables the cell has read, assigned and deleted, if the order asked for that. Sent
+    /// right before `Ended`.
     Symbols(Symbols),
     /// The cell ended.
     Ended {
@@ -312,31 +312,31 @@ pub enum Report {
         how: How,
         /// The number of the cell in `In[n]`.
         exec_count: u32,
-        /// What of this state does not survive a branch.
+        /// What branches of this state lack.
         warnings: Vec<String>,
-        /// Whether this process may be forked; a library that is known to hang in forks may be in
-        /// use.
+        /// Whether this process may be forked. If not, it uses a library that is known to hang in
+        /// forks.
         forks: bool,
-        /// Whether some of this state lives in this process alone: threads, child processes.
+        /// Whether part of this state exists in this process alone: threads, child processes.
         #[serde(default)]
         is_alone: bool,
-        /// Of a cell that raised: what it has left in this process.
+        /// What a cell that raised has left in this process.
         #[serde(default)]
         remains: Remains,
     },
-    /// What my branches share with me although each should have its own; a frozen process says it
-    /// when nobody waits.
+    /// What branches share with this process although each should have its own. Sent by an idle
+    /// frozen process.
     Shared(Vec<String>),
     /// The variables of a state.
     Variables(Vec<Variable>),
     /// Digests of the variables of a state.
     Digested(Option<Digests>),
-    /// What tells the variables of a state from those of another.
+    /// Fingerprints of the variables of a state.
     Fingerprinted {
         /// None when there are too many.
         fingerprints: Option<Fingerprints>,
-        /// Identifies the spawned or loaded process from which this one comes by forks alone. In
-        /// all processes of one address space an object keeps its address.
+        /// Identifies the root or loaded process from which this one was forked, directly or
+        /// through others. An object has the same address in all processes of one address space.
         address_space: u64,
     },
     /// The answer to a question.
@@ -348,7 +348,7 @@ pub enum Report {
     },
 }
 
-/// How a cell ended, as its own process sees it.
+/// How a cell ended, as its process reports it.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum How {
@@ -356,7 +356,7 @@ pub enum How {
     Ok,
     /// It raised.
     Error(RunError),
-    /// It was not run: this head's state could not be frozen before, and running on would lose it.
+    /// It was not run: this head's state could not be frozen, and running the cell would lose it.
     Refused,
 }
 
@@ -364,7 +364,7 @@ pub enum How {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Remains {
-    /// Nothing that can become a state: no line of it ran, or it asked for its end.
+    /// Nothing that can become a state: no line of it ran, or it called `exit`.
     #[default]
     Nothing,
     /// A process that cannot be frozen, and why.
@@ -386,19 +386,18 @@ impl Remains {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
-    /// By itself, with this code.
+    /// With this code.
     Code(i32),
     /// By this signal.
     Signal(i32),
-    /// By the system, which had run out of memory, as far as can be told from outside.
+    /// Killed by the system because memory ran out, as far as that shows from outside.
     OutOfMemory,
-    /// By the server, as it could not be talked to any more: it had closed its socket, or become
+    /// Killed by the server because it could not be reached: it had closed its socket, or become
     /// another program.
     Unreachable,
 }
 
-/// How many bytes had been written to descriptors 1 and 2 when something was said. Counts go round
-/// at 2³².
+/// How many bytes had been written to descriptors 1 and 2 when something was sent, modulo 2³².
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Written {
     /// To descriptor 1.
@@ -407,12 +406,12 @@ pub(crate) struct Written {
     pub(crate) err: u32,
 }
 
-/// A report with what the server needs to keep outputs in order.
+/// A report with its position among the outputs.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Envelope<R> {
     /// The report.
     pub(crate) report: R,
-    /// What stood before it in the pipes.
+    /// What was written to the pipes before it.
     #[serde(default)]
     pub(crate) written: Written,
 }

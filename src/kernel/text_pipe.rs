@@ -6,9 +6,9 @@
 //! system writes it whole or not at all. The reader believes nothing that it finds: user code can
 //! write here too.
 //!
-//! Nobody can ask a pipe how many bytes were ever written to it. It is the sum of what the server
-//! has read, which it notes in a shared file, and of what waits in the pipe. A sequence number on
-//! both sides of each read keeps a head from adding up two different moments.
+//! The system does not say how many bytes were ever written to a pipe. A head adds what the server
+//! has read, which the server notes in a shared file, and what is still in the pipe. The server
+//! writes a sequence number before and after each read, so a head notices a read between the two.
 
 use super::protocol::Written;
 use crate::notebook::StreamName;
@@ -37,7 +37,7 @@ const READ_BYTES: usize = 64 * 1024;
 /// How often a head waits for the server to end a read of a pipe.
 const MAX_POLLS: usize = 10_000;
 
-/// Where a text stands among everything else that its process sends. Counts are modulo 2³².
+/// The position of a text among everything else that its process sends. Counts are modulo 2³².
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stamp {
     /// How many reports were sent before it.
@@ -106,7 +106,7 @@ pub(crate) fn has_bytes(pipe: &OwnedFd) -> bool {
 
 enum Parsed {
     Text(Text, usize),
-    /// A text that comes after a report that was not heard yet.
+    /// A text that comes after a report that has not arrived yet.
     Later,
     Incomplete,
     Malformed,
@@ -173,7 +173,7 @@ fn parse(bytes: &[u8], reports: u32) -> Parsed {
     Parsed::Text(Text { name, stamp, bytes: text.to_vec() }, STAMP_BYTES + length)
 }
 
-/// What both ends share beside the pipes.
+/// The descriptors that let a head count the bytes written to descriptors 1 and 2.
 #[derive(Debug)]
 pub(crate) struct SharedCounts {
     /// A file of four native u32: sequence number before a read, bytes out, bytes err, sequence
@@ -181,8 +181,8 @@ pub(crate) struct SharedCounts {
     pub(crate) counts: OwnedFd,
     /// An eventfd that is signalled when the counts change.
     pub(crate) changed: OwnedFd,
-    /// An epoll set of `changed` and the read ends of descriptors 1 and 2: one system call tells a
-    /// head that nothing happened, as it mostly is.
+    /// An epoll instance of `changed` and the read ends of descriptors 1 and 2. In the usual case
+    /// one system call on it shows a head that nothing was written.
     pub(crate) watch: OwnedFd,
 }
 
@@ -215,11 +215,11 @@ impl ReadCounts {
         Ok(Self { file, changed, sequence: 0, read: Written::default() })
     }
 
-    /// Notes a read of a pipe; `read` returns how many bytes it took. Meanwhile the head waits to
-    /// add up.
+    /// Notes a read of a pipe; `read` returns how many bytes it took. A head that wants to add up
+    /// waits meanwhile.
     pub(crate) fn note<T>(&mut self, name: StreamName, read: impl FnOnce() -> (usize, T)) -> T {
         self.sequence = self.sequence.wrapping_add(1);
-        // Neither fails: the file has its size, and a full counter is readable as well.
+        // Neither fails: the file has its size, and a full eventfd is readable as well.
         let _ = self.file.write_all_at(&self.sequence.to_ne_bytes(), 0);
         let _ = nix::unistd::write(&self.changed, &1u64.to_ne_bytes());
         let (count, result) = read();

@@ -214,7 +214,8 @@ impl Session {
 
     /// Keeps the share links and browser sessions on disk, in place of those before.
     ///
-    /// # Errors `Problem` when the disk refuses, or the notebook has been closed; then those before
+    /// # Errors
+    /// `Problem` when the disk refuses, or the notebook has been closed; then those before
     /// are still there.
     pub async fn keep_credentials(&self, credentials: KeptCredentials) -> Result<(), Problem> {
         let (tx, rx) = oneshot::channel();

@@ -1,6 +1,6 @@
-//! Installs the pinned wheels into a directory, with whichever installer there is: the
-//! environment's pip, the pip that came with Python, uv, or a pip found on the path. Their settings
-//! (index, proxy, certificates) are the user's and are honoured.
+//! Installs the pinned wheels into a directory with the first installer that works: the
+//! environment's pip, the pip that came with Python, uv, or a pip on the path. They use the user's
+//! settings (index, proxy, certificates).
 
 use super::{Environment, last_line, python};
 use crate::kernel::interpreter::Interpreter;
@@ -8,31 +8,30 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Only what is pinned, only what has the pinned hash, and nothing that would run code of a package
-/// to build it.
+/// Installs only pinned packages with the pinned hashes, and runs no package's build code.
 const PINNED_ONLY: [&str; 5] = ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--requirement"];
 
-/// Fills a directory inside `room` and answers it; an error says what each installer said.
+/// Fills a directory inside `dir` and returns it. The error quotes each installer's message.
 pub(super) fn install(
     interpreter: &Interpreter,
     environment: &Environment,
     pins: &str,
-    room: &Path,
+    dir: &Path,
 ) -> Result<PathBuf, String> {
-    let requirements = room.join("requirements.txt");
+    let requirements = dir.join("requirements.txt");
     std::fs::write(&requirements, pins).map_err(|e| e.to_string())?;
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     for (index, installer) in installers(environment).into_iter().enumerate() {
-        let target = room.join(format!("packages-{index}"));
-        match installer.run(interpreter, &requirements, &target, room) {
+        let target = dir.join(format!("packages-{index}"));
+        match installer.run(interpreter, &requirements, &target, dir) {
             Ok(()) => {
                 compile(interpreter, &target);
                 return Ok(target);
             }
-            Err(why) => said.push(format!("{} {why}", installer.name())),
+            Err(why) => messages.push(format!("{} {why}", installer.name())),
         }
     }
-    Err(said.join("; "))
+    Err(messages.join("; "))
 }
 
 fn installers(environment: &Environment) -> Vec<Installer<'_>> {
@@ -41,7 +40,7 @@ fn installers(environment: &Environment) -> Vec<Installer<'_>> {
         Some(wheel) => Some(Installer::BundledPip(wheel)),
         None => None,
     };
-    // Another pip than the environment's would reach no more than that one did.
+    // If the environment has a pip, another one would not do better.
     let other =
         if own.is_none() { vec![Installer::PipOnPath("pip3"), Installer::PipOnPath("pip")] } else { vec![] };
     own.into_iter().chain([Installer::Uv]).chain(other).collect()
@@ -64,16 +63,10 @@ impl Installer<'_> {
         }
     }
 
-    fn run(&self, interpreter: &Interpreter, pins: &Path, target: &Path, room: &Path) -> Result<(), String> {
-        let mut command = self.command(interpreter, room)?;
-        // In a directory of ours: Python would take modules from the directory it is started in.
-        command
-            .args(PINNED_ONLY)
-            .arg(pins)
-            .arg("--target")
-            .arg(target)
-            .current_dir(room)
-            .stdin(Stdio::null());
+    fn run(&self, interpreter: &Interpreter, pins: &Path, target: &Path, dir: &Path) -> Result<(), String> {
+        let mut command = self.command(interpreter, dir)?;
+        // It starts in our directory, because Python imports modules from the current one.
+        command.args(PINNED_ONLY).arg(pins).arg("--target").arg(target).current_dir(dir).stdin(Stdio::null());
         let output = command.output().map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => "was not found".to_owned(),
             _ => format!("does not start ({e})"),
@@ -81,11 +74,11 @@ impl Installer<'_> {
         if output.status.success() { Ok(()) } else { Err(format!("says: {}", last_error(&output.stderr))) }
     }
 
-    fn command(&self, interpreter: &Interpreter, room: &Path) -> Result<Command, String> {
+    fn command(&self, interpreter: &Interpreter, dir: &Path) -> Result<Command, String> {
         let mut command = match self {
             Self::Pip => python(interpreter),
             Self::BundledPip(wheel) => {
-                let unpacked = room.join("pip");
+                let unpacked = dir.join("pip");
                 unpack(interpreter, wheel, &unpacked)?;
                 let mut command = python(interpreter);
                 command.env("PYTHONPATH", unpacked);
@@ -109,8 +102,8 @@ impl Installer<'_> {
     }
 }
 
-/// No questions and no notices. Two settings of the user's that speak of environments do not apply
-/// to a directory of ours, and pip would refuse because of them.
+/// No questions and no notices. Two user settings are overridden, because they make pip refuse to
+/// install into a plain directory.
 fn quiet(mut command: Command) -> Command {
     command.args(["--no-input", "--disable-pip-version-check", "--no-warn-script-location", "--no-compile"]);
     command.env("PIP_USER", "0").env("PIP_REQUIRE_VIRTUALENV", "0").env("PYTHONDONTWRITEBYTECODE", "1");
@@ -131,14 +124,14 @@ fn unpack(interpreter: &Interpreter, wheel: &Path, into: &Path) -> Result<(), St
     }
 }
 
-/// Byte code now, so that the first start is as fast as all others. Without it things work too.
+/// Writes byte code, so that the first start is as fast as the others. A failure does not matter.
 fn compile(interpreter: &Interpreter, packages: &Path) {
     let _ = python(interpreter).args(["-I", "-m", "compileall", "-q"]).arg(packages).output();
 }
 
-/// pip ends with hints after its errors; the last error says why.
-fn last_error(said: &[u8]) -> String {
-    let text = String::from_utf8_lossy(said);
+/// pip prints hints after its errors, so the last line that is an error gives the reason.
+fn last_error(output: &[u8]) -> String {
+    let text = String::from_utf8_lossy(output);
     let error = text.lines().rev().find_map(|line| line.trim().strip_prefix("ERROR: "));
-    error.map_or_else(|| last_line(said), |e| e.trim().to_owned())
+    error.map_or_else(|| last_line(output), |e| e.trim().to_owned())
 }

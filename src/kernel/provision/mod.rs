@@ -1,7 +1,6 @@
-//! Sees to it that the kernel finds IPython and cloudpickle. An environment that lacks them is
-//! never written to: pinned wheels, known by their hashes, go once into a support directory of
-//! Ratoon's own, which the kernel puts at the end of `sys.path`, so that whatever the environment
-//! has comes first.
+//! Installs IPython and cloudpickle for environments that lack them. It never writes into the
+//! environment: pinned wheels with known hashes go once into a support directory of Ratoon's own.
+//! The kernel puts that at the end of `sys.path`, so packages of the environment come first.
 //!
 //! The pins are `support/py*.txt`; `scripts/lock-support` writes them.
 
@@ -15,34 +14,34 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// IPython 8, for the Python that IPython 9 left behind.
+/// IPython 8, for Python 3.10, which IPython 9 does not support.
 const PY310: &str = include_str!("../support/py310.txt");
 /// IPython 9, for Python 3.11 and all later ones.
 const PY311: &str = include_str!("../support/py311.txt");
-/// Says what the environment has. See `Environment`.
-const LOOK: &str = include_str!("../python/missing_packages.py");
-/// Imports what the kernel will, with the support directory at the end of `sys.path`.
-const TRY: &str =
+/// Prints what the environment has. See `Environment`.
+const MISSING_PACKAGES: &str = include_str!("../python/missing_packages.py");
+/// Imports what the kernel imports, with the support directory at the end of `sys.path`.
+const IMPORT_ALL: &str =
     "import sys; sys.path.append(sys.argv[1]); import IPython.core.interactiveshell, cloudpickle";
-/// Directories that an installation was still filling; one that is there without the lock being
-/// held was killed.
+/// Prefix of directories that an installation is filling. If no process holds the lock, that
+/// installation was killed.
 const UNFINISHED: &str = "unfinished-";
 
-/// Gives the directory that the kernel is to put at the end of `sys.path`; none when the
-/// environment has all by itself. `data_dir` is Ratoon's own; `progress` is told, in a sentence,
-/// when this takes longer than a moment. When the directory is there already no process is started.
+/// Returns the directory to put at the end of `sys.path`, or none if the environment lacks nothing.
+/// `data_dir` is Ratoon's own. `progress` gets a sentence if this takes longer than a moment. If
+/// the directory already exists, no process is started.
 pub fn ensure(
     interpreter: &Interpreter,
     data_dir: &Path,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Option<PathBuf>, Problem> {
-    let shelf = data_dir.join("support");
+    let parent = data_dir.join("support");
     let pins = pins(interpreter.version);
-    let support = shelf.join(directory_name(interpreter.version, pins));
+    let support = parent.join(directory_name(interpreter.version, pins));
     if support.is_dir() {
         return Ok(Some(support));
     }
-    let environment = Environment::look(interpreter)?;
+    let environment = Environment::ask(interpreter)?;
     if environment.has_all() {
         return Ok(None);
     }
@@ -52,26 +51,26 @@ pub fn ensure(
         why: e.to_string(),
         how: format!("make room for it there and let it be written to; {}", by_hand(interpreter)),
     };
-    fs::create_dir_all(&shelf).map_err(cannot_write)?;
-    let _lock = lock(&shelf, progress).map_err(cannot_write)?;
+    fs::create_dir_all(&parent).map_err(cannot_write)?;
+    let _lock = lock(&parent, progress).map_err(cannot_write)?;
     if support.is_dir() {
         return Ok(Some(support));
     }
-    remove_unfinished(&shelf).map_err(cannot_write)?;
+    remove_unfinished(&parent).map_err(cannot_write)?;
     progress(&announcement(pins, &support));
-    let unfinished = shelf.join(format!("{UNFINISHED}{}", std::process::id()));
+    let unfinished = parent.join(format!("{UNFINISHED}{}", std::process::id()));
     let installed = fs::create_dir(&unfinished)
         .map_err(cannot_write)
         .and_then(|()| fill(interpreter, &environment, pins, &unfinished))
         .and_then(|packages| fs::rename(packages, &support).map_err(cannot_write));
-    // What is left of it is of no use, and the next start would remove it.
+    // If this fails, the next start removes it.
     let _ = fs::remove_dir_all(&unfinished);
     installed.map(|()| Some(support))
 }
 
 /// What an interpreter can import, as `python/missing_packages.py` prints it.
 struct Environment {
-    /// Of the modules that the kernel needs, those that are not there.
+    /// The modules that the kernel needs and the environment lacks.
     missing: Vec<String>,
     /// Whether it can run `-m pip`.
     has_pip: bool,
@@ -80,21 +79,22 @@ struct Environment {
 }
 
 impl Environment {
-    fn look(interpreter: &Interpreter) -> Result<Self, Problem> {
+    fn ask(interpreter: &Interpreter) -> Result<Self, Problem> {
         let error = |why: String| Problem {
             kind: Kind::Kernel,
             what: format!("cannot ask {} which packages it has", interpreter.executable.display()),
             why,
             how: "run it by hand to see what is wrong with it, or give another one: --python PATH".to_owned(),
         };
-        let output = python(interpreter).args(["-c", LOOK]).output().map_err(|e| error(e.to_string()))?;
+        let output =
+            python(interpreter).args(["-c", MISSING_PACKAGES]).output().map_err(|e| error(e.to_string()))?;
         if !output.status.success() {
             return Err(error(last_line(&output.stderr)));
         }
-        let said = String::from_utf8_lossy(&output.stdout);
+        let output = String::from_utf8_lossy(&output.stdout);
         let values = |key: &str| {
             let prefix = format!("{key} ");
-            said.lines().filter_map(|l| l.strip_prefix(&prefix)).map(str::to_owned).collect::<Vec<_>>()
+            output.lines().filter_map(|l| l.strip_prefix(&prefix)).map(str::to_owned).collect::<Vec<_>>()
         };
         if let Some(old) = values("too-old").first() {
             let python = interpreter.executable.display();
@@ -117,14 +117,14 @@ impl Environment {
     }
 }
 
-/// Installs and tries; answers the directory that holds the packages.
+/// Installs the packages and tries to import them. Returns their directory.
 fn fill(
     interpreter: &Interpreter,
     environment: &Environment,
     pins: &str,
-    room: &Path,
+    dir: &Path,
 ) -> Result<PathBuf, Problem> {
-    let packages = install::install(interpreter, environment, pins, room).map_err(|why| Problem {
+    let packages = install::install(interpreter, environment, pins, dir).map_err(|why| Problem {
         kind: Kind::Kernel,
         what: "cannot install IPython, which runs the cells".to_owned(),
         why,
@@ -139,8 +139,11 @@ fn fill(
         why,
         how: format!("a package of the environment is probably too old for it; {}", by_hand(interpreter)),
     };
-    let tried =
-        python(interpreter).args(["-c", TRY]).arg(&packages).output().map_err(|e| failed(e.to_string()))?;
+    let tried = python(interpreter)
+        .args(["-c", IMPORT_ALL])
+        .arg(&packages)
+        .output()
+        .map_err(|e| failed(e.to_string()))?;
     if !tried.status.success() {
         return Err(failed(last_line(&tried.stderr)));
     }
@@ -151,7 +154,7 @@ fn by_hand(interpreter: &Interpreter) -> String {
     format!("or install it yourself: {} -m pip install ipython cloudpickle", interpreter.executable.display())
 }
 
-/// The interpreter, with nothing typed and nothing written into its environment.
+/// The interpreter, without input, and without writing byte code into its environment.
 fn python(interpreter: &Interpreter) -> Command {
     let mut command = Command::new(&interpreter.executable);
     command.arg("-B").stdin(Stdio::null());
@@ -162,7 +165,8 @@ fn pins(version: (u8, u8)) -> &'static str {
     if version < (3, 11) { PY310 } else { PY311 }
 }
 
-/// Named by all that decides what is in it, so that a directory that is there is the right one.
+/// The name depends on everything that decides the content, so an existing directory is the right
+/// one.
 fn directory_name((major, minor): (u8, u8), pins: &str) -> String {
     let hash = Sha256::digest(pins.as_bytes());
     let short: String = hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
@@ -176,8 +180,8 @@ fn announcement(pins: &str, support: &Path) -> String {
     format!("Installing IPython {ipython} and {} more packages into {} (once)", all - 1, support.display())
 }
 
-fn lock(shelf: &Path, progress: &mut dyn FnMut(&str)) -> io::Result<File> {
-    let file = File::create(shelf.join("lock"))?;
+fn lock(parent: &Path, progress: &mut dyn FnMut(&str)) -> io::Result<File> {
+    let file = File::create(parent.join("lock"))?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
@@ -189,8 +193,8 @@ fn lock(shelf: &Path, progress: &mut dyn FnMut(&str)) -> io::Result<File> {
     Ok(file)
 }
 
-fn remove_unfinished(shelf: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(shelf)? {
+fn remove_unfinished(parent: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(parent)? {
         let entry = entry?;
         if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
             fs::remove_dir_all(entry.path())?;
@@ -199,10 +203,10 @@ fn remove_unfinished(shelf: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The last line that a program said, which is where Python and pip say what went wrong.
-fn last_line(said: &[u8]) -> String {
-    let said = String::from_utf8_lossy(said);
-    said.trim().lines().last().unwrap_or("it said nothing").trim().to_owned()
+/// The last line of a program's output. Python and pip print the reason there.
+fn last_line(output: &[u8]) -> String {
+    let output = String::from_utf8_lossy(output);
+    output.trim().lines().last().unwrap_or("it said nothing").trim().to_owned()
 }
 
 #[cfg(test)]
@@ -222,8 +226,8 @@ mod tests {
     #[test]
     fn the_announcement_counts_the_packages() {
         let pins = "# a\nipython==9.1 \\\n    --hash=sha256:0\njedi==1.0 \\\n    --hash=sha256:1\n";
-        let said = announcement(pins, Path::new("/data/support"));
-        assert_eq!(said, "Installing IPython 9.1 and 1 more packages into /data/support (once)");
+        let output = announcement(pins, Path::new("/data/support"));
+        assert_eq!(output, "Installing IPython 9.1 and 1 more packages into /data/support (once)");
     }
 
     #[test]

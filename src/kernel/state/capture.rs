@@ -199,7 +199,7 @@ fn lock() -> std::sync::MutexGuard<'static, Option<Printer>> {
     PRINTER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The object through which Python talks to the server (`_ratoon_native.pyi`).
+/// The object through which Python talks to the server.
 #[pyclass(frozen)]
 #[derive(Debug)]
 pub(super) struct Channel;
@@ -267,7 +267,7 @@ impl Channel {
     /// parent. A child that user code forked goes on printing to the parent's descriptors. What one
     /// of our forks prints before it is a head is discarded.
     fn has_forked(&self) -> io::Result<()> {
-        control::let_go();
+        control::close();
         *lock() = None;
         if fork::is_ours() {
             return disconnect();

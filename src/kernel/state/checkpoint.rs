@@ -1,12 +1,11 @@
-//! Checkpoints: a process that writes the state it stands at to blobs, and a fork of the root that
-//! loads one.
+//! Saves the state of a throw-away fork as a checkpoint, and loads a checkpoint into a fork of the
+//! root.
 //!
-//! What is saved, and how, is Python's part (`checkpoint.py` and its helpers `pickling.py`,
-//! `data_form.py`, `settings.py`); this is how its bytes become chunks and come back: no chunk's
-//! bytes are used before its digest has been checked.
+//! `checkpoint.py` decides what is saved and how. This file cuts the bytes into chunks, stores them
+//! as blobs and reads them back. It checks a chunk's digest before anything uses its bytes.
 
 use super::control;
-use super::load_limits::Bounds;
+use super::load_limits::LoadLimits;
 use super::package;
 use crate::blobs::{BlobError, Blobs, CHUNK_BYTES, Digest};
 use crate::kernel::protocol::{Contents, Load, Report};
@@ -19,14 +18,14 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The largest manifest: some million chunks or names.
+/// The largest manifest, in bytes: some million chunks or names.
 const MAX_MANIFEST_BYTES: usize = 256 << 20;
-/// How often progress is told.
-const BETWEEN_TELLINGS: Duration = Duration::from_millis(100);
-/// Of the memory that is available, this much is left when a checkpoint is loaded, in percent.
-const KEPT_FREE: u64 = 5;
+/// The interval between reports of progress.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
+/// Percentage of available memory to keep free when a checkpoint is loaded.
+const PERCENT_KEPT_FREE: u64 = 5;
 
-/// The Python part, loaded in the root.
+/// The Python module, imported in the root.
 #[derive(Debug)]
 pub(super) struct Checkpoints(Py<PyModule>);
 
@@ -40,15 +39,14 @@ struct Summary {
 }
 
 impl Checkpoints {
-    /// Loads the Python part, after the shell.
+    /// Imports the module, after the shell.
     pub(super) fn boot(py: Python<'_>) -> PyResult<Self> {
         let module = package::import(py, "checkpoint")?;
         module.call_method0("boot")?;
         Ok(Self(module.unbind()))
     }
 
-    /// Writes this process' state. The process must be a throw-away: it is not what it was
-    /// afterwards.
+    /// Writes this process' state. This changes the process, so it must be a throw-away.
     pub(super) fn save(&self, py: Python<'_>, form: Form, blobs: &Path) -> Report {
         match self.try_save(py, form, blobs) {
             Ok(contents) => Report::Saved(contents),
@@ -58,18 +56,17 @@ impl Checkpoints {
 
     fn try_save(&self, py: Python<'_>, form: Form, blobs: &Path) -> PyResult<Contents> {
         let keeper = Bound::new(py, Keeper::at(blobs))?;
-        let json: String = self.0.call_method1(py, "save", (&keeper, word(form)))?.extract(py)?;
+        let json: String = self.0.call_method1(py, "save", (&keeper, form_name(form)))?.extract(py)?;
         if super::capture::is_users_child() {
-            // Something that was pickled has forked, and this is the child: the parent goes on with
-            // the work.
+            // The code of a pickled object has forked, and this is the child. The parent continues.
             super::process_exit::leave();
         }
         let summary: Summary =
             serde_json::from_str(&json).map_err(|e| PyValueError::new_err(e.to_string()))?;
         let mut keeper = keeper.borrow_mut();
-        // That the disk refused is no property of the value for which it did: the checkpoint as a
-        // whole has failed.
-        if let Some(why) = keeper.broken.take() {
+        // A failure of the disk fails the whole checkpoint, not only the value that was being
+        // written.
+        if let Some(why) = keeper.disk_error.take() {
             return Err(PyOSError::new_err(why));
         }
         let manifest = keeper.blobs.put(summary.manifest.as_bytes())?;
@@ -86,17 +83,17 @@ impl Checkpoints {
         })
     }
 
-    /// What this process still lacks since a checkpoint was loaded into it, or into one that it
-    /// grew from.
+    /// What the checkpoint that this process or an ancestor was loaded from could not restore, and
+    /// is still missing.
     pub(super) fn lacking(&self, py: Python<'_>) -> Vec<Missing> {
         let json = self.0.call_method0(py, "still_lacking").and_then(|json| json.extract::<String>(py));
         json.ok().and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default()
     }
 
-    /// Loads a checkpoint into this fork of the root; answers what it could not give.
+    /// Loads a checkpoint into this fork of the root. Returns what could not be restored.
     ///
     /// # Errors
-    /// Why it cannot be loaded. This process is no state then.
+    /// Why it cannot be loaded. The process must not be used as a state then.
     pub(super) fn load(&self, py: Python<'_>, load: &Load, blobs: &Path) -> Result<Vec<Missing>, String> {
         let mut keeper = Keeper::at(blobs);
         let digest: Digest = load.manifest.parse().map_err(|e| format!("{e}"))?;
@@ -106,12 +103,12 @@ impl Checkpoints {
             keeper.limit(&digest, &manifest, max_bytes);
         }
         let keeper = Bound::new(py, keeper).map_err(|e| why(py, &e))?;
-        let json = self.0.call_method1(py, "load", (&keeper, manifest, word(load.form)));
+        let json = self.0.call_method1(py, "load", (&keeper, manifest, form_name(load.form)));
         let json = json.and_then(|j| j.extract::<String>(py));
-        let bounds = keeper.borrow_mut().bounds.take();
-        let json = json.map_err(|error| match bounds {
-            Some(bounds) if error.is_instance_of::<PyMemoryError>(py) => {
-                format!("its values {}", too_large(bounds.bytes))
+        let limits = keeper.borrow_mut().limits.take();
+        let json = json.map_err(|error| match limits {
+            Some(limits) if error.is_instance_of::<PyMemoryError>(py) => {
+                format!("its values {}", too_large(limits.bytes))
             }
             _ => why(py, &error),
         })?;
@@ -119,17 +116,16 @@ impl Checkpoints {
     }
 }
 
-/// The end of a sentence about values that are too large for their files.
+/// The end of a sentence about values that are too large for the size of their files.
 fn too_large(bytes: u64) -> String {
     format!(
         "would take more than {} MiB, which is more than files of their size may: trust the notebook if \
-         you know where it \
-         comes from",
+         you know where it comes from",
         bytes >> 20
     )
 }
 
-/// The chunks that a manifest of values names, wherever they stand in it.
+/// The chunks that a manifest of the data form names.
 #[derive(Deserialize)]
 struct Chunks<'a> {
     #[serde(borrow)]
@@ -150,14 +146,14 @@ struct ChunkList<'a> {
     chunks: Vec<&'a str>,
 }
 
-fn word(form: Form) -> &'static str {
+fn form_name(form: Form) -> &'static str {
     match form {
         Form::Environment => "environment",
         Form::Data => "data",
     }
 }
 
-/// An error in a sentence: ours speak for themselves, others say what they are.
+/// An error as a sentence. Errors that are not ours begin with their type.
 fn why(py: Python<'_>, error: &PyErr) -> String {
     let text = error.value(py).str().map(|t| t.to_string_lossy().into_owned()).unwrap_or_default();
     let is_ours = error.is_instance_of::<PyValueError>(py) || error.is_instance_of::<PyOSError>(py);
@@ -169,27 +165,27 @@ fn why(py: Python<'_>, error: &PyErr) -> String {
     why
 }
 
-/// What Python keeps bytes with, and gets them back from.
+/// Stores the bytes of a checkpoint for Python (`keeper.py`), and reads them back.
 #[pyclass(unsendable)]
 #[derive(Debug)]
 struct Keeper {
     blobs: Blobs,
-    /// What was put and may be put again: its memory stays alive, so that its address means nothing
-    /// else.
+    /// Memory that was put and may be put again. It is kept alive, so that its address is not
+    /// reused.
     known: HashMap<(usize, usize), KeptBuffer>,
     counted: HashSet<Digest>,
     stored_bytes: u64,
     new_bytes: u64,
-    /// How much is expected to be put, for the progress.
+    /// How many bytes will be put, for the progress.
     expected: u64,
     done: u64,
-    told: Option<Instant>,
-    /// Why the disk refused to take something.
-    broken: Option<String>,
-    /// How much may still be unpacked.
-    room: u64,
-    /// The limits of what nobody has vouched for.
-    bounds: Option<Bounds>,
+    reported_at: Option<Instant>,
+    /// Why the disk refused a write.
+    disk_error: Option<String>,
+    /// How many bytes may still be unpacked.
+    budget: u64,
+    /// The limits for an untrusted checkpoint.
+    limits: Option<LoadLimits>,
 }
 
 #[derive(Debug)]
@@ -208,26 +204,31 @@ impl Keeper {
             new_bytes: 0,
             expected: 1,
             done: 0,
-            told: None,
-            broken: None,
-            room: available_memory(),
-            bounds: None,
+            reported_at: None,
+            disk_error: None,
+            budget: available_memory(),
+            limits: None,
         }
     }
 
-    /// From now on limits hold that follow from the size of the files that the manifest names.
+    /// Sets limits that follow from the size of the files that the manifest names.
     fn limit(&mut self, digest: &Digest, manifest: &str, max_bytes: u64) {
-        let named: Option<Chunks<'_>> = serde_json::from_str(manifest).ok();
-        let cuts = named.iter().flat_map(|named| {
-            named.data.iter().flat_map(|data| &data.streams).chain(&named.buffers).flat_map(|cut| &cut.chunks)
+        let listed: Option<Chunks<'_>> = serde_json::from_str(manifest).ok();
+        let lists = listed.iter().flat_map(|listed| {
+            listed
+                .data
+                .iter()
+                .flat_map(|data| &data.streams)
+                .chain(&listed.buffers)
+                .flat_map(|list| &list.chunks)
         });
-        let mut chunks: HashSet<Digest> = cuts.filter_map(|chunk| chunk.parse().ok()).collect();
+        let mut chunks: HashSet<Digest> = lists.filter_map(|chunk| chunk.parse().ok()).collect();
         chunks.insert(*digest);
-        // What is missing is told when it is read.
+        // Reading a missing chunk reports it later.
         let stored = chunks.iter().map(|chunk| self.blobs.stored_bytes(chunk).unwrap_or_default()).sum();
-        let bounds = Bounds::for_loading(stored, max_bytes);
-        self.room = self.room.min(bounds.bytes);
-        self.bounds = Some(bounds);
+        let limits = LoadLimits::for_loading(stored, max_bytes);
+        self.budget = self.budget.min(limits.bytes);
+        self.limits = Some(limits);
     }
 
     fn count(&mut self, digest: Digest, stored_bytes: u64, is_new: bool) {
@@ -237,12 +238,12 @@ impl Keeper {
         }
     }
 
-    fn tell(&mut self, bytes: usize) {
+    fn report_progress(&mut self, bytes: usize) {
         self.done += bytes as u64;
-        if self.told.is_some_and(|at| at.elapsed() < BETWEEN_TELLINGS) {
+        if self.reported_at.is_some_and(|at| at.elapsed() < PROGRESS_INTERVAL) {
             return;
         }
-        self.told = Some(Instant::now());
+        self.reported_at = Some(Instant::now());
         let percent = (self.done * 100 / self.expected.max(1)).min(99);
         control::report(&Report::Saving { percent: u8::try_from(percent).unwrap_or(99) });
     }
@@ -250,12 +251,12 @@ impl Keeper {
 
 #[pymethods]
 impl Keeper {
-    /// Says about how many bytes will be put.
+    /// Sets about how many bytes will be put.
     fn expect(&mut self, bytes: u64) {
         self.expected = bytes;
     }
 
-    /// Cuts bytes into chunks and keeps them. `again`: the same memory may be put again.
+    /// Cuts bytes into chunks and stores them. `again`: the same memory may be put again.
     fn put(&mut self, memory: PyBuffer<u8>, again: bool) -> PyResult<(usize, Vec<String>)> {
         if super::capture::is_users_child() {
             super::process_exit::leave();
@@ -272,11 +273,11 @@ impl Keeper {
                     std::io::ErrorKind::StorageFull => "the disk is full".to_owned(),
                     _ => error.to_string(),
                 };
-                self.broken.get_or_insert(why);
+                self.disk_error.get_or_insert(why);
             })?;
             self.count(put.digest, put.stored_bytes, put.is_new);
             chunks.push(put.digest.to_string());
-            self.tell(chunk.len());
+            self.report_progress(chunk.len());
         }
         let count = bytes.len();
         if again && count > 0 {
@@ -285,14 +286,14 @@ impl Keeper {
         Ok((count, chunks))
     }
 
-    /// Whether these chunks can hold so many bytes, and there is memory for them. Must be asked
-    /// before memory is made.
+    /// Checks that these chunks can hold `count` bytes and that there is memory for them. Must be
+    /// called before the memory is allocated.
     fn check(&mut self, count: u64, chunks: Vec<String>) -> PyResult<u64> {
         if count.div_ceil(CHUNK_BYTES as u64) != chunks.len() as u64 {
             let text = format!("{count} bytes cannot stand in {} chunks", chunks.len());
             return Err(PyValueError::new_err(text));
         }
-        self.room = self.room.checked_sub(count).ok_or_else(|| match &self.bounds {
+        self.budget = self.budget.checked_sub(count).ok_or_else(|| match &self.limits {
             Some(_) => PyMemoryError::new_err(()),
             None => PyOSError::new_err(
                 "there is not enough memory free to load this checkpoint: close something and try again",
@@ -301,25 +302,25 @@ impl Keeper {
         Ok(count)
     }
 
-    /// What is told of a value that takes more than it may.
+    /// The end of a sentence about a value that exceeds the memory limit.
     fn too_large(&self) -> String {
-        match &self.bounds {
-            Some(bounds) => format!("it {}", too_large(bounds.bytes)),
+        match &self.limits {
+            Some(limits) => format!("it {}", too_large(limits.bytes)),
             None => "there is not enough memory free for it".into(),
         }
     }
 
     /// Lifts the limits while a library is imported.
     fn lift(&mut self) {
-        self.bounds.iter_mut().for_each(Bounds::lift);
+        self.limits.iter_mut().for_each(LoadLimits::lift);
     }
 
-    /// Limits again.
+    /// Sets the limits again.
     fn limit_again(&mut self) {
-        self.bounds.iter_mut().for_each(Bounds::limit_again);
+        self.limits.iter_mut().for_each(LoadLimits::limit_again);
     }
 
-    /// Fills memory with what these chunks hold.
+    /// Fills memory with the content of these chunks.
     fn fill(&self, memory: PyBuffer<u8>, chunks: Vec<String>) -> PyResult<()> {
         let bytes = bytes_of_mut(&memory)?;
         if bytes.len().div_ceil(CHUNK_BYTES) != chunks.len() {
@@ -336,29 +337,29 @@ impl Keeper {
     }
 }
 
-/// The bytes of an object. Valid while nothing of the user's runs, which the callers see to.
+/// The bytes of an object. Callers run no user code while they use them.
 #[allow(unsafe_code)]
 pub(super) fn bytes_of(memory: &PyBuffer<u8>) -> PyResult<&[u8]> {
     let bytes = memory.as_slice_ptr().ok_or_else(|| PyValueError::new_err("this memory is in pieces"))?;
-    // SAFETY: the buffer is held, so the memory stays; no Python code runs, and no other thread but
-    // one that waits exists in a saving process, before the slice is let go.
+    // SAFETY: the buffer is held, so the memory stays. Until the slice is dropped no Python code
+    // runs, and the only other thread of a saving process waits.
     Ok(unsafe { bytes.as_ref() })
 }
 
-/// The bytes of an object, for filling them.
+/// The bytes of an object, to be filled.
 #[allow(unsafe_code, clippy::mut_from_ref)]
 fn bytes_of_mut(memory: &PyBuffer<u8>) -> PyResult<&mut [u8]> {
     let bytes = memory.as_slice_ptr().filter(|_| !memory.readonly());
     let mut bytes = bytes.ok_or_else(|| PyValueError::new_err("this memory cannot be filled"))?;
-    // SAFETY: as above; the memory was made for this call and nobody else looks at it.
+    // SAFETY: as above. The memory was allocated for this call, and nothing else reads it.
     Ok(unsafe { bytes.as_mut() })
 }
 
-/// How much memory may be filled, in bytes.
+/// How much memory a checkpoint may take, in bytes.
 fn available_memory() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kib: Option<u64> = line.and_then(|l| l.trim().trim_end_matches(" kB").parse().ok());
-    // Where the system does not say it, the system refuses by itself.
-    kib.map_or(u64::MAX, |kib| kib * 1024 / 100 * (100 - KEPT_FREE))
+    // If the system does not say, its own limits apply.
+    kib.map_or(u64::MAX, |kib| kib * 1024 / 100 * (100 - PERCENT_KEPT_FREE))
 }

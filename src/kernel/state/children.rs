@@ -1,5 +1,4 @@
-//! Child processes that the user's code started and that still run: they belong to one process, not
-//! to its branches.
+//! Child processes: those that user code started belong to one process and not to its branches.
 
 use super::control;
 use crate::kernel::protocol::{Exit, Report};
@@ -10,27 +9,27 @@ use std::collections::HashSet;
 use std::io::Read;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// How many names a warning holds.
+/// The most names in a warning.
 const MAX_NAMES: usize = 5;
-/// Room for the pids of some ten thousand children, most of them states.
+/// Space for the pids of some ten thousand children, most of them states.
 const LIST_BYTES: usize = 128 * 1024;
 
-/// How many times a process that leaves looks whether its children had children.
+/// How many generations of orphans a process ends before it exits.
 const MAX_ROUNDS: usize = 100;
 
-/// The process that adopts the orphans below it. A child of it does not.
+/// The pid of the process that adopts the orphans below it. Its children do not inherit that.
 static ADOPTER: AtomicI32 = AtomicI32::new(0);
 
-/// From now on what is started below this process stays below it, also a daemon, which leaves its
+/// From now on, everything started below this process stays below it, even a daemon that leaves its
 /// parent and its group.
 pub(super) fn adopt_orphans() {
-    // It ends what it started; without this only not what has hidden from it.
+    // If this fails, only daemons outlive this process.
     if nix::sys::prctl::set_child_subreaper(true).is_ok() {
         ADOPTER.store(std::process::id().cast_signed(), Ordering::Relaxed);
     }
 }
 
-/// Ends all that is below this process, if it adopts orphans.
+/// Ends all processes below this one, if it adopts orphans.
 pub(super) fn end_adopted() {
     if ADOPTER.load(Ordering::Relaxed) != std::process::id().cast_signed() {
         return;
@@ -43,7 +42,7 @@ pub(super) fn end_adopted() {
             return;
         }
         for pid in pids {
-            // Its own children become ours, for the next round.
+            // The next round finds its children, which become ours.
             if kill(pid, Signal::SIGKILL).is_ok() {
                 let _ = waitpid(pid, None);
             }
@@ -51,8 +50,8 @@ pub(super) fn end_adopted() {
     }
 }
 
-/// A sentence about the children of this process that are not among `ours`; none when there are
-/// none.
+/// A sentence about the running children of this process that are not among `ours`, if there are
+/// any.
 pub(super) fn warning(ours: &HashSet<i32>) -> Option<String> {
     let list = list()?;
     let theirs = list.split_whitespace().filter_map(|p| p.parse().ok()).filter(|p| !ours.contains(p));
@@ -64,7 +63,8 @@ pub(super) fn warning(ours: &HashSet<i32>) -> Option<String> {
     Some(format!("child processes belong to this line alone, and end with it: {}", names.join(", ")))
 }
 
-/// The pids of this process' children, in large pieces: each read costs the kernel a search.
+/// The pids of this process' children. The buffer is large, as each read makes Linux search them
+/// again.
 fn list() -> Option<String> {
     let mut file = std::fs::File::open(format!("/proc/self/task/{}/children", std::process::id())).ok()?;
     let mut list = Vec::with_capacity(LIST_BYTES);
@@ -72,12 +72,13 @@ fn list() -> Option<String> {
     String::from_utf8(list).ok()
 }
 
-/// The name of a process that has not ended.
+/// The name and pid of a process that has not ended.
 fn running(pid: i32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
     let is_zombie = rest.trim_start().starts_with('Z');
-    // A fork has the name of this program, whose name nobody who writes Python has to know.
+    // A child that user code forked has this program's name, which would not mean anything to the
+    // user.
     let own = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
     let name = if name == own.trim_end() { "python" } else { name };
     (!is_zombie).then(|| format!("{name} ({pid})"))

@@ -1,7 +1,7 @@
-//! This process' own socket: orders come in, reports go out.
+//! This process' socket: receives orders and sends reports.
 //!
-//! One per process. A child made by the user's code lets go of it at once, so that the server sees
-//! the end of this process as the end of its socket.
+//! Each process has its own. A child that user code forks closes its copy at once, so the server
+//! sees the socket close when this process ends.
 
 use crate::kernel::protocol::{Envelope, MAX_DELIVERIES, MAX_FRAME_BYTES, Order, Report, frame};
 use nix::errno::Errno;
@@ -16,18 +16,18 @@ static SOCKET: Mutex<Option<OwnedFd>> = Mutex::new(None);
 /// How many frames this process has sent on its socket.
 static SENT: AtomicU32 = AtomicU32::new(0);
 
-/// The most descriptors that come with an order: a head's socket and six for its outputs, or the
-/// pipes of other states' variables.
+/// The most descriptors with one order: a head's socket and six for its outputs, or the pipes of
+/// other states' variables.
 const MAX_DESCRIPTORS: usize = if MAX_DELIVERIES > 7 { MAX_DELIVERIES } else { 7 };
 
-/// Makes this the process' socket; the one before is closed.
+/// Makes this the process' socket and closes the one before.
 pub(super) fn adopt(socket: OwnedFd) {
     SENT.store(0, Ordering::Relaxed);
     *lock() = Some(socket);
 }
 
-/// Closes the socket; from now on there is nobody to report to.
-pub(super) fn let_go() {
+/// Closes the socket. Later reports are discarded.
+pub(super) fn close() {
     *lock() = None;
 }
 
@@ -36,7 +36,7 @@ pub(super) fn is_held() -> bool {
     lock().is_some()
 }
 
-/// How many frames have been sent: what is printed now stands behind them.
+/// How many frames have been sent. Text that is printed now comes after them.
 pub(super) fn sent() -> u32 {
     SENT.load(Ordering::Relaxed)
 }
@@ -46,34 +46,34 @@ pub(super) fn number() -> Option<RawFd> {
     lock().as_ref().map(AsRawFd::as_raw_fd)
 }
 
-/// Sends a report. When the server is gone or out of reach, so is this process.
+/// Sends a report. Ends this process if the server is gone or cannot be reached.
 pub(super) fn report(report: &Report) {
     send_frame(&frame(&Envelope { report, written: super::capture::written() }));
 }
 
-/// Sends a ready frame.
+/// Sends an encoded frame.
 pub(super) fn send_frame(bytes: &[u8]) {
     let Some(socket) = number() else { return };
     let mut left = bytes;
     while !left.is_empty() {
         match send(socket, left, MsgFlags::MSG_NOSIGNAL) {
             Ok(n) => left = &left[n..],
-            // A frame is never left half sent: the signal's handler runs after it.
+            // The signal's handler runs later, so a frame is never sent in part.
             Err(Errno::EINTR) => {}
             Err(Errno::EPIPE | Errno::ECONNRESET) => super::process_exit::leave(),
-            // The user's code has closed the socket.
+            // User code has closed the socket.
             Err(_) => super::process_exit::wait_to_be_killed(),
         }
     }
     SENT.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Whether an order (or the end) is there already.
+/// Whether an order, or the end of the socket, has arrived.
 pub(super) fn order_is_waiting() -> bool {
     order_comes_within(PollTimeout::ZERO)
 }
 
-/// Whether an order (or the end) is there before this time is over.
+/// Whether an order, or the end of the socket, arrives within this time.
 pub(super) fn order_comes_within(time: PollTimeout) -> bool {
     use nix::poll::{PollFd, PollFlags, poll};
     use std::os::fd::AsFd;
@@ -82,9 +82,9 @@ pub(super) fn order_comes_within(time: PollTimeout) -> bool {
     poll(&mut [PollFd::new(socket.as_fd(), PollFlags::POLLIN)], time).is_ok_and(|n| n > 0)
 }
 
-/// Waits for the next order. `None`: the server closed the socket.
+/// Waits for the next order. None: the server closed the socket.
 ///
-/// `interrupted` is asked after each signal whether to stop waiting.
+/// `interrupted` decides after each signal whether to stop waiting.
 pub(super) fn receive<E>(
     mut interrupted: impl FnMut() -> Result<(), E>,
 ) -> Result<Option<(Order, Vec<OwnedFd>)>, E> {
@@ -121,11 +121,10 @@ fn receive_some(socket: RawFd, into: &mut [u8], descriptors: &mut Vec<OwnedFd>) 
     let mut space = nix::cmsg_space!([RawFd; MAX_DESCRIPTORS]);
     let mut slices = [IoSliceMut::new(into)];
     let message = recvmsg::<()>(socket, &mut slices, Some(&mut space), MsgFlags::MSG_CMSG_CLOEXEC)?;
-    // Where the user's code has used up the descriptors they did not all arrive; what needs them
-    // says so.
+    // Some are missing if user code has used up the descriptors. `roles` checks their number.
     for control in message.cmsgs().into_iter().flatten() {
         if let ControlMessageOwned::ScmRights(numbers) = control {
-            // SAFETY: the kernel has just made these descriptors for this process; nobody else owns
+            // SAFETY: Linux has just made these descriptors for this process; nobody else owns
             // them.
             #[allow(unsafe_code)]
             descriptors.extend(numbers.into_iter().map(|n| unsafe { OwnedFd::from_raw_fd(n) }));
@@ -134,8 +133,8 @@ fn receive_some(socket: RawFd, into: &mut [u8], descriptors: &mut Vec<OwnedFd>) 
     Ok(message.bytes)
 }
 
-/// Moves the socket that the server gave as standard input to a number that user code does not
-/// expect to be its own.
+/// Moves the socket, which the server passes as standard input, to a high number that user code
+/// does not use.
 pub(super) fn take_from_stdin() -> io::Result<OwnedFd> {
     let socket = super::descriptors::raise(io::stdin())?;
     let null = std::fs::File::open("/dev/null")?;

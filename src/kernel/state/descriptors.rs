@@ -16,8 +16,8 @@ pub(super) fn close_inherited() {
     let numbers: Vec<i32> =
         entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     for number in numbers.into_iter().filter(|number| *number > 2 && Some(*number) != own) {
-        // SAFETY: this process has just begun and owns only its socket. The directory's own descriptor
-        // is closed already, which answers EBADF.
+        // SAFETY: this process has just begun and owns only its socket. The directory's own
+        // descriptor is closed already, which answers EBADF.
         #[allow(unsafe_code)]
         unsafe {
             libc::close(number);

@@ -1,9 +1,9 @@
 //! The only fork.
 //!
-//! glibc's `fork()` between CPython's own hooks: a raw system call hangs OpenBLAS (its
-//! pthread_atfork handlers would not run). Before it, every loaded libgomp is told to end its
-//! threads, else the child hangs in its first parallel region (both measured). The child runs on
-//! the same thread, so `threading.local` and sqlite connections live on.
+//! It calls glibc's `fork()` between CPython's hooks. A raw system call would skip the
+//! pthread_atfork handlers, and OpenBLAS would hang. Before the fork every loaded libgomp ends its
+//! threads; otherwise the child hangs in its first parallel region (both measured). The child
+//! continues the same thread, so `threading.local` and sqlite connections keep working.
 
 #![allow(unsafe_code)]
 
@@ -11,9 +11,9 @@ use nix::errno::Errno;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// omp_pause_resource_t: give up threads and everything else (OpenMP 5.0, section 3.2.43).
+/// omp_pause_resource_t: release threads and everything else (OpenMP 5.0, section 3.2.43).
 const OMP_PAUSE_HARD: c_int = 2;
-/// How the file names of libgomp begin.
+/// The beginning of libgomp's file names.
 pub(super) const LIBGOMP: &str = "libgomp";
 
 static IS_OURS: AtomicBool = AtomicBool::new(false);
@@ -21,23 +21,23 @@ static IS_OURS: AtomicBool = AtomicBool::new(false);
 /// Which side of the fork this is.
 #[derive(Debug)]
 pub(super) enum Side<T> {
-    /// The new process, with what was to be kept.
+    /// The new process, with what `keep` returned.
     Child(T),
-    /// The old one; the child's process id.
+    /// The old process, with the child's process id.
     Parent(i32),
 }
 
-/// Whether the fork that is going on is one of ours and not the user's.
+/// Whether the fork in progress is ours, not user code's.
 pub(super) fn is_ours() -> bool {
     IS_OURS.load(Ordering::Relaxed)
 }
 
-/// Forks. Must be called with the GIL held, on the thread that runs cells. `keep` says what the
-/// child is to have although CPython's hooks change it.
+/// Forks. Must be called with the GIL held, on the thread that runs cells. `keep` collects what
+/// CPython's fork hooks change and the child restores.
 ///
-/// A process that is frozen runs nothing of Python in a fork, neither `keep` nor the hooks, which
-/// may be the user's (`os.register_at_fork`): those that belong before it run in the child, where
-/// nobody can tell the difference, as a frozen process has no other thread.
+/// A frozen process runs no Python code around a fork, neither `keep` nor hooks, which may be user
+/// code (`os.register_at_fork`). The hooks for the time before the fork run in the child. That
+/// makes no difference, as a frozen process has no other thread.
 ///
 /// # Errors
 /// The operating system's (EAGAIN: too many processes; ENOMEM).
@@ -55,7 +55,7 @@ pub(super) fn fork<T>(
         kept
     };
     let side = if is_frozen {
-        // SAFETY: the child goes on with the only thread that there is.
+        // SAFETY: the child continues the only thread.
         match unsafe { libc::fork() } {
             0 => {
                 tie();
@@ -66,8 +66,8 @@ pub(super) fn fork<T>(
         }
     } else {
         let kept = before();
-        // SAFETY: the hooks are called in CPython's documented order around fork (see
-        // os_fork_impl); the child goes on with this thread only, as after any os.fork().
+        // SAFETY: the hooks are called in CPython's order around fork (see os_fork_impl). The child
+        // continues this thread only, as after any os.fork().
         match unsafe { libc::fork() } {
             0 => {
                 tie();
@@ -85,8 +85,8 @@ pub(super) fn fork<T>(
     side
 }
 
-/// Ties the child to the server before anything of the user's runs in it, so that it cannot be left
-/// over whatever that does.
+/// Ties the child to the server before user code runs in it, so the child cannot outlive the
+/// server.
 fn tie() {
     if super::lifeline::tie_again().is_err() {
         super::process_exit::leave();
@@ -99,17 +99,16 @@ fn after<T>(kept: T) -> T {
     kept
 }
 
-/// Ends the thread pools of every loaded libgomp; they come back with the next parallel region.
-/// Whether each could be told to.
+/// Ends the thread pools of every loaded libgomp; the next parallel region starts them again.
+/// Returns whether all of them could be ended.
 pub(super) fn pause_openmp() -> bool {
-    let mut could = true;
+    let mut all_paused = true;
     let mut loaded: Vec<CString> = Vec::new();
     // SAFETY: the callback only runs during the call and gets back the pointer that is given here.
     unsafe { libc::dl_iterate_phdr(Some(note_libgomp), (&raw mut loaded).cast()) };
     for path in loaded {
-        // SAFETY: NOLOAD finds the library that is loaded already; the symbol has had this
-        // signature since OpenMP 5.0. The handle is not closed, as that could unload nothing but
-        // our own reference.
+        // SAFETY: NOLOAD finds a library that is already loaded. The symbol has this signature
+        // since OpenMP 5.0. Closing the handle drops only our own reference.
         unsafe {
             let library = libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
             if library.is_null() {
@@ -117,15 +116,15 @@ pub(super) fn pause_openmp() -> bool {
             }
             let symbol = libc::dlsym(library, c"omp_pause_resource_all".as_ptr());
             if symbol.is_null() {
-                could = false;
+                all_paused = false;
             } else {
                 let pause: extern "C" fn(c_int) -> c_int = std::mem::transmute(symbol);
-                could &= pause(OMP_PAUSE_HARD) == 0;
+                all_paused &= pause(OMP_PAUSE_HARD) == 0;
             }
             libc::dlclose(library);
         }
     }
-    could
+    all_paused
 }
 
 unsafe extern "C" fn note_libgomp(info: *mut libc::dl_phdr_info, _size: usize, list: *mut c_void) -> c_int {

@@ -1,53 +1,50 @@
-//! Whether a state can be kept: what the user's code has done to its process may leave no room for
-//! a fork of it, or no way to make one. That is found out before the state is acknowledged.
+//! Checks, before a state is acknowledged, that its process can be forked. User code may have used
+//! up descriptors or memory, or have taken away the rights that a fork needs.
 
 use super::{capture, lifeline};
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit};
 use std::io;
 
-/// With fewer descriptors than this no state can be frozen.
+/// Freezing a state takes this many descriptors.
 const NEEDED_DESCRIPTORS: usize = 11;
-/// With less memory to map than this no branch can begin: its ring, and what Python and IPython ask
-/// for first.
+/// A branch needs this much memory to start: the first allocations of Python and IPython.
 const NEEDED_BYTES: usize = 16 << 20;
 const AS_BEFORE: &str = "The state before is as it was";
 
-/// Puts back what can be put back; answers what that was, in sentences.
+/// Repairs what can be repaired. Returns a sentence about each repair.
 ///
 /// # Errors
-/// Why the state of this process cannot be kept.
+/// Why the state cannot be kept.
 pub(super) fn make_freezable() -> Result<Vec<String>, String> {
-    let mended = capture::repair_standard_descriptors().map_err(|error| no_room(&error))?;
-    has_descriptors().map_err(|error| no_room(&error))?;
-    has_memory()?;
-    has_time()?;
+    let repairs = capture::repair_standard_descriptors().map_err(|error| describe(&error))?;
+    check_descriptors().map_err(|error| describe(&error))?;
+    check_memory()?;
+    check_processor_time()?;
     lifeline::can_tie().map_err(|why| format!("the state could not be kept: {why}. {AS_BEFORE}"))?;
-    Ok(mended)
+    Ok(repairs)
 }
 
-/// Whether this process has the descriptors that a fork of it needs, now that the spare ones are
-/// free again.
-fn has_descriptors() -> io::Result<()> {
+/// Whether enough descriptors are left, now that the spare ones are free again.
+fn check_descriptors() -> io::Result<()> {
     let null = std::fs::File::open("/dev/null")?;
     let all: io::Result<Vec<_>> = (1..NEEDED_DESCRIPTORS).map(|_| null.try_clone()).collect();
     all.map(drop)
 }
 
-fn no_room(error: &io::Error) -> String {
+fn describe(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::EMFILE) => {
             let limit = getrlimit(Resource::RLIMIT_NOFILE).map_or(0, |(soft, _)| soft);
             format!(
                 "the cell has left fewer than {NEEDED_DESCRIPTORS} descriptors within its limit of \
-                 {limit} (RLIMIT_NOFILE), so that its \
-                 state could not be kept ({error}). {AS_BEFORE}: set a higher limit, or close files"
+                 {limit} (RLIMIT_NOFILE), so that its state could not be kept ({error}). {AS_BEFORE}: set \
+                 a higher limit, or close files"
             )
         }
         Some(libc::EBADF) => format!(
             "the cell has closed descriptors 1 or 2, and all that could be put in their place, so that \
-             its state could not be \
-             kept. {AS_BEFORE}"
+             its state could not be kept. {AS_BEFORE}"
         ),
         _ => format!(
             "the cell has led its process to where its state cannot be kept: not even /dev/null can be \
@@ -56,35 +53,35 @@ fn no_room(error: &io::Error) -> String {
     }
 }
 
-/// Whether memory can be had that a branch needs. Asked only where there is a limit.
-fn has_memory() -> Result<(), String> {
+/// Whether a branch can allocate what it needs. Checked only if there is a limit.
+fn check_memory() -> Result<(), String> {
     let limits = memory_limits();
     if limits.is_empty() || Vec::<u8>::new().try_reserve_exact(NEEDED_BYTES).is_ok() {
         return Ok(());
     }
     let needed = NEEDED_BYTES >> 20;
     Err(format!(
-        "the cell has left less than {needed} MiB within its own limit of memory ({}), so that no \
-         branch of its state could be made. \
-         {AS_BEFORE}: set a higher limit, or limit runs with `--run-memory` or `run_memory`",
+        "the cell has left less than {needed} MiB within its own limit of memory ({}), so that no branch \
+         of its state could be made. {AS_BEFORE}: set a higher limit, or limit runs with `--run-memory` \
+         or `run_memory`",
         limits.join(", ")
     ))
 }
 
-/// Whether a branch may compute at all. The time that a process has used counts anew in each fork,
-/// so any other limit leaves it some.
-fn has_time() -> Result<(), String> {
+/// Whether a branch gets any processor time. Each fork starts at zero, so every limit but 0 leaves
+/// it some.
+fn check_processor_time() -> Result<(), String> {
     match getrlimit(Resource::RLIMIT_CPU) {
         Ok((0, _)) => Err(format!(
-            "the cell has left its process no processor time (RLIMIT_CPU is 0), so that no branch of \
-             its state could be made. \
-             {AS_BEFORE}: set a higher limit, or limit runs with `--timeout` or `timeout`"
+            "the cell has left its process no processor time (RLIMIT_CPU is 0), so that no branch of its \
+             state could be made. {AS_BEFORE}: set a higher limit, or limit runs with `--timeout` or \
+             `timeout`"
         )),
         _ => Ok(()),
     }
 }
 
-/// The limits of this process' memory, in words.
+/// This process' memory limits, as text.
 fn memory_limits() -> Vec<String> {
     let of = |(which, name): (Resource, &str)| match getrlimit(which) {
         Ok((soft, _)) if soft != libc::RLIM_INFINITY => Some(format!("{name} is {} MiB", soft >> 20)),
@@ -96,8 +93,8 @@ fn memory_limits() -> Vec<String> {
         .collect()
 }
 
-/// What the user's code may have set that is the reason for a refusal of the system; empty where
-/// there is nothing.
+/// The limits set by user code that may explain an error of the system, as the end of a sentence.
+/// Empty if there are none.
 pub(super) fn limits_behind(errno: Errno) -> String {
     let limits = match errno {
         Errno::ENOMEM => memory_limits(),

@@ -1,4 +1,4 @@
-//! SIGINT reaches only running cells. At other times it is ignored; else it would interrupt the
+//! Lets SIGINT reach running cells only. At other times it is ignored, as it would interrupt the
 //! next cell.
 //!
 //! A handler that user code installed is part of the state and is restored before the next cell.
@@ -8,14 +8,14 @@
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use std::sync::{Mutex, PoisonError};
 
-static OF_THE_CELL: Mutex<Option<SigAction>> = Mutex::new(None);
+static CELL_HANDLER: Mutex<Option<SigAction>> = Mutex::new(None);
 
-/// Ignores SIGINT, before Python is there.
+/// Ignores SIGINT until Python starts.
 pub(super) fn ignore() {
     set(&SigAction::new(SigHandler::SigIgn, SaFlags::empty(), SigSet::empty()));
 }
 
-/// Restores SIGINT's default, which Python needs to install its handler.
+/// Restores SIGINT's default, without which Python does not install its handler.
 pub(super) fn default() {
     set(&SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty()));
 }
@@ -23,17 +23,17 @@ pub(super) fn default() {
 /// Ignores SIGINT until `allow`, and keeps the handler.
 pub(super) fn ignore_but_keep() {
     let before = set(&SigAction::new(SigHandler::SigIgn, SaFlags::empty(), SigSet::empty()));
-    *OF_THE_CELL.lock().unwrap_or_else(PoisonError::into_inner) = before;
+    *CELL_HANDLER.lock().unwrap_or_else(PoisonError::into_inner) = before;
 }
 
 /// Restores the handler that Python or user code has installed.
 pub(super) fn allow() {
-    if let Some(kept) = OF_THE_CELL.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+    if let Some(kept) = CELL_HANDLER.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
         set(kept);
     }
 }
 
 fn set(action: &SigAction) -> Option<SigAction> {
-    // SAFETY: either ignores the signal or puts back an action that was installed for it before.
+    // SAFETY: it ignores the signal, or restores an action that was installed before.
     unsafe { sigaction(Signal::SIGINT, action).ok() }
 }

@@ -1,6 +1,5 @@
-//! Questions about a state: its variables (`variables.py`, `fingerprint.py`), completions of code
-//! (`completion.py`) and descriptions of objects (`inspection.py`). All of it runs in throw-away
-//! forks.
+//! Answers questions about a state, in throw-away forks: its variables (`variables.py`),
+//! completions (`completion.py`) and descriptions of objects (`inspection.py`).
 
 use super::checkpoint::bytes_of;
 use super::package;

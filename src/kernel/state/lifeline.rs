@@ -1,9 +1,9 @@
-//! What ends this process, and every child of its group, when the server dies however hard.
+//! Ends this process and its process group when the server dies, even by SIGKILL.
 //!
-//! The server holds the write end of a pipe and never writes. When it dies the kernel signals the
-//! owners of the read ends: we ask for SIGKILL to our whole process group. No thread, no timer, and
-//! it reaches tight C loops and users' subprocesses. Ownership belongs to the open file, so every
-//! process opens the pipe anew.
+//! The server holds the write end of a pipe and never writes. When it dies, Linux signals the
+//! owners of the read ends; each process asks for SIGKILL to its process group. This needs no
+//! thread and no timer, and it ends tight C loops and users' subprocesses. The owner is a property
+//! of the open file, so every process opens the pipe again.
 
 #![allow(unsafe_code)]
 
@@ -13,8 +13,8 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::{Mutex, PoisonError};
 
-/// fcntl's "signal to send instead of SIGIO" (Linux, asm-generic/fcntl.h), which the libc crate
-/// lacks.
+/// fcntl's command that sets the signal to send instead of SIGIO (Linux, asm-generic/fcntl.h). The
+/// libc crate lacks it.
 const F_SETSIG: libc::c_int = 10;
 
 static PIPE: Mutex<Option<OwnedFd>> = Mutex::new(None);
@@ -23,11 +23,11 @@ static PIPE: Mutex<Option<OwnedFd>> = Mutex::new(None);
 pub(super) fn tie(pipe: OwnedFd) -> io::Result<()> {
     let group = nix::unistd::getpid();
     nix::unistd::setpgid(group, group)?;
-    let low = open_anew(pipe.as_raw_fd())?;
+    let low = open_again(pipe.as_raw_fd())?;
     let own = super::descriptors::raise(&low)?;
     let number = own.as_raw_fd();
     drop((low, pipe));
-    // SAFETY: plain fcntl calls on a descriptor that we own; they touch no memory.
+    // SAFETY: fcntl calls on a descriptor that we own. They touch no memory.
     unsafe {
         Errno::result(libc::fcntl(number, libc::F_SETOWN, -group.as_raw()))?;
         Errno::result(libc::fcntl(number, F_SETSIG, libc::SIGKILL))?;
@@ -42,25 +42,24 @@ pub(super) fn tie(pipe: OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-fn open_anew(number: RawFd) -> nix::Result<OwnedFd> {
+fn open_again(number: RawFd) -> nix::Result<OwnedFd> {
     let path = format!("/proc/self/fd/{number}");
     let flags = nix::fcntl::OFlag::O_RDONLY | nix::fcntl::OFlag::O_NONBLOCK | nix::fcntl::OFlag::O_CLOEXEC;
     nix::fcntl::open(path.as_str(), flags, nix::sys::stat::Mode::empty())
 }
 
-/// Whether a fork of this process could be tied and be ended by the server. What the user's code
-/// has done to the process may forbid it.
+/// Whether a fork of this process could be tied, and killed by the server. User code may have made
+/// that impossible.
 ///
 /// # Errors
-/// Why not, as the end of a sentence.
+/// The reason, as the end of a sentence.
 pub(super) fn can_tie() -> Result<(), String> {
     let Some(number) = number() else { return Ok(()) };
-    if let Err(errno) = open_anew(number) {
+    if let Err(errno) = open_again(number) {
         return Err(match errno {
             Errno::EACCES | Errno::EPERM => format!(
                 "the cell has given its process to another user, or taken rights from it (os.setuid, \
-                 os.seteuid, os.unshare…): \
-                 it may not open its own descriptors any more ({errno})"
+                 os.seteuid, os.unshare…): it may not open its own descriptors any more ({errno})"
             ),
             _ => format!("its process cannot open its own descriptors in /proc any more ({errno})"),
         });
@@ -69,8 +68,7 @@ pub(super) fn can_tie() -> Result<(), String> {
     if space("pid_for_children") != space("pid") {
         return Err(
             "the children of its process get process ids of their own (os.unshare with CLONE_NEWPID): a \
-             fork of it could not \
-             be signalled"
+             fork of it could not be signalled"
                 .into(),
         );
     }

@@ -1,39 +1,37 @@
-//! The limits of a process that reads what comes from elsewhere: values that nobody has vouched for
-//! while they are loaded, and a look at what was made of them.
+//! Limits memory and processor time while a process loads an untrusted checkpoint, and memory while
+//! it lists variables.
 //!
-//! A few bytes can stand for any amount of work: memory is asked for that no byte of the file pays
-//! for, and hashes of what is shared are computed for ever. Both happen inside of C, where no check
-//! of ours is reached; so the operating system counts. RLIMIT_DATA makes the next allocation fail,
-//! which Python tells as `MemoryError`; RLIMIT_CPU ends the process by SIGXCPU, which the server
-//! tells.
+//! A few bytes of a file can demand any amount of memory and time. Both are spent inside C code,
+//! where our own checks do not run, so the operating system enforces the limits. RLIMIT_DATA makes
+//! an allocation fail, which Python raises as `MemoryError`. RLIMIT_CPU ends the process by
+//! SIGXCPU, which the server reports.
 
 use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 use nix::sys::resource::{UsageWho, getrusage};
 use std::time::Duration;
 
-/// What values may take although their file is small: a few large numbers packed well are no
-/// attack.
+/// Memory allowed for any file, however small: values that compress well are no attack.
 const BASE_BYTES: u64 = 256 << 20;
-/// What each byte of their files may become. An empty list takes one byte, and 64 in memory.
+/// Memory allowed for each byte of the files: an empty list takes 1 byte there and 64 in memory.
 const BYTES_PER_BYTE: u64 = 64;
-/// How long the smallest may take, in seconds of a core.
+/// Processor time allowed for any file, in seconds.
 const BASE_SECONDS: u64 = 5;
-/// How much of their files pays for another second: half of what a slow machine reads.
+/// Bytes of the files that allow another second: half of what a slow machine reads.
 const BYTES_PER_SECOND: u64 = 1 << 20;
-/// However large their files are.
+/// The most processor time, however large the files are.
 const MAX_SECONDS: u64 = 300;
-/// What a look at variables may take beside what is there: its texts are short, but what they are
-/// cut from may not be.
-const LISTING_BYTES: u64 = 1 << 30;
+/// Memory allowed for listing variables. The listed texts are short, but they may be cut from long
+/// ones.
+const MAX_LISTING_BYTES: u64 = 1 << 30;
 
-/// Limits that are in force. They end with this.
+/// Limits that are in force until this is dropped.
 #[derive(Debug)]
-pub(super) struct Bounds {
-    /// How much memory may be made in all.
+pub(super) struct LoadLimits {
+    /// How much memory the values may take.
     pub(super) bytes: u64,
     seconds: u64,
-    /// What the process held, and had computed, when the limits were set; what it did while they
-    /// were lifted is added.
+    /// What the process had used when the limits were set, plus what it used while they were
+    /// lifted.
     start: Used,
     lifted: Option<Used>,
     before: [(Resource, rlim_t, rlim_t); 2],
@@ -58,8 +56,8 @@ impl Used {
     }
 }
 
-impl Bounds {
-    /// Limits the loading of values that take so many bytes on disk, to `max_bytes` at most.
+impl LoadLimits {
+    /// Limits for loading values that take `stored_bytes` on disk; at most `max_bytes` of memory.
     pub(super) fn for_loading(stored_bytes: u64, max_bytes: u64) -> Self {
         let bytes = BASE_BYTES.saturating_add(stored_bytes.saturating_mul(BYTES_PER_BYTE)).min(max_bytes);
         let seconds = (BASE_SECONDS + stored_bytes / BYTES_PER_SECOND).min(MAX_SECONDS);
@@ -68,26 +66,26 @@ impl Bounds {
                 getrlimit(which).unwrap_or((nix::libc::RLIM_INFINITY, nix::libc::RLIM_INFINITY));
             (which, soft, hard)
         });
-        let bounds = Self { bytes, seconds, start: Used::now(), lifted: None, before };
-        bounds.set();
-        bounds
+        let limits = Self { bytes, seconds, start: Used::now(), lifted: None, before };
+        limits.set();
+        limits
     }
 
     fn set(&self) {
-        // One second more: the count of whole seconds began within one.
+        // One second more, as `start` was rounded down.
         let limits = [self.start.bytes.saturating_add(self.bytes), self.start.seconds + self.seconds + 1];
         for ((which, soft, hard), limit) in self.before.into_iter().zip(limits) {
             let _ = setrlimit(which, limit.min(soft).min(hard), hard);
         }
     }
 
-    /// No limits while libraries are imported: what they reserve and compute is theirs.
+    /// Lifts the limits while a library is imported: what that takes does not count.
     pub(super) fn lift(&mut self) {
-        self.put_back();
+        self.restore();
         self.lifted = Some(Used::now());
     }
 
-    /// The limits again, as if nothing had happened since they were lifted.
+    /// Sets the limits again, without counting what was used since they were lifted.
     pub(super) fn limit_again(&mut self) {
         if let Some(lifted) = self.lifted.take() {
             let now = Used::now();
@@ -97,22 +95,22 @@ impl Bounds {
         }
     }
 
-    fn put_back(&self) {
+    fn restore(&self) {
         for (which, soft, hard) in self.before {
             let _ = setrlimit(which, soft, hard);
         }
     }
 }
 
-impl Drop for Bounds {
+impl Drop for LoadLimits {
     fn drop(&mut self) {
-        self.put_back();
+        self.restore();
     }
 }
 
-/// Limits what a look at variables may take, for the rest of this process.
+/// Limits the memory for listing variables, for the rest of this process.
 pub(super) fn limit_listing() {
-    let limit = Used::now().bytes.saturating_add(LISTING_BYTES);
+    let limit = Used::now().bytes.saturating_add(MAX_LISTING_BYTES);
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_DATA) {
         let _ = setrlimit(Resource::RLIMIT_DATA, limit.min(soft), limit.min(hard));
     }

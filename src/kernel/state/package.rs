@@ -82,8 +82,8 @@ pub(super) fn import<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, Py
     py.import(format!("{PACKAGE}.{name}"))
 }
 
-/// Lets Python import the package while the root starts. The importer leaves `sys.meta_path`
-/// afterwards: cells see no trace of it.
+/// Lets Python import the package while the root starts. Afterwards the importer is removed from
+/// `sys.meta_path`, so cells do not see it.
 ///
 /// # Errors
 /// What `boot` raises.
@@ -107,7 +107,7 @@ fn add_native(py: Python<'_>) -> PyResult<()> {
     py.import("sys")?.getattr("modules")?.set_item("ratoon_kernel._native", native)
 }
 
-/// Finds and executes the modules of the package, as `importlib` asks for it.
+/// The package's finder and loader, for `importlib`.
 #[pyclass(frozen)]
 #[derive(Debug)]
 struct Importer;
@@ -152,12 +152,13 @@ fn text_of(name: &str) -> Option<&'static str> {
     MODULES.iter().find(|(name, _)| *name == within).map(|(_, text)| *text)
 }
 
-/// Whether modules lie below this one.
+/// Whether it contains modules.
 fn is_package(name: &str) -> bool {
     name == PACKAGE || name == "ratoon_kernel.adapters"
 }
 
-/// What tracebacks call the file. Those of cells leave out what begins with `<ratoon` (shell.py).
+/// A module's file name in tracebacks. Tracebacks of cells leave out files that begin with
+/// `<ratoon` (outputs.py).
 fn file_name(name: &str) -> String {
     format!("<ratoon {}>", name.rsplit('.').next().unwrap_or(name))
 }

@@ -1,8 +1,8 @@
 //! OOM score and niceness of each process.
 //!
-//! Under memory pressure the system kills first what costs least to lose: a throw-away fork, then
-//! the running cell (the likely cause), then states, and the server last. Each process sets its own
-//! score after its fork. Programs that a cell starts inherit the cell's.
+//! Under memory pressure the system kills the cheapest process first: a throw-away fork, then the
+//! running cell (the likely cause), then states, and the server last. Each process sets its own
+//! score after its fork. Programs that a cell starts inherit the cell's score.
 
 #![allow(unsafe_code)]
 
@@ -17,7 +17,7 @@ const STATE: &str = "600";
 /// core.
 const BACKGROUND_NICENESS: i32 = 10;
 
-/// Sets the priority of a role. Failures do not matter: the system then chooses less well.
+/// Sets the priority of a role. Failures are ignored: the system then only chooses less well.
 pub(super) fn set(role: Role) {
     let badness = match role {
         Role::Frozen => STATE,

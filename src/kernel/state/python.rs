@@ -1,5 +1,5 @@
-//! CPython inside this process: started as the user's own interpreter would be, then IPython on top
-//! (`shell.py`).
+//! Starts CPython in this process as the user's interpreter would start, and calls `shell.py` and
+//! `forks.py`.
 
 use super::capture::Channel;
 use super::package;
@@ -15,8 +15,8 @@ use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// What hashes of text begin from: the same in every root. A hash that an object has kept for
-/// itself would else not be found again after a restart, and sets would be in another order.
+/// The seed of text hashes, the same in every root. Otherwise hashes that objects have stored would
+/// be wrong after a restart, and sets would be in another order.
 const HASH_SEED: std::ffi::c_ulong = 0x5261_746e;
 
 /// Starts the interpreter. Afterwards this thread holds the GIL until the process ends.
@@ -42,7 +42,7 @@ pub(super) fn start(executable: &Path) -> Result<(), String> {
         if ffi::PyStatus_Exception(status) == 0 {
             status = ffi::PyConfig_Read(config);
         }
-        // 0: no number was wished for by PYTHONHASHSEED.
+        // 0: PYTHONHASHSEED asks for no seed.
         if ffi::PyStatus_Exception(status) == 0 && (*config).use_hash_seed == 0 {
             (*config).use_hash_seed = 1;
             (*config).hash_seed = HASH_SEED;
@@ -64,14 +64,14 @@ pub(super) fn start(executable: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The modules that run cells (`shell`) and take processes through forks (`forks`).
+/// The modules that run cells (`shell`) and prepare forks (`forks`).
 #[derive(Debug)]
 pub(super) struct Shell {
     shell: Py<PyModule>,
     forks: Py<PyModule>,
 }
 
-/// How a cell ended, its number, and what it has left when it raised.
+/// How a cell ended, its number, and what it left behind if it raised.
 #[derive(Debug)]
 pub(super) struct Ran {
     pub(super) how: How,
@@ -96,14 +96,14 @@ struct RanJson {
 }
 
 impl Shell {
-    /// Builds IPython's shell in the root.
+    /// Creates IPython's shell in the root.
     pub(super) fn boot(py: Python<'_>, support: Option<&Path>) -> PyResult<Self> {
         let module = package::import(py, "shell")?;
         module.call_method1("boot", (Channel, support.map(|p| p.to_string_lossy().into_owned())))?;
         Ok(Self { shell: module.unbind(), forks: package::import(py, "forks")?.unbind() })
     }
 
-    /// The root is complete: nothing in it changes any more.
+    /// Freezes the root's objects for the garbage collector: the root does not change any more.
     pub(super) fn settle(&self, py: Python<'_>) -> PyResult<()> {
         self.shell.call_method0(py, "settle").map(drop)
     }
@@ -119,29 +119,29 @@ impl Shell {
                 Ran { how: error.map_or(How::Ok, How::Error), exec_count, symbols, remains }
             }
             Ok(Err(error)) => failed(RunError::new("KernelError", error.to_string())),
-            // An interrupt that came between our code and the shell's.
+            // An interrupt that came between our code and the shell.
             Err(error) => failed(as_run_error(py, &error)),
         }
     }
 
-    /// Touches the memory that running a cell touches, while nobody waits.
+    /// Touches the memory that running a cell touches, while no request waits.
     pub(super) fn rehearse(&self, py: Python<'_>) {
-        // It is only for speed.
+        // Only for speed, so errors do not matter.
         let _ = self.shell.call_method0(py, "rehearse");
     }
 
-    /// What does not survive a branch, whether this process may be forked at all, and whether
-    /// something lives in it alone.
+    /// What branches lack, whether this process may be forked at all, and whether part of its state
+    /// cannot be copied.
     pub(super) fn hazards(&self, py: Python<'_>) -> (Vec<String>, bool, bool) {
         self.ask(py, "hazards").unwrap_or((Vec::new(), true, false))
     }
 
-    /// The descriptors of sockets that event loops wake themselves with: each branch gets its own.
+    /// The sockets with which event loops wake themselves. Each branch gets its own.
     pub(super) fn own_sockets(&self, py: Python<'_>) -> Vec<RawFd> {
         self.ask(py, "own_sockets").unwrap_or_default()
     }
 
-    /// How many locks between processes libraries keep for processes of their own.
+    /// How many locks between processes libraries keep for their own processes.
     pub(super) fn own_locks(&self, py: Python<'_>) -> u64 {
         self.ask(py, "own_locks").unwrap_or_default()
     }
@@ -156,7 +156,7 @@ impl Shell {
         serde_json::from_str(&json).ok()
     }
 
-    /// Before a fork of ours: what the child is to have as it is.
+    /// Before one of our forks: collects what the child restores.
     pub(super) fn before_fork(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.forks.call_method0(py, "before_fork").ok()
     }
@@ -164,7 +164,7 @@ impl Shell {
     /// In the child.
     pub(super) fn after_fork_in_child(&self, py: Python<'_>, kept: Option<Py<PyAny>>) {
         if let Some(kept) = kept {
-            // A user who broke `random` beyond this has no equal numbers to lose.
+            // Fails only if user code has broken `random`.
             let _ = self.forks.call_method1(py, "after_fork_in_child", (kept,));
         }
     }

@@ -128,12 +128,12 @@ impl KernelProcess {
                 let text = next()?;
                 let counts = SharedCounts { counts: next()?, changed: next()?, watch: next()? };
                 capture::connect(pipes, text, counts)?;
-                files::open_anew(&self.open_files);
+                files::reopen(&self.open_files);
             }
             _ => {
                 capture::disconnect()?;
                 // It may read from files; the state's own offsets must not move.
-                files::open_anew(&self.open_files);
+                files::reopen(&self.open_files);
                 children::adopt_orphans();
             }
         }

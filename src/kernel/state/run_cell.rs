@@ -65,7 +65,8 @@ impl KernelProcess {
             let _ = capture::flush(StreamName::Stdout).and_then(|()| capture::flush(StreamName::Stderr));
             leave();
         }
-        // Drops interrupts that came after the cell's last instruction: they must not stop the next.
+        // Drops interrupts that came after the cell's last instruction: they must not stop the
+        // next.
         while let Err(late) = py.check_signals() {
             drop(late);
         }

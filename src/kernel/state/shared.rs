@@ -1,9 +1,9 @@
-//! What the branches of a state share although each should have its own: sockets, pipes, memory
-//! that was mapped to be shared, and the place in files that cannot be opened again. It works in
-//! each branch; what one does there, the others meet.
+//! Finds what the branches of a state share although each should have its own: sockets, pipes,
+//! shared memory, and the offsets of files that cannot be opened again. What one branch does there
+//! affects the others.
 //!
-//! A frozen process looks for it, when its state has been shown and no order waits. It changes none
-//! of it and touches little memory.
+//! A frozen process searches after its state has been shown, while no order waits. It changes
+//! nothing and touches little memory.
 
 use super::files::{self, OpenFile};
 use super::{control, lifeline};
@@ -14,19 +14,19 @@ use std::io::{BufRead, BufReader};
 use std::os::fd::RawFd;
 use std::os::unix::fs::MetadataExt;
 
-/// What semaphores in shared memory are called, and what each takes: a page.
+/// The name of semaphores in shared memory in a warning, and the bytes of each: a page.
 const LOCKS: &str = "locks between processes";
 const LOCK_BYTES: u64 = 4096;
-/// How many names a warning holds.
+/// The most names in a warning.
 const MAX_NAMES: usize = 5;
-/// The longest path in a warning, in characters: its end tells more.
+/// The longest path in a warning, in characters. The end of a longer path is kept.
 const MAX_PATH_CHARACTERS: usize = 120;
 
-/// Sentences about what this process' branches share with it. `own_sockets` are those that are made
-/// anew in each branch; `own_locks` is how many locks between processes libraries keep for their
-/// own processes, which no branch waits for.
+/// Sentences about what this process' branches share with it. `own_sockets` returns sockets that
+/// each branch makes again. `own_locks` returns how many locks between processes libraries keep for
+/// their own processes; no branch waits for these.
 pub(super) fn warnings(
-    places: &[OpenFile],
+    open_files: &[OpenFile],
     own_sockets: impl FnOnce() -> Vec<RawFd>,
     own_locks: impl FnOnce() -> u64,
 ) -> Vec<String> {
@@ -35,11 +35,11 @@ pub(super) fn warnings(
         let own = own_sockets();
         sockets.retain(|(number, _)| !own.contains(number));
     }
-    let files = files::stay_shared(places)
+    let files = files::stay_shared(open_files)
         .into_iter()
         .map(|(number, why)| format!("{} ({})", link(number).unwrap_or_default(), why.desc().to_lowercase()));
-    let locked = files::lose_their_lock(places).into_iter().filter_map(link).collect();
-    let told = [
+    let locked = files::lose_their_lock(open_files).into_iter().filter_map(link).collect();
+    let warnings = [
         ("branches share these sockets", sockets.into_iter().map(|(_, name)| name).collect()),
         ("branches share these pipes", named_by_descriptors(pipes)),
         ("branches share these", others),
@@ -47,7 +47,7 @@ pub(super) fn warnings(
         ("branches share their place in these files, which cannot be opened again", files.collect()),
         ("branches do not hold the locks on these files", locked),
     ];
-    told.into_iter().filter_map(|(what, names)| sentence(what, names)).collect()
+    warnings.into_iter().filter_map(|(what, names)| sentence(what, names)).collect()
 }
 
 fn sentence(what: &str, mut names: Vec<String>) -> Option<String> {
@@ -63,15 +63,15 @@ fn sentence(what: &str, mut names: Vec<String>) -> Option<String> {
 #[derive(Default)]
 struct Descriptors {
     sockets: Vec<(RawFd, String)>,
-    /// By what `/proc` calls them: both ends of a pipe have one name.
+    /// By their names in `/proc`: both ends of a pipe have one name.
     pipes: BTreeMap<String, Vec<RawFd>>,
     others: Vec<String>,
 }
 
-/// The user's descriptors of what cannot be had twice.
+/// The user's descriptors of things that cannot be opened a second time.
 fn descriptors() -> Descriptors {
-    let mut found = Descriptors::default();
-    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return found };
+    let mut list = Descriptors::default();
+    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return list };
     let ours = [control::number(), lifeline::number()];
     let mut numbers: Vec<RawFd> = entries
         .flatten()
@@ -81,37 +81,37 @@ fn descriptors() -> Descriptors {
     numbers.sort_unstable();
     for number in numbers {
         match kind(number) {
-            Some(SFlag::S_IFSOCK) => found.sockets.push((number, socket(number))),
+            Some(SFlag::S_IFSOCK) => list.sockets.push((number, socket(number))),
             Some(SFlag::S_IFIFO) => {
-                found.pipes.entry(link(number).unwrap_or_default()).or_default().push(number)
+                list.pipes.entry(link(number).unwrap_or_default()).or_default().push(number)
             }
-            // Anonymous inodes have no kind: timers, event counters, signals, watched files.
+            // Anonymous inodes have no file type: timers, event counters, signals, watched files.
             Some(kind) if kind.is_empty() => {
                 let name = link(number).unwrap_or_default();
                 let name = name.trim_start_matches("anon_inode:").trim_matches(['[', ']']);
-                // Each branch gets its own of these.
+                // Each branch gets its own epoll instances.
                 if name != "eventpoll" {
-                    found.others.push(format!("{name} (descriptor {number})"));
+                    list.others.push(format!("{name} (descriptor {number})"));
                 }
             }
             Some(SFlag::S_IFCHR) => {
                 let name = link(number).unwrap_or_default();
                 if ["/dev/pts/", "/dev/ptmx", "/dev/tty"].iter().any(|start| name.starts_with(start)) {
-                    found.others.push(format!("{name} (descriptor {number})"));
+                    list.others.push(format!("{name} (descriptor {number})"));
                 }
             }
             _ => {}
         }
     }
-    found
+    list
 }
 
 fn kind(number: RawFd) -> Option<SFlag> {
-    let about = std::fs::metadata(format!("/proc/self/fd/{number}")).ok()?;
-    Some(SFlag::from_bits_truncate(about.mode()) & SFlag::S_IFMT)
+    let metadata = std::fs::metadata(format!("/proc/self/fd/{number}")).ok()?;
+    Some(SFlag::from_bits_truncate(metadata.mode()) & SFlag::S_IFMT)
 }
 
-/// What `/proc` calls a descriptor: a path, or something like `pipe:[123]`.
+/// A descriptor's name in `/proc`: a path, or something like `pipe:[123]`.
 fn link(number: RawFd) -> Option<String> {
     let target = std::fs::read_link(format!("/proc/self/fd/{number}")).ok()?;
     Some(shortened(&target.to_string_lossy()))
@@ -136,26 +136,26 @@ fn named_by_descriptors(pipes: BTreeMap<String, Vec<RawFd>>) -> Vec<String> {
     pipes.into_iter().map(name).collect()
 }
 
-/// A socket by whom it talks to, or where it listens.
+/// Names a socket by its peer, or by the address at which it listens.
 fn socket(number: RawFd) -> String {
-    let told = |address: &SockaddrStorage| {
+    let text = |address: &SockaddrStorage| {
         let is_named = address.as_unix_addr().is_none_or(|unix| unix.path().is_some() || unix.len() > 2);
         is_named.then(|| shortened(&address.to_string()))
     };
-    let peer = getpeername::<SockaddrStorage>(number).ok().and_then(|peer| told(&peer));
-    let own = || getsockname::<SockaddrStorage>(number).ok().and_then(|own| told(&own));
+    let peer = getpeername::<SockaddrStorage>(number).ok().and_then(|peer| text(&peer));
+    let own = || getsockname::<SockaddrStorage>(number).ok().and_then(|own| text(&own));
     match peer.map(|peer| format!("to {peer}")).or_else(|| own().map(|own| format!("at {own}"))) {
         Some(name) => format!("{name} (descriptor {number})"),
         None => format!("descriptor {number}"),
     }
 }
 
-/// Memory that is mapped to be shared and may be written to, by name, with its size.
+/// Writable shared mappings, by name, with their sizes.
 fn memory(own_locks: impl FnOnce() -> u64) -> Vec<String> {
     let Ok(maps) = std::fs::File::open("/proc/self/maps") else { return Vec::new() };
     let mut sizes: BTreeMap<String, u64> = BTreeMap::new();
     for line in BufReader::new(maps).split(b'\n').map_while(Result::ok) {
-        // Paths need not be text; all else of a line is.
+        // A path need not be UTF-8.
         if let Some((name, bytes)) = shared_mapping(&String::from_utf8_lossy(&line)) {
             *sizes.entry(name).or_default() += bytes;
         }
@@ -166,8 +166,7 @@ fn memory(own_locks: impl FnOnce() -> u64) -> Vec<String> {
     sizes.into_iter().map(|(name, bytes)| format!("{name} ({bytes} bytes)")).collect()
 }
 
-/// The name and the size of a mapping that is shared and may be written to, from a line of `maps`
-/// (proc_pid_maps(5)).
+/// The name and size of a writable shared mapping, from a line of `maps` (proc_pid_maps(5)).
 fn shared_mapping(line: &str) -> Option<(String, u64)> {
     let mut fields = line.splitn(6, ' ');
     let (range, permissions) = (fields.next()?, fields.next()?.as_bytes());
@@ -178,7 +177,7 @@ fn shared_mapping(line: &str) -> Option<(String, u64)> {
     let (from, to) = range.split_once('-')?;
     let bytes = u64::from_str_radix(to, 16).ok()?.saturating_sub(u64::from_str_radix(from, 16).ok()?);
     let name = match path {
-        // What the system calls memory without a file.
+        // The system's names for memory without a file.
         "" | "/dev/zero (deleted)" => "without a name".to_owned(),
         path if path.starts_with("/dev/shm/sem.") => LOCKS.to_owned(),
         path => shortened(path),
@@ -191,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shared_memory_is_told_from_the_rest() {
+    fn only_writable_shared_mappings_count() {
         let shared = "7f0000000000-7f0000002000 rw-s 00000000 00:01 2057   /dev/zero (deleted)";
         assert_eq!(shared_mapping(shared), Some(("without a name".to_owned(), 8192)));
         let named = "7f0000000000-7f0000001000 rw-s 00000000 00:1a 7      /dev/shm/psm_1 2";

@@ -1,6 +1,6 @@
-//! Which names of a namespace a cell has changed. The namespace before the cell is recorded without
-//! touching its objects, as each touch copies a memory page. `symbols.py` finds what the cell
-//! reads.
+//! Finds which names of a namespace a cell has changed. It records the namespace before the cell
+//! without touching its objects, as each touch copies a memory page. `symbols.py` finds what the
+//! cell reads.
 
 #![allow(unsafe_code)]
 
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::HashMap;
 
-/// The names of a namespace and the addresses of their objects, as they were.
+/// The names of a namespace and the addresses of their objects before the cell.
 #[pyclass(frozen)]
 #[derive(Debug)]
 pub(super) struct Before(HashMap<String, usize>);
@@ -17,7 +17,7 @@ pub(super) struct Before(HashMap<String, usize>);
 /// Names that are new, mean another object, or are gone.
 type Changed = (Vec<String>, Vec<String>, Vec<String>);
 
-/// Notes what is in a namespace.
+/// Records a namespace.
 #[pyfunction]
 pub(super) fn note(namespace: &Bound<'_, PyDict>) -> Before {
     Before(addresses(namespace))
@@ -37,10 +37,10 @@ impl Before {
 }
 
 fn addresses(namespace: &Bound<'_, PyDict>) -> HashMap<String, usize> {
-    let mut found = HashMap::with_capacity(namespace.len());
+    let mut addresses = HashMap::with_capacity(namespace.len());
     let (mut at, mut key, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
-    // SAFETY: the dictionary is alive, the GIL is held and nothing of Python's runs meanwhile, so
-    // it does not change. Key and value are borrowed and not kept; the text of a key belongs to the
+    // SAFETY: the dictionary is alive, the GIL is held and no Python code runs meanwhile, so it
+    // does not change. Key and value are borrowed and not kept. The text of a key belongs to the
     // key and is copied.
     unsafe {
         while ffi::PyDict_Next(namespace.as_ptr(), &raw mut at, &raw mut key, &raw mut value) != 0 {
@@ -55,8 +55,8 @@ fn addresses(namespace: &Bound<'_, PyDict>) -> HashMap<String, usize> {
                 continue;
             }
             let bytes = std::slice::from_raw_parts(text.cast::<u8>(), length.unsigned_abs());
-            found.insert(String::from_utf8_lossy(bytes).into_owned(), value as usize);
+            addresses.insert(String::from_utf8_lossy(bytes).into_owned(), value as usize);
         }
     }
-    found
+    addresses
 }

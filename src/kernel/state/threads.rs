@@ -1,14 +1,14 @@
 //! Native threads of a process that its branches would lack.
 //!
-//! A fork takes one thread along. A library whose workers ran in the state waits in a branch for
-//! workers that are gone: for ever, and without an error. So every thread counts that Python does
-//! not know and that is not proven to be started anew after a fork. The list of what is proven is
-//! short on purpose: a library that nobody has heard of counts.
+//! A fork copies one thread. A library whose worker threads are missing in a branch waits for them
+//! for ever, without an error. So a thread counts as lost unless Python knows it or it is proven to
+//! start again after a fork. The list of proven ones is short on purpose: an unknown library counts
+//! as lost.
 //!
-//! Most threads have no name of their own. What started one is told by its stack:
-//! `get_robust_list(2)` gives an address in glibc's `struct pthread`, which lies at the top of the
-//! stack, also of a thread that runs. The function that the thread began with stands there, and the
-//! outermost return addresses stand right below it.
+//! Most threads have no name of their own, but their stack shows which library started them:
+//! `get_robust_list(2)` gives an address in glibc's `struct pthread`, which is at the top of the
+//! stack. The thread's start function is stored there, and the outermost return addresses are right
+//! below it.
 
 #![allow(unsafe_code)]
 
@@ -17,27 +17,27 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
-/// What is proven right in branches: how the thread is called, and the file whose function it began
-/// with (see `is_file`). docs/branches.md names the tests.
+/// Threads that are proven to start again in branches: the thread's name, and the file of its start
+/// function (see `is_file`). docs/branches.md names the tests.
 const PROVEN: &[Proven] = &[
-    // Ended by OpenBLAS before each fork, and started with the next large product.
+    // OpenBLAS ends them before each fork and starts them with the next large product.
     Proven { name: None, file: "libopenblas" },
     Proven { name: None, file: "libscipy_openblas" },
-    // Not Arrow's other libraries: that of Flight has gRPC in it.
+    // Not Arrow's other libraries: Flight's contains gRPC.
     Proven { name: None, file: "libarrow." },
     Proven { name: None, file: "_duckdb." },
-    // numba's own pool starts anew when the process id is another.
+    // numba's own pool starts again when the process id has changed.
     Proven { name: None, file: "numba/np/ufunc/workqueue." },
-    // numexpr's pool does, too (`init_threads` in its module.cpp). It starts with its import, and
-    // pandas imports it.
+    // The same holds for numexpr's pool (`init_threads` in its module.cpp). It starts when numexpr
+    // is imported, and pandas imports it.
     Proven { name: None, file: "numexpr/interpreter." },
     // Computes without its pool after a fork (TOKENIZERS_PARALLELISM).
     Proven { name: None, file: "tokenizers/tokenizers." },
-    // OpenMP of LLVM and Intel starts anew in a child (KMP_INIT_AT_FORK).
+    // OpenMP of LLVM and Intel starts again in a child (KMP_INIT_AT_FORK).
     Proven { name: None, file: "libomp." },
     Proven { name: None, file: "libomp-" },
     Proven { name: None, file: "libiomp5" },
-    // Only gives memory back.
+    // Only returns memory to the system.
     Proven { name: Some("jemalloc_bg_thd"), file: "" },
     // Started by the import of polars; only removes files of queries that ran out of memory.
     Proven { name: Some("polars-ooc-clea"), file: "_polars_runtime" },
@@ -45,9 +45,9 @@ const PROVEN: &[Proven] = &[
     Proven { name: Some("ZMQbg/"), file: "libzmq." },
     Proven { name: Some("ZMQbg/"), file: "libzmq-" },
 ];
-/// Threads that began in these are Python's own: told by `shell.py`.
+/// Python's own threads start in this library. `forks.py` reports them.
 const PYTHON: &str = "libpython3";
-/// What starts threads for others.
+/// Libraries that start threads for other libraries.
 const RUNTIMES: &[&str] = &[
     "libc.so",
     "libc-2.",
@@ -62,46 +62,45 @@ const RUNTIMES: &[&str] = &[
     "libm-2.",
 ];
 
-/// What is read below the address in `struct pthread`: static thread-local storage, then the
-/// outermost frames, in bytes.
-const BELOW: u64 = 16 * 1024;
-/// What is read above it: the rest of `struct pthread`, in bytes.
-const ABOVE: u64 = 4096;
-/// How often, and how far apart in milliseconds, it is looked for what a thread began with: one
-/// that has just been started and has not run yet does not say it.
-const LOOKS: u32 = 50;
-const BETWEEN_LOOKS: u8 = 1;
-/// How often the threads are listed, until a list holds none that was not looked at. Threads that
-/// start each other and end are always one ahead.
+/// Bytes to read below the address in `struct pthread`: static thread-local storage, then the
+/// outermost frames.
+const BYTES_BELOW: u64 = 16 * 1024;
+/// Bytes to read above it: the rest of `struct pthread`.
+const BYTES_ABOVE: u64 = 4096;
+/// How often to look for a thread's start function, and the interval in milliseconds. A thread that
+/// has not run yet does not show it.
+const MAX_LOOKS: u32 = 50;
+const LOOK_INTERVAL_MS: u8 = 1;
+/// How often to list the threads until a list has no new one. Short-lived threads that start each
+/// other are never all in one list.
 const MAX_LISTS: u32 = 20;
-/// How those are called in a warning.
+/// Their name in a warning.
 const SHORT_LIVED: &str = "short-lived ones that start each other";
 /// How many names a warning holds.
 const MAX_NAMES: usize = 5;
 
 struct Proven {
-    /// How its name begins. None: a thread without a name of its own.
+    /// The beginning of its name. None: a thread without a name of its own.
     name: Option<&'static str>,
     file: &'static str,
 }
 
-/// A thread that neither Python nor we know.
+/// A thread that Python did not start.
 #[derive(Debug, PartialEq, Eq)]
 struct NativeThread {
-    /// None when it carries the name of the thread that started it.
+    /// None if it has inherited the name of the thread that started it.
     name: Option<String>,
-    /// The file whose function it began with.
+    /// The file of its start function.
     file: Option<String>,
 }
 
-/// A sentence about the threads of this process that its branches would lack; none when there are
-/// none, which mostly costs one system call. `of_python` are the ids of the threads that Python
-/// knows.
+/// A sentence about the threads of this process that its branches would lack. Usually there are
+/// none, which costs one system call. `of_python` returns the ids of the threads that Python knows.
 pub(super) fn warning(of_python: impl FnOnce() -> Vec<i32>) -> Option<String> {
     if count() <= 1 {
         return None;
     }
-    let can_pause = fork::pause_openmp();
+    let can_pause_openmp = fork::pause_openmp();
     let mut known = of_python();
     known.push(std::process::id().cast_signed());
     let mut seen: HashSet<i32> = known.iter().copied().collect();
@@ -112,40 +111,40 @@ pub(super) fn warning(of_python: impl FnOnce() -> Vec<i32>) -> Option<String> {
         if others.is_empty() {
             break;
         }
-        let (there, gone) = look_at(&others, &known);
-        seen.extend(there.iter().map(|(id, _)| *id));
-        threads.extend(there.into_iter().map(|(_, thread)| thread));
-        // One that has ended may be listed for a moment, and a list that it leaves meanwhile ends
-        // with it: it does not count as seen.
-        if left == 0 && gone.iter().any(|id| !ended.contains(id)) {
+        let (running, ended_now) = describe(&others, &known);
+        seen.extend(running.iter().map(|(id, _)| *id));
+        threads.extend(running.into_iter().map(|(_, thread)| thread));
+        // A thread that has ended may still be listed, and the system cuts a list short when a
+        // thread in it ends. So an ended thread does not count as seen.
+        if left == 0 && ended_now.iter().any(|id| !ended.contains(id)) {
             threads.push(NativeThread { name: Some(SHORT_LIVED.to_owned()), file: None });
         }
-        ended.extend(gone);
+        ended.extend(ended_now);
     }
-    sentence(threads.into_iter().filter(|thread| !is_proven(thread, can_pause)))
+    sentence(threads.into_iter().filter(|thread| !is_proven(thread, can_pause_openmp)))
 }
 
-/// Looks at threads; answers what is there, and the ids of those that have ended.
-fn look_at(ids: &[i32], known: &[i32]) -> (Vec<(i32, NativeThread)>, Vec<i32>) {
-    for _ in 0..LOOKS {
+/// Describes threads. Returns those that still run, and the ids of those that have ended.
+fn describe(ids: &[i32], known: &[i32]) -> (Vec<(i32, NativeThread)>, Vec<i32>) {
+    for _ in 0..MAX_LOOKS {
         if ids.iter().all(|id| robust_list(*id).is_some() || is_ending(*id)) {
             break;
         }
-        // Nothing to wait for but the time.
-        let _ = nix::poll::poll(&mut [], BETWEEN_LOOKS);
+        // There is no event to wait for.
+        let _ = nix::poll::poll(&mut [], LOOK_INTERVAL_MS);
     }
     let (mut gone, left): (Vec<i32>, Vec<i32>) = ids.iter().copied().partition(|id| is_ending(*id));
     if left.is_empty() {
         return (Vec::new(), gone);
     }
-    let mut there = Vec::new();
+    let mut running = Vec::new();
     let maps = Maps::read();
     let borrowed: Vec<String> = known.iter().filter_map(|id| name_of(*id)).collect();
     for id in left {
-        let (name, file) = (name_of(id), began_in(id, &maps));
+        let (name, file) = (name_of(id), start_file(id, &maps));
         match name {
             Some(name) if file.is_some() || !is_ending(id) => {
-                there.push((
+                running.push((
                     id,
                     NativeThread { name: Some(name).filter(|name| !borrowed.contains(name)), file },
                 ));
@@ -153,25 +152,24 @@ fn look_at(ids: &[i32], known: &[i32]) -> (Vec<(i32, NativeThread)>, Vec<i32>) {
             _ => gone.push(id),
         }
     }
-    (there, gone)
+    (running, gone)
 }
 
-fn is_proven(thread: &NativeThread, can_pause: bool) -> bool {
+fn is_proven(thread: &NativeThread, can_pause_openmp: bool) -> bool {
     let Some(file) = thread.file.as_deref() else { return false };
-    let is_it = |proven: &Proven| {
-        let is_called_so = match (proven.name, thread.name.as_deref()) {
+    let matches = |proven: &Proven| {
+        let has_name = match (proven.name, thread.name.as_deref()) {
             (None, own) => own.is_none(),
             (Some(start), own) => own.is_some_and(|own| own.starts_with(start)),
         };
-        is_called_so && is_file(file, proven.file)
+        has_name && is_file(file, proven.file)
     };
-    // libgomp is proven where it can be told before a fork to end its threads.
-    is_file(file, PYTHON) || can_pause && is_file(file, fork::LIBGOMP) || PROVEN.iter().any(is_it)
+    // libgomp is proven if it can be asked to end its threads before a fork.
+    is_file(file, PYTHON) || can_pause_openmp && is_file(file, fork::LIBGOMP) || PROVEN.iter().any(matches)
 }
 
-/// Whether a path leads to a file whose name begins so; with folders before it, to one in such
-/// folders. A folder by itself proves nothing: anything may lie in an environment that is called
-/// `openblas`.
+/// Whether the name of a path's file begins with `start`. Folders in `start` must match the path's
+/// last folders. A folder alone proves nothing: an environment may be called `openblas`.
 fn is_file(path: &str, start: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     match start.rsplit_once('/') {
@@ -212,10 +210,10 @@ fn sentence(threads: impl Iterator<Item = NativeThread>) -> Option<String> {
     ))
 }
 
-/// How many threads this process has.
+/// The number of threads of this process.
 fn count() -> u64 {
-    // Linux counts a link for each thread, beside `.` and the name.
-    let links = std::fs::metadata("/proc/self/task").map_or(0, |about| about.nlink());
+    // Linux counts one link for each thread, and two more for `.` and the directory's name.
+    let links = std::fs::metadata("/proc/self/task").map_or(0, |metadata| metadata.nlink());
     if links > 2 { links - 2 } else { ids().len() as u64 }
 }
 
@@ -230,8 +228,8 @@ fn name_of(id: i32) -> Option<String> {
     Some(String::from_utf8_lossy(&name).trim_end().to_owned())
 }
 
-/// Whether a thread is on its way out (`PF_EXITING`, include/linux/sched.h): one that was joined
-/// may still be seen.
+/// Whether a thread is exiting (`PF_EXITING`, include/linux/sched.h): a joined thread may still be
+/// listed.
 fn is_ending(id: i32) -> bool {
     const EXITING: u32 = 0x4;
     let stat = std::fs::read_to_string(format!("/proc/self/task/{id}/stat")).unwrap_or_default();
@@ -240,26 +238,25 @@ fn is_ending(id: i32) -> bool {
     flags.is_none_or(|flags| flags & EXITING != 0)
 }
 
-/// The file whose function a thread began with.
-fn began_in(id: i32, maps: &Maps) -> Option<String> {
+/// The file of a thread's start function.
+fn start_file(id: i32, maps: &Maps) -> Option<String> {
     let head = robust_list(id)?;
     let (start, end) = maps.around(head)?;
-    let from = start.max(head.saturating_sub(BELOW)).next_multiple_of(8);
-    let to = end.min(head + ABOVE);
+    let from = start.max(head.saturating_sub(BYTES_BELOW)).next_multiple_of(8);
+    let to = end.min(head + BYTES_ABOVE);
     let mut stack = vec![0; usize::try_from(to.checked_sub(from)?).ok()?];
-    // Read through the system: what has gone meanwhile is an error, and no crash.
+    // Reading through /proc turns memory that was unmapped meanwhile into an error, not a crash.
     File::open("/proc/self/mem").ok()?.read_exact_at(&mut stack, from).ok()?;
     let words = stack.rchunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap_or_default()));
     let mut files = words.filter_map(|word| maps.code_at(word));
     files.find(|file| !is_runtime(file)).map(str::to_owned)
 }
 
-/// An address in the `struct pthread` of a thread; none before it runs.
+/// An address in a thread's `struct pthread`. None: the thread has not run yet.
 fn robust_list(id: i32) -> Option<u64> {
     let mut head: *mut libc::c_void = std::ptr::null_mut();
     let mut length: libc::size_t = 0;
-    // SAFETY: the kernel writes an address and a length into these two; the address is not followed
-    // here.
+    // SAFETY: Linux writes an address and a length into these two. The address is not dereferenced.
     let answer = unsafe { libc::syscall(libc::SYS_get_robust_list, id, &raw mut head, &raw mut length) };
     (answer == 0 && !head.is_null()).then_some(head as u64)
 }
@@ -274,7 +271,7 @@ struct Maps(Vec<Mapping>);
 struct Mapping {
     start: u64,
     end: u64,
-    /// The file, when it is code.
+    /// The file, if the mapping is executable.
     code: Option<String>,
 }
 
@@ -319,11 +316,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_proven_counts() {
+    fn threads_that_are_not_proven_count() {
         let blas = Some("/x/numpy.libs/libscipy_openblas64_-32a4.so");
         for (name, file, is_fine) in [
             (None, blas, true),
-            // OpenBLAS gives its threads no names: this is something else's.
+            // OpenBLAS gives its threads no names, so this thread is not OpenBLAS's.
             (Some("server"), blas, false),
             (Some("jemalloc_bg_thd"), Some("/x/_polars_runtime.abi3.so"), true),
             (Some("polars-ooc-clea"), Some("/x/_polars_runtime.abi3.so"), true),
@@ -333,7 +330,7 @@ mod tests {
             (None, Some("/x/libpython3.11.so.1.0"), true),
             (None, Some("/x/libgomp.so.1.0.0"), true),
             (None, None, false),
-            // Names of folders prove nothing, nor do names that only contain such a name.
+            // Folder names prove nothing, nor do names that only contain a proven one.
             (None, Some("/x/envs-openblas/lib/libq.so"), false),
             (None, Some("/x/libpython-tools/libq.so"), false),
             (None, Some("/x/libgomp-1/libq.so"), false),
@@ -351,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_are_named_by_what_is_known_of_them() {
+    fn a_warning_names_threads_by_name_and_file() {
         assert_eq!(sentence(std::iter::empty()), None);
         let all = [
             thread(Some("tf_XLAEigen"), Some("/x/libjax_common.so")),
@@ -360,27 +357,27 @@ mod tests {
             thread(Some("tf_XLAEigen"), Some("/x/libjax_common.so")),
             thread(None, None),
         ];
-        let told = sentence(all.into_iter()).unwrap_or_default();
+        let warning = sentence(all.into_iter()).unwrap_or_default();
         assert!(
-            told.ends_with(": tf_XLAEigen (libjax_common.so), 2 of libjax_common.so, one without a name"),
-            "{told}"
+            warning.ends_with(": tf_XLAEigen (libjax_common.so), 2 of libjax_common.so, one without a name"),
+            "{warning}"
         );
         let many = (1..=7).map(|n| thread(Some(&format!("t{n}")), None));
         assert!(sentence(many).unwrap_or_default().ends_with("t5, and 2 more"));
     }
 
     #[test]
-    fn a_thread_is_known_by_the_file_that_it_began_in() {
-        let (tell, told) = std::sync::mpsc::channel();
+    fn a_thread_is_known_by_the_file_of_its_start_function() {
+        let (send_id, received_id) = std::sync::mpsc::channel();
         let (go, wait) = std::sync::mpsc::channel::<()>();
         let waiting = std::thread::Builder::new().name("some-worker".into()).spawn(move || {
-            // SAFETY: gettid only answers a number.
-            let _ = tell.send(unsafe { libc::gettid() });
+            // SAFETY: gettid only returns a number.
+            let _ = send_id.send(unsafe { libc::gettid() });
             let _ = wait.recv();
         });
-        let id = told.recv().unwrap_or_default();
+        let id = received_id.recv().unwrap_or_default();
         let own = std::env::current_exe().unwrap_or_default();
-        assert_eq!(began_in(id, &Maps::read()).as_deref(), own.to_str());
+        assert_eq!(start_file(id, &Maps::read()).as_deref(), own.to_str());
         assert_eq!((name_of(id).as_deref(), is_ending(id)), (Some("some-worker"), false));
         assert!(count() >= 2 && ids().contains(&id));
         drop(go);

@@ -6,27 +6,26 @@ use crate::kernel::protocol::{Delivery, Wanted};
 use pyo3::prelude::*;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
 
-/// The Python part, loaded in the root.
+/// The Python module, imported in the root.
 #[derive(Debug)]
 pub(super) struct Transfer(Py<PyModule>);
 
 impl Transfer {
-    /// Loads the Python part, after those that it imports.
+    /// Imports the module.
     pub(super) fn boot(py: Python<'_>) -> PyResult<Self> {
         let module = package::import(py, "transfer")?;
         module.call_method0("boot")?;
         Ok(Self(module.unbind()))
     }
 
-    /// Writes variables into a pipe. The process must be a throw-away: it is not what it was
-    /// afterwards.
+    /// Writes variables into a pipe. This changes the process, so it must be a throw-away.
     pub(super) fn send(&self, py: Python<'_>, pipe: OwnedFd, wanted: &Wanted) {
         let wanted = serde_json::to_string(wanted).unwrap_or_default();
-        // What went wrong the other end finds: the pipe ends too early.
+        // If this fails, the reader finds that the pipe ends too early.
         let _ = self.0.call_method1(py, "send", (pipe.as_raw_fd(), wanted));
     }
 
-    /// Gives the cell that is about to run the pipes that came with it.
+    /// Gives the next cell the pipes that came with its order.
     pub(super) fn deliver(&self, py: Python<'_>, deliveries: &[Delivery], pipes: Vec<OwnedFd>) {
         if deliveries.is_empty() {
             return;
@@ -37,7 +36,7 @@ impl Transfer {
             super::descriptors::raise(pipe?).ok().map(IntoRawFd::into_raw_fd)
         };
         let all: Vec<_> = deliveries.iter().map(|d| (d.alias.clone(), d.state.clone(), next(d))).collect();
-        // Without it the cell says that what it reads is not there.
+        // If this fails, the cell reports that the variables are missing.
         let _ = self.0.setattr(py, "deliveries", all);
     }
 }

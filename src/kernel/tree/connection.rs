@@ -1,11 +1,12 @@
-//! The connection to one process: a task that writes its orders and a task that hears it.
+//! The connection to one process: a task that writes its orders and a task that reads its reports
+//! and outputs.
 //!
-//! A head is heard over its socket (reports), its text pipe (prints) and the pipes of descriptors 1
-//! and 2 (native writes). They are merged into the order in which they happened: each text says how
-//! many reports came before it, and texts and reports say how many pipe bytes did. Whatever came
-//! before a byte of these was sent before it, so pipes 1 and 2 are read first, then the socket,
-//! then the text pipe. The first text is passed on at once; further text is collected for some
-//! milliseconds.
+//! A head sends reports on its socket, prints through its text pipe, and writes natively to the
+//! pipes of descriptors 1 and 2. The reading task merges all of them into the order in which they
+//! happened: each text has the number of reports before it, and texts and reports have the number
+//! of pipe bytes before them. It reads pipes 1 and 2 first, then the socket, then the text pipe, so
+//! everything before a byte of those pipes is there. The first text is passed on at once; further
+//! text is collected for some milliseconds.
 
 use super::Heard;
 use super::text::{Decoder, whole};
@@ -23,12 +24,13 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::sync::mpsc;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-/// How long text that follows other text may wait: a thousand prints are not a thousand messages.
+/// How long text that follows other text may wait, so that a thousand prints are not a thousand
+/// messages.
 const COALESCE: Duration = Duration::from_millis(10);
 /// Bytes read from a pipe in one turn. A subprocess that floods must not silence the socket.
 const MAX_PIPE_READ: usize = 256 * 1024;
-/// Bytes of text taken at once. More than a text pipe holds, so it covers all text before a report;
-/// but a cell that goes on printing must not be read forever.
+/// Bytes of text taken at once. It is more than a text pipe holds, so it covers all text before a
+/// report. It is limited, as a cell may print without end.
 const MAX_TEXT_READ: usize = 2 * 1024 * 1024;
 /// Largest capacity that the empty buffers of a pipe and of the socket keep, in bytes.
 const MAX_PIPE_KEPT: usize = 64 * 1024;
@@ -41,7 +43,7 @@ pub(super) struct OutgoingFrame {
     pub(super) descriptors: Vec<OwnedFd>,
 }
 
-/// Our ends of what a head prints through.
+/// The server's ends of a head's text pipe and of its pipes 1 and 2.
 pub(super) struct HeadIo {
     text: TextReader,
     counts: ReadCounts,
@@ -69,8 +71,8 @@ impl HeadIo {
 
     /// Waits until there is something in a pipe. Descriptors 1 and 2 count while a cell runs.
     ///
-    /// The pipes are known to tokio only meanwhile: else each write of a flood would wake this
-    /// thread.
+    /// The pipes are registered with tokio only meanwhile; otherwise each write of a flood would
+    /// wake this thread.
     async fn readable(&self, is_running: bool) {
         if !is_running {
             return readable(self.text.pipe()).await;
@@ -218,7 +220,7 @@ struct Listener {
     head_io: Option<HeadIo>,
     inbox: mpsc::Sender<(ProcId, Heard)>,
     buffer: Vec<u8>,
-    /// Reports heard so far, modulo 2³².
+    /// Reports received so far, modulo 2³².
     heard: u32,
     /// A cell runs, and pipe bytes are its output. Between cells they wait for the next one.
     is_running: bool,

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 /// How long to wait for the exit status of a dead head. It is there at once unless its parent
 /// hangs.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
-/// Same, when the pid is unknown: the parent reports it at once or has died before.
+/// The same if the pid is unknown: the parent reports the pid at once, or has died before.
 const UNBORN_TIMEOUT: Duration = Duration::from_millis(500);
 
 impl Tree {
-    /// Takes note of what was heard. Returns what concerns the session.
+    /// Handles an event of a process. Returns what concerns the session.
     pub fn note(&mut self, process: ProcId, heard: Heard) -> Option<ProcessEvent> {
         match heard {
             Heard::Report(report) => self.note_report(process, report),
@@ -103,7 +103,7 @@ impl Tree {
         }
     }
 
-    /// Ends a child that was forked after it had been given up; its parent waits for it.
+    /// Kills a child that was forked after the session had given it up. Its parent reaps it.
     fn end_late_child(&mut self, parent: ProcId, pid: i32) {
         let parent_pid = self.processes.get(&parent).and_then(|p| p.pid);
         // User code may have forged the report: only a child of the reporter is ended.

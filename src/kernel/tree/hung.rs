@@ -1,4 +1,4 @@
-//! What the system shows from outside about a process that hangs or waits.
+//! Examines a process that hangs or waits from outside, through `/proc`.
 
 use super::{Tree, procfs};
 use crate::kernel::memory;
@@ -6,7 +6,7 @@ use crate::kernel::protocol::ProcId;
 use nix::unistd::Pid;
 use std::time::Duration;
 
-/// File name parts of libraries that keep threads, locks or devices, and their usual names.
+/// Libraries that keep threads, locks or devices: a part of the file name, and the usual name.
 const LIBRARIES: &[(&str, &str)] = &[
     ("libgomp", "OpenMP (libgomp)"),
     ("libomp", "OpenMP (libomp)"),
@@ -35,7 +35,7 @@ pub struct Hung {
     pub is_there: bool,
     /// How long ago the parent made its last child.
     pub parent_made_one: Option<Duration>,
-    /// What it does, or its parent if it does not exist, in words for the user.
+    /// What it does (or its parent, if it does not exist), as text for the user.
     pub doing: &'static str,
     /// Libraries loaded in it that have threads of their own.
     pub libraries: Vec<String>,

@@ -1,5 +1,5 @@
 //! The server's end of the process tree. It decides nothing and waits for nothing: orders go into a
-//! writer's queue, and everything heard comes into the session's inbox.
+//! writer's queue, and every event goes to the session's inbox.
 //!
 //! - `spawn`: starts the root, forks children, makes their sockets and pipes
 //! - `connection`: one process' socket and pipes, put into one exact order (`text`: bytes to
@@ -36,7 +36,7 @@ use std::time::Instant;
 use strays::HeadFiles;
 use tokio::sync::mpsc;
 
-/// Something heard from a process.
+/// An event of a process, before the tree has handled it.
 #[derive(Debug)]
 pub enum Heard {
     /// It reported something.
@@ -49,7 +49,7 @@ pub enum Heard {
     Status(Option<Exit>),
 }
 
-/// What the session learns from the tree.
+/// An event of a process that concerns the session.
 #[derive(Debug)]
 pub enum ProcessEvent {
     /// A process reported something.
@@ -58,7 +58,7 @@ pub enum ProcessEvent {
     Gone(ProcId, Option<Exit>),
 }
 
-/// What a head is to run.
+/// The order to run a cell on a head.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOrder {
     /// The run's id.
@@ -75,7 +75,7 @@ pub struct RunOrder {
     pub deliveries: Vec<(Delivery, Option<ProcId>)>,
 }
 
-/// The processes of one notebook. Everything heard from them arrives at the inbox given to `new`.
+/// The processes of one notebook. Their events arrive at the inbox given to `new`.
 #[derive(Debug)]
 pub struct Tree {
     launch: Arc<Launch>,

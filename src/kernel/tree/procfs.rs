@@ -1,4 +1,4 @@
-//! What `/proc/PID/stat` says about one process (proc_pid_stat(5)).
+//! Reads `/proc/PID/stat` (proc_pid_stat(5)).
 
 use nix::unistd::Pid;
 

@@ -1,7 +1,7 @@
-//! What the server process has once: the lifeline, and waiting for its children.
+//! Holds the lifeline and reaps the server's children. The server process has one of each.
 //!
 //! The server adopts every orphan below it (subreaper): states whose head is gone, and processes
-//! that cells left behind. It waits for all of them, so that none stays a zombie.
+//! that cells left behind. It waits for all of them, so none stays a zombie.
 
 use super::strays;
 use crate::kernel::memory;
@@ -17,10 +17,10 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-/// When the server stops: how often it looks for children that are left, and the pause between.
+/// When the server stops: how often it looks for remaining children, and the interval.
 const ROUNDS: u32 = 100;
 const BETWEEN_ROUNDS: Duration = Duration::from_millis(5);
-/// How many exit statuses are kept for a `wait_for` that comes after the exit.
+/// How many exit statuses are kept for a later `wait_for`.
 const MAX_REMEMBERED: usize = 4096;
 
 static LIFELINE: OnceLock<(OwnedFd, OwnedFd)> = OnceLock::new();
@@ -64,7 +64,7 @@ pub(super) async fn wait_for(pid: Option<Pid>) -> Option<Exit> {
         if let Some(exit) = reaper.ended.remove(&pid) {
             return Some(exit);
         }
-        // Most children are waited for by their own parents, and the callers here have timed out.
+        // Their own parents wait for most children, and the callers here have timed out.
         reaper.waiting.retain(|_, waiting| !waiting.is_closed());
         let (tx, rx) = oneshot::channel();
         reaper.waiting.insert(pid, tx);
@@ -78,8 +78,8 @@ pub(super) fn forget(pid: Pid) {
     REAPER.lock().unwrap_or_else(PoisonError::into_inner).ended.remove(&pid.as_raw());
 }
 
-/// Ends every process below the server, in any session. Called when the server stops: afterwards
-/// nothing is left that a cell has started.
+/// Ends every process below the server, in any session, when the server stops. Nothing that a cell
+/// started is left.
 pub async fn end_all_below() {
     let own = std::process::id().cast_signed();
     for _ in 0..ROUNDS {

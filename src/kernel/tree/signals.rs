@@ -1,4 +1,4 @@
-//! Interrupts, stops and ends processes, together with everything their cells have started.
+//! Interrupts, stops and kills processes, together with everything that their cells started.
 
 use super::strays::{self, Search};
 use super::{Heard, Tree, procfs};
@@ -51,7 +51,7 @@ impl Tree {
     }
 
     /// Ends a head and everything its last cell has started: for a run that failed or was stopped.
-    /// What earlier cells have started lives on.
+    /// Processes that earlier cells started continue.
     pub fn end_run(&mut self, head: ProcId) {
         if let Some(search) = self.search(head) {
             search.end();

@@ -10,10 +10,10 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 
-/// How many descriptors stay free for connections and files.
+/// How many descriptors to keep free for connections and files.
 const RESERVED_DESCRIPTORS: u64 = 128;
-/// How many heads' files are remembered. They matter only while a process runs that a cell of that
-/// head has detached.
+/// The number of heads whose files are remembered. They matter only while a process runs that a
+/// cell of that head has detached.
 const MAX_HEAD_FILES: usize = 4096;
 
 impl Tree {
@@ -80,7 +80,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Makes what a head prints through. Returns our ends, and the head's in the order of
+    /// Makes a head's text pipe and pipes 1 and 2. Returns our ends, and the head's in the order of
     /// `Role::Head`.
     fn make_head_io(&mut self, head: ProcId) -> io::Result<(HeadIo, [OwnedFd; 6])> {
         let (text, text_end) = pipe()?;
@@ -96,8 +96,8 @@ impl Tree {
         Ok((io, [out_end, err_end, text_end, shared.counts, shared.changed, shared.watch]))
     }
 
-    /// Refuses when connections and files would soon lack descriptors. The system gives out the
-    /// lowest free number, so a high one means that few are left.
+    /// Fails if few descriptors are left for connections and files. The system gives out the lowest
+    /// free number, so a high one means that few are left.
     fn check_descriptors(&self, newest: &OwnedFd) -> io::Result<()> {
         let left = self.max_descriptors.saturating_sub(newest.as_raw_fd().unsigned_abs().into());
         if left > RESERVED_DESCRIPTORS.min(self.max_descriptors / 4) {

@@ -1,5 +1,5 @@
-//! Ends what cells have started, in any session or process group. A signal to a group would not
-//! reach all of it.
+//! Ends the processes that cells started, in any session or process group. A signal to a group
+//! would not reach all of them.
 //!
 //! Every process found is stopped first, in rounds until a round finds nothing new; then all are
 //! killed. A stopped process cannot start another, while killing one makes room for the next of a
@@ -16,7 +16,7 @@ use std::collections::HashSet;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// Limit of stopping rounds. A fork bomb stands still after three or four.
+/// The most rounds of stopping. A fork bomb stands still after three or four.
 const ROUNDS: u32 = 100;
 
 /// The files by which processes that a head's cells started are recognised: no other process has
@@ -80,7 +80,7 @@ pub(super) fn end_below(pid: i32) {
     end_all(|| with_those_below(vec![pid], |_| true).split_off(1));
 }
 
-/// These processes and all descendants, except those that do not count and their descendants.
+/// These processes and all descendants, except excluded ones and their descendants.
 fn with_those_below(mut found: Vec<i32>, counts: impl Fn(i32) -> bool) -> Vec<i32> {
     let mut at = 0;
     while let Some(parent) = found.get(at) {
