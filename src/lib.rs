@@ -4,10 +4,10 @@
 //! can run against any state, so branches grow. The road of a click:
 //!
 //! ```text
-//! view.js ─ socket.js ─▶ http/socket ─Command▶ session/task ─▶ machine.step ─▶ [Effect…]
+//! view.js ─ socket.js ─▶ http/socket ─Command▶ session/actor ─▶ machine.step ─▶ [Effect…]
 //!         ├ kernel: run on a head, or fork one from the state
-//!         └ publish(Event) ─▶ session/log ─▶ http/socket ─▶ model.js ─▶ view
-//! head ─ Output… Ended, Ready ─▶ kernel/tree ─Input▶ session/task ─▶ machine.step ─▶ …
+//!         └ publish(Event) ─▶ session/event_log ─▶ http/socket ─▶ model.js ─▶ view
+//! head ─ Output… Ended, Ready ─▶ kernel/tree ─Input▶ session/actor ─▶ machine.step ─▶ …
 //! ```
 //!
 //! One task owns one notebook, and one pure function makes all decisions without waiting for

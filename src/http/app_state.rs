@@ -91,7 +91,7 @@ impl AppState {
         let start = sessions.open(notebook)?;
         let keys = Keys::new(&options.token, options.token_was_made, sessions.latest_time().read());
         let now = keys.now();
-        let stored = &start.home().credentials;
+        let stored = &start.files().credentials;
         keys.load_sessions(start.name(), &stored.sessions, now);
         keys.load_links(start.name(), &stored.links, now);
         // A share link works before its notebook was opened.
@@ -198,7 +198,7 @@ impl AppState {
             let opened = app.threads.run(move || sessions.open(&name)).await?;
             if let Ok(session) = &opened {
                 // Now, under the lock: later, a link that was found on disk may have been revoked.
-                app.keys.load_links(session.name(), &session.home().credentials.links, app.keys.now());
+                app.keys.load_links(session.name(), &session.files().credentials.links, app.keys.now());
             }
             Ok(opened)
         });

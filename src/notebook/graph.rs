@@ -163,7 +163,7 @@ impl Notebook {
     }
 
     /// Visitors, to be changed in place.
-    pub fn people_mut(&mut self) -> &mut Vec<Participant> {
+    pub fn participants_mut(&mut self) -> &mut Vec<Participant> {
         &mut self.participants
     }
 

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 /// What the task is asked; kernel reports have an inbox of their own and come second.
 pub(super) enum Ask {
     /// Carry out a command and answer it.
-    Command(Command, Answer),
+    Command(Command, OnReply),
     /// Note which state a client looks at.
     Stand(Visitor, Standing, oneshot::Sender<Reply>),
     /// Forget a client's presence.
@@ -35,7 +35,7 @@ pub(super) enum Ask {
 }
 
 /// Takes the reply to a command, with the notebook as it is when the reply is given.
-pub(super) type Answer = Box<dyn FnOnce(&Notebook, Reply) + Send>;
+pub(super) type OnReply = Box<dyn FnOnce(&Notebook, Reply) + Send>;
 
 /// Where a client stands in the stream of events.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub struct Subscription {
 #[derive(Clone, Debug)]
 pub struct Session {
     name: Arc<str>,
-    home: Arc<Home>,
+    files: Arc<NotebookFiles>,
     inbox: mpsc::Sender<Ask>,
     threads: BlockingPool,
     visitors: Arc<AtomicU64>,
@@ -117,7 +117,7 @@ impl Drop for Visit {
 
 /// Where a notebook is kept, and what was found there when it was opened.
 #[derive(Debug)]
-pub struct Home {
+pub struct NotebookFiles {
     /// The notebook's own id.
     pub notebook_id: String,
     /// The folder of its blobs.
@@ -129,10 +129,15 @@ pub struct Home {
 }
 
 impl Session {
-    pub(super) fn new(name: &str, home: Home, inbox: mpsc::Sender<Ask>, threads: BlockingPool) -> Self {
+    pub(super) fn new(
+        name: &str,
+        files: NotebookFiles,
+        inbox: mpsc::Sender<Ask>,
+        threads: BlockingPool,
+    ) -> Self {
         Self {
             name: name.into(),
-            home: Arc::new(home),
+            files: Arc::new(files),
             inbox,
             threads,
             visitors: Arc::default(),
@@ -141,8 +146,8 @@ impl Session {
     }
 
     /// Where the notebook is kept, as it was when it was opened.
-    pub fn home(&self) -> &Home {
-        &self.home
+    pub fn files(&self) -> &NotebookFiles {
+        &self.files
     }
 
     /// The threads for work that waits for the disk.
@@ -251,13 +256,13 @@ impl Session {
     }
 
     /// Why it was closed, when the server goes on without it.
-    pub fn fate(&self) -> Option<&CloseReason> {
+    pub fn close_reason(&self) -> Option<&CloseReason> {
         self.close_reason.get()
     }
 
-    pub(super) fn set_fate(&self, fate: CloseReason) {
+    pub(super) fn set_close_reason(&self, reason: CloseReason) {
         // The first close reason wins.
-        let _ = self.close_reason.set(fate);
+        let _ = self.close_reason.set(reason);
     }
 
     /// Ends all processes of the notebook.

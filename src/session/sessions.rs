@@ -1,6 +1,6 @@
 //! The map of open notebooks: the only shared mutable thing in the server.
 
-use super::task::OpenRequest;
+use super::actor::OpenRequest;
 use super::{Budget, CloseReason, Session};
 use crate::blocking_pool::{BlockingPool, Lost};
 use crate::kernel::{Launch, end_all_below, find_plot_javascript};
@@ -241,10 +241,10 @@ impl Sessions {
     }
 
     /// Closes a notebook for good, if it is open.
-    async fn leave(&self, name: &str, fate: CloseReason) {
+    async fn leave(&self, name: &str, reason: CloseReason) {
         let session = self.lock().by_name.remove(name);
         if let Some(session) = session {
-            session.set_fate(fate);
+            session.set_close_reason(reason);
             session.close().await;
         }
     }

@@ -144,7 +144,7 @@ async fn converse(
         end = speak(&mut sink, &talk, events, to_send, &heard) => end,
         () = talk.app.keys.gone(&talk.access) => End::SignedOut,
     };
-    let end = if end == End::Behind && talk.session.fate().is_some() { End::Moved } else { end };
+    let end = if end == End::Behind && talk.session.close_reason().is_some() { End::Moved } else { end };
     // Another one may load the notebook now.
     talk.permit.take();
     let Talk { visit, bytes, session, .. } = talk;
@@ -159,7 +159,7 @@ async fn converse(
             reason(code, why)
         }
         End::SignedOut => reason(CloseCode::Other(4401), "signed out"),
-        End::Moved => match session.fate() {
+        End::Moved => match session.close_reason() {
             Some(CloseReason::Renamed(to)) => reason(CloseCode::Other(4301), short(to)),
             _ => reason(CloseCode::Other(4404), "deleted"),
         },

@@ -44,7 +44,7 @@ pub struct Budget {
 impl Budget {
     /// What suits this machine: a share of its memory, and no more processes than it can well have.
     pub fn of_this_machine() -> Self {
-        let total = crate::session::measure::total_bytes().unwrap_or(u64::MAX);
+        let total = crate::session::system_memory::total_bytes().unwrap_or(u64::MAX);
         Self { processes: MAX_PROCESSES, bytes: total / 2, available: total / 10, run: u64::MAX }
     }
 }

@@ -15,17 +15,6 @@ pub(super) const BEGIN_TIMEOUT: Duration = Duration::from_secs(15);
 /// The same, while Python itself is starting: on a cold disk that takes its time.
 pub(super) const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What the process that made a state reports about its branches.
-#[derive(Debug, Default)]
-pub(super) struct Hazards {
-    /// What does not survive a branch, for people.
-    pub(super) warnings: Vec<String>,
-    /// Whether branches may be forked.
-    pub(super) forks: bool,
-    /// Whether some of the state lives only in that process.
-    pub(super) is_alone: bool,
-}
-
 pub(super) fn why_it_hangs(core: &Core, state: &StateId, hung: &Hung) -> String {
     let whose = if hung.is_there { "the forked process" } else { "the process that was to fork" };
     let mut suspects = core.notebook.state(state).map(|s| s.warnings.clone()).unwrap_or_default();

@@ -10,8 +10,7 @@
 
 use super::cancel::told;
 use super::core::{Core, FollowUp};
-use super::hangs::Hazards;
-use super::runs::{Runs, ended_reply, publish_end};
+use super::runs::{CellReport, Runs, ended_reply, publish_end};
 use super::{Alarm, Effect, not_found};
 use crate::kernel::{Exit, ProcId};
 use crate::notebook::{DraftId, ExecId, Live, Reply, Residency, Run, RunStatus, StateId};
@@ -36,8 +35,7 @@ struct Held {
     run: ExecId,
     draft: Option<DraftId>,
     at: StateId,
-    exec_count: u32,
-    hazards: Hazards,
+    report: CellReport,
     since_ms: f64,
     /// What it holds for itself alone, in bytes, when it has been measured.
     bytes: Option<u64>,
@@ -133,8 +131,7 @@ impl HeldHeads {
         core: &mut Core,
         process: ProcId,
         run: &ExecId,
-        exec_count: u32,
-        hazards: Hazards,
+        report: CellReport,
     ) -> bool {
         let Some(at) = core.processes.at(process).cloned() else { return false };
         if core.notebook.state(&at).is_none_or(|state| state.residency == Residency::Deleted) {
@@ -150,8 +147,7 @@ impl HeldHeads {
             run: run.clone(),
             draft: core.notebook.run(run).and_then(|own| own.draft.clone()),
             at,
-            exec_count,
-            hazards,
+            report,
             since_ms: core.now_ms,
             bytes: None,
         });
@@ -283,11 +279,11 @@ impl HeldHeads {
         let Some(at) = self.all.iter().position(|held| &held.run == exec_id) else {
             return Reply::Refused(cannot_keep(run, self.reasons.get(exec_id)));
         };
-        let Held { process, exec_count, hazards, .. } = self.all.remove(at);
+        let Held { process, report, .. } = self.all.remove(at);
         set_keepable(core, exec_id, false);
         core.effects.push(Effect::Continue(process));
         core.processes.go_on(process);
-        let Some(state) = runs.leave_state(core, process, exec_id, exec_count, hazards, true) else {
+        let Some(state) = runs.leave_state(core, process, exec_id, report, true) else {
             return Reply::Refused(not_found("run", exec_id));
         };
         publish_end(core, exec_id);

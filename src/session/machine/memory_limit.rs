@@ -1,4 +1,4 @@
-//! The limit of memory of a run: what it may hold beyond what its state holds.
+//! The memory limit of a run: what it may hold beyond what its state holds.
 //!
 //! A run is measured repeatedly; `kernel::MemoryUse` separates what it has added from what it
 //! shares with its state. The operating system's own limits do not fit: they count reserved memory,
@@ -13,38 +13,37 @@ use crate::kernel::{MemoryUse, ProcId};
 use crate::notebook::{ExecId, RunError, StateId};
 use std::time::Duration;
 
-/// How long after one weighing the next may come at the earliest: a core writes some 100 MB
-/// meanwhile.
+/// The least time between two measurements: a core writes some 100 MB meanwhile.
 const EVERY: Duration = Duration::from_millis(50);
-/// How long it may take at most, however long a weighing took.
+/// The most time between two measurements, however long one takes.
 const AT_LEAST_EVERY: Duration = Duration::from_secs(2);
-/// Which part of its time a run may be weighed: it is held up when it asks for memory just then.
+/// The share of its time that a run may be measured: meanwhile it cannot allocate memory.
 const SHARE: f64 = 0.1;
 
-/// What is known about a run that has a limit of memory.
+/// The memory limit of a run, and what it is measured against.
 #[derive(Debug)]
-pub(super) struct Weighing {
-    /// The limit, in bytes.
+pub(super) struct MemoryLimit {
+    /// In bytes.
     limit: u64,
     /// What its head held when it began.
     start: Option<MemoryUse>,
-    /// The process that shared all of that then.
+    /// The frozen process that shared all of that then.
     beside: Option<ProcId>,
-    /// When it was asked for last.
-    asked_ms: f64,
+    /// When a measurement was last ordered.
+    measured_ms: f64,
 }
 
-impl Weighing {
+impl MemoryLimit {
     pub(super) fn new(limit: u64) -> Self {
-        Self { limit, start: None, beside: None, asked_ms: 0.0 }
+        Self { limit, start: None, beside: None, measured_ms: 0.0 }
     }
 }
 
 /// What a run holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::session) struct Weighed {
-    /// Its head.
-    pub(in crate::session) weight: MemoryUse,
+pub(in crate::session) struct RunMemory {
+    /// What its head holds.
+    pub(in crate::session) head: MemoryUse,
     /// What the processes that it has started hold for themselves, in bytes.
     pub(in crate::session) below: u64,
     /// Whether the process beside it is whole.
@@ -52,76 +51,69 @@ pub(in crate::session) struct Weighed {
 }
 
 impl Runs {
-    fn weighing(&mut self, run: &ExecId) -> Option<&mut Weighing> {
-        self.get_mut(run)?.weighing.as_mut()
+    fn memory_limit(&mut self, run: &ExecId) -> Option<&mut MemoryLimit> {
+        self.get_mut(run)?.memory_limit.as_mut()
     }
 
-    /// A head says what it holds, right before it begins.
-    pub(super) fn holds(&mut self, core: &mut Core, head: ProcId, weight: MemoryUse) {
+    /// A head reports what it holds, right before its cell begins.
+    pub(super) fn note_start_memory(&mut self, core: &mut Core, head: ProcId, memory: MemoryUse) {
         if let Some(run) = core.processes.run_of(head)
-            && let Some(weighing) = self.weighing(&run)
+            && let Some(limit) = self.memory_limit(&run)
         {
-            weighing.start.get_or_insert(weight);
+            limit.start.get_or_insert(memory);
         }
     }
 
-    /// A run has begun.
-    pub(super) fn begin_to_weigh(&mut self, core: &mut Core, run: &ExecId, at: &StateId) {
+    /// A run has begun: if it has a limit, it is measured from now on.
+    pub(super) fn begin_to_measure(&mut self, core: &mut Core, run: &ExecId, at: &StateId) {
         let beside = core.processes.frozen(at);
-        if let Some(weighing) = self.weighing(run) {
-            weighing.beside = beside;
-            self.weigh_after(core, run, EVERY);
+        if let Some(limit) = self.memory_limit(run) {
+            limit.beside = beside;
+            self.measure_after(core, run, EVERY);
         }
     }
 
-    fn weigh_after(&mut self, core: &mut Core, run: &ExecId, after: Duration) {
-        let alarm = Alarm::Weigh(run.clone(), self.serial(run));
-        core.wake(after, alarm);
+    fn measure_after(&self, core: &mut Core, run: &ExecId, after: Duration) {
+        core.wake(after, Alarm::MeasureRun(run.clone(), self.serial(run)));
     }
 
-    /// It is time to weigh a run.
-    pub(super) fn weigh(&mut self, core: &mut Core, run: &ExecId, serial: Serial) {
-        let Some(head) = core.processes.of_run(run).filter(|_| self.is_still(run, serial)) else {
-            return;
-        };
+    /// It is time to measure a run.
+    pub(super) fn measure(&mut self, core: &mut Core, run: &ExecId, serial: Serial) {
+        let Some(head) = core.processes.of_run(run).filter(|_| self.is_still(run, serial)) else { return };
         let now_beside = core.processes.at(head).and_then(|at| core.processes.frozen(at));
-        let now_ms = core.now_ms;
-        let Some(weighing) = self.weighing(run) else { return };
-        weighing.asked_ms = now_ms;
-        // One that was made later does not share what the run began with.
-        weighing.beside = weighing.beside.filter(|beside| Some(*beside) == now_beside);
-        let beside = weighing.beside;
-        core.effects.push(Effect::Weigh { exec_id: run.clone(), serial, head, beside });
+        let Some(limit) = self.memory_limit(run) else { return };
+        limit.measured_ms = core.now_ms;
+        // A process that was made later does not share what the run began with.
+        limit.beside = limit.beside.filter(|beside| Some(*beside) == now_beside);
+        let beside = limit.beside;
+        core.effects.push(Effect::MeasureRun { exec_id: run.clone(), serial, head, beside });
     }
 
-    /// A run was weighed.
-    pub(super) fn weighed(
+    /// A run was measured. Beyond its limit it is killed.
+    pub(super) fn measured(
         &mut self,
         core: &mut Core,
         run: &ExecId,
         serial: Serial,
-        weighed: Option<Weighed>,
+        memory: Option<RunMemory>,
     ) {
-        let Some(head) = core.processes.of_run(run).filter(|_| self.is_still(run, serial)) else {
-            return;
-        };
-        let now_ms = core.now_ms;
-        let (Some(weighing), Some(weighed)) = (self.weighing(run), weighed) else { return };
-        let start = weighing.start.unwrap_or_default();
-        let is_shared = weighed.is_shared && weighing.beside.is_some();
-        let added = weighed.weight.added_since(start, is_shared).saturating_add(weighed.below);
-        if added > weighing.limit {
-            if let Some(request) = self.get_mut(run) {
-                request.stop.get_or_insert(Stop::MemoryLimit(added));
-            }
-            return core.kill_for_good(head);
+        let Some(head) = core.processes.of_run(run).filter(|_| self.is_still(run, serial)) else { return };
+        let (Some(limit), Some(memory)) = (self.memory_limit(run), memory) else { return };
+        let start = limit.start.unwrap_or_default();
+        let is_shared = memory.is_shared && limit.beside.is_some();
+        let added = memory.head.added_since(start, is_shared).saturating_add(memory.below);
+        let took = Duration::from_secs_f64((core.now_ms - limit.measured_ms).max(0.0) / 1000.0);
+        if added <= limit.limit {
+            return self.measure_after(core, run, took.div_f64(SHARE).clamp(EVERY, AT_LEAST_EVERY));
         }
-        let took = Duration::from_secs_f64((now_ms - weighing.asked_ms).max(0.0) / 1000.0);
-        self.weigh_after(core, run, took.div_f64(SHARE).clamp(EVERY, AT_LEAST_EVERY));
+        if let Some(request) = self.get_mut(run) {
+            request.stop.get_or_insert(Stop::MemoryLimit(added));
+        }
+        core.kill_for_good(head);
     }
 
     pub(super) fn memory_limit_error(&self, run: &ExecId, held: u64) -> RunError {
-        let limit = self.get(run).and_then(|r| r.weighing.as_ref()).map_or(0, |w| w.limit);
+        let limit = self.get(run).and_then(|r| r.memory_limit.as_ref()).map_or(0, |limit| limit.limit);
         let why = format!(
             "the run was ended at its limit of memory: it held {} more than its state, and may hold {}. \
              Its state is as it was",

@@ -29,7 +29,7 @@ mod processes;
 mod replay;
 mod runs;
 mod saving;
-mod tasks;
+mod task_checkpoints;
 #[cfg(test)]
 mod tests;
 mod transfers;
@@ -47,16 +47,15 @@ pub use budget::Budget;
 use budget::Memory;
 use cancel::Stop;
 use changes::Comparer;
-use hangs::Hazards;
 use held::HeldHeads;
 use introspect::Introspection;
 use listings::{ListingKind, Listings};
 use loads::Loads;
-pub(super) use memory_limit::Weighed;
+pub(super) use memory_limit::RunMemory;
 use presence::Presence;
 pub(super) use presence::{Standing, Visitor};
 use replay::Replays;
-use runs::Runs;
+use runs::{CellReport, Runs};
 use saving::{Due, Saver};
 use std::time::Duration;
 use trust::Trust;
@@ -101,7 +100,7 @@ pub(super) enum Input {
     /// available.
     Measured(Vec<(ProcId, u64)>, Option<u64>),
     /// How much memory a run with a limit holds; none if its process is gone.
-    Weighed(ExecId, Serial, Option<Weighed>),
+    RunMeasured(ExecId, Serial, Option<RunMemory>),
     /// What was observed of a run in a branch; none if its process is gone.
     Observed(ExecId, Serial, Option<Seen>),
     /// What is wrong with the disk; none when it works again.
@@ -175,7 +174,7 @@ pub(super) enum Effect {
     Observe { exec_id: ExecId, serial: Serial, head: ProcId },
     /// Measure how much memory a run holds. `beside` is the frozen process of its state, if there
     /// is one.
-    Weigh { exec_id: ExecId, serial: Serial, head: ProcId, beside: Option<ProcId> },
+    MeasureRun { exec_id: ExecId, serial: Serial, head: ProcId, beside: Option<ProcId> },
 }
 
 /// What an alarm was set for.
@@ -196,7 +195,7 @@ pub(super) enum Alarm {
     /// A run has reached its time limit.
     TimeLimit(ExecId, Serial),
     /// The memory of a run with a limit is measured again.
-    Weigh(ExecId, Serial),
+    MeasureRun(ExecId, Serial),
     /// A run in a branch is observed again.
     Watch(ExecId, Serial),
     /// Cells may rest: save a checkpoint.
@@ -279,7 +278,7 @@ impl Machine {
                 self.memory.measured(core, &mut self.held, processes, available);
                 self.live_within_budget();
             }
-            Input::Weighed(run, serial, weighed) => self.runs.weighed(core, &run, serial, weighed),
+            Input::RunMeasured(run, serial, memory) => self.runs.measured(core, &run, serial, memory),
             Input::Observed(run, serial, seen) => self.runs.observed(core, &run, serial, seen.as_ref()),
             Input::Trouble(trouble) => self.saver.set_disk_status(core, trouble),
             Input::Adopt(ticket, adopted) => self.adoption.adopt(core, ticket, *adopted),
@@ -364,7 +363,7 @@ impl Machine {
             }
             Command::SaveTask { task_id, state, values, token_usage, metadata } => {
                 let core = &mut self.core;
-                Some(tasks::save_task(core, task_id, state, values, token_usage, metadata))
+                Some(task_checkpoints::save(core, task_id, state, values, token_usage, metadata))
             }
             Command::Complete { state, code, cursor } => self.introspection.ask(
                 &mut self.core,
@@ -391,7 +390,7 @@ impl Machine {
             Report::SaveFailed { why } => self.saver.failed(core, process, &why),
             Report::Failed { why } => self.root_failed(process, &why),
             Report::ForkFailed { child, why } => self.fork_refused(child, &why),
-            Report::MemoryUse(weight) => self.runs.holds(core, process, weight),
+            Report::MemoryUse(memory) => self.runs.note_start_memory(core, process, memory),
             Report::Started => self.runs.started(core, process),
             Report::Output(output) => outputs::output(core, process, output),
             Report::Update { display_id, data, metadata } => {
@@ -401,7 +400,7 @@ impl Machine {
             Report::Ask(prompt) => outputs::prompt(core, process, Some(prompt)),
             Report::Symbols(symbols) => runs::note_symbols(core, process, symbols),
             Report::Ended { how, exec_count, warnings, forks, is_alone, remains } => {
-                self.ended(process, how, exec_count, Hazards { warnings, forks, is_alone }, remains)
+                self.ended(process, how, CellReport { exec_count, warnings, forks, is_alone }, remains)
             }
             Report::Shared(warnings) => hangs::shared(core, process, warnings),
             Report::Variables(variables) => self.listings.listed(core, process, variables),
@@ -425,7 +424,7 @@ impl Machine {
             Alarm::Stopped(run, serial) => self.runs.did_not_stop(core, &run, serial),
             Alarm::Held => self.held.held_long_enough(core),
             Alarm::TimeLimit(run, serial) => self.runs.reached_time_limit(core, &run, serial),
-            Alarm::Weigh(run, serial) => self.runs.weigh(core, &run, serial),
+            Alarm::MeasureRun(run, serial) => self.runs.measure(core, &run, serial),
             Alarm::Watch(run, serial) => self.runs.watch(core, &run, serial),
             Alarm::Save => self.saver.time_to_save(core),
             Alarm::SaveAgain(state) => self.saver.save_again(core, &state),

@@ -7,7 +7,7 @@ use crate::problem::{Kind, Problem};
 use std::time::Duration;
 
 /// How many clients are shown at most. Each change sends all of them to everybody.
-const MAX_PEOPLE: usize = 100;
+const MAX_PARTICIPANTS: usize = 100;
 /// The least time between two events: walking the graph by keys would make one for each step.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
@@ -46,12 +46,18 @@ impl Presence {
             return core.answer(ticket, Reply::Refused(not_found("state", state)));
         }
         let id = id_of(visitor);
-        let people = core.notebook.people_mut();
-        let has_room = people.len() < MAX_PEOPLE;
-        match people.iter_mut().find(|person| person.id == id) {
-            Some(person) => (person.state, person.name, person.caret) = (state, name, caret),
+        let participants = core.notebook.participants_mut();
+        let has_room = participants.len() < MAX_PARTICIPANTS;
+        match participants.iter_mut().find(|one| one.id == id) {
+            Some(one) => (one.state, one.name, one.caret) = (state, name, caret),
             None if has_room => {
-                people.push(Participant { id: id.clone(), name, scope: scope.to_owned(), state, caret });
+                participants.push(Participant {
+                    id: id.clone(),
+                    name,
+                    scope: scope.to_owned(),
+                    state,
+                    caret,
+                });
             }
             // It is shown when there is room and it moves on.
             None => {}
@@ -63,14 +69,14 @@ impl Presence {
     /// A client is gone.
     pub(super) fn visitor_left(&mut self, core: &mut Core, visitor: Visitor) {
         let id = id_of(visitor);
-        core.notebook.people_mut().retain(|person| person.id != id);
+        core.notebook.participants_mut().retain(|one| one.id != id);
         self.changed(core);
     }
 
     /// Moves the clients that look at a state which is gone to another state.
     pub(super) fn move_away(&mut self, core: &mut Core, to: &StateId, is_gone: impl Fn(&StateId) -> bool) {
-        for person in core.notebook.people_mut().iter_mut().filter(|person| is_gone(&person.state)) {
-            person.state.clone_from(to);
+        for participant in core.notebook.participants_mut().iter_mut().filter(|one| is_gone(&one.state)) {
+            participant.state.clone_from(to);
         }
         self.changed(core);
     }
@@ -97,10 +103,10 @@ impl Presence {
         if self.published == core.notebook.participants() {
             return;
         }
-        let people = core.notebook.participants().to_vec();
-        self.published.clone_from(&people);
+        let participants = core.notebook.participants().to_vec();
+        self.published.clone_from(&participants);
         self.published_at = core.now_ms;
-        core.publish(Live::PresenceChanged { participants: people });
+        core.publish(Live::PresenceChanged { participants });
     }
 }
 

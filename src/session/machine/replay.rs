@@ -6,9 +6,9 @@
 //! frozen.
 
 use super::core::{Core, FollowUp};
-use super::hangs::{Hazards, READY_TIMEOUT};
+use super::hangs::READY_TIMEOUT;
 use super::processes::{Doing, Duty, Origin};
-use super::runs::Outcome;
+use super::runs::{CellReport, Outcome};
 use super::{Effect, Ticket, not_found, transfers};
 use crate::kernel::{How, ProcId, Remains};
 use crate::notebook::{
@@ -130,7 +130,7 @@ impl Replays {
         core: &mut Core,
         target: &StateId,
         how: How,
-        hazards: Hazards,
+        report: CellReport,
         remains: &Remains,
     ) {
         let Some(replay) = self.all.get(target) else { return };
@@ -147,7 +147,7 @@ impl Replays {
                 return self.failed(core, target, &why);
             }
         }
-        let is_there = self.come_back(core, head, &step, hazards);
+        let is_there = self.come_back(core, head, &step, report);
         let Some(replay) = self.all.get_mut(target) else { return };
         replay.done += 1;
         let (done, total) = (replay.done, replay.steps.len());
@@ -174,7 +174,7 @@ impl Replays {
     /// A head stands at a state again: its frozen process is made anew, in place of one that had
     /// not everything. Answers whether there was no need for one: another replay has brought the
     /// state back meanwhile, and heads may be about to be forked from what it made.
-    fn come_back(&mut self, core: &mut Core, head: ProcId, id: &StateId, hazards: Hazards) -> bool {
+    fn come_back(&mut self, core: &mut Core, head: ProcId, id: &StateId, report: CellReport) -> bool {
         core.processes.move_to(head, id);
         let Some(state) = core.notebook.state_mut(id) else { return false };
         let is_there = core.processes.frozen(id).is_some() && is_whole_in_memory(state);
@@ -186,7 +186,7 @@ impl Replays {
             return is_there;
         }
         (state.residency, state.restored_from) = (Residency::Freezing, Some(RestoredFrom::Replay));
-        (state.warnings, state.forks) = (hazards.warnings, hazards.forks);
+        (state.warnings, state.forks) = (report.warnings, report.forks);
         if core.due.is_broken(id) {
             state.saving = Saving::Idle;
         }

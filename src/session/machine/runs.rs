@@ -2,8 +2,7 @@
 
 use super::cancel::{Stop, interrupted};
 use super::core::{Core, FollowUp};
-use super::hangs::Hazards;
-use super::memory_limit::Weighing;
+use super::memory_limit::MemoryLimit;
 use super::watch::Watch;
 use super::{Alarm, Serial, Ticket, drafts, not_found, transfers};
 use crate::kernel::ProcId;
@@ -54,13 +53,26 @@ impl Outcome {
     }
 }
 
+/// What a head reports about itself when its cell has ended.
+#[derive(Debug, Default)]
+pub(super) struct CellReport {
+    /// The number of the cell in `In[n]`.
+    pub(super) exec_count: u32,
+    /// What does not survive a branch, for people.
+    pub(super) warnings: Vec<String>,
+    /// Whether branches may be forked.
+    pub(super) forks: bool,
+    /// Whether some of the state lives only in that process.
+    pub(super) is_alone: bool,
+}
+
 /// A run that was asked for, as long as the notebook knows it.
 #[derive(Debug)]
 pub(super) struct Request {
     /// As it was asked for.
     pub(super) spec: RunSpec,
     pub(super) timeout: Option<Duration>,
-    pub(super) weighing: Option<Weighing>,
+    pub(super) memory_limit: Option<MemoryLimit>,
     /// Whether its state has been replayed for it.
     is_replayed: bool,
     waiting: Vec<Ticket>,
@@ -75,7 +87,7 @@ impl Request {
     fn new(spec: RunSpec, ticket: Ticket) -> Self {
         Self {
             timeout: spec.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
-            weighing: spec.run_memory.map(Weighing::new),
+            memory_limit: spec.run_memory.map(MemoryLimit::new),
             spec,
             is_replayed: false,
             waiting: vec![ticket],
@@ -227,7 +239,7 @@ impl Runs {
         run.started_at = Some(now_ms);
         let on = run.on.clone();
         self.limit_time(core, &exec_id);
-        self.begin_to_weigh(core, &exec_id, &at);
+        self.begin_to_measure(core, &exec_id, &at);
         self.begin_to_watch(core, head, &exec_id);
         core.publish(Fact::RunStarted { exec_id: exec_id.clone(), on, started_at: now_ms });
         if self.is_stopping(&exec_id) {
@@ -257,8 +269,7 @@ impl Runs {
         core: &mut Core,
         head: ProcId,
         exec_id: &ExecId,
-        exec_count: u32,
-        hazards: Hazards,
+        report: CellReport,
         partial: bool,
     ) -> Option<StateId> {
         let run = core.notebook.run(exec_id)?;
@@ -266,12 +277,12 @@ impl Runs {
         let name = run.asked.new_state_name.clone();
         let instead_of = self.get_mut(exec_id).and_then(|r| r.spec.instead_of.take());
         if let Some(head) = core.processes.head_mut(head) {
-            head.is_needed = hazards.is_alone;
+            head.is_needed = report.is_alone;
         }
         let id = StateId::new(core.new_id());
         let mut state = State::new(id.clone(), Some(parent.clone()), Some(exec_id.clone()), core.now_ms);
         state.name = name.unwrap_or(state.name);
-        (state.exec_count, state.warnings, state.forks) = (exec_count, hazards.warnings, hazards.forks);
+        (state.exec_count, state.warnings, state.forks) = (report.exec_count, report.warnings, report.forks);
         state.partial = partial;
         if let Some(renamed) = core.notebook.add_state(state.clone()) {
             core.publish_state(&renamed);

@@ -32,7 +32,7 @@ pub(super) fn run_on(
     allow_stdin: bool,
 ) {
     let (has_memory_limit, report_symbols) =
-        request.map_or((false, false), |r| (r.weighing.is_some(), r.spec.with_outputs));
+        request.map_or((false, false), |r| (r.memory_limit.is_some(), r.spec.with_outputs));
     let reads = request.and_then(|request| request.spec.reads.as_deref());
     let deliveries = deliveries(core, reads, &exec_id, &code);
     let cell = RunOrder { exec_id, code, allow_stdin, has_memory_limit, report_symbols, deliveries };

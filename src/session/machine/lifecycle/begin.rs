@@ -5,10 +5,10 @@ use crate::kernel::{How, ProcId, Remains};
 use crate::notebook::{Base, ExecId, Reply, Residency, RunError, RunSpec, StateId};
 use crate::problem::Problem;
 use crate::session::machine::core::FollowUp;
-use crate::session::machine::hangs::{BEGIN_TIMEOUT, Hazards};
+use crate::session::machine::hangs::BEGIN_TIMEOUT;
 use crate::session::machine::held::NotHeld;
 use crate::session::machine::processes::Doing;
-use crate::session::machine::runs::{self, Outcome};
+use crate::session::machine::runs::{self, CellReport, Outcome};
 use crate::session::machine::{Alarm, Effect, Machine, Ticket, replay};
 
 impl Machine {
@@ -183,12 +183,11 @@ impl Machine {
         &mut self,
         head: ProcId,
         how: How,
-        exec_count: u32,
-        hazards: Hazards,
+        report: CellReport,
         remains: Remains,
     ) {
         if let Some(target) = self.core.processes.replaying(head) {
-            return self.replays.cell_ended(&mut self.core, &target, how, hazards, &remains);
+            return self.replays.cell_ended(&mut self.core, &target, how, report, &remains);
         }
         let Some(exec_id) = self.core.processes.run_of(head) else { return };
         if self.core.processes.head(head).is_some_and(|h| h.is_killed) {
@@ -201,26 +200,19 @@ impl Machine {
                 self.core.discard(head);
                 self.runs.end(&mut self.core, &exec_id, Outcome::Ok);
             }
-            How::Ok => self.leave_state(head, &exec_id, exec_count, hazards, None),
+            How::Ok => self.leave_state(head, &exec_id, report, None),
             How::Refused => self.runs.head_refused(&mut self.core, head, &exec_id),
             How::Error(error) => {
                 let outcome = self.runs.judge(&self.core, &exec_id, error);
-                self.failed(head, &exec_id, exec_count, hazards, remains, outcome);
+                self.failed(head, &exec_id, report, remains, outcome);
             }
         }
     }
 
     /// A run ends with a state, which its head then freezes. With an error it is a partial state.
-    fn leave_state(
-        &mut self,
-        head: ProcId,
-        exec_id: &ExecId,
-        exec_count: u32,
-        hazards: Hazards,
-        error: Option<Outcome>,
-    ) {
+    fn leave_state(&mut self, head: ProcId, exec_id: &ExecId, report: CellReport, error: Option<Outcome>) {
         let core = &mut self.core;
-        let state = self.runs.leave_state(core, head, exec_id, exec_count, hazards, error.is_some());
+        let state = self.runs.leave_state(core, head, exec_id, report, error.is_some());
         self.runs.end(core, exec_id, error.unwrap_or(Outcome::Ok));
         if let Some(state) = state {
             core.keep(head, &state);
@@ -233,8 +225,7 @@ impl Machine {
         &mut self,
         head: ProcId,
         exec_id: &ExecId,
-        exec_count: u32,
-        hazards: Hazards,
+        report: CellReport,
         remains: Remains,
         outcome: Outcome,
     ) {
@@ -244,10 +235,10 @@ impl Machine {
         let why = match remains {
             Remains::Unchanged | Remains::Set if self.runs.keeps_on_error(exec_id) => {
                 core.effects.push(Effect::EndStarted(head));
-                return self.leave_state(head, exec_id, exec_count, hazards, Some(outcome));
+                return self.leave_state(head, exec_id, report, Some(outcome));
             }
             Remains::Set => {
-                let is_held = self.held.hold(core, head, exec_id, exec_count, hazards);
+                let is_held = self.held.hold(core, head, exec_id, report);
                 self.memory.wake_to_measure(core, &self.held);
                 self.runs.end(core, exec_id, outcome);
                 if is_held {

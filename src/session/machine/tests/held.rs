@@ -820,11 +820,11 @@ fn a_cell_that_was_interrupted_or_reached_its_time_limit_is_held_one_that_was_ki
             p7 runs d
         p7 holds 1000 10
         p7 began
-            wake in 50 ms: weigh d
+            wake in 50 ms: measure d
             d began
-        alarm weigh d
-            weigh d: p7 beside p1
-        d weighs 2000 2000 0
+        alarm measure d
+            measure d: p7 beside p1
+        d measures 2000 2000 0
             end p7 and what its cell has started
             kill p7
         p7 raises MemoryError having set
@@ -861,8 +861,8 @@ fn a_cell_that_was_interrupted_or_reached_its_time_limit_is_held_one_that_was_ki
          run d memory 100
          p7 holds 1000 10
          p7 began
-         alarm weigh d
-         d weighs 2000 2000 0
+         alarm measure d
+         d measures 2000 2000 0
          p7 raises MemoryError having set
          p7 gone
          keep d",

@@ -9,13 +9,13 @@ mod drafts;
 mod durable;
 mod growth;
 mod held;
-mod people;
+mod presence;
 mod runs;
 mod states;
 mod storm;
 mod transfers;
 
-use super::{Adopted, Alarm, Budget, Effect, Input, Machine, Serial, Standing, Ticket, Visitor, Weighed};
+use super::{Adopted, Alarm, Budget, Effect, Input, Machine, RunMemory, Serial, Standing, Ticket, Visitor};
 use crate::kernel::{
     Contents, Delivery, Exit, Fingerprint, How, Hung, Introspected, MemoryUse, ProcId, Remains, Report, Seen,
 };
@@ -235,7 +235,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         ["alarm", "sending", id] => Input::Rang(Alarm::Late(proc(id))),
         ["alarm", "stalled", id] => Input::Rang(Alarm::Late(proc(id))),
         ["alarm", "stopped", id, rest @ ..] => Input::Rang(Alarm::Stopped(exec(id), serial(id, rest))),
-        ["alarm", "weigh", id, rest @ ..] => Input::Rang(Alarm::Weigh(exec(id), serial(id, rest))),
+        ["alarm", "measure", id, rest @ ..] => Input::Rang(Alarm::MeasureRun(exec(id), serial(id, rest))),
         ["alarm", "watch", id, rest @ ..] => Input::Rang(Alarm::Watch(exec(id), serial(id, rest))),
         ["alarm", "held"] => Input::Rang(Alarm::Held),
         ["alarm", "limit", id, rest @ ..] => Input::Rang(Alarm::TimeLimit(exec(id), serial(id, rest))),
@@ -270,7 +270,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         }),
         [_, "ready"] => reported(Report::Ready { pid: 0, missing: Vec::new(), hazard: None }),
         [_, "failed"] => reported(Report::Failed { why: "no IPython".into() }),
-        [_, "holds", anonymous, own] => reported(Report::MemoryUse(weight(anonymous, own))),
+        [_, "holds", anonymous, own] => reported(Report::MemoryUse(memory(anonymous, own))),
         [run, "used", ticks, rest @ ..] => {
             let seen = Seen {
                 cpu_ticks: ticks.parse().expect("ticks"),
@@ -284,13 +284,13 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             };
             Input::Observed(exec(run), serial(run, &[]), Some(seen))
         }
-        [run, "weighs", anonymous, own, below, rest @ ..] => {
-            let weighed = Weighed {
-                weight: weight(anonymous, own),
+        [run, "measures", anonymous, own, below, rest @ ..] => {
+            let memory = RunMemory {
+                head: memory(anonymous, own),
                 below: below.parse().expect("bytes"),
                 is_shared: !rest.contains(&"alone"),
             };
-            Input::Weighed(exec(run), serial(run, &[]), Some(weighed))
+            Input::RunMeasured(exec(run), serial(run, &[]), Some(memory))
         }
         [_, "began"] => reported(Report::Started),
         [_, "prints", text] => reported(Report::Output(Output::stream(StreamName::Stdout, *text))),
@@ -373,7 +373,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
     }
 }
 
-fn weight(anonymous: &str, own: &str) -> MemoryUse {
+fn memory(anonymous: &str, own: &str) -> MemoryUse {
     MemoryUse { anonymous: anonymous.parse().expect("bytes"), own: own.parse().expect("bytes") }
 }
 
@@ -453,9 +453,9 @@ fn effect_text(effect: &Effect) -> Option<String> {
         Effect::EndCells => "end what cells have started".into(),
         Effect::Keep { state, about, .. } => format!("keep checkpoint {} of {state}", about.checkpoint_id),
         Effect::Trust => "trust all".into(),
-        Effect::Weigh { exec_id, head, beside, .. } => {
+        Effect::MeasureRun { exec_id, head, beside, .. } => {
             let beside = beside.map_or(String::new(), |p| format!(" beside p{}", p.0));
-            format!("weigh {exec_id}: p{}{beside}", head.0)
+            format!("measure {exec_id}: p{}{beside}", head.0)
         }
         Effect::Observe { exec_id, head, .. } => format!("observe {exec_id}: p{}", head.0),
         Effect::Measure(processes) => format!("measure {}", processes.len()),
@@ -475,7 +475,9 @@ fn effect_text(effect: &Effect) -> Option<String> {
         Effect::Wake(after, Alarm::Stopped(run, _)) => {
             format!("wake in {} s: has {run} stopped?", after.as_secs())
         }
-        Effect::Wake(after, Alarm::Weigh(run, _)) => format!("wake in {} ms: weigh {run}", after.as_millis()),
+        Effect::Wake(after, Alarm::MeasureRun(run, _)) => {
+            format!("wake in {} ms: measure {run}", after.as_millis())
+        }
         Effect::Wake(after, Alarm::TimeLimit(run, _)) => {
             format!("wake in {} s: the limit of {run}", after.as_secs())
         }

@@ -532,15 +532,15 @@ fn a_run_beyond_its_limit_of_memory_is_killed() {
             p2 runs a
         p2 holds 1000 10
         p2 began
-            wake in 50 ms: weigh a
+            wake in 50 ms: measure a
             a began
-        alarm weigh a
-            weigh a: p2 beside p1
-        a weighs 1050 60 40
-            wake in 2000 ms: weigh a
-        alarm weigh a
-            weigh a: p2 beside p1
-        a weighs 1050 60 51
+        alarm measure a
+            measure a: p2 beside p1
+        a measures 1050 60 40
+            wake in 2000 ms: measure a
+        alarm measure a
+            measure a: p2 beside p1
+        a measures 1050 60 51
             end p2 and what its cell has started
             kill p2
         p2 ok
@@ -551,12 +551,12 @@ fn a_run_beyond_its_limit_of_memory_is_killed() {
             p3 runs b
         p3 holds 1000 10
         p3 began
-            wake in 50 ms: weigh b
+            wake in 50 ms: measure b
             b began
-        a weighs 2000 2000 2000
-        b weighs 1000 1000 0 alone
-            wake in 2000 ms: weigh b
-        b weighs 1000 1000 0
+        a measures 2000 2000 2000
+        b measures 1000 1000 0 alone
+            wake in 2000 ms: measure b
+        b measures 1000 1000 0
             end p3 and what its cell has started
             kill p3
         p3 gone
@@ -572,17 +572,17 @@ fn a_run_beyond_its_limit_of_memory_is_killed() {
         run a memory 100
         p2 holds 1000 10
         p2 began
-        alarm weigh a
-        a weighs 1050 60 40
-        alarm weigh a
-        a weighs 1050 60 51
+        alarm measure a
+        a measures 1050 60 40
+        alarm measure a
+        a measures 1050 60 51
         p2 ok
         run b memory 100
         p3 holds 1000 10
         p3 began
-        a weighs 2000 2000 2000
-        b weighs 1000 1000 0 alone
-        b weighs 1000 1000 0
+        a measures 2000 2000 2000
+        b measures 1000 1000 0 alone
+        b measures 1000 1000 0
         p3 gone
         ",
     ));

@@ -4,10 +4,10 @@
 //! waits behind a flood of output. Both are bounded: a full one holds back its senders. The loop
 //! waits for nothing else.
 
-use super::handle::{Answer, Ask};
-use super::log::Log;
-use super::machine::{Alarm, Effect, Input, Machine, Serial, Ticket, Weighed};
-use super::{Home, NotebookConfig, Session, measure};
+use super::event_log::EventLog;
+use super::handle::{Ask, OnReply};
+use super::machine::{Alarm, Effect, Input, Machine, RunMemory, Serial, Ticket};
+use super::{NotebookConfig, NotebookFiles, Session, system_memory};
 use crate::allocator;
 use crate::blocking_pool::BlockingPool;
 use crate::kernel::{self, Exit, Heard, Launch, MemoryUse, ProcId, ProcessEvent, Tree};
@@ -65,7 +65,7 @@ impl OpenRequest {
         let damage = std::mem::take(&mut opened.damage);
         let store = &opened.store;
         let (notebook_id, blobs) = (store.notebook_id().to_owned(), store.blobs());
-        let home = Home { notebook_id, blobs, credentials, damage };
+        let home = NotebookFiles { notebook_id, blobs, credentials, damage };
         let session = Session::new(&self.name, home, asks, self.threads.clone());
         runtime.spawn(Arc::new(self).serve(asked, (opened, told)));
         Ok(session)
@@ -121,18 +121,18 @@ impl OpenRequest {
         }
     }
 
-    fn start(&self, (opened, told): ReadNotebook) -> (Task, Inboxes) {
+    fn start(&self, (opened, told): ReadNotebook) -> (Actor, Inboxes) {
         let (reports, heard) = mpsc::channel(REPORTS);
         let (measures, measured) = mpsc::channel(1);
         // One at a time for each run, of which there are not many.
-        let (weights, weighed) = mpsc::unbounded_channel();
+        let (run_measures, run_measured) = mpsc::unbounded_channel();
         let new_id = Box::new(|| uuid::Uuid::new_v4().simple().to_string());
         let notebook = Notebook::from_parts(opened.parts, now_ms());
         let NotebookConfig { budget, saves, .. } = *self.config;
-        let task = Task {
+        let task = Actor {
             machine: Machine::new(notebook, new_id, budget, saves),
             tree: Tree::new(self.launch.clone(), opened.store.blobs(), reports),
-            log: Log::new(),
+            log: EventLog::new(),
             store: opened.store,
             threads: self.threads.clone(),
             unsaved: Unsaved::default(),
@@ -141,26 +141,26 @@ impl OpenRequest {
             alarms: BTreeMap::new(),
             last_alarm: 0,
             measures,
-            weights,
-            out_of_memory_kills: measure::out_of_memory_kills(),
+            run_measures,
+            out_of_memory_kills: system_memory::out_of_memory_kills(),
         };
-        (task, Inboxes { heard, told, measured, weighed })
+        (task, Inboxes { heard, told, measured, run_measured })
     }
 }
 
-struct Task {
+struct Actor {
     machine: Machine,
     tree: Tree,
-    log: Log,
+    log: EventLog,
     store: Store,
     threads: BlockingPool,
     unsaved: Unsaved,
-    waiting: HashMap<Ticket, Answer>,
+    waiting: HashMap<Ticket, OnReply>,
     last_ticket: u64,
     alarms: BTreeMap<(Instant, u64), Alarm>,
     last_alarm: u64,
     measures: mpsc::Sender<Measured>,
-    weights: mpsc::UnboundedSender<Input>,
+    run_measures: mpsc::UnboundedSender<Input>,
     /// How many processes the machine had killed some moments ago because memory ran out.
     out_of_memory_kills: Option<u64>,
 }
@@ -174,14 +174,14 @@ struct Inboxes {
     heard: mpsc::Receiver<(ProcId, Heard)>,
     told: mpsc::UnboundedReceiver<store::StoreEvent>,
     measured: mpsc::Receiver<Measured>,
-    weighed: mpsc::UnboundedReceiver<Input>,
+    run_measured: mpsc::UnboundedReceiver<Input>,
 }
 
 /// What was said and done, and is not on disk yet.
 #[derive(Default)]
 struct Unsaved {
     /// Answers that are given when the fact with this number is on disk.
-    answers: VecDeque<(u64, Answer, Reply)>,
+    answers: VecDeque<(u64, OnReply, Reply)>,
     states: VecDeque<(u64, StateId)>,
     /// The last fact that was given to the store, and the last that is on disk.
     given: u64,
@@ -219,7 +219,7 @@ fn not_on_disk(reply: &Reply, trouble: &DiskStatus) -> Reply {
     Reply::Refused(Problem::new(Kind::Disk, what, trouble.why.clone(), how))
 }
 
-impl Task {
+impl Actor {
     /// Works until the notebook is to be closed, and then writes what is left. Returns where to
     /// report that it is closed.
     async fn run(
@@ -252,7 +252,7 @@ impl Task {
     }
 
     /// Waits for one thing that happens by itself, and takes it up.
-    async fn hear(&mut self, Inboxes { heard, told, measured, weighed, .. }: &mut Inboxes) {
+    async fn hear(&mut self, Inboxes { heard, told, measured, run_measured, .. }: &mut Inboxes) {
         let next_alarm = self.alarms.keys().next().copied();
         let alarm = async {
             match next_alarm {
@@ -270,7 +270,7 @@ impl Task {
                 None => self.orphaned(),
             },
             () = alarm => self.ring(),
-            Some(input) = weighed.recv() => self.feed(input),
+            Some(input) = run_measured.recv() => self.feed(input),
             Some((processes, available, kills)) = measured.recv() => {
                 self.out_of_memory_kills = kills;
                 self.feed(Input::Measured(processes, available));
@@ -383,7 +383,7 @@ impl Task {
         }
     }
 
-    fn ticket(&mut self, answer: Answer) -> Ticket {
+    fn ticket(&mut self, answer: OnReply) -> Ticket {
         self.last_ticket += 1;
         let ticket = Ticket(self.last_ticket);
         self.waiting.insert(ticket, answer);
@@ -426,7 +426,7 @@ impl Task {
         if exit != Some(Exit::Signal(libc::SIGKILL)) {
             return exit;
         }
-        let kills = measure::out_of_memory_kills();
+        let kills = system_memory::out_of_memory_kills();
         if kills > self.out_of_memory_kills { Some(Exit::OutOfMemory) } else { exit }
     }
 
@@ -489,7 +489,9 @@ impl Task {
             }
             Effect::Trust => self.store.trust(),
             Effect::Measure(processes) => self.measure(&processes),
-            Effect::Weigh { exec_id, serial, head, beside } => self.weigh(exec_id, serial, head, beside),
+            Effect::MeasureRun { exec_id, serial, head, beside } => {
+                self.measure_run(exec_id, serial, head, beside)
+            }
             Effect::Wake(after, alarm) => {
                 self.last_alarm += 1;
                 self.alarms.insert((Instant::now() + after, self.last_alarm), alarm);
@@ -560,26 +562,32 @@ impl Task {
             processes.iter().filter_map(|p| Some((*p, self.tree.pid(*p)?))).collect();
         let tell = self.measures.clone();
         self.threads.spawn(move || {
-            let bytes =
-                pids.into_iter().filter_map(|(p, pid)| Some((p, measure::private_bytes(pid)?))).collect();
+            let bytes = pids
+                .into_iter()
+                .filter_map(|(p, pid)| Some((p, system_memory::private_bytes(pid)?)))
+                .collect();
             // The notebook was closed: then nobody wants to know.
-            let _ = tell.try_send((bytes, measure::available_bytes(), measure::out_of_memory_kills()));
+            let _ = tell.try_send((
+                bytes,
+                system_memory::available_bytes(),
+                system_memory::out_of_memory_kills(),
+            ));
         });
     }
 
     /// Measures what a run holds, beside the loop.
-    fn weigh(&self, exec_id: ExecId, serial: Serial, head: ProcId, beside: Option<ProcId>) {
+    fn measure_run(&self, exec_id: ExecId, serial: Serial, head: ProcId, beside: Option<ProcId>) {
         let (pid, beside) = (self.tree.pid(head), beside.and_then(|p| self.tree.pid(p)));
-        let (ours, tell) = (self.tree.pids(), self.weights.clone());
+        let (ours, tell) = (self.tree.pids(), self.run_measures.clone());
         self.threads.spawn(move || {
-            let weighed = pid.and_then(|pid| {
-                let weight = MemoryUse::of(pid)?;
-                // Asked last: if it is whole now, it was when the run was weighed.
+            let memory = pid.and_then(|pid| {
+                let head = MemoryUse::of(pid)?;
+                // Asked last: if it is whole now, it was when the run was measured.
                 let is_shared = beside.is_some_and(kernel::is_whole);
-                Some(Weighed { weight, below: kernel::below(pid, &|pid| ours.contains(&pid)), is_shared })
+                Some(RunMemory { head, below: kernel::below(pid, &|pid| ours.contains(&pid)), is_shared })
             });
             // The notebook was closed: then nobody wants to know.
-            let _ = tell.send(Input::Weighed(exec_id, serial, weighed));
+            let _ = tell.send(Input::RunMeasured(exec_id, serial, memory));
         });
     }
 
@@ -615,7 +623,7 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_panic_closes_the_notebook_and_the_next_request_opens_it_again_from_disk() {
         if std::env::var(ALONE).is_err() {
-            let name = "session::task::tests::\
+            let name = "session::actor::tests::\
                 a_panic_closes_the_notebook_and_the_next_request_opens_it_again_from_disk";
             let mut again = std::process::Command::new(std::env::current_exe().unwrap());
             let ended = again.args(["--exact", name, "--nocapture"]).env(ALONE, "1").output().unwrap();
@@ -627,7 +635,7 @@ mod tests {
             );
             return;
         }
-        let dir = std::env::temp_dir().join(format!("ratoon-task-{}", std::process::id()));
+        let dir = std::env::temp_dir().join(format!("ratoon-actor-{}", std::process::id()));
         let keeping = NotebookConfig::new(dir.clone(), &dir.join("config"), Budget::default(), true).unwrap();
         let launch = Launch {
             // Python is not what this is about: no process comes up.

@@ -26,7 +26,7 @@ struct Stamped<'a, T> {
 }
 
 /// The events of one opening of a notebook.
-pub(super) struct Log {
+pub(super) struct EventLog {
     epoch: String,
     seq: u64,
     kept: VecDeque<Arc<str>>,
@@ -34,7 +34,7 @@ pub(super) struct Log {
     clients: Vec<mpsc::Sender<Arc<str>>>,
 }
 
-impl Log {
+impl EventLog {
     /// Nothing has happened yet.
     pub(super) fn new() -> Self {
         let epoch = uuid::Uuid::new_v4().simple().to_string();
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn facts_and_live_events_are_one_flat_object() {
-        let mut log = Log::new();
+        let mut log = EventLog::new();
         let mut client = log.subscribe(None, snapshot).events;
         log.publish(&event(1));
         log.publish(&Live::StateSaved { state: StateId::root() }.into());
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn who_comes_back_gets_exactly_the_rest() {
-        let mut log = Log::new();
+        let mut log = EventLog::new();
         for n in 1..=5 {
             log.publish(&event(n));
         }
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_position_that_is_not_known_gets_a_snapshot() {
-        let mut log = Log::new();
+        let mut log = EventLog::new();
         log.publish(&event(1));
         let other = Position { epoch: "other".into(), seq: 1 };
         let future = Position { epoch: log.epoch.clone(), seq: 9 };
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn old_events_are_let_go() {
-        let mut log = Log::new();
+        let mut log = EventLog::new();
         let big = StateId::new("x".repeat(MAX_KEPT_BYTES / 2));
         for _ in 0..3 {
             let on = big.clone();
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn who_comes_and_goes_leaves_nothing_behind() {
-        let mut log = Log::new();
+        let mut log = EventLog::new();
         let stays = log.subscribe(None, snapshot);
         for _ in 0..40_000 {
             drop(log.subscribe(None, snapshot));
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_slow_client_is_let_go_and_the_others_are_not() {
-        let mut log = Log::new();
+        let mut log = EventLog::new();
         let mut slow = log.subscribe(None, snapshot);
         let mut quick = log.subscribe(None, snapshot);
         for n in 0..=MAX_WAITING {

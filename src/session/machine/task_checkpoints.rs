@@ -7,7 +7,7 @@ use crate::problem::{Kind, Problem};
 use serde_json::{Map, Value};
 
 /// A task wants another checkpoint.
-pub(super) fn save_task(
+pub(super) fn save(
     core: &mut Core,
     task_id: String,
     state: Option<StateId>,

@@ -19,7 +19,7 @@ impl Session {
         let none = |why| Problem::new(Kind::NotFound, what.clone(), why, "save it first, then export it");
         let leaving = found.ok_or_else(|| none("there is no such state in this notebook"))?;
         let checkpoint = leaving.checkpoint.ok_or_else(|| none("it has no checkpoint yet"))?;
-        let blobs = self.home().blobs.clone();
+        let blobs = self.files().blobs.clone();
         let prepare = move || {
             Export::prepare(&blobs, leaving.label, leaving.code, leaving.outputs, &checkpoint, form, environ)
         };
@@ -31,15 +31,15 @@ impl Session {
     /// # Errors
     /// `Problem` when the file is not whole and right, or the disk refuses.
     pub async fn read_state(&self, file: PathBuf) -> Result<Arrived, Problem> {
-        let blobs = self.home().blobs.clone();
+        let blobs = self.files().blobs.clone();
         beside(self.threads(), "import a state", move || store::read_state(&file, &blobs)).await
     }
 
     /// A new path for a file that is needed only for a while. What is left behind there is swept at
     /// the next start.
     pub fn temporary(&self) -> PathBuf {
-        let name = format!("exchange-{}", uuid::Uuid::new_v4().simple());
-        self.home().blobs.with_file_name("tmp").join(name)
+        let name = format!("state-{}", uuid::Uuid::new_v4().simple());
+        self.files().blobs.with_file_name("tmp").join(name)
     }
 }
 
