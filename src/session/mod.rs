@@ -1,16 +1,16 @@
-//! WHEN things happen: one task owns one notebook, and all decisions are in a pure machine.
+//! Open notebooks: each is owned by one actor, and a pure machine decides what happens when.
 //!
-//! `handle` is what others hold, `machine` decides (no clock, no IO), `actor` is the loop that feeds
-//! the machine and carries out its effects and has every fact saved, `sessions` is the map of open
-//! notebooks. Knows no actix, no pyo3, no database.
+//! `sessions` is the map of open notebooks and `handle` what others hold of one. `actor` is the
+//! loop that feeds the machine, carries out its effects and has every fact saved. `machine` decides
+//! (no clock, no IO). Knows no actix, no pyo3, no database.
 
-mod import_export;
-mod handle;
+mod actor;
 mod event_log;
+mod handle;
+mod import_export;
 mod machine;
 mod sessions;
 mod system_memory;
-mod actor;
 
 pub use handle::{CloseReason, Missed, NotebookFiles, Position, Session, Subscription, Visit};
 pub use machine::{Adopted, Budget};
