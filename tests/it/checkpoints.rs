@@ -34,7 +34,7 @@ pub fn wait_for_checkpoints(server: &TestServer, states: &[String]) {
     let start = Instant::now();
     for state in states {
         while state_of(server, state)["checkpoint"].is_null() {
-            assert!(start.elapsed() < 6 * PATIENCE, "no checkpoint: {}", state_of(server, state));
+            assert!(start.elapsed() < 2 * PATIENCE, "no checkpoint: {}", state_of(server, state));
             std::thread::sleep(Duration::from_millis(50));
         }
     }

@@ -143,7 +143,15 @@ fn a_look_that_does_not_end_well_is_ended_and_told() {
             let server = &server;
             scope.spawn(move || {
                 let start = Instant::now();
-                let answer = look(server, state);
+                let mut answer = look(server, state);
+                // A busy machine may need longer than the limit for what ends by itself, but not
+                // always.
+                until("what ends by itself is answered", || {
+                    if answer.status == 504 && *status != 504 {
+                        answer = look(server, state);
+                    }
+                    answer.status != 504 || *status == 504
+                });
                 eprintln!("{body}: {} after {:?}", answer.status, start.elapsed());
                 assert_eq!(answer.status, *status, "{body}: {answer:?}");
                 let json = answer.json();

@@ -4,7 +4,7 @@
 use crate::cells::Room;
 use crate::request::Request;
 use crate::server::{TOKEN, TestServer};
-use crate::wire::{Frame, Wire};
+use crate::wire::Wire;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -148,6 +148,19 @@ fn a_change_of_one_of_many_drafts_costs_no_more_than_that_draft() {
         let after = json!(after.map(|after| format!("d{after}")));
         format!(r#""do":"put_draft","in_place":true,"base":{},"draft":{draft},"after":{after}"#, version - 1)
     };
+    // It reads while the other types: the server closes a socket whose client does not.
+    let mut heard = 0;
+    let mut hear = |id: &str, version: u64| {
+        loop {
+            let message = looks.hear_until(|message| message["event"] == "drafts_changed");
+            heard += message.to_string().len() as u64;
+            let drafts = message["put"].as_array().into_iter().flatten();
+            let mut drafts = drafts.map(|put| &put["draft"]);
+            if drafts.any(|draft| draft["id"] == id && draft["version"] == version) {
+                return;
+            }
+        }
+    };
     let mut order = Vec::new();
     for n in 0..DRAFTS {
         // Every third goes between two others.
@@ -155,20 +168,10 @@ fn a_change_of_one_of_many_drafts_costs_no_more_than_that_draft() {
         let at = after.map_or(0, |after| order.iter().position(|other| *other == after).unwrap() + 1);
         order.insert(at, n);
         assert_eq!(types.command(n, &put(n, 1, after))["kind"], "done");
+        hear(&format!("d{n}"), 1);
     }
     assert_eq!(types.command(DRAFTS, &put(7, 2, Some(4)))["kind"], "done");
-    let mut heard = 0;
-    loop {
-        let Frame::Text(text) = looks.hear() else { continue };
-        let message: Value = serde_json::from_str(&text).unwrap();
-        if message["event"] != "drafts_changed" {
-            continue;
-        }
-        heard += text.len() as u64;
-        if message["put"][0]["draft"]["version"] == 2 {
-            break;
-        }
-    }
+    hear("d7", 2);
     assert!(heard < DRAFTS * 500, "{heard} bytes");
     let drafts =
         |server: &TestServer| server.owner(Request::get("/api/notebooks/main")).json()["drafts"].clone();

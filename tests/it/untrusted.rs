@@ -217,7 +217,7 @@ fn a_load_that_computes_for_ever_ends_holds_nothing_up_and_is_not_begun_again() 
     let token = link.json()["token"].as_str().unwrap().to_owned();
     let start = Instant::now();
     while state_of(&server, &state)["living"] != "replay" {
-        assert!(start.elapsed() < 6 * PATIENCE, "{}", state_of(&server, &state));
+        assert!(start.elapsed() < 2 * PATIENCE, "{}", state_of(&server, &state));
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     // Whoever may look at it is told why there is nothing to see, and does not begin it again.

@@ -237,7 +237,7 @@ impl Wire {
                         return value;
                     }
                 }
-                Frame::Ping => (),
+                Frame::Ping => self.frame(0x8a, b""),
                 other => panic!("{other:?} came instead"),
             }
         }
