@@ -11,7 +11,7 @@
 mod api;
 mod app_state;
 mod auth;
-mod command;
+mod authorize;
 mod compat;
 mod connection_limit;
 mod error;
@@ -23,7 +23,6 @@ mod percent;
 #[cfg(test)]
 mod protocol_types;
 mod request;
-mod route;
 mod routes;
 mod saved_credentials;
 mod server;

@@ -1,9 +1,9 @@
-//! The route table: what can be asked, and what it takes.
+//! The route table: which requests the server answers, the credential and the body that each
+//! takes, and the handler that answers it.
 //!
-//! The table is the only routing there is. The guard looks a request up in it once, before anything
-//! else is done with it, and the handler that runs is the one of the row that was found: the
-//! decision who may pass and the decision what is done cannot differ. A request that is in no row
-//! reaches no handler.
+//! There is no other routing. The guard looks up the row of a request before anything else, and
+//! actix runs the handler of that same row, so a request cannot be checked for one route and
+//! answered by another. A request without a row reaches no handler.
 
 use super::api::{
     commands, documents, health, libraries, notebooks, openapi, share_links, state_files, states, tasks,
@@ -11,28 +11,28 @@ use super::api::{
 };
 use super::auth::Scope;
 use super::headers::Content;
-use super::route::{self, Body, Least, MatchedRoute, NoRoute, Route, Subject};
+use super::percent::percent_decoded;
 use super::{compat, page, socket};
 use actix_web::guard::fn_guard;
 use actix_web::http::Method;
 use actix_web::web;
 
-/// Nothing to say beyond the path.
+/// No body.
 const NONE: Body = Body::No;
 
-/// Bodies that carry source text. A cell is at most 1 MiB; as JSON it is longer.
+/// Bodies with source text. A cell has at most 1 MiB, and is longer as JSON.
 const SOURCE: Body = Body::Json(4 * 1024 * 1024);
 
-/// Bodies that carry a name or two.
+/// Bodies with a few names.
 const SMALL: Body = Body::Json(64 * 1024);
 
-/// Bodies that carry the names of variables, of which a state may have thousands.
+/// Bodies with names of variables, of which a state may have thousands.
 const NAMES: Body = Body::Json(1024 * 1024);
 
 /// A state in a file.
 const STATE: Body = Body::File(1024 * 1024 * 1024);
 
-/// Another program's notebook. It is read as a whole, and takes some times its size in memory.
+/// Another program's notebook. It is read whole, which takes several times its size in memory.
 const NOTEBOOK: Body = Body::Notebook(64 * 1024 * 1024);
 
 const PUBLIC: Least = Least::Public;
@@ -41,13 +41,13 @@ const RUN: Least = Least::Needs(Scope::Run);
 const OWNER: Least = Least::Needs(Scope::Owner);
 
 macro_rules! routes {
-    ($($method:ident $path:literal $least:ident $about:ident $content:ident $body:expr
+    ($($method:ident $path:literal $least:ident $subject:ident $content:ident $body:expr
         => $handler:path;)*) => {
         &[$(Route {
             method: Method::$method,
             path: $path,
             least: $least,
-            about: Subject::$about,
+            subject: Subject::$subject,
             content: Content::$content,
             body: $body,
             handler: || web::to($handler),
@@ -83,7 +83,7 @@ pub(crate) const TABLE: &[Route] = routes! {
     POST   "/api/notebooks/{}/duplicate"          OWNER  Named  Data  SMALL    => notebooks::duplicate;
     DELETE "/api/notebooks/{}"                    OWNER  Named  Data  NONE     => notebooks::remove;
     GET    "/api/notebooks/{}"                    VIEW   Named  Data  NONE     => commands::snapshot;
-    // The scope that a command needs is in the command; see `Scope::needed_for`.
+    // `authorize::scope_for` says which scope each command needs.
     POST   "/api/notebooks/{}/commands"           VIEW   Named  Data  SOURCE   => commands::command;
     GET    "/api/notebooks/{}/states/{}/variables" VIEW   Named  Data  NONE     => commands::variables;
     GET    "/api/notebooks/{}/states/{}/document" VIEW   Named  Data  NONE     => documents::document;
@@ -114,13 +114,149 @@ pub(crate) const TABLE: &[Route] = routes! {
     GET    "/api/openapi.json"                    VIEW   Server Data  NONE     => openapi::openapi;
 };
 
-/// Finds the row of a request.
-pub(crate) fn find(method: &Method, path: &str) -> Result<MatchedRoute, NoRoute> {
-    route::find(TABLE, method, path)
+/// The body that a route takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Body {
+    /// None.
+    No,
+    /// JSON; the limit in bytes.
+    Json(usize),
+    /// A state's file; the limit in bytes.
+    File(usize),
+    /// A notebook file of another program; the limit in bytes.
+    Notebook(usize),
 }
 
-/// Hands every row's handler to actix, each reachable only by a request that the guard found that
-/// row for.
+impl Body {
+    /// The longest body, in bytes.
+    pub(crate) fn limit(self) -> usize {
+        match self {
+            Self::No => 0,
+            Self::Json(limit) | Self::File(limit) | Self::Notebook(limit) => limit,
+        }
+    }
+}
+
+/// The credential that a request needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Least {
+    /// None.
+    Public,
+    /// One of this scope or a higher one.
+    Needs(Scope),
+}
+
+/// The notebook that a route concerns. A share link opens only its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// None or all. The handler shows only what the caller may see.
+    Server,
+    /// The notebook that the server was started with.
+    Start,
+    /// The notebook named by the first parameter of the path.
+    Named,
+}
+
+/// One row of the table.
+pub(crate) struct Route {
+    /// The method. A GET route also answers HEAD.
+    pub(crate) method: Method,
+    /// The path. `{}` matches one segment, `{..}` all remaining ones.
+    pub(crate) path: &'static str,
+    /// The credential it needs.
+    pub(crate) least: Least,
+    /// The notebook it concerns.
+    pub(crate) subject: Subject,
+    /// What a browser may do with the answer.
+    pub(crate) content: Content,
+    /// The body that it takes.
+    pub(crate) body: Body,
+    /// Makes the handler.
+    pub(crate) handler: fn() -> actix_web::Route,
+}
+
+impl Route {
+    /// Whether it is answered even when there are too many connections: the health check, the list
+    /// of states, and all that stops or deletes something.
+    pub(crate) fn is_reserved(&self) -> bool {
+        matches!(
+            (&self.method, self.path),
+            (&Method::GET, "/health" | "/states")
+                | (&Method::POST, "/interrupt" | "/reset")
+                | (&Method::DELETE, "/states/{}")
+        )
+    }
+}
+
+/// The row of a request, and the parameters of its path.
+#[derive(Clone)]
+pub(crate) struct MatchedRoute {
+    /// The row of the table.
+    pub(crate) route: &'static Route,
+    /// The segments that match `{}` and `{..}`, decoded.
+    pub(crate) params: Vec<String>,
+}
+
+/// Why a request matches no route.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NoRoute {
+    /// No row has the path.
+    NoSuchPath,
+    /// Rows with this path have these methods, but not the one that was sent.
+    OtherMethods(Vec<&'static Method>),
+}
+
+/// Finds the row of a request. `path` is percent-encoded, as it was sent.
+pub(crate) fn find(method: &Method, path: &str) -> Result<MatchedRoute, NoRoute> {
+    let segments = segments(path).ok_or(NoRoute::NoSuchPath)?;
+    let mut others = Vec::new();
+    for route in TABLE {
+        let Some(params) = params_of(route.path, &segments) else { continue };
+        // The WebSocket handshake is a GET with an effect, so it has no HEAD.
+        let as_head =
+            *method == Method::HEAD && route.method == Method::GET && !route.path.starts_with("/ws/");
+        if route.method == *method || as_head {
+            return Ok(MatchedRoute { route, params });
+        }
+        others.push(&route.method);
+    }
+    Err(if others.is_empty() { NoRoute::NoSuchPath } else { NoRoute::OtherMethods(others) })
+}
+
+/// The decoded segments of a path. None for broken escapes, control characters, and empty or dotted
+/// segments: our clients never send them, and programs disagree on what they mean.
+fn segments(path: &str) -> Option<Vec<String>> {
+    let rest = path.strip_prefix('/')?;
+    if rest.is_empty() {
+        return Some(Vec::new());
+    }
+    rest.split('/').map(|segment| percent_decoded(segment).filter(|s| is_plain(s))).collect()
+}
+
+fn is_plain(segment: &str) -> bool {
+    !matches!(segment, "" | "." | "..") && !segment.chars().any(char::is_control)
+}
+
+fn params_of(pattern: &str, segments: &[String]) -> Option<Vec<String>> {
+    let mut rest = segments.iter();
+    let mut params = Vec::new();
+    for part in pattern.split('/').skip(1).filter(|p| !p.is_empty()) {
+        let segment = rest.next()?;
+        match part {
+            "{}" => params.push(segment.clone()),
+            "{..}" => {
+                let tail: Vec<&str> = std::iter::once(segment).chain(rest).map(String::as_str).collect();
+                params.push(tail.join("/"));
+                return Some(params);
+            }
+            _ if part == segment => (),
+            _ => return None,
+        }
+    }
+    rest.next().is_none().then_some(params)
+}
+
+/// Gives all handlers to actix. A handler runs only if the guard found its row.
 pub(crate) fn register(config: &mut web::ServiceConfig) {
     let mut all = web::resource("{path:.*}");
     for route in TABLE {

@@ -1,10 +1,8 @@
 //! Any command to any notebook, and a notebook or a state as a whole.
 
 use crate::http::app_state::{AppState, WHOLE_TIMEOUT};
-use crate::http::command::send;
 use crate::http::error::ErrorBody;
-use crate::http::request::{Caller, Json};
-use crate::http::route::MatchedRoute;
+use crate::http::request::{Caller, Json, PathParams};
 use crate::notebook::{Command, Notebook, Reply, Snapshot, StateId};
 use crate::problem::Problem;
 use actix_web::http::StatusCode;
@@ -23,9 +21,9 @@ use std::time::Instant;
 pub(crate) async fn snapshot(
     app: web::Data<AppState>,
     caller: Caller,
-    route: MatchedRoute,
+    path: PathParams,
 ) -> Result<HttpResponse, Problem> {
-    let session = AppState::notebook(&app, route.param(0)).await?;
+    let session = AppState::notebook(&app, path.get(0)).await?;
     let permit = app.whole_for(caller.access()?, 1).await?;
     let mut pieces = session.read(Notebook::snapshot).await?.into_pieces("", "");
     let by = Instant::now() + WHOLE_TIMEOUT;
@@ -57,12 +55,12 @@ pub(crate) async fn snapshot(
 pub(crate) async fn command(
     app: web::Data<AppState>,
     caller: Caller,
-    route: MatchedRoute,
+    path: PathParams,
     Json(command): Json<Command>,
 ) -> Result<HttpResponse, Problem> {
-    let session = AppState::notebook(&app, route.param(0)).await?;
+    let session = AppState::notebook(&app, path.get(0)).await?;
     let reply = match app.authorize(caller.access()?, command) {
-        Ok(command) => send(&session, command).await?,
+        Ok(command) => command.send(&session).await?,
         Err(refused) => Reply::Refused(refused),
     };
     let status = match &reply {
@@ -81,10 +79,10 @@ pub(crate) async fn command(
 pub(crate) async fn variables(
     app: web::Data<AppState>,
     caller: Caller,
-    route: MatchedRoute,
+    path: PathParams,
 ) -> Result<HttpResponse, Problem> {
-    let state = StateId::new(route.param(1));
-    let session = AppState::notebook(&app, route.param(0)).await?;
+    let state = StateId::new(path.get(1));
+    let session = AppState::notebook(&app, path.get(0)).await?;
     let reply = app.ask(&session, caller.access()?, Command::ListVariables { state: state.into() }).await?;
     Ok(HttpResponse::Ok().json(reply))
 }

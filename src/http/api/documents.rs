@@ -3,14 +3,11 @@
 
 use super::state_files::file_name;
 use crate::formats::{Document, Format};
-use crate::http::app_state::detached;
-use crate::http::app_state::{AppState, MAX_WHOLES};
-use crate::http::command::find_state;
+use crate::http::app_state::{AppState, MAX_WHOLES, detached};
+use crate::http::authorize::find_state;
 use crate::http::error::ErrorBody;
 use crate::http::limits;
-use crate::http::request::each_chunk;
-use crate::http::request::{Caller, query_value};
-use crate::http::route::MatchedRoute;
+use crate::http::request::{Caller, PathParams, each_chunk, query_value};
 use crate::problem::Problem;
 
 use actix_web::body::SizedStream;
@@ -54,15 +51,15 @@ pub(crate) async fn document(
     request: HttpRequest,
     app: web::Data<AppState>,
     caller: Caller,
-    route: MatchedRoute,
+    path: PathParams,
 ) -> Result<HttpResponse, Problem> {
-    let word = query_value(request.query_string(), "as").unwrap_or_else(|| Format::Ipynb.word().to_owned());
+    let word = query_value(&request, "as").unwrap_or_else(|| Format::Ipynb.word().to_owned());
     let Some(format) = Format::from_word(&word) else {
         let how = "take `ipynb`, `py` or `html`";
         return Err(Problem::bad_request("write a file", format!("there is no format {word:?}"), how));
     };
-    let session = AppState::notebook(&app, route.param(0)).await?;
-    let state = find_state(&session, route.param(1)).await?.id;
+    let session = AppState::notebook(&app, path.get(0)).await?;
+    let state = find_state(&session, path.get(1)).await?.id;
     // Clients with links take turns: the whole text is in memory until it is sent.
     let whole = app.whole_for(caller.access()?, MAX_WHOLES).await?;
     let permit = app.file_permit()?;
@@ -104,7 +101,7 @@ pub(crate) async fn import(
     body: web::Payload,
     app: web::Data<AppState>,
 ) -> Result<HttpResponse, Problem> {
-    let Some(name) = query_value(request.query_string(), "name") else {
+    let Some(name) = query_value(&request, "name") else {
         let how = "add `?name=` with the name that the notebook is to have";
         return Err(Problem::bad_request("make a notebook of a file", "it has no name", how));
     };

@@ -2,7 +2,7 @@
 //! to take it from.
 
 use crate::http::app_state::AppState;
-use crate::http::route::MatchedRoute;
+use crate::http::request::PathParams;
 use crate::problem::Problem;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{HttpResponse, web};
@@ -21,8 +21,8 @@ use actix_web::{HttpResponse, web};
         (status = 204, description = "There is none of this name, or the environment does not have it"),
     )
 )]
-pub(crate) async fn library(app: web::Data<AppState>, route: MatchedRoute) -> Result<HttpResponse, Problem> {
-    let name = route.param(0).to_owned();
+pub(crate) async fn library(app: web::Data<AppState>, path: PathParams) -> Result<HttpResponse, Problem> {
+    let name = path.get(0).to_owned();
     // One at a time: each is a process.
     let _lock = app.library_search.lock().await;
     let sessions = app.sessions.clone();

@@ -1,13 +1,10 @@
 //! Notebooks as wholes, as the list of them shows and changes them: what each is, renamed, copied,
 //! removed.
 
-use crate::http::app_state::AppState;
-use crate::http::app_state::detached;
+use crate::http::app_state::{AppState, detached};
 use crate::http::error::ErrorBody;
 use crate::http::limits;
-use crate::http::request::Json;
-use crate::http::request::{Caller, query_value};
-use crate::http::route::MatchedRoute;
+use crate::http::request::{Caller, Json, PathParams, query_value};
 use crate::notebook::{Notebook, Residency};
 use crate::problem::{Kind, Problem};
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -141,10 +138,10 @@ pub(crate) async fn open_notebook(
 )]
 pub(crate) async fn rename(
     app: web::Data<AppState>,
-    route: MatchedRoute,
+    path: PathParams,
     Json(wish): Json<NewName>,
 ) -> Result<HttpResponse, Problem> {
-    let (name, NewName { to, stop }) = (route.param(0).to_owned(), wish);
+    let (name, NewName { to, stop }) = (path.get(0).to_owned(), wish);
     limits::check_notebook_name(&to)?;
     detached(async move {
         let _one = app.changes.lock().await;
@@ -171,10 +168,10 @@ pub(crate) async fn rename(
 )]
 pub(crate) async fn duplicate(
     app: web::Data<AppState>,
-    route: MatchedRoute,
+    path: PathParams,
     Json(wish): Json<NewName>,
 ) -> Result<HttpResponse, Problem> {
-    let (name, to) = (route.param(0).to_owned(), wish.to);
+    let (name, to) = (path.get(0).to_owned(), wish.to);
     limits::check_notebook_name(&to)?;
     detached(async move {
         let _one = app.changes.lock().await;
@@ -203,10 +200,10 @@ pub(crate) async fn duplicate(
 pub(crate) async fn remove(
     request: HttpRequest,
     app: web::Data<AppState>,
-    route: MatchedRoute,
+    path: PathParams,
 ) -> Result<HttpResponse, Problem> {
-    let name = route.param(0).to_owned();
-    let stop = query_value(request.query_string(), "stop").is_some_and(|v| v == "true");
+    let name = path.get(0).to_owned();
+    let stop = query_value(&request, "stop").is_some_and(|v| v == "true");
     detached(async move {
         let _one = app.changes.lock().await;
         may_go(&app, &name, stop, "delete").await?;

@@ -1,14 +1,12 @@
 //! Share links: listed, made and revoked. They are kept with their notebook, and outlive the
 //! server.
 
-use crate::http::app_state::AppState;
-use crate::http::app_state::detached;
+use crate::http::app_state::{AppState, detached};
 use crate::http::auth::{HeldLink, Link, LinkError, NewLink, Scope};
 use crate::http::error::ErrorBody;
 use crate::http::limits;
 use crate::http::percent::percent_encoded;
-use crate::http::request::{Json, NoBody};
-use crate::http::route::MatchedRoute;
+use crate::http::request::{Json, NoBody, PathParams};
 use crate::http::saved_credentials::keep;
 use crate::problem::{Kind, Problem};
 use actix_web::{HttpResponse, web};
@@ -102,10 +100,10 @@ pub(crate) async fn add_link(
 )]
 pub(crate) async fn take_back_link(
     app: web::Data<AppState>,
-    route: MatchedRoute,
+    path: PathParams,
     _: NoBody,
 ) -> Result<HttpResponse, Problem> {
-    detached(keep_and_take_back(app, route.param(0).to_owned())).await?;
+    detached(keep_and_take_back(app, path.get(0).to_owned())).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

@@ -1,15 +1,12 @@
 //! States as files: a download and an upload.
 
 use crate::blocking_pool::BlockingPool;
-use crate::http::app_state::AppState;
-use crate::http::app_state::detached;
-use crate::http::command::{find_state, unexpected};
+use crate::http::app_state::{AppState, detached};
+use crate::http::authorize::{find_state, unexpected};
 use crate::http::error::ErrorBody;
 use crate::http::limits;
 use crate::http::percent::percent_encoded;
-use crate::http::request::each_chunk;
-use crate::http::request::query_value;
-use crate::http::route::MatchedRoute;
+use crate::http::request::{PathParams, each_chunk, query_value};
 use crate::notebook::{Form, Reply};
 use crate::problem::{Kind, Problem};
 use crate::session::{Adopted, Session};
@@ -56,11 +53,11 @@ const MAX_CODE_BYTES: usize = 16 << 20;
 pub(crate) async fn export(
     request: HttpRequest,
     app: web::Data<AppState>,
-    route: MatchedRoute,
+    path: PathParams,
 ) -> Result<HttpResponse, Problem> {
-    let session = AppState::notebook(&app, route.param(0)).await?;
-    let state = find_state(&session, route.param(1)).await?;
-    let query = |key| query_value(request.query_string(), key);
+    let session = AppState::notebook(&app, path.get(0)).await?;
+    let state = find_state(&session, path.get(1)).await?;
+    let query = |key| query_value(&request, key);
     let form = match query("form").as_deref() {
         None | Some("environment") => Form::Environment,
         Some("data") => Form::Data,
@@ -110,9 +107,9 @@ pub(crate) async fn import(
     request: HttpRequest,
     body: web::Payload,
     app: web::Data<AppState>,
-    route: MatchedRoute,
+    path: PathParams,
 ) -> Result<HttpResponse, Problem> {
-    let session = AppState::notebook(&app, route.param(0)).await?;
+    let session = AppState::notebook(&app, path.get(0)).await?;
     let permit = app.file_permit()?;
     let mut upload = Upload::begin(app.threads.clone(), session.temporary()).await?;
     let mut piece = BytesMut::new();

@@ -2,12 +2,10 @@
 //! namespace that begins anew.
 
 use crate::http::app_state::AppState;
-use crate::http::command::{find_state, send_then, unexpected};
+use crate::http::authorize::{find_state, unexpected};
 use crate::http::compat::{self, Executed};
 use crate::http::error::ErrorBody;
-use crate::http::request::Caller;
-use crate::http::request::{Json, MaybeJson, NoBody};
-use crate::http::route::MatchedRoute;
+use crate::http::request::{Caller, Json, MaybeJson, NoBody, PathParams};
 use crate::notebook::{
     Base, Checkpoint, Command, ExecId, Form, Notebook, Reply, Residency, RestoredFrom, RunSpec, Saving,
     State, StateId, StateRef,
@@ -220,10 +218,10 @@ pub(crate) async fn states(app: web::Data<AppState>) -> Result<HttpResponse, Pro
 pub(crate) async fn save(
     app: web::Data<AppState>,
     caller: Caller,
-    route: MatchedRoute,
+    path: PathParams,
     MaybeJson(wish): MaybeJson<CheckpointWish>,
 ) -> Result<HttpResponse, Problem> {
-    let state = StateRef::name(route.param(0));
+    let state = StateRef::name(path.get(0));
     let CheckpointWish { label, form, metadata } = wish;
     let command = Command::Checkpoint { state, form, label, metadata };
     match app.ask(&app.start, caller.access()?, command).await? {
@@ -247,11 +245,8 @@ pub(crate) async fn save(
         (status = 404, description = "No such state, or it has none", body = ErrorBody),
     )
 )]
-pub(crate) async fn checkpoint(
-    app: web::Data<AppState>,
-    route: MatchedRoute,
-) -> Result<HttpResponse, Problem> {
-    let state = find_state(&app.start, route.param(0)).await?;
+pub(crate) async fn checkpoint(app: web::Data<AppState>, path: PathParams) -> Result<HttpResponse, Problem> {
+    let state = find_state(&app.start, path.get(0)).await?;
     let none = || {
         let what = format!("show the checkpoint of state {:?}", state.name);
         Problem::not_found(what, "it has not been saved yet")
@@ -272,10 +267,10 @@ pub(crate) async fn checkpoint(
 pub(crate) async fn replay(
     app: web::Data<AppState>,
     caller: Caller,
-    route: MatchedRoute,
+    path: PathParams,
     _: NoBody,
 ) -> Result<HttpResponse, Problem> {
-    changed(&app, &caller, &route, |state| Command::Replay { state }).await
+    changed(&app, &caller, &path, |state| Command::Replay { state }).await
 }
 
 /// Keeps a state in memory as long as that is possible, or no longer.
@@ -290,10 +285,10 @@ pub(crate) async fn replay(
 pub(crate) async fn pin(
     app: web::Data<AppState>,
     caller: Caller,
-    route: MatchedRoute,
+    path: PathParams,
     Json(wish): Json<PinWish>,
 ) -> Result<HttpResponse, Problem> {
-    changed(&app, &caller, &route, |state| Command::Pin { state, pinned: wish.pinned }).await
+    changed(&app, &caller, &path, |state| Command::Pin { state, pinned: wish.pinned }).await
 }
 
 /// Forks a state for its branches although it warns of that, or no longer.
@@ -308,10 +303,10 @@ pub(crate) async fn pin(
 pub(crate) async fn fork_anyway(
     app: web::Data<AppState>,
     caller: Caller,
-    route: MatchedRoute,
+    path: PathParams,
     Json(wish): Json<ForkWish>,
 ) -> Result<HttpResponse, Problem> {
-    changed(&app, &caller, &route, |state| Command::ForkAnyway { state, anyway: wish.anyway }).await
+    changed(&app, &caller, &path, |state| Command::ForkAnyway { state, anyway: wish.anyway }).await
 }
 
 /// Names a state for people, or takes the label away.
@@ -326,25 +321,25 @@ pub(crate) async fn fork_anyway(
 pub(crate) async fn label(
     app: web::Data<AppState>,
     caller: Caller,
-    route: MatchedRoute,
+    path: PathParams,
     Json(wish): Json<LabelWish>,
 ) -> Result<HttpResponse, Problem> {
-    changed(&app, &caller, &route, |state| Command::Label { state, label: wish.label }).await
+    changed(&app, &caller, &path, |state| Command::Label { state, label: wish.label }).await
 }
 
 /// Carries out a command about a state, and answers with the state afterwards.
 async fn changed(
     app: &AppState,
     caller: &Caller,
-    route: &MatchedRoute,
+    path: &PathParams,
     command: impl FnOnce(StateRef) -> Command,
 ) -> Result<HttpResponse, Problem> {
-    let name = route.param(0).to_owned();
+    let name = path.get(0).to_owned();
     let command = app.authorize(caller.access()?, command(StateRef::name(&name)))?;
     let read = move |notebook: &Notebook, reply| {
         (reply, notebook.find(&name).map(|state| StateSummary::of(notebook, state)))
     };
-    match send_then(&app.start, command, read).await? {
+    match command.send_then(&app.start, read).await? {
         (Reply::Done, Some(state)) => Ok(HttpResponse::Ok().json(state)),
         (Reply::Done, None) => Err(Problem::not_found("find the state", "it was deleted meanwhile")),
         (other, _) => Err(unexpected(other)),
@@ -364,10 +359,10 @@ async fn changed(
 pub(crate) async fn clear_namespace(
     app: web::Data<AppState>,
     caller: Caller,
-    route: MatchedRoute,
+    path: PathParams,
     MaybeJson(wish): MaybeJson<ClearWish>,
 ) -> Result<HttpResponse, Problem> {
-    let name = route.param(0);
+    let name = path.get(0);
     let exec_id =
         ExecId::new(wish.exec_id.unwrap_or_else(|| format!("clear-{}", uuid::Uuid::new_v4().simple())));
     let state = find_state(&app.start, name).await?.id;

@@ -1,12 +1,10 @@
 //! The trash: notebooks that were deleted, and what was in those that were reset.
 
 use super::notebooks::Named;
-use crate::http::app_state::AppState;
-use crate::http::app_state::detached;
+use crate::http::app_state::{AppState, detached};
 use crate::http::error::ErrorBody;
 use crate::http::limits;
-use crate::http::request::NoBody;
-use crate::http::route::MatchedRoute;
+use crate::http::request::{NoBody, PathParams};
 use crate::problem::Problem;
 use actix_web::{HttpResponse, web};
 use serde::Serialize;
@@ -69,10 +67,10 @@ pub(crate) async fn list(app: web::Data<AppState>) -> Result<HttpResponse, Probl
 )]
 pub(crate) async fn restore(
     app: web::Data<AppState>,
-    route: MatchedRoute,
+    path: PathParams,
     _: NoBody,
 ) -> Result<HttpResponse, Problem> {
-    let id = route.param(0).to_owned();
+    let id = path.get(0).to_owned();
     detached(async move {
         let _one = app.changes.lock().await;
         let name = named(&app, &id).await?;
@@ -94,10 +92,10 @@ pub(crate) async fn restore(
 )]
 pub(crate) async fn purge(
     app: web::Data<AppState>,
-    route: MatchedRoute,
+    path: PathParams,
     _: NoBody,
 ) -> Result<HttpResponse, Problem> {
-    let id = route.param(0).to_owned();
+    let id = path.get(0).to_owned();
     detached(async move {
         named(&app, &id).await?;
         app.sessions.purge(&id).await?;

@@ -2,7 +2,7 @@
 //! not run again.
 
 use crate::http::app_state::AppState;
-use crate::http::command::{find_state, unexpected};
+use crate::http::authorize::{find_state, unexpected};
 use crate::http::error::ErrorBody;
 use crate::http::request::{Caller, Json};
 use crate::notebook::{Command, Digests, Reply, StateId};

@@ -1,15 +1,18 @@
-//! `POST /execute` and `POST /interrupt`.
+//! `POST /execute` and `POST /interrupt`, and how the end of a run becomes the answer.
 
-use super::answer::{Executed, Interrupted};
 use crate::http::app_state::AppState;
 use crate::http::auth::Access;
-use crate::http::command::{send_then, unexpected};
+use crate::http::authorize::unexpected;
 use crate::http::error::ErrorBody;
 use crate::http::request::{Caller, Json};
-use crate::notebook::{Base, Command, Ended, ExecId, Notebook, OnError, Reply, RunSpec, RunStatus, StateRef};
+use crate::notebook::{
+    Base, Command, Ended, ExecId, Notebook, OnError, Output, Outputs, Reply, RunError, RunSpec, RunStatus,
+    StateRef, Symbols,
+};
 use crate::problem::{Kind, Problem};
 use actix_web::{HttpResponse, web};
-use serde::{Deserialize, Deserializer};
+use serde::ser::Serializer;
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 /// The body of `POST /execute`.
@@ -41,12 +44,12 @@ pub(crate) struct Execute {
     on_error: OnError,
 }
 
-/// A field that may be left out and is not null.
+/// Reads a field that may be absent, but not null.
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     String::deserialize(deserializer).map(Some)
 }
 
-/// What is said of a request whose code was left out: most likely the field has another name there.
+/// A warning about a request without code: most likely its field has another name.
 const NO_CODE: &str = "the request has no field `code`, so an empty cell ran: \
     its state is the one before it under another name";
 
@@ -110,7 +113,7 @@ pub(crate) async fn executed(
         }
         reply => (reply, None),
     };
-    match send_then(&app.start, command, read).await? {
+    match command.send_then(&app.start, read).await? {
         (Reply::Ended(Ended { exec_id, error: Some(error), .. }), _) if error.is_fork_refused() => {
             let how = "end other programs or cells, wait, and send it again";
             Err(Problem::new(Kind::Busy, format!("run {exec_id}"), error.evalue, how))
@@ -170,5 +173,211 @@ pub(crate) async fn interrupt(
     {
         Reply::Interrupted { interrupted } => Ok(HttpResponse::Ok().json(Interrupted { interrupted })),
         other => Err(unexpected(other)),
+    }
+}
+
+/// The answer to `POST /execute`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Executed {
+    /// What the run printed and showed, in order, in nbformat's shapes.
+    #[schema(value_type = Vec<Output>)]
+    output: ShownOutputs,
+    /// The name of the state that it left.
+    state_name: Option<String>,
+    /// Why it failed.
+    error: Option<RunError>,
+    /// The variables that were there before and that it read, as far as its code tells; rather too
+    /// many than too few.
+    accessed_symbols: Vec<String>,
+    /// The variables that it assigned.
+    modified_symbols: Vec<String>,
+    /// The variables that it deleted.
+    deleted_symbols: Vec<String>,
+    /// What the caller should know of its request.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
+
+/// A warning on a failed run whose cell had set something.
+const TAKEN_BACK: &str = "what the cell had set until it failed was taken back; \
+    to keep it as a state, run the cell with on_error \"keep\"";
+
+impl Executed {
+    /// `state_name` beside an error is that of a partial state. With `keepable` the cell had set
+    /// something.
+    pub(super) fn new(ended: Ended) -> Self {
+        let Ended { status, state_name, error, symbols, keepable, outputs, .. } = ended;
+        let mut output = ShownOutputs { outputs, last: None };
+        let Symbols { accessed, modified, deleted } = symbols.unwrap_or_default();
+        let warnings = if keepable { vec![TAKEN_BACK.to_owned()] } else { Vec::new() };
+        let error = error.map(with_line_ends);
+        let answer = |output, state_name, error| Self {
+            output,
+            state_name,
+            error,
+            accessed_symbols: accessed,
+            modified_symbols: modified,
+            deleted_symbols: deleted,
+            warnings,
+        };
+        if status == RunStatus::Ok {
+            return answer(output, state_name, None);
+        }
+        let error = error.unwrap_or_else(|| match status {
+            RunStatus::Interrupted => RunError::new("KeyboardInterrupt", ""),
+            _ => RunError::new("KernelDied", "the run ended without saying why"),
+        });
+        if !matches!(output.outputs.items().last(), Some(Output::Error(_))) {
+            output.last = Some(Output::Error(error.clone()));
+        }
+        answer(output, state_name, Some(error))
+    }
+
+    /// A run that could not begin, because of the state it was to be run against.
+    pub(super) fn not_begun(ename: &str, evalue: String) -> Self {
+        let error = Some(RunError::new(ename, evalue));
+        Self {
+            output: ShownOutputs { outputs: Outputs::default(), last: None },
+            state_name: None,
+            error,
+            accessed_symbols: Vec::new(),
+            modified_symbols: Vec::new(),
+            deleted_symbols: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The same, and what else the caller should know.
+    pub(super) fn with_warnings(mut self, warnings: Vec<String>) -> Self {
+        self.warnings.extend(warnings);
+        self
+    }
+}
+
+/// The outputs of a run, shared with the notebook, as a client of this API knows them. Only one at
+/// a time is copied.
+#[derive(Debug)]
+struct ShownOutputs {
+    outputs: Outputs,
+    /// The error, where it is not among them.
+    last: Option<Output>,
+}
+
+impl Serialize for ShownOutputs {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.outputs.items().iter().chain(&self.last).cloned().map(for_client))
+    }
+}
+
+/// An output of a run as a client of this API knows it.
+fn for_client(output: Output) -> Output {
+    match output {
+        Output::DisplayData { data, metadata, display_id: _ } => {
+            Output::DisplayData { data, metadata, display_id: None }
+        }
+        Output::Error(error) => Output::Error(with_line_ends(error)),
+        known => known,
+    }
+}
+
+/// An error whose parts of a traceback end with a line: clients join them with nothing between, as
+/// `traceback.format_exception` makes them. Jupyter's clients set the ends of lines between them.
+fn with_line_ends(mut error: RunError) -> RunError {
+    for part in &mut error.traceback {
+        if !part.ends_with('\n') {
+            part.push('\n');
+        }
+    }
+    error
+}
+
+/// The answer to `POST /interrupt`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Interrupted {
+    /// Whether there was a run to interrupt.
+    pub(super) interrupted: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::notebook::{ExecId, MimeBundle, StreamName};
+    use serde_json::{Value, json};
+
+    fn bundle(mime: &str, text: String) -> MimeBundle {
+        MimeBundle::from_iter([(mime.to_owned(), Value::String(text))])
+    }
+
+    fn outputs(item: Output) -> Outputs {
+        let mut outputs = Outputs::default();
+        outputs.push(item);
+        outputs
+    }
+
+    fn ended(status: RunStatus, error: Option<RunError>, outputs: Outputs) -> Ended {
+        Ended {
+            exec_id: ExecId::new("run"),
+            status,
+            state: None,
+            state_name: None,
+            error,
+            symbols: None,
+            warnings: Vec::new(),
+            keepable: false,
+            outputs,
+        }
+    }
+
+    #[test]
+    fn the_display_id_is_not_passed_on() {
+        let shown = Output::DisplayData {
+            data: bundle("text/plain", "1".into()),
+            metadata: MimeBundle::new(),
+            display_id: Some("d".into()),
+        };
+        assert_eq!(
+            serde_json::to_value(for_client(shown)).ok(),
+            Some(json!({"output_type": "display_data", "data": {"text/plain": "1"}, "metadata": {}}))
+        );
+    }
+
+    #[test]
+    fn a_failed_run_keeps_its_output_and_ends_in_its_error() {
+        let error = RunError::new("ValueError", "no");
+        let printed = outputs(Output::stream(StreamName::Stdout, "before\n"));
+        let failed = Executed::new(ended(RunStatus::Error, Some(error), printed));
+        let exception = json!({"ename": "ValueError", "evalue": "no", "traceback": []});
+        let last = json!({"output_type": "error", "ename": "ValueError", "evalue": "no", "traceback": []});
+        let stream = json!({"output_type": "stream", "name": "stdout", "text": "before\n"});
+        assert_eq!(
+            serde_json::to_value(&failed).ok(),
+            Some(json!({
+                "output": [stream, last], "state_name": null, "error": exception,
+                "accessed_symbols": [], "modified_symbols": [], "deleted_symbols": [],
+            }))
+        );
+    }
+
+    #[test]
+    fn the_parts_of_a_traceback_can_be_joined() {
+        let mut error = RunError::new("ValueError", "no");
+        error.traceback = vec!["Traceback".into(), "line 1\n".into(), "ValueError: no".into()];
+        let shown = outputs(Output::Error(error.clone()));
+        let failed = Executed::new(ended(RunStatus::Error, Some(error), shown));
+        let whole = "Traceback\nline 1\nValueError: no\n";
+        let parts: String = failed.error.iter().flat_map(|error| error.traceback.clone()).collect();
+        assert_eq!(parts, whole);
+        let shown = serde_json::to_value(&failed).expect("JSON");
+        let parts = shown["output"][0]["traceback"].as_array().expect("parts");
+        assert_eq!(parts.iter().filter_map(Value::as_str).collect::<String>(), whole);
+    }
+
+    #[test]
+    fn an_error_item_that_is_there_is_not_doubled() {
+        let error = RunError::new("KeyboardInterrupt", "");
+        let ended =
+            Executed::new(ended(RunStatus::Interrupted, Some(error.clone()), outputs(Output::Error(error))));
+        let shown = serde_json::to_value(&ended).expect("JSON");
+        assert_eq!(shown["output"].as_array().map(Vec::len), Some(1));
     }
 }

@@ -3,15 +3,12 @@
 //! Clients of that kernel rely on its paths, field names, shapes, and on which failures are HTTP
 //! errors. Unknown fields are accepted, because newer clients send more.
 
-mod answer;
-mod clock;
 mod digests;
 mod execute;
 mod multistate_execute;
 mod rebuild_state;
 mod states;
 
-pub(crate) use answer::Executed;
 pub(crate) use digests::*;
 pub(crate) use execute::*;
 pub(crate) use multistate_execute::*;

@@ -1,7 +1,6 @@
 //! `POST /multistate_execute`: code that reads several states.
 
-use super::answer::Executed;
-use super::execute::executed;
+use super::execute::{Executed, executed};
 use crate::http::app_state::AppState;
 use crate::http::error::ErrorBody;
 use crate::http::request::{Caller, Json};

@@ -1,10 +1,10 @@
-//! The outermost middleware: nothing reaches a handler that has not passed here, and every answer
-//! leaves through here.
+//! Decides which requests reach a handler, from their heads alone; every answer gets its security
+//! headers here.
 //!
-//! In this order, each before anything of the request but its head is looked at: is the server
-//! meant (Host), is the sender a page of ours (Origin, Sec-Fetch-Site), who is it, is there such a
-//! route, may they, is the body acceptable. An unknown path without a credential is answered as a
-//! known one is, so that nothing can be learned by trying.
+//! The checks run in this order: Host names this server; Origin and Sec-Fetch-Site name our own
+//! page; the credential is valid; the route exists; the scope suffices; the body may be read.
+//! Without a credential unknown and known paths get the same answer, so trying paths reveals
+//! nothing.
 
 mod origin;
 
@@ -15,9 +15,8 @@ use super::auth::Access;
 use super::connection_limit::{Busy, Line};
 use super::headers::{self, Content};
 use super::page::sign_in;
-use super::request::{Caller, Shown, too_large, unauthorized};
-use super::route::{Body, Least, MatchedRoute, NoRoute, Subject};
-use super::routes;
+use super::request::{BodyLimit, Caller, Credential, PathParams, too_large, unauthorized};
+use super::routes::{self, Body, Least, MatchedRoute, NoRoute, Subject};
 use crate::problem::{Kind, Problem};
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
@@ -31,36 +30,36 @@ use actix_web::{HttpMessage, HttpResponse, ResponseError, web};
 use futures_util::FutureExt;
 use std::panic::AssertUnwindSafe;
 
-/// Lets a request pass or not, and hardens the answer.
+/// The outermost middleware.
 pub(crate) async fn guard(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
-    // It is there with every connection of ours.
+    // Every connection of the server has one; those of unit tests do not.
     let mut busy = request.conn_data::<Line>().map(Line::begin);
-    let (kind, mut response) = match check(&mut request) {
-        Ok((kind, is_known)) => {
+    let (content, mut response) = match check(&mut request) {
+        Ok((content, is_known)) => {
             busy.as_mut().filter(|_| is_known).map(Busy::admit);
-            (kind, pass(request, next).await?)
+            (content, pass(request, next).await?)
         }
         Err(denied) => {
             let answer = denied.answer(&request);
-            let kind = if answer.headers().get(CONTENT_TYPE).is_some_and(is_html) {
+            let content = if answer.headers().get(CONTENT_TYPE).is_some_and(is_html) {
                 Content::Page
             } else {
                 Content::Data
             };
-            (kind, request.into_response(answer))
+            (content, request.into_response(answer))
         }
     };
-    headers::harden(response.headers_mut(), kind);
+    headers::harden(response.headers_mut(), content);
     Ok(match busy {
         Some(busy) => response.map_body(|_, body| busy.body(body)),
         None => response,
     })
 }
 
-/// Runs the handler. One that panics costs its own request and nothing else.
+/// Runs the handler. If it panics, only its own request fails.
 async fn pass(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
@@ -71,12 +70,12 @@ async fn pass(
     }
 }
 
-/// A request that may not pass.
+/// The answer to a request that reaches no handler.
 struct Denied {
     error: Problem,
-    /// Set with `NoSuchPath` and its kin: the methods that are possible.
+    /// The methods of the path, for the header `Allow` of a 405.
     allow: Option<String>,
-    /// Whether a browser that came from another site may have kept our cookie back.
+    /// Whether the browser may have withheld our cookie because another site opened the page.
     retry_from_here: bool,
 }
 
@@ -106,11 +105,11 @@ impl Denied {
             response.headers_mut().insert(ALLOW, allow);
         }
         if self.error.status_code() == StatusCode::SERVICE_UNAVAILABLE {
-            // There are too many connections.
+            // Too many connections: this one makes room.
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         if has_body(request.headers()) {
-            // The body was not read, so nothing after it can be a request of this connection.
+            // The unread body would be taken for the next request of this connection.
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             response.head_mut().set_connection_type(actix_web::http::ConnectionType::Close);
         }
@@ -118,13 +117,13 @@ impl Denied {
     }
 }
 
-/// What the answer will be to the browser, and whether the request has shown a valid credential.
+/// Returns the kind of content of the answer, and whether the request has a valid credential.
 fn check(request: &mut ServiceRequest) -> Result<(Content, bool), Denied> {
     let not_set_up = || Problem::internal("the server is not set up");
     let app = request.app_data::<web::Data<AppState>>().cloned().ok_or_else(not_set_up)?;
     let hosts = request.app_data::<web::Data<Hosts>>().cloned().ok_or_else(not_set_up)?;
-    let found = routes::find(request.method(), request.uri().path());
-    let is_page = found.as_ref().is_ok_and(|f| f.route.content == Content::Page);
+    let matched = routes::find(request.method(), request.uri().path());
+    let is_page = matched.as_ref().is_ok_and(|m| m.route.content == Content::Page);
 
     let host = hosts.check(request.head())?;
     if *request.method() == Method::OPTIONS {
@@ -133,49 +132,52 @@ fn check(request: &mut ServiceRequest) -> Result<(Content, bool), Denied> {
     hosts.check_origin(request.headers(), &host)?;
     origin::check_fetch_site(request.headers(), is_page)?;
 
-    let is_public = found.as_ref().is_ok_and(|f| f.route.least == Least::Public);
-    let shown = Shown::by(request.head(), &app.cookie);
-    let by_cookie = matches!(shown, Shown::Cookies(_));
-    let token_in_url = matches!(shown, Shown::Token { in_url: true, .. });
+    let is_public = matched.as_ref().is_ok_and(|m| m.route.least == Least::Public);
+    let credential = Credential::of(request.head(), &app.cookie);
+    let by_cookie = matches!(credential, Credential::Cookies(_));
+    let token_in_url = matches!(credential, Credential::Token { in_url: true, .. });
     let access = if is_public {
         None
     } else {
-        let wanted = found.as_ref().ok().and_then(|found| concerned(&app, found));
-        Some(identify(&app, &shown, wanted).map_err(|e| elsewhere(e, request, is_page))?)
+        let notebook = matched.as_ref().ok().and_then(|matched| notebook_of(&app, matched));
+        Some(identify(&app, &credential, notebook).map_err(|e| unidentified(e, request, is_page))?)
     };
 
-    let found = found.map_err(|nowhere| no_route(request.method(), nowhere))?;
-    if let (Some(access), Least::Needs(scope)) = (&access, found.route.least) {
+    let matched = matched.map_err(|error| no_route(request.method(), error))?;
+    if let (Some(access), Least::Needs(scope)) = (&access, matched.route.least) {
         if access.scope < scope {
-            return Err(forbidden(format!("this link may {}, not more", access.scope.word())).into());
+            return Err(forbidden(format!("this link is for `{}` only", access.scope.word())).into());
         }
-        if concerned(&app, &found).is_some_and(|notebook| !access.opens(notebook)) {
+        if notebook_of(&app, &matched).is_some_and(|notebook| !access.opens(notebook)) {
             return Err(forbidden("this link is for another notebook").into());
         }
     }
-    if !found.route.is_reserved() {
+    if !matched.route.is_reserved() {
         app.room.check()?;
     }
-    check_body(request, &found, by_cookie)?;
+    check_body(request, &matched, by_cookie)?;
 
-    let (kind, is_known) = (found.route.content, access.is_some());
-    request.extensions_mut().insert(found);
-    request.extensions_mut().insert(Caller { access, token_in_url });
-    Ok((kind, is_known))
+    let (content, is_known) = (matched.route.content, access.is_some());
+    let mut extensions = request.extensions_mut();
+    extensions.insert(PathParams(matched.params.clone()));
+    extensions.insert(BodyLimit(matched.route.body.limit()));
+    extensions.insert(Caller { access, token_in_url });
+    extensions.insert(matched);
+    Ok((content, is_known))
 }
 
-/// The access that a credential gives. Of several browser sessions, the strongest one for the
-/// notebook counts: a later session takes nothing away.
-fn identify(app: &AppState, shown: &Shown, notebook: Option<&str>) -> Result<Access, Problem> {
+/// The access that a credential gives. Of several browser sessions the strongest one for the
+/// notebook counts, so opening a link takes nothing from the owner.
+fn identify(app: &AppState, credential: &Credential, notebook: Option<&str>) -> Result<Access, Problem> {
     let now = app.keys.now();
-    let worth = |access: &Access| (notebook.is_none_or(|name| access.opens(name)), access.scope);
-    let access = match shown {
-        Shown::Nothing => return Err(unauthorized()),
-        Shown::Token { token, .. } => app.keys.by_token(token, now),
-        Shown::Cookies(all) => {
-            all.iter().filter_map(|(_, id)| app.keys.by_session(id, now)).max_by_key(worth)
+    let strength = |access: &Access| (notebook.is_none_or(|name| access.opens(name)), access.scope);
+    let access = match credential {
+        Credential::Missing => return Err(unauthorized()),
+        Credential::Token { token, .. } => app.keys.by_token(token, now),
+        Credential::Cookies(all) => {
+            all.iter().filter_map(|(_, id)| app.keys.by_session(id, now)).max_by_key(strength)
         }
-        Shown::Unclear => None,
+        Credential::Unclear => None,
     };
     let Some(access) = access else {
         return Err(if app.throttle.admits_failure(now.at) { unauthorized() } else { too_many_failures() });
@@ -184,29 +186,29 @@ fn identify(app: &AppState, shown: &Shown, notebook: Option<&str>) -> Result<Acc
     Ok(access)
 }
 
-/// A page that was opened from another site came without our cookie. It may have one all the same:
-/// it is shown the exchange page, which asks again from here.
-fn elsewhere(error: Problem, request: &ServiceRequest, is_page: bool) -> Denied {
+/// The answer to a request without a valid credential. A browser withholds our cookie when another
+/// site opens the page, so it gets the exchange page, which requests the same path from our origin.
+fn unidentified(error: Problem, request: &ServiceRequest, is_page: bool) -> Denied {
     let retry_from_here = is_page && origin::comes_from_elsewhere(request.headers());
     Denied { error, allow: None, retry_from_here }
 }
 
-fn concerned<'a>(app: &'a AppState, found: &'a MatchedRoute) -> Option<&'a str> {
-    match found.route.about {
+/// The notebook that a request concerns.
+fn notebook_of<'a>(app: &'a AppState, matched: &'a MatchedRoute) -> Option<&'a str> {
+    match matched.route.subject {
         Subject::Server => None,
         Subject::Start => Some(app.start.name()),
-        Subject::Named => Some(found.param(0)),
+        Subject::Named => matched.params.first().map(String::as_str),
     }
 }
 
-/// Nothing is read here: what the head says of the body is enough to refuse most that is wrong with
-/// it.
-fn check_body(request: &ServiceRequest, found: &MatchedRoute, by_cookie: bool) -> Result<(), Problem> {
+/// Checks the headers that describe the body. The body itself is not read yet.
+fn check_body(request: &ServiceRequest, matched: &MatchedRoute, by_cookie: bool) -> Result<(), Problem> {
     let (headers, method) = (request.headers(), request.method());
-    let body = found.route.body;
+    let body = matched.route.body;
     if !has_body(headers) {
-        // A form or an image of another page can send an empty POST with our cookie, but not as
-        // JSON.
+        // Another site's form or image can send an empty POST with our cookie, but not with the
+        // content type of JSON.
         let needs_type = by_cookie && *method == Method::POST;
         return if needs_type && !has_right_type(headers, body) {
             Err(unsupported("it has no JSON content type"))
@@ -217,8 +219,8 @@ fn check_body(request: &ServiceRequest, found: &MatchedRoute, by_cookie: bool) -
     if body == Body::No {
         return Err(Problem::bad_request(
             "read the request",
-            format!("a {method} here has no body"),
-            "leave it out",
+            format!("this route takes no body with {method}"),
+            "leave the body out",
         ));
     }
     if headers.contains_key(CONTENT_ENCODING) {
@@ -233,7 +235,7 @@ fn check_body(request: &ServiceRequest, found: &MatchedRoute, by_cookie: bool) -
         return Err(unsupported(&format!("its content type is not {wanted}")));
     }
     let limit = body.limit();
-    // Said as a number or not at all: the parser below us has refused anything else.
+    // actix has refused a length that is no number.
     let declared =
         headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<u64>().ok());
     if declared.is_some_and(|length| length > limit as u64) {
@@ -247,10 +249,10 @@ fn has_body(headers: &HeaderMap) -> bool {
     length || headers.contains_key(TRANSFER_ENCODING)
 }
 
-/// What a state's file is sent as. No form of another page can send these.
+/// Content types of a state's file. No form of another site can send them.
 const FILE_TYPES: [&str; 2] = ["application/x-ratoon-state", "application/octet-stream"];
 
-/// What another program's notebook is sent as, besides JSON. No form can send these either.
+/// Content types of another program's notebook, besides JSON. No form can send them either.
 const NOTEBOOK_TYPES: [&str; 2] = ["application/x-ipynb+json", "text/x-python"];
 
 fn has_right_type(headers: &HeaderMap, body: Body) -> bool {
@@ -277,7 +279,7 @@ fn is_json(headers: &HeaderMap) -> bool {
         .all(|p| p.eq_ignore_ascii_case("charset=utf-8") || p.eq_ignore_ascii_case("charset=\"utf-8\""))
 }
 
-/// Whether a browser asks, to show the answer to a person.
+/// Whether a browser will show the answer to its user.
 pub(crate) fn wants_html(headers: &HeaderMap) -> bool {
     let accept = headers.get(ACCEPT).and_then(|v| v.to_str().ok()).unwrap_or_default();
     accept.split(',').any(|part| part.split(';').next().is_some_and(|t| t.trim() == "text/html"))
@@ -287,15 +289,15 @@ fn is_html(content_type: &HeaderValue) -> bool {
     content_type.as_bytes().starts_with(b"text/html")
 }
 
-fn no_route(method: &Method, nowhere: NoRoute) -> Denied {
-    match nowhere {
-        NoRoute::NoSuchPath => Problem::not_found("find the path", "there is nothing there").into(),
+fn no_route(method: &Method, error: NoRoute) -> Denied {
+    match error {
+        NoRoute::NoSuchPath => Problem::not_found("find the path", "there is no such path").into(),
         NoRoute::OtherMethods(methods) => {
             let allow = methods.iter().map(|m| m.as_str()).collect::<Vec<_>>().join(", ");
             let error = Problem::new(
                 Kind::MethodNotAllowed,
-                format!("{method} it"),
-                "the path has no such method",
+                format!("{method} this path"),
+                "it does not have this method",
                 format!("use {allow}"),
             );
             Denied { error, allow: Some(allow), retry_from_here: false }
@@ -307,8 +309,8 @@ fn too_many_failures() -> Problem {
     Problem::new(
         Kind::TooManyFailures,
         "let the request in",
-        "too many wrong tokens came lately",
-        "wait a second; a right token is let in at any time",
+        "too many wrong tokens were sent lately",
+        "wait a second; the right token works at any time",
     )
 }
 
@@ -319,9 +321,9 @@ fn forbidden(why: impl Into<String>) -> Problem {
 fn no_cors() -> Problem {
     Problem::new(
         Kind::NoCors,
-        "answer a preflight",
-        "no other page may use this server",
-        "call it from its own page or from a program",
+        "answer a preflight request",
+        "pages of other sites may not use this server",
+        "use the server's own page or a program",
     )
 }
 

@@ -6,7 +6,7 @@
 //! directory to wander off from. They were packed when the program was built.
 
 use super::bundle;
-use crate::http::route::MatchedRoute;
+use crate::http::request::PathParams;
 use crate::problem::Problem;
 use actix_web::http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, VARY,
@@ -68,9 +68,9 @@ fn text_of(path: &str) -> Option<String> {
 }
 
 /// `GET /assets/{hash}/{path}`.
-pub(crate) async fn asset(request: HttpRequest, route: MatchedRoute) -> Result<HttpResponse, Problem> {
+pub(crate) async fn asset(request: HttpRequest, path: PathParams) -> Result<HttpResponse, Problem> {
     let missing = || Problem::not_found("find the file", "the page has no such file in this version");
-    let [hash, path] = route.params.as_slice() else { return Err(missing()) };
+    let [hash, path] = path.0.as_slice() else { return Err(missing()) };
     if PREFIX.strip_prefix("/assets/") != Some(hash) {
         return Err(missing());
     }

@@ -5,8 +5,7 @@ use super::assets::{NEEDED, PREFIX};
 use super::render::render;
 use super::sign_in::begin_session;
 use crate::http::app_state::AppState;
-use crate::http::request::Caller;
-use crate::http::route::MatchedRoute;
+use crate::http::request::{Caller, PathParams};
 use crate::problem::Problem;
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
@@ -39,13 +38,13 @@ pub(crate) async fn home(app: web::Data<AppState>, caller: Caller) -> Result<Htt
 /// not.
 pub(crate) async fn notebook(
     app: web::Data<AppState>,
-    route: MatchedRoute,
+    path: PathParams,
     caller: Caller,
 ) -> Result<HttpResponse, Problem> {
     if caller.token_in_url {
         return begin_session(app, &caller).await;
     }
-    let name = route.param(0);
+    let name = path.get(0);
     if !app.has(name) {
         return Ok(render(
             StatusCode::NOT_FOUND,

@@ -1,7 +1,7 @@
-//! Bodies: JSON, bounded in size, in time and in depth, and read strictly; and files.
+//! The body of a request: JSON of a known shape, or a file that arrives in chunks. Both are limited
+//! in size and time.
 
-use super::strict_json;
-use crate::http::route::MatchedRoute;
+use super::json;
 use crate::problem::{Kind, Problem};
 use actix_web::dev::Payload;
 use actix_web::error::PayloadError;
@@ -13,30 +13,33 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-/// How long a body may take in all. actix has no limit of its own here, and a slow sender holds
-/// memory.
+/// How long JSON may take to arrive. actix has no such limit, and a slow sender holds memory.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a file may take in all: a gigabyte over a slow line.
+/// How long a file may take to arrive: a gigabyte over a slow connection.
 const FILE_TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// How long a sender may pause. A program that means it has the body at hand.
+/// How long a sender may pause. Honest clients have the whole body ready.
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-type Reading<T> = Pin<Box<dyn Future<Output = Result<T, Problem>>>>;
+type BodyFuture<T> = Pin<Box<dyn Future<Output = Result<T, Problem>>>>;
 
-/// A body that must be JSON of this shape.
+/// The longest body that the route takes, in bytes. The guard puts it into the request.
+#[derive(Clone, Copy)]
+pub(crate) struct BodyLimit(pub(crate) usize);
+
+/// A body that must be a JSON object of this shape.
 pub(crate) struct Json<T>(pub(crate) T);
 
-/// A body that may be left out, which means what `{}` means.
+/// An optional body. Without one, `{}` is assumed.
 pub(crate) struct MaybeJson<T>(pub(crate) T);
 
-/// A body that may be left out; if it is there it must be JSON, and is not looked at.
+/// An optional body that must be JSON, but is not used.
 pub(crate) struct NoBody;
 
 impl<T: DeserializeOwned + 'static> FromRequest for Json<T> {
     type Error = Problem;
-    type Future = Reading<Self>;
+    type Future = BodyFuture<Self>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let body = read(limit(request), payload.take());
@@ -46,7 +49,7 @@ impl<T: DeserializeOwned + 'static> FromRequest for Json<T> {
 
 impl<T: DeserializeOwned + 'static> FromRequest for MaybeJson<T> {
     type Error = Problem;
-    type Future = Reading<Self>;
+    type Future = BodyFuture<Self>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let body = read(limit(request), payload.take());
@@ -59,14 +62,14 @@ impl<T: DeserializeOwned + 'static> FromRequest for MaybeJson<T> {
 
 impl FromRequest for NoBody {
     type Error = Problem;
-    type Future = Reading<Self>;
+    type Future = BodyFuture<Self>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let body = read(limit(request), payload.take());
         Box::pin(async move {
             let body = body.await?;
             if !body.is_empty() {
-                strict_json::parse::<serde_json::Value>(&body).map_err(malformed)?;
+                json::parse::<serde_json::Value>(&body).map_err(malformed)?;
             }
             Ok(Self)
         })
@@ -74,27 +77,27 @@ impl FromRequest for NoBody {
 }
 
 fn limit(request: &HttpRequest) -> usize {
-    request.extensions().get::<MatchedRoute>().map_or(0, |found| found.route.body.limit())
+    request.extensions().get::<BodyLimit>().map_or(0, |limit| limit.0)
 }
 
 async fn read(limit: usize, payload: Payload) -> Result<Bytes, Problem> {
     let mut body = BytesMut::new();
-    let all = chunks(limit, payload, async |chunk| {
+    let chunks = chunks(limit, payload, async |chunk| {
         body.extend_from_slice(&chunk);
         Ok(())
     });
-    tokio::time::timeout(BODY_TIMEOUT, all).await.map_err(|_| too_slow())??;
+    tokio::time::timeout(BODY_TIMEOUT, chunks).await.map_err(|_| too_slow())??;
     Ok(body.freeze())
 }
 
-/// Takes a body that is a file, chunk by chunk.
+/// Calls `take` with each chunk of a body that is a file.
 pub(crate) async fn each_chunk(
     request: &HttpRequest,
     payload: Payload,
     take: impl AsyncFnMut(Bytes) -> Result<(), Problem>,
 ) -> Result<(), Problem> {
-    let all = chunks(limit(request), payload, take);
-    tokio::time::timeout(FILE_TIMEOUT, all).await.map_err(|_| too_slow())?
+    let chunks = chunks(limit(request), payload, take);
+    tokio::time::timeout(FILE_TIMEOUT, chunks).await.map_err(|_| too_slow())?
 }
 
 async fn chunks(
@@ -116,13 +119,13 @@ async fn chunks(
     Ok(())
 }
 
-/// Reads a JSON object. Without this, a list of the fields' values would be taken for one, too.
+/// Parses a JSON object. Serde would also accept a list of the fields' values.
 fn object<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     if body.trim_ascii_start().starts_with(b"[") {
         let how = "see /api/openapi.json for what belongs in it";
-        return Err(Problem::bad_request("read the body", "it is a list, and no object", how));
+        return Err(Problem::bad_request("read the body", "it is a list, not an object", how));
     }
-    strict_json::parse(body).map_err(malformed)
+    json::parse(body).map_err(malformed)
 }
 
 fn malformed(error: serde_json::Error) -> Problem {
@@ -139,15 +142,15 @@ fn broken(error: PayloadError) -> Problem {
 }
 
 fn too_slow() -> Problem {
-    Problem::new(Kind::TooSlow, "read the body", "it did not come in time", "send it in one go")
+    Problem::new(Kind::TooSlow, "read the body", "it did not arrive in time", "send it without pauses")
 }
 
-/// A body beyond its limit.
+/// The problem of a body that exceeds its limit.
 pub(crate) fn too_large(limit: usize) -> Problem {
     Problem::new(
         Kind::TooLarge,
         "read the body",
         format!("it is longer than {limit} bytes"),
-        "send less at once, or have the code read the data from a file",
+        "send less, or let the code read the data from a file",
     )
 }

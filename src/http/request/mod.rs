@@ -1,13 +1,11 @@
-//! What handlers take from a request: the caller, what the path names, the query and the body.
+//! What handlers read of a request: who sends it, the parameters of its URL, and its body.
 
 mod body;
 mod caller;
-mod credential;
-mod query;
-mod strict_json;
+mod json;
+mod url;
 
-pub(crate) use body::{Json, MaybeJson, NoBody, each_chunk, too_large};
-pub(crate) use caller::{Caller, unauthorized};
-pub(crate) use credential::{Shown, session_cookies};
-pub(crate) use query::query_value;
-pub(crate) use strict_json::parse as parse_json;
+pub(crate) use body::{BodyLimit, Json, MaybeJson, NoBody, each_chunk, too_large};
+pub(crate) use caller::{Caller, Credential, session_cookies, unauthorized};
+pub(crate) use json::parse as parse_json;
+pub(crate) use url::{PathParams, query_value};

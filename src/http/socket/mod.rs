@@ -12,9 +12,7 @@ mod waiting;
 
 use crate::http::app_state::{AppState, WHOLE_TIMEOUT};
 use crate::http::auth::Access;
-use crate::http::command::Authorized;
-use crate::http::request::{Caller, query_value};
-use crate::http::route::MatchedRoute;
+use crate::http::request::{Caller, PathParams, query_value};
 use crate::notebook::Command;
 use crate::problem::Problem;
 use crate::session::{CloseReason, Missed, Position, Session, Subscription, Visit};
@@ -60,12 +58,12 @@ pub(crate) async fn open(
     body: web::Payload,
     app: web::Data<AppState>,
     caller: Caller,
-    route: MatchedRoute,
+    path: PathParams,
 ) -> Result<HttpResponse, actix_web::Error> {
     let access = caller.access()?.clone();
-    let name = route.param(0);
+    let name = path.get(0);
     let session = AppState::notebook(&app, name).await?;
-    let since = position(request.query_string())?;
+    let since = position(&request)?;
 
     let verdict = Verdict::default();
     let bytes = Rc::new(RefCell::new(body.into_inner()));
@@ -87,8 +85,8 @@ pub(crate) async fn open(
 }
 
 /// Where the client says it stands; none: at the beginning.
-fn position(query: &str) -> Result<Option<Position>, Problem> {
-    match (query_value(query, "epoch"), query_value(query, "seq")) {
+fn position(request: &HttpRequest) -> Result<Option<Position>, Problem> {
+    match (query_value(request, "epoch"), query_value(request, "seq")) {
         (None, None) => Ok(None),
         (Some(epoch), Some(seq)) if seq.parse::<u64>().is_ok() => {
             Ok(Some(Position { epoch, seq: seq.parse().unwrap_or_default() }))
@@ -218,40 +216,29 @@ async fn listen(
     }
 }
 
-/// Takes one message. What can be answered at once is; a command is carried out on the side.
+/// Takes one message. A command is carried out in a task of its own.
 fn take(talk: &Talk, text: &str, answers: &mpsc::Sender<Answer>, in_flight: &Rc<InFlight>) {
-    let up = Up::parse(text).and_then(|up| {
-        let command = talk
-            .app
-            .authorize(&talk.access, up.command)
-            .map(Authorized::into_command)
-            .map_err(|r| (Some(up.id), r))?;
-        if let Some(limit) = in_flight.full(&command) {
-            return Err((Some(up.id), message::too_many(limit)));
+    let checked = Up::parse(text).and_then(|Up { id, command }| {
+        let command = talk.app.authorize(&talk.access, command).map_err(|refused| (Some(id), refused))?;
+        match in_flight.full(command.command()) {
+            Some(limit) => Err((Some(id), message::too_many(limit))),
+            None => Ok((id, command)),
         }
-        Ok((up.id, command))
     });
-    let (id, command) = match up {
-        Ok(up) => up,
+    let (id, command) = match checked {
+        Ok(checked) => checked,
         Err((id, refused)) => {
-            // A client that sends nonsense without reading the answers loses answers, not more.
+            // A client that sends nonsense without reading the answers loses some of them.
             let _ = answers.try_send(Answer::Text(message::refusal(id, refused)));
             return;
         }
     };
     let (session, visit) = (talk.session.clone(), talk.visit.clone());
     let (answers, in_flight) = (answers.clone(), in_flight.clone());
-    let stands = matches!(command, Command::Stand { .. });
+    let stands = matches!(command.command(), Command::Stand { .. });
     in_flight.begin(stands);
     actix_web::rt::spawn(async move {
-        let reply = match command {
-            Command::Stand { state, name, caret } => visit.stand(state, name, caret).await,
-            command => {
-                // A run may take an hour; meanwhile presence must end with the connection.
-                drop(visit);
-                session.ask(command).await
-            }
-        };
+        let reply = command.send_for(visit, session).await;
         // Fails if the client has left.
         let _ = answers.send(Answer::Text(message::reply(id, &reply))).await;
         in_flight.end(stands);

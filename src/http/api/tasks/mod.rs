@@ -6,11 +6,9 @@
 mod literal;
 
 use crate::http::app_state::AppState;
-use crate::http::command::{find_state, send_then, unexpected};
+use crate::http::authorize::{find_state, unexpected};
 use crate::http::error::ErrorBody;
-use crate::http::request::{Caller, query_value};
-use crate::http::request::{Json, NoBody};
-use crate::http::route::MatchedRoute;
+use crate::http::request::{Caller, Json, NoBody, PathParams, query_value};
 use crate::notebook::{
     Base, Command, Ended, ExecId, Notebook, Reply, RunSpec, State, StateId, TaskCheckpoint,
 };
@@ -97,7 +95,7 @@ pub(crate) struct Restored {
 pub(crate) async fn save(
     app: web::Data<AppState>,
     caller: Caller,
-    route: MatchedRoute,
+    path: PathParams,
     Json(wish): Json<TaskWish>,
 ) -> Result<HttpResponse, Problem> {
     let state = match &wish.state {
@@ -105,7 +103,7 @@ pub(crate) async fn save(
         None => None,
     };
     let TaskWish { values, token_usage, metadata, .. } = wish;
-    let task_id = route.param(0).to_owned();
+    let task_id = path.get(0).to_owned();
     let command = Command::SaveTask { task_id, state, values, token_usage, metadata };
     match app.ask(&app.start, caller.access()?, command).await? {
         Reply::TaskSaved { checkpoint } => Ok(HttpResponse::Created().json(checkpoint)),
@@ -118,8 +116,8 @@ pub(crate) async fn save(
     get, path = "/api/tasks/{task_id}/checkpoints", tag = "tasks", params(("task_id" = String, Path)),
     responses((status = 200, body = TaskView))
 )]
-pub(crate) async fn list(app: web::Data<AppState>, route: MatchedRoute) -> Result<HttpResponse, Problem> {
-    let task_id = route.param(0).to_owned();
+pub(crate) async fn list(app: web::Data<AppState>, path: PathParams) -> Result<HttpResponse, Problem> {
+    let task_id = path.get(0).to_owned();
     let wanted = task_id.clone();
     let checkpoints =
         app.start.read(move |notebook| notebook.task(&wanted).unwrap_or_default().to_vec()).await?;
@@ -135,8 +133,8 @@ pub(crate) async fn list(app: web::Data<AppState>, route: MatchedRoute) -> Resul
         (status = 404, description = "No such task", body = ErrorBody),
     )
 )]
-pub(crate) async fn latest(app: web::Data<AppState>, route: MatchedRoute) -> Result<HttpResponse, Problem> {
-    Ok(HttpResponse::Ok().json(look_up(&app, route.param(0), None).await?))
+pub(crate) async fn latest(app: web::Data<AppState>, path: PathParams) -> Result<HttpResponse, Problem> {
+    Ok(HttpResponse::Ok().json(look_up(&app, path.get(0), None).await?))
 }
 
 /// Shows a version of a task's checkpoints.
@@ -148,8 +146,8 @@ pub(crate) async fn latest(app: web::Data<AppState>, route: MatchedRoute) -> Res
         (status = 404, description = "No such task or version", body = ErrorBody),
     )
 )]
-pub(crate) async fn version(app: web::Data<AppState>, route: MatchedRoute) -> Result<HttpResponse, Problem> {
-    Ok(HttpResponse::Ok().json(look_up(&app, route.param(0), Some(route.param(1))).await?))
+pub(crate) async fn version(app: web::Data<AppState>, path: PathParams) -> Result<HttpResponse, Problem> {
+    Ok(HttpResponse::Ok().json(look_up(&app, path.get(0), Some(path.get(1))).await?))
 }
 
 /// Answers a state to go on from: the one that the checkpoint points at, brought back if need be,
@@ -173,11 +171,11 @@ pub(crate) async fn restore(
     request: HttpRequest,
     app: web::Data<AppState>,
     caller: Caller,
-    route: MatchedRoute,
+    path: PathParams,
     _: NoBody,
 ) -> Result<HttpResponse, Problem> {
-    let checkpoint = look_up(&app, route.param(0), Some(route.param(1))).await?;
-    let replay = query_value(request.query_string(), "replay").is_some_and(|v| v == "true");
+    let checkpoint = look_up(&app, path.get(0), Some(path.get(1))).await?;
+    let replay = query_value(&request, "replay").is_some_and(|v| v == "true");
     let state = match &checkpoint.state {
         Some(id) => bring_back(&app, &caller, id, replay).await?,
         None => grow(&app, &caller, &checkpoint).await?,
@@ -217,7 +215,7 @@ async fn bring_back(app: &AppState, caller: &Caller, id: &StateId, replay: bool)
     let command = app.authorize(caller.access()?, Command::Load { state: id.clone().into(), replay })?;
     let wanted = id.clone();
     let read = move |notebook: &Notebook, reply| (reply, notebook.state(&wanted).cloned());
-    match send_then(&app.start, command, read).await? {
+    match command.send_then(&app.start, read).await? {
         (Reply::Done, Some(state)) => Ok(state),
         (Reply::Refused(refused), _) if refused.kind == Kind::NotFound => {
             let (why, how) = ("it was deleted", "restore another version");

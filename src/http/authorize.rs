@@ -1,0 +1,157 @@
+//! Which commands a caller may give: checks a command once, and only then can it be sent to a
+//! notebook.
+
+use super::app_state::{AppState, detached};
+use super::auth::{Access, Scope};
+use super::limits;
+use crate::notebook::{Command, ExecId, Notebook, Reply, State, StateRef};
+use crate::problem::{Kind, Problem};
+use crate::session::{Session, Visit};
+use std::rc::Rc;
+
+/// A command that its sender may give. Only this file can make one, and take the command out.
+#[derive(Debug)]
+pub(super) struct Authorized(Command);
+
+impl AppState {
+    /// Checks that a caller may give a command, that its texts are within their limits and that it
+    /// does not delete the root. A run without limits gets those of the server.
+    ///
+    /// # Errors
+    /// 400, 403, 409 or 413.
+    pub(super) fn authorize(&self, access: &Access, mut command: Command) -> Result<Authorized, Problem> {
+        check_scope(access, &command)?;
+        limits::check_command(&command)?;
+        if matches!(&command, Command::DeleteState { state, .. } if state.is_root()) {
+            let how = "to delete all other states, reset the notebook";
+            let what = "delete state initial";
+            return Err(Problem::new(Kind::Conflict, what, "all other states grow from it", how));
+        }
+        if let Command::Run(spec) = &mut command {
+            spec.timeout = spec.timeout.or(self.timeout);
+            spec.run_memory = spec.run_memory.or(self.run_memory);
+        }
+        Ok(Authorized(command))
+    }
+
+    /// Checks that a caller may delete a state. snapshot-kernel deletes even `initial`.
+    ///
+    /// # Errors
+    /// 403.
+    pub(super) fn authorize_deletion(&self, access: &Access, state: StateRef) -> Result<Authorized, Problem> {
+        let command = Command::DeleteState { state, subtree: false };
+        check_scope(access, &command)?;
+        Ok(Authorized(command))
+    }
+
+    /// Authorizes a command and sends it to a notebook; a refusal is an error.
+    ///
+    /// # Errors
+    /// When the caller may not give it, or the notebook refuses it.
+    pub(super) async fn ask(
+        &self,
+        session: &Session,
+        access: &Access,
+        command: Command,
+    ) -> Result<Reply, Problem> {
+        match self.authorize(access, command)?.send(session).await? {
+            Reply::Refused(problem) => Err(problem),
+            reply => Ok(reply),
+        }
+    }
+}
+
+impl Authorized {
+    /// Deletes the failed run of a request that must leave nothing behind.
+    pub(super) fn clean_up(exec_id: ExecId) -> Self {
+        Self(Command::DropAttempt { exec_id })
+    }
+
+    /// The command, to read.
+    pub(super) fn command(&self) -> &Command {
+        &self.0
+    }
+
+    /// Sends the command to a notebook and waits for the reply. A client that disconnects does not
+    /// take its command back.
+    pub(super) async fn send(self, session: &Session) -> Result<Reply, Problem> {
+        self.send_then(session, |_, reply| reply).await
+    }
+
+    /// Like `send`; `read` sees the notebook at the moment of the reply.
+    pub(super) async fn send_then<T: Send + 'static>(
+        self,
+        session: &Session,
+        read: impl FnOnce(&Notebook, Reply) -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        let session = session.clone();
+        detached(async move { session.ask_then(self.0, read).await }).await
+    }
+
+    /// Sends the command of a WebSocket, which alone can have presence.
+    pub(super) async fn send_for(self, visit: Rc<Visit>, session: Session) -> Reply {
+        match self.0 {
+            Command::Stand { state, name, caret } => visit.stand(state, name, caret).await,
+            command => {
+                // Presence ends with the connection, even while a run goes on for an hour.
+                drop(visit);
+                session.ask(command).await
+            }
+        }
+    }
+}
+
+fn check_scope(access: &Access, command: &Command) -> Result<(), Problem> {
+    let needed = scope_for(command);
+    if access.scope >= needed {
+        return Ok(());
+    }
+    let why =
+        format!("this link is for `{}`, and the command needs `{}`", access.scope.word(), needed.word());
+    Err(Problem::new(Kind::Forbidden, "carry out the command", why, "ask the owner for a link that may"))
+}
+
+/// The least scope that allows a command.
+fn scope_for(command: &Command) -> Scope {
+    match command {
+        Command::ListVariables { .. } | Command::Stand { .. } => Scope::View,
+        Command::Run(_)
+        | Command::KeepPartial { .. }
+        | Command::Interrupt { .. }
+        | Command::AnswerInput { .. }
+        | Command::PutDraft { .. }
+        | Command::DeleteDraft { .. }
+        | Command::PutProse { .. }
+        | Command::Label { .. }
+        | Command::Pin { .. }
+        | Command::ForkAnyway { .. }
+        | Command::Checkpoint { .. }
+        | Command::Replay { .. }
+        | Command::Load { .. }
+        | Command::Complete { .. }
+        | Command::Inspect { .. }
+        | Command::Digest { .. }
+        | Command::SaveTask { .. } => Scope::Run,
+        Command::Trust | Command::DeleteState { .. } | Command::DropAttempt { .. } | Command::Reset => {
+            Scope::Owner
+        }
+    }
+}
+
+/// The state with a name or an id.
+///
+/// # Errors
+/// 404.
+pub(super) async fn find_state(session: &Session, name: &str) -> Result<State, Problem> {
+    let wanted = name.to_owned();
+    let state = session.read(move |notebook| notebook.find(&wanted).cloned()).await?;
+    state.ok_or_else(|| Problem::not_found(format!("find state {name:?}"), "no state has this name or id"))
+}
+
+/// The problem of a reply that does not belong to the command.
+pub(super) fn unexpected(reply: Reply) -> Problem {
+    match reply {
+        Reply::Refused(problem) => problem,
+        _ => Problem::internal("the notebook gave the answer of another command"),
+    }
+}
