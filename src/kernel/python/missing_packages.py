@@ -1,4 +1,4 @@
-"""Prints which modules that the kernel needs are missing in an environment, and which pip it has.
+"""Prints which modules the kernel needs and an environment lacks, and which pip it has.
 
 The program runs this in the user's environment. It imports nothing from there, as that could take
 seconds or fail.

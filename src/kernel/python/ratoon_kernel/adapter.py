@@ -1,8 +1,9 @@
-"""What the kernel knows of a library: one adapter for each, found by the names of its classes.
+"""Adapters: each owns what the kernel knows about one library, and is found by the names of its
+classes.
 
 An adapter owns how objects of its library are pickled, written as plain values, fingerprinted and
-summarised, and which of the library's settings belong to a state. Nothing imports a library for its
-adapter: an adapter is asked about objects that exist, and about libraries that are loaded.
+summarised, and which of the library's settings belong to a state. No adapter imports its library:
+it handles objects that exist and libraries that are loaded.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from .fingerprint import Reader
     from .pickling import Reducers
 
-# A class, as its module and its qualified name.
+# A class: its module and its qualified name.
 ClassName = tuple[str, str]
-# What `__reduce_ex__` answers; NotImplemented leaves the object to pickle.
+# A result of `__reduce_ex__`; NotImplemented leaves the object to pickle.
 Reduced = Any
 Reduce = Callable[[Any], Reduced]
 # The columns of a frame: the fingerprint of each, if known, and whether it was sampled.
@@ -33,63 +34,63 @@ class Unknown(Exception):
 
 
 class Setting(NamedTuple):
-    """One setting of a library. `collect` answers None where it is the default."""
+    """One setting of a library. `collect` returns None if it has its default value."""
 
     collect: Callable[[], Any]
     restore: Callable[[Any], None]
 
 
 class Change(NamedTuple):
-    """Objects of a library that cells changed. `collect` answers parts by the expression that leads
-    to each; `restore` takes the items of one part."""
+    """Objects of a library that cells changed. `collect` returns parts by the expression of each;
+    `restore` takes the items of one part."""
 
     collect: Callable[[], Mapping[str, tuple[Any, ...]]]
     restore: Callable[..., None]
 
 
 class Adapter:
-    """Knows one library. The defaults know nothing of it."""
+    """Knows one library. The defaults of this class know nothing."""
 
     # Its top-level package.
     library: str = ""
 
     # -- environment form: pickling --
 
-    # Of exactly these classes.
+    # Reducers of exactly these classes.
     reducers: Mapping[ClassName, Reduce] = {}
-    # Of these classes and of those below them that do not define how they are reduced.
+    # Reducers of these classes and of their subclasses that do not define their own.
     families: Mapping[ClassName, Reduce] = {}
-    # Of classes that exist in any case.
+    # Reducers of classes of Python itself.
     types: Mapping[type, Callable[[Reducers, Any], Reduced]] = {}
 
     def reducer(self, pickler: Reducers, kind: type) -> Reduce | None:
-        """How objects of other classes are reduced. Asked once for each class and pickler."""
+        """How to reduce objects of another class. Called once for each class and pickler."""
         return None
 
     # -- data form --
 
-    # What reads the values that `encode` marks with these numbers.
+    # Readers of the values that `encode` marks with these numbers.
     decoders: Mapping[int, Callable[[Decoder, int], Any]] = {}
 
     def encode(self, encoder: Encoder, value: Any, depth: int) -> bool:
-        """Writes a value; false when it is no plain one."""
+        """Writes a value. False: it is not plain."""
         return False
 
     # -- fingerprint and summary --
 
-    # Whether `repr` of its objects runs no code of the user's.
+    # Whether `repr` of its objects runs no user code.
     has_own_repr = False
 
     def fingerprint(self, reader: Reader, value: Any, depth: int) -> bool:
-        """Feeds a value to the reader; false when it is to be read as an object of any class."""
+        """Feeds a value to the reader. False: it is read as an object of an unknown class."""
         return False
 
     def size_in_bytes(self, value: Any) -> int | None:
-        """How much memory a value takes, where the library tells that cheaply."""
+        """How much memory a value takes, if that is cheap to find."""
         return None
 
     def summary(self, value: Any, columns: Columns, deadline: float) -> dict[str, Any] | None:
-        """What the page shows of an array or a frame (protocol.js)."""
+        """The page's summary of an array or a frame (protocol.js)."""
         return None
 
     # -- settings and changes --
@@ -98,7 +99,7 @@ class Adapter:
     changes: Mapping[str, Change] = {}
 
     def note_root(self) -> None:
-        """Notes in the root, before any cell, what changes are told against."""
+        """Records in the root, before any cell, the state against which changes are found."""
 
 
 class Registry:
@@ -125,12 +126,12 @@ class Registry:
         self.changes.update(adapter.changes)
 
     def of_class(self, kind: type) -> Adapter | None:
-        """The adapter of the library that a class says it is of, if that library is loaded."""
+        """The adapter of the library that a class names, if that library is loaded."""
         top = module_of(kind).split(".")[0]
         return self._by_library.get(top) if top in sys.modules else None
 
     def of_known_class(self, kind: type) -> Adapter | None:
-        """The same, of a class that its library or its module has by its name. No code runs."""
+        """The same, if the library or the module has the class under its name. Runs no code."""
         adapter = self.of_class(kind)
         if adapter is None:
             return None
@@ -140,7 +141,7 @@ class Registry:
         return adapter if known else None
 
     def reducer(self, pickler: Reducers, kind: type) -> Reduce | None:
-        """What an adapter whose library is loaded says of a class."""
+        """What the adapter of a loaded library says about a class."""
         for adapter in self._loaded():
             reduce = adapter.reducer(pickler, kind)
             if reduce is not None:
@@ -148,11 +149,11 @@ class Registry:
         return None
 
     def reducer_of_class(self, kind: type) -> Reduce | None:
-        """What is registered for exactly this class."""
+        """The entry of exactly this class."""
         return self._reducers.get((kind.__module__, kind.__qualname__))
 
     def reducers_of_families(self, kind: type) -> Iterator[tuple[type, Reduce]]:
-        """What is registered for a class or one above it, the nearest first."""
+        """The entry of a class or of its nearest superclass."""
         for base in kind.__mro__:
             reduce = self._families.get((base.__module__, base.__qualname__))
             if reduce is not None:

@@ -1,4 +1,4 @@
-"""What the cells of a lineage import, by their source."""
+"""Finds what the cells of a lineage import, in their source."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _all_imports(shell: Any) -> Iterator[Import]:
 
 
 def imports(shell: Any) -> tuple[list[str], list[str]]:
-    """The import statements of the cells, and the modules that they name and that are loaded."""
+    """The import statements of the cells, and the loaded modules that they name."""
     statements: dict[str, None] = {}
     modules: dict[str, None] = {}
     for node in _all_imports(shell):
@@ -45,9 +45,8 @@ def imports(shell: Any) -> tuple[list[str], list[str]]:
 
 
 def imported_from(shell: Any, names: dict[str, Any]) -> dict[str, list[str]]:
-    """Names that `from … import …` took out of a module, and that still are what is there.
-
-    For each its module and its name in the module.
+    """Names bound by `from … import …` that still refer to the same object, with the module and the
+    name in it.
     """
     found: dict[str, list[str]] = {}
     for node in _all_imports(shell):

@@ -1,4 +1,4 @@
-"""The sources of the cells that define what a checkpoint holds."""
+"""Collects the sources of the cells that define the functions and classes of a checkpoint."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ def restore(cells: Cells) -> None:
 
 
 def sources(defined: dict[str, Any]) -> dict[str, str]:
-    """The source of each function and class by its name, for people and for other programs."""
+    """The source of each function and class by its name, for users and other programs."""
     found = {}
     for name, value in defined.items():
         try:
             found[clean(name)] = clean(inspect.getsource(value))
-        except Exception:  # made by exec, or its cell is not known any more
+        except Exception:  # made by exec, or the cell's source is gone
             continue
     return found
 
 
 def find_classes_of_cells() -> None:
-    """Lets `inspect` find the source of classes of the notebook, which it refuses to look for."""
+    """Lets `inspect` find the source of the notebook's classes, which it refuses otherwise."""
     inspect.getfile = _getfile
 
 

@@ -1,7 +1,6 @@
-"""What cells changed in objects of libraries: attributes of modules, and what adapters tell.
-
-Each change is a part of a checkpoint, known by an expression that a person understands. One that
-cannot be saved is missing under that expression.
+"""Saves and restores what cells changed in objects of libraries: attributes of modules, and changes
+that adapters find. Each change is a part of a checkpoint, named by a readable expression. A change
+that cannot be saved is listed as missing under that expression.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from . import importable, rebuilding
 from .adapter import Change, registry
 
 _ASSIGNED = r"\s*(?:\*\*|//|<<|>>|[-+*/%&|^@])?=(?!=)"
-# What else may stand between a module and the `.name` that is assigned: `.part.part`.
+# The attributes between a module and the assigned `.name`: `.part.part`.
 _PATH = r"(?:\.\w+)*"
 
 
 def collect(shell: Any) -> dict[str, tuple[Any, ...]]:
-    """Everything that was changed, by its expression: the kind of change, and its parts."""
+    """All changes by expression: the kind of change, and its parts."""
     found: dict[str, tuple[Any, ...]] = {}
     for kind, change in _changes(shell).items():
         try:
@@ -33,7 +32,7 @@ def collect(shell: Any) -> dict[str, tuple[Any, ...]]:
 
 
 def restore(parts: Mapping[str, tuple[Any, ...]]) -> dict[str, str]:
-    """Answers why a change could not be restored, by its expression."""
+    """Returns why changes could not be restored, by expression."""
     failed, known = {}, _changes(None)
     for expression, (kind, *part) in parts.items():
         try:
@@ -49,9 +48,8 @@ def _changes(shell: Any) -> dict[str, Change]:
 
 
 def _attributes(shell: Any) -> dict[str, tuple[Any, ...]]:
-    """Attributes that a cell of the lineage assigns to, found in its source.
-
-    `module.attribute = …`, also of something in a module, and `setattr(module, "attribute", …)`.
+    """Attributes that a cell of the lineage assigns, found in its source: `module.attribute = …`,
+    also of an object in a module, and `setattr(module, "attribute", …)`.
     """
     modules = {
         name: one
@@ -83,7 +81,7 @@ def _attribute(
             owner = getattr(owner, step)
         has_own = isinstance(owner, (types.ModuleType, type))
         value = vars(owner)[name] if has_own else getattr(owner, name)
-    except Exception:  # it was deleted, or the line never ran
+    except Exception:  # the attribute was deleted, or the line never ran
         return None
     is_plain = type(value) in (bool, int, float, str, type(None))
     if name.startswith("__") or (owner is sys and not is_plain):

@@ -1,7 +1,7 @@
 """Checkpoints: a throw-away fork of a state's frozen process writes what the state holds to blobs,
 and a fork of the root loads it.
 
-Rust calls these functions (checkpoint.rs). `keeper` is its end (keeper.py).
+Rust calls these functions (checkpoint.rs). `keeper` stores the bytes (keeper.py).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import sys
 from json import dumps, loads
 
-# The adapters are there for all that pickles or reads values.
+# Imported here so that the adapters are registered before values are pickled or read.
 from . import adapters as adapters
 from . import cell_sources, former_names, missing, pickling, private_layouts, settings
 from .keeper import LimitedSource, Sink
@@ -29,16 +29,15 @@ def boot() -> None:
 
 
 def save(keeper: Sink, form: str) -> str:
-    """Writes this process' state. Answers JSON: the manifest, and what the server wants to know."""
+    """Writes this process' state. Returns JSON: the manifest, and its summary for the server."""
     umask = os.umask(0o077)
     refuse_exits()
     return Saving(keeper).run(form, umask)
 
 
 def load(keeper: LimitedSource, text: str, form: str) -> str:
-    """Loads a checkpoint into this fork of the root. Answers JSON: what it could not give.
-
-    After any error this process is no state.
+    """Loads a checkpoint into this fork of the root. Returns JSON: what could not be restored.
+    After an error this process must not be used as a state.
     """
     manifest = loads(text)
     if manifest.get("format") != FORMAT:
@@ -57,6 +56,6 @@ def load(keeper: LimitedSource, text: str, form: str) -> str:
     with former_names.resolved():
         lacks = loading.environment() if is_environment else loading.data()
     missing.take_note(lacks)
-    # As in the root: a collection in a state that grows from this one copies none of its pages.
+    # As in the root: a collection in a later state copies no pages of these objects.
     gc.freeze()
     return dumps(list(lacks.values()))

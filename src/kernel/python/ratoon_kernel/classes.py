@@ -1,4 +1,4 @@
-"""What a class is called, without asking its metaclass, which may be the user's."""
+"""Names of classes, read without running the code of a user's metaclass."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ def name_of(kind: type) -> str:
 
 
 def module_of(kind: type) -> str:
-    """The name of a class's module; empty where the class says something else."""
+    """The name of a class's module; empty if the class has none."""
     module = _MODULE_OF(kind)
     return module if type(module) is str else ""

@@ -1,4 +1,5 @@
-"""The code around a cursor: the expression before it, what that means, the call it stands in.
+"""Analyses the code around a cursor: the expression before it, its value, and the call that
+contains it.
 
 The scanners here read text once, from the left or from the cursor. parso would parse it properly,
 and is 20 to 50 times slower: 1 s instead of 30 ms for a cell of 5,000 lines.

@@ -1,4 +1,4 @@
-"""Reads the data form. Its bytes may come from anywhere: nothing of them is executed."""
+"""Reads the data form. The bytes may be untrusted: nothing in them is executed."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Decoder:
             raise Malformed(what) from None
         finally:
             sys.setrecursionlimit(limit)
-            # Frees what failed: other values may need its memory.
+            # Frees the failed value: other values may need its memory.
             self.objects = []
         if self.at != len(self.data):
             raise Malformed
@@ -164,10 +164,8 @@ class Decoder:
         return kind, count
 
     def _hashable(self, key: Any) -> Any:
-        """A value that is about to be hashed.
-
-        Hashing visits all items of a tuple as often as they are shared: tuples of two of the same,
-        sixty deep, would take for ever.
+        """A value that will be hashed. Hashing visits shared items of tuples repeatedly: 60 nested
+        pairs of the same tuple would take for ever.
         """
         parts = [key]
         while parts:
@@ -208,13 +206,13 @@ class Decoder:
         return value
 
     def own(self, *kinds: type | tuple[type, ...]) -> list[Any]:
-        """The items of a list that has no number, of these types."""
+        """The items of a list without a number, of these types."""
         if self.count() != len(kinds):
             raise Malformed
         return [self.of(kind) for kind in kinds]
 
     def list_of(self, kind: type) -> list[Any]:
-        """The items of a list that has no number, all of one type."""
+        """The items of a list without a number, all of one type."""
         return [self.of(kind) for _ in range(self.count())]
 
     def reserve(self) -> int:
@@ -223,7 +221,7 @@ class Decoder:
         return len(self.objects) - 1
 
     def check_kept(self, count: int, number: int) -> None:
-        """Checks that a buffer exists and has this length, before any memory is made for it."""
+        """Checks that a buffer exists and has this length, before memory is allocated for it."""
         if not 0 <= number < len(self.sizes) or self.sizes[number] != count:
             raise Malformed
 
@@ -379,7 +377,7 @@ def _to_zone(zone: int | str | None) -> datetime.tzinfo | None:
     return zoneinfo.ZoneInfo(str(zone))
 
 
-# What is no container, by its first byte.
+# Values that are not containers, by their first byte.
 _scalars: dict[int, Callable[[Any], Any]] = {
     0xC0: lambda _: None,
     0xC2: lambda _: False,

@@ -57,7 +57,7 @@ _WITH_SHAPE = ("numpy", "pandas", "polars", "torch", "scipy")
 
 
 class Encoded:
-    """The bytes of a value, and whether they hold nothing but a placeholder."""
+    """The bytes of a value, and whether they are only a placeholder."""
 
     def __init__(self, text: bytearray) -> None:
         self.text = text
@@ -65,15 +65,15 @@ class Encoded:
 
 
 class Encoder:
-    """Writes values. `keep(memory)` keeps bytes as a buffer and answers its number."""
+    """Writes values. `keep(memory)` stores bytes as a buffer and returns its number."""
 
     def __init__(self, keep: Callable[[Any], int]) -> None:
         self.keep = keep
 
     def encode(self, value: Any) -> Encoded:
         self.out = bytearray()
-        # The numbers of containers by their id, those that are being written, and the objects, so
-        # that no other object gets their id.
+        # The numbers of containers by their id, those that are being written, and the objects
+        # themselves, so that no other object gets their id.
         self.numbers: dict[int, int] = {}
         self.open: set[int] = set()
         self.alive: list[Any] = []
@@ -101,7 +101,7 @@ class Encoder:
         try:
             if self._of_library(kind, value, depth):
                 return
-        except Exception:  # not plain, or of a library that is not as expected
+        except Exception:  # not plain, or from an unexpected version of a library
             pass
         del self.out[begin:]
         for key in [key for key, number in self.numbers.items() if number >= numbers]:
@@ -132,7 +132,7 @@ class Encoder:
         self.out += bytes((0x81, 0xD4, MARK, number))
 
     def list_of(self, count: int) -> None:
-        """Begins a list of so many items that the caller writes. It has no number."""
+        """Begins a list of `count` items, which the caller writes. It has no number."""
         self._head(_LIST, count)
 
     def plain(self, value: Any) -> None:

@@ -1,10 +1,10 @@
-"""The data form: plain values in typed MessagePack. Reading it executes nothing.
+"""The data form of a checkpoint: plain values in typed MessagePack. Reading it executes nothing.
 
 A value is MessagePack that any reader understands: nil, booleans, integers, floats, text, bytes,
-arrays (lists) and maps (dictionaries). What MessagePack has no type for is a map of one pair: its
-key is the extension type MARK with the number of the type, its value is what the object is made of.
-Containers are numbered in the order in which they begin. A later value can refer to such a number:
-so objects stay shared, and what holds itself can be written.
+arrays (lists) and maps (dictionaries). A value of another type is a map of one pair: the key is the
+extension type MARK with the number of the type, the value is what the object is made of. Containers
+are numbered in the order in which they begin. A later value can refer to such a number, so objects
+stay shared, and an object can contain itself.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import types
 from typing import Any
 
 MARK = 0x52
-# Deeper values are not plain any more, and a reader that recurses must end.
+# Deeper values are not plain: a reader recurses and must end.
 MAX_DEPTH = 200
-# The parts of one name: writing more would take longer than a preview is worth.
+# The most parts of one name: writing more takes too long for a preview.
 MAX_COUNT = 2_000_000
 # Lists of at least this many numbers, or texts, of one type are written as one piece.
 MIN_PACKED = 32
-# How much is hashed for keys, all in all: more than MAX_COUNT, as tuples may be shared. It takes a
+# The most hashing for keys in total: more than MAX_COUNT, as tuples may be shared. It takes a
 # second.
 MAX_HASHED = 4 * MAX_COUNT
-# Larger bytes are buffers of their own.
+# Larger bytes become buffers.
 LARGE_BYTES = 256 * 1024
 
 (
@@ -38,18 +38,18 @@ FACTORIES: dict[str, type] = {
 
 
 class NotPlain(Exception):
-    """A value that this form does not hold."""
+    """This form cannot hold a value."""
 
 
 class Malformed(ValueError):
-    """These bytes were not written by an Encoder."""
+    """No Encoder wrote these bytes."""
 
     def __init__(self, what: str = "its values are damaged") -> None:
         super().__init__(what)
 
 
 class Placeholder:
-    """Stands in place of a value that is not plain. It does nothing."""
+    """Replaces a value that is not plain."""
 
     __slots__ = ("size", "type_name")
 
@@ -63,9 +63,10 @@ class Placeholder:
 
 
 def is_left_out(name: str, value: Any) -> bool:
-    """Functions, classes, modules and names with two underscores around them are no values."""
+    """Whether a name holds a value: not a function, class or module, and not named
+    `__like_this__`."""
     if name.startswith("__") and name.endswith("__"):
         return True
     code = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
-    # Not isinstance, which asks the object itself.
+    # Not isinstance, which runs the object's code.
     return issubclass(type(value), (type, types.ModuleType, *code))

@@ -1,13 +1,12 @@
 """Fingerprints: short digests, equal for equal values in every branch and after a restart.
 
-Only objects of types that are known exactly are read, so no code of the user's runs: no `__eq__`,
-no `__hash__`, no `__reduce__`. A value of another type has no fingerprint, and neither has what
-holds one. The type and the content count, sharing does not. Dictionaries count in their order; sets
-have none.
+Only objects of exactly known types are read, so no user code runs: no `__eq__`, no `__hash__`, no
+`__reduce__`. A value of another type, or one that contains it, has no fingerprint. Type and content
+count, sharing does not. The order of dictionaries counts.
 
-An array, or a piece of text, of more than MAX_WHOLE_BYTES is not read whole: its length and SAMPLES
-pieces of SAMPLE_BYTES stand for it, spread evenly from its first byte to its last. A change between
-them is not seen.
+An array or text of more than MAX_WHOLE_BYTES is sampled: its length and SAMPLES pieces of
+SAMPLE_BYTES count, spread evenly from the first byte to the last. Changes between them go
+unnoticed.
 """
 
 from __future__ import annotations
@@ -54,13 +53,13 @@ _SIZE_OF = type.__dict__["__basicsize__"].__get__
 _ITEM_SIZE_OF = type.__dict__["__itemsize__"].__get__
 # Py_TPFLAGS_HEAPTYPE: made by a class statement, or by C in the same way.
 _MADE_BY_STATEMENT = 1 << 9
-# What Python adds to a class, as opposed to what its statement says.
+# Attributes that Python adds to a class.
 _NOT_WRITTEN = frozenset(
     "__dict__ __weakref__ __doc__ __module__ __qualname__ __firstlineno__ __static_attributes__"
     " __abstractmethods__ _abc_impl __annotations__ __annotate__ __annotate_func__"
     " __annotations_cache__ __conditional_annotations__ __slotnames__".split()
 )
-# Modules whose time zones and paths say all about themselves in their repr.
+# Modules whose time zones and paths have all their content in their repr.
 _PLAIN_MODULES = frozenset(
     "datetime zoneinfo pathlib pathlib._local pytz pytz.tzfile dateutil.tz.tz".split()
 )
@@ -88,7 +87,7 @@ def fingerprint_and_columns(value: Any, deadline: float) -> tuple[str | None, bo
         sys.setrecursionlimit(max(limit, 3000))
         reader.value(value, 0)
         return reader.hash.hexdigest(), reader.is_sampled, reader.columns
-    except Exception:  # also of a library that is not as expected
+    except Exception:  # or an unexpected version of a library
         return None, False, reader.columns
     finally:
         sys.setrecursionlimit(limit)
@@ -139,7 +138,7 @@ class Reader:
             raise OutOfTime
 
     def put(self, tag: bytes, data: bytes | bytearray = b"") -> None:
-        """Reads one piece: what it is, and its bytes."""
+        """Reads one piece: its kind and its bytes."""
         self.hash.update(struct.pack("<BQ", len(tag), len(data)))
         self.hash.update(tag)
         self.hash.update(data)
@@ -171,8 +170,8 @@ class Reader:
         del self.open[id(value)]
 
     def each_column(self, columns: Sequence[Any], read: Callable[[Any], None]) -> None:
-        """Reads the columns of a frame. One that is not known costs the frame its fingerprint, but
-        not the other columns."""
+        """Reads the columns of a frame. If one is unknown, the frame has no fingerprint, but the
+        other columns have."""
         self.room = MAX_WHOLE_BYTES // max(1, len(columns))
         outside, is_sampled = dict(self.open), self.is_sampled
         for column in columns:
@@ -182,7 +181,7 @@ class Reader:
                 one = self._apart(read, column)
             except OutOfTime:
                 raise
-            except Exception:  # Unknown, or a library that is not as expected
+            except Exception:  # Unknown, or an unexpected version of a library
                 one, self.open = None, dict(outside)
             is_sampled = is_sampled or self.is_sampled
             told = {"fingerprint": one and one.hex(), "sampled": self.is_sampled}
@@ -224,7 +223,7 @@ class Reader:
         if count <= self.room:
             self.memory(b"str", value.encode("utf-8", "surrogatepass"))
             return
-        # Not encoded whole: that would take as much memory again.
+        # Not encoded at once, which would take as much memory again.
         self.check()
         self.is_sampled = True
         pieces = (value[at : at + SAMPLE_BYTES] for at in _sampled(count))
@@ -235,7 +234,7 @@ class Reader:
         self.memory(name_of(type(value)).encode(), value)
 
     def _by_repr(self, value: Any, depth: int) -> None:
-        """What says all about itself in its repr, which is not the user's."""
+        """A value whose repr, which is not user code, has all of its content."""
         self.put(name_of(type(value)).encode(), repr(value).encode("utf-8", "backslashreplace"))
 
     def _zoned(self, value: Any, depth: int) -> None:
@@ -257,7 +256,7 @@ class Reader:
         return False
 
     def _flat(self, items: Collection[Any]) -> bool:
-        """Reads a list of nothing but plain items at once, if it is one."""
+        """Reads a list of plain items at once. False: it has other items."""
         if len(items) < MIN_FLAT:
             return False
         if len(items) > MAX_FLAT:
@@ -357,7 +356,7 @@ class Reader:
         self.put(b"module", name.encode())
 
     def _class(self, value: Any, depth: int) -> None:
-        """A class: one that can be imported by its name, one of the notebook by its statement."""
+        """A class: an importable one by its name, one of the notebook by its statement."""
         if self._is_open(value, depth):
             return
         written = _DICT_OF(value)
@@ -378,7 +377,7 @@ class Reader:
         del self.open[id(value)]
 
     def _instance(self, kind: type, value: Any, depth: int) -> None:
-        """An object of a class written in Python that has nothing but its attributes."""
+        """An object of a class written in Python that has only attributes."""
         if self._is_open(value, depth):
             return
         bases = _BASES_OF(kind)
@@ -451,7 +450,7 @@ _readers: dict[Any, Callable[..., None]] = {
     types.ModuleType: Reader._module,
     type: Reader._class,
 }
-# Of these, `sys.getsizeof` does not say how much memory they take.
+# For these, `sys.getsizeof` does not return the memory they take.
 _WITHOUT_SIZE = (type, types.FunctionType, types.ModuleType, types.BuiltinFunctionType)
 
 
@@ -459,12 +458,12 @@ _WITHOUT_SIZE = (type, types.FunctionType, types.ModuleType, types.BuiltinFuncti
 
 
 def size_in_bytes(value: Any) -> int | None:
-    """How much memory a value takes, where that is cheap to tell; a container without its items."""
+    """How much memory a value takes, if that is cheap to find; a container without its items."""
     kind = type(value)
     adapter = registry.of_known_class(kind)
     try:
         size = adapter.size_in_bytes(value) if adapter is not None else None
-    except Exception:  # a library that is not as expected
+    except Exception:  # an unexpected version of a library
         return None
     if size is None and kind in _readers and kind not in _WITHOUT_SIZE:
         return sys.getsizeof(value)
@@ -472,12 +471,12 @@ def size_in_bytes(value: Any) -> int | None:
 
 
 def summary(value: Any, columns: Columns, deadline: float) -> dict[str, Any] | None:
-    """What the page shows of an array, a series or a frame (protocol.js).
+    """The page's summary of an array, a series or a frame (protocol.js).
 
     `columns` are those of `fingerprint_and_columns`, as far as time was left.
     """
     adapter = registry.of_known_class(type(value))
     try:
         return adapter.summary(value, columns, deadline) if adapter is not None else None
-    except Exception:  # a library that is not as expected
+    except Exception:  # an unexpected version of a library
         return None

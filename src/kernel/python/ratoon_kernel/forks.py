@@ -1,4 +1,5 @@
-"""What of a state does not survive a fork: repaired in the child if possible, else reported.
+"""Finds what of a state does not survive a fork. It is repaired in the child if possible, and
+reported otherwise.
 
 `boot` wraps functions of the standard library to learn of event loops, subprocesses, fork hooks and
 watchdogs that user code makes.

@@ -1,4 +1,4 @@
-"""The names that checkpoints of earlier versions use for the modules of this package."""
+"""Maps module names in checkpoints of earlier versions to the modules of this package."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-# The modules that took the place of each. Names are searched in all of them.
+# The modules that replace each. Names are searched in all of them.
 _MODULES = {
     "_ratoon_databases": (
         "adapters.databases",
@@ -35,7 +35,7 @@ _MODULES = {
 
 
 class _Former(types.ModuleType):
-    """Stands for a module that has become several."""
+    """Stands for a module that was split."""
 
     def __init__(self, name: str, modules: list[types.ModuleType]) -> None:
         super().__init__(name)

@@ -1,4 +1,4 @@
-"""The history of a state's cells: In, Out, `_` and their like."""
+"""Saves and restores the history of a state's cells: In, Out, `_` and similar names."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ PIECE_BYTES = 16 * 1024
 
 
 def collect(shell: Any, keep_buffer: Callable[[bytes], int]) -> dict[str, Any]:
-    """A line of JSON for each cell, cut into pieces from the beginning.
-
-    A full piece stays the same while the history grows, so a state does not cost all of it anew.
+    """A line of JSON for each cell, cut into pieces from the beginning. A full piece stays the same
+    while the history grows, so a state stores only the last piece again.
     """
     manager, lines = shell.history_manager, []
     cells = itertools.zip_longest(manager.input_hist_parsed, manager.input_hist_raw)

@@ -1,4 +1,4 @@
-"""Whether a pickle can name an object instead of holding it."""
+"""Decides whether a pickle can name an object instead of containing it."""
 
 from __future__ import annotations
 

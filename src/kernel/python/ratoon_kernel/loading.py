@@ -53,7 +53,7 @@ class Buffers:
 
 
 class RecordBytes:
-    """The bytes of records: each comes from the stream, or is a buffer of its own."""
+    """The bytes of records: each is in the stream, or has its own buffer."""
 
     def __init__(self, buffers: Buffers, stream: bytearray | memoryview) -> None:
         self.buffers = buffers
@@ -68,7 +68,7 @@ class RecordBytes:
 
 
 class Loading:
-    """One checkpoint that is being loaded. Both forms answer what could not be loaded, by name."""
+    """Loads one checkpoint. Both forms return what could not be loaded, by name."""
 
     def __init__(self, keeper: LimitedSource, manifest: dict[str, Any]) -> None:
         self.keeper = keeper
@@ -95,7 +95,7 @@ class Loading:
         before = dict(self.namespace)
         failed = self._records(part, stream, {})
         if failed and not self.missing:
-            # What was loaded does not know what is missing: once more, with that known.
+            # Repeated, now that it is known what is missing.
             self.namespace.clear()
             self.namespace.update(before)
             missing.tell_of(failed)
@@ -108,7 +108,7 @@ class Loading:
         return found
 
     def _take(self, taken: dict[str, list[str]]) -> None:
-        """Imports names. What is pickled besides replaces them: it is what it was."""
+        """Imports names. Pickled values of the same names replace them later."""
         for name, (module, attribute) in taken.items():
             found = vars(sys.modules[module]) if module in sys.modules else {}
             if attribute in found:
@@ -182,7 +182,7 @@ class Loading:
         return self.missing
 
     def _import(self, name: str) -> Any:
-        """A library that values are made of."""
+        """A library that defines types of values."""
         if name not in sys.modules:
             self.keeper.lift()
             try:

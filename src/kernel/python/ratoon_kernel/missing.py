@@ -1,4 +1,4 @@
-"""Names that a checkpoint lacks: why, and what a cell that uses one is told."""
+"""Explains why a checkpoint lacks names, also to cells that use one of them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .classes import name_of
 from .pickling import Unsavable
 from .text import clean
 
-# What one reason may say, in characters.
+# The longest reason, in characters.
 MAX_REASON = 300
 # A name that is missing: its "name", its "type" and the "reason".
 Lack = dict[str, str]
 
-# What this process lacks of the state that it was loaded for, by name.
+# What this process lacks of its state, by name.
 lacking: dict[str, Lack] = {}
 
 
@@ -31,7 +31,7 @@ def take_note(missing: Mapping[str, Lack]) -> None:
 
 
 def still_lacking() -> str:
-    """As JSON, what a state lacks that grows from one that lacks names."""
+    """What this state still lacks since an ancestor was loaded, as JSON."""
     if not lacking:
         return "[]"
     shell = kernel.shell
@@ -55,7 +55,7 @@ class _Builtins(dict[str, Any]):
 
 
 def tell_of(missing: Mapping[str, Lack]) -> None:
-    """Lets cells that use a missing name know why it is missing."""
+    """Makes the use of a missing name raise an error with the reason."""
     own = _Builtins(vars(builtins))
     own.missing = missing
     for name in missing:
@@ -94,7 +94,7 @@ def _explain(error: BaseException, value: Any) -> str:
 
 
 def _path_to(value: Any, found: Any) -> str | None:
-    """Where in an object another is held, when that is not deep inside."""
+    """Where an object contains another, if it is not deep inside."""
     left: list[tuple[str, Any]] = [("", value)]
     seen: set[int] = set()
     while left and len(seen) < 2000:
@@ -109,7 +109,7 @@ def _path_to(value: Any, found: Any) -> str | None:
 
 
 def _steps(one: Any) -> Iterator[tuple[str, Any]]:
-    """The first things that an object holds, and how to get to each."""
+    """The first objects that an object contains, and the expression of each."""
     if type(one) in (list, tuple):
         for number, item in enumerate(one[:200]):
             yield f"[{number}]", item

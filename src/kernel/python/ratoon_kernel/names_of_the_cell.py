@@ -1,4 +1,4 @@
-"""While code is completed or inspected: names that the lines above the cursor will define."""
+"""Adds names that the lines above the cursor define, while code is completed or inspected."""
 
 import ast
 import contextlib

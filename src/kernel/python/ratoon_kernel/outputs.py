@@ -1,4 +1,4 @@
-"""Sends what a cell puts out, in order: text, displays, results and errors."""
+"""Sends a cell's outputs in order: text, displays, results and errors."""
 
 import base64
 import io

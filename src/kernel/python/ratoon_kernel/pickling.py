@@ -1,9 +1,10 @@
 """The pickler of the environment form: everything that can be pickled, as it was.
 
-cloudpickle does classes. Functions, closures and what is known only by its name are done here: they
-must come back bound to the live namespace, and share what they shared. Adapters do the objects of
-libraries. One pickler with one memo writes a record for each name. The memo holds the namespace
-from the beginning, so a function costs its code and none of its globals.
+cloudpickle reduces classes. This module reduces functions, closures and objects that only a name
+identifies: they must come back bound to the live namespace, and share what they shared. Adapters
+reduce objects of libraries. One pickler with one memo writes a record for each name. The memo
+contains the namespace from the beginning, so a function's record holds its code and none of its
+globals.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ LARGE_BYTES = 256 * 1024
 # what it uses.
 MAX_FOREIGN_NAMES = 200
 
-# Keeps the bytes of a buffer and answers its number.
+# Stores the bytes of a buffer and returns its number.
 KeepBuffer = Callable[..., int]
 OwnReduce = Callable[[Any, Any], Reduced]
 
@@ -68,7 +69,7 @@ _by_cloudpickle: Any = cloudpickle.CloudPickler
 
 
 class Unsavable(Exception):
-    """An object that no form can hold: `found` is the object, `what` names it in plain words."""
+    """No form can hold an object: `found` is the object, `what` describes it."""
 
     def __init__(self, found: Any, what: str) -> None:
         super().__init__(what)
@@ -77,7 +78,7 @@ class Unsavable(Exception):
 
 
 def pinned(namespace: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the memo holds from the beginning, in this order."""
+    """The initial objects of the memo, in this order."""
     return [namespace, builtins.__dict__]
 
 
@@ -94,7 +95,7 @@ _REFUSED: dict[type, str] = {
     threading.Thread: "a thread",
     socket.socket: "a socket",
 }
-# Of modules that need not be loaded.
+# Types of modules that may not be loaded.
 _REFUSED_BY_NAME = {
     ("sqlite3", "Connection"): "a database connection",
     ("sqlite3", "Cursor"): "a cursor of a database connection",
@@ -127,7 +128,7 @@ _REFUSED_BY_NAME = {
 
 
 def _refusal(value: Any) -> str | None:
-    """Why an object cannot be saved, known by its type alone; None when that is not known."""
+    """Why an object cannot be saved, by its type alone. None: unknown."""
     for base in type(value).__mro__:
         what = _REFUSED.get(base) or _REFUSED_BY_NAME.get((base.__module__, base.__name__))
         if what:
@@ -138,7 +139,7 @@ def _refusal(value: Any) -> str | None:
 
 
 def _adapted(kind: type) -> Reduce | None:
-    """What an adapter does with objects of a class, found by its name."""
+    """An adapter's reducer for a class, found by its name."""
     reduce = registry.reducer_of_class(kind)
     if reduce is not None and is_importable(kind):
         return reduce
@@ -157,13 +158,13 @@ def _is_reduced_as_any(kind: Any) -> bool:
 
 
 class Reducers:
-    """How objects are taken apart, for both picklers."""
+    """How objects are reduced, for both picklers."""
 
     namespace: dict[str, Any]
     keep_buffer: KeepBuffer
     memo: Any
     dispatch_table: Any
-    # What was pickled that has a source: the files of cells, and functions and classes by name.
+    # The pickled objects with a source: the files of cells, and functions and classes by name.
     files: set[str]
     defined: dict[str, Any]
     # The cells of closures that functions fill.
@@ -172,7 +173,7 @@ class Reducers:
     decided: dict[type, Reduce]
 
     def prepare(self, namespace: dict[str, Any], keep_buffer: KeepBuffer) -> Any:
-        """`keep_buffer` takes the bytes of an array and answers their number."""
+        """`keep_buffer` takes the bytes of an array and returns their number."""
         self.namespace = namespace
         self.keep_buffer = keep_buffer
         self.own_cells = {}
@@ -251,7 +252,7 @@ class Reducers:
         return make_function, arguments, state, None, None, set_function
 
     def _home(self, value: Any) -> Any:
-        """What a function has as its globals when it is loaded."""
+        """The globals of a function when it is loaded."""
         home = value.__globals__
         if home is self.namespace:
             return home
@@ -259,7 +260,7 @@ class Reducers:
         if module is not None and vars(module) is home:
             return module
         if len(home) > MAX_FOREIGN_NAMES:
-            # A library has made it for one function, of all that the function could need.
+            # A library has made it for one function, with all names that the function could need.
             used = _names_used(value.__code__)
             return {name: one for name, one in home.items() if name in used}
         return home
@@ -279,7 +280,7 @@ class Reducers:
             return reduced
         if value.__module__ == "__main__" and "<" not in value.__qualname__:
             self.defined[value.__qualname__] = value
-        # private_layouts.py checks at the start that these parts are what is assumed here.
+        # private_layouts.py checks these assumptions at the start.
         make, arguments, state, _, _, set_state = reduced
         if make.__name__ == "_make_skeleton_enum":
             return _enum(value, make, list(arguments), state, set_state)
@@ -312,13 +313,12 @@ class Fast(Reducers, _by_cloudpickle):
 
 
 class Deep(Reducers, pickle._Pickler):
-    """For objects nested so deeply that C's stack ends.
-
-    It is slow, being written in Python; but Python's stack may be as large as memory.
+    """For objects nested too deeply for C's stack. It is slow, as it is written in Python, but
+    Python's stack may be as large as memory.
     """
 
     def prepare(self, namespace: dict[str, Any], keep_buffer: KeepBuffer) -> Any:
-        # One dictionary: cloudpickle's chain of two is searched in C, whose stack has an end.
+        # One dictionary: searching cloudpickle's chain of two takes C's stack.
         self.dispatch_table = dict(_by_cloudpickle.dispatch_table)
         # A function: calling a bound method with `*` goes through C, too.
         whole: Any = pickle._Pickler.save_reduce  # type: ignore[attr-defined]
@@ -344,16 +344,16 @@ def _enum(value: Any, make: Any, arguments: list[Any], state: Any, set_state: An
 def _skeleton(value: Any, make: Any, arguments: list[Any], state: Any, set_state: Any) -> Reduced:
     """`arguments` are (metaclass, name, bases, kwargs, tracker, extra)."""
     bases, named = arguments[2], {"__module__": value.__module__, **arguments[3]}
-    # The tracker is random: the same class would be other bytes.
+    # The tracker is random: the same class would have different bytes each time.
     arguments[4] = None
     if typing.NamedTuple in bases:
-        # It chooses its slots itself, and refuses others.
+        # It defines its slots itself, and refuses others.
         named.pop("__slots__", None)
     if value.__qualname__ != value.__name__:
         named["__qualname__"] = value.__qualname__
     slots = vars(value).get("__slots__")
     if isinstance(slots, (str, tuple, list)) and bases == value.__bases__:
-        # Slots that are set later leave the instances a dictionary besides.
+        # If slots are set later, instances also have a dictionary.
         named["__slots__"] = slots
         state[0].pop("__slots__", None)
         for name in [slots] if isinstance(slots, str) else slots:
@@ -381,9 +381,8 @@ def _reduce_by_table(reduce: Reduce, value: Any) -> Reduced:
 
 
 def _unless_of_notebook(value: Any, reduced: Reduced) -> Reduced:
-    """Refuses what is only a name in the notebook: the name is in no checkpoint.
-
-    multiprocessing knows the notebook's module by a second name.
+    """Refuses objects that are only a name in the notebook's module, as no checkpoint contains the
+    name. multiprocessing knows that module by a second name.
     """
     modules = ("__main__", "__mp_main__")
     whichmodule: Any = getattr(pickle, "whichmodule")
@@ -393,10 +392,8 @@ def _unless_of_notebook(value: Any, reduced: Reduced) -> Reduced:
 
 
 def _runs_when_filled(kind: type) -> bool:
-    """Whether methods of an object's class would run while unpickling fills it.
-
-    Those of a list or a dictionary of a class of its own would, and so would `__getattr__`, which
-    is asked for a `__setstate__`.
+    """Whether unpickling would call methods of an object's class: those of a subclass of list or
+    dict, and `__getattr__`, which unpickling calls for `__setstate__`.
     """
     if "__setstate__" in dir(kind):
         return False
@@ -426,7 +423,7 @@ def _reduce_exception(value: Any) -> Reduced:
     builtin = next(one for one in kind.__mro__ if one.__module__ == "builtins")
     has_no_fields = builtin.__basicsize__ == BaseException.__basicsize__
     if isinstance(kind.__init__, types.FunctionType) and has_no_fields:
-        # Not through an `__init__` of the user's, which may take other arguments.
+        # Not through a user's `__init__`, which may take other arguments.
         make = make_exception, (kind, arguments)
     causes = (value.__cause__, value.__context__, value.__suppress_context__)
     return *make, (own[0] if own else {}, *causes), None, None, set_exception
@@ -454,7 +451,7 @@ def _reduce_weak_dict(_: Reducers, value: Any) -> Reduced:
 
 
 def _reduce_weak_proxy(_: Reducers, value: Any) -> Reduced:
-    # A proxy passes on whatever it is asked.
+    # A proxy forwards every access.
     return weakref.proxy, (value.__reduce_ex__.__self__,)
 
 
@@ -485,7 +482,7 @@ def _reduce_memoryview(_: Reducers, value: Any) -> Reduced:
 
 
 def _distance(value: memoryview, whole: memoryview) -> int | None:
-    """How many bytes after the beginning of memory a view of it begins, where that can be told."""
+    """The offset of a view in its memory, in bytes, if it can be found."""
     import ctypes
 
     if any(one.readonly or not one.c_contiguous or not one.nbytes for one in (value, whole)):
@@ -567,7 +564,7 @@ _OF_EVERY_MODULE = {"__builtins__", "__loader__", "__spec__", "__cached__", "__n
 
 
 def own_stream(kind: type) -> None:
-    """Lets our standard streams become the standard streams of the process that loads them."""
+    """Replaces our standard streams by those of the process that loads them."""
     _own_reducers[kind] = _reduce_stream
 
 
@@ -582,6 +579,6 @@ def _names_used(code: types.CodeType) -> set[str]:
 def _annotations(value: Any) -> dict[str, Any]:
     try:
         annotations: dict[str, Any] = value.__annotations__
-    except Exception:  # evaluated late, of a name that is not defined yet
+    except Exception:  # evaluated lazily, with a name that is not defined yet
         return {}
     return annotations

@@ -1,7 +1,5 @@
-"""What we assume of private parts of CPython and of cloudpickle, checked once when the root starts.
-
-With a version that is laid out otherwise, states could be damaged without a word. So the root
-refuses to start with it, and says why.
+"""Checks, when the root starts, what we assume of private parts of CPython and cloudpickle. Another
+layout could silently damage states, so the root refuses to start and reports it.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ import subprocess
 from collections.abc import Callable
 from typing import Any
 
-# The place of `start_new_session` among the arguments of `_posixsubprocess.fork_exec` after the
+# The position of `start_new_session` among the arguments of `_posixsubprocess.fork_exec` after the
 # first, in CPython 3.10 to 3.14 (Lib/subprocess.py, _execute_child).
 START_NEW_SESSION = 14
 
@@ -38,7 +36,7 @@ _NAMES: tuple[tuple[Any, str], ...] = (
 
 
 class UnknownLayout(ImportError):
-    """A private part that is not laid out as we assume."""
+    """A private part is not as we assume."""
 
 
 def check() -> None:
@@ -64,7 +62,7 @@ def _unknown(what: str) -> UnknownLayout:
 
 
 def _has_session_flag() -> bool:
-    """Whether START_NEW_SESSION is the place of this flag."""
+    """Whether START_NEW_SESSION is the position of this flag."""
     with_flag, without = _fork_exec_arguments(True), _fork_exec_arguments(False)
     differing = [at for at, pair in enumerate(zip(with_flag, without)) if pair == (True, False)]
     return differing == [START_NEW_SESSION + 1]
@@ -75,12 +73,12 @@ class _Called(Exception):
 
 
 def _fork_exec_arguments(start_new_session: bool) -> tuple[Any, ...]:
-    """What `subprocess` would call `fork_exec` with."""
+    """The arguments with which `subprocess` calls `fork_exec`."""
 
     def fork_exec(*arguments: Any) -> None:
         raise _Called(*arguments)
 
-    # Since Python 3.11 it is a name of subprocess' own.
+    # Since Python 3.11 subprocess has its own name for it.
     owner: Any = subprocess if hasattr(subprocess, "_fork_exec") else _posixsubprocess
     name = "_fork_exec" if owner is subprocess else "fork_exec"
     original = getattr(owner, name)
@@ -95,7 +93,7 @@ def _fork_exec_arguments(start_new_session: bool) -> tuple[Any, ...]:
 
 
 def _reduced(kind: type) -> tuple[str, list[type], list[type]]:
-    """The form of what cloudpickle answers for a class: what makes it, its arguments, its state."""
+    """The form of cloudpickle's result for a class: constructor, arguments, state."""
     # Where the user's environment lacks it, it is not on the path before the shell has started.
     import cloudpickle
 

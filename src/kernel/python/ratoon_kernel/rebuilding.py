@@ -1,7 +1,7 @@
 """The functions that rebuild objects when a checkpoint is loaded.
 
-Checkpoints name them by this module and their name: they stay where they are, and take what they
-have always taken.
+Checkpoints name them by this module and their name: they must not move, and their parameters must
+not change.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from typing import Any
 
 from .importable import is_importable
 
-# Stands for the content of a cell of a closure that has none.
+# Stands for the content of an empty cell of a closure.
 EMPTY = "<empty cell>"
 
 # Fills memory with the kept buffer of a number.
 Fill = Callable[[int, Any], None]
 
 
-class Loading:
-    """What the functions below need of the checkpoint that is being loaded."""
+class LoadContext:
+    """What the functions below need from the checkpoint that is being loaded."""
 
     fill: Fill | None = None
     namespace: dict[str, Any] | None = None
 
 
-loading = Loading()
+loading = LoadContext()
 
 
 class Filled:
-    """Memory that a kept buffer fills when it is loaded; `number` says which buffer."""
+    """Memory to be filled from the kept buffer `number`."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -44,7 +44,7 @@ class Filled:
 
 
 def fill_with(number: int) -> Callable[[Any], None]:
-    """Answers what fills memory with a kept buffer."""
+    """Returns the function that fills memory from a kept buffer."""
     if loading.fill is None:
         raise ValueError("no checkpoint is being loaded")
     return functools.partial(loading.fill, number)
@@ -88,9 +88,8 @@ def make_class(
     tracker: Any,
     extra: Any,
 ) -> Any:
-    """As cloudpickle does it, without running code of the user's.
-
-    Metaclasses and the bases' `__init_subclass__` have seen this class before, with its arguments.
+    """As cloudpickle does it, but without running user code: metaclasses and the bases'
+    `__init_subclass__` have already seen this class with its arguments.
     """
     put_back = []
     all_bases = (one for base in types.resolve_bases(bases) for one in base.__mro__)
@@ -120,7 +119,8 @@ def _passed_on(base: Any) -> Any:
 def _make_class_without(
     metaclass: Any, known: Any, name: str, bases: tuple[type, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """A class of a metaclass of the user's, made by `known`, the nearest metaclass that is not."""
+    """A class with a user's metaclass, made by `known`, the nearest metaclass that is not user
+    code."""
     resolved = types.resolve_bases(bases)
     namespace = known.__prepare__(name, resolved)
     namespace.update(kwargs)

@@ -21,37 +21,37 @@ from .missing import Lack
 from .text import is_clean
 
 FORMAT = "ratoon-checkpoint-1"
-# A name whose saving makes no progress for this long is given up, in seconds.
+# How long saving a name may make no progress, in seconds.
 MAX_STANDSTILL = 30
-# The stack for objects that are nested very deeply: only what is used of it costs memory.
+# The stack for deeply nested objects. Only its used part takes memory.
 DEEP_STACK_BYTES = 1 << 30
-# Three calls for a level: enough for 300,000 lists in each other, and an end for endless recursion.
+# Three calls for each level: enough for 300,000 nested lists, and a limit for endless recursion.
 DEEP_RECURSION = 1_000_000
 
-# Names of every module, which a new process has by itself.
+# Names that every module has.
 _OF_EVERY_MODULE = frozenset(
     "__name__ __doc__ __package__ __loader__ __spec__ __builtin__ __builtins__".split()
 )
-# The shell's own history; a user's `_private` is the user's.
+# The shell's own history. A user's `_private` does not match.
 _SHELL_NAME = re.compile(r"_+|_i+|_i?\d+|_[oid]h")
-# What an import brings back as it was.
+# Types that an import restores.
 _IMPORTED = (type, types.FunctionType, types.BuiltinFunctionType)
 
 
 class Saving:
-    """One checkpoint that is being written."""
+    """Writes one checkpoint."""
 
     def __init__(self, keeper: Sink) -> None:
         self.keeper = keeper
         self.shell = kernel.shell
         self.namespace: dict[str, Any] = self.shell.user_ns
         self.buffers: list[Kept] = []
-        # The numbers of buffers, by what they consist of.
+        # The numbers of buffers, by their chunks.
         self.numbers: dict[tuple[Any, ...], int] = {}
         self.missing: dict[str, Lack] = {}
 
     def run(self, form: str, umask: int) -> str:
-        """Answers JSON: the manifest as text, and what the server wants to know of it."""
+        """Returns JSON: the manifest as text, and its summary for the server."""
         names = dict(self._names())
         self.keeper.expect(sum(map(_size, names.values())) + 1)
         give_up_standstills()
@@ -97,7 +97,7 @@ class Saving:
     ) -> dict[str, Any]:
         writer = RecordWriter(self)
         taken = cell_imports.imported_from(self.shell, names)
-        # Collected first: code of the user's that pickling runs may change settings.
+        # Collected first: user code that pickling runs may change settings.
         wanted = list(self._wanted(names, taken, umask))
         for kind, name, value in wanted:
             error = writer.write_record(kind, name, value)
@@ -143,8 +143,8 @@ class Saving:
     ) -> Iterator[tuple[str, Any, Any]]:
         """The kind, the name and the value of each record."""
         for name, value in names.items():
-            # An import brings back functions and classes. Other things may have changed since, and
-            # are imported only when they cannot be written.
+            # An import restores functions and classes. Other objects may have changed since, so
+            # they are imported only if they cannot be written.
             if name not in taken or not issubclass(type(value), _IMPORTED):
                 yield "name", name, value
         for number, value in list(self.namespace.get("_oh", {}).items()):
@@ -158,7 +158,7 @@ class Saving:
         self.missing[name] = missing.lack(name, missing.type_name(value), reason)
 
     def keep_buffer(self, memory: Any, readonly: bool = False) -> int:
-        """Keeps bytes as a buffer of its own; answers its number."""
+        """Stores bytes as a buffer and returns its number."""
         go_on()
         count, chunks = self.keeper.put(memory, True)
         return self.add(count, chunks, readonly)
@@ -178,9 +178,9 @@ class Saving:
     # The data form
 
     def _data(self, names: dict[str, Any], entries: dict[str, str], form: str) -> dict[str, Any]:
-        stream = Stream(self.keeper)
+        stream = RecordStream(self.keeper)
         records: list[list[Any]] = []
-        # The buffers that this form needs: a file of values alone goes without the others.
+        # The buffers that this form needs: a file with values alone omits the others.
         used: set[int] = set()
 
         def noting(keep: Callable[..., int]) -> Callable[..., int]:
@@ -232,7 +232,7 @@ class RecordWriter:
 
     def __init__(self, saving: Saving) -> None:
         self.saving = saving
-        self.stream = Stream(saving.keeper)
+        self.stream = RecordStream(saving.keeper)
         # For the manifest: [kind, name, bytes, buffer or None, first buffer out of band].
         self.records: list[list[Any]] = []
         # The numbers of the buffers that were pickled out of band.
@@ -243,7 +243,7 @@ class RecordWriter:
         self.known = len(self.pickler.memo.copy())
 
     def write_record(self, kind: str, name: Any, value: Any) -> BaseException | None:
-        """Adds a record; answers the error that it failed with."""
+        """Adds a record. Returns the error if it failed."""
         first_buffer = len(self.oob)
         try:
             record = self._write((kind, name, value))
@@ -278,14 +278,14 @@ class RecordWriter:
         record = self.target.record = Record(self.saving.keeper)
         mark: list[Any] = []
         pickler.dump((value, mark))
-        # Pickled again, the mark is its number in the memo: so that is known without a copy.
+        # Pickling the mark again shows its number in the memo, without copying the memo.
         again = self.target.record = Record(self.saving.keeper)
         pickler.dump(mark)
         self.known = _number(again.waiting) + 2
         return record
 
     def _write_deep(self, value: Any) -> Record:
-        """In Python, on a stack of its own: neither C's stack nor its limits count there."""
+        """Pickles in Python, on a separate stack without the limits of C's stack."""
         limit, size = sys.getrecursionlimit(), threading.stack_size(DEEP_STACK_BYTES)
         memo = self.pickler.memo.copy()
         outcome: list[Record | BaseException] = []
@@ -348,7 +348,8 @@ def _number(data: bytes | bytearray) -> int:
 
 
 class Record:
-    """The bytes of one record. Full chunks are kept at once: no large record is whole in memory."""
+    """The bytes of one record. Full chunks are stored at once, so no large record is whole in
+    memory."""
 
     def __init__(self, keeper: Sink) -> None:
         self.keeper = keeper
@@ -377,11 +378,9 @@ class Record:
         self.chunks += self.keeper.put(bytes(self.waiting), False)[1]
         self.waiting = bytearray()
 
-    def end(self, stream: Stream, add: Callable[[int, list[str]], int]) -> list[Any]:
-        """Answers [bytes, buffer or None].
-
-        Small records go into the stream. Large ones are buffers of their own, which are kept once
-        while they stay the same.
+    def end(self, stream: RecordStream, add: Callable[[int, list[str]], int]) -> list[Any]:
+        """Returns [bytes, buffer or None]. Small records go into the stream. Large ones become
+        buffers, which are stored once while they stay the same.
         """
         if self.count < pickling.LARGE_BYTES:
             stream.write(self.waiting)
@@ -391,7 +390,7 @@ class Record:
         return [self.count, add(self.count, self.chunks)]
 
 
-class Stream(Record):
+class RecordStream(Record):
     """The small records, one after the other."""
 
     def end_as(self, name: str) -> Kept:
@@ -413,7 +412,7 @@ class _Target:
 
 
 def give_up_standstills() -> None:
-    """From now on the alarm ends what is being saved."""
+    """Starts the alarm, which ends the saving of a name."""
     signal.signal(signal.SIGALRM, _stands_still)
 
 
@@ -422,7 +421,7 @@ def restart_clock() -> None:
 
 
 def go_on() -> None:
-    """There is progress: restarts the clock, if it runs."""
+    """Restarts the clock, if it runs, after progress."""
     if signal.alarm(0):
         restart_clock()
 
@@ -432,7 +431,7 @@ def _stands_still(_signal: int, _frame: object) -> NoReturn:
 
 
 def refuse_exits() -> None:
-    """The user's own exits fail: this process belongs to the kernel."""
+    """Makes exits in user code fail: this process belongs to the kernel."""
     os._exit = _refuse_to_exit  # type: ignore[assignment]
 
 
@@ -441,7 +440,7 @@ def _refuse_to_exit(*_: object) -> NoReturn:
 
 
 def _size(value: Any) -> int:
-    """About how much there is to hash, for the progress shown."""
+    """About how many bytes there are to hash, for the progress."""
     try:
         if type(value).__module__.startswith("pandas.") and hasattr(value, "memory_usage"):
             used = value.memory_usage()

@@ -1,7 +1,6 @@
-"""What a state is besides its names: settings of Python and of libraries.
-
-Changes are saved against the root process, so a notebook can move to another place. Each setting is
-saved and restored alone: one that fails costs no other.
+"""Saves and restores the settings of Python and of libraries that belong to a state. Differences
+from the root process are saved, so a notebook can move to another directory. Each setting is
+independent: a failure affects no other.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from .adapters import matplotlib
 from .rebuilding import import_module
 from .text import is_clean
 
-# How things are in the root.
+# The settings in the root.
 root: dict[str, Any] = {}
 
 
@@ -59,7 +58,7 @@ def _umask() -> int:
 
 
 def _digits() -> int | None:
-    """How long an integer may be as text; None in Pythons without this limit."""
+    """The longest integer as text. None: this Python has no such limit."""
     has_limit = hasattr(sys, "get_int_max_str_digits")
     return sys.get_int_max_str_digits() if has_limit else None
 
@@ -72,12 +71,12 @@ def _gc() -> tuple[bool, tuple[int, int, int]]:
 
 
 def collect(shell: Any, umask: int, keep_buffer: Any) -> dict[str, Any]:
-    """All that differs from the root. `keep_buffer` takes bytes and answers their number."""
+    """All differences from the root. `keep_buffer` takes bytes and returns their number."""
     found = {}
     for name, setting in {**_settings, **registry.settings}.items():
         try:
             value = setting.collect()
-        except Exception:  # a library that is not as expected: its settings are left out
+        except Exception:  # an unexpected version of a library: its settings are left out
             continue
         if value is not None:
             found[name] = value
@@ -91,7 +90,7 @@ def collect(shell: Any, umask: int, keep_buffer: Any) -> dict[str, Any]:
 
 
 def early() -> dict[str, Any]:
-    """What has to be restored before anything is loaded. JSON can hold it."""
+    """What must be restored before anything is loaded, in JSON types."""
     found: dict[str, Any] = {}
     if _cwd() != root["cwd"]:
         found["cwd"] = _cwd()
@@ -132,7 +131,7 @@ def restore_early(found: dict[str, Any]) -> None:
     if "cwd" in found:
         try:
             os.chdir(found["cwd"])
-        except OSError:  # it was removed: relative paths will say so
+        except OSError:  # the directory was removed: relative paths will fail
             pass
     if "path" in found:
         then = root["path"]
@@ -146,7 +145,7 @@ def import_all(modules: list[str], early: dict[str, Any]) -> None:
     for name in modules:
         try:
             import_module(name)
-        except Exception:  # whatever needs it will say so
+        except Exception:  # code that needs it will fail
             continue
     if "pyplot" in early:
         matplotlib.use_backend(early["pyplot"])
@@ -159,7 +158,7 @@ def restore_late(shell: Any, late: dict[str, Any], outs: dict[Any, Any]) -> None
         try:
             if setting is not None:
                 setting.restore(value)
-        except Exception:  # of another version of a library: the others are restored
+        except Exception:  # another version of a library: the other settings are restored
             continue
     history.restore(shell, late, outs)
 

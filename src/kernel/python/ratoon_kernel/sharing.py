@@ -1,4 +1,5 @@
-"""Digests of a state's variables, and which of them share objects. Runs in a throw-away process.
+"""Computes digests of a state's variables, and which of them share objects. Runs in a throw-away
+process.
 
 Clients compare digests of two states to decide whether a cell has to run again, so equal digests
 must mean equal values. A value that cannot be read has no digest; the server makes one of the

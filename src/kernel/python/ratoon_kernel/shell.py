@@ -29,12 +29,12 @@ _transfer: Any = None
 
 
 class _Run:
-    """What the running cell may do and is watched for."""
+    """The settings and findings of the running cell."""
 
     allow_stdin = False
-    # The debugger's error, when it could not ask.
+    # The debugger's error if it could not ask.
     refused: BaseException | None = None
-    # Notes which variables the cell reads and assigns, when the client wants to know.
+    # Records which variables the cell reads and assigns, if the client wants that.
     tracker: Any = None
 
 
@@ -44,7 +44,7 @@ _hooks_at_boot: list[Any] = []
 
 
 def boot(channel: Any, support: str | None) -> None:
-    """Builds the shell in the root process. An ImportError's message says what is missing."""
+    """Creates the shell in the root process. An ImportError's message says what is missing."""
     global shell
     sys.path.insert(0, "")
     _put_environment_on_path()
@@ -71,8 +71,8 @@ def settle() -> None:
     forks.settle(shell)
     rehearse()
     _load_tracebacks()
-    # One full collection now, and no later one touches these objects. Else the first collection in
-    # each state would copy some 30 MB of pages, 20 times the memory of a state.
+    # One full collection now, and no later one touches these objects. Otherwise the first
+    # collection in each state would copy some 30 MB of pages, 20 times the memory of a state.
     gc.collect()
     gc.freeze()
 

@@ -1,4 +1,4 @@
-"""Which variables of its state a cell has read, assigned and deleted.
+"""Finds which variables of its state a cell has read, assigned and deleted.
 
 Clients use this to skip cells whose inputs are unchanged. Assignments and deletions are observed:
 the namespace before the cell is compared with the one after it. Reads cannot be observed without

@@ -1,4 +1,4 @@
-"""Text that every JSON reader takes, and that is not too long."""
+"""Cleans and cuts text, so that every JSON reader accepts it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _dumps = json.dumps
 
 
 def clean(text: str) -> str:
-    """Text without lone surrogates, which no JSON reader takes."""
+    """Text without lone surrogates, which JSON readers refuse."""
     try:
         text.encode()
         return text
@@ -36,7 +36,7 @@ def cut(text: str, length: int) -> str:
 
 
 def short(text: str, length: int) -> str:
-    """Clean text, cut. It is cut before it is copied, as it may be a gigabyte."""
+    """Clean text, cut. It may be a gigabyte, so it is cut before it is copied."""
     return cut(clean(text[: length + 1]), length)
 
 

@@ -1,8 +1,8 @@
-"""Variables on their way from one state's process to another's, through a pipe of the server's.
+"""Sends variables from one state's process to another's, through a pipe that the server made.
 
 `send` runs in a throw-away fork of the state that has the variables, `receive` in the process that
 runs a cell. A small checkpoint goes through the pipe and never touches a disk: first chunks, then
-the manifest. Only these two processes hold its ends, so what is read was written by `send`.
+the manifest. Only these two processes hold its ends, so `send` wrote what is read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .saving import RecordWriter, Saving, give_up_standstills, refuse_exits, res
 from .text import listed
 from .unpickling import Records
 
-# A frame: its kind, and how many bytes follow.
+# The head of a frame: its kind, and how many bytes follow.
 _HEAD = struct.Struct("<cQ")
 _CHUNK, _MANIFEST = b"C", b"M"
 # A manifest names variables, and counts chunks of 4 MiB.
@@ -33,9 +33,9 @@ MAX_MANIFEST_BYTES = 256 << 20
 # Names by which code reads variables that it does not name.
 _READS_ALL = ("eval", "exec", "globals", "locals", "vars", "get_ipython")
 
-# The alias and the state of what a cell reads, and the descriptor of the pipe.
+# The alias and id of a state, and the descriptor of the pipe.
 Delivery = tuple[str | None, str, int | None]
-# The pipes that the server has given to the cell that runs.
+# The pipes of the running cell.
 deliveries: list[Delivery] = []
 
 
@@ -47,10 +47,8 @@ def boot() -> None:
 
 
 def send(descriptor: int, wanted: str) -> None:
-    """Writes variables of this process into a pipe.
-
-    `wanted` is JSON: {"names": [name]}, or {"alias", "code"}: what this code takes from the state
-    that it calls by the alias.
+    """Writes variables of this process into a pipe. `wanted` is JSON: {"names": [name]}, or
+    {"alias", "code"}: what this code reads from the state with this alias.
     """
     asked = json.loads(wanted)
     refuse_exits()
@@ -77,9 +75,8 @@ def send(descriptor: int, wanted: str) -> None:
 
 
 def _taken(code: str, alias: str, found: dict[str, Any]) -> Collection[str]:
-    """The names that code takes from a state, and those that functions among them use.
-
-    All names, when that cannot be told.
+    """The names that code reads from a state, and those that functions among them use. All names,
+    if that cannot be determined.
     """
     try:
         tree = ast.parse(kernel.shell.transform_cell(code))
@@ -122,7 +119,7 @@ class _PipeSink:
         return len(whole), chunks
 
     def frame(self, kind: bytes, data: bytes | memoryview) -> None:
-        # Only the other end can be late here, and a frame that has begun has to be completed.
+        # Only the other end can be late here, and a frame that has begun must be completed.
         clock = signal.alarm(0)
         for left in (memoryview(_HEAD.pack(kind, len(data))), memoryview(data)):
             while left:
@@ -142,7 +139,7 @@ TransferFailed.__module__ = "builtins"
 
 
 def prepare() -> None:
-    """Before a cell runs: makes the states that it reads known by their aliases."""
+    """Before a cell runs: defines the aliases of the states that it reads."""
     for alias, state, descriptor in list(deliveries):
         if alias:
             deliveries.remove((alias, state, descriptor))
@@ -189,16 +186,15 @@ class _Partial(types.SimpleNamespace):
 
 
 _Partial.__name__ = _Partial.__qualname__ = "SimpleNamespace"
-# Why names are missing in such an object, by its id: the object itself has only the state's names.
+# Why names are missing in such an object, by its id. The object itself has only the state's names.
 _reasons: dict[int, dict[str | None, str]] = {}
 
 
 def receive(
     state: str, descriptor: int, namespace: dict[str, Any], into: dict[str, Any]
 ) -> dict[str, str]:
-    """Puts what comes through a pipe into a dictionary. Its functions belong to `namespace`.
-
-    Answers why names could not be read.
+    """Reads the values of a pipe into a dictionary. Their functions belong to `namespace`. Returns
+    why names could not be read.
     """
     with os.fdopen(descriptor, "rb", buffering=1 << 20) as pipe:
         chunks: list[bytes] = []
@@ -269,9 +265,9 @@ class _ChunkSource:
 def _rebuild_state(line: str) -> None:
     """%rebuild_state --from STATE --take NAMES --keep NAMES
 
-    Combines variables of another state with variables of this one. It has to be the whole cell: it
-    is the code of the states that POST /rebuild_state makes. Whatever shares objects with a taken
-    variable has to be taken with it.
+    Combines variables of another state with variables of this one. It must be the whole cell: it is
+    the code of the states that POST /rebuild_state makes. Variables that share objects with a taken
+    one must be taken too.
     """
     parts = line.split()
     take, keep = _after("--take", parts), _after("--keep", parts)

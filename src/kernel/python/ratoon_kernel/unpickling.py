@@ -10,15 +10,15 @@ from typing import Any
 from . import rebuilding
 from .pickling import pinned
 
-# What unpickling has read: bytes, or a view of kept memory.
+# The bytes of a record, or a view of kept memory.
 Record = bytes | bytearray | memoryview
 
 
 class Records:
     """Reads records that one pickler has written, in their order.
 
-    `fill(number, memory)` fills memory with a kept buffer; `buffer(number)` makes the memory of a
-    buffer that was pickled out of band.
+    `fill(number, memory)` fills memory from a kept buffer. `buffer(number)` allocates the memory of
+    a buffer that was pickled out of band.
     """
 
     def __init__(
@@ -27,15 +27,15 @@ class Records:
         rebuilding.loading.fill, rebuilding.loading.namespace = fill, namespace
         self.buffer = buffer
         self.next_buffer = 0
-        # The numbers in the memo of what could not be loaded.
+        # The memo's numbers of objects that could not be loaded.
         self.lost: set[int] = set()
         self.known = len(pinned(namespace))
-        # Records whose objects in the memo are not counted yet: only an error makes that necessary.
+        # Records whose memo objects are not counted yet. Only an error makes counting necessary.
         self.uncounted: list[Record] = []
         self._begin(pinned(namespace))
 
     def load(self, record: Record, first_buffer: int) -> Any:
-        """The object of a record. An error costs it, and the records that refer to its objects."""
+        """The object of a record. If it fails, records that refer to its objects fail too."""
         if self.lost and self.lost & _referred(record):
             self._lose(record)
             raise ValueError("it holds something that could not be loaded with another name")
@@ -50,17 +50,15 @@ class Records:
         return value
 
     def end(self) -> None:
-        """Breaks the cycle between what has read.
-
-        The collector never looks at what is loaded, so a variable that is deleted later would stay
-        in memory.
+        """Breaks the reference cycle of the readers. The collector never visits loaded objects, so
+        a variable that is deleted later would stay in memory.
         """
         del self.unpickler, self.source
 
     def _begin(self, objects: Sequence[Any]) -> None:
         self.source = _Source()
         self.unpickler = _Unpickler(self.source, buffers=self._buffers())
-        # The memo of the C unpickler cannot be set (it forgets what is set): loading fills it.
+        # Setting the memo of the C unpickler has no effect, so loading fills it.
         self.unpickler.objects = objects
         for number in range(len(objects)):
             self.source.turn_to(b"\x80\x05J" + number.to_bytes(4, "little") + b"Q\x94.")
@@ -72,7 +70,7 @@ class Records:
             yield self.buffer(self.next_buffer - 1)
 
     def _lose(self, record: Record) -> None:
-        """Begins a new unpickler where the old one would be after this record."""
+        """Makes a new unpickler in the state of the old one after this record."""
         memo: dict[int, Any] = self.unpickler.memo.copy()
         self.known += sum(_count(one) for one in self.uncounted)
         self.uncounted.clear()
@@ -126,9 +124,8 @@ def _referred(record: Record) -> set[int]:
 
 
 def _words_and_names(record: Record, objects: Sequence[Any]) -> list[Any]:
-    """What a record that failed put into the memo: its texts and what can be imported.
-
-    Other records use that, too.
+    """What a failed record put into the memo: its texts and importable objects, which other records
+    use too.
     """
     made: list[Any] = []
     last = [_LOST, _LOST]

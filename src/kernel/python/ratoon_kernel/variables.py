@@ -1,4 +1,4 @@
-"""The user's variables: the list for the page, and fingerprints that tell two states apart."""
+"""Lists the user's variables for the page, and their fingerprints for comparing states."""
 
 import re
 import reprlib

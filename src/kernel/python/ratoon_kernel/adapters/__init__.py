@@ -1,4 +1,4 @@
-"""The adapters, one for each library that the kernel knows. adapter.py says what they do."""
+"""The adapters, one for each known library. adapter.py describes what they do."""
 
 from ..adapter import registry
 from . import (

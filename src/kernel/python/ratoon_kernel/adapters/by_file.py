@@ -1,4 +1,4 @@
-"""Objects that their library can only write into a file, and read from one."""
+"""Saves objects that their library can only write to a file and read from one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def written(write: Callable[[str], object]) -> bytes:
-    """What a library writes into a file."""
+    """The bytes that a library writes to a file."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "kept.bin")
         write(path)
@@ -18,7 +18,7 @@ def written(write: Callable[[str], object]) -> bytes:
 
 
 def read(kept: bytes, read: Callable[[str], Any]) -> Any:
-    """What a library reads from a file of these bytes."""
+    """The object that a library reads from a file of these bytes."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "kept.bin")
         with open(path, "wb") as file:

@@ -1,7 +1,7 @@
-"""What adapters of databases have in common.
+"""Shared by the adapters of databases.
 
-A saving process is thrown away afterwards. So a database may be changed there once it is saved:
-that is how an adapter learns what a connection does not tell.
+A saving process is a throw-away. So an adapter may change a database there once it is saved, to
+find what a connection does not reveal.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from ..adapter import Reduce, Reduced
 # A table of this name marks a database that is saved: another connection to it finds the table.
 MARK = "ratoon_mark"
 
-# The saved connections and how they were reduced, by their id. One may be asked for again when what
-# it was a part of could not be saved.
+# The saved connections and how they were reduced, by their id. A connection is needed again if an
+# object that contains it could not be saved.
 saved: dict[int, tuple[Any, Reduced]] = {}
 
 
@@ -29,7 +29,7 @@ def once(reduce: Reduce) -> Reduce:
 
 
 def asking(execute: Callable[[str], Any]) -> Callable[[str], list[Any]]:
-    """What answers a query with all rows."""
+    """Runs a query and returns all rows."""
 
     def ask(query: str) -> list[Any]:
         rows: list[Any] = execute(query).fetchall()
@@ -38,7 +38,7 @@ def asking(execute: Callable[[str], Any]) -> Callable[[str], list[Any]]:
     return ask
 
 
-# Checkpoints name these two functions: they stay where they are.
+# Checkpoints name these two functions: they must not move.
 
 
 def make_cursor(connection: Any) -> Any:

@@ -11,7 +11,7 @@ from .. import pickling
 from ..adapter import Adapter, Change, Reduced
 from .databases import MARK, asking, make_cursor, once, saved
 
-# What a connection must not have, and the query that finds it.
+# What a saved connection must not have, and the query that finds it.
 _REFUSED = {
     "temporary tables or views": "SELECT 1 FROM duckdb_tables() WHERE temporary"
     " UNION ALL SELECT 1 FROM duckdb_views() WHERE temporary AND NOT internal",
@@ -72,7 +72,7 @@ def _copied(value: Any, name: str) -> bytes:
 
 
 def make_duckdb(kept: bytes, settings: dict[str, Any]) -> Any:
-    # Checkpoints name this function: it stays where it is.
+    # Checkpoints name this function: it must not move.
     import duckdb
 
     made = duckdb.connect()
@@ -94,7 +94,7 @@ def make_duckdb(kept: bytes, settings: dict[str, Any]) -> Any:
 
 
 def _default_connection() -> dict[str, tuple[Any, ...]]:
-    """What `duckdb.sql` and its like use, when there is something in it."""
+    """The connection of `duckdb.sql` and its like, unless it is empty."""
     duckdb = sys.modules.get("duckdb")
     if duckdb is None or not hasattr(duckdb, "set_default_connection"):
         return {}

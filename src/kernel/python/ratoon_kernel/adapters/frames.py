@@ -1,4 +1,4 @@
-"""What the summaries of frames of pandas and of polars have in common."""
+"""Summaries of frames, for pandas and polars."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def summary(
 
 
 def _words(name: Any) -> str:
-    """The name of a column as text, without running code of the user's."""
+    """The name of a column as text, without running user code."""
     kind = type(name)
     if kind is str:
         return str(name[:MAX_NAME_CHARACTERS])

@@ -1,4 +1,4 @@
-"""Clients of httpx: what they were made with, and their cookies; not their connections."""
+"""Clients of httpx: their arguments and cookies, not their connections."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _reduce_client(value: Any) -> Reduced:
 
 
 def _verifies(value: Any, context: Any) -> bool:
-    """Whether certificates are checked. Those that a context trusts can only be counted."""
+    """Whether certificates are checked. The trusted ones of a context can only be counted."""
     import httpx
 
     usual = httpx.create_ssl_context() if context is not None else None
@@ -44,7 +44,7 @@ def _verifies(value: Any, context: Any) -> bool:
 def make_client(
     kind: Any, verify: bool, http1: bool, http2: bool, limits: tuple[Any, Any, Any]
 ) -> Any:
-    # Checkpoints name this function: it stays where it is.
+    # Checkpoints name this function: it must not move.
     import httpx
 
     most, kept_alive, expiry = limits

@@ -1,4 +1,4 @@
-"""Handlers of `logging`, and what cells set at loggers."""
+"""Handlers of `logging`, and the settings of loggers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ State = tuple[int, bool, bool]
 
 _UNSET: State = (logging.NOTSET, True, False)
 _USUAL = {"loggers": {"": (logging.WARNING, True, False)}, "names": {}, "disable": 0}
-# Names of levels that cells have not added.
+# Names of levels before any cell.
 _LEVEL_NAMES = set(logging._levelToName.values())
 
 
@@ -39,7 +39,7 @@ def _without_lock(state: dict[str, Any]) -> dict[str, Any]:
     return {name: one for name, one in state.items() if name != "lock"}
 
 
-# Checkpoints name these two functions: they stay where they are.
+# Checkpoints name these two functions: they must not move.
 
 
 def make_handler(kind: Any) -> Any:
@@ -60,7 +60,7 @@ def set_handler(made: Any, kept: dict[str, Any]) -> None:
 
 
 def _levels() -> dict[str, Any] | None:
-    """The states of loggers, and names of levels; None when cells have changed none of it."""
+    """The settings of loggers, and names of levels. None: cells have changed nothing."""
     states = {name: _state(one) for name, one in _loggers().items() if _state(one) != _UNSET}
     known = logging._levelToName
     names = {number: name for number, name in known.items() if name not in _LEVEL_NAMES}
@@ -79,7 +79,7 @@ def _restore_levels(found: dict[str, Any]) -> None:
 
 
 def _handlers() -> dict[str, tuple[Any, ...]]:
-    """The handlers and filters of loggers, by the expression that leads to the logger."""
+    """The handlers and filters of loggers, by the logger's expression."""
     found = {}
     for name, one in _loggers().items():
         if one.filters or any(type(each) is not logging.NullHandler for each in one.handlers):
@@ -94,7 +94,7 @@ def _restore_handlers(name: str, kept: list[Any], filters: list[Any]) -> None:
     if [type(each) for each in one.handlers] != [type(each) for each in kept]:
         one.handlers[:] = kept
         return
-    # A library has made these when it was imported, and knows them: they stay, with their settings.
+    # A library made these during its import and refers to them: they stay, with their settings.
     for each, was in zip(one.handlers, kept):
         each.level, each.formatter, each.filters = was.level, was.formatter, was.filters
 

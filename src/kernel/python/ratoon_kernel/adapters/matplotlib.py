@@ -1,4 +1,4 @@
-"""Settings of matplotlib, and of how figures show below their cell."""
+"""Settings of matplotlib, and how figures are shown below their cell."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def backend_in_use() -> str | None:
 
 
 def use_backend(name: str) -> None:
-    """Loads a backend: until then, nothing shows figures below their cell."""
+    """Loads a backend. Without one, no figures are shown below their cell."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
         try:
@@ -32,7 +32,7 @@ def _changed_parameters() -> dict[str, Any] | None:
     if matplotlib is None:
         return None
     default, now = matplotlib.rcParamsDefault, matplotlib.rcParams
-    # Read as a dictionary: matplotlib would load a backend to answer for it.
+    # Read as a plain dictionary, because matplotlib's own access would load a backend.
     values = {key: dict.__getitem__(now, key) for key in dict.keys(now)}
     return {key: value for key, value in values.items() if value != dict.get(default, key)}
 

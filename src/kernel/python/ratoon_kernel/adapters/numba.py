@@ -1,4 +1,4 @@
-"""Functions that numba compiles: with the source of the function, and their cache."""
+"""Functions that numba compiles: the source of the function, and the cache setting."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _reduce_compiled(files: set[str], value: Any) -> Reduced:
 
 
 def cache_again(made: Any, _: Any) -> None:
-    # Checkpoints name this function: it stays where it is.
+    # Checkpoints name this function: it must not move.
     made._cache = _CacheLater(made)
 
 

@@ -44,7 +44,7 @@ class OwnArray:
 
 
 def is_plain_array(kind: type) -> bool:
-    """Whether a class leaves it to numpy how its arrays are reduced."""
+    """Whether arrays of a class are reduced by numpy's own method."""
     plain = loaded().ndarray
     return kind.__reduce__ is plain.__reduce__ and kind.__reduce_ex__ is plain.__reduce_ex__
 
@@ -76,7 +76,7 @@ def _reduce_own(pickler: Reducers, value: OwnArray) -> Reduced:
 
 
 def _reduce_whole(pickler: Reducers, value: Any, kind: type, own: dict[str, Any]) -> Reduced:
-    """An array that is no view of another."""
+    """An array that is not a view of another."""
     order, set_dict = _order(value), rebuilding.set_dict
     layout = (value.shape, value.dtype, order, kind, value.flags.writeable)
     if value.dtype.hasobject:
@@ -111,7 +111,7 @@ def _address(value: Any) -> int:
 
 
 def _root(value: Any) -> Any:
-    """The array that this one is a view of; None when it has memory of its own."""
+    """The array of which this one is a view. None: it has its own memory."""
     numpy, root = loaded(), value
     while isinstance(root.base, numpy.ndarray):
         root = root.base
@@ -145,7 +145,7 @@ def _reduce_random(value: Any) -> Reduced:
     return (getattr, (legacy, "_rand")) if value is legacy._rand else NotImplemented
 
 
-# Checkpoints name the functions from here to the next line: they stay where they are.
+# Checkpoints name the functions from here to the next line: they must not move.
 
 
 def make_memmap(
@@ -250,7 +250,8 @@ def _finish(made: Any, kind: type, writeable: bool) -> Any:
 
 
 def describe_dtype(dtype: Any) -> Any:
-    """A dtype in words: text; for records, their size and a list of (name, words, offset)."""
+    """A description of a dtype: text, or for records their size and a list of (name, description,
+    offset)."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return ["sub", describe_dtype(base), list(map(int, shape))]
@@ -317,7 +318,7 @@ def _decode_scalar(decoder: Decoder, depth: int) -> Any:
 
 
 def to_dtype(numpy: Any, words: Any, depth: int = 0) -> Any:
-    """The dtype that `describe_dtype` has described."""
+    """The dtype of a description."""
     if depth > MAX_DTYPE_DEPTH:
         raise Malformed
     if type(words) is str:
@@ -353,7 +354,7 @@ def read_array(reader: Reader, value: Any, depth: int) -> None:
     """Feeds an array to a fingerprint."""
     numpy, dtype = loaded(), value.dtype
     if dtype.hasobject:
-        # A broadcast item would be written out as often as it is shown.
+        # A broadcast array repeats one item, which would be written out each time.
         if dtype.kind != "O" or value.size > MAX_OBJECTS:
             raise Unknown
         reader.put(b"objects", repr(value.shape).encode())
@@ -409,7 +410,7 @@ def _is_null(item: Any) -> bool:
 
 
 def _number(value: Any) -> int | float | str:
-    """A number of JSON; what JSON lacks, and times, as text."""
+    """A JSON number; times and other numbers as text."""
     if value.dtype.kind in "mM":
         return str(value)
     value = value.item()

@@ -1,4 +1,5 @@
-"""Frames, series and indexes of pandas, its options, and the accessors and dtypes of cells."""
+"""Frames, series and indexes of pandas, its options, and accessors and dtypes that cells
+registered."""
 
 from __future__ import annotations
 
@@ -37,9 +38,8 @@ def loaded() -> Any:
 
 
 def _reduce_block(value: Any) -> Reduced:
-    """A block of a frame: it may share its array with another frame until one is written to.
-
-    Only the live objects know who shares it, so each block is saved with an array of its own.
+    """A block of a frame. It may share its array with another frame until one is written to. Only
+    live objects know which frames share it, so each block is saved with its own array.
     """
     reduced = value.__reduce_ex__(pickling.PROTOCOL)
     if _writes_through():
@@ -52,7 +52,7 @@ def _reduce_block(value: Any) -> Reduced:
 
 
 def _writes_through() -> bool:
-    """Whether this pandas lets frames share memory for good: before 3, without copy-on-write."""
+    """Whether frames may share memory permanently: pandas before 3, without copy-on-write."""
     pandas = loaded()
     try:
         is_old = int(pandas.__version__.split(".")[0]) < 3
@@ -82,7 +82,7 @@ def _encode_frame(encoder: Encoder, value: Any, depth: int) -> None:
         encoder.plain([0] if is_series else [int(place) for place in block.mgr_locs])
         values = block.values
         if type(values).__name__ == "ndarray" and not values.dtype.hasobject:
-            # Written as it lies in memory, so the environment form shares its buffer.
+            # Written with its memory layout, so that the environment form shares its buffer.
             encoder.value(values, depth + 1)
             continue
         columns = list(values) if getattr(values, "ndim", 1) == 2 else [values]
@@ -92,7 +92,7 @@ def _encode_frame(encoder: Encoder, value: Any, depth: int) -> None:
 
 
 def _encode_column(encoder: Encoder, values: Any, depth: int) -> None:
-    """One column, whatever holds it: an array, or text, or Arrow."""
+    """One column of any kind: an array, text, or Arrow."""
     numpy = sys.modules["numpy"]
     if type(values) is numpy.ndarray and not values.dtype.hasobject:
         encoder.value(values, depth)
@@ -219,7 +219,7 @@ def _decode_series(decoder: Decoder, depth: int) -> Any:
 
 
 def _decode_parts(decoder: Decoder, depth: int, is_series: bool) -> tuple[Any, Any, dict[int, Any]]:
-    """The index, the columns (of a series, its name), and the values of columns by their place."""
+    """The index, the columns (a series' name), and the values of columns by position."""
     if decoder.count() != 3:
         raise Malformed
     index, columns = decoder.value(depth + 1), decoder.value(depth + 1)
@@ -233,8 +233,8 @@ def _decode_parts(decoder: Decoder, depth: int, is_series: bool) -> tuple[Any, A
             values = [values] if is_series and values.ndim == 1 else list(values)
         else:
             values = [_decode_column(decoder, depth + 2) for _ in range(decoder.count())]
-        # pandas would repeat a single value as often as the index is long, and a long index of
-        # numbers in a row costs nothing.
+        # pandas would repeat a single value for each item of the index, and a file can contain a
+        # huge range index in a few bytes.
         fits = all(one.ndim == 1 and len(one) == len(index) for one in values)
         if len(values) != len(places) or not fits:
             raise Malformed

@@ -1,6 +1,6 @@
 """Frames, series and queries of polars.
 
-polars works in threads of its own, which a fork does not have: what needs them waits there for
+polars computes in its own threads, which a fork lacks, so operations that need them wait there for
 ever. Whole frames and columns of several chunks need them, single chunks do not (measured with
 polars 2.1).
 """
@@ -40,7 +40,7 @@ def _reduce_series(value: Any) -> Reduced:
 
 
 def _reduce_query(value: Any) -> Reduced:
-    # A query does not tell how many chunks its frames have: another fork tries to pickle it.
+    # A query does not show how many chunks its frames have, so another fork tries to pickle it.
     if not _ends_in_a_fork(lambda: value.__reduce_ex__(pickling.PROTOCOL)):
         what = "a query of polars that needs polars' own threads to be written: collect() it"
         raise pickling.Unsavable(value, what)
@@ -64,7 +64,7 @@ def _ends_in_a_fork(work: Callable[[], object]) -> bool:
     return False
 
 
-# Checkpoints name these two functions: they stay where they are.
+# Checkpoints name these two functions: they must not move.
 
 
 def make_polars_frame(columns: Sequence[Any]) -> Any:

@@ -1,7 +1,7 @@
-"""Pools of threads and of processes: what they were made with, not their work and their workers.
+"""Pools of threads and processes: their arguments, not their tasks and workers.
 
-A thread or process that starts while a checkpoint is loaded is in none of the state's branches. So
-a pool that starts some when it is made is made at its first use, in the branch that uses it.
+Branches lack threads and processes that start while a checkpoint is loaded. So a pool that starts
+some in its constructor is constructed at its first use, in the branch that uses it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _reduce_thread_pool(value: Any) -> Reduced:
     waiting = [queue.get_nowait() for _ in range(queue.qsize())]
     for work in waiting:
         queue.put(work)
-    # None only wakes its threads up.
+    # None only wakes the threads.
     if any(work is not None for work in waiting):
         raise pickling.Unsavable(value, "a pool with work that has not been done")
     arguments = (value._max_workers, value._thread_name_prefix, *_initializer(value))
@@ -34,12 +34,12 @@ def _reduce_process_pool(value: Any) -> Reduced:
     positional, named = _arguments(value)
     if value._shutdown_thread:
         return make_executor, (type(value), positional, named, True)
-    # It makes pipes and locks for its processes at once, and all branches would share these.
+    # Its constructor makes pipes and locks for its processes, which all branches would share.
     return make_later, (type(value), positional, named)
 
 
 def _arguments(pool: Any) -> Arguments:
-    """What a pool of processes was made with."""
+    """The arguments of a pool of processes."""
     most_tasks = getattr(pool, "_max_tasks_per_child", None)
     named = {} if most_tasks is None else {"max_tasks_per_child": most_tasks}
     return (pool._max_workers, pool._mp_context, *_initializer(pool)), named
@@ -75,7 +75,7 @@ def _reduce_default_context(_: Any) -> Reduced:
     return make_default_context, ()
 
 
-# Checkpoints name the functions from here to `_later`: they stay where they are.
+# Checkpoints name the functions from here to `_later`: they must not move.
 
 
 def make_executor(
@@ -101,7 +101,7 @@ def make_default_context() -> Any:
 
 
 def make_later(kind: Any, arguments: tuple[Any, ...], named: dict[str, Any] | None = None) -> Any:
-    """An object of a class that is made once anything of it is asked for."""
+    """An object that is constructed at the first access to an attribute."""
     made = kind.__new__(_later_of(kind))
     object.__setattr__(made, _MADE_WITH, (arguments, named or {}))
     return made
@@ -130,9 +130,8 @@ def _later_of(kind: type) -> type:
 
 
 def begin_anew(pools: Iterable[Any]) -> None:
-    """In a child: replaces the pipes and locks of pools that have not begun.
-
-    These belong to another process. The pool makes its own at its first use.
+    """In a child: removes the pipes and locks of unused pools, which belong to another process. The
+    pool makes its own at its first use.
     """
     for pool in pools:
         kind = type(pool)
@@ -148,7 +147,7 @@ def begin_anew(pools: Iterable[Any]) -> None:
 def _make_now(made: Any, name: str) -> Any:
     made_with = vars(made).get(_MADE_WITH)
     kind: Any = type(made).__base__
-    # What inspects any object asks for such names: that is no use of it.
+    # Code that inspects any object reads such names, so this is not a use of the pool.
     if made_with is None or name.startswith(("__", "_repr_", "_ipython_")):
         raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
     object.__delattr__(made, _MADE_WITH)

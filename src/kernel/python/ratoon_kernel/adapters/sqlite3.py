@@ -56,7 +56,7 @@ def _reduce_connection(value: Any) -> Reduced:
 
 
 def _detected_types(sqlite3: Any, value: Any) -> int:
-    """`detect_types`, found out by trying."""
+    """`detect_types`, found by trying."""
     sqlite3.register_converter("ratoonprobe", lambda _: MARK)
     plain = value.cursor(sqlite3.Cursor)
     plain.row_factory = None
@@ -69,7 +69,7 @@ def _detected_types(sqlite3: Any, value: Any) -> int:
 
 
 def _checks_thread(sqlite3: Any, value: Any) -> bool:
-    """`check_same_thread`, found out by trying."""
+    """`check_same_thread`, found by trying."""
     refused = []
 
     def use() -> None:
@@ -86,7 +86,7 @@ def _checks_thread(sqlite3: Any, value: Any) -> bool:
 
 
 def make_sqlite(kept: bytes, named: dict[str, Any], foreign_keys: bool, has_begun: bool) -> Any:
-    # Checkpoints name this function: it stays where it is.
+    # Checkpoints name this function: it must not move.
     import sqlite3
 
     made: Any = sqlite3.connect(":memory:", **named)

@@ -1,8 +1,8 @@
 """Locks, queues, futures and data of the main thread.
 
-A lock that nobody holds is restored as a new lock. So what merely has locks can be saved:
-conditions, events, semaphores and queues. A lock that is held cannot be: its owner would be gone,
-and nobody else could release it.
+A lock that nobody holds is restored as a new lock. So objects that contain locks can be saved:
+conditions, events, semaphores and queues. A held lock cannot: its owner would be gone, and nothing
+else could release it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def _reduce_lock(_: Reducers, value: Any) -> Reduced:
 
 
 def _reduce_reentrant_lock(_: Reducers, value: Any) -> Reduced:
-    # Asking for the owner is not enough: another thread may hold it, even one that a fork has lost.
+    # Checking for this owner is not enough: another thread may hold it, even one that a fork has
+    # lost.
     if value._is_owned() or not value.acquire(blocking=False):
         raise pickling.Unsavable(value, "a lock that is held")
     value.release()
@@ -35,7 +36,7 @@ def _reduce_reentrant_lock(_: Reducers, value: Any) -> Reduced:
 
 
 def _reduce_simple_queue(value: Any) -> Reduced:
-    # A queue tells its items only by giving them away. They go back: it may be asked again.
+    # Reading a queue's items removes them. They are put back, as it may be read again.
     items = [value.get_nowait() for _ in range(value.qsize())]
     for item in items:
         value.put(item)
@@ -64,7 +65,7 @@ def _reduce_future(value: Any) -> Reduced:
     return NotImplemented
 
 
-# Checkpoints name these two functions: they stay where they are.
+# Checkpoints name these two functions: they must not move.
 
 
 def fill_queue(queue: Any, items: Iterable[Any]) -> None:

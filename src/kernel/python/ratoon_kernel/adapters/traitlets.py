@@ -1,6 +1,5 @@
-"""Objects of traitlets, widgets among them, with the functions that observe them.
-
-traitlets leaves these functions out of its pickles.
+"""Objects of traitlets, including widgets, with their observers, which traitlets leaves out of its
+pickles.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from .. import pickling
 from .. import shell as kernel
 from ..adapter import Adapter, Reduced
 
-# The name of a trait, the kind of its change, and the function that is called.
+# The name of a trait, the kind of change, and the observer.
 Observer = tuple[str, str, Any]
 
 
@@ -45,7 +44,8 @@ def _place_in_shell(value: Any) -> Reduced | None:
 
 
 def _of_cells(value: Any) -> tuple[list[Observer], dict[str, Any]]:
-    """The observers and validators that cells have added; a class adds its own by itself."""
+    """The observers and validators that cells have added. A class adds its own in the
+    constructor."""
     of_class = sys.modules["traitlets"].traitlets.EventHandler
     observers = [
         (name, kind, one)
@@ -65,7 +65,7 @@ def _reduce_sentinel(value: Any) -> Reduced:
     return (getattr, (module, value.name)) if is_known else NotImplemented
 
 
-# Checkpoints name these two functions: they stay where they are.
+# Checkpoints name these two functions: they must not move.
 
 
 def make_formatter(kind: str) -> Any:
