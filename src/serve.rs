@@ -258,7 +258,7 @@ fn reason(error: &io::Error) -> String {
 /// Raises the limit of descriptors to the maximum, because each state holds some. Disables core
 /// files, which would contain the tokens.
 fn set_limits() {
-    // If either call fails, the server works with less room.
+    // If either call fails, the server works with fewer descriptors.
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
         && soft < hard
     {
@@ -289,7 +289,7 @@ fn tell(text: &str) {
 struct StopSignals {
     interrupt: Signal,
     terminate: Signal,
-    /// None when the server is to outlive the terminal (`nohup`).
+    /// None: the server must outlive the terminal (`nohup`).
     hang_up: Option<Signal>,
 }
 

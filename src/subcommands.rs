@@ -201,7 +201,7 @@ fn wanted(notebook: &Notebook, state: Option<&str>) -> Option<StateId> {
     found.map(|state| state.id.clone())
 }
 
-/// A notebook that a server has open can be had from there.
+/// The error for a notebook that a server has open: it can be exported there.
 fn elsewhere(error: Problem, dir: &Path, name: &str, format: Format) -> Problem {
     let mut refused = error;
     if store::is_open(dir) {

@@ -1,4 +1,4 @@
-//! A blob's name.
+//! The digest that names a blob.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

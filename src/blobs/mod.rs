@@ -3,7 +3,7 @@
 //! A blob's name is the BLAKE3 digest of its unpacked bytes. It is written to a temporary file,
 //! fsynced and renamed, and its folder is fsynced, so that an existing name always means whole
 //! content. A saving process writes blobs, the store counts and checks them, a restoring process
-//! reads them. Knows nothing of notebooks. See docs/format.md.
+//! reads them. Does not know notebooks. See docs/format.md.
 
 mod digest;
 mod file;
@@ -140,8 +140,8 @@ impl Blobs {
     /// # Errors
     /// `NotFound` when it does not exist.
     pub(crate) fn stored_bytes(&self, digest: &Digest) -> io::Result<u64> {
-        let about = std::fs::symlink_metadata(self.path(digest))?;
-        if about.is_file() { Ok(about.len()) } else { Err(ErrorKind::NotFound.into()) }
+        let metadata = std::fs::symlink_metadata(self.path(digest))?;
+        if metadata.is_file() { Ok(metadata.len()) } else { Err(ErrorKind::NotFound.into()) }
     }
 
     /// The verified bytes of a blob, unpacked to at most `max_bytes`.
@@ -217,13 +217,13 @@ impl Blobs {
             _ => BlobError::Io(*digest, e),
         };
         let mut file = nofollow::open_file(&self.path(digest)).map_err(failed)?;
-        let about = file.metadata().map_err(failed)?;
-        if about.len() == 0 {
+        let metadata = file.metadata().map_err(failed)?;
+        if metadata.len() == 0 {
             return Err(BlobError::Damaged(*digest, "it is empty".into()));
         }
         let mut kind = [0];
         file.read_exact(&mut kind).map_err(failed)?;
-        Ok((kind[0], file, about.len() - 1))
+        Ok((kind[0], file, metadata.len() - 1))
     }
 
     /// The packed content of a file. It was packed only because that made it smaller.

@@ -24,7 +24,7 @@ impl FileKind {
     /// The disk's.
     pub(crate) fn at(path: &Path) -> io::Result<Self> {
         match fs::symlink_metadata(path) {
-            Ok(about) => Ok(Self::of(about.file_type())),
+            Ok(metadata) => Ok(Self::of(metadata.file_type())),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::Nothing),
             Err(error) => Err(error),
         }

@@ -1,5 +1,5 @@
-//! The blobs verified since the notebook was opened. The first time that existing content is put
-//! again, its file is compared, and replaced if it is damaged. The list spares later saving
+//! Lists the blobs verified since the notebook was opened. The first time that existing content is
+//! put again, its file is compared, and replaced if it is damaged. The list spares later saving
 //! processes that work.
 //!
 //! The list is a file in `tmp`, which is emptied when a notebook is opened. Finding a damaged blob
@@ -39,8 +39,8 @@ impl Verified {
     }
 
     fn read_again(&mut self) {
-        let about = open_file(&self.list).and_then(|file| file.metadata());
-        let now = about.map_or((0, 0), |about| (about.ino(), about.len()));
+        let metadata = open_file(&self.list).and_then(|file| file.metadata());
+        let now = metadata.map_or((0, 0), |metadata| (metadata.ino(), metadata.len()));
         if now == self.seen {
             return;
         }

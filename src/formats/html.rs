@@ -1,5 +1,5 @@
-//! A self-contained page for reading, printing and sending. It fetches nothing. HTML of outputs
-//! goes into frames without an origin; all other HTML is written here.
+//! Writes a document as a self-contained page for reading, printing and sending. It fetches
+//! nothing. HTML of outputs goes into frames without an origin; all other HTML is written here.
 
 use super::{Cell, Document, markdown, text_in};
 use crate::notebook::{DraftKind, MimeBundle, Output, StreamName};

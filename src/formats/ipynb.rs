@@ -1,4 +1,4 @@
-//! Jupyter's notebook files: written as nbformat 4.5, read as 4.x, and as 3 (`old`).
+//! Jupyter's notebook files: written as nbformat 4.5, read as 4.x and 3 (`nbformat3`).
 
 use super::{
     Cell, Document, FormatError, RAISES, check_cell, check_count, is_id, is_json, markdown, nbformat3,

@@ -1,4 +1,4 @@
-//! FILES of other programs: writes a lineage as `.ipynb`, `.py` and `.html`, and reads `.ipynb` and
+//! Files of other programs: writes a lineage as `.ipynb`, `.py` or `.html`, and reads `.ipynb` and
 //! `.py` as a new notebook.
 //!
 //! Pure: from values to text and back. `Document` is common to all formats: a sequence of cells.

@@ -1,5 +1,5 @@
-//! Notebook files of nbformat 3, as IPython 1 and 2 wrote them: cells in worksheets, under other
-//! names.
+//! Reads notebook files of nbformat 3, as IPython 1 and 2 wrote them: cells in worksheets, under
+//! other names.
 
 use super::ipynb::{count, error, list, object, outputs, source, stream, word};
 use super::{Cell, Document, FormatError, is_json, markdown, text_of};

@@ -114,14 +114,14 @@ impl Candidate {
             .spawn()
             .map_err(|e| format!("it does not start ({e})"))?;
         let status = wait(&mut child, limit)?;
-        let mut said = String::new();
+        let mut output = String::new();
         if !status.success() {
-            child.stderr.take().map(|mut e| e.read_to_string(&mut said));
-            let last = said.trim().lines().last().unwrap_or("it said nothing").trim();
+            child.stderr.take().map(|mut e| e.read_to_string(&mut output));
+            let last = output.trim().lines().last().unwrap_or("it said nothing").trim();
             return Err(format!("it does not answer as a Python would ({last})"));
         }
-        child.stdout.take().map(|mut o| o.read_to_string(&mut said));
-        Ok(said)
+        child.stdout.take().map(|mut o| o.read_to_string(&mut output));
+        Ok(output)
     }
 
     fn check_version(&self, version: (u8, u8)) -> Result<(), InterpreterError> {

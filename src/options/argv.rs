@@ -5,20 +5,20 @@
 /// programs.
 pub(super) fn wipe(token: &str) {
     if let Some((start, end)) = region() {
-        // SAFETY: the kernel says that the command line stands between these two addresses. It is
-        // on the stack of the first thread, above all frames, writable and there for the process'
-        // whole life. No other thread exists that could read it meanwhile, and nobody holds a
-        // reference: `std::env` copies out of it on every call.
+        // SAFETY: Linux reports that the command line is between these two addresses. It is on the
+        // stack of the first thread, above all frames, writable, and stays for the process' whole
+        // life. No other thread exists that could read it meanwhile, and nothing holds a reference:
+        // `std::env` copies it on every call.
         #[allow(unsafe_code)]
         let argv = unsafe { std::slice::from_raw_parts_mut(start as *mut u8, end - start) };
         wipe_from(argv, token.as_bytes());
     }
 }
 
-/// Where the command line is, from `/proc/self/stat` (proc_pid_stat(5): fields 48 and 49).
+/// The addresses of the command line, from `/proc/self/stat` (proc_pid_stat(5): fields 48 and 49).
 fn region() -> Option<(usize, usize)> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // The second field is the program's name, which may hold anything; the third stands behind its
+    // The second field is the program's name, which may contain anything; the third follows its
     // last bracket.
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(48 - 3);
     let start = fields.next()?.parse().ok()?;

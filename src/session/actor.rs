@@ -485,7 +485,7 @@ impl Actor {
             Effect::EndRun(head) => self.tree.end_run(head),
             Effect::EndCells => self.tree.end_cells(),
             Effect::Keep { state, parent, about } => {
-                self.store.keep_checkpoint(NewCheckpoint { state, parent, about: *about })
+                self.store.keep_checkpoint(NewCheckpoint { state, parent, checkpoint: *about })
             }
             Effect::Trust => self.store.trust(),
             Effect::Measure(processes) => self.measure(&processes),

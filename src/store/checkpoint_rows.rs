@@ -1,4 +1,4 @@
-//! Rows of checkpoints: written when all their blobs exist, and signed.
+//! Rows of checkpoints: writes and signs one when all its blobs exist.
 
 use super::NewCheckpoint;
 use super::key::Seal;
@@ -53,7 +53,7 @@ pub(super) fn named(text: &[u8], form: Option<Form>) -> Result<Vec<(Digest, usiz
     if read.data.is_none() || (form == Some(Form::Environment) && read.environment.is_none()) {
         return Err("a part of it is missing".into());
     }
-    let mut found = Vec::new();
+    let mut named = Vec::new();
     for cut in read.cuts() {
         let whole = CHUNK_BYTES as u64;
         if cut.chunks.len() as u64 != cut.bytes.div_ceil(whole) {
@@ -63,15 +63,15 @@ pub(super) fn named(text: &[u8], form: Option<Form>) -> Result<Vec<(Digest, usiz
         for chunk in &cut.chunks {
             let length = left.min(whole);
             left -= length;
-            found.push((*chunk, usize::try_from(length).unwrap_or(CHUNK_BYTES)));
+            named.push((*chunk, usize::try_from(length).unwrap_or(CHUNK_BYTES)));
         }
     }
-    Ok(found)
+    Ok(named)
 }
 
 /// What a checkpoint claims to hold, shown before the user trusts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckpointSummary {
+pub struct TrustPreview {
     /// How many names.
     pub names: usize,
     /// How many bytes, unpacked.
@@ -84,7 +84,7 @@ pub struct CheckpointSummary {
 
 /// What a manifest lists. The lists may be long, so items that are not shown are only counted.
 #[derive(Deserialize)]
-struct ManifestSummary {
+struct ManifestNames {
     #[serde(default)]
     entries: Vec<serde::de::IgnoredAny>,
     environment: Option<EnvironmentSummary>,
@@ -99,13 +99,13 @@ struct EnvironmentSummary {
 }
 
 /// What the checkpoint with this manifest claims to hold.
-pub(super) fn holds(blobs: &Blobs, manifest: &str) -> Result<CheckpointSummary, String> {
+pub(super) fn holds(blobs: &Blobs, manifest: &str) -> Result<TrustPreview, String> {
     let digest: Digest = manifest.parse().map_err(|_| "its manifest has no digest".to_owned())?;
     let text = blobs.get(&digest, MAX_MANIFEST_BYTES).map_err(|error| error.to_string())?;
     let bytes = cuts(&text)?;
-    let listing: ManifestSummary =
+    let listing: ManifestNames =
         serde_json::from_slice(&text).map_err(|error| format!("it is no manifest ({error})"))?;
-    Ok(CheckpointSummary {
+    Ok(TrustPreview {
         names: listing.entries.len(),
         bytes,
         modules: listing.environment.map(|environment| environment.modules),
@@ -156,31 +156,34 @@ pub(super) fn keep(writer: &mut Writer, seal: &Seal, new: &NewCheckpoint) -> Res
         return Ok(Err(format!("state {} has another parent", new.state)));
     }
     let verified =
-        new.about.checkpoint_id.parse::<Digest>().map_err(|error| error.to_string()).and_then(|manifest| {
-            let chunks =
-                chunks(writer.blobs(), &manifest, Some(new.about.form)).map_err(|error| error.to_string())?;
-            let all =
-                chunks.iter().try_for_each(|(chunk, length)| is_plausible(writer.blobs(), chunk, *length));
-            all.map_err(|error| error.to_string())
-        });
+        new.checkpoint.checkpoint_id.parse::<Digest>().map_err(|error| error.to_string()).and_then(
+            |manifest| {
+                let chunks = chunks(writer.blobs(), &manifest, Some(new.checkpoint.form))
+                    .map_err(|error| error.to_string())?;
+                let all = chunks
+                    .iter()
+                    .try_for_each(|(chunk, length)| is_plausible(writer.blobs(), chunk, *length));
+                all.map_err(|error| error.to_string())
+            },
+        );
     if let Err(why) = verified {
         return Ok(Err(why));
     }
-    let about = Checkpoint {
+    let checkpoint = Checkpoint {
         notebook_id: seal.notebook().to_owned(),
         state_id: new.state.clone(),
-        ..new.about.clone()
+        ..new.checkpoint.clone()
     };
-    let body = serde_json::to_string(&about)?;
-    let manifest = new.about.checkpoint_id.as_str();
-    let hmac = match about.is_trusted {
+    let body = serde_json::to_string(&checkpoint)?;
+    let manifest = new.checkpoint.checkpoint_id.as_str();
+    let hmac = match checkpoint.is_trusted {
         true => seal.checkpoint(new.state.as_str(), new.parent.as_ref(), manifest, &body),
         false => SqlValue::Null,
     };
-    let form = form_name(new.about.form);
+    let form = form_name(new.checkpoint.form);
     let row = [new.state.as_str().into(), form.into(), manifest.into(), body.into(), hmac];
     writer.tables.put(&CHECKPOINTS, &row)?;
-    Ok(Ok(Box::new(about)))
+    Ok(Ok(Box::new(checkpoint)))
 }
 
 fn form_name(form: Form) -> &'static str {
@@ -203,15 +206,15 @@ fn sign(seal: &Seal, row: &[SqlValue], parent: Option<&StateId>) -> SqlValue {
 /// The checkpoints without this install's signature: state, manifest, and whether another signature
 /// is there.
 pub(super) fn unsigned(tables: &mut Tables, seal: &Seal) -> Result<Vec<(StateId, String, bool)>, Fault> {
-    let mut found = Vec::new();
+    let mut unsigned = Vec::new();
     for row in tables.rows(&CHECKPOINTS)?.into_iter().filter(|row| row.is_whole).map(|row| row.cells) {
         let text = |at: usize| row[at].text().unwrap_or_default();
         let state = StateId::new(text(0));
         if !seal.is_checkpoint(&row, parent_of(tables, &state)?.as_ref()) {
-            found.push((state, text(2).to_owned(), row[4] != SqlValue::Null));
+            unsigned.push((state, text(2).to_owned(), row[4] != SqlValue::Null));
         }
     }
-    Ok(found)
+    Ok(unsigned)
 }
 
 /// Signs all checkpoints. Returns the states whose checkpoints this install had not signed.

@@ -1,4 +1,4 @@
-//! The order of drafts in their table: each row has a number that orders it among the drafts of its
+//! Orders drafts in their table: each row has a number that orders it among the drafts of its
 //! state.
 //!
 //! The numbers leave gaps, so inserting a draft between two others does not change their rows.
@@ -22,7 +22,7 @@ pub(super) struct DraftOrder {
     states: HashMap<StateId, BTreeMap<i64, DraftId>>,
 }
 
-/// The changes of the table that put a draft in its place.
+/// The changes of the table that move a draft to a position.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Placement {
     /// The row to remove.

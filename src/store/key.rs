@@ -47,9 +47,9 @@ impl InstallKey {
             Some(nix::libc::ELOOP) => refused("it is a symbolic link".into(), "put the file itself there"),
             _ => failed(error),
         })?;
-        let about = file.metadata().map_err(failed)?;
-        let is_ours = about.uid() == nix::unistd::geteuid().as_raw();
-        if !about.is_file() || !is_ours || about.mode() & 0o077 != 0 {
+        let metadata = file.metadata().map_err(failed)?;
+        let is_ours = metadata.uid() == nix::unistd::geteuid().as_raw();
+        if !metadata.is_file() || !is_ours || metadata.mode() & 0o077 != 0 {
             let how = "make it yours alone (chown, chmod 600), or remove it: a new key is then made, \
                        and checkpoints have to be trusted again";
             return Err(refused("it is not a file that only you can read".into(), how));

@@ -1,7 +1,7 @@
-//! The latest time that a server of this user has seen, in a file beside the key.
+//! Remembers the latest time that a server of this user has seen, in a file beside the key.
 //!
-//! A link's end is a time on the wall. Where the clock is set back, a link that has ended must not
-//! be good again at the next start: so no server takes it to be earlier than it has been.
+//! Share links end at a wall-clock time. If the clock is set back, an ended link must not work
+//! again after the next start. So no server believes that the time is earlier than this.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -14,14 +14,14 @@ const NAME: &str = "latest-time";
 /// More digits than any such number has.
 const MAX_BYTES: u64 = 32;
 
-/// Where the latest time is kept.
+/// A handle on the file.
 #[derive(Clone, Debug)]
 pub struct LatestTime {
     dir: PathBuf,
 }
 
 impl LatestTime {
-    /// The one in a config directory.
+    /// The file in a config directory.
     pub fn in_dir(config_dir: &Path) -> Self {
         Self { dir: config_dir.to_owned() }
     }
@@ -35,7 +35,7 @@ impl LatestTime {
         read.ok().and_then(|_| text.trim().parse().ok()).unwrap_or_default()
     }
 
-    /// Keeps a time, unless a later one is kept. It is on disk then, and survives a crash.
+    /// Stores a time durably, unless a later one is stored.
     ///
     /// # Errors
     /// The disk's.
@@ -51,7 +51,7 @@ impl LatestTime {
                 std::fs::rename(&draft, self.dir.join(NAME))
             });
         if written.is_err() {
-            // It may not even have been made.
+            // The file may not exist.
             let _ = std::fs::remove_file(&draft);
         }
         written.and_then(|()| File::open(&self.dir)?.sync_all())

@@ -1,4 +1,4 @@
-//! Rows to a notebook: reads whole rows and reports damaged ones.
+//! Loads a notebook from rows: reads the undamaged rows and reports damaged ones.
 
 use super::key::{InstallKey, Seal};
 use super::row_formats::{LogEntry, StoredRun, StoredState, TreePosition, replay, stand_in, state};
@@ -126,7 +126,7 @@ fn signed<T: DeserializeOwned>(
     seal: Option<&Seal>,
     loaded: &mut Loaded,
 ) -> Result<Vec<T>, Fault> {
-    let mut found = Vec::new();
+    let mut credentials = Vec::new();
     for row in loaded.whole(tables, table, 1)? {
         let own = seal.is_some_and(|seal| {
             seal.is_credential(
@@ -136,9 +136,9 @@ fn signed<T: DeserializeOwned>(
             )
         });
         let record: Option<T> = loaded.body(table, &row, 2);
-        found.extend(record.filter(|_| own));
+        credentials.extend(record.filter(|_| own));
     }
-    Ok(found)
+    Ok(credentials)
 }
 
 fn meta(tables: &mut Tables, loaded: &mut Loaded) -> Result<(), Fault> {
@@ -176,38 +176,40 @@ fn states(tables: &mut Tables, loaded: &mut Loaded) -> Result<(), Fault> {
         rows.extend(place.map(|place| (place, body)));
     }
     rows.sort_by_key(|(place, _)| place.pos.int());
-    let mut found: IndexMap<StateId, State> = IndexMap::new();
+    let mut states: IndexMap<StateId, State> = IndexMap::new();
     for (place, body) in rows {
-        if let Some(parent) = place.parent.clone().filter(|parent| !found.contains_key(parent)) {
-            hang_on_root(&mut found, parent, loaded);
+        if let Some(parent) = place.parent.clone().filter(|parent| !states.contains_key(parent)) {
+            hang_on_root(&mut states, parent, loaded);
         }
         let made = match body {
             Some(body) => state(place, body),
-            None => stand_in(place.clone(), place.parent.as_ref().and_then(|parent| found.get(parent))),
+            None => stand_in(place.clone(), place.parent.as_ref().and_then(|parent| states.get(parent))),
         };
-        found.insert(made.id.clone(), made);
+        states.insert(made.id.clone(), made);
     }
-    if !found.contains_key(&StateId::root()) {
-        found.shift_insert(0, StateId::root(), stand_in(place_of(StateId::root(), None), None));
-        loaded.damage.push("the root's record is lost: there is a new one".into());
-    }
-    loaded.parts.states = found.into_values().collect();
+    ensure_root(&mut states, loaded);
+    loaded.parts.states = states.into_values().collect();
     Ok(())
 }
 
-/// Puts a stand-in for a state that is named but missing.
-fn hang_on_root(found: &mut IndexMap<StateId, State>, id: StateId, loaded: &mut Loaded) {
+fn ensure_root(states: &mut IndexMap<StateId, State>, loaded: &mut Loaded) {
     let root = StateId::root();
-    if !found.contains_key(&root) {
-        found.shift_insert(0, root.clone(), stand_in(place_of(root.clone(), None), None));
+    if !states.contains_key(&root) {
+        states.shift_insert(0, root.clone(), stand_in(place_of(root, None), None));
         loaded.damage.push("the root's record is lost: there is a new one".into());
     }
+}
+
+/// Puts a stand-in for a state that is named but missing.
+fn hang_on_root(states: &mut IndexMap<StateId, State>, id: StateId, loaded: &mut Loaded) {
+    let root = StateId::root();
+    ensure_root(states, loaded);
     if id != root {
         loaded.damage.push(format!(
             "state {id} is named by others and not there: a node stands in for it on the root"
         ));
-        let made = stand_in(place_of(id.clone(), Some(root.clone())), found.get(&root));
-        found.insert(id, made);
+        let made = stand_in(place_of(id.clone(), Some(root.clone())), states.get(&root));
+        states.insert(id, made);
     }
 }
 
@@ -297,7 +299,7 @@ fn checkpoints(tables: &mut Tables, seal: Option<&Seal>, loaded: &mut Loaded) ->
     let at: HashMap<StateId, usize> =
         loaded.parts.states.iter().enumerate().map(|(at, s)| (s.id.clone(), at)).collect();
     for row in loaded.whole(tables, &CHECKPOINTS, 1)? {
-        let Some(mut about) = loaded.body::<Checkpoint>(&CHECKPOINTS, &row, 3) else { continue };
+        let Some(mut checkpoint) = loaded.body::<Checkpoint>(&CHECKPOINTS, &row, 3) else { continue };
         let id = StateId::new(row.cells[0].text().unwrap_or_default());
         let manifest = row.cells[2].text().unwrap_or_default();
         let (Some(at), Ok(digest)) = (at.get(&id), manifest.parse()) else {
@@ -311,13 +313,14 @@ fn checkpoints(tables: &mut Tables, seal: Option<&Seal>, loaded: &mut Loaded) ->
         loaded.manifests.push((id.clone(), digest));
         let state = &mut loaded.parts.states[*at];
         // The row's columns and the notebook decide, whatever the body claims.
-        about.checkpoint_id = manifest.to_owned();
-        about.notebook_id = loaded.notebook_id.clone().unwrap_or_default();
-        about.state_id = id;
-        about.is_trusted = seal.is_some_and(|seal| seal.is_checkpoint(&row.cells, state.parent.as_ref()));
+        checkpoint.checkpoint_id = manifest.to_owned();
+        checkpoint.notebook_id = loaded.notebook_id.clone().unwrap_or_default();
+        checkpoint.state_id = id;
+        checkpoint.is_trusted =
+            seal.is_some_and(|seal| seal.is_checkpoint(&row.cells, state.parent.as_ref()));
         let is_better = state.checkpoint.as_ref().is_none_or(|c| c.form == Form::Data);
         if is_better && state.residency != Residency::Deleted {
-            state.checkpoint = Some(about);
+            state.checkpoint = Some(checkpoint);
             if state.parent.is_some() {
                 state.residency = Residency::Disk;
             }

@@ -1,4 +1,4 @@
-//! One writer: the lock on a notebook's directory.
+//! The lock on a notebook's directory: only one process may write it.
 
 use crate::blobs::nofollow::flags;
 use crate::problem::{Kind, Problem};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const HELD_ON: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// CheckpointSummary the lock until it is dropped or the process ends.
+/// Holds the lock until it is dropped or the process ends.
 #[derive(Debug)]
 pub(super) struct Lock {
     file: File,

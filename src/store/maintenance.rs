@@ -1,6 +1,6 @@
 //! Maintenance of a notebook that no server has open: check, garbage collection, trust.
 
-use super::checkpoint_rows::{CheckpointSummary, chunks, holds, is_plausible, trust as sign_all, unsigned};
+use super::checkpoint_rows::{TrustPreview, chunks, holds, is_plausible, trust as sign_all, unsigned};
 use super::key::{InstallKey, Seal};
 use super::load::MAX_ENTRY_BYTES;
 use super::open::{Examined, Paths, examine, transaction};
@@ -29,11 +29,11 @@ pub struct Checked {
 /// When it cannot be opened at all.
 pub fn check(dir: &Path) -> Result<Checked, Problem> {
     let paths = Paths::of(dir);
-    let mut found = examine(&paths, None, &name_of(dir))?;
+    let mut examined = examine(&paths, None, &name_of(dir))?;
     let blobs = Blobs::at(&paths.blobs());
-    let mut damage = std::mem::take(&mut found.loaded.damage);
+    let mut damage = std::mem::take(&mut examined.loaded.damage);
     let mut seen: HashMap<Digest, Option<String>> = HashMap::new();
-    for (state, manifest) in &found.loaded.manifests {
+    for (state, manifest) in &examined.loaded.manifests {
         let named = match chunks(&blobs, manifest, None) {
             Ok(named) => named,
             Err(error) => {
@@ -65,13 +65,13 @@ pub fn check(dir: &Path) -> Result<Checked, Problem> {
     }
     damage.sort();
     damage.dedup();
-    let parts = &found.loaded.parts;
+    let parts = &examined.loaded.parts;
     let summary = format!(
         "{} states, {} runs, {} drafts, {} checkpoints, {} blobs in {} bytes",
         parts.states.len(),
         parts.runs.len(),
         parts.drafts.len(),
-        found.loaded.manifests.len(),
+        examined.loaded.manifests.len(),
         files.len(),
         files.iter().map(|(_, _, bytes)| bytes).sum::<u64>()
     );
@@ -85,10 +85,10 @@ pub fn check(dir: &Path) -> Result<Checked, Problem> {
 /// When it cannot be opened, or damage hides which blobs are referenced.
 pub fn gc(dir: &Path) -> Result<(usize, u64), Problem> {
     let paths = Paths::of(dir);
-    let found = sound(&paths, None)?;
+    let examined = sound(&paths, None)?;
     let blobs = Blobs::at(&paths.blobs());
-    let mut named: HashSet<Digest> = found.loaded.blobs.clone();
-    for (state, manifest) in &found.loaded.manifests {
+    let mut named: HashSet<Digest> = examined.loaded.blobs.clone();
+    for (state, manifest) in &examined.loaded.manifests {
         let chunks = chunks(&blobs, manifest, None).map_err(|error: BlobError| {
             let why = format!("it is not known what the checkpoint of state {state} needs: {error}");
             paths.refused(why, "restore that blob from a copy, or delete the state")
@@ -106,14 +106,14 @@ pub fn gc(dir: &Path) -> Result<(usize, u64), Problem> {
         }
     }
     for (entry, kind) in entries(&paths.temporary()).map_err(failed)? {
-        let bytes = fs::symlink_metadata(&entry).map_or(0, |about| about.len());
+        let bytes = fs::symlink_metadata(&entry).map_or(0, |metadata| metadata.len());
         // Removes the link itself, not its target.
         let removed =
             if kind == FileKind::Folder { fs::remove_dir_all(&entry) } else { fs::remove_file(&entry) };
         removed.map_err(failed)?;
         (count, freed) = (count + 1, freed + bytes);
     }
-    drop(found);
+    drop(examined);
     Ok((count, freed))
 }
 
@@ -125,7 +125,7 @@ pub struct Untrusted {
     /// Its name.
     pub name: String,
     /// What its checkpoint claims to hold, or why it cannot be read.
-    pub holds: Result<CheckpointSummary, String>,
+    pub holds: Result<TrustPreview, String>,
     /// Whether it carries a signature of another install, or for another state or notebook.
     pub is_signed: bool,
 }
@@ -133,7 +133,7 @@ pub struct Untrusted {
 /// A locked notebook whose checkpoints may be signed.
 #[derive(Debug)]
 pub struct Trusting {
-    found: Examined,
+    examined: Examined,
     paths: Paths,
     seal: Seal,
     /// The checkpoints that this install has not signed.
@@ -147,19 +147,20 @@ impl Trusting {
     /// When the notebook cannot be opened, or is damaged.
     pub fn inspect(dir: &Path, key: &InstallKey) -> Result<Self, Problem> {
         let paths = Paths::of(dir);
-        let mut found = sound(&paths, Some(key))?;
-        let seal = Seal::new(key, found.loaded.notebook_id.as_deref().unwrap_or_default());
+        let mut examined = sound(&paths, Some(key))?;
+        let seal = Seal::new(key, examined.loaded.notebook_id.as_deref().unwrap_or_default());
         let blobs = Blobs::at(&paths.blobs());
-        let rows = unsigned(&mut found.tables, &seal).map_err(|fault| paths.refused(fault.why, fault.how))?;
-        let of = |id: &StateId| found.loaded.parts.states.iter().find(|s| s.id == *id);
-        let about = |(id, manifest, is_signed): (StateId, String, bool)| Untrusted {
+        let rows =
+            unsigned(&mut examined.tables, &seal).map_err(|fault| paths.refused(fault.why, fault.how))?;
+        let of = |id: &StateId| examined.loaded.parts.states.iter().find(|s| s.id == *id);
+        let describe = |(id, manifest, is_signed): (StateId, String, bool)| Untrusted {
             name: of(&id).map_or_else(|| id.as_str().to_owned(), |state| state.name.clone()),
             id: id.as_str().to_owned(),
             holds: holds(&blobs, &manifest),
             is_signed,
         };
-        let untrusted = rows.into_iter().map(about).collect();
-        Ok(Self { found, paths, seal, untrusted })
+        let untrusted = rows.into_iter().map(describe).collect();
+        Ok(Self { examined, paths, seal, untrusted })
     }
 
     /// Signs all checkpoints as this install's own. Returns how many were not.
@@ -167,23 +168,23 @@ impl Trusting {
     /// # Errors
     /// When the disk refuses.
     pub fn sign(mut self) -> Result<usize, Problem> {
-        let commits = self.found.loaded.commits + 1;
+        let commits = self.examined.loaded.commits + 1;
         let mut taken = Vec::new();
-        let signed = transaction(&mut self.found.tables, |tables| {
+        let signed = transaction(&mut self.examined.tables, |tables| {
             taken = sign_all(tables, &self.seal)?;
             tables.put(&META, &["commits".into(), commits.into()])
         });
         signed.map_err(|fault| self.paths.refused(fault.why, fault.how))?;
-        self.found.tables.settle_on_close(true);
+        self.examined.tables.settle_on_close(true);
         Ok(taken.len())
     }
 }
 
 /// Opens a notebook and refuses damage.
 fn sound(paths: &Paths, key: Option<&InstallKey>) -> Result<Examined, Problem> {
-    let found = examine(paths, key, &name_of(&paths.dir))?;
-    match found.loaded.damage.first() {
-        None => Ok(found),
+    let examined = examine(paths, key, &name_of(&paths.dir))?;
+    match examined.loaded.damage.first() {
+        None => Ok(examined),
         Some(first) => Err(paths
             .refused(format!("it is damaged: {first}"), "open it once with `ratoon`, which sets that aside")),
     }
@@ -195,7 +196,7 @@ fn name_of(dir: &Path) -> String {
 
 /// All files among the blobs: the digest if it is a blob's file, its path, its size.
 fn files(paths: &Paths) -> io::Result<Vec<(Option<Digest>, PathBuf, u64)>> {
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     for (folder, kind) in entries(&paths.blobs())? {
         let inside = if kind == FileKind::Folder { entries(&folder)? } else { vec![(folder, kind)] };
         for (path, kind) in inside {
@@ -203,10 +204,10 @@ fn files(paths: &Paths) -> io::Result<Vec<(Option<Digest>, PathBuf, u64)>> {
             let is_in_place = || path.parent().is_some_and(|p| p.ends_with(&name[..2]));
             let digest = name.parse().ok().filter(|_| kind == FileKind::File && is_in_place());
             let bytes = fs::symlink_metadata(&path)?.len();
-            found.push((digest, path, bytes));
+            files.push((digest, path, bytes));
         }
     }
-    Ok(found)
+    Ok(files)
 }
 
 /// The entries of a folder. Follows no link.

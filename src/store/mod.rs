@@ -1,9 +1,9 @@
-//! WHERE a notebook is kept: one directory, `NAME.ratoon/`, with a database and blobs. See
+//! Keeps each notebook in one directory, `NAME.ratoon/`, with a database and blobs. See
 //! docs/format.md.
 //!
 //! A thread owns the database. It writes the facts of its queue in order, many in one transaction,
 //! and reports what is on disk. After a failure the session, which has everything in memory, writes
-//! the whole notebook again. The store knows no session, no process and no HTTP.
+//! the whole notebook again. The store imports nothing of session, kernel or http.
 
 mod maintenance;
 mod checkpoint_rows;
@@ -22,7 +22,7 @@ mod trash;
 mod wal;
 mod write;
 
-pub use checkpoint_rows::CheckpointSummary;
+pub use checkpoint_rows::TrustPreview;
 pub use key::InstallKey;
 pub use latest_time::LatestTime;
 pub use maintenance::{Checked, Trusting, Untrusted, check, gc};
@@ -90,7 +90,7 @@ pub struct NewCheckpoint {
     pub parent: Option<StateId>,
     /// What is known about it. Its id is the digest of its manifest; `notebook_id` is set by the
     /// store. One with `is_trusted` unset comes from elsewhere, and is not signed.
-    pub about: Checkpoint,
+    pub checkpoint: Checkpoint,
 }
 
 /// Reads the share links and browser sessions of a notebook that no process has open: those that
@@ -133,19 +133,19 @@ impl Store {
         news: impl Fn(StoreEvent) + Send + 'static,
     ) -> Result<Opened, Problem> {
         let paths = Paths::of(dir);
-        let found = open::open(&paths, key, name)?;
-        let notebook_id = found.loaded.notebook_id.unwrap_or_default();
+        let opened = open::open(&paths, key, name)?;
+        let notebook_id = opened.loaded.notebook_id.unwrap_or_default();
         let seal = Seal::new(key, &notebook_id);
         let (jobs, waiting) = mpsc::channel();
         let backlog = Arc::new(AtomicUsize::new(0));
         let thread = StoreThread::new(
-            (paths.clone(), seal, found.lock),
+            (paths.clone(), seal, opened.lock),
             waiting,
             Arc::clone(&backlog),
             Box::new(news),
-            found.loaded.commits,
+            opened.loaded.commits,
         );
-        let (tables, has_crashed) = (found.tables, found.has_crashed);
+        let (tables, has_crashed) = (opened.tables, opened.has_crashed);
         let thread = std::thread::Builder::new()
             .name("store".into())
             .spawn(move || thread.run(tables, has_crashed))
@@ -154,9 +154,9 @@ impl Store {
         let store = Self { inner: Arc::new(StoreInner { jobs, backlog, notebook_id, paths, thread }) };
         Ok(Opened {
             store,
-            parts: found.loaded.parts,
-            credentials: found.loaded.credentials,
-            damage: found.loaded.damage,
+            parts: opened.loaded.parts,
+            credentials: opened.loaded.credentials,
+            damage: opened.loaded.damage,
         })
     }
 

@@ -43,9 +43,9 @@ pub struct NotebookInfo {
 /// # Errors
 /// When another program has it open, or it is no notebook, or damaged as a whole.
 pub fn read(dir: &Path, name: &str) -> Result<Notebook, Problem> {
-    let found = examine(&Paths::of(dir), None, name)?;
-    let created_at = found.loaded.parts.states.first().map_or(0.0, |root| root.created_at);
-    Ok(Notebook::from_parts(found.loaded.parts, created_at))
+    let examined = examine(&Paths::of(dir), None, name)?;
+    let created_at = examined.loaded.parts.states.first().map_or(0.0, |root| root.created_at);
+    Ok(Notebook::from_parts(examined.loaded.parts, created_at))
 }
 
 /// Creates a notebook with this content. It gets its name when it is whole and on disk.
@@ -68,9 +68,9 @@ pub fn create(dir: &Path, notebook: &Notebook) -> Result<(), Problem> {
 /// # Errors
 /// When the name is taken, or the disk refuses.
 pub(super) fn create_empty(paths: &Paths) -> Result<(), Problem> {
-    if let Some(shelf) = paths.dir.parent() {
+    if let Some(parent) = paths.dir.parent() {
         let mut builder = DirBuilder::new();
-        let made = builder.recursive(true).mode(0o700).create(shelf);
+        let made = builder.recursive(true).mode(0o700).create(parent);
         made.map_err(|error| paths.fault(error.into()))?;
     }
     let (coming, lock) = begin(paths)?;
@@ -263,15 +263,15 @@ fn count(paths: &Paths) -> Option<u64> {
 
 /// Bytes of a directory on disk. Unreadable entries count as zero.
 fn size(path: &Path) -> u64 {
-    let Ok(about) = fs::symlink_metadata(path) else { return 0 };
+    let Ok(metadata) = fs::symlink_metadata(path) else { return 0 };
     let inside = || fs::read_dir(path).into_iter().flatten().flatten().map(|entry| size(&entry.path())).sum();
-    about.blocks() * 512 + if about.is_dir() { inside() } else { 0 }
+    metadata.blocks() * 512 + if metadata.is_dir() { inside() } else { 0 }
 }
 
 /// Removes notebooks left half written or half deleted. Skips those that another program is working
 /// on.
-pub fn sweep(shelf: &Path) {
-    for entry in fs::read_dir(shelf).into_iter().flatten().flatten() {
+pub fn sweep(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let is_left = name.to_str().is_some_and(|name| name.starts_with(COMING) || name.starts_with(GOING));
         // Never the target of a link.

@@ -141,9 +141,9 @@ pub(super) fn read_credentials(paths: &Paths, key: &InstallKey) -> Result<KeptCr
         // Rolled back below: opening the notebook upgrades it for good, after a copy.
         tables.begin().and_then(|()| tables.bring_forward(version)).map_err(fault)?;
     }
-    let found = load_credentials(&mut tables, key).map_err(fault);
+    let credentials = load_credentials(&mut tables, key).map_err(fault);
     tables.roll_back();
-    found
+    credentials
 }
 
 /// Opens a database that may be damaged.
@@ -190,7 +190,7 @@ fn examine_locked(
     name: &str,
     lock: Lock,
 ) -> Result<Examined, Problem> {
-    let has_crashed = fs::metadata(paths.log()).is_ok_and(|about| about.len() > 0);
+    let has_crashed = fs::metadata(paths.log()).is_ok_and(|metadata| metadata.len() > 0);
     let mut tables = upgraded(paths, open_tables(paths)?)?;
     let fault = |fault| paths.fault(fault);
     let bad_indexes = match tables.health().map_err(fault)? {
@@ -226,19 +226,19 @@ pub(super) fn open(paths: &Paths, key: &InstallKey, name: &str) -> Result<Examin
     if !there(paths)? {
         make(paths).map_err(|fault| paths.fault(fault))?;
     }
-    let mut found = examine_locked(paths, Some(key), name, lock)?;
+    let mut examined = examine_locked(paths, Some(key), name, lock)?;
     empty(&paths.temporary()).map_err(failed)?;
-    if !found.loaded.damage.is_empty() {
+    if !examined.loaded.damage.is_empty() {
         // Copied before SQLite opens it: closing the copy's descriptor would release SQLite's own
         // locks.
-        drop(found.tables);
+        drop(examined.tables);
         back_up(paths).map_err(failed)?;
         let tables = Tables::open(&paths.database()).map_err(|fault| paths.fault(fault))?;
-        found.tables = repair(paths, tables, &mut found.loaded, found.bad_indexes)
+        examined.tables = repair(paths, tables, &mut examined.loaded, examined.bad_indexes)
             .map_err(|fault| paths.fault(fault))?;
     }
-    found.tables.settle_on_close(true);
-    Ok(found)
+    examined.tables.settle_on_close(true);
+    Ok(examined)
 }
 
 /// Whether a directory is what earlier versions left when they were killed while creating a
@@ -324,7 +324,7 @@ fn look_at_header(paths: &Paths) -> Result<(), Problem> {
     };
     // The log may hold the rest: a crash during its checkpoint into the database leaves the file
     // like this.
-    let log = fs::metadata(paths.log()).map_or(0, |about| about.len());
+    let log = fs::metadata(paths.log()).map_or(0, |metadata| metadata.len());
     if log == 0 && length < word(28) * page {
         return Err(paths.malformed("it is cut off"));
     }

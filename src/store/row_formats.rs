@@ -1,4 +1,4 @@
-//! The bodies of rows. A change here is a new version of the format: see docs/format.md.
+//! The JSON in rows. A change here is a new version of the format: see docs/format.md.
 //!
 //! Drafts, checkpoints, tasks' checkpoints, links and output items are stored in their wire form.
 
@@ -261,7 +261,7 @@ impl Plain {
         self.last = stream;
     }
 
-    /// Whether that holds for all entries so far.
+    /// Whether this is true for all entries so far.
     pub(super) fn is_so(&self) -> bool {
         !self.is_broken
     }

@@ -98,7 +98,7 @@ impl StoreThread {
         news: Box<dyn Fn(StoreEvent) + Send>,
         commits: i64,
     ) -> Self {
-        let inode = fs::metadata(paths.database()).map_or(0, |about| about.ino());
+        let inode = fs::metadata(paths.database()).map_or(0, |metadata| metadata.ino());
         Self { paths, seal, jobs, backlog, news, lock, commits, moved: commits, inode }
     }
 
@@ -277,7 +277,7 @@ impl StoreThread {
 
     /// Checks that the database was not moved or removed: SQLite would go on writing to it.
     fn is_in_place(&self) -> Result<(), Fault> {
-        let is_same = fs::metadata(self.paths.database()).is_ok_and(|about| about.ino() == self.inode);
+        let is_same = fs::metadata(self.paths.database()).is_ok_and(|metadata| metadata.ino() == self.inode);
         let how = "put the directory back where it was";
         if is_same { Ok(()) } else { Err(Fault::new("its files were moved or removed", how)) }
     }
@@ -311,8 +311,8 @@ impl StoreThread {
     fn reopen(&mut self) -> Result<Writer, Fault> {
         self.is_in_place()?;
         let tables = Tables::open(&self.paths.database())?;
-        let found = tables.get(&META, &["commits".into()])?.and_then(|row| row[1].int()).unwrap_or_default();
-        if found < self.commits {
+        let stored = tables.get(&META, &["commits".into()])?.and_then(|row| row[1].int()).unwrap_or_default();
+        if stored < self.commits {
             return Err(Fault::new(
                 "the disk has lost what it had confirmed",
                 "check the disk, and keep a copy of your work",
@@ -320,9 +320,9 @@ impl StoreThread {
         }
         let mut writer = Writer::new(tables, Blobs::at(&self.paths.blobs()));
         writer.begin()?;
-        writer.count(found + 1)?;
+        writer.count(stored + 1)?;
         writer.commit()?;
-        self.commits = found + 1;
+        self.commits = stored + 1;
         writer.tables.empty_log()?;
         fs::create_dir_all(self.paths.temporary())?;
         self.settle_blobs()?;

@@ -69,7 +69,7 @@ impl Trashed {
         let why = Discarded::from_word(parts.next()?)?;
         let name = parts.next().filter(|name| !name.is_empty())?.to_owned();
         // The target of a link is not ours.
-        let is_dir = fs::symlink_metadata(&path).is_ok_and(|about| about.is_dir());
+        let is_dir = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
         is_dir.then_some(Self { id, name, why, at_ms, path })
     }
 
@@ -80,8 +80,8 @@ impl Trashed {
 }
 
 /// The trash of a directory of notebooks, newest first.
-pub fn list(shelf: &Path) -> Vec<Trashed> {
-    let trash = shelf.join(TRASH);
+pub fn list(parent: &Path) -> Vec<Trashed> {
+    let trash = parent.join(TRASH);
     if trash.is_symlink() {
         // The target of a link is not ours.
         return Vec::new();
@@ -101,8 +101,8 @@ pub fn discard(dir: &Path) -> Result<(), Problem> {
     let paths = Paths::of(dir);
     match fs::symlink_metadata(dir) {
         // The target stays where it is, so nothing needs to be saved.
-        Ok(about) if about.is_symlink() => return notebook_dir::remove(dir),
-        Ok(about) if about.is_dir() => {}
+        Ok(metadata) if metadata.is_symlink() => return notebook_dir::remove(dir),
+        Ok(metadata) if metadata.is_dir() => {}
         _ => return Err(paths.refused("there is no such directory", "check the spelling of its name")),
     }
     let to = place(&paths, Discarded::Deleted)?;
@@ -116,7 +116,7 @@ pub(super) fn place(paths: &Paths, why: Discarded) -> Result<PathBuf, Problem> {
     let trash = trash_beside(&paths.dir);
     // Private: reading a notebook means reading all that its code printed.
     let made = DirBuilder::new().recursive(true).mode(0o700).create(&trash);
-    let is_dir = fs::symlink_metadata(&trash).is_ok_and(|about| about.is_dir());
+    let is_dir = fs::symlink_metadata(&trash).is_ok_and(|metadata| metadata.is_dir());
     if let Err(error) = made {
         return Err(unusable(&trash, error.to_string()));
     }
@@ -135,10 +135,10 @@ pub(super) fn place(paths: &Paths, why: Discarded) -> Result<PathBuf, Problem> {
 /// # Errors
 /// When there is no such entry, the name is taken, or it cannot be read or moved. It then stays in
 /// the trash.
-pub fn restore(shelf: &Path, id: &str, to: &Path) -> Result<(), Problem> {
-    let found = find(shelf, id)?;
-    let paths = Paths::of(&found.path);
-    let mut opened = examine(&paths, None, &found.name)?;
+pub fn restore(parent: &Path, id: &str, to: &Path) -> Result<(), Problem> {
+    let entry = find(parent, id)?;
+    let paths = Paths::of(&entry.path);
+    let mut opened = examine(&paths, None, &entry.name)?;
     let fault = |fault| paths.fault(fault);
     transaction(&mut opened.tables, |tables| {
         tables.replace_all(&LINKS, std::iter::empty())?;
@@ -148,20 +148,20 @@ pub fn restore(shelf: &Path, id: &str, to: &Path) -> Result<(), Problem> {
     opened.tables.settle_on_close(true);
     opened.tables.empty_log().map_err(fault)?;
     drop(opened);
-    notebook_dir::relocate(&found.path, to)
+    notebook_dir::relocate(&entry.path, to)
 }
 
 /// Deletes an entry for good.
 ///
 /// # Errors
 /// When there is no such entry, or the disk refuses.
-pub fn purge(shelf: &Path, id: &str) -> Result<(), Problem> {
-    notebook_dir::remove(&find(shelf, id)?.path)
+pub fn purge(parent: &Path, id: &str) -> Result<(), Problem> {
+    notebook_dir::remove(&find(parent, id)?.path)
 }
 
 /// Finds an entry in the listing, so that an id is never used as a path.
-pub fn find(shelf: &Path, id: &str) -> Result<Trashed, Problem> {
-    list(shelf).into_iter().find(|one| one.id == id).ok_or_else(|| Problem {
+pub fn find(parent: &Path, id: &str) -> Result<Trashed, Problem> {
+    list(parent).into_iter().find(|one| one.id == id).ok_or_else(|| Problem {
         kind: Kind::Conflict,
         what: format!("find {id:?} in the trash"),
         why: "there is no such entry".into(),
@@ -171,20 +171,20 @@ pub fn find(shelf: &Path, id: &str) -> Result<Trashed, Problem> {
 
 /// Removes old and surplus entries from the trash beside a notebook's directory.
 pub(super) fn prune(dir: &Path) {
-    let shelf = dir.parent().unwrap_or(Path::new(""));
-    for one in surplus(list(shelf), now_ms()) {
+    let parent = dir.parent().unwrap_or(Path::new(""));
+    for one in surplus(list(parent), now_ms()) {
         // The next pruning tries again.
         let _ = notebook_dir::remove(&one.path);
     }
 }
 
 /// Removes old entries, and leftovers of interrupted work.
-pub fn sweep(shelf: &Path) {
-    let trash = shelf.join(TRASH);
+pub fn sweep(parent: &Path) {
+    let trash = parent.join(TRASH);
     if !trash.is_symlink() {
         notebook_dir::sweep(&trash);
     }
-    prune(&shelf.join("any.ratoon"));
+    prune(&parent.join("any.ratoon"));
 }
 
 /// The entries to remove, of entries sorted newest first.

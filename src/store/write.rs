@@ -1,4 +1,4 @@
-//! Facts to rows. The thread begins and ends the transaction around all of this.
+//! Writes facts as rows. The store's thread begins and ends the transaction.
 
 use super::draft_order::DraftOrder;
 use super::load::{MAX_ENTRY_BYTES, Unpacked, unpacked};

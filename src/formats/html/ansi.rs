@@ -1,4 +1,4 @@
-//! Text as a terminal shows it: with colours, and `\r` starting the line again.
+//! Renders terminal output to HTML: with colours, and `\r` starting the line again.
 
 use super::escaped;
 

@@ -290,7 +290,7 @@ impl Listener {
     /// Reads what is there and passes it on in order.
     async fn turn(&mut self, tick: &mut Interval) -> Progress {
         self.take_pipes();
-        let mut found = Progress::Nothing;
+        let mut progress = Progress::Nothing;
         loop {
             let is_more = self.read_socket();
             if !self.hear_frames().await || is_more.is_err() {
@@ -299,7 +299,7 @@ impl Listener {
             if is_more == Ok(false) {
                 break;
             }
-            found = Progress::Something;
+            progress = Progress::Something;
         }
         let mut rest = Vec::new();
         self.take_text(self.heard, &mut rest);
@@ -308,9 +308,9 @@ impl Listener {
             self.start_polling(tick);
         }
         if !rest.is_empty() {
-            found = Progress::Something;
+            progress = Progress::Something;
         }
-        if self.pass_on(rest).await { found } else { Progress::End }
+        if self.pass_on(rest).await { progress } else { Progress::End }
     }
 
     /// Reads from the socket. Returns whether there was something; an error at its end.

@@ -81,13 +81,13 @@ pub(super) fn end_below(pid: i32) {
 }
 
 /// These processes and all descendants, except excluded ones and their descendants.
-fn with_those_below(mut found: Vec<i32>, counts: impl Fn(i32) -> bool) -> Vec<i32> {
+fn with_those_below(mut pids: Vec<i32>, counts: impl Fn(i32) -> bool) -> Vec<i32> {
     let mut at = 0;
-    while let Some(parent) = found.get(at) {
-        found.extend(children(*parent).into_iter().filter(|pid| counts(*pid)));
+    while let Some(parent) = pids.get(at) {
+        pids.extend(children(*parent).into_iter().filter(|pid| counts(*pid)));
         at += 1;
     }
-    found
+    pids
 }
 
 fn end_all(find: impl Fn() -> Vec<i32>) -> usize {

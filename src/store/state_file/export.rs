@@ -48,12 +48,12 @@ impl Export {
                 .map_err(|_| StateFileError::Lost(format!("the chunk {chunk} is missing")))?;
             stored += RECORD_HEAD_BYTES as u64 + bytes;
         }
-        let mut about = checkpoint.clone();
-        about.checkpoint_id = Digest::of(&text).to_string();
-        about.form = form;
-        about.includes_source = form == Form::Environment && checkpoint.includes_source;
+        let mut exported = checkpoint.clone();
+        exported.checkpoint_id = Digest::of(&text).to_string();
+        exported.form = form;
+        exported.includes_source = form == Form::Environment && checkpoint.includes_source;
         let contains = in_words(form, environ, &outputs);
-        let header = Arrived { contains, label, code, outputs, checkpoint: about };
+        let header = Arrived { contains, label, code, outputs, checkpoint: exported };
         let header = serde_json::to_vec(&header).map_err(|e| bad(e.to_string()))?;
         if header.len() > MAX_HEADER_BYTES {
             return Err(bad(format!(

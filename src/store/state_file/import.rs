@@ -84,7 +84,7 @@ pub fn read_state(path: &Path, blobs: &Path) -> Result<Arrived, StateFileError> 
     put(&manifest)?;
     blobs.settle().map_err(StateFileError::Disk)?;
 
-    let about: ManifestSummary = serde_json::from_slice(&manifest).map_err(|e| bad(e.to_string()))?;
+    let summary: ManifestSummary = serde_json::from_slice(&manifest).map_err(|e| bad(e.to_string()))?;
     let checkpoint = &mut arrived.checkpoint;
     checkpoint.checkpoint_id = id.to_string();
     checkpoint.is_trusted = false;
@@ -92,9 +92,9 @@ pub fn read_state(path: &Path, blobs: &Path) -> Result<Arrived, StateFileError> 
     checkpoint.namespace_size_bytes = cuts(&manifest).map_err(bad)?;
     (checkpoint.compressed_size_bytes, checkpoint.new_bytes) = (stored, new);
     checkpoint.compression_ratio = checkpoint.namespace_size_bytes as f64 / stored.max(1) as f64;
-    checkpoint.entry_count = u32::try_from(about.entries.len()).unwrap_or(u32::MAX);
-    checkpoint.includes_source = about.sources.is_some_and(|sources| !sources.is_empty());
-    checkpoint.missing = about.missing;
+    checkpoint.entry_count = u32::try_from(summary.entries.len()).unwrap_or(u32::MAX);
+    checkpoint.includes_source = summary.sources.is_some_and(|sources| !sources.is_empty());
+    checkpoint.missing = summary.missing;
     Ok(arrived)
 }
 
@@ -166,7 +166,7 @@ impl Reader {
     }
 
     fn length(&self) -> Result<u64, StateFileError> {
-        self.file.get_ref().metadata().map(|about| about.len()).map_err(StateFileError::Disk)
+        self.file.get_ref().metadata().map(|metadata| metadata.len()).map_err(StateFileError::Disk)
     }
 
     fn at(&mut self) -> Result<u64, StateFileError> {

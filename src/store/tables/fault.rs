@@ -1,11 +1,11 @@
-//! Why the disk or the database refuses, in words.
+//! Errors of the disk and of the database, as text.
 
 use crate::notebook::DiskStatus;
 use rusqlite::ErrorCode;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// Why the disk or the database refuses.
+/// An error of the disk or of the database.
 #[derive(Debug)]
 pub(in crate::store) struct Fault {
     pub(in crate::store) why: String,

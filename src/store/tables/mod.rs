@@ -1,4 +1,4 @@
-//! Rows in, rows out: the only user of SQLite. Knows tables and digests, but not the meaning of
+//! Reads and writes rows; the only user of SQLite. Knows tables and digests, but not the meaning of
 //! rows.
 
 mod sql_value;
@@ -142,15 +142,15 @@ impl Tables {
     /// Whether SQLite's own checks find it right, and it has our tables.
     pub(super) fn health(&self) -> Result<DatabaseHealth, Fault> {
         let ask = |what: &str| self.db.query_row(what, [], |row| row.get::<_, String>(0));
-        let said = ask("PRAGMA integrity_check(1)")?;
+        let result = ask("PRAGMA integrity_check(1)")?;
         if schema::text(&self.db)? != schema::expected()? {
             return Ok(DatabaseHealth::Malformed("its tables are not those of a notebook".into()));
         }
-        if said == "ok" {
+        if result == "ok" {
             return Ok(DatabaseHealth::Well);
         }
-        let said = ask("PRAGMA quick_check(1)")?;
-        Ok(if said == "ok" { DatabaseHealth::Indexes } else { DatabaseHealth::Malformed(said) })
+        let result = ask("PRAGMA quick_check(1)")?;
+        Ok(if result == "ok" { DatabaseHealth::Indexes } else { DatabaseHealth::Malformed(result) })
     }
 
     /// Migrates an older version, inside a transaction.
@@ -210,9 +210,9 @@ impl Tables {
     pub(super) fn rows(&mut self, table: &Table) -> Result<Vec<Row>, Fault> {
         let sql = format!("SELECT rowid, digest, {} FROM {} NOT INDEXED", table.list(), table.name);
         let mut query = self.db.prepare(&sql)?;
-        let mut found = Vec::new();
-        let mut rows = query.query([])?;
-        while let Some(row) = rows.next()? {
+        let mut rows = Vec::new();
+        let mut results = query.query([])?;
+        while let Some(row) = results.next()? {
             let number = row.get(0)?;
             let own = SqlValue::read(row.get_ref(1)?);
             let read: Vec<Option<SqlValue>> = (0..table.columns.len())
@@ -224,9 +224,9 @@ impl Tables {
             if let Some(pos) = table.pos().and_then(|i| cells[i].int()).filter(|_| is_whole) {
                 self.next_pos = self.next_pos.max(pos.saturating_add(1));
             }
-            found.push(Row { number, cells, is_whole });
+            rows.push(Row { number, cells, is_whole });
         }
-        Ok(found)
+        Ok(rows)
     }
 
     /// The columns of the row with this key.

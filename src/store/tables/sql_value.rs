@@ -1,4 +1,4 @@
-//! One column of one row, and the digest of a row.
+//! The value of a column, and the digest of a row.
 
 use rusqlite::ToSql;
 use rusqlite::types::{ToSqlOutput, ValueRef};

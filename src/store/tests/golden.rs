@@ -56,8 +56,8 @@ fn write_golden() {
     fixed_key(&dir);
     saved(&dir, &story.facts);
     let (opened, news) = dir.open();
-    let about = Checkpoint { checkpoint_id: blobs(&dir, 7), ..about("initial") };
-    opened.store.keep_checkpoint(NewCheckpoint { state: StateId::root(), parent: None, about });
+    let checkpoint = Checkpoint { checkpoint_id: blobs(&dir, 7), ..about("initial") };
+    opened.store.keep_checkpoint(NewCheckpoint { state: StateId::root(), parent: None, checkpoint });
     while !matches!(news.recv().unwrap(), StoreEvent::Kept { checkpoint: Ok(_), .. }) {}
     let (tell, told) = channel();
     let link = KeptLink {

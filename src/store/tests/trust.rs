@@ -54,7 +54,7 @@ fn new_checkpoint(state: &str, parent: &str, manifest: &str) -> NewCheckpoint {
     NewCheckpoint {
         state: StateId::new(state),
         parent: Some(StateId::new(parent)),
-        about: Checkpoint { checkpoint_id: manifest.into(), ..about(state) },
+        checkpoint: Checkpoint { checkpoint_id: manifest.into(), ..about(state) },
     }
 }
 
@@ -112,7 +112,7 @@ fn a_checkpoint_is_kept_when_all_of_it_is_there() {
     assert!(kept_with(&opened, &news, "b", "a", &manifest).unwrap_err().contains("missing"));
     // One that was made elsewhere is kept, and not signed.
     let mut foreign = new_checkpoint("b", "a", &blobs(&dir, 5));
-    foreign.about.is_trusted = false;
+    foreign.checkpoint.is_trusted = false;
     opened.store.keep_checkpoint(foreign);
     assert!(!kept(&news).unwrap().is_trusted);
     opened.store.close();
