@@ -264,15 +264,15 @@ pub struct Snapshot {
 }
 
 impl Notebook {
-    /// The whole notebook as a value.
-    pub fn snapshot(&self) -> Snapshot {
+    /// The whole notebook as a value, with the presence of its visitors.
+    pub fn snapshot(&self, participants: Vec<Participant>) -> Snapshot {
         Snapshot {
             name: self.name().to_owned(),
             states: self.states().cloned().collect(),
             runs: self.runs().cloned().collect(),
             drafts: self.drafts().cloned().collect(),
             disk_status: self.disk_status().cloned(),
-            participants: self.participants().to_vec(),
+            participants,
         }
     }
 }

@@ -4,8 +4,8 @@
 //! one state; a deleted state stays only while it has descendants.
 
 use super::{
-    Base, DiskStatus, Draft, DraftId, ExecId, Participant, PlacedDraft, Residency, Run, Saving, State,
-    StateId, TaskCheckpoint,
+    Base, DiskStatus, Draft, DraftId, ExecId, PlacedDraft, Residency, Run, Saving, State, StateId,
+    TaskCheckpoint,
 };
 use indexmap::IndexMap;
 use std::collections::{HashMap, HashSet};
@@ -23,7 +23,6 @@ pub struct Notebook {
     tasks: IndexMap<String, Vec<TaskCheckpoint>>,
     disk_status: Option<DiskStatus>,
     saves_by_itself: bool,
-    participants: Vec<Participant>,
 }
 
 /// The content of a notebook, as the store keeps it.
@@ -57,7 +56,6 @@ impl Notebook {
             tasks: IndexMap::new(),
             disk_status: None,
             saves_by_itself: false,
-            participants: Vec::new(),
         }
     }
 
@@ -155,16 +153,6 @@ impl Notebook {
     /// Sets the problem of the disk.
     pub fn set_disk_status(&mut self, trouble: Option<DiskStatus>) {
         self.disk_status = trouble;
-    }
-
-    /// Visitors in the order of arrival.
-    pub fn participants(&self) -> &[Participant] {
-        &self.participants
-    }
-
-    /// Visitors, to be changed in place.
-    pub fn participants_mut(&mut self) -> &mut Vec<Participant> {
-        &mut self.participants
     }
 
     /// The checkpoints of a task in order; none if there is no such task.
@@ -351,8 +339,7 @@ impl Notebook {
     pub fn reset(&mut self, now_ms: f64) {
         let fresh = Self::new(std::mem::take(&mut self.name), now_ms);
         let before = std::mem::replace(self, fresh);
-        (self.tasks, self.disk_status, self.participants) =
-            (before.tasks, before.disk_status, before.participants);
+        (self.tasks, self.disk_status) = (before.tasks, before.disk_status);
         self.saves_by_itself = before.saves_by_itself;
     }
 

@@ -103,7 +103,7 @@ mod tests {
     fn the_pieces_are_the_text() {
         let texts = |sizes: &[usize]| sizes.iter().map(|n| "é\"".repeat(*n)).collect::<Vec<_>>();
         for sizes in [&[][..], &[0], &[1, 2, 3], &[100_000], &[10, 50_000, 10, 10, 200_000, 1]] {
-            let snapshot = notebook(&texts(sizes)).snapshot();
+            let snapshot = notebook(&texts(sizes)).snapshot(Vec::new());
             let whole = format!("<{}>", serde_json::to_string(&snapshot).unwrap());
             let pieces: Vec<String> = snapshot.into_pieces("<", ">").collect();
             assert_eq!(pieces.concat(), whole, "{sizes:?}");
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn a_snapshot_copies_no_output() {
         let notebook = notebook(&["x".repeat(1000)]);
-        let snapshot = notebook.snapshot();
+        let snapshot = notebook.snapshot(Vec::new());
         let own = notebook.runs().next().unwrap().outputs.items().as_ptr();
         assert_eq!(snapshot.runs[0].outputs.items().as_ptr(), own);
     }

@@ -356,8 +356,10 @@ impl Actor {
             }
             Ask::Left(visitor) => self.feed(Input::Left(visitor)),
             Ask::Read(look) => look(self.machine.notebook()),
+            // The asker may have gone.
+            Ask::Snapshot(answer) => drop(answer.send(self.machine.snapshot())),
             Ask::Subscribe(since, answer) => {
-                let subscription = self.log.subscribe(since.as_ref(), || self.machine.notebook().snapshot());
+                let subscription = self.log.subscribe(since.as_ref(), || self.machine.snapshot());
                 // The client may have gone meanwhile; its place is cleared with the next event.
                 let _ = answer.send(subscription);
             }

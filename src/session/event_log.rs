@@ -106,7 +106,7 @@ mod tests {
     }
 
     fn snapshot() -> Snapshot {
-        Notebook::new("n", 0.0).snapshot()
+        Notebook::new("n", 0.0).snapshot(Vec::new())
     }
 
     #[test]

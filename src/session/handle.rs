@@ -3,7 +3,7 @@
 
 use super::machine::{Adopted, Standing, Visitor};
 use crate::blocking_pool::BlockingPool;
-use crate::notebook::{Caret, Command, KeptCredentials, Notebook, Pieces, Reply, StateId};
+use crate::notebook::{Caret, Command, KeptCredentials, Notebook, Pieces, Reply, Snapshot, StateId};
 use crate::problem::{Kind, Problem};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,6 +28,8 @@ pub(super) enum Ask {
     SetAside(oneshot::Sender<Result<(), Problem>>),
     /// Take in a state that came in a file.
     Adopt(Box<Adopted>, oneshot::Sender<Reply>),
+    /// Send the whole notebook with its visitors.
+    Snapshot(oneshot::Sender<Snapshot>),
     /// Send what came after a position, and everything from now on.
     Subscribe(Option<Position>, oneshot::Sender<Subscription>),
     /// End all processes and stop.
@@ -205,6 +207,15 @@ impl Session {
             let _ = tx.send(look(notebook));
         });
         self.send(Ask::Read(look), rx).await
+    }
+
+    /// The whole notebook with its visitors.
+    ///
+    /// # Errors
+    /// `Problem` when the notebook has been closed.
+    pub async fn snapshot(&self) -> Result<Snapshot, Problem> {
+        let (tx, rx) = oneshot::channel();
+        self.send(Ask::Snapshot(tx), rx).await
     }
 
     /// Joins the stream of events behind `since`; without a position, or with one that is too old,

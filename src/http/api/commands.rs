@@ -3,7 +3,7 @@
 use crate::http::app_state::{AppState, WHOLE_TIMEOUT};
 use crate::http::error::ErrorBody;
 use crate::http::request::{Caller, Json, PathParams};
-use crate::notebook::{Command, Notebook, Reply, Snapshot, StateId};
+use crate::notebook::{Command, Reply, Snapshot, StateId};
 use crate::problem::Problem;
 use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;
@@ -25,7 +25,7 @@ pub(crate) async fn snapshot(
 ) -> Result<HttpResponse, Problem> {
     let session = AppState::notebook(&app, path.get(0)).await?;
     let permit = app.whole_for(caller.access()?, 1).await?;
-    let mut pieces = session.read(Notebook::snapshot).await?.into_pieces("", "");
+    let mut pieces = session.snapshot().await?.into_pieces("", "");
     let by = Instant::now() + WHOLE_TIMEOUT;
     let body = stream::iter(std::iter::from_fn(move || {
         let _held = &permit;

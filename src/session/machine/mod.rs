@@ -39,7 +39,8 @@ mod watch;
 use self::core::Core;
 use crate::kernel::{Exit, Hung, IntrospectKind, Load, ProcId, Report, Role, RunOrder, Seen, Wanted};
 use crate::notebook::{
-    Checkpoint, Command, DiskStatus, Event, ExecId, Notebook, Output, Reply, Residency, State, StateId,
+    Checkpoint, Command, DiskStatus, Event, ExecId, Notebook, Output, Reply, Residency, Snapshot, State,
+    StateId,
 };
 use crate::problem::{Kind, Problem};
 use adoption::Adoption;
@@ -255,6 +256,11 @@ impl Machine {
     /// The notebook as it is.
     pub(super) fn notebook(&self) -> &Notebook {
         &self.core.notebook
+    }
+
+    /// The notebook and its visitors, as a client gets them when it joins.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        self.core.notebook.snapshot(self.presence.participants.clone())
     }
 
     /// Takes one input; answers what is to be done, in order.

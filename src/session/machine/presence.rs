@@ -28,9 +28,11 @@ pub(in crate::session) struct Standing {
     pub(in crate::session) caret: Option<Caret>,
 }
 
-/// What was published about presence.
+/// The clients that look at the notebook, and what was published about them.
 #[derive(Debug, Default)]
 pub(super) struct Presence {
+    /// In the order of arrival.
+    pub(super) participants: Vec<Participant>,
     published: Vec<Participant>,
     /// When that was, in milliseconds since the Unix epoch.
     published_at: f64,
@@ -46,12 +48,11 @@ impl Presence {
             return core.answer(ticket, Reply::Refused(not_found("state", state)));
         }
         let id = id_of(visitor);
-        let participants = core.notebook.participants_mut();
-        let has_room = participants.len() < MAX_PARTICIPANTS;
-        match participants.iter_mut().find(|one| one.id == id) {
+        let has_room = self.participants.len() < MAX_PARTICIPANTS;
+        match self.participants.iter_mut().find(|one| one.id == id) {
             Some(one) => (one.state, one.name, one.caret) = (state, name, caret),
             None if has_room => {
-                participants.push(Participant {
+                self.participants.push(Participant {
                     id: id.clone(),
                     name,
                     scope: scope.to_owned(),
@@ -69,13 +70,13 @@ impl Presence {
     /// A client is gone.
     pub(super) fn visitor_left(&mut self, core: &mut Core, visitor: Visitor) {
         let id = id_of(visitor);
-        core.notebook.participants_mut().retain(|one| one.id != id);
+        self.participants.retain(|one| one.id != id);
         self.changed(core);
     }
 
     /// Moves the clients that look at a state which is gone to another state.
     pub(super) fn move_away(&mut self, core: &mut Core, to: &StateId, is_gone: impl Fn(&StateId) -> bool) {
-        for participant in core.notebook.participants_mut().iter_mut().filter(|one| is_gone(&one.state)) {
+        for participant in self.participants.iter_mut().filter(|one| is_gone(&one.state)) {
             participant.state.clone_from(to);
         }
         self.changed(core);
@@ -83,7 +84,7 @@ impl Presence {
 
     /// Publishes presence: now, or in a moment when it was published a moment ago.
     fn changed(&mut self, core: &mut Core) {
-        if self.is_due || self.published == core.notebook.participants() {
+        if self.is_due || self.published == self.participants {
             return;
         }
         // A clock that was set back must not silence us.
@@ -100,10 +101,10 @@ impl Presence {
     /// Publishes presence, unless nothing has changed after all.
     pub(super) fn publish_now(&mut self, core: &mut Core) {
         self.is_due = false;
-        if self.published == core.notebook.participants() {
+        if self.published == self.participants {
             return;
         }
-        let participants = core.notebook.participants().to_vec();
+        let participants = self.participants.clone();
         self.published.clone_from(&participants);
         self.published_at = core.now_ms;
         core.publish(Live::PresenceChanged { participants });

@@ -114,7 +114,7 @@ impl Story {
             _ => {
                 if self.dice.roll(12) == 0 {
                     self.notebook.reset(7.25);
-                    let notebook = self.notebook.snapshot();
+                    let notebook = self.notebook.snapshot(Vec::new());
                     self.facts.push(Fact::Reset { notebook });
                 }
             }

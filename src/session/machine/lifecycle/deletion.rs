@@ -190,7 +190,7 @@ impl Machine {
         if root.is_none() {
             core.spawn_root();
         }
-        let notebook = core.notebook.snapshot();
+        let notebook = core.notebook.snapshot(self.presence.participants.clone());
         core.publish(Fact::Reset { notebook });
         Reply::Done
     }

@@ -146,5 +146,5 @@ fn who_walks_quickly_is_told_of_once_in_a_moment() {
     for who in 3..200 {
         stand(2000.0 + 1000.0 * who as f64, step(who));
     }
-    assert_eq!(machine.notebook().participants().len(), 100);
+    assert_eq!(machine.snapshot().participants.len(), 100);
 }
