@@ -228,7 +228,15 @@ impl Document {
                 });
             }
             let (on, kind) = (StateId::root(), cell.kind);
-            notebook.append_draft(Draft { id, on, before: None, kind, source: cell.source, version: 1 });
+            notebook.append_draft(Draft {
+                id,
+                on,
+                before: None,
+                kind,
+                source: cell.source,
+                version: 1,
+                received: Vec::new(),
+            });
         }
         notebook
     }

@@ -115,7 +115,7 @@ fn a_line_is_what_the_page_shows_of_it_its_prose_its_cells_and_its_drafts() {
     for (id, on, before, kind) in drafts {
         let source = if id == "empty" { " ".to_owned() } else { format!("draft {id}") };
         let (id, on, before) = (DraftId::new(id), StateId::new(on), before.map(StateId::new));
-        notebook.append_draft(Draft { id, on, before, kind, source, version: 1 });
+        notebook.append_draft(Draft { id, on, before, kind, source, version: 1, received: Vec::new() });
     }
     for (draft, on) in [("d2", "b"), ("failed", "a")] {
         let mut failed = imported(ExecId::new(format!("run {draft}")), DraftId::new(draft), "");

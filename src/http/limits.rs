@@ -267,6 +267,7 @@ fn too_large(what: &str, why: String) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn names_that_people_use_are_taken() {
@@ -349,5 +350,51 @@ mod tests {
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e300] {
             assert!(check_timeout(bad).is_err(), "{bad}");
         }
+    }
+
+    /// The kind of problem with a command, if any.
+    fn kind_of(command: Value) -> Option<Kind> {
+        let command = serde_json::from_value(command).expect("a command");
+        check_command(&command).err().map(|problem| problem.kind)
+    }
+
+    #[test]
+    fn an_update_of_a_draft_is_a_flat_change_set_of_limited_length() {
+        let kind = |client: &str, changes: Value| {
+            kind_of(json!({
+                "do": "put_draft",
+                "draft": {"id": "d", "on": "initial", "kind": "code", "source": "x"},
+                "update": {"client": client, "number": 1, "changes": changes},
+            }))
+        };
+        assert_eq!(kind("c", json!([])), None);
+        assert_eq!(kind("c", json!([3, [0, "one", "", "two"], 5, [7]])), None);
+        for bad in [json!([-1]), json!([1.5]), json!(["x"]), json!([null]), json!([{}]), json!([[0, ["x"]]])]
+        {
+            assert_eq!(kind("c", bad.clone()), Some(Kind::BadRequest), "{bad}");
+        }
+        for bad in ["", "a\nb", &"x".repeat(MAX_NAME_CHARS + 1)] {
+            assert_eq!(kind(bad, json!([])), Some(Kind::BadRequest), "{bad}");
+        }
+        // `[[0,""]]` has 8 bytes.
+        let long = |bytes: usize| json!([[0, "x".repeat(bytes - 8)]]);
+        assert_eq!(kind("c", long(MAX_UPDATE_BYTES)), None);
+        assert_eq!(kind("c", long(MAX_UPDATE_BYTES + 1)), Some(Kind::TooLarge));
+    }
+
+    #[test]
+    fn a_caret_names_a_draft_and_a_person_has_a_short_name() {
+        let kind = |name: &str, draft: &str| {
+            let caret = json!({"draft": draft, "version": 1, "anchor": 0, "head": u32::MAX});
+            kind_of(json!({"do": "stand", "state": "initial", "name": name, "caret": caret}))
+        };
+        assert_eq!(kind("Ada", "d"), None);
+        assert_eq!(kind("Ada", ""), Some(Kind::BadRequest));
+        assert_eq!(kind("Ada", "d\u{202e}"), Some(Kind::BadRequest));
+        assert_eq!(kind(&"x".repeat(MAX_PERSON_CHARS), "d"), None);
+        assert_eq!(kind(&"x".repeat(MAX_PERSON_CHARS + 1), "d"), Some(Kind::BadRequest));
+        let caret = json!({"draft": "d", "version": 1, "anchor": -1, "head": 0});
+        let command = json!({"do": "stand", "state": "initial", "caret": caret});
+        assert!(serde_json::from_value::<Command>(command).is_err(), "before the text");
     }
 }

@@ -24,6 +24,6 @@ pub use pieces::Pieces;
 pub use rebuild::Rebuild;
 pub use record::{
     Asked, Base, Caret, Changes, Checkpoint, Digests, DiskStatus, Draft, DraftKind, Form, KeptCredentials,
-    KeptLink, KeptSession, Missing, OnError, Participant, PlacedDraft, Prompt, Reading, Residency,
-    RestoredFrom, Run, RunStatus, Saving, State, Symbols, TaskCheckpoint, TextUpdate,
+    KeptLink, KeptSession, Missing, OnError, Participant, PlacedDraft, Prompt, Reading, ReceivedUpdate,
+    Residency, RestoredFrom, Run, RunStatus, Saving, State, Symbols, TaskCheckpoint, TextUpdate,
 };

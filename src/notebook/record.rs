@@ -438,6 +438,20 @@ pub struct Draft {
     /// are ignored.
     #[serde(default)]
     pub version: u64,
+    /// The last update of each client that wrote lately, newest last. A client that was
+    /// disconnected learns from it which of its updates arrived. Values from clients are ignored.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub received: Vec<ReceivedUpdate>,
+}
+
+/// The last update of a draft that arrived from a client.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReceivedUpdate {
+    /// The client.
+    pub client: String,
+    /// The update's number.
+    pub number: u64,
 }
 
 /// A draft and its place among those of its state.
@@ -459,6 +473,11 @@ pub struct PlacedDraft {
 pub struct TextUpdate {
     /// The client that made the change, by an id that it chose. It recognizes its own change by it.
     pub client: String,
+    /// Counts the client's updates of this draft, from 1. One that arrives again changes nothing;
+    /// one that arrives after a refused one is refused too. Without a number it is always taken as
+    /// new.
+    #[serde(default)]
+    pub number: u64,
     /// The change, as CodeMirror writes a `ChangeSet`: a length that stays, or a list of the length
     /// that goes and the lines that come. The server does not read it.
     pub changes: Vec<Value>,

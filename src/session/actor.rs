@@ -614,7 +614,15 @@ mod tests {
 
     fn draft(id: &str) -> Command {
         let (id, on) = (DraftId::new(id), StateId::root());
-        let draft = Draft { id, on, before: None, kind: DraftKind::Code, source: "x = 1".into(), version: 0 };
+        let draft = Draft {
+            id,
+            on,
+            before: None,
+            kind: DraftKind::Code,
+            source: "x = 1".into(),
+            version: 0,
+            received: Vec::new(),
+        };
         Command::PutDraft { draft, after: None, in_place: false, base: None, update: None }
     }
 

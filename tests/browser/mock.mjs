@@ -474,7 +474,7 @@ class Notebook {
         this.tell({ event: 'people_changed', people });
     }
 
-    put_draft({ draft, after, in_place, base }) {
+    put_draft({ draft, after, in_place, base, update }) {
         const own = this.drafts.findIndex((d) => d.id === draft.id);
         const known = this.drafts[own];
         if (known && base !== undefined && base !== (known.version ?? 1))
@@ -483,6 +483,7 @@ class Notebook {
             return { ...this.refuse(`find draft ${draft.id}`, 'there is none'), code: 'not_found' };
         const isSame = known?.source === draft.source && known?.kind === draft.kind;
         draft.version = known ? (known.version ?? 1) + (isSame ? 0 : 1) : 1;
+        if (update) draft.received = [{ client: update.client, number: update.number }];
         if (in_place && own >= 0) this.drafts[own] = { ...draft, on: known.on, before: known.before };
         else {
             this.drafts = this.drafts.filter((d) => d.id !== draft.id);

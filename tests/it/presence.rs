@@ -133,6 +133,32 @@ fn of_two_who_change_one_draft_at_once_the_second_is_told_and_versions_outlive_t
     assert_eq!(put(&mut ada, 3, "late", 3)["code"], "not_found");
 }
 
+#[test]
+fn an_update_that_is_sent_again_is_known_after_a_crash() {
+    let room = Room::new();
+    let mut server = TestServer::in_dir(room.path());
+    let put = |socket: &mut Wire, id: u64, number: u64| {
+        let draft = json!({"id": "d", "on": "initial", "kind": "code", "source": format!("{number}")});
+        let update = json!({"client": "ada", "number": number, "changes": []});
+        let base = number - 1;
+        let rest = format!(r#""base":{base},"draft":{draft},"update":{update}"#);
+        socket.command(id, &format!(r#""do":"put_draft",{rest}"#))
+    };
+    let mut ada = Wire::socket(&server, TOKEN);
+    assert_eq!(put(&mut ada, 1, 1)["kind"], "done");
+    assert_eq!(put(&mut ada, 2, 2)["kind"], "done");
+    server.signal(Signal::SIGKILL);
+    server.wait();
+
+    let server = TestServer::in_dir(room.path());
+    let mut ada = Wire::socket(&server, TOKEN);
+    assert_eq!(put(&mut ada, 1, 1)["kind"], "done");
+    assert_eq!(put(&mut ada, 2, 2)["kind"], "done");
+    let draft = server.owner(Request::get("/api/notebooks/main")).json()["drafts"][0].clone();
+    assert_eq!((&draft["source"], &draft["version"]), (&json!("2"), &json!(2)));
+    assert_eq!(draft["received"], json!([{"client": "ada", "number": 2}]));
+}
+
 /// Two thousand drafts of a hundred bytes on one state: whoever looks on is sent each of them once.
 #[test]
 fn a_change_of_one_of_many_drafts_costs_no_more_than_that_draft() {

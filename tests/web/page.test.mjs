@@ -226,7 +226,7 @@ test('typing into the empty cell makes a draft, and there is an empty cell again
             after: null,
             in_place: false,
             base: 0,
-            update: { client: page.drafts.client, changes: [[0, 'x']] },
+            update: { client: page.drafts.client, number: 1, changes: [[0, 'x']] },
         },
     ]);
 });
@@ -234,19 +234,22 @@ test('typing into the empty cell makes a draft, and there is an empty cell again
 test('the echo of our own typing changes nothing; what another tab typed is laid together with what is not there yet', async () => {
     const { page, sent, answers } = open({ drafts: [draft('d', 'b', '', 1)] });
     const text = () => page.drafts.get('d').source;
-    const heard = (source, version) => page.onEvent(puts('b', draft('d', 'b', source, version)));
+    const heard = (source, version, number) => {
+        const received = [{ client: page.drafts.client, number }];
+        page.onEvent(puts('b', { ...draft('d', 'b', source, version), received }));
+    };
     page.type(page.cells()[2], 'one');
     page.drafts.flush('d');
     page.type(page.cells()[2], 'one two');
-    heard('one', 2);
+    heard('one', 2, 1);
     assert.equal(text(), 'one two');
-    heard('theirs, one', 3);
+    heard('theirs, one', 3, 1);
     assert.equal(text(), 'theirs, one two');
     answers[0]({ kind: 'done' });
     await new Promise(setImmediate);
     assert.deepEqual([sent[1].draft.source, sent[1].base], ['theirs, one two', 3]);
-    heard('theirs, one two', 4);
-    heard('theirs again', 5);
+    heard('theirs, one two', 4, 2);
+    heard('theirs again', 5, 2);
     answers[1]({ kind: 'done' });
     await new Promise(setImmediate);
     assert.equal(text(), 'theirs again');
@@ -604,9 +607,9 @@ test('what was typed is sent before the run that builds on it, and waits for wha
         sent.map((one) => one.draft.source ?? one.do),
         ['# A'],
     );
-    page.onEvent(
-        puts('b', { ...draft('t', 'b', '# A', 2), kind: 'markdown' }, draft('d', 'b'), draft('e', 'b')),
-    );
+    const received = [{ client: page.drafts.client, number: 1 }];
+    const title = { ...draft('t', 'b', '# A', 2), kind: 'markdown', received };
+    page.onEvent(puts('b', title, draft('d', 'b'), draft('e', 'b')));
     answers[0]({ kind: 'done' });
     await settle();
     assert.deepEqual(

@@ -23,14 +23,18 @@ import { SharedText } from './shared-text.js';
 /** How long what was typed may wait for more before it is sent, in milliseconds. */
 const WAIT_MS = 300;
 
-/** @typedef {{kind: Draft['kind'], base: number, isEmpty: boolean}} Message */
+/**
+ * @typedef {{number: number, kind: Draft['kind'], base: number, isEmpty: boolean}} Message
+ *   `number`: 1, 2, 3, …, so that the server can say which of ours it has
+ */
 /**
  * @typedef {object} Local
  * @property {Draft} draft as it stands here; its text is that of `text`
  * @property {string | null} after the draft behind which it was made
  * @property {SharedText} text
  * @property {Draft['kind']} kind the one that the server has
- * @property {Message[]} sent what is on its way, as the changes in `text.sent`
+ * @property {Message[]} sent the messages without confirmation, as the changes in `text.sent`
+ * @property {number} arrived the number of the last message that the server had
  * @property {boolean} unsent
  * @property {number} sending messages that are not answered yet
  * @property {unknown} timer
@@ -187,6 +191,7 @@ export class Drafts {
             text,
             kind,
             sent: [],
+            arrived: this.#arrived(known),
             unsent: true,
             sending: 0,
             timer: null,
@@ -217,14 +222,15 @@ export class Drafts {
         if (text.version !== NEW && text.isSettled && local.draft.kind === local.kind && !local.sending)
             return this.#settle(local);
         const base = Math.max(text.version, 0) + text.sent.length;
+        const number = local.arrived + local.sent.length + 1;
         const changes = text.send();
-        const message = { kind: local.draft.kind, base, isEmpty: changes.empty };
+        const message = { number, kind: local.draft.kind, base, isEmpty: changes.empty };
         local.sent.push(message);
         local.sending += 1;
         const known = this.model.draft(id);
         // A run may have moved it on to the next state meanwhile.
         const draft = { ...(known ?? local.draft), kind: local.draft.kind, source: text.text };
-        const update = { client: this.client, changes: changes.toJSON() };
+        const update = { client: this.client, number, changes: changes.toJSON() };
         const place = { after: local.after, in_place: known !== undefined };
         this.send({ do: 'put_draft', draft, ...place, base, update }).then((reply) => {
             local.sending -= 1;
@@ -300,8 +306,7 @@ export class Drafts {
 
     /** The server has it no more. @param {Local} local */
     #makeAgain(local) {
-        local.text.restart(NEW, '');
-        local.sent = [];
+        restart(local, NEW, '', 0);
         local.unsent = true;
     }
 
@@ -309,6 +314,11 @@ export class Drafts {
     #settle(local) {
         if (local.text.typingEnd !== null) this.ends.set(local.draft.id, local.text.typingEnd);
         if (this.local.get(local.draft.id) === local) this.local.delete(local.draft.id);
+    }
+
+    /** The number of our last message that a draft holds. @param {Draft | undefined} draft */
+    #arrived(draft) {
+        return draft?.received?.find(({ client }) => client === this.client)?.number ?? 0;
     }
 
     /** It has become a state, or where it hung is gone. @param {Local} local */
@@ -348,30 +358,23 @@ export class Drafts {
     #receive(local, { draft: theirs, update }) {
         const { text, draft } = local;
         const version = theirs.version ?? 0;
+        const arrived = this.#arrived(theirs);
+        const isLost = arrived < local.arrived;
+        while (local.sent[0] && local.sent[0].number <= arrived) confirm(local, version);
         if (text.version === version && text.confirmed === theirs.source && local.kind === theirs.kind)
             return;
-        const isOurs = text.nextText === theirs.source && local.sent[0]?.kind === theirs.kind;
-        if (isOurs && (!update || update.client === this.client)) {
-            confirm(local, version);
-            return;
-        }
-        // A snapshot after a lost connection holds messages that the server took but did not
-        // answer.
-        if (!update && text.text === theirs.source) {
-            text.settleAt(version);
-            [local.sent, local.kind] = [[], theirs.kind];
-            local.unsent = draft.kind !== theirs.kind;
-            return;
-        }
-        // Our own, which was on its way when the notebook was replaced: what else is here is newer.
-        if (update?.client === this.client) {
-            text.restart(version, theirs.source);
-            [local.sent, local.kind] = [[], theirs.kind];
+        // Sent before we began anew: what is here is newer.
+        if (!isLost && update?.client === this.client) {
+            restart(local, version, theirs.source, arrived);
+            local.kind = theirs.kind;
             return;
         }
         // What is on its way was made of what is no longer there: the server will refuse it.
         const before = text.text;
-        const changes = text.receive(version, theirs.source, update?.changes);
+        if (isLost) [local.sent, local.arrived] = [[], arrived];
+        const changes = isLost
+            ? text.recover(version, theirs.source)
+            : text.receive(version, theirs.source, update?.changes);
         const kind = draft.kind === local.kind ? theirs.kind : draft.kind;
         local.kind = theirs.kind;
         local.draft = { ...draft, kind, source: text.text };
@@ -435,15 +438,9 @@ export class Drafts {
     #meetAgain(local, known) {
         const { text } = local;
         const version = known.version ?? 0;
-        // The server has lost what it took last: ours has it all.
-        if (version < text.version) {
-            text.restart(version, known.source);
-            local.sent = [];
-        }
-        // It has taken what was under way, and another's text since.
-        while (text.sent[0] && version !== text.version && hasAll(known.source, text.sent[0]))
-            confirm(local, text.version + 1);
-        this.#receive(local, { draft: known, after: null });
+        // In a crash the server lost changes of others, which they send again.
+        if (version < text.version && this.#arrived(known) >= local.arrived) text.version = version;
+        else this.#receive(local, { draft: known, after: null });
         if (text.text !== known.source || local.draft.kind !== known.kind) this.#send(local);
     }
 
@@ -509,24 +506,22 @@ const NEW = -1;
  */
 function confirm(local, version) {
     local.text.confirm(version);
-    local.kind = local.sent.shift()?.kind ?? local.kind;
+    const message = local.sent.shift();
+    if (message) [local.kind, local.arrived] = [message.kind, message.number];
+}
+
+/**
+ * The server has a text whose growth is unknown.
+ * @param {Local} local @param {number} version @param {string} source @param {number} arrived
+ */
+function restart(local, version, source, arrived) {
+    local.text.restart(version, source);
+    local.sent = [];
+    local.arrived = arrived;
 }
 
 /** The server has refused what was on its way. @param {Local} local */
 function retract(local) {
     local.text.retract();
     local.sent = [];
-}
-
-/**
- * Whether a text holds all that some changes put in.
- * @param {string} text
- * @param {Changes} changes
- */
-function hasAll(text, changes) {
-    let has = true;
-    changes.iterChanges(
-        (_from, _to, _fromAfter, _toAfter, insert) => (has &&= text.includes(insert.toString())),
-    );
-    return has;
 }

@@ -7,7 +7,15 @@
 // that continues its author's own typing comes first. Otherwise words that two people type side by
 // side would be torn apart.
 
-import { applied, changesBetween, claimedChanges, endOf, noChanges, startOf } from '../text/changes.js';
+import {
+    applied,
+    changesBetween,
+    claimedChanges,
+    endOf,
+    insertionsOf,
+    noChanges,
+    startOf,
+} from '../text/changes.js';
 
 /** @typedef {import('../text/changes.js').Changes} Changes */
 
@@ -47,11 +55,6 @@ export class SharedText {
         this.sent.push(typed);
         this.typed = noChanges(this.text);
         return typed;
-    }
-
-    /** The text once the server accepts the first sent message; null without one. */
-    get nextText() {
-        return this.sent[0] ? applied(this.sent[0], this.confirmed) : null;
     }
 
     /** The server has accepted the first sent message. @param {number} version */
@@ -111,18 +114,6 @@ export class SharedText {
     }
 
     /**
-     * The server has the text as it is shown: all of ours is confirmed, whichever message brought
-     * it there.
-     * @param {number} version
-     */
-    settleAt(version) {
-        this.version = version;
-        this.confirmed = this.text;
-        this.sent = [];
-        this.typed = noChanges(this.text);
-    }
-
-    /**
      * The server has another text, and how it came about is unknown: every difference counts as our
      * own change.
      * @param {number} version
@@ -134,6 +125,21 @@ export class SharedText {
         this.typingEnd = null;
         this.sent = [];
         this.typed = changesBetween(source, this.text);
+    }
+
+    /**
+     * The server lost changes that it had accepted, and may have accepted others since. What either
+     * text has stays.
+     * @param {number} version
+     * @param {string} source
+     * @returns {Changes} what is new in `text`
+     */
+    recover(version, source) {
+        const before = this.text;
+        this.restart(version, source);
+        this.typed = insertionsOf(this.typed, source);
+        this.text = applied(this.typed, source);
+        return changesBetween(before, this.text);
     }
 }
 

@@ -49,7 +49,7 @@ export type Command =
         after?: DraftId | null;
         in_place?: boolean;
         base?: number | null;
-        update?: TextUpdate | null;
+        update?: TextUpdateInput | null;
     }
     | { do: 'delete_draft'; draft: DraftId }
     | { do: 'put_prose'; state: StateId; prose: string[] }
@@ -100,6 +100,7 @@ export type Draft = {
     kind: DraftKind;
     source: string;
     version: number;
+    received?: ReceivedUpdate[];
 };
 export type DraftId = string;
 export type DraftInput = {
@@ -109,6 +110,7 @@ export type DraftInput = {
     kind: DraftKind;
     source: string;
     version?: number;
+    received?: ReceivedUpdate[];
 };
 export type DraftKind = 'code' | 'markdown';
 export type Ended = {
@@ -228,6 +230,7 @@ export type Participant = {
 export type PlacedDraft = { draft: Draft; after: DraftId | null; update?: TextUpdate | null };
 export type Problem = { code: Kind; what: string; why: string; how: string };
 export type Prompt = { number: number; text: string; password: boolean };
+export type ReceivedUpdate = { client: string; number: number };
 export type Reply =
     | { kind: 'done' }
     | Ended & { kind: 'ended' }
@@ -323,7 +326,8 @@ export type TaskCheckpoint = {
     metadata: Record<string, unknown>;
     created_at: number;
 };
-export type TextUpdate = { client: string; changes: unknown[] };
+export type TextUpdate = { client: string; number: number; changes: unknown[] };
+export type TextUpdateInput = { client: string; number?: number; changes: unknown[] };
 export type Variable = {
     name: string;
     type: string;

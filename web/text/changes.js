@@ -62,6 +62,18 @@ export function claimedChanges(claimed, before, after) {
 }
 
 /**
+ * Some changes without their deletions.
+ * @param {Changes} changes
+ * @param {string} text the text before them
+ */
+export function insertionsOf(changes, text) {
+    /** @type {{from: number, insert: Text}[]} */
+    const insertions = [];
+    changes.iterChanges((_from, to, _fromAfter, _toAfter, insert) => insertions.push({ from: to, insert }));
+    return ChangeSet.of(insertions, text.length);
+}
+
+/**
  * Where the first of some changes begins, in the text before them.
  * @param {Changes} changes
  * @returns {number | null}

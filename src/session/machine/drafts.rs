@@ -4,7 +4,7 @@ use super::core::Core;
 use super::imported::sweep_imported;
 use super::not_found;
 use crate::notebook::{
-    Draft, DraftId, DraftKind, ExecId, Fact, Line, Reply, Residency, Run, StateId, TextUpdate,
+    Draft, DraftId, DraftKind, ExecId, Fact, Line, ReceivedUpdate, Reply, Residency, Run, StateId, TextUpdate,
 };
 use crate::problem::{Kind, Problem};
 use std::collections::HashSet;
@@ -13,6 +13,9 @@ use std::collections::HashSet;
 /// them.
 const MAX_DRAFTS: usize = 10_000;
 const MAX_DRAFT_BYTES: usize = 4 * 1024 * 1024;
+
+/// Clients whose last update of a draft is kept. More than edit one draft at once.
+const MAX_RECEIVED: usize = 16;
 
 /// Makes or changes a draft. With a `base` only when that is the version that it has; 0 is that of
 /// one that is new.
@@ -25,7 +28,14 @@ pub(super) fn put_draft(
     update: Option<TextUpdate>,
 ) -> Reply {
     let known = core.notebook.draft(&draft.id).cloned();
-    if let Err(refused) = check_base(core, &draft.id, known.as_ref(), base) {
+    let arrived = update.as_ref().zip(known.as_ref()).map_or(0, |(update, known)| arrived(known, update));
+    let number = update.as_ref().map_or(0, |update| update.number);
+    if number > 0 && number <= arrived {
+        // Sent again, as the answer was lost.
+        return Reply::Done;
+    }
+    let follows = known.is_none() || number == 0 || number == arrived + 1;
+    if let Err(refused) = check_base(core, &draft.id, known.as_ref(), base, follows) {
         return Reply::Refused(refused);
     }
     if let Some(known) = known.as_ref().filter(|_| in_place) {
@@ -43,6 +53,7 @@ pub(super) fn put_draft(
         Some(known) => known.version + 1,
         None => 1,
     };
+    draft.received = received(known.as_ref(), update.as_ref());
     let is_new = known.is_none();
     let id = draft.id.clone();
     let others = core.notebook.drafts().filter(|d| d.id != draft.id).map(|d| d.source.len()).sum::<usize>();
@@ -73,11 +84,34 @@ pub(super) fn put_draft(
     Reply::Done
 }
 
-/// Whether a text grew from the version of its draft that is there.
-fn check_base(core: &Core, id: &DraftId, known: Option<&Draft>, base: Option<u64>) -> Result<(), Problem> {
+/// The number of the last update of a draft that arrived from an update's client.
+fn arrived(known: &Draft, update: &TextUpdate) -> u64 {
+    known.received.iter().find(|last| last.client == update.client).map_or(0, |last| last.number)
+}
+
+/// The last updates of the clients, with a new one.
+fn received(known: Option<&Draft>, update: Option<&TextUpdate>) -> Vec<ReceivedUpdate> {
+    let mut last = known.map_or(Vec::new(), |known| known.received.clone());
+    if let Some(TextUpdate { client, number: number @ 1.., .. }) = update {
+        last.retain(|other| other.client != *client);
+        last.push(ReceivedUpdate { client: client.clone(), number: *number });
+        last.drain(..last.len().saturating_sub(MAX_RECEIVED));
+    }
+    last
+}
+
+/// Checks that a text grew from the draft's current version, and that its update `follows` the last
+/// one of its client: one between the two was refused otherwise, and this one grew from that.
+fn check_base(
+    core: &Core,
+    id: &DraftId,
+    known: Option<&Draft>,
+    base: Option<u64>,
+    follows: bool,
+) -> Result<(), Problem> {
     let what = format!("change draft {id}");
     match (known, base) {
-        (Some(known), Some(base)) if known.version != base => {
+        (Some(known), Some(base)) if known.version != base || !follows => {
             let why = format!("it has version {}, and the text grew from {base}", known.version);
             Err(Problem::new(Kind::Conflict, what, why, "lay the two texts together and send the result"))
         }
@@ -186,7 +220,7 @@ fn lay(core: &mut Core, on: &StateId, before: Option<&StateId>, texts: Vec<(Draf
         let id = DraftId::new(core.new_id());
         put.push(id.clone());
         let (on, before) = (on.clone(), before.cloned());
-        core.notebook.append_draft(Draft { id, on, before, kind, source, version: 1 });
+        core.notebook.append_draft(Draft { id, on, before, kind, source, version: 1, received: Vec::new() });
     }
     publish_put_drafts(core, on.clone(), put);
 }

@@ -223,7 +223,15 @@ impl Story {
             };
             let child = self.notebook.children(&on).next().filter(|_| self.dice.roll(2) == 0);
             let (before, kind) = (child.map(|child| child.id.clone()), DraftKind::Code);
-            let draft = Draft { id: id.clone(), on: on.clone(), before, kind, source, version: 1 };
+            let draft = Draft {
+                id: id.clone(),
+                on: on.clone(),
+                before,
+                kind,
+                source,
+                version: 1,
+                received: Vec::new(),
+            };
             let there: Vec<Draft> = self.notebook.drafts().filter(|d| d.on == on).cloned().collect();
             match (self.dice.roll(4), there.len()) {
                 (0, n) if n > 0 => self.notebook.place_draft(draft, Some(&there[self.dice.roll(n)].id)),

@@ -351,7 +351,15 @@ fn what_came_in_a_file_stands_below_its_draft_and_goes_with_it() {
             crate::session::machine::runs::new_run(exec(name), base, source.clone(), Some(id.clone()), asked);
         run.status = RunStatus::Imported;
         notebook.add_run(run);
-        notebook.append_draft(Draft { id, on, before: None, kind: DraftKind::Code, source, version: 1 });
+        notebook.append_draft(Draft {
+            id,
+            on,
+            before: None,
+            kind: DraftKind::Code,
+            source,
+            version: 1,
+            received: Vec::new(),
+        });
     }
     let new_id = || "s1".to_owned();
     let mut machine = Machine::new(notebook, Box::new(new_id), Budget::default(), false);
@@ -421,6 +429,62 @@ fn a_text_that_grew_from_another_version_is_refused() {
          draft a initial code in place base 4
          draft a initial code base 0",
     ));
+}
+
+#[test]
+fn an_update_that_arrives_again_changes_nothing() {
+    expect![[r#"
+        open
+            plant p1
+        draft a initial code base 0 by ada:1 text 1
+            drafts on initial: [a]
+            answer 2: done
+        draft a initial code base 0 by ada:1 text 1
+            answer 3: done
+        draft a initial code in place base 1 by ada:2 text 12
+            drafts on initial: [a.2]
+            answer 4: done
+        draft a initial code in place base 2 by bob:1 text 123
+            drafts on initial: [a.3]
+            answer 5: done
+        draft a initial code in place base 1 by ada:2 text 12
+            answer 6: done
+        draft a initial code in place base 1 by ada:3 text 124
+            answer 7: refused, conflict: change draft a: it has version 3, and the text grew from 1
+        draft a initial code in place base 3 by ada:3 text 1234
+            drafts on initial: [a.4]
+            answer 8: done
+        draft a initial code in place base 3 by ada:0 text 1234
+            answer 9: refused, conflict: change draft a: it has version 4, and the text grew from 3
+        initial Freezing drafts [a]
+    "#]]
+    .assert_eq(&told(
+        "open
+         draft a initial code base 0 by ada:1 text 1
+         draft a initial code base 0 by ada:1 text 1
+         draft a initial code in place base 1 by ada:2 text 12
+         draft a initial code in place base 2 by bob:1 text 123
+         draft a initial code in place base 1 by ada:2 text 12
+         draft a initial code in place base 1 by ada:3 text 124
+         draft a initial code in place base 3 by ada:4 text 1234
+         draft a initial code in place base 3 by ada:3 text 1234
+         draft a initial code in place base 3 by ada:0 text 1234",
+    ));
+}
+
+#[test]
+fn a_draft_keeps_the_last_update_of_the_clients_that_wrote_last() {
+    use super::*;
+    let mut machine = super::machine();
+    for n in 0..20 {
+        let line = format!("draft a initial code in place base {n} by c{n}:1 text {n}");
+        machine.step(0.0, parse(&line, Ticket(n)));
+    }
+    machine.step(0.0, parse("draft a initial code in place base 20 by c6:2 text again", Ticket(20)));
+    let draft = machine.notebook().draft(&DraftId::new("a")).cloned().expect("the draft");
+    let received = draft.received.iter().map(|last| format!("{}:{}", last.client, last.number));
+    let expected = (4..20).filter(|n| *n != 6).map(|n| format!("c{n}:1")).chain(["c6:2".to_owned()]);
+    assert_eq!(received.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
 }
 
 #[test]

@@ -22,7 +22,7 @@ use crate::kernel::{
 use crate::notebook::{
     Base, Checkpoint, Command, Digests, DiskStatus, Draft, DraftId, DraftKind, Ended, Event, ExecId, Fact,
     Form, Line, Live, Missing, Notebook, OnError, Output, PlacedDraft, Prompt, Reading, Reply, Residency,
-    RunError, RunSpec, StateId, StateRef, StreamName,
+    RunError, RunSpec, StateId, StateRef, StreamName, TextUpdate,
 };
 use std::fmt::Write;
 use std::time::Duration;
@@ -134,20 +134,33 @@ fn parse_reading(text: &str) -> Reading {
 
 fn parse_draft(words: &[&str]) -> Command {
     let [id, on, kind, rest @ ..] = words else {
-        panic!("draft ID STATE KIND [above CHILD] [after ID | in place] [text TEXT] [base N]")
+        panic!("draft ID STATE KIND [above CHILD] [after ID | in place] [text TEXT] [base N] [by CLIENT:N]")
     };
     let kind = if *kind == "md" { DraftKind::Markdown } else { DraftKind::Code };
     let following = |word: &str| rest.iter().position(|w| *w == word).map(|at| rest[at + 1]);
     let source = following("text").map_or(format!("text of {id}"), str::to_owned);
     let before = following("above").map(state);
-    let draft = Draft { id: DraftId::new(*id), on: state(on), before, kind, source, version: 0 };
+    let draft = Draft {
+        id: DraftId::new(*id),
+        on: state(on),
+        before,
+        kind,
+        source,
+        version: 0,
+        received: Vec::new(),
+    };
     let base = following("base").map(|n| n.parse().expect("a number"));
+    let update = following("by").map(|by| {
+        let (client, number) = by.split_once(':').expect("CLIENT:N");
+        let number = number.parse().expect("a number");
+        TextUpdate { client: client.into(), number, changes: Vec::new() }
+    });
     Command::PutDraft {
         draft,
         after: following("after").map(DraftId::new),
         in_place: rest.contains(&"in"),
         base,
-        update: None,
+        update,
     }
 }
 
