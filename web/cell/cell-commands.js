@@ -80,9 +80,9 @@ export class CellCommands {
         const drafts = this.#selected(view).filter((one) => one.props.cell.kind === 'draft');
         if (drafts.length < 2) return view.run(then);
         for (const one of drafts) this.controller.run(one, 'stay');
-        const last = drafts[drafts.length - 1];
-        if (then === 'next') this.controller.go({ after: last.props.cell.key });
-        if (then === 'insert') this.controller.insertBelow(last.props.cell);
+        const last = drafts.at(-1);
+        if (last && then === 'next') this.controller.go({ after: last.props.cell.key });
+        if (last && then === 'insert') this.controller.insertBelow(last.props.cell);
         return undefined;
     }
 
@@ -345,15 +345,16 @@ export class CellCommands {
      * @param {number} step
      */
     #moved(view, isDone, cells, step) {
-        if (!isDone) return;
+        const [first] = cells;
+        if (!isDone || !first) return;
         const { key } = view.props.cell;
         this.movingCell = {
             key,
             asCell: document.activeElement?.matches('.cell') ?? true,
             index: this.page.cells().findIndex((cell) => cell.key === key),
         };
-        const order = this.page.drafts.beside(cells[0].draft).map(({ id }) => id);
-        this.announce(WORDS.moved(order.indexOf(cells[0].draft.id) + 1 + step, order.length));
+        const order = this.page.drafts.beside(first.draft).map(({ id }) => id);
+        this.announce(WORDS.moved(order.indexOf(first.draft.id) + 1 + step, order.length));
     }
 
     /**
@@ -403,14 +404,13 @@ export class CellCommands {
         const cells = this.page.cells();
         const next = cells[cells.findIndex((one) => one.key === cell.key) + 1];
         const both = selected.length > 1 ? selected : next ? this.operations.movable([cell, next]) : [];
-        const same = both.filter(({ draft }) => draft.on === both[0].draft.on);
-        if (same.length < 2) return void this.page.notify(WORDS.nothingBelow, false);
-        const undo = this.operations.merge(same, () =>
-            this.controller.go({ key: same[0].key, asCell: true }),
-        );
-        this.controller.clipboard.recordUndo(() => (undo() ? same[0].key : null));
-        this.selection.only(same[0].key);
-        this.controller.go({ key: same[0].key, asCell: true });
+        const same = both.filter(({ draft }) => draft.on === both[0]?.draft.on);
+        const [first] = same;
+        if (!first || same.length < 2) return void this.page.notify(WORDS.nothingBelow, false);
+        const undo = this.operations.merge(same, () => this.controller.go({ key: first.key, asCell: true }));
+        this.controller.clipboard.recordUndo(() => (undo() ? first.key : null));
+        this.selection.only(first.key);
+        this.controller.go({ key: first.key, asCell: true });
     }
 
     /** @param {CellView} view */

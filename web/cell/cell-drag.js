@@ -94,12 +94,9 @@ export class CellDrag {
             this.y < top + EDGE ? this.y - top - EDGE : this.y > bottom - EDGE ? this.y - bottom + EDGE : 0;
         this.main.scrollTop += Math.max(-FASTEST, Math.min(FASTEST, by / 4));
         const { order } = this.drag;
-        const next = this.#next();
-        const edge =
-            next < order.length
-                ? order[next].element.getBoundingClientRect().top
-                : order[order.length - 1].element.getBoundingClientRect().bottom;
-        const box = order[0].element.getBoundingClientRect();
+        const next = order[this.#next()]?.element.getBoundingClientRect().top;
+        const edge = next ?? order.at(-1)?.element.getBoundingClientRect().bottom ?? bottom;
+        const box = order[0]?.element.getBoundingClientRect() ?? { left, width };
         Object.assign(this.line.style, {
             top: `${Math.max(top, Math.min(bottom, edge)) - 1}px`,
             left: `${Math.max(left, box.left)}px`,

@@ -83,7 +83,7 @@ export class CellOperations {
      * @returns {boolean} whether anything moved
      */
     moveBy(ids, step) {
-        const order = this.#orderOf(ids[0]);
+        const order = this.#orderOf(ids[0] ?? '');
         const places = order.flatMap((id, i) => (ids.includes(id) ? [i] : []));
         const beside = order[step === 1 ? (places.at(-1) ?? 0) + 1 : (places[0] ?? 0) - 1];
         if (beside === undefined || !places.length) return false;
@@ -98,7 +98,7 @@ export class CellOperations {
      */
     moveAfter(ids, after) {
         const { page } = this;
-        const order = this.#orderOf(ids[0]);
+        const order = this.#orderOf(ids[0] ?? '');
         const moved = order.filter((id) => ids.includes(id));
         const others = order.filter((id) => !ids.includes(id));
         const behind =
@@ -146,11 +146,12 @@ export class CellOperations {
             const part = i > 0 ? text.slice(cuts[i], end).replace(/^\n/, '') : text.slice(0, end);
             return end < text.length ? part.replace(/\n+$/, '') : part;
         });
-        this.page.type(cell, parts[0]);
+        const [first = '', ...others] = parts;
+        this.page.type(cell, first);
         this.page.drafts.flush(cell.draft.id);
         /** @type {string[]} */
         const made = [];
-        for (const source of parts.slice(1))
+        for (const source of others)
             made.push(
                 this.page.drafts.add({ ...cell.draft, id: newId(), source }, made.at(-1) ?? cell.draft.id),
             );
@@ -166,7 +167,9 @@ export class CellOperations {
     merge(cells, putBack) {
         const { page } = this;
         const [first, ...others] = cells;
+        if (!first) return () => false;
         const before = cells.map(({ draft }) => page.drafts.now(draft));
+        const [original = first.draft, ...merged] = before;
         page.type(
             first,
             before
@@ -181,10 +184,10 @@ export class CellOperations {
             if (isUndone) return false;
             isUndone = true;
             const now = page.drafts.get(first.draft.id);
-            if (now) page.drafts.put({ ...now, source: before[0].source });
+            if (now) page.drafts.put({ ...now, source: original.source });
             let last = first.draft.id;
-            const { on, before: child } = now ?? before[0];
-            for (const draft of before.slice(1))
+            const { on, before: child } = now ?? original;
+            for (const draft of merged)
                 last = page.drafts.add({ ...draft, id: newId(), on, before: child }, last);
             if (page.notice?.act === offer) page.dismissNotice();
             putBack();
@@ -295,13 +298,12 @@ export class CellOperations {
      */
     replaceTexts(changes, isSaid = true) {
         const before = changes.map(({ key }) => this.#textsOf(key));
-        const done = changes.flatMap((change, i) => (this.#write(change, before[i]) ? [i] : []));
+        const done = changes.flatMap((change, i) =>
+            this.#write(change, before[i] ?? null) ? [{ change, was: before[i] }] : [],
+        );
         const undo = () => {
-            for (const i of done) {
-                const was = before[i];
-                if (was)
-                    this.#write({ key: changes[i].key, ...was }, this.#textsOf(changes[i].key), changes[i]);
-            }
+            for (const { change, was } of done)
+                if (was) this.#write({ key: change.key, ...was }, this.#textsOf(change.key), change);
         };
         if (done.length && isSaid)
             this.page.notify(WORDS.changed(done.length), false, { act: { text: WORDS.undo, act: undo } });

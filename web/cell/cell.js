@@ -308,7 +308,14 @@ function Notes({ cell, run, controller, mayRun }) {
  */
 function versions({ state, versions: all }, controller) {
     const at = all.indexOf(state.id);
-    const to = (/** @type {number} */ i) => () => controller.goToNewestBelow(all[i]);
+    const to = (/** @type {number} */ i) => () => {
+        const version = all[i];
+        if (version) controller.goToNewestBelow(version);
+    };
+    const compare = () => {
+        const [from, until] = all.slice(Math.max(at - 1, 0));
+        if (from && until) controller.page.compare(from, until);
+    };
     return html`
         <span class="versions">
             <button class="quiet" disabled=${at === 0} aria-label=${WORDS.earlierVersion}
@@ -317,7 +324,7 @@ function versions({ state, versions: all }, controller) {
             <button class="quiet" disabled=${at === all.length - 1} aria-label=${WORDS.laterVersion}
                 title=${WORDS.laterVersion} onClick=${to(at + 1)}><${OnIcon} /></button>
             <button class="quiet" title=${COMPARE_WORDS.compareVersionsHint}
-                onClick=${() => controller.page.compare(all[Math.max(at, 1) - 1], all[Math.max(at, 1)])}>
+                onClick=${compare}>
                 ${COMPARE_WORDS.compareVersions}</button>
         </span>`;
 }

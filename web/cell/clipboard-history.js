@@ -110,7 +110,7 @@ export class ClipboardHistory {
             );
             if (on !== page.here) page.openedDrafts.add(id);
         }
-        return ids.get(last[0].draft.id) ?? null;
+        return ids.get(last[0]?.draft.id ?? '') ?? null;
     }
 
     /**

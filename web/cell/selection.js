@@ -32,6 +32,6 @@ export class Selection {
     keys(all) {
         const [from, to] = [all.indexOf(this.anchor ?? ''), all.indexOf(this.head ?? '')];
         if (to < 0) return [];
-        return from < 0 ? [all[to]] : all.slice(Math.min(from, to), Math.max(from, to) + 1);
+        return from < 0 ? all.slice(to, to + 1) : all.slice(Math.min(from, to), Math.max(from, to) + 1);
     }
 }

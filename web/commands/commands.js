@@ -135,7 +135,7 @@ export class KeySequence {
 export function keyNamesOf({ key, code, ctrlKey, metaKey, altKey, shiftKey }) {
     const held = [ctrlKey || metaKey ? 'Mod-' : '', altKey ? 'Alt-' : ''].join('');
     const shift = shiftKey ? 'Shift-' : '';
-    const letter = code.match(/^Key([A-Z])$/)?.[1].toLowerCase();
+    const letter = code.match(/^Key([A-Z])$/)?.[1]?.toLowerCase();
     const names = [];
     if (key === ' ') names.push(`${held}${shift}Space`);
     else if (/^[a-z]$/i.test(key)) names.push(`${held}${shift}${key.toLowerCase()}`);

@@ -115,7 +115,9 @@ class Palette extends Component {
                                     ? WORDS.recent
                                     : WORDS.groups[entry.group ?? 'notebook']
                             }</span>
-                        <kbd>${keysOf(entry)[0] && shownKey(keysOf(entry)[0], isMac)}</kbd>
+                        <kbd>${keysOf(entry)
+                            .slice(0, 1)
+                            .map((key) => shownKey(key, isMac))}</kbd>
                     </li>`,
                 )}
             </ul>

@@ -4,7 +4,7 @@
 
 import { COMPARE_WORDS } from './compare-words.js';
 import { difference, grouped, numberOf, shortly } from '../text/number.js';
-import { diff, diffLines, likeness } from '../text/diff.js';
+import { diff, diffLines, itemAt, likeness } from '../text/diff.js';
 import { firstLine } from '../text/format.js';
 import { choose } from '../outputs/mime.js';
 import { Terminal } from '../text/terminal.js';
@@ -68,11 +68,11 @@ function align(model, a, b) {
         [gone, come] = [[], []];
     };
     for (const { sign, a: i, b: j } of diff(a.map(code), b.map(code))) {
-        if (sign === '-') gone.push(a[i]);
-        else if (sign === '+') come.push(b[j]);
+        if (sign === '-') gone.push(itemAt(a, i));
+        else if (sign === '+') come.push(itemAt(b, j));
         else {
             flush();
-            cells.push({ sign, a: a[i], b: b[j] });
+            cells.push({ sign, a: itemAt(a, i), b: itemAt(b, j) });
         }
     }
     flush();
@@ -93,6 +93,8 @@ export function nameBeside(code, other) {
     return line ? firstLine(line.parts.map(({ text }) => text).join('')) || name : name;
 }
 
+/** @typedef {(i: number, j: number) => number} Weight */
+
 /**
  * Pairs removed cells with added cells in order, with the greatest total likeness.
  * @param {State[]} gone
@@ -106,23 +108,34 @@ function pairUp(gone, come, code) {
     if (!gone.length || !come.length || gone.length * come.length > MOST_PAIRS)
         return [...gone.map(only('-')), ...come.map(only('+'))];
     const weights = gone.map((one) => come.map((other) => likeness(code(one), code(other))));
-    // best[i][j]: the greatest likeness of the cells from i and j on.
-    const best = Array.from({ length: gone.length + 1 }, () => new Float64Array(come.length + 1));
-    const ifPaired = (/** @type {number} */ i, /** @type {number} */ j) =>
-        weights[i][j] >= ALIKE ? weights[i][j] + best[i + 1][j + 1] : -1;
+    const rows = Array.from({ length: gone.length + 1 }, () => new Float64Array(come.length + 1));
+    /** The greatest total likeness of the cells from i and j on. @type {Weight} */
+    const best = (i, j) => rows[i]?.[j] ?? 0;
+    /** @type {Weight} */
+    const ifPaired = (i, j) => {
+        const weight = weights[i]?.[j] ?? 0;
+        return weight >= ALIKE ? weight + best(i + 1, j + 1) : -1;
+    };
     for (let i = gone.length - 1; i >= 0; i -= 1) {
+        const row = itemAt(rows, i);
         for (let j = come.length - 1; j >= 0; j -= 1)
-            best[i][j] = Math.max(best[i + 1][j], best[i][j + 1], ifPaired(i, j));
+            row[j] = Math.max(best(i + 1, j), best(i, j + 1), ifPaired(i, j));
     }
     /** @type {CellPair[]} */
     const cells = [];
     let [i, j] = [0, 0];
     while (i < gone.length && j < come.length) {
-        if (ifPaired(i, j) === best[i][j]) {
-            cells.push({ sign: '~', a: gone[i], b: come[j], rows: diffLines(code(gone[i]), code(come[j])) });
+        const [before, after] = [itemAt(gone, i), itemAt(come, j)];
+        if (ifPaired(i, j) === best(i, j)) {
+            cells.push({ sign: '~', a: before, b: after, rows: diffLines(code(before), code(after)) });
             [i, j] = [i + 1, j + 1];
-        } else if (best[i + 1][j] >= best[i][j + 1]) cells.push(only('-')(gone[i++]));
-        else cells.push(only('+')(come[j++]));
+        } else if (best(i + 1, j) >= best(i, j + 1)) {
+            cells.push(only('-')(before));
+            i += 1;
+        } else {
+            cells.push(only('+')(after));
+            j += 1;
+        }
     }
     return [...cells, ...gone.slice(i).map(only('-')), ...come.slice(j).map(only('+'))];
 }

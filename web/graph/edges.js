@@ -21,10 +21,11 @@ export function edgesOf(rows, first, last, isOnLine) {
     const other = [];
     /** @type {any[]} */
     const own = [];
-    for (let at = first; at < rows.length; at += 1) {
-        const row = rows[at];
+    for (const [i, row] of rows.slice(first).entries()) {
+        const at = first + i;
         const { from, lane } = row.place;
-        if (from < 0 || from > last) continue;
+        const parent = rows[from];
+        if (!parent || from > last) continue;
         const passes = at > last && from < first;
         const isOwn = isOnLine(row);
         if (passes && lane > LEGIBLE && !isOwn) continue;
@@ -32,7 +33,7 @@ export function edgesOf(rows, first, last, isOnLine) {
             html`<path key=${row.node.run?.exec_id ?? row.id} class="edge" data-line=${isOwn ? '' : null}
                 data-beside=${row.place.beside ? '' : null}
                 data-status=${row.fold ? null : statusOf(row.node)}
-                d=${pathTo(row, rows[from], first, last)} />`,
+                d=${pathTo(row, parent, first, last)} />`,
         );
     }
     // The current lineage is drawn on top.

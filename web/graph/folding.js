@@ -65,7 +65,7 @@ export function nearTo(nodes, here) {
         near.add(node.at);
     let after = here ? [here.at] : [];
     for (let steps = 0; steps < NEAR; steps += 1) {
-        after = after.flatMap((at) => nodes[at].children);
+        after = after.flatMap((at) => nodes[at]?.children ?? []);
         for (const at of after) near.add(at);
     }
     return near;

@@ -37,9 +37,11 @@ export function onKey(graph, event) {
  */
 function walks(rows, graph, at) {
     const { list } = graph.scene.nodes;
-    const { node, place } = rows[at];
-    const rowOf = (/** @type {number | undefined} */ of) => (of === undefined ? -1 : graph.scene.rowOf[of]);
-    const child = () => rowOf((rows[at].fold?.at(-1) ?? node).children[0]);
+    const row = rows[at];
+    if (!row) return {};
+    const { node, place } = row;
+    const rowOf = (/** @type {number | undefined} */ of) => graph.scene.rowOf[of ?? -1] ?? -1;
+    const child = () => rowOf((row.fold?.at(-1) ?? node).children[0]);
     const sibling = (/** @type {number} */ step) => () => {
         const all = list[node.from]?.children ?? [];
         return rowOf(all[all.indexOf(node.at) + step]);

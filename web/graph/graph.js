@@ -250,7 +250,9 @@ export class Graph extends Component {
     /** Moves the cursor to a row. @param {number} row */
     walk(row) {
         this.entered = null;
-        this.setState({ cursor: this.scene.rows[row].node.id });
+        const cursor = this.scene.rows[row]?.node.id;
+        if (cursor === undefined) return;
+        this.setState({ cursor });
         this.#reveal(row);
         this.hover.walked(row);
     }
@@ -344,9 +346,7 @@ export class Graph extends Component {
     #onQuery(query) {
         this.setState({ query, hit: 0 });
         this.#find(query);
-        const [first] = this.hits;
-        if (first) this.setState({ cursor: this.scene.nodes.list[first.at].id });
-        this.scrollTarget = first ? this.scene.rowOf[first.at] : null;
+        this.#goToHit(0);
     }
 
     /** Searches again if the query or the model has changed. @param {string} query */
@@ -365,8 +365,15 @@ export class Graph extends Component {
         const { hits } = this;
         if (hits.length === 0) return;
         const hit = (this.state.hit + step + hits.length) % hits.length;
-        this.setState({ hit, cursor: this.scene.nodes.list[hits[hit].at].id });
-        this.scrollTarget = this.scene.rowOf[hits[hit].at];
+        this.setState({ hit });
+        this.#goToHit(hit);
+    }
+
+    /** Moves the cursor to a hit, if there is one. @param {number} hit */
+    #goToHit(hit) {
+        const node = this.scene.nodes.list[this.hits[hit]?.at ?? -1];
+        if (node) this.setState({ cursor: node.id });
+        this.scrollTarget = node ? (this.scene.rowOf[node.at] ?? null) : null;
     }
 
     render() {
@@ -379,6 +386,7 @@ export class Graph extends Component {
         const last = Math.min(rows.length - 1, Math.ceil((this.top + this.height) / ROW) + MARGIN + STEP);
         const cursorAt = cursor === null ? -1 : this.scene.rowAt(cursor);
         const now = performance.now();
+        const cursorRow = rows[cursorAt];
         const isPainted = cursorAt >= first && cursorAt <= last;
         return html`
             <${GraphHeader} held=${(/** @type {GraphHeader} */ head) => (this.head = head)} query=${query}
@@ -390,7 +398,7 @@ export class Graph extends Component {
             <div class="graph" id="graph" role="tree" tabindex="0"
                 aria-label=${`${WORDS.graph}. ${GRAPH_WORDS.hint}`}
                 aria-busy=${rows.length === 0 ? 'true' : null}
-                aria-activedescendant=${isPainted ? rowId(rows[cursorAt].id) : null}
+                aria-activedescendant=${cursorRow && isPainted ? rowId(cursorRow.id) : null}
                 ref=${(/** @type {HTMLElement | null} */ box) => (this.box = box)}
                 onScroll=${() => this.#scrolled()}
                 onKeyDown=${(/** @type {KeyboardEvent} */ event) =>

@@ -75,8 +75,9 @@ export class Layout {
      */
     fail(row) {
         const place = this.places[row];
-        const parent = this.places[place.from];
+        const parent = place && this.places[place.from];
         if (
+            !place ||
             !parent ||
             place.beside ||
             parent.beside ||
@@ -129,12 +130,21 @@ class Lanes {
         this.extend(lane, row);
     }
 
+    /** @param {number} at */
+    #leastAt(at) {
+        return this.least[at] ?? Infinity;
+    }
+
+    /** @param {number} at */
+    #leastBelow(at) {
+        return Math.min(this.#leastAt(2 * at), this.#leastAt(2 * at + 1));
+    }
+
     /** Something is drawn in the lane down to this row. @param {number} lane @param {number} row */
     extend(lane, row) {
         let at = lane + this.size;
         this.least[at] = row;
-        for (at >>= 1; at >= 1; at >>= 1)
-            this.least[at] = Math.min(this.least[2 * at], this.least[2 * at + 1]);
+        for (at >>= 1; at >= 1; at >>= 1) this.least[at] = this.#leastBelow(at);
     }
 
     /** The trunk's. */
@@ -157,7 +167,7 @@ class Lanes {
         }
         const end = Math.min(right, this.count);
         for (let left = end - 1; this.count >= ROOMY_LANES && left > Math.max(0, end - NEAR); left -= 1) {
-            if (this.least[left + this.size] <= row) return left;
+            if (this.#leastAt(left + this.size) <= row) return left;
         }
         if (this.count >= this.size) this.#widen();
         this.count = Math.max(1, this.count);
@@ -172,13 +182,13 @@ class Lanes {
     #nextFree(row, lane) {
         if (lane >= this.size) return -1;
         let at = lane + this.size;
-        while (this.least[at] > row) {
+        while (this.#leastAt(at) > row) {
             // The next subtree on the right: up while this is a right half, then across.
             while (at & 1) at >>= 1;
             if (at === 0) return -1;
             at += 1;
         }
-        while (at < this.size) at = this.least[2 * at] <= row ? 2 * at : 2 * at + 1;
+        while (at < this.size) at = this.#leastAt(2 * at) <= row ? 2 * at : 2 * at + 1;
         return at - this.size;
     }
 
@@ -187,7 +197,6 @@ class Lanes {
         this.size = 2 * size;
         this.least = new Float64Array(2 * this.size).fill(Infinity);
         this.least.set(least.subarray(size), this.size);
-        for (let at = this.size - 1; at >= 1; at -= 1)
-            this.least[at] = Math.min(this.least[2 * at], this.least[2 * at + 1]);
+        for (let at = this.size - 1; at >= 1; at -= 1) this.least[at] = this.#leastBelow(at);
     }
 }

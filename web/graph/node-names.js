@@ -39,13 +39,13 @@ export class Names {
             group.push(node);
             const told = differences(group.map(({ run }) => run?.code ?? ''));
             group.forEach((one, i) => {
-                one.name = told[i].name || firstLine(one.run?.code ?? '');
-                one.lead = told[i].lead;
+                one.name = told[i]?.name || firstLine(one.run?.code ?? '');
+                one.lead = told[i]?.lead ?? '';
             });
         } else {
-            const [, told] = differences([group[0].run?.code ?? '', node.run.code]);
-            node.name = told.name || node.name;
-            node.lead = told.lead;
+            const [, told] = differences([group[0]?.run?.code ?? '', node.run.code]);
+            node.name = told?.name || node.name;
+            node.lead = told?.lead ?? '';
         }
     }
 }
@@ -89,9 +89,9 @@ const NOTHING = Object.freeze({ name: '', lead: '' });
  * @param {Told[]} told
  */
 function tell(all, some, from, told) {
-    const most = Math.max(...some.map((i) => all[i].length));
+    const most = Math.max(...some.map((i) => all[i]?.length ?? 0));
     for (let at = from; at < most; at += 1) {
-        const own = (/** @type {number} */ i) => all[i][at] ?? '';
+        const own = (/** @type {number} */ i) => all[i]?.[at] ?? '';
         const lines = new Set(some.map(own));
         if (lines.size === 1) continue;
         const same = beginning([...lines]);
@@ -127,8 +127,9 @@ function toldBy(line, same) {
  * @param {string[]} lines
  */
 function beginning(lines) {
+    const [first = ''] = lines;
     let same = 0;
-    while (same < lines[0].length && lines.every((line) => line[same] === lines[0][same])) same += 1;
-    const begun = lines[0].slice(0, same);
+    while (same < first.length && lines.every((line) => line[same] === first[same])) same += 1;
+    const begun = first.slice(0, same);
     return (begun.match(/^.*[;,(]\s*/) ?? begun.match(/^.*?(?=[\w.]*$)/))?.[0].length ?? 0;
 }

@@ -25,7 +25,7 @@ export function termsOf(query) {
         .split(/\s+/)
         .filter(Boolean)
         .map((word) => {
-            const [, kind, text] = word.match(/^(var|label):(.*)$/i) ?? [];
+            const [, kind, text = ''] = word.match(/^(var|label):(.*)$/i) ?? [];
             if (kind) return { kind: /** @type {Kind} */ (kind.toLowerCase()), text };
             const lone = word.toLowerCase();
             if (lone === 'failed' || lone === 'running') return { kind: lone, text: '' };
@@ -49,7 +49,7 @@ export function search(nodes, query) {
     const other = [];
     for (let at = nodes.length - 1; at >= 0; at -= 1) {
         const node = nodes[at];
-        if (!terms.every((term) => matches(node, term))) continue;
+        if (!node || !terms.every((term) => matches(node, term))) continue;
         const changes = changed(node, terms);
         (changes === null ? other : changing).push({ at, changes });
     }

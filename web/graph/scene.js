@@ -58,7 +58,7 @@ export class Scene {
      */
     rowAt(id) {
         const node = this.nodes.get(id);
-        return node ? this.rowOf[node.at] : -1;
+        return (node && this.rowOf[node.at]) ?? -1;
     }
 
     /**
@@ -82,7 +82,7 @@ export class Scene {
             return { ...this.#rebuild(isFirst ? null : seen, slid && !isFirst), followed, ended: changed };
         for (const one of changed) this.#settle(one);
         const first = this.rows.length;
-        for (let at = from; at < this.nodes.list.length; at += 1) this.#add(this.nodes.list[at]);
+        for (const node of this.nodes.list.slice(from)) this.#add(node);
         this.untidy += this.rows.length - first;
         const isTidied = this.untidy > TIDY && this.#tidy(seen);
         return {
@@ -139,7 +139,7 @@ export class Scene {
     search(places) {
         const before = this.found;
         this.found = new Set(places);
-        const isHidden = places.some((at) => this.rows[this.rowOf[at]]?.fold);
+        const isHidden = places.some((at) => this.rows[this.rowOf[at] ?? -1]?.fold);
         if (!isHidden && (before.size === 0 || places.length > 0)) return false;
         this.#rebuild(places.length > 0 ? [0, this.rows.length] : null, false);
         return true;
@@ -212,7 +212,7 @@ export class Scene {
     #draw(folds) {
         const { list } = this.nodes;
         /** @type {Map<number, number[]>} */
-        const starts = new Map(folds.map((fold) => [fold[0], fold]));
+        const starts = new Map(folds.map((fold) => [fold[0] ?? -1, fold]));
         const inside = new Set(folds.flatMap((fold) => fold.slice(1)));
         const trunk = new Set();
         for (let node = this.nodes.get(this.straight); node; node = list[node.from]) trunk.add(node.at);
@@ -222,7 +222,7 @@ export class Scene {
         for (const node of list) {
             if (inside.has(node.at)) continue;
             const fold = starts.get(node.at);
-            this.#add(node, fold?.map((at) => list[at]) ?? null, trunk.has(node.at));
+            this.#add(node, fold?.flatMap((at) => list[at] ?? []) ?? null, trunk.has(node.at));
             for (const at of fold ?? []) this.rowOf[at] = this.rows.length - 1;
         }
         this.hidden = inside.size;
@@ -233,7 +233,7 @@ export class Scene {
         const id = fold ? `fold ${node.id}` : node.id;
         const place = this.layout.add({
             id,
-            from: node.from < 0 ? -1 : this.rowOf[node.from],
+            from: this.rowOf[node.from] ?? -1,
             bud: node.bud,
             isTrunk,
         });
@@ -243,7 +243,8 @@ export class Scene {
 
     /** Updates the row of a run that ended. @param {Node} node */
     #settle(node) {
-        const row = this.rows[this.rowOf[node.at]];
+        const row = this.rows[this.rowOf[node.at] ?? -1];
+        if (!row) return;
         row.id = row.place.id = node.id;
         if (node.bud) this.layout.fail(row.place.row);
     }
@@ -258,7 +259,7 @@ export class Scene {
         const before = { rows: this.rows, rowOf: this.rowOf, layout: this.layout, hidden: this.hidden };
         const sight = this.rows.slice(seen[0], seen[1] + 1);
         this.#build(new Set(sight.filter(({ fold }) => !fold).map(({ node }) => node.id)));
-        const first = sight[0] ? this.rowOf[sight[0].node.at] : 0;
+        const first = (sight[0] && this.rowOf[sight[0].node.at]) ?? 0;
         const isSame =
             this.rows.length < before.rows.length &&
             sight.every((row, i) => isAlike(row, this.rows[first + i]));

@@ -89,9 +89,9 @@ function thickened(image, width, height) {
     pen.fillStyle = '#fff';
     pen.fillRect(0, 0, width, height);
     pen.drawImage(image, 0, 0, width, height);
-    const [red, green, blue] = pen.getImageData(1, 1, 1, 1).data;
+    const [red = 0, green = 0, blue = 0] = pen.getImageData(1, 1, 1, 1).data;
     pen.globalCompositeOperation = red + green + blue < 3 * 128 ? 'lighten' : 'darken';
-    for (const [x, y] of SIDES)
+    for (const [x = 0, y = 0] of SIDES)
         pen.drawImage(image, x * THICKER * LARGER, y * THICKER * LARGER, width, height);
     return canvas;
 }

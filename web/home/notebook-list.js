@@ -167,8 +167,9 @@ export class Home extends Component {
             const { made, leftOut } = await notebooks.importFiles(files, (file) =>
                 this.#say(HOME_WORDS.importing(file.name)),
             );
-            if (made.length === 1 && !leftOut.length) location.assign(notebooks.notebookAt(made[0]));
-            this.next = made[0];
+            const [first, second] = made;
+            if (first && !second && !leftOut.length) location.assign(notebooks.notebookAt(first));
+            this.next = first ?? null;
             return [HOME_WORDS.imported(made), leftOut.length ? HOME_WORDS.leftOut(leftOut) : '']
                 .join(' ')
                 .trim();

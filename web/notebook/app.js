@@ -105,8 +105,9 @@ export class App extends Component {
         if (!this.wantsToType || !this.props.page.isLoaded) return;
         this.wantsToType = false;
         if (document.activeElement !== document.body) return;
-        const isUnread = this.cells.length > 1 && this.cells.every(({ kind }) => kind === 'draft');
-        if (isUnread) this.controller.focusCell(this.cells[0].key);
+        const [first, second] = this.cells;
+        const isUnread = this.cells.every(({ kind }) => kind === 'draft');
+        if (first && second && isUnread) this.controller.focusCell(first.key);
         else this.controller.focusFresh();
     }
 
@@ -247,7 +248,7 @@ export class App extends Component {
                 title=${rest ? EDITOR_WORDS.replayRestHint : null}
             onClick=${() => this.controller.runAll(waiting)}>${text}</button></div>`;
         column.splice(
-            this.cells.findIndex((cell) => cell.key === waiting[0].key),
+            this.cells.findIndex((cell) => cell.key === waiting[0]?.key),
             0,
             run,
         );

@@ -63,7 +63,7 @@ export function cellsOf(model, look) {
             isOutdated ||= cell.edit?.run != null;
         }
         if (state.id === look.here) continue;
-        for (const draft of look.draftsOn(state.id, line[i + 1].id)) {
+        for (const draft of look.draftsOn(state.id, line[i + 1]?.id ?? null)) {
             if (draft.source.trim() || look.openedDrafts.has(draft.id))
                 cells.push(draftCell(model, look, draft, key(draft.id, `${draft.id}!`), true));
         }
@@ -179,7 +179,7 @@ export function runToWaitFor(cells, key, asked) {
     const at = cells.findIndex((cell) => cell.key === key);
     const target = cells[at];
     for (const cell of cells.slice(0, Math.max(0, at)).reverse()) {
-        if (!sameBase(cell, target)) continue;
+        if (!target || !sameBase(cell, target)) continue;
         const coming = asked.get(cell.kind === 'draft' ? cell.draft.id : '');
         const run = cell.kind === 'ran' ? cell.shown : cell.run;
         if (coming) return coming;

@@ -69,7 +69,8 @@ function Status({ page }) {
                       ? WORDS.viewOnly
                       : WORDS.ready;
     const state = page.connection === 'open' ? (open.length || replay ? 'busy' : 'ready') : 'lost';
-    const go = open[0] && page.connection === 'open' ? () => page.goTo(open[0].exec_id) : null;
+    const [first] = open;
+    const go = first && page.connection === 'open' ? () => page.goTo(first.exec_id) : null;
     return html`<button class="status" data-state=${state} disabled=${!go} onClick=${go}>
         <i aria-hidden="true"></i><span role="status">${word}</span></button>`;
 }

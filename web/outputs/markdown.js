@@ -134,11 +134,10 @@ function putFormulas(element, formulas) {
     for (const node of found) {
         const parts = (node.nodeValue ?? '').split(/\ue000(\d+)\ue001/);
         node.replaceWith(
-            ...parts.map((part, i) =>
-                i % 2 && formulas[Number(part)]
-                    ? formulaNode(formulas[Number(part)], (count += 1) - 1)
-                    : document.createTextNode(part),
-            ),
+            ...parts.map((part, i) => {
+                const formula = i % 2 ? formulas[Number(part)] : undefined;
+                return formula ? formulaNode(formula, count++) : document.createTextNode(part);
+            }),
         );
     }
     element.normalize();

@@ -140,7 +140,7 @@ const IMAGES = ['image/png', 'image/svg+xml', 'image/jpeg', 'image/webp', 'image
 export function pictureOf(outputs) {
     for (let i = outputs.length - 1; i >= 0; i -= 1) {
         const item = outputs[i];
-        if (item.output_type !== 'display_data' && item.output_type !== 'execute_result') continue;
+        if (item?.output_type !== 'display_data' && item?.output_type !== 'execute_result') continue;
         const mime = IMAGES.find((one) => item.data[one] !== undefined);
         if (mime) return { key: item.key, mime, item };
     }

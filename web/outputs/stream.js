@@ -91,7 +91,7 @@ export class Stream extends Component {
         this.began = now;
         let from = Infinity;
         while (this.painted < pieces.length && (from === Infinity || performance.now() < end)) {
-            const piece = pieces[this.painted];
+            const piece = pieces[this.painted] ?? '';
             const to = Math.min(piece.length, this.offset + SLICE);
             from = Math.min(from, this.terminal.feed(piece.slice(this.offset, to)));
             this.offset = to;
@@ -142,7 +142,7 @@ export const StaticText = ({ text, name, id }) =>
 function paintBlocks(box, lines, from) {
     // Trailing empty lines are line ends, or remains of a progress bar.
     let count = lines.length;
-    while (count > 1 && lines[count - 1].every((piece) => !piece.style && !piece.text.trim())) count -= 1;
+    while (count > 1 && lines[count - 1]?.every((piece) => !piece.style && !piece.text.trim())) count -= 1;
     const blocks = Math.ceil(count / BLOCK);
     while (box.children.length > blocks) box.lastElementChild?.remove();
     for (let i = Math.min(Math.floor(from / BLOCK), box.children.length); i < blocks; i += 1) {

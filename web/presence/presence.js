@@ -43,7 +43,7 @@ export function others(people, own) {
 /** The first letters of the first and the last word. @param {string} name @returns {string} */
 export function initialsOf(name) {
     const words = name.trim().split(/\s+/);
-    const letters = [words[0], words.length > 1 ? (words.at(-1) ?? '') : ''].map(
+    const letters = [words[0] ?? '', words.length > 1 ? (words.at(-1) ?? '') : ''].map(
         (word) => [...word][0] ?? '',
     );
     return letters.join('').toLocaleUpperCase();

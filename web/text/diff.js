@@ -44,6 +44,16 @@ export function diff(a, b) {
     return steps;
 }
 
+/**
+ * The item at an index that a list has.
+ * @template T @param {readonly T[]} list @param {number} i @returns {T}
+ */
+export function itemAt(list, i) {
+    const item = list[i];
+    if (item === undefined) throw new RangeError(`the list has no item ${i}`);
+    return item;
+}
+
 /** @template T @param {readonly T[]} a @param {readonly T[]} b @returns {Step[]} */
 function middle(a, b) {
     const trace = a.length && b.length ? search(a, b) : null;
@@ -66,8 +76,9 @@ function search(a, b) {
         trace.push(far.slice(most + 1 - edits - 1, most + 1 + edits + 2));
         for (let k = -edits; k <= edits; k += 2) {
             const at = most + 1 + k;
-            const comesDown = k === -edits || (k !== edits && far[at - 1] < far[at + 1]);
-            let x = comesDown ? far[at + 1] : far[at - 1] + 1;
+            const [left, right] = [far[at - 1] ?? 0, far[at + 1] ?? 0];
+            const comesDown = k === -edits || (k !== edits && left < right);
+            let x = comesDown ? right : left + 1;
             while (x < a.length && x - k < b.length && a[x] === b[x - k]) x += 1;
             far[at] = x;
             if (x >= a.length && x - k >= b.length) return trace;
@@ -88,7 +99,7 @@ function walk(trace, x, y) {
     const steps = [];
     for (let edits = trace.length - 1; edits >= 0; edits -= 1) {
         // What was kept of this round stands around the diagonal 0, `edits + 1` to each side.
-        const far = (/** @type {number} */ k) => trace[edits][k + edits + 1];
+        const far = (/** @type {number} */ k) => trace[edits]?.[k + edits + 1] ?? 0;
         const k = x - y;
         const comesDown = k === -edits || (k !== edits && far(k - 1) < far(k + 1));
         const before = comesDown ? k + 1 : k - 1;
@@ -129,11 +140,11 @@ export function diffLines(before, after) {
         [gone, come] = [[], []];
     };
     for (const { sign, a: i, b: j } of diff(a, b)) {
-        if (sign === '-') gone.push({ sign, a: i + 1, b: null, parts: plain(a[i]) });
-        else if (sign === '+') come.push({ sign, a: null, b: j + 1, parts: plain(b[j]) });
+        if (sign === '-') gone.push({ sign, a: i + 1, b: null, parts: plain(itemAt(a, i)) });
+        else if (sign === '+') come.push({ sign, a: null, b: j + 1, parts: plain(itemAt(b, j)) });
         else {
             flush();
-            rows.push({ sign, a: i + 1, b: j + 1, parts: plain(a[i]) });
+            rows.push({ sign, a: i + 1, b: j + 1, parts: plain(itemAt(a, i)) });
         }
     }
     flush();
@@ -149,16 +160,18 @@ const linesOf = (text) => (text === '' ? [] : text.replace(/\n$/, '').split('\n'
 /** @param {string} text @returns {Part[]} */
 const plain = (text) => [{ text, isMarked: false }];
 
+/** @param {Row} row */
+const textOf = ({ parts }) => parts.map(({ text }) => text).join('');
+
 /**
  * The first line that went is the first that came, changed; and so on.
  * @param {Row[]} gone
  * @param {Row[]} come
  */
 function markPairs(gone, come) {
-    for (let i = 0; i < Math.min(gone.length, come.length); i += 1) {
-        const [before, after] = diffWords(gone[i].parts[0].text, come[i].parts[0].text);
-        gone[i].parts = before;
-        come[i].parts = after;
+    for (const [i, one] of gone.slice(0, come.length).entries()) {
+        const other = itemAt(come, i);
+        [one.parts, other.parts] = diffWords(textOf(one), textOf(other));
     }
 }
 
@@ -174,20 +187,20 @@ export function diffWords(before, after) {
     const [a, b] = [wordsOf(before), wordsOf(after)];
     const steps = diff(a, b);
     const common = steps
-        .filter(({ sign, a: i }) => sign === '=' && a[i].trim())
-        .reduce((sum, { a: i }) => sum + a[i].length, 0);
+        .filter(({ sign, a: i }) => sign === '=' && a[i]?.trim())
+        .reduce((sum, { a: i }) => sum + itemAt(a, i).length, 0);
     if (common < ALIKE * Math.max(before.trim().length, after.trim().length))
         return [plain(before), plain(after)];
     return [
         joined(
             steps
                 .filter(({ sign }) => sign !== '+')
-                .map(({ sign, a: i }) => ({ text: a[i], isMarked: sign === '-' })),
+                .map(({ sign, a: i }) => ({ text: itemAt(a, i), isMarked: sign === '-' })),
         ),
         joined(
             steps
                 .filter(({ sign }) => sign !== '-')
-                .map(({ sign, b: j }) => ({ text: b[j], isMarked: sign === '+' })),
+                .map(({ sign, b: j }) => ({ text: itemAt(b, j), isMarked: sign === '+' })),
         ),
     ];
 }
@@ -243,7 +256,7 @@ export function fold(rows, host = 3) {
  */
 export function likeness(before, after) {
     const [a, b] = [linesOf(before).map((line) => line.trim()), linesOf(after).map((line) => line.trim())];
-    if (a.length === 1 && b.length === 1) return wordLikeness(a[0], b[0]);
+    if (a.length === 1 && b.length === 1) return wordLikeness(itemAt(a, 0), itemAt(b, 0));
     const equal = diff(a, b).filter(({ sign, a: i }) => sign === '=' && a[i]).length;
     return equal / Math.max(1, Math.max(a.filter(Boolean).length, b.filter(Boolean).length));
 }

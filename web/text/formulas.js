@@ -60,7 +60,7 @@ class Places {
     end(name, from) {
         if (!this.ends) {
             this.ends = new Map();
-            for (const { 1: one, index } of this.text.matchAll(END)) {
+            for (const { 1: one = '', index } of this.text.matchAll(END)) {
                 const known = this.ends.get(one);
                 if (known) known.push(index);
                 else this.ends.set(one, [index]);
@@ -70,7 +70,7 @@ class Places {
         let [low, high] = [0, all.length];
         while (low < high) {
             const middle = (low + high) >> 1;
-            if (all[middle] < from) low = middle + 1;
+            if ((all[middle] ?? Infinity) < from) low = middle + 1;
             else high = middle;
         }
         return all[low] ?? -1;
@@ -123,8 +123,9 @@ export function formulaAt(text, at) {
     BEGIN.lastIndex = at;
     const found = BEGIN.exec(text);
     if (found) {
-        const end = known.end(found[1], BEGIN.lastIndex);
-        const after = end + found[1].length + '\\end{}'.length;
+        const [, name = ''] = found;
+        const end = known.end(name, BEGIN.lastIndex);
+        const after = end + name.length + '\\end{}'.length;
         return end < 0 || end - at > LONGEST
             ? null
             : { tex: text.slice(at, after), isDisplay: true, end: after };
@@ -142,7 +143,7 @@ function dollars(text, at, known) {
     if (/[\s$]/.test(text[at + 1] ?? ' ')) return null;
     const end = known.dollar(at + 1);
     if (text[end] !== '$' || end - at >= LONGEST) return null;
-    return /\s/.test(text[end - 1]) || /\d/.test(text[end + 1] ?? '')
+    return /\s/.test(text[end - 1] ?? '') || /\d/.test(text[end + 1] ?? '')
         ? null
         : { tex: text.slice(at + 1, end), isDisplay: false, end: end + 1 };
 }

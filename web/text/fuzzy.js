@@ -73,4 +73,4 @@ function initials(wanted, text, from, at) {
 }
 
 /** @param {string} text @param {number} at */
-const isStart = (text, at) => at === 0 || /[^\p{L}\p{N}]/u.test(text[at - 1]);
+const isStart = (text, at) => at === 0 || /[^\p{L}\p{N}]/u.test(text[at - 1] ?? '');

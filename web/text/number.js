@@ -66,7 +66,7 @@ function rounded(n) {
 /** All digits of a number, grouped: "−1,501.5". @param {Some} n */
 export function grouped(n) {
     const text = String(n).replace('-', '−');
-    const [, sign, digits, rest] = text.match(/^(−?)(\d+)(.*)$/) ?? [];
+    const [, sign, digits, rest = ''] = text.match(/^(−?)(\d+)(.*)$/) ?? [];
     // The minus sign of an exponent stays ASCII, as in Python.
     return digits === undefined
         ? text

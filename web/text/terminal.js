@@ -89,7 +89,8 @@ export class Terminal {
             const stop = CONTROL.exec(text)?.index ?? text.length;
             if (stop > at) this.#write(text.slice(at, stop));
             if (stop === text.length) break;
-            at = text[stop] === '\x1b' ? this.#escape(text, stop) : this.#control(text[stop], stop);
+            const control = text.charAt(stop);
+            at = control === '\x1b' ? this.#escape(text, stop) : this.#control(control, stop);
         }
         return this.touched;
     }
@@ -115,7 +116,7 @@ export class Terminal {
             this.waiting = text.slice(at);
             return text.length;
         }
-        if (found[2]) this.#sequence(found[2], found[1]);
+        if (found[2]) this.#sequence(found[2], found[1] ?? '');
         return at + found[0].length;
     }
 
@@ -152,7 +153,7 @@ export class Terminal {
             this.stale.delete(row);
             this.pieces[row] = [];
             this.lengths[row] = 0;
-        } else if (mode === 0 && column < this.lengths[row]) {
+        } else if (mode === 0 && column < (this.lengths[row] ?? 0)) {
             const cells = this.#open();
             cells.chars.length = cells.styles.length = this.lengths[row] = column;
             cells.blank = Math.min(cells.blank, column);
@@ -184,7 +185,7 @@ export class Terminal {
     /** The line at the cursor, as characters. @returns {Cells} */
     #open() {
         const { row } = this;
-        const cells = this.cells.get(row) ?? cellsOf(this.pieces[row]);
+        const cells = this.cells.get(row) ?? cellsOf(this.pieces[row] ?? []);
         this.cells.set(row, cells);
         this.stale.add(row);
         return cells;
@@ -193,18 +194,19 @@ export class Terminal {
     /** @param {string} text */
     #write(text) {
         const { row, column, style } = this;
-        const length = this.lengths[row];
+        const { [row]: length = 0 } = this.lengths;
+        const { [row]: pieces = [] } = this.pieces;
         this.column += text.length;
         if (column === length && !this.cells.has(row)) {
-            append(this.pieces[row], text, style);
-            this.lengths[row] += text.length;
+            append(pieces, text, style);
+            this.lengths[row] = length + text.length;
             return;
         }
         const cells = this.#open();
         if (column > length) this.#fill(cells, length, column);
         cells.blank = Math.min(cells.blank, column);
         for (let i = 0; i < text.length; i += 1) {
-            cells.chars[column + i] = text[i];
+            cells.chars[column + i] = text.charAt(i);
             cells.styles[column + i] = style;
         }
         this.lengths[row] = cells.chars.length;
@@ -224,7 +226,7 @@ function cellsOf(line) {
     const cells = { chars: [], styles: [], blank: 0 };
     for (const { text, style } of line) {
         for (let i = 0; i < text.length; i += 1) {
-            cells.chars.push(text[i]);
+            cells.chars.push(text.charAt(i));
             cells.styles.push(style);
         }
     }
@@ -239,7 +241,7 @@ function piecesOf(cells) {
     for (let from = 0; from < chars.length; ) {
         let to = from + 1;
         while (to < chars.length && styles[to] === styles[from]) to += 1;
-        line.push({ text: chars.slice(from, to).join(''), style: styles[from] });
+        line.push({ text: chars.slice(from, to).join(''), style: styles[from] ?? null });
         from = to;
     }
     return line;
@@ -254,7 +256,7 @@ function restyle(before, parameters) {
     const style = { ...(before ?? PLAIN) };
     const codes = parameters.split(/[;:]/).map(Number);
     for (let i = 0; i < codes.length; i += 1) {
-        const code = codes[i];
+        const { [i]: code = 0 } = codes;
         if (code === 38 || code === 48) {
             const [colour, used] = wideColour(codes, i + 1);
             style[code === 38 ? 'fg' : 'bg'] = colour;

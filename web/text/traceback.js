@@ -36,7 +36,7 @@ function withoutLastEnds(text) {
 export function taken({ ename, evalue, traceback }) {
     const title = evalue ? `${ename}: ${evalue}` : ename;
     const items = traceback.map(withoutLastEnds).filter((item) => !LEAD.test(withoutColours(item).trim()));
-    const last = items.length > 0 ? withoutColours(items[items.length - 1]) : '';
+    const last = withoutColours(items.at(-1) ?? '');
     let after = '';
     // The last item repeats the title; a note may follow it.
     if (last.trimStart().startsWith(ename) || last.trim() === title.trim()) {
@@ -104,7 +104,7 @@ export function lineOfCell(frames, count) {
  */
 function withoutTitle(item, ename) {
     const lines = item.split('\n');
-    return lines.length > 1 && withoutColours(lines[lines.length - 1]).startsWith(`${ename}:`)
+    return lines.length > 1 && withoutColours(lines.at(-1) ?? '').startsWith(`${ename}:`)
         ? lines.slice(0, -1).join('\n')
         : item;
 }

@@ -28,14 +28,15 @@ const BRACKETS = /** @type {Record<string, string>} */ ({ ')': '(', ']': '[', '}
 
 /** Strips trailing punctuation and brackets from a URL in linear time. @param {string} address */
 function trimmed(address) {
-    /** How often each bracket occurs in the remaining URL. @type {Record<string, number>} */
-    const count = { '(': 0, ')': 0, '[': 0, ']': 0, '{': 0, '}': 0 };
-    for (const one of address) if (one in count) count[one] += 1;
+    /** How often each character occurs in the remaining URL. @type {Map<string, number>} */
+    const counts = new Map();
+    const count = (/** @type {string | undefined} */ one) => counts.get(one ?? '') ?? 0;
+    for (const one of address) counts.set(one, count(one) + 1);
     let end = address.length;
     for (; end > 0; end -= 1) {
-        const last = address[end - 1];
-        const isOpen = last in BRACKETS && count[last] > count[BRACKETS[last]];
-        if (isOpen) count[last] -= 1;
+        const last = address.charAt(end - 1);
+        const isOpen = last in BRACKETS && count(last) > count(BRACKETS[last]);
+        if (isOpen) counts.set(last, count(last) - 1);
         else if (!MARKS.includes(last)) break;
     }
     return address.slice(0, end);

@@ -65,9 +65,10 @@ export function offerImport(page, files) {
 /** @param {import('../notebook/page.js').Page} page @param {File[]} files */
 async function importAll(page, files) {
     try {
-        page.notify(HOME_WORDS.importing(files[0].name), false, { stays: true });
+        page.notify(HOME_WORDS.importing(files[0]?.name ?? ''), false, { stays: true });
         const { made, leftOut } = await notebooks.importFiles(files, () => {});
-        const open = () => location.assign(made.length === 1 ? notebooks.notebookAt(made[0]) : '/');
+        const [first, second] = made;
+        const open = () => location.assign(first && !second ? notebooks.notebookAt(first) : '/');
         if (!leftOut.length) return open();
         return page.notify(`${HOME_WORDS.imported(made)} ${HOME_WORDS.leftOut(leftOut)}`, false, {
             stays: true,

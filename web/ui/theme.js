@@ -20,7 +20,7 @@ export function shownTheme() {
 
 /** Switches to the next of the three. */
 export function nextTheme() {
-    const next = ORDER[(ORDER.indexOf(chosenTheme()) + 1) % ORDER.length];
+    const next = ORDER[(ORDER.indexOf(chosenTheme()) + 1) % ORDER.length] ?? 'auto';
     if (next === 'auto') {
         localStorage.removeItem(KEY);
         delete document.documentElement.dataset.theme;

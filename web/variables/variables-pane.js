@@ -272,6 +272,6 @@ function goToCell(page, state) {
 
 /** The first line of a value. @param {string} repr */
 function lineOf(repr) {
-    const lines = repr.split('\n').filter((line) => line.trim());
-    return lines.length > 1 ? `${lines[0].trim().replace(/\s+/g, ' ')} …` : repr;
+    const [first, second] = repr.split('\n').filter((line) => line.trim());
+    return first && second ? `${first.trim().replace(/\s+/g, ' ')} …` : repr;
 }

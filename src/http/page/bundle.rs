@@ -296,7 +296,8 @@ fn taken(statement: &str) -> Option<(String, Option<&str>)> {
 /// exports names none.
 fn pairs(pattern: &str) -> Vec<(&str, &str)> {
     let Some(inner) = pattern.strip_prefix('{') else { return Vec::new() };
-    let names = inner.trim_matches(['}', ' ']).split(", ").filter(|name| !name.is_empty());
+    let names =
+        inner.trim_matches(['}', ' ', '\n']).split(',').map(str::trim).filter(|name| !name.is_empty());
     names.map(|name| name.split_once(": ").unwrap_or((name, name))).collect()
 }
 
