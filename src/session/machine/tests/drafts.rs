@@ -451,11 +451,13 @@ fn an_update_that_arrives_again_changes_nothing() {
             answer 6: done
         draft a initial code in place base 1 by ada:3 text 124
             answer 7: refused, conflict: change draft a: it has version 3, and the text grew from 1
+        draft a initial code in place base 3 by ada:4 text 1234
+            answer 8: refused, conflict: change draft a: it has version 3, and the text grew from 3
         draft a initial code in place base 3 by ada:3 text 1234
             drafts on initial: [a.4]
-            answer 8: done
+            answer 9: done
         draft a initial code in place base 3 by ada:0 text 1234
-            answer 9: refused, conflict: change draft a: it has version 4, and the text grew from 3
+            answer 10: refused, conflict: change draft a: it has version 4, and the text grew from 3
         initial Freezing drafts [a]
     "#]]
     .assert_eq(&told(
