@@ -39,7 +39,10 @@ function endOf(text, what, from) {
     return at < 0 ? text.length : at + what.length;
 }
 
-/** Skips a string or regular expression. @param {string} text @param {number} at @param {string} end */
+/**
+ * Skips a string or regular expression.
+ * @param {string} text @param {number} at @param {string} end
+ */
 function skip(text, at, end) {
     let isClass = false;
     for (let i = at + 1; i < text.length; i += 1) {
