@@ -95,7 +95,7 @@ async fn serve(
 
     stop.wait().await;
     let close = async {
-        // Notebooks first: their clients see them end, and no process of ours outlives the server.
+        // Notebooks first: their clients see them end, and no kernel process outlives the server.
         let _ = tokio::time::timeout(CLOSING, sessions.close_all()).await;
         let _ = tokio::time::timeout(HANGING_UP, handle.stop(true)).await;
     };

@@ -1,4 +1,4 @@
-//! Runs Python in a tree of forked processes. Each process stands at a state.
+//! Runs Python in a tree of forked processes. Each process holds one state.
 //!
 //! - `tree`: the server's end (tokio, no Python)
 //! - `state`: the child's end (Python, no tokio, one thread); `python/` holds its Python

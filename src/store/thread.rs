@@ -26,8 +26,8 @@ const PROBE_EVERY: Duration = Duration::from_secs(1);
 /// transaction instead of three.
 const LINGER: Duration = Duration::from_millis(15);
 
-/// After so many transactions, SQLite's log is checkpointed once no job has come for `IDLE`. That
-/// takes some 20 ms, for which an answer would wait if a commit did it.
+/// After this many transactions, SQLite's log is checkpointed as soon as no job has come for
+/// `IDLE`. It takes some 20 ms, which would delay an answer if a commit did it.
 const COMMITS_PER_LOG: i64 = 32;
 const IDLE: Duration = Duration::from_millis(100);
 
@@ -283,7 +283,8 @@ impl StoreThread {
     }
 
     fn fail(&mut self, writer: Writer, batch: Vec<Job>, fault: &Fault) -> Disk {
-        // This connection's view of the log may be wrong now. The next connection reads it anew.
+        // This connection's view of the log may be wrong now. The next connection reads the log
+        // again.
         writer.abandon();
         drop(writer);
         let trouble = fault.trouble(&self.paths.dir);

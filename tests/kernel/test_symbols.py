@@ -9,7 +9,7 @@ from ratoon_kernel import symbols
 
 @pytest.fixture
 def told(namespace):
-    """What is told of a cell that runs."""
+    """The symbols of a cell that runs."""
 
     def tell(cell):
         tracker = symbols.Tracker()

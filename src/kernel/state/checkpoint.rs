@@ -6,7 +6,7 @@
 
 use super::control;
 use super::load_limits::LoadLimits;
-use super::package;
+use super::package::Module;
 use crate::blobs::{BlobError, Blobs, CHUNK_BYTES, Digest};
 use crate::kernel::protocol::{Contents, Load, Report};
 use crate::notebook::{Form, Missing};
@@ -25,9 +25,8 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 /// Percentage of available memory to keep free when a checkpoint is loaded.
 const PERCENT_KEPT_FREE: u64 = 5;
 
-/// The Python module, imported in the root.
 #[derive(Debug)]
-pub(super) struct Checkpoints(Py<PyModule>);
+pub(super) struct Checkpoints(Module);
 
 #[derive(Deserialize)]
 struct Summary {
@@ -41,9 +40,9 @@ struct Summary {
 impl Checkpoints {
     /// Imports the module, after the shell.
     pub(super) fn boot(py: Python<'_>) -> PyResult<Self> {
-        let module = package::import(py, "checkpoint")?;
-        module.call_method0("boot")?;
-        Ok(Self(module.unbind()))
+        let module = Module::import(py, "checkpoint")?;
+        module.0.call_method0(py, "boot")?;
+        Ok(Self(module))
     }
 
     /// Writes this process' state. This changes the process, so it must be a throw-away.
@@ -56,13 +55,11 @@ impl Checkpoints {
 
     fn try_save(&self, py: Python<'_>, form: Form, blobs: &Path) -> PyResult<Contents> {
         let keeper = Bound::new(py, Keeper::at(blobs))?;
-        let json: String = self.0.call_method1(py, "save", (&keeper, form_name(form)))?.extract(py)?;
+        let summary: Summary = self.0.call(py, "save", (&keeper, form_name(form)))?;
         if super::capture::is_users_child() {
             // The code of a pickled object has forked, and this is the child. The parent continues.
             super::process_exit::leave();
         }
-        let summary: Summary =
-            serde_json::from_str(&json).map_err(|e| PyValueError::new_err(e.to_string()))?;
         let mut keeper = keeper.borrow_mut();
         // A failure of the disk fails the whole checkpoint, not only the value that was being
         // written.
@@ -86,8 +83,7 @@ impl Checkpoints {
     /// What the checkpoint that this process or an ancestor was loaded from could not restore, and
     /// is still missing.
     pub(super) fn lacking(&self, py: Python<'_>) -> Vec<Missing> {
-        let json = self.0.call_method0(py, "still_lacking").and_then(|json| json.extract::<String>(py));
-        json.ok().and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default()
+        self.0.call(py, "still_lacking", ()).unwrap_or_default()
     }
 
     /// Loads a checkpoint into this fork of the root. Returns what could not be restored.
@@ -103,16 +99,14 @@ impl Checkpoints {
             keeper.limit(&digest, &manifest, max_bytes);
         }
         let keeper = Bound::new(py, keeper).map_err(|e| why(py, &e))?;
-        let json = self.0.call_method1(py, "load", (&keeper, manifest, form_name(load.form)));
-        let json = json.and_then(|j| j.extract::<String>(py));
+        let loaded = self.0.call(py, "load", (&keeper, manifest, form_name(load.form)));
         let limits = keeper.borrow_mut().limits.take();
-        let json = json.map_err(|error| match limits {
+        loaded.map_err(|error| match limits {
             Some(limits) if error.is_instance_of::<PyMemoryError>(py) => {
                 format!("its values {}", too_large(limits.bytes))
             }
             _ => why(py, &error),
-        })?;
-        serde_json::from_str(&json).map_err(|e| e.to_string())
+        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Descriptors of our own in a process of the user: at high numbers, and some held in reserve.
+//! Keeps our own descriptors at high numbers, out of the way of user code, and some in reserve.
 
 use super::control;
 use std::os::fd::{AsFd, IntoRawFd, OwnedFd, RawFd};
@@ -9,13 +9,20 @@ const FIRST_OWN_DESCRIPTOR: i32 = 200;
 /// What a fork needs: an order brings up to seven, and the child opens some more for a moment.
 const SPARE_DESCRIPTORS: usize = 16;
 
+/// The descriptors of this process from 3 on, in order. One of them may be that of the listed
+/// directory, which is closed already.
+pub(super) fn list() -> Vec<RawFd> {
+    let entries = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let mut numbers: Vec<RawFd> = numbers.filter(|number| *number > 2).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
 /// Closes descriptors that the server has inherited, such as pipes of a shell or a supervisor.
 pub(super) fn close_inherited() {
     let own = control::number();
-    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return };
-    let numbers: Vec<i32> =
-        entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-    for number in numbers.into_iter().filter(|number| *number > 2 && Some(*number) != own) {
+    for number in list().into_iter().filter(|number| Some(*number) != own) {
         // SAFETY: this process has just begun and owns only its socket. The directory's own
         // descriptor is closed already, which answers EBADF.
         #[allow(unsafe_code)]

@@ -45,12 +45,8 @@ struct Watched {
 
 /// Notes all open files and epoll instances of the user.
 pub(super) fn note() -> Vec<OpenFile> {
-    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return Vec::new() };
-    let mut numbers: Vec<RawFd> =
-        entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).filter(|n| *n > 2).collect();
-    numbers.sort_unstable();
     let mut files: Vec<OpenFile> = Vec::new();
-    for number in numbers {
+    for number in super::descriptors::list() {
         if let Some(what) = what_is(number).filter(|_| !super::capture::is_own(number)) {
             let same = files.iter().find(|p| p.what == what && is_copy(p.number, number)).map(|p| p.number);
             files.push(OpenFile { number, what: same.map_or(what, What::CopyOf) });

@@ -1,22 +1,23 @@
-//! Answers questions about a state, in throw-away forks: its variables (`variables.py`),
-//! completions (`completion.py`) and descriptions of objects (`inspection.py`).
+//! Answers questions about a state, in throw-away forks: its variables (`variables.py`), digests
+//! and shared objects (`sharing.py`), completions (`completion.py`) and descriptions of objects
+//! (`inspection.py`).
 
 use super::checkpoint::bytes_of;
-use super::package;
+use super::package::Module;
+use super::{capture, process_exit};
 use crate::blobs::Digest;
 use crate::kernel::protocol::{Fingerprints, IntrospectKind, Introspected};
-use crate::notebook::{Completion, Inspection, Variable};
+use crate::notebook::{Completion, Digests, Inspection, Variable};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
-/// The Python modules, imported in the root.
 #[derive(Debug)]
 pub(super) struct Introspector {
-    variables: Py<PyModule>,
-    completion: Py<PyModule>,
-    inspection: Py<PyModule>,
+    variables: Module,
+    completion: Module,
+    inspection: Module,
+    sharing: Module,
 }
 
 #[derive(Deserialize)]
@@ -29,11 +30,12 @@ struct Completions {
 impl Introspector {
     /// Imports the modules, after the shell.
     pub(super) fn boot(py: Python<'_>) -> PyResult<Self> {
-        let import = |name| package::import(py, name).map(Bound::unbind);
+        let import = |name| Module::import(py, name);
         Ok(Self {
             variables: import("variables")?,
             completion: import("completion")?,
             inspection: import("inspection")?,
+            sharing: import("sharing")?,
         })
     }
 
@@ -41,41 +43,49 @@ impl Introspector {
     /// left.
     pub(super) fn prime(&self, py: Python<'_>, step: u32) -> bool {
         // Only for speed, so errors do not matter.
-        self.completion.call_method1(py, "prime", (step,)).and_then(|more| more.extract(py)).unwrap_or(false)
+        self.completion
+            .0
+            .call_method1(py, "prime", (step,))
+            .and_then(|more| more.extract(py))
+            .unwrap_or(false)
     }
 
     /// The user's variables.
     pub(super) fn list_variables(&self, py: Python<'_>) -> Vec<Variable> {
-        let json = self.variables.call_method0(py, "list_variables");
-        read(py, json).unwrap_or_default()
+        self.variables.call(py, "list_variables", ()).unwrap_or_default()
     }
 
     /// The fingerprints of the user's variables. None: there are too many.
     pub(super) fn fingerprints(&self, py: Python<'_>) -> Option<Fingerprints> {
-        let json = self.variables.call_method0(py, "fingerprints");
-        read(py, json).flatten()
+        self.variables.call(py, "fingerprints", ()).ok().flatten()
+    }
+
+    /// Digests of the user's variables, and which of them share objects. None: they cannot be
+    /// computed.
+    pub(super) fn digests(&self, py: Python<'_>) -> Option<Digests> {
+        let digests = self.sharing.call(py, "digests", ());
+        if capture::is_users_child() {
+            // The code of a pickled object has forked, and this is the child.
+            process_exit::leave();
+        }
+        digests.ok()
     }
 
     /// Answers a question about a place in code. What is unknown gives an empty answer.
     pub(super) fn find(&self, py: Python<'_>, kind: IntrospectKind, code: &str, cursor: u32) -> Introspected {
         match kind {
             IntrospectKind::Completions => {
-                let json = self.completion.call_method1(py, "complete", (code, cursor));
                 let nothing = Completions { from: cursor, to: cursor, items: Vec::new() };
-                let Completions { from, to, items } = read(py, json).unwrap_or(nothing);
+                let answer = self.completion.call(py, "complete", (code, cursor));
+                let Completions { from, to, items } = answer.unwrap_or(nothing);
                 Introspected::Completions { from, to, items }
             }
             IntrospectKind::Object => {
-                let json = self.inspection.call_method1(py, "inspect", (code, cursor));
-                Introspected::Object(read::<Option<Box<Inspection>>>(py, json).flatten())
+                let answer = self.inspection.call::<Option<Box<Inspection>>>(py, "inspect", (code, cursor));
+                Introspected::Object(answer.ok().flatten())
             }
         }
     }
-}
-
-fn read<T: DeserializeOwned>(py: Python<'_>, json: PyResult<Py<PyAny>>) -> Option<T> {
-    let json: String = json.and_then(|json| json.extract(py)).ok()?;
-    serde_json::from_str(&json).ok()
 }
 
 /// The BLAKE3 digest of some memory, in hex.

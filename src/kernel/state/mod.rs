@@ -1,5 +1,4 @@
-//! A kernel process: it stands at one state and obeys the server's orders. `ratoon kernel` begins
-//! here.
+//! A kernel process: it holds one state and obeys the server's orders. `ratoon kernel` begins here.
 //!
 //! It has one thread and no tokio. The root starts Python and waits; every other process is a fork
 //! of it. When its socket closes it leaves by `_exit`, so that no branch tears down what all share
@@ -7,7 +6,7 @@
 //!
 //! - `root`: the first process; `fork`: the only fork; `roles`: what a fork becomes; `process_exit`
 //! - `run_cell`: one cell; `capture`: its outputs; `interrupt`: SIGINT
-//! - `python`, `package`: CPython and our Python package; `introspection`, `symbols`, `sharing`,
+//! - `python`, `package`: CPython and our Python package; `introspection`, `symbols`,
 //!   `transfer`, `checkpoint`: what Rust calls in it
 //! - `freezable`: whether a state can be kept; `threads`, `children`: what branches would lack;
 //!   `shared`: what they share; `files`: open files, one opening per branch
@@ -34,7 +33,6 @@ mod roles;
 mod root;
 mod run_cell;
 mod shared;
-mod sharing;
 mod symbols;
 mod threads;
 mod transfer;
@@ -49,7 +47,6 @@ use pyo3::Python;
 use python::Shell;
 use roles::{ChildSpec, FrozenCopy};
 use run_cell::CellRun;
-use sharing::Sharing;
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::os::fd::OwnedFd;
@@ -63,7 +60,6 @@ struct KernelProcess {
     shell: Shell,
     introspector: Introspector,
     checkpoints: Checkpoints,
-    sharing: Sharing,
     transfer: Transfer,
     /// Sent with `Report::Fingerprinted`.
     address_space: u64,

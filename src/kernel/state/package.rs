@@ -2,8 +2,11 @@
 //! imported from memory.
 
 use super::{introspection, symbols};
+use pyo3::call::PyCallArgs;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyModule};
+use serde::de::DeserializeOwned;
 
 const PACKAGE: &str = "ratoon_kernel";
 
@@ -77,9 +80,26 @@ const MODULES: &[(&str, &str)] = embed![
     "variables" at "variables.py",
 ];
 
-/// Imports a module of the package.
-pub(super) fn import<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyModule>> {
-    py.import(format!("{PACKAGE}.{name}"))
+/// A module of the package, imported in the root. It is held here, as user code may change
+/// `sys.modules`.
+#[derive(Debug)]
+pub(super) struct Module(pub(super) Py<PyModule>);
+
+impl Module {
+    pub(super) fn import(py: Python<'_>, name: &str) -> PyResult<Self> {
+        Ok(Self(py.import(format!("{PACKAGE}.{name}"))?.unbind()))
+    }
+
+    /// Calls a function that returns JSON.
+    pub(super) fn call<'py, T: DeserializeOwned>(
+        &self,
+        py: Python<'py>,
+        function: &str,
+        arguments: impl PyCallArgs<'py>,
+    ) -> PyResult<T> {
+        let json: String = self.0.call_method1(py, function, arguments)?.extract(py)?;
+        serde_json::from_str(&json).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
 }
 
 /// Lets Python import the package while the root starts. Afterwards the importer is removed from

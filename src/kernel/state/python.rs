@@ -2,7 +2,7 @@
 //! `forks.py`.
 
 use super::capture::Channel;
-use super::package;
+use super::package::Module;
 use crate::kernel::protocol::{How, Remains};
 use crate::notebook::{RunError, Symbols};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -67,8 +67,8 @@ pub(super) fn start(executable: &Path) -> Result<(), String> {
 /// The modules that run cells (`shell`) and prepare forks (`forks`).
 #[derive(Debug)]
 pub(super) struct Shell {
-    shell: Py<PyModule>,
-    forks: Py<PyModule>,
+    shell: Module,
+    forks: Module,
 }
 
 /// How a cell ended, its number, and what it left behind if it raised.
@@ -98,27 +98,22 @@ struct RanJson {
 impl Shell {
     /// Creates IPython's shell in the root.
     pub(super) fn boot(py: Python<'_>, support: Option<&Path>) -> PyResult<Self> {
-        let module = package::import(py, "shell")?;
-        module.call_method1("boot", (Channel, support.map(|p| p.to_string_lossy().into_owned())))?;
-        Ok(Self { shell: module.unbind(), forks: package::import(py, "forks")?.unbind() })
+        let shell = Module::import(py, "shell")?;
+        shell.0.call_method1(py, "boot", (Channel, support.map(|p| p.to_string_lossy().into_owned())))?;
+        Ok(Self { shell, forks: Module::import(py, "forks")? })
     }
 
     /// Freezes the root's objects for the garbage collector: the root does not change any more.
     pub(super) fn settle(&self, py: Python<'_>) -> PyResult<()> {
-        self.shell.call_method0(py, "settle").map(drop)
+        self.shell.0.call_method0(py, "settle").map(drop)
     }
 
     /// Runs a cell.
     pub(super) fn run(&self, py: Python<'_>, code: &str, allow_stdin: bool, report_symbols: bool) -> Ran {
-        let answer = self
-            .shell
-            .call_method1(py, "run", (code, allow_stdin, report_symbols))
-            .and_then(|a| a.extract::<String>(py));
-        match answer.map(|json| serde_json::from_str::<RanJson>(&json)) {
-            Ok(Ok(RanJson { error, exec_count, symbols, remains })) => {
+        match self.shell.call(py, "run", (code, allow_stdin, report_symbols)) {
+            Ok(RanJson { error, exec_count, symbols, remains }) => {
                 Ran { how: error.map_or(How::Ok, How::Error), exec_count, symbols, remains }
             }
-            Ok(Err(error)) => failed(RunError::new("KernelError", error.to_string())),
             // An interrupt that came between our code and the shell.
             Err(error) => failed(as_run_error(py, &error)),
         }
@@ -127,45 +122,40 @@ impl Shell {
     /// Touches the memory that running a cell touches, while no request waits.
     pub(super) fn rehearse(&self, py: Python<'_>) {
         // Only for speed, so errors do not matter.
-        let _ = self.shell.call_method0(py, "rehearse");
+        let _ = self.shell.0.call_method0(py, "rehearse");
     }
 
     /// What branches lack, whether this process may be forked at all, and whether part of its state
     /// cannot be copied.
     pub(super) fn hazards(&self, py: Python<'_>) -> (Vec<String>, bool, bool) {
-        self.ask(py, "hazards").unwrap_or((Vec::new(), true, false))
+        self.forks.call(py, "hazards", ()).unwrap_or((Vec::new(), true, false))
     }
 
     /// The sockets with which event loops wake themselves. Each branch gets its own.
     pub(super) fn own_sockets(&self, py: Python<'_>) -> Vec<RawFd> {
-        self.ask(py, "own_sockets").unwrap_or_default()
+        self.forks.call(py, "own_sockets", ()).unwrap_or_default()
     }
 
     /// How many locks between processes libraries keep for their own processes.
     pub(super) fn own_locks(&self, py: Python<'_>) -> u64 {
-        self.ask(py, "own_locks").unwrap_or_default()
+        self.forks.call(py, "own_locks", ()).unwrap_or_default()
     }
 
     /// The ids of the threads that Python knows.
     pub(super) fn native_ids(&self, py: Python<'_>) -> Vec<i32> {
-        self.ask(py, "native_ids").unwrap_or_default()
-    }
-
-    fn ask<T: serde::de::DeserializeOwned>(&self, py: Python<'_>, function: &str) -> Option<T> {
-        let json = self.forks.call_method0(py, function).and_then(|a| a.extract::<String>(py)).ok()?;
-        serde_json::from_str(&json).ok()
+        self.forks.call(py, "native_ids", ()).unwrap_or_default()
     }
 
     /// Before one of our forks: collects what the child restores.
     pub(super) fn before_fork(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        self.forks.call_method0(py, "before_fork").ok()
+        self.forks.0.call_method0(py, "before_fork").ok()
     }
 
     /// In the child.
     pub(super) fn after_fork_in_child(&self, py: Python<'_>, kept: Option<Py<PyAny>>) {
         if let Some(kept) = kept {
             // Fails only if user code has broken `random`.
-            let _ = self.forks.call_method1(py, "after_fork_in_child", (kept,));
+            let _ = self.forks.0.call_method1(py, "after_fork_in_child", (kept,));
         }
     }
 }

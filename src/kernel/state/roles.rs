@@ -152,7 +152,7 @@ impl KernelProcess {
                 fingerprints: self.introspector.fingerprints(py),
                 address_space: self.address_space,
             }),
-            Role::Digest => control::report(&Report::Digested(self.sharing.digests(py))),
+            Role::Digest => control::report(&Report::Digested(self.introspector.digests(py))),
             Role::Send => {
                 control::report(&ready);
                 if let Some(wanted) = wanted {

@@ -6,7 +6,6 @@ use super::introspection::Introspector;
 use super::process_exit::leave;
 use super::python::{self, Shell};
 use super::roles::{FrozenCopy, new_address_space};
-use super::sharing::Sharing;
 use super::transfer::Transfer;
 use super::{KernelProcess, control, interrupt, lifeline, package, priority};
 use crate::kernel::protocol::{Order, Report, Role};
@@ -82,7 +81,6 @@ fn import_package(py: Python<'_>, support: Option<&Path>) -> Result<KernelProces
         shell: Shell::boot(py, support).map_err(failed("IPython"))?,
         introspector: Introspector::boot(py).map_err(failed("introspection"))?,
         checkpoints: Checkpoints::boot(py).map_err(failed("checkpoints"))?,
-        sharing: Sharing::boot(py).map_err(failed("digests of variables"))?,
         transfer: Transfer::boot(py).map_err(failed("the transfer of variables"))?,
         address_space: new_address_space(),
         role: Role::Frozen,

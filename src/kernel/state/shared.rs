@@ -6,7 +6,7 @@
 //! nothing and touches little memory.
 
 use super::files::{self, OpenFile};
-use super::{control, lifeline};
+use super::{control, descriptors, lifeline};
 use nix::sys::socket::{SockaddrLike, SockaddrStorage, getpeername, getsockname};
 use nix::sys::stat::SFlag;
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ pub(super) fn warnings(
     own_sockets: impl FnOnce() -> Vec<RawFd>,
     own_locks: impl FnOnce() -> u64,
 ) -> Vec<String> {
-    let Descriptors { mut sockets, pipes, others } = descriptors();
+    let Descriptors { mut sockets, pipes, others } = users_descriptors();
     if !sockets.is_empty() {
         let own = own_sockets();
         sockets.retain(|(number, _)| !own.contains(number));
@@ -69,17 +69,10 @@ struct Descriptors {
 }
 
 /// The user's descriptors of things that cannot be opened a second time.
-fn descriptors() -> Descriptors {
+fn users_descriptors() -> Descriptors {
     let mut list = Descriptors::default();
-    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return list };
     let ours = [control::number(), lifeline::number()];
-    let mut numbers: Vec<RawFd> = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|number| *number > 2 && !ours.contains(&Some(*number)))
-        .collect();
-    numbers.sort_unstable();
-    for number in numbers {
+    for number in descriptors::list().into_iter().filter(|number| !ours.contains(&Some(*number))) {
         match kind(number) {
             Some(SFlag::S_IFSOCK) => list.sockets.push((number, socket(number))),
             Some(SFlag::S_IFIFO) => {

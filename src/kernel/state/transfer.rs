@@ -1,28 +1,27 @@
 //! Sends variables from one state's process to another's through a pipe that the server made
 //! (`transfer.py`).
 
-use super::package;
+use super::package::Module;
 use crate::kernel::protocol::{Delivery, Wanted};
 use pyo3::prelude::*;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
 
-/// The Python module, imported in the root.
 #[derive(Debug)]
-pub(super) struct Transfer(Py<PyModule>);
+pub(super) struct Transfer(Module);
 
 impl Transfer {
     /// Imports the module.
     pub(super) fn boot(py: Python<'_>) -> PyResult<Self> {
-        let module = package::import(py, "transfer")?;
-        module.call_method0("boot")?;
-        Ok(Self(module.unbind()))
+        let module = Module::import(py, "transfer")?;
+        module.0.call_method0(py, "boot")?;
+        Ok(Self(module))
     }
 
     /// Writes variables into a pipe. This changes the process, so it must be a throw-away.
     pub(super) fn send(&self, py: Python<'_>, pipe: OwnedFd, wanted: &Wanted) {
         let wanted = serde_json::to_string(wanted).unwrap_or_default();
         // If this fails, the reader finds that the pipe ends too early.
-        let _ = self.0.call_method1(py, "send", (pipe.as_raw_fd(), wanted));
+        let _ = self.0.0.call_method1(py, "send", (pipe.as_raw_fd(), wanted));
     }
 
     /// Gives the next cell the pipes that came with its order.
@@ -37,6 +36,6 @@ impl Transfer {
         };
         let all: Vec<_> = deliveries.iter().map(|d| (d.alias.clone(), d.state.clone(), next(d))).collect();
         // If this fails, the cell reports that the variables are missing.
-        let _ = self.0.setattr(py, "deliveries", all);
+        let _ = self.0.0.setattr(py, "deliveries", all);
     }
 }

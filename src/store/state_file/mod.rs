@@ -31,7 +31,7 @@ const RECORD_HEAD_BYTES: usize = 64 + 4;
 /// The header of a state's file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Arrived {
-    /// An explanation for people who look into the file.
+    /// An explanation for readers of the file.
     contains: Vec<String>,
     /// A name for people.
     pub label: Option<String>,

@@ -250,7 +250,7 @@ fn full_disk_driver() {
         }
     }
     assert!(failed > 1);
-    // What is let go is not acknowledged, and links are refused.
+    // Dropped facts are not acknowledged, and links are refused.
     let (tell, told) = channel();
     opened.store.keep_credentials(Default::default(), move |done| tell.send(done).unwrap());
     assert!(told.recv().unwrap().is_err());

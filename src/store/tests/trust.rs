@@ -165,7 +165,7 @@ fn every_flipped_bit_is_seen() {
     assert_eq!(format!("{elsewhere:?}"), "InstallKey");
 }
 
-/// Changes rows as somebody would who knows the format: with digests that are right.
+/// Changes rows with correct digests, as an attacker who knows the format could.
 fn forge(dir: &Dir, sql: &str) {
     let path = dir.notebook().join("notebook.db");
     let db = Connection::open(&path).unwrap();
@@ -301,7 +301,7 @@ fn check_finds_what_is_wrong_and_gc_drops_what_nothing_names() {
     fs::remove_file(path).unwrap();
     let damage = check(&dir.notebook()).unwrap().damage;
     assert!(damage.len() == 1 && damage[0].contains("missing"), "{damage:?}");
-    // What is not of ours is left alone.
+    // Other files stay.
     assert!(check(&dir.0).unwrap_err().why.contains("no notebook.db"));
     assert!(check(&dir.0.join("none")).unwrap_err().why.contains("no such directory"));
 }

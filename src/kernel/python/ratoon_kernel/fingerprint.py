@@ -184,8 +184,8 @@ class Reader:
             except Exception:  # Unknown, or an unexpected version of a library
                 one, self.open = None, dict(outside)
             is_sampled = is_sampled or self.is_sampled
-            told = {"fingerprint": one and one.hex(), "sampled": self.is_sampled}
-            self.columns.append(told)
+            result = {"fingerprint": one and one.hex(), "sampled": self.is_sampled}
+            self.columns.append(result)
             self.hash.update(one or b"")
         self.is_sampled = is_sampled
         if any(column["fingerprint"] is None for column in self.columns):
@@ -404,7 +404,7 @@ class Reader:
 
 
 def _sampled(count: int) -> list[int]:
-    """Where the pieces begin that stand for so many bytes or characters."""
+    """Where the samples of a value of this length begin."""
     step = (count - SAMPLE_BYTES) / (SAMPLES - 1)
     return [int(at * step) for at in range(SAMPLES)]
 

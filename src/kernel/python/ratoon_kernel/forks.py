@@ -153,7 +153,7 @@ def _is_held(lock: object) -> bool:
 
 
 def own_sockets() -> str:
-    """Descriptors of sockets that each branch gets anew, as JSON."""
+    """Descriptors of sockets that each branch replaces, as JSON."""
     pairs = [(loop._ssock, loop._csock) for loop in list(_loops) if not loop.is_closed()]
     return to_json([end.fileno() for pair in pairs for end in pair])
 

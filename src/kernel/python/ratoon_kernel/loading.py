@@ -34,7 +34,7 @@ class Buffers:
     def fill(self, number: int, memory: Any) -> None:
         kept = self.buffers[number]
         if len(memory) != kept["bytes"]:
-            raise ValueError("a buffer is not as long as what it is to fill")
+            raise ValueError("a buffer has the wrong length")
         self.keeper.check(kept["bytes"], kept["chunks"])
         self.keeper.fill(memory, kept["chunks"])
 

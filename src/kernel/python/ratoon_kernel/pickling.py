@@ -387,7 +387,7 @@ def _unless_of_notebook(value: Any, reduced: Reduced) -> Reduced:
     modules = ("__main__", "__mp_main__")
     whichmodule: Any = getattr(pickle, "whichmodule")
     if isinstance(reduced, str) and whichmodule(value, reduced) in modules:
-        raise Unsavable(value, f"a {type(value).__name__} that is known only by its name")
+        raise Unsavable(value, f"a {type(value).__name__} that only a name identifies")
     return reduced
 
 

@@ -426,7 +426,7 @@ def _ask(function: str, prompt: str, password: bool) -> str:
     if not _run.allow_stdin:
         from IPython.core.error import StdinNotImplementedError
 
-        # _ask is called by _input, and that by whoever asks.
+        # The caller of _input or _getpass, which called _ask.
         is_debugger = sys._getframe(2).f_globals.get("__name__") in ("cmd", "IPython.core.debugger")
         error = StdinNotImplementedError(
             _nobody_to_ask("the debugger" if is_debugger else function)

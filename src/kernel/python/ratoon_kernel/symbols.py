@@ -219,15 +219,15 @@ class _Marking(ast.NodeTransformer):
 
     def visit_Delete(self, node: Any) -> Any:
         names = [target.id for target in node.targets if isinstance(target, ast.Name)]
-        return [node, *(self.said(name, node) for name in names)]
+        return [node, *(self.deletion_call(name, node) for name in names)]
 
     def visit_ExceptHandler(self, node: Any) -> Any:
         self.generic_visit(node)
         if node.name:
-            node.body.insert(0, self.said(node.name, node.body[0]))
+            node.body.insert(0, self.deletion_call(node.name, node.body[0]))
         return node
 
-    def said(self, name: str, beside: Any) -> Any:
+    def deletion_call(self, name: str, beside: Any) -> Any:
         self.is_marked = True
         call = ast.Call(ast.Name(_DELETED, ast.Load()), [ast.Constant(name)], [])
         return ast.fix_missing_locations(ast.copy_location(ast.Expr(call), beside))

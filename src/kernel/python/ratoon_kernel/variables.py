@@ -98,12 +98,12 @@ def _who(value: Any) -> str:
 
 def _inside(value: Any, deadline: float) -> Any:
     one, is_sampled, columns = fingerprint.fingerprint_and_columns(value, deadline)
-    told = fingerprint.summary(value, columns, deadline)
+    summary = fingerprint.summary(value, columns, deadline)
     return {
         "bytes": fingerprint.size_in_bytes(value),
         "fingerprint": one,
         "sampled": is_sampled,
-        "summary": told,
+        "summary": summary,
     }
 
 

@@ -30,14 +30,14 @@ def summary(
 ) -> dict[str, Any]:
     """The summary of a frame or a series, of which these are the first columns."""
     unknown = {"fingerprint": None, "sampled": False}
-    told = []
+    summaries = []
     for at, (name, column) in enumerate(named):
         own = columns[at] if at < len(columns) else unknown
         one = {"name": _words(name), "dtype": str(column.dtype), **own}
-        told.append({**one, **statistics(column, deadline)})
+        summaries.append({**one, **statistics(column, deadline)})
     count = int(value.shape[1]) if len(value.shape) > 1 else 1
     more = max(0, count - len(named))
-    return {"kind": "frame", "rows": int(value.shape[0]), "columns": told, "more": more}
+    return {"kind": "frame", "rows": int(value.shape[0]), "columns": summaries, "more": more}
 
 
 def _words(name: Any) -> str:

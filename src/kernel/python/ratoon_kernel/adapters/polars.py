@@ -123,6 +123,6 @@ class Polars(Adapter):
             return frames.summary(value, [(value.name, value)], columns, _statistics, deadline)
         if name != "DataFrame":
             return None
-        told = value.get_columns()[: frames.MAX_SUMMARY_COLUMNS]
-        named = [(column.name, column) for column in told]
+        shown = value.get_columns()[: frames.MAX_SUMMARY_COLUMNS]
+        named = [(column.name, column) for column in shown]
         return frames.summary(value, named, columns, _statistics, deadline)
