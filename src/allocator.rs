@@ -5,9 +5,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Delays before freed small blocks are returned: one for short work, one for long work such as a
-/// store rewriting a whole notebook.
-const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
+/// Delays before freed small blocks are returned: one for short work, two for long work such as a
+/// store rewriting a whole notebook on a busy machine.
+const PAUSES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(10), Duration::from_secs(30)];
 
 /// Whether returning small blocks is scheduled.
 static IS_DUE: AtomicBool = AtomicBool::new(false);

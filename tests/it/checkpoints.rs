@@ -50,9 +50,10 @@ fn comes_back(start: impl Fn(&Path) -> TestServer, rows: &[Row]) {
     let room = Room::new();
     let server = start(room.path());
     let states: Vec<String> = rows.iter().map(|row| grow(&server, row.name, row.cells)).collect();
+    // First, as looks leave states that would be saved, too.
+    wait_for_checkpoints(&server, &states);
     let before: Vec<String> =
         rows.iter().zip(&states).map(|(row, state)| shown(&server, state, row.look)).collect();
-    wait_for_checkpoints(&server, &states);
     kill(server);
     let server = start(room.path());
     let wrong: Vec<String> = rows

@@ -47,8 +47,8 @@ const FLOODS: &[Flood] = &[
     },
     Flood {
         what: "a subprocess that floods",
-        code: "import subprocess, threading\nthreading.Timer(1, lambda: open('full', 'w').close()).start()\n\
-            subprocess.run(['yes', 'z' * 999])",
+        code: "import subprocess\nflood = 'yes $0 | head -c 40000000; touch full; exec yes $0'\n\
+            subprocess.run(['sh', '-c', flood, 'z' * 999])",
         can_print: |_| true,
         pattern: |kept| format!("{}\n", "z".repeat(999)).repeat(kept / 1000 + 1),
     },
@@ -103,6 +103,8 @@ const SMALL: &[&str] = &[
     "display({'a/b': '', 'c/d': ''}, raw=True, metadata={'a/b': {}})",
     "print(i % 10, file=[sys.stdout, sys.stderr][i % 2])",
 ];
+/// How often a cell makes one: more than is kept of each.
+const MANY: u32 = 50_000;
 
 #[test]
 fn many_small_items_are_bounded_by_what_they_cost_and_given_back() {
@@ -113,7 +115,7 @@ fn many_small_items_are_bounded_by_what_they_cost_and_given_back() {
     for small in SMALL {
         let peak = server.forget_peak();
         let code =
-            format!("import sys\nfrom IPython.display import display\nfor i in range(100_000): {small}");
+            format!("import sys\nfrom IPython.display import display\nfor i in range({MANY}): {small}");
         let ran = server.run("initial", &code);
         assert!(told_bytes(&ran.stream("stderr")) > 0, "{small}");
         let grown = server.peak().saturating_sub(peak);

@@ -132,12 +132,14 @@ fn a_look_that_does_not_end_well_is_ended_and_told() {
     };
     let states: Vec<String> = rows.iter().map(make).collect();
     states.iter().for_each(|state| settle(&server, state));
-    // A gigabyte is cut; where making it takes too long, that is told.
+    // A gigabyte is cut. Where making it takes too long, that is told, and no time may be left for
+    // the next variable.
     let huge = make(&("return 'x' * 1_000_000_000", 200));
     let before = server.memory();
     let answer = look(&server, &huge);
     let (status, body) = (answer.status, answer.json());
-    assert!(status == 504 || status == 200 && body["variables"]["fine"]["repr"] == "1", "{body}");
+    let fine = body["variables"]["fine"]["repr"].as_str();
+    assert!(status == 504 || status == 200 && matches!(fine, Some("1" | "…")), "{body}");
     std::thread::scope(|scope| {
         for ((body, status), state) in rows.iter().zip(&states) {
             let server = &server;
