@@ -10,7 +10,7 @@ use super::hangs::READY_TIMEOUT;
 use super::processes::{Doing, Duty, Origin};
 use super::runs::{CellReport, Outcome};
 use super::{Effect, Ticket, not_found, transfers};
-use crate::kernel::{How, ProcId, Remains};
+use crate::kernel::{How, ProcId, Remains, RunOrder};
 use crate::notebook::{
     Checkpoint, ExecId, Live, Rebuild, Reply, Residency, RestoredFrom, RunError, Saving, State, StateId,
 };
@@ -121,7 +121,10 @@ impl Replays {
             };
         }
         let exec_id = replay_id(target);
-        transfers::run_on(core, None, head, exec_id, code, false);
+        let deliveries = transfers::deliveries(core, None, &exec_id, &code);
+        let (allow_stdin, has_memory_limit, report_symbols) = (false, false, false);
+        let cell = RunOrder { exec_id, code, allow_stdin, has_memory_limit, report_symbols, deliveries };
+        core.effects.push(Effect::Run { head, cell });
     }
 
     /// A cell of a replay has ended.

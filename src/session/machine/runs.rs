@@ -4,8 +4,8 @@ use super::cancel::{Stop, interrupted};
 use super::core::{Core, FollowUp};
 use super::memory_limit::MemoryLimit;
 use super::watch::Watch;
-use super::{Alarm, Serial, Ticket, drafts, not_found, transfers};
-use crate::kernel::ProcId;
+use super::{Alarm, Effect, Serial, Ticket, drafts, not_found, transfers};
+use crate::kernel::{ProcId, RunOrder};
 use crate::notebook::{
     Asked, Base, DraftId, Ended, ExecId, Fact, OnError, Output, Outputs, Reply, Run, RunError, RunSpec,
     RunStatus, State, StateId, StateRef, Symbols,
@@ -221,11 +221,16 @@ impl Runs {
         if core.is_loading(head) {
             self.limit_time(core, exec_id);
         }
-        let Some(run) = core.notebook.run(exec_id) else { return };
-        let code = run.code.clone();
-        let request = self.get(exec_id);
-        let allow_stdin = request.is_some_and(|request| request.spec.allow_stdin);
-        transfers::run_on(core, request, head, exec_id.clone(), code, allow_stdin);
+        let Some(Request { spec, memory_limit, .. }) = self.get(exec_id) else { return };
+        let cell = RunOrder {
+            exec_id: exec_id.clone(),
+            code: spec.code.clone(),
+            allow_stdin: spec.allow_stdin,
+            has_memory_limit: memory_limit.is_some(),
+            report_symbols: spec.with_outputs,
+            deliveries: transfers::deliveries(core, spec.reads.as_deref(), exec_id, &spec.code),
+        };
+        core.effects.push(Effect::Run { head, cell });
     }
 
     /// A head reports that its cell began.

@@ -4,11 +4,10 @@
 //! Nothing waits for a sender. The head reads its pipe before the cell runs; the pipe of a sender
 //! that dies ends, and the head reports that.
 
+use super::Alarm;
 use super::core::Core;
 use super::processes::{Duty, Origin};
-use super::runs::Request;
-use super::{Alarm, Effect};
-use crate::kernel::{Delivery, ProcId, RunOrder, Wanted};
+use crate::kernel::{Delivery, ProcId, Wanted};
 use crate::notebook::{ExecId, Reading, Rebuild, StateId, StateRef};
 use std::time::Duration;
 
@@ -22,24 +21,9 @@ pub(super) struct Sender {
     pub(super) wanted: Wanted,
 }
 
-/// Orders a head to run a cell, with the variables of other states that the cell needs.
-pub(super) fn run_on(
-    core: &mut Core,
-    request: Option<&Request>,
-    head: ProcId,
-    exec_id: ExecId,
-    code: String,
-    allow_stdin: bool,
-) {
-    let (has_memory_limit, report_symbols) =
-        request.map_or((false, false), |r| (r.memory_limit.is_some(), r.spec.with_outputs));
-    let reads = request.and_then(|request| request.spec.reads.as_deref());
-    let deliveries = deliveries(core, reads, &exec_id, &code);
-    let cell = RunOrder { exec_id, code, allow_stdin, has_memory_limit, report_symbols, deliveries };
-    core.effects.push(Effect::Run { head, cell });
-}
-
-fn deliveries(
+/// The variables of other states that a cell needs, each with the process that sends it. The cell
+/// names them itself if it rebuilds a state, else its request does (`reads`).
+pub(super) fn deliveries(
     core: &mut Core,
     reads: Option<&[Reading]>,
     exec_id: &ExecId,
