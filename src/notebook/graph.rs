@@ -274,12 +274,12 @@ impl Notebook {
             self.names.shift_remove(&state.name.clone());
         }
         self.drafts.retain(|d| &d.on != id);
-        Some(self.let_go_of_deleted(id))
+        Some(self.forget_deleted(id))
     }
 
     /// Removes a deleted state without descendants or open runs, and its deleted ancestors of which
     /// the same is then true. Returns the states and runs that left.
-    pub fn let_go_of_deleted(&mut self, id: &StateId) -> (Vec<StateId>, Vec<ExecId>) {
+    pub fn forget_deleted(&mut self, id: &StateId) -> (Vec<StateId>, Vec<ExecId>) {
         let (mut states, mut runs) = (Vec::new(), Vec::new());
         let mut next = Some(id.clone());
         while let Some(id) = next.take() {

@@ -1,8 +1,7 @@
 //! The loop that owns one notebook: feeds the machine and carries out what it decides.
 //!
-//! Two inboxes: what clients ask goes before what processes report, so that an interrupt never
-//! waits behind a flood of output. Both are bounded: a full one holds back its senders. The loop
-//! waits for nothing else.
+//! There are two inboxes. Requests of clients go before reports of processes, so an interrupt never
+//! waits behind a flood of output. Both are bounded: a full inbox holds back its senders.
 
 use super::event_log::EventLog;
 use super::handle::{Ask, OnReply};
@@ -27,21 +26,20 @@ use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 /// How many requests may wait.
 const ASKS: usize = 256;
-/// How many reports may wait. Each has at most some 256 KiB of text, so a flood neither holds up
-/// others for long nor fills the server's memory.
+/// How many reports may wait. Each has up to 256 KiB of text, so a flood neither holds up others
+/// for long nor fills the server's memory.
 const REPORTS: usize = 16;
-/// How long closing waits for the processes to be gone; they were killed.
+/// How long closing waits for killed processes to be gone.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How long closing may go on writing checkpoints.
 const SAVE_TIMEOUT: Duration = Duration::from_millis(2000);
-/// From how many bytes of outputs on it is worth returning the memory of their copies to the
-/// system.
+/// Outputs of this many bytes are worth returning the memory of their copies to the system.
 const MANY_BYTES: usize = 1024 * 1024;
-/// How much may wait to be written before the cells that print it are held back, in bytes.
+/// How many bytes may wait to be written before the cells that print are held back.
 const MAX_UNSAVED_BYTES: usize = 8 * 1024 * 1024;
 
-/// What it takes to open a notebook, and to open it again.
+/// What is needed to open a notebook, and to open it again.
 pub(super) struct OpenRequest {
     pub(super) name: String,
     pub(super) dir: PathBuf,
@@ -50,14 +48,14 @@ pub(super) struct OpenRequest {
     pub(super) threads: BlockingPool,
 }
 
-/// A notebook as it was found on disk, and what its store says from then on.
+/// A notebook as found on disk, and the later events of its store.
 type ReadNotebook = (Opened, mpsc::UnboundedReceiver<store::StoreEvent>);
 
 impl OpenRequest {
-    /// Opens the notebook and starts its task.
+    /// Opens the notebook and starts its actor.
     ///
     /// # Errors
-    /// When what is kept of it cannot be used.
+    /// When its files cannot be used.
     pub(super) fn open(self, runtime: &Handle) -> Result<Session, Problem> {
         let (asks, asked) = mpsc::channel(ASKS);
         let (mut opened, told) = self.read()?;
@@ -73,22 +71,22 @@ impl OpenRequest {
 
     fn read(&self) -> Result<ReadNotebook, Problem> {
         let (tell, told) = mpsc::unbounded_channel();
-        // The task has gone: then nobody waits for the news.
-        let tell = move |news| drop(tell.send(news));
+        // Fails if the actor has ended.
+        let tell = move |event| drop(tell.send(event));
         Ok((Store::open(&self.dir, &self.name, &self.config.key, tell)?, told))
     }
 
-    /// Runs the notebook until it is closed. A panic, which is a fault of ours, ends its processes
-    /// and closes what is on disk; the next request opens it again from there.
+    /// Runs the notebook until it is closed. A panic is a fault of ours: it ends the processes and
+    /// closes the store, and the next request opens the notebook again from disk.
     async fn serve(self: Arc<Self>, mut asked: mpsc::Receiver<Ask>, found: ReadNotebook) {
         let mut next = Some((found, None));
         while let Some((found, first)) = next.take() {
-            let (mut task, mut inboxes) = self.start(found);
-            let end = AssertUnwindSafe(task.run(first, &mut asked, &mut inboxes)).catch_unwind().await;
-            let ended = AssertUnwindSafe(task.end(inboxes)).catch_unwind().await;
+            let (mut actor, mut inboxes) = self.start(found);
+            let end = AssertUnwindSafe(actor.run(first, &mut asked, &mut inboxes)).catch_unwind().await;
+            let ended = AssertUnwindSafe(actor.end(inboxes)).catch_unwind().await;
             match (end, ended) {
                 (Ok(closed), _) => {
-                    // The one that closes it may not wait.
+                    // Fails if the closer does not wait.
                     closed.map(|done| done.send(()));
                     return;
                 }
@@ -97,8 +95,8 @@ impl OpenRequest {
         }
     }
 
-    /// Waits for a request and opens the notebook for it; none when the notebook is to be closed.
-    /// While it cannot be opened, requests are answered that it is closed.
+    /// Waits for a request and opens the notebook for it; none if the request closes it. While it
+    /// cannot be opened, requests fail as for a closed notebook.
     async fn open_again(
         self: &Arc<Self>,
         asked: &mut mpsc::Receiver<Ask>,
@@ -106,14 +104,14 @@ impl OpenRequest {
         loop {
             match asked.recv().await? {
                 Ask::Close(done) => {
-                    // The one that closes it may not wait.
+                    // Fails if the closer does not wait.
                     let _ = done.send(());
                     return None;
                 }
                 Ask::Left(_) => {}
                 first => {
-                    let place = Arc::clone(self);
-                    if let Ok(Ok(found)) = self.threads.run(move || place.read()).await {
+                    let request = Arc::clone(self);
+                    if let Ok(Ok(found)) = self.threads.run(move || request.read()).await {
                         return Some((found, Some(first)));
                     }
                 }
@@ -124,12 +122,12 @@ impl OpenRequest {
     fn start(&self, (opened, told): ReadNotebook) -> (Actor, Inboxes) {
         let (reports, heard) = mpsc::channel(REPORTS);
         let (measures, measured) = mpsc::channel(1);
-        // One at a time for each run, of which there are not many.
+        // Unbounded, but each run has at most one message in it.
         let (run_measures, run_measured) = mpsc::unbounded_channel();
         let new_id = Box::new(|| uuid::Uuid::new_v4().simple().to_string());
         let notebook = Notebook::from_parts(opened.parts, now_ms());
         let NotebookConfig { budget, saves, .. } = *self.config;
-        let task = Actor {
+        let actor = Actor {
             machine: Machine::new(notebook, new_id, budget, saves),
             tree: Tree::new(self.launch.clone(), opened.store.blobs(), reports),
             log: EventLog::new(),
@@ -144,7 +142,7 @@ impl OpenRequest {
             run_measures,
             out_of_memory_kills: system_memory::out_of_memory_kills(),
         };
-        (task, Inboxes { heard, told, measured, run_measured })
+        (actor, Inboxes { reports: heard, store_events: told, memory: measured, run_memory: run_measured })
     }
 }
 
@@ -161,44 +159,44 @@ struct Actor {
     last_alarm: u64,
     measures: mpsc::Sender<Measured>,
     run_measures: mpsc::UnboundedSender<Input>,
-    /// How many processes the machine had killed some moments ago because memory ran out.
+    /// How many processes the system had killed for lack of memory at the last measurement.
     out_of_memory_kills: Option<u64>,
 }
 
-/// What processes hold for themselves, and the machine has left, in bytes; how many processes it
-/// has killed for want of memory.
+/// The private memory of processes and the computer's available memory, in bytes; how many
+/// processes the system has killed for lack of memory.
 type Measured = (Vec<(ProcId, u64)>, Option<u64>, Option<u64>);
 
-/// What happens by itself.
+/// What arrives besides requests of clients.
 struct Inboxes {
-    heard: mpsc::Receiver<(ProcId, Heard)>,
-    told: mpsc::UnboundedReceiver<store::StoreEvent>,
-    measured: mpsc::Receiver<Measured>,
-    run_measured: mpsc::UnboundedReceiver<Input>,
+    reports: mpsc::Receiver<(ProcId, Heard)>,
+    store_events: mpsc::UnboundedReceiver<store::StoreEvent>,
+    memory: mpsc::Receiver<Measured>,
+    run_memory: mpsc::UnboundedReceiver<Input>,
 }
 
-/// What was said and done, and is not on disk yet.
+/// What is not on disk yet.
 #[derive(Default)]
 struct Unsaved {
-    /// Answers that are given when the fact with this number is on disk.
+    /// Answers that wait until the fact with this number is on disk.
     answers: VecDeque<(u64, OnReply, Reply)>,
     states: VecDeque<(u64, StateId)>,
-    /// The last fact that was given to the store, and the last that is on disk.
+    /// The last fact that was given to the store.
     given: u64,
+    /// The last fact that is on disk.
     saved: u64,
-    /// Facts of this step that are still to be given: what a step has done is on disk whole, or not
-    /// at all.
+    /// Facts of this step that are still to be given. All facts of a step reach the disk together.
     coming: usize,
-    /// Whether the store's thread has ended by itself: nothing more will be written.
-    is_orphaned: bool,
-    /// After a failure: the number with which everything is on disk again.
+    /// Whether the store's thread has died: nothing more will be written.
+    is_store_dead: bool,
+    /// After a failure: the number of the fact with which everything is on disk again.
     rewritten: u64,
 }
 
 impl Unsaved {
     /// Facts up to a number are on disk: gives the answers that waited for them. Returns the states
     /// among them.
-    fn let_go(&mut self, up_to: u64, notebook: &Notebook) -> Vec<StateId> {
+    fn note_saved(&mut self, up_to: u64, notebook: &Notebook) -> Vec<StateId> {
         self.saved = self.saved.max(up_to);
         let saved = self.answers.partition_point(|(number, ..)| *number <= up_to);
         for (_, waiting, reply) in self.answers.drain(..saved) {
@@ -209,7 +207,7 @@ impl Unsaved {
     }
 }
 
-/// What was done and could not be written.
+/// The answer to a command that was carried out and could not be written.
 fn not_on_disk(reply: &Reply, trouble: &DiskStatus) -> Reply {
     let what = match reply {
         Reply::Ended(Ended { exec_id, .. }) => format!("keep the end of run {exec_id}"),
@@ -220,8 +218,8 @@ fn not_on_disk(reply: &Reply, trouble: &DiskStatus) -> Reply {
 }
 
 impl Actor {
-    /// Works until the notebook is to be closed, and then writes what is left. Returns where to
-    /// report that it is closed.
+    /// Works until the notebook is to be closed, and then writes what is left. Returns the sender
+    /// for the report that it is closed.
     async fn run(
         &mut self,
         first: Option<Ask>,
@@ -229,30 +227,30 @@ impl Actor {
         inboxes: &mut Inboxes,
     ) -> Option<oneshot::Sender<()>> {
         self.feed(Input::Opened);
-        first.into_iter().for_each(|ask| self.asked(ask));
+        first.into_iter().for_each(|ask| self.on_ask(ask));
         let closed = loop {
             tokio::select! {
                 biased;
                 ask = asked.recv() => match ask {
                     Some(Ask::Close(done)) => break Some(done),
-                    Some(ask) => self.asked(ask),
+                    Some(ask) => self.on_ask(ask),
                     None => break None,
                 },
-                () = self.hear(inboxes) => {}
+                () = self.next_event(inboxes) => {}
             }
         };
         self.feed(Input::Closing);
         let deadline = Instant::now() + SAVE_TIMEOUT;
         while !self.machine.is_all_saved() {
-            if timeout_at(deadline, self.hear(inboxes)).await.is_err() {
+            if timeout_at(deadline, self.next_event(inboxes)).await.is_err() {
                 break;
             }
         }
         closed
     }
 
-    /// Waits for one thing that happens by itself, and takes it up.
-    async fn hear(&mut self, Inboxes { heard, told, measured, run_measured, .. }: &mut Inboxes) {
+    /// Waits for one message besides requests, and handles it.
+    async fn next_event(&mut self, Inboxes { reports, store_events, memory, run_memory }: &mut Inboxes) {
         let next_alarm = self.alarms.keys().next().copied();
         let alarm = async {
             match next_alarm {
@@ -260,51 +258,51 @@ impl Actor {
                 None => std::future::pending().await,
             }
         };
-        // Cells that print faster than the disk takes it wait. When the disk takes nothing, all
-        // goes on in memory.
+        // Cells that print faster than the disk writes are held back. If the disk fails, all goes
+        // on in memory.
         let has_room = self.store.backlog_bytes() < MAX_UNSAVED_BYTES;
         tokio::select! {
             biased;
-            news = told.recv(), if !self.unsaved.is_orphaned => match news {
-                Some(news) => self.told(news),
-                None => self.orphaned(),
+            event = store_events.recv(), if !self.unsaved.is_store_dead => match event {
+                Some(event) => self.on_store_event(event),
+                None => self.on_store_death(),
             },
-            () = alarm => self.ring(),
-            Some(input) = run_measured.recv() => self.feed(input),
-            Some((processes, available, kills)) = measured.recv() => {
+            () = alarm => self.on_alarm(),
+            Some(input) = run_memory.recv() => self.feed(input),
+            Some((processes, available, kills)) = memory.recv() => {
                 self.out_of_memory_kills = kills;
                 self.feed(Input::Measured(processes, available));
             }
-            Some((process, what)) = heard.recv(), if has_room => self.heard(process, what),
+            Some((process, what)) = reports.recv(), if has_room => self.on_heard(process, what),
         }
     }
 
-    /// Ends all processes and closes the store, whatever state the machine is in.
+    /// Ends all processes and closes the store, even after a panic of the machine.
     async fn end(mut self, mut inboxes: Inboxes) {
         self.tree.end_cells();
         self.tree.kill_all();
         let all_gone = async {
             while !self.tree.is_empty()
-                && let Some((process, what)) = inboxes.heard.recv().await
+                && let Some((process, what)) = inboxes.reports.recv().await
             {
                 self.tree.note(process, what);
             }
         };
-        // What is not gone by then is ended by the lifeline.
+        // The lifeline ends what is left then.
         let _ = timeout(CLOSE_TIMEOUT, all_gone).await;
         let store = self.store;
-        // It writes what waits; if that panics there is nothing more to be done here.
+        // Writes what waits. Nothing more can be done if that panics.
         let _ = self.threads.run(move || store.close()).await;
         allocator::give_small_blocks_back_soon();
-        while let Ok(news) = inboxes.told.try_recv() {
-            if let store::StoreEvent::Saved { up_to } = news {
-                self.unsaved.let_go(up_to, self.machine.notebook());
+        while let Ok(event) = inboxes.store_events.try_recv() {
+            if let store::StoreEvent::Saved { up_to } = event {
+                self.unsaved.note_saved(up_to, self.machine.notebook());
             }
         }
     }
 
-    /// Nothing can be written now: the answers that wait for it are refused.
-    fn failed(&mut self, trouble: DiskStatus) {
+    /// The disk has failed: refuses the answers that wait for it.
+    fn on_disk_failure(&mut self, trouble: DiskStatus) {
         self.feed(Input::Trouble(Some(trouble.clone())));
         for (_, waiting, reply) in self.unsaved.answers.drain(..) {
             waiting(self.machine.notebook(), not_on_disk(&reply, &trouble));
@@ -312,10 +310,10 @@ impl Actor {
         self.unsaved.rewritten = u64::MAX;
     }
 
-    /// The store's thread has ended by itself, which is a fault of ours.
-    fn orphaned(&mut self) {
-        self.unsaved.is_orphaned = true;
-        self.failed(DiskStatus {
+    /// The store's thread has died, which is a fault of ours.
+    fn on_store_death(&mut self) {
+        self.unsaved.is_store_dead = true;
+        self.on_disk_failure(DiskStatus {
             what: "write to disk".into(),
             why: "what writes has stopped".into(),
             how: "start the server again, and report it".into(),
@@ -323,10 +321,10 @@ impl Actor {
     }
 
     /// The store reports something.
-    fn told(&mut self, news: store::StoreEvent) {
-        match news {
+    fn on_store_event(&mut self, event: store::StoreEvent) {
+        match event {
             store::StoreEvent::Saved { up_to } => {
-                let states = self.unsaved.let_go(up_to, self.machine.notebook());
+                let states = self.unsaved.note_saved(up_to, self.machine.notebook());
                 if up_to >= self.unsaved.rewritten && self.machine.notebook().disk_status().is_some() {
                     self.feed(Input::Trouble(None));
                 }
@@ -334,7 +332,7 @@ impl Actor {
                     self.log.publish(&Live::StateSaved { state }.into());
                 }
             }
-            store::StoreEvent::Failed { trouble } => self.failed(trouble),
+            store::StoreEvent::Failed { trouble } => self.on_disk_failure(trouble),
             store::StoreEvent::Usable => {
                 self.store.rewrite(self.unsaved.given, self.machine.notebook());
                 self.unsaved.rewritten = self.unsaved.given;
@@ -344,7 +342,7 @@ impl Actor {
         }
     }
 
-    fn asked(&mut self, ask: Ask) {
+    fn on_ask(&mut self, ask: Ask) {
         match ask {
             Ask::Command(command, answer) => {
                 let ticket = self.ticket(answer);
@@ -356,23 +354,23 @@ impl Actor {
             }
             Ask::Left(visitor) => self.feed(Input::Left(visitor)),
             Ask::Read(look) => look(self.machine.notebook()),
-            // The asker may have gone.
+            // Fails if the asker has gone.
             Ask::Snapshot(answer) => drop(answer.send(self.machine.snapshot())),
             Ask::Subscribe(since, answer) => {
                 let subscription = self.log.subscribe(since.as_ref(), || self.machine.snapshot());
-                // The client may have gone meanwhile; its place is cleared with the next event.
+                // Fails if the client has gone. The next event removes its subscription.
                 let _ = answer.send(subscription);
             }
             Ask::KeepCredentials(credentials, done) => {
                 self.store.keep_credentials(credentials, move |kept| {
-                    // The asker may have gone.
+                    // Fails if the asker has gone.
                     let _ = done.send(kept.map_err(Problem::from));
                 })
             }
             Ask::Copy(dir, done) => {
                 let store = self.store.clone();
                 self.threads.spawn(move || {
-                    // The asker may have gone.
+                    // Fails if the asker has gone.
                     let _ = done.send(store.copy_to(&dir));
                 });
             }
@@ -399,19 +397,19 @@ impl Actor {
             && notebook.runs().next().is_none()
             && notebook.drafts().next().is_none();
         if is_empty {
-            // The asker may have gone.
+            // Fails if the asker has gone.
             let _ = done.send(Ok(()));
             return;
         }
         let store = self.store.clone();
         self.threads.spawn(move || {
-            // The asker may have gone.
+            // Fails if the asker has gone.
             let _ = done.send(store.set_aside());
             store.prune_trash();
         });
     }
 
-    fn heard(&mut self, process: ProcId, heard: Heard) {
+    fn on_heard(&mut self, process: ProcId, heard: Heard) {
         match self.tree.note(process, heard) {
             Some(ProcessEvent::Report(process, report)) => self.feed(Input::Reported(process, report)),
             Some(ProcessEvent::Gone(process, exit)) => {
@@ -422,7 +420,7 @@ impl Actor {
         }
     }
 
-    /// Why a process ended. If it was killed and the system has lately killed some for want of
+    /// Why a process ended. If it was killed, and the system has just killed processes for lack of
     /// memory, it was one of them.
     fn cause_of(&mut self, exit: Option<Exit>) -> Option<Exit> {
         if exit != Some(Exit::Signal(libc::SIGKILL)) {
@@ -432,7 +430,7 @@ impl Actor {
         if kills > self.out_of_memory_kills { Some(Exit::OutOfMemory) } else { exit }
     }
 
-    fn ring(&mut self) {
+    fn on_alarm(&mut self) {
         if let Some((_, alarm)) = self.alarms.pop_first() {
             self.feed(Input::Rang(alarm));
         }
@@ -520,7 +518,7 @@ impl Actor {
         }
     }
 
-    /// Whether many small items go with an event, or copies of them that were on their way.
+    /// Whether an event frees many small allocations.
     fn frees_much(&self, event: &Event) -> bool {
         match event {
             Event::Fact(Fact::Reset { .. } | Fact::Removed { .. }) => true,
@@ -532,7 +530,7 @@ impl Actor {
         }
     }
 
-    /// Answers a command: what changed something, when that is on disk.
+    /// Answers a command. The answer to a change waits until the change is on disk.
     fn answer(&mut self, ticket: Ticket, reply: Reply) {
         let Some(waiting) = self.waiting.remove(&ticket) else { return };
         let changed = !matches!(
@@ -558,7 +556,7 @@ impl Actor {
         }
     }
 
-    /// Measures processes beside the loop: it takes milliseconds each.
+    /// Measures processes on another thread: each takes milliseconds.
     fn measure(&self, processes: &[ProcId]) {
         let pids: Vec<(ProcId, i32)> =
             processes.iter().filter_map(|p| Some((*p, self.tree.pid(*p)?))).collect();
@@ -568,7 +566,7 @@ impl Actor {
                 .into_iter()
                 .filter_map(|(p, pid)| Some((p, system_memory::private_bytes(pid)?)))
                 .collect();
-            // The notebook was closed: then nobody wants to know.
+            // Fails if the notebook was closed.
             let _ = tell.try_send((
                 bytes,
                 system_memory::available_bytes(),
@@ -577,18 +575,18 @@ impl Actor {
         });
     }
 
-    /// Measures what a run holds, beside the loop.
+    /// Measures the memory of a run on another thread.
     fn measure_run(&self, exec_id: ExecId, serial: Serial, head: ProcId, beside: Option<ProcId>) {
         let (pid, beside) = (self.tree.pid(head), beside.and_then(|p| self.tree.pid(p)));
         let (ours, tell) = (self.tree.pids(), self.run_measures.clone());
         self.threads.spawn(move || {
             let memory = pid.and_then(|pid| {
                 let head = MemoryUse::of(pid)?;
-                // Asked last: if it is whole now, it was when the run was measured.
+                // Checked last: if it is whole now, it was when the run was measured.
                 let is_shared = beside.is_some_and(kernel::is_whole);
                 Some(RunMemory { head, below: kernel::below(pid, &|pid| ours.contains(&pid)), is_shared })
             });
-            // The notebook was closed: then nobody wants to know.
+            // Fails if the notebook was closed.
             let _ = tell.send(Input::RunMeasured(exec_id, serial, memory));
         });
     }
@@ -626,8 +624,8 @@ mod tests {
         Command::PutDraft { draft, after: None, in_place: false, base: None, update: None }
     }
 
-    /// Set in the process that this test starts of itself: a process tree waits for every child of
-    /// its process, so other tests could not wait for theirs.
+    /// Set in the process in which this test runs again, alone. A process tree waits for every
+    /// child of its process, so other tests could not wait for theirs.
     const ALONE: &str = "RATOON_TEST_ALONE";
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -646,29 +644,29 @@ mod tests {
             return;
         }
         let dir = std::env::temp_dir().join(format!("ratoon-actor-{}", std::process::id()));
-        let keeping = NotebookConfig::new(dir.clone(), &dir.join("config"), Budget::default(), true).unwrap();
+        let config = NotebookConfig::new(dir.clone(), &dir.join("config"), Budget::default(), true).unwrap();
         let launch = Launch {
-            // Python is not what this is about: no process comes up.
+            // No Python process is needed.
             program: "/bin/false".into(),
             python: "python".into(),
             support: None,
             cwd: dir.clone(),
             nice: 0,
         };
-        let place = OpenRequest {
+        let request = OpenRequest {
             name: "main".into(),
             dir: dir.join("main.ratoon"),
             launch: Arc::new(launch),
-            config: Arc::new(keeping),
+            config: Arc::new(config),
             threads: BlockingPool::start().unwrap(),
         };
-        let session = place.open(&Handle::current()).unwrap();
+        let session = request.open(&Handle::current()).unwrap();
         for round in 0..3 {
             let mut events = session.subscribe(None).await.unwrap().events;
             assert_eq!(session.ask(draft(&format!("draft {round}"))).await, Reply::Done);
             let failed = session.read(|notebook| assert!(notebook.name().is_empty(), "as it should")).await;
             assert_eq!(failed.unwrap_err().kind, Kind::Closed);
-            // Who listened is told by the end of the stream.
+            // The end of the stream tells the subscribers.
             while events.recv().await.is_some() {}
             assert_eq!(session.read(|notebook| notebook.drafts().count()).await, Ok(round + 1));
         }

@@ -1,9 +1,9 @@
 //! The stream of events: numbered without gaps, kept for a while, sent to all subscribers.
 //!
-//! A client that reconnects says the last number it has and gets exactly the rest. If that is no
+//! A client that reconnects sends the last number it has and gets exactly the rest. If that is no
 //! longer kept, or belongs to another opening of the notebook, it gets a snapshot. A client that
-//! does not keep up is disconnected and comes back the same way: one recovery for slowness, sleep
-//! and restart.
+//! does not keep up is disconnected and comes back the same way. So slowness, sleep and restart
+//! have one recovery.
 
 use super::{Missed, Position, Subscription};
 use crate::notebook::{Event, Snapshot};
@@ -35,7 +35,7 @@ pub(super) struct EventLog {
 }
 
 impl EventLog {
-    /// Nothing has happened yet.
+    /// An empty log.
     pub(super) fn new() -> Self {
         let epoch = uuid::Uuid::new_v4().simple().to_string();
         Self { epoch, seq: 0, kept: VecDeque::new(), kept_bytes: 0, clients: Vec::new() }
@@ -57,7 +57,7 @@ impl EventLog {
         self.seq
     }
 
-    /// A place at the stream, with what was missed since a position.
+    /// Adds a subscriber, with what it missed since its position.
     pub(super) fn subscribe(
         &mut self,
         since: Option<&Position>,

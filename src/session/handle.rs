@@ -1,5 +1,5 @@
-//! The cloneable handle on one open notebook: ask, read, subscribe. Everything goes through the
-//! task's inbox, so that there is one order of things and no lock.
+//! The handle on one open notebook: `Session` asks, reads and subscribes. All goes through the
+//! actor's inbox, so there is one order of things and no lock.
 
 use super::machine::{Adopted, Standing, Visitor};
 use crate::blocking_pool::BlockingPool;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use tokio::sync::{mpsc, oneshot};
 
-/// What the task is asked; kernel reports have an inbox of their own and come second.
+/// A request to the actor. Kernel reports have an inbox of their own and come second.
 pub(super) enum Ask {
     /// Carry out a command and answer it.
     Command(Command, OnReply),
@@ -24,7 +24,7 @@ pub(super) enum Ask {
     KeepCredentials(KeptCredentials, oneshot::Sender<Result<(), Problem>>),
     /// Copy the notebook to another directory.
     Copy(PathBuf, oneshot::Sender<Result<(), Problem>>),
-    /// End all runs and put a copy of the notebook into the trash, unless there is nothing in it.
+    /// End all runs and put a copy of the notebook into the trash, unless it is empty.
     SetAside(oneshot::Sender<Result<(), Problem>>),
     /// Take in a state that came in a file.
     Adopt(Box<Adopted>, oneshot::Sender<Reply>),
@@ -36,10 +36,10 @@ pub(super) enum Ask {
     Close(oneshot::Sender<()>),
 }
 
-/// Takes the reply to a command, with the notebook as it is when the reply is given.
+/// Takes the reply to a command, and the notebook at that moment.
 pub(super) type OnReply = Box<dyn FnOnce(&Notebook, Reply) + Send>;
 
-/// Where a client stands in the stream of events.
+/// A client's position in the stream of events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
     /// Names this opening of the notebook; a restarted server has another.
@@ -53,17 +53,17 @@ pub struct Position {
 pub enum Missed {
     /// The events after its position, each as one JSON text.
     Events(Vec<Arc<str>>),
-    /// Too much, or all: one snapshot, as one JSON text in pieces.
+    /// A snapshot, as one JSON text in pieces: it missed too much, or is new.
     Whole(Box<Pieces>),
 }
 
-/// A client's place at the stream.
+/// A client's subscription to the stream.
 #[derive(Debug)]
 pub struct Subscription {
     /// What it missed.
     pub missed: Missed,
-    /// What comes from now on. It closes when the client was too slow, or the notebook was closed:
-    /// subscribe again.
+    /// All later events. Closes if the client is too slow or the notebook is closed: subscribe
+    /// again.
     pub events: mpsc::Receiver<Arc<str>>,
 }
 
@@ -87,7 +87,7 @@ pub enum CloseReason {
     Deleted,
 }
 
-/// A client's presence. When it is dropped, the client is forgotten.
+/// A client's presence, until it is dropped.
 #[derive(Debug)]
 pub struct Visit {
     visitor: Visitor,
@@ -111,7 +111,7 @@ impl Drop for Visit {
         if let Err(mpsc::error::TrySendError::Full(left)) = inbox.try_send(left)
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
-            // The notebook is busy; when it has been closed meanwhile nobody needs to be forgotten.
+            // Fails if the notebook was closed meanwhile: its presence is gone anyway.
             runtime.spawn(async move { drop(inbox.send(left).await) });
         }
     }
@@ -162,7 +162,7 @@ impl Session {
         &self.name
     }
 
-    /// A client comes. Others see it when it says which state it looks at.
+    /// Adds a client. Others see it once it says which state it looks at.
     pub fn visit(&self, scope: &'static str) -> Visit {
         let visitor = Visitor(self.visitors.fetch_add(1, Ordering::Relaxed) + 1);
         Visit { visitor, scope, session: self.clone() }
@@ -174,8 +174,8 @@ impl Session {
         self.ask_then(command, |_, reply| reply).await.unwrap_or_else(Reply::Refused)
     }
 
-    /// Carries out a command, and reads the notebook at the moment of the reply: one trip for a
-    /// request that is answered with more than the reply holds.
+    /// Carries out a command, and reads the notebook at the moment of the reply: one trip through
+    /// the inbox, even if the answer needs more than the reply.
     ///
     /// # Errors
     /// `Problem` when the notebook has been closed, or a reset could not put it into the trash.
@@ -188,7 +188,7 @@ impl Session {
             self.set_aside().await?;
         }
         let (tx, rx) = oneshot::channel();
-        // The asker may have gone; the deed is done all the same.
+        // Fails if the asker has gone. The command was carried out all the same.
         let answer = move |notebook: &Notebook, reply| drop(tx.send(read(notebook, reply)));
         self.send(Ask::Command(command, Box::new(answer)), rx).await
     }
@@ -203,7 +203,7 @@ impl Session {
     ) -> Result<T, Problem> {
         let (tx, rx) = oneshot::channel();
         let look = Box::new(move |notebook: &Notebook| {
-            // The asker may have gone; then nobody wants the answer.
+            // Fails if the asker has gone.
             let _ = tx.send(look(notebook));
         });
         self.send(Ask::Read(look), rx).await
@@ -218,8 +218,8 @@ impl Session {
         self.send(Ask::Snapshot(tx), rx).await
     }
 
-    /// Joins the stream of events behind `since`; without a position, or with one that is too old,
-    /// with a snapshot.
+    /// Joins the stream of events after `since`. Without a position, or with one that is too old,
+    /// begins with a snapshot.
     ///
     /// # Errors
     /// `Problem` when the notebook has been closed.
@@ -238,7 +238,7 @@ impl Session {
         self.send(Ask::KeepCredentials(credentials, tx), rx).await?
     }
 
-    /// Takes in a state that came in a file, whose blobs are in place already. Answered like a run
+    /// Takes in a state that came in a file. Its blobs are in place already. Answered like a run
     /// that has ended.
     pub async fn adopt(&self, adopted: Adopted) -> Reply {
         let (tx, rx) = oneshot::channel();
@@ -254,8 +254,8 @@ impl Session {
         self.send(Ask::Copy(dir, tx), rx).await?
     }
 
-    /// Ends all runs and puts a copy of the notebook into the trash. What runs ends even where the
-    /// copy cannot be made: a reset is also how cells are stopped that nothing else stops.
+    /// Ends all runs and puts a copy of the notebook into the trash. The runs end even if the copy
+    /// cannot be made: a reset also stops cells that nothing else stops.
     async fn set_aside(&self) -> Result<(), Problem> {
         let (tx, rx) = oneshot::channel();
         self.send(Ask::SetAside(tx), rx).await?.map_err(|refused| Problem {
@@ -279,7 +279,7 @@ impl Session {
     /// Ends all processes of the notebook.
     pub async fn close(&self) {
         let (tx, rx) = oneshot::channel();
-        // A notebook that is closed already is what was wished.
+        // Fails if it is closed already.
         let _ = self.send(Ask::Close(tx), rx).await;
     }
 

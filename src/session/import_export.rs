@@ -1,4 +1,4 @@
-//! A state to a file and from one: what of the notebook goes with it, and where its blobs are.
+//! Exports a state to a file, and reads such a file.
 
 use super::Session;
 use crate::blocking_pool::BlockingPool;
@@ -8,11 +8,11 @@ use crate::store::{self, Arrived, Export, StateFileError};
 use std::path::PathBuf;
 
 impl Session {
-    /// Prepares a state's file from its checkpoint: what it is to hold, and with `environ` also
-    /// what its code changed in the environment variables.
+    /// Prepares a state's file from its checkpoint. With `environ` it also holds the environment
+    /// variables that its code changed.
     ///
     /// # Errors
-    /// `Problem` when there is no such state, it has no such checkpoint, or that cannot be read.
+    /// `Problem` when the state or its checkpoint does not exist or cannot be read.
     pub async fn export(&self, state: &StateId, form: Form, environ: bool) -> Result<Export, Problem> {
         let (id, what) = (state.clone(), format!("export state {state}"));
         let found = self.read(move |notebook| leaving(notebook, &id)).await?;
@@ -26,24 +26,23 @@ impl Session {
         beside(self.threads(), &what, prepare).await
     }
 
-    /// Reads a state's file. Its blobs are in place then; `adopt` makes it a part of the notebook.
+    /// Reads a state's file and stores its blobs. `adopt` then makes it part of the notebook.
     ///
     /// # Errors
-    /// `Problem` when the file is not whole and right, or the disk refuses.
+    /// `Problem` when the file is damaged or incomplete, or the disk refuses.
     pub async fn read_state(&self, file: PathBuf) -> Result<Arrived, Problem> {
         let blobs = self.files().blobs.clone();
         beside(self.threads(), "import a state", move || store::read_state(&file, &blobs)).await
     }
 
-    /// A new path for a file that is needed only for a while. What is left behind there is swept at
-    /// the next start.
+    /// A new path for a temporary file. The next start deletes what is left there.
     pub fn temporary(&self) -> PathBuf {
         let name = format!("state-{}", uuid::Uuid::new_v4().simple());
         self.files().blobs.with_file_name("tmp").join(name)
     }
 }
 
-/// What of a state goes to its file.
+/// What a state's file holds besides its blobs.
 struct Leaving {
     label: Option<String>,
     code: String,
@@ -64,7 +63,7 @@ fn leaving(notebook: &Notebook, id: &StateId) -> Option<Leaving> {
     Some(Leaving { label: state.label.clone(), code, outputs, checkpoint: state.checkpoint.clone() })
 }
 
-/// Reads and writes files beside the loops.
+/// Reads or writes files on another thread.
 async fn beside<T: Send + 'static>(
     threads: &BlockingPool,
     what: &str,

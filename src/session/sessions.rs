@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 
 /// How many notebooks may be open at once. Each has a Python process of some 100 MB.
 const MAX_OPEN_NOTEBOOKS: usize = 64;
-/// What the directory of a notebook is called after its name.
+/// Suffix of a notebook's directory.
 const SUFFIX: &str = ".ratoon";
 
 /// Where and how notebooks are kept.
@@ -22,13 +22,13 @@ const SUFFIX: &str = ".ratoon";
 pub struct NotebookConfig {
     /// The directory that holds them.
     pub dir: PathBuf,
-    /// By which this install knows what it has written itself.
+    /// Signs what this install writes, so that it recognises it.
     pub(super) key: InstallKey,
-    /// The latest time that was seen, by which links end.
+    /// The latest time that was seen. Share links expire by it.
     pub latest_time: LatestTime,
-    /// How many of a notebook's states may live in memory.
+    /// How many of a notebook's states may be in memory.
     pub budget: Budget,
-    /// Whether checkpoints are written without being asked for.
+    /// Whether checkpoints are written unasked.
     pub saves: bool,
 }
 
@@ -57,21 +57,21 @@ pub struct Sessions {
 #[derive(Debug, Default)]
 struct Open {
     by_name: BTreeMap<String, Session>,
-    /// Whether the server ends: then none is opened any more, as nobody would close it.
+    /// Whether the server is stopping: then no notebook is opened, because nothing would close it.
     is_over: bool,
 }
 
 impl Sessions {
     /// No notebook is open yet. Must be called inside the tokio runtime in which the notebooks are
     /// to live.
-    pub fn new(launch: Launch, keeping: NotebookConfig, threads: BlockingPool) -> Self {
-        store::sweep(&keeping.dir);
-        store::sweep_trash(&keeping.dir);
-        let (launch, keeping) = (Arc::new(launch), Arc::new(keeping));
-        Self { launch, config: keeping, runtime: Handle::current(), threads, open: Arc::default() }
+    pub fn new(launch: Launch, config: NotebookConfig, threads: BlockingPool) -> Self {
+        store::sweep(&config.dir);
+        store::sweep_trash(&config.dir);
+        let (launch, config) = (Arc::new(launch), Arc::new(config));
+        Self { launch, config, runtime: Handle::current(), threads, open: Arc::default() }
     }
 
-    /// The latest time that was seen, which is kept beside the key.
+    /// The latest time that was seen. It is stored beside the key.
     pub fn latest_time(&self) -> &LatestTime {
         &self.config.latest_time
     }
@@ -114,11 +114,11 @@ impl Sessions {
         self.lock().by_name.get(name).cloned()
     }
 
-    /// Opens a notebook, made when it is not there yet, or answers the one that is open under this
-    /// name. Reads the disk.
+    /// Opens a notebook and makes it if it is new. Returns the open one of this name, if there is
+    /// one. Reads the disk.
     ///
     /// # Errors
-    /// `Problem` when too many are open, or what is kept under this name cannot be used.
+    /// `Problem` when too many are open, or the files of this name cannot be used.
     pub fn open(&self, name: &str) -> Result<Session, Problem> {
         let mut open = self.lock();
         if let Some(session) = open.by_name.get(name) {
@@ -140,25 +140,25 @@ impl Sessions {
                 "close one of them first",
             ));
         }
-        let place = OpenRequest {
+        let request = OpenRequest {
             name: name.to_owned(),
             dir: self.dir_of(name),
             launch: self.launch.clone(),
             config: self.config.clone(),
             threads: self.threads.clone(),
         };
-        let session = place.open(&self.runtime)?;
+        let session = request.open(&self.runtime)?;
         open.by_name.insert(name.to_owned(), session.clone());
         Ok(session)
     }
 
-    /// The JavaScript library of a plotting package, out of the environment of the cells. Waits for
-    /// a process.
+    /// The JavaScript library of a plotting package from the user's environment. Waits for a
+    /// process.
     pub fn library(&self, name: &str) -> Option<String> {
         find_plot_javascript(&self.launch.python, name)
     }
 
-    /// Closes all notebooks and ends all their processes, whatever users' code has made of them.
+    /// Closes all notebooks and kills all processes that descend from them.
     pub async fn close_all(&self) {
         let over = Open { by_name: BTreeMap::new(), is_over: true };
         let all: Vec<Session> = std::mem::replace(&mut *self.lock(), over).by_name.into_values().collect();
@@ -166,7 +166,7 @@ impl Sessions {
         end_all_below().await;
     }
 
-    /// Makes a notebook of what is given. Reads and writes the disk.
+    /// Writes a new notebook. Reads and writes the disk.
     ///
     /// # Errors
     /// `Problem` when there is one of this name, or the disk refuses.
@@ -174,7 +174,7 @@ impl Sessions {
         store::create(&self.dir_of(notebook.name()), notebook)
     }
 
-    /// What can be said of a notebook in the directory without opening it. Reads the disk.
+    /// Information about a notebook in the directory without opening it. Reads the disk.
     pub fn inspect(&self, name: &str) -> NotebookInfo {
         store::inspect(&self.dir_of(name), self.get(name).is_some())
     }
@@ -191,7 +191,7 @@ impl Sessions {
         }
     }
 
-    /// Gives a notebook another name. It is closed for that, and its clients are told.
+    /// Renames a notebook. It is closed for that, and its clients learn why.
     ///
     /// # Errors
     /// `Problem` when the new name is taken, another program has it open, or the disk refuses.
@@ -202,7 +202,7 @@ impl Sessions {
         self.on_disk(move || store::rename(&from, &dir, (&names.0, &names.1), &key)).await
     }
 
-    /// Moves a notebook into the trash. It is closed for that, and its clients are told.
+    /// Moves a notebook into the trash. It is closed for that, and its clients learn why.
     ///
     /// # Errors
     /// `Problem` when another program has it open, or the disk refuses.
@@ -212,32 +212,32 @@ impl Sessions {
         self.on_disk(move || store::discard(&dir)).await
     }
 
-    /// What is in the trash, the newest first, and what can be said of each. Reads the disk.
+    /// The notebooks in the trash, the newest first, with information about each. Reads the disk.
     pub fn trash(&self) -> Vec<(Trashed, NotebookInfo)> {
         store::list(&self.config.dir).into_iter().map(|one| (one.clone(), one.inspect())).collect()
     }
 
-    /// The name that a notebook in the trash had, if it is there. Reads the disk.
+    /// The former name of a notebook in the trash, if it is there. Reads the disk.
     pub fn find_trashed(&self, id: &str) -> Option<String> {
         store::find(&self.config.dir, id).ok().map(|one| one.name)
     }
 
-    /// Makes a notebook of what is in the trash, under a name that is free.
+    /// Restores a notebook from the trash under a free name.
     ///
     /// # Errors
     /// `Problem` when it is not there, the name is taken, or the disk refuses.
     pub async fn restore(&self, id: &str, to: &str) -> Result<(), Problem> {
-        let (shelf, id, dir) = (self.config.dir.clone(), id.to_owned(), self.dir_of(to));
-        self.on_disk(move || store::restore(&shelf, &id, &dir)).await
+        let (root, id, dir) = (self.config.dir.clone(), id.to_owned(), self.dir_of(to));
+        self.on_disk(move || store::restore(&root, &id, &dir)).await
     }
 
-    /// Removes what is in the trash for good.
+    /// Deletes a notebook in the trash for good.
     ///
     /// # Errors
     /// `Problem` when it is not there, or the disk refuses.
     pub async fn purge(&self, id: &str) -> Result<(), Problem> {
-        let (shelf, id) = (self.config.dir.clone(), id.to_owned());
-        self.on_disk(move || store::purge(&shelf, &id)).await
+        let (root, id) = (self.config.dir.clone(), id.to_owned());
+        self.on_disk(move || store::purge(&root, &id)).await
     }
 
     /// Closes a notebook for good, if it is open.
@@ -249,7 +249,7 @@ impl Sessions {
         }
     }
 
-    /// Works on the disk beside the loops.
+    /// Works on the disk on another thread.
     async fn on_disk(
         &self,
         work: impl FnOnce() -> Result<(), Problem> + Send + 'static,
@@ -264,8 +264,7 @@ impl Sessions {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Open> {
-        // The map is whole after every statement that touches it, so a panic elsewhere does not
-        // spoil it.
+        // A panic cannot leave the map half changed.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,9 +1,9 @@
-//! How much memory processes and the machine have, as the kernel tells (proc_pid_smaps(5),
+//! How much memory processes hold and the computer has, from Linux (proc_pid_smaps(5),
 //! proc_meminfo(5)).
 
 use crate::kernel::kilobytes;
 
-/// What a process holds for itself alone, in bytes. None when it is gone.
+/// The private memory of a process, in bytes. None when it is gone.
 pub(super) fn private_bytes(pid: i32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     Some(
@@ -12,17 +12,17 @@ pub(super) fn private_bytes(pid: i32) -> Option<u64> {
     )
 }
 
-/// How much memory the machine has left without swapping, in bytes.
+/// The memory that is available without swapping, in bytes.
 pub(super) fn available_bytes() -> Option<u64> {
     Some(kilobytes(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")? * 1024)
 }
 
-/// How much memory the machine has, in bytes.
+/// The computer's memory, in bytes.
 pub(super) fn total_bytes() -> Option<u64> {
     Some(kilobytes(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")? * 1024)
 }
 
-/// How many processes the machine has killed since it started because memory ran out.
+/// How many processes Linux has killed for lack of memory since it started.
 pub(super) fn out_of_memory_kills() -> Option<u64> {
     kilobytes(&std::fs::read_to_string("/proc/vmstat").ok()?, "oom_kill ")
 }

@@ -1,4 +1,4 @@
-//! States that come in files. Each becomes a child of the root, once the store has its checkpoint.
+//! Takes in states that come in files. Each becomes a child of the root.
 
 use super::core::Core;
 use super::runs::new_run;
@@ -9,15 +9,15 @@ use crate::notebook::{
 use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;
 
-/// The states whose checkpoints are not part of the notebook yet, with the answers to give then.
+/// States whose checkpoints the store has not kept yet, with the answers to give then.
 #[derive(Debug, Default)]
 pub(super) struct Adoption {
     waiting: BTreeMap<StateId, (Ticket, Reply)>,
 }
 
 impl Adoption {
-    /// A state came in a file: it stands beside the root's other children, with a run that holds
-    /// all its code.
+    /// Adds a state that came in a file as a child of the root, with one run that holds all its
+    /// code.
     pub(super) fn adopt(&mut self, core: &mut Core, ticket: Ticket, adopted: Adopted) {
         let exec_id = ExecId::new(format!("import-{}", core.new_id()));
         let on = Base::State(StateId::root());
@@ -54,19 +54,21 @@ impl Adoption {
         self.waiting.insert(id, (ticket, reply));
     }
 
-    /// The checkpoint of a state is part of the notebook: if it came in a file, answers that.
+    /// The store has kept the checkpoint of a state. If the state came in a file, answers the
+    /// request.
     pub(super) fn done(&mut self, core: &mut Core, id: &StateId) {
         if let Some((ticket, reply)) = self.waiting.remove(id) {
             core.answer(ticket, reply);
         }
     }
 
-    /// The request for a state that came in a file, whose checkpoint could not be kept.
+    /// The store could not keep the checkpoint of a state. If the state came in a file, returns the
+    /// request.
     pub(super) fn failed(&mut self, id: &StateId) -> Option<Ticket> {
         self.waiting.remove(id).map(|(ticket, _)| ticket)
     }
 
-    /// The notebook is reset.
+    /// Refuses all requests, because the notebook is reset.
     pub(super) fn reset(&mut self, core: &mut Core) {
         for (ticket, _) in std::mem::take(&mut self.waiting).into_values() {
             core.answer(ticket, refused(Kind::Conflict, "the notebook was reset", "import it again"));

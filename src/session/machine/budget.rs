@@ -1,5 +1,5 @@
-//! How many states live in memory: beyond a budget the least valuable frozen processes end. Each
-//! such state has a checkpoint, from which it comes back when it is used.
+//! Decides which states leave memory. Beyond a budget, the frozen processes that were used longest
+//! ago end. Each such state has a checkpoint, from which it is loaded when it is used.
 
 use super::core::Core;
 use super::held::HeldHeads;
@@ -12,37 +12,36 @@ use crate::problem::Kind;
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
-/// How long after a state was frozen its memory is measured: measuring takes milliseconds, so it is
-/// done for several at once.
+/// How long after a state was frozen its memory is measured. Measuring takes milliseconds, so
+/// several are measured at once.
 const MEASURE_AFTER: Duration = Duration::from_millis(250);
 /// How many processes are measured at once.
 const MAX_MEASURED: usize = 16;
 
-/// How many frozen processes a notebook has at most by default: each takes a socket in the server,
-/// a process id and a few MB.
+/// Default limit of frozen processes per notebook. Each takes a socket in the server, a process id
+/// and a few MB.
 const MAX_PROCESSES: usize = 1000;
 
-/// How many frozen processes more than the budget's there may be, with the runs that may each leave
-/// another one, before new runs wait: some are on their way to disk at any time, and a short series
-/// of cells is not held up by it.
+/// How many frozen processes and runs there may be beyond the budget before new runs wait. Some
+/// states are on their way to disk at any time, so a short series of cells is not held up.
 const MAX_OVER: usize = 32;
 
-/// How much the frozen processes of one notebook may take.
+/// What the frozen processes of one notebook may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// How many there may be.
+    /// Limit of their number.
     pub processes: usize,
-    /// How much memory they may hold for themselves alone, in bytes.
+    /// Limit of their private memory, in bytes.
     pub bytes: u64,
-    /// How much memory the machine is to keep available, in bytes.
+    /// Memory of the computer to keep available, in bytes.
     pub available: u64,
-    /// How much a run may add to its state (`--run-memory`). Loading an untrusted checkpoint has
-    /// the same limit.
+    /// Limit of what a run may add to its state (`--run-memory`), in bytes. Loading an untrusted
+    /// checkpoint has the same limit.
     pub run: u64,
 }
 
 impl Budget {
-    /// What suits this machine: a share of its memory, and no more processes than it can well have.
+    /// The default for this computer: half of its memory, and a tenth kept available.
     pub fn of_this_machine() -> Self {
         let total = crate::session::system_memory::total_bytes().unwrap_or(u64::MAX);
         Self { processes: MAX_PROCESSES, bytes: total / 2, available: total / 10, run: u64::MAX }
@@ -61,9 +60,9 @@ impl Default for Budget {
 pub(super) struct Uses {
     count: u64,
     used: HashMap<StateId, u64>,
-    /// States that can come back from a checkpoint, those first that were used longest ago: one of
-    /// them goes next.
-    may_go: BTreeSet<(u64, StateId)>,
+    /// States that can come back from a checkpoint, by last use. The first one that can be spared
+    /// leaves memory next.
+    evictable: BTreeSet<(u64, StateId)>,
 }
 
 impl Uses {
@@ -71,40 +70,40 @@ impl Uses {
     pub(super) fn note(&mut self, state: &StateId) {
         self.count += 1;
         let before = self.used.insert(state.clone(), self.count).unwrap_or_default();
-        if self.may_go.remove(&(before, state.clone())) {
-            self.may_go.insert((self.count, state.clone()));
+        if self.evictable.remove(&(before, state.clone())) {
+            self.evictable.insert((self.count, state.clone()));
         }
     }
 
     /// Notes that a state can come back from its checkpoint.
-    fn note_may_go(&mut self, state: &StateId) {
+    fn note_evictable(&mut self, state: &StateId) {
         let used = *self.used.entry(state.clone()).or_default();
-        self.may_go.insert((used, state.clone()));
+        self.evictable.insert((used, state.clone()));
     }
 
     /// Forgets all states.
     pub(super) fn forget_all(&mut self) {
         self.used.clear();
-        self.may_go.clear();
+        self.evictable.clear();
     }
 
     /// Forgets a state.
     pub(super) fn forget(&mut self, state: &StateId) {
         let used = self.used.remove(state).unwrap_or_default();
-        self.may_go.remove(&(used, state.clone()));
+        self.evictable.remove(&(used, state.clone()));
     }
 }
 
 impl Core {
-    /// A state has a checkpoint now, or came from one: it may be one that can leave memory.
-    pub(super) fn note_may_go(&mut self, id: &StateId) {
-        if self.notebook.state(id).is_some_and(|state| comes_back(self, state)) {
-            self.uses.note_may_go(id);
+    /// Notes whether a state can leave memory: it has a checkpoint now, or came from one.
+    pub(super) fn note_evictable(&mut self, id: &StateId) {
+        if self.notebook.state(id).is_some_and(|state| is_restorable(self, state)) {
+            self.uses.note_evictable(id);
         }
     }
 
     /// Ends the frozen process of a state that can come back from its checkpoint.
-    pub(super) fn let_go(&mut self, id: &StateId) {
+    pub(super) fn evict(&mut self, id: &StateId) {
         if let Some(process) = self.processes.frozen(id) {
             self.end(process);
         }
@@ -117,7 +116,7 @@ impl Core {
     }
 }
 
-/// How much memory the notebook takes, and what follows from that.
+/// How much memory the notebook takes, and which states leave memory for that.
 #[derive(Debug)]
 pub(super) struct Memory {
     budget: Budget,
@@ -141,7 +140,7 @@ impl Memory {
         self.to_measure.clear();
     }
 
-    /// A state has a frozen process now: it is measured soon, and so is its parent, which no longer
+    /// A state has a frozen process now. It is measured soon, and so is its parent: that no longer
     /// shares with the head what the cell has changed.
     pub(super) fn measure_soon(&mut self, core: &mut Core, held: &HeldHeads, id: &StateId) {
         let parent = core.notebook.state(id).and_then(|s| s.parent.clone());
@@ -149,7 +148,7 @@ impl Memory {
         self.wake_to_measure(core, held);
     }
 
-    /// Something may have to be measured: one alarm for several, as measuring takes milliseconds.
+    /// Sets the alarm if something has to be measured. One alarm serves several.
     pub(super) fn wake_to_measure(&mut self, core: &mut Core, held: &HeldHeads) {
         let has_more = !self.to_measure.is_empty() || !held.unmeasured().is_empty();
         if !self.alarm_is_set && has_more {
@@ -202,13 +201,13 @@ impl Memory {
         core.processes.frozen_count().saturating_sub(1) > self.budget.processes || self.is_short(core, held)
     }
 
-    /// Whether so many states live in memory that more runs must wait until some are on disk.
+    /// Whether so many states are in memory that new runs must wait until some are on disk.
     pub(super) fn is_full(&self, core: &Core) -> bool {
         let count = core.processes.frozen_count().saturating_sub(1) + core.processes.busy();
         count > self.budget.processes.saturating_add(MAX_OVER)
     }
 
-    /// Whether the notebook or the machine is short of memory.
+    /// Whether the notebook or the computer is short of memory.
     pub(super) fn is_short(&self, core: &Core, held: &HeldHeads) -> bool {
         self.machine_is_short() || core.processes.bytes().saturating_add(held.bytes()) > self.budget.bytes
     }
@@ -217,33 +216,32 @@ impl Memory {
         self.available.is_some_and(|available| available < self.budget.available)
     }
 
-    /// Lets the least valuable states leave memory until the budget holds, or no other can be
-    /// spared.
-    pub(super) fn live_within_budget(&mut self, core: &mut Core, held: &HeldHeads, saver: &Saver) {
+    /// Lets states leave memory until the budget holds, or no other can be spared.
+    pub(super) fn evict_to_budget(&mut self, core: &mut Core, held: &HeldHeads, saver: &Saver) {
         while self.is_over_budget(core, held)
-            && let Some(id) = self.least_valuable(core, saver)
+            && let Some(id) = self.next_to_evict(core, saver)
         {
             let freed = core.notebook.state(&id).and_then(|s| s.memory_bytes).unwrap_or_default();
             self.available = self.available.map(|a| a.saturating_add(freed));
             self.forget(&id);
-            core.let_go(&id);
+            core.evict(&id);
         }
     }
 
-    fn least_valuable(&self, core: &Core, saver: &Saver) -> Option<StateId> {
+    fn next_to_evict(&self, core: &Core, saver: &Saver) -> Option<StateId> {
         let first = |pinned| {
-            let candidates = core.uses.may_go.iter().filter_map(|(_, id)| core.notebook.state(id));
-            let mut candidates = candidates.filter(|s| s.pinned == pinned && can_be_let_go(core, saver, s));
+            let candidates = core.uses.evictable.iter().filter_map(|(_, id)| core.notebook.state(id));
+            let mut candidates = candidates.filter(|s| s.pinned == pinned && can_be_evicted(core, saver, s));
             candidates.next().map(|s| s.id.clone())
         };
-        // A pinned state goes only when the machine runs out of memory, and then last.
+        // A pinned state leaves memory only when the computer runs short of it, and then last.
         first(false).or_else(|| if self.machine_is_short() { first(true) } else { None })
     }
 }
 
-/// Whether all that a state's process holds can be had from its checkpoint: what that lacks, the
-/// process lacks too.
-fn comes_back(core: &Core, state: &State) -> bool {
+/// Whether nothing is lost when a state's process ends: its checkpoint holds all, or lacks only
+/// names that the process lacks, too.
+fn is_restorable(core: &Core, state: &State) -> bool {
     let Some(checkpoint) = &state.checkpoint else { return false };
     let lacks_no_more = |missing: &[Missing]| {
         let lacking: BTreeSet<&str> = missing.iter().map(|m| m.name.as_str()).collect();
@@ -257,18 +255,18 @@ fn comes_back(core: &Core, state: &State) -> bool {
 }
 
 /// Whether nothing is lost when a frozen process goes, and nothing is busy with it.
-fn can_be_let_go(core: &Core, saver: &Saver, state: &State) -> bool {
+fn can_be_evicted(core: &Core, saver: &Saver, state: &State) -> bool {
     let is_busy = |duty: &Duty| match duty {
         Duty::Saving(_) | Duty::Listing(_) | Duty::Sending(_) => true,
         Duty::Answering(answerer) => answerer.is_busy(),
-        // `Processes::needs` knows of heads. Fingerprinting is worth no memory.
+        // `Processes::needs` covers heads. Fingerprinting may be cut short.
         Duty::Head(_) | Duty::Held(_) | Duty::Ending | Duty::Fingerprinting => false,
         Duty::Root | Duty::Frozen | Duty::Spare => false,
     };
     state.residency == Residency::Memory
         && !state.id.is_root()
         && !matches!(state.saving, Saving::Failed { .. })
-        && comes_back(core, state)
+        && is_restorable(core, state)
         && !core.processes.needs(&state.id)
         && !saver.is_at(&state.id)
         && core.processes.of(&state.id, is_busy).is_empty()

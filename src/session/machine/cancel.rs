@@ -1,4 +1,4 @@
-//! How a run comes to an end that it did not choose: interrupted, out of time, or with its process.
+//! Stops runs: by interrupt, at their limits of time and memory, or because their process died.
 
 use super::core::{Core, FollowUp};
 use super::processes::Doing;
@@ -11,17 +11,18 @@ use std::time::Duration;
 /// How long an interrupted cell may take to stop before its head is killed.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(3);
 
-/// Why a run was told to stop.
+/// Why a run is to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     Asked,
     TimeLimit,
-    /// It held so many bytes more than its state.
+    /// It held this many bytes more than its state.
     MemoryLimit(u64),
 }
 
 impl Runs {
-    /// Whether an exception is a failure of the code or the interrupt that somebody asked for.
+    /// The outcome of a cell that raised: a failure of its code, or the interrupt that was
+    /// requested.
     pub(super) fn judge(&self, core: &Core, exec_id: &ExecId, error: RunError) -> Outcome {
         match self.get(exec_id).and_then(|r| r.stop) {
             _ if error.ename != "KeyboardInterrupt" => Outcome::Error(error),
@@ -60,9 +61,9 @@ impl Runs {
             Some((head, Doing::Run(_))) if first => self.ask_to_stop(core, head, exec_id),
             // Nothing of it runs yet, and a load may take long.
             Some((head, Doing::Begin(_))) if core.is_loading(head) => core.kill_for_good(head),
-            // It has its order, and may have begun already: it is interrupted when it says so.
+            // It has its order, and may have begun already. It is interrupted when it reports that.
             Some(_) if first => self.check_whether_stopped(core, exec_id),
-            // Asked twice: its end comes as the end of its process.
+            // Asked twice: kill its process.
             Some((head, _)) => core.kill_for_good(head),
             None => {
                 self.backlog.retain(|r| r != exec_id);
@@ -76,12 +77,12 @@ impl Runs {
         true
     }
 
-    /// Whether a run was told to stop.
+    /// Whether a run is to stop.
     pub(super) fn is_stopping(&self, exec_id: &ExecId) -> bool {
         self.get(exec_id).is_some_and(|r| r.stop.is_some())
     }
 
-    /// Interrupts the cell of a head, and looks a while later whether it has stopped.
+    /// Interrupts the cell of a head, and checks later whether it has stopped.
     pub(super) fn ask_to_stop(&self, core: &mut Core, head: ProcId, exec_id: &ExecId) {
         if core.notebook.run(exec_id).is_some_and(|r| r.prompt.is_some()) {
             outputs::prompt(core, head, None);
@@ -95,7 +96,7 @@ impl Runs {
         core.wake(INTERRUPT_GRACE, alarm);
     }
 
-    /// An interrupted cell goes on: its process is killed.
+    /// Kills the process of an interrupted cell that did not stop in time.
     pub(super) fn did_not_stop(&self, core: &mut Core, exec_id: &ExecId, serial: Serial) {
         if self.is_still(exec_id, serial)
             && let Some(head) = core.processes.of_run(exec_id)
@@ -104,8 +105,8 @@ impl Runs {
         }
     }
 
-    /// A head that rested does not take up its cell: something that the user's code left behind
-    /// holds it. The state has not changed, so another head takes over.
+    /// A head that rested does not begin its cell: something that the user's code left behind
+    /// blocks it. The state has not changed, so another head takes over.
     pub(super) fn did_not_begin(&mut self, core: &mut Core, head: ProcId, exec_id: &ExecId, serial: Serial) {
         let hangs = core.processes.head(head).is_some_and(|h| h.doing == Doing::Begin(exec_id.clone()));
         if !hangs || !self.is_still(exec_id, serial) {
@@ -131,7 +132,7 @@ impl Runs {
         }
     }
 
-    /// Ends the runs that run against some states, or are to; those states are about to go.
+    /// Ends all runs against some states, which are about to be deleted.
     pub(super) fn stop_on(&mut self, core: &mut Core, states: &[StateId]) {
         let is_on = |run: &Run| matches!(&run.on, Base::State(on) if states.contains(on));
         let is_theirs = |run: &&ExecId| core.notebook.run(run).is_some_and(is_on);
@@ -160,7 +161,7 @@ impl Runs {
     pub(super) fn head_died(&mut self, core: &mut Core, exec_id: &ExecId, exit: Option<Exit>) {
         let outcome = match self.get(exec_id).and_then(|r| r.stop) {
             Some(stop) => Outcome::Interrupted(self.stop_error(core, exec_id, stop)),
-            None => Outcome::Crashed(RunError::new("KernelDied", told(exit))),
+            None => Outcome::Crashed(RunError::new("KernelDied", exit_in_words(exit))),
         };
         self.end(core, exec_id, outcome);
     }
@@ -171,7 +172,7 @@ pub(super) fn interrupted(why: &str) -> RunError {
 }
 
 /// How a process ended, for people.
-pub(super) fn told(exit: Option<Exit>) -> String {
+pub(super) fn exit_in_words(exit: Option<Exit>) -> String {
     match exit {
         Some(Exit::Code(code)) => format!("the process of this cell ended itself with exit code {code}"),
         Some(Exit::Signal(number)) => {

@@ -1,9 +1,9 @@
-//! What a cell did to the variables: the fingerprints of its state are compared with its parent's
-//! while cells rest.
+//! Finds out what a cell did to the variables: compares fingerprints of its state and its parent
+//! while no cell runs.
 //!
-//! A throw-away fork of the frozen process (`Role::Fingerprint`) reports them, one at a time. Those
-//! of the last states are kept, so that along a lineage each state is read once. No state is loaded
-//! from disk for this: its changes stay unknown.
+//! A throw-away fork of the frozen process (`Role::Fingerprint`) reports them, one state at a time.
+//! The newest are kept, so along a lineage each state is read once. No state is loaded from disk
+//! for this: its changes stay unknown.
 
 use super::core::Core;
 use super::processes::{Duty, Origin};
@@ -13,34 +13,34 @@ use crate::notebook::{Changes, Fact, RunStatus, StateId};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// How long nothing must have been asked or have ended: cells that follow each other quickly are
+/// How long no run must have been asked for or ended. So cells that follow each other quickly are
 /// not slowed down.
 const REST: Duration = Duration::from_millis(150);
-/// The same while some cell runs: one in a series may take longer, and one that runs for hours is
-/// not to hold this up.
+/// The same while a cell runs. A cell in a series may take longer, and one that runs for hours must
+/// not hold up the comparison.
 const REST_BESIDE_A_RUN: Duration = Duration::from_secs(1);
-/// How many states may wait; the oldest beyond it stay unknown.
+/// How many states may wait. Beyond that the changes of the oldest stay unknown.
 const MAX_WAITING: usize = 32;
-/// How many states' fingerprints are kept, and how many of variables in all.
+/// For how many states fingerprints are kept, and for how many variables in all.
 const MAX_KEPT: usize = 64;
 const MAX_KEPT_FINGERPRINTS: usize = 100_000;
-/// How many names one state's changes list.
+/// Limit of names in one state's changes.
 const MAX_NAMES: usize = 200;
 /// How long fingerprinting may take. The process itself limits reading contents to a third of a
 /// second.
 const FINGERPRINT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What is known of the variables of a state: nothing, when they could not be read.
+/// The fingerprints of a state and its address space; none if the state could not be read.
 type Known = Option<(Fingerprints, u64)>;
 
-/// What waits to be compared, and with what.
+/// The states that wait for their comparison, and the fingerprints that are kept for it.
 #[derive(Debug, Default)]
 pub(super) struct Comparer {
     /// The newest last.
     waiting: VecDeque<StateId>,
     /// The state that is being fingerprinted, and by which process.
     fingerprinting: Option<(ProcId, StateId)>,
-    /// Of the states that were read last.
+    /// The states that were read last.
     kept: VecDeque<(StateId, Known)>,
     alarm_is_set: bool,
 }
@@ -60,7 +60,7 @@ impl Comparer {
         self.kept.push_back((state, known));
         let count = |known: &Known| known.as_ref().map_or(0, |(fingerprints, _)| fingerprints.len());
         let mut all: usize = self.kept.iter().map(|(_, known)| count(known)).sum();
-        // The two that are compared stay, however many they have.
+        // The two that are compared stay, however many variables they have.
         while self.kept.len() > MAX_KEPT || all > MAX_KEPT_FINGERPRINTS && self.kept.len() > 2 {
             all -= self.kept.pop_front().map_or(0, |(_, known)| count(&known));
         }
@@ -68,7 +68,7 @@ impl Comparer {
 }
 
 impl Comparer {
-    /// A state has a frozen process now: what its cell did is found out soon.
+    /// A state has a frozen process now: it is compared soon.
     pub(super) fn compare_soon(&mut self, core: &mut Core, id: &StateId) {
         let is_new = core.notebook.state(id).is_some_and(|s| s.changes.is_none() && s.parent.is_some());
         if is_new && !self.waiting.contains(id) {
@@ -87,7 +87,7 @@ impl Comparer {
         }
     }
 
-    /// The moment of rest may have come.
+    /// The pause may have come.
     pub(super) fn time_to_compare(&mut self, core: &mut Core) {
         self.alarm_is_set = false;
         self.compare_next(core);
@@ -100,7 +100,7 @@ impl Comparer {
         core.now_ms - core.run_ms >= rest.as_secs_f64() * 1000.0 && !core.open.iter().any(waits)
     }
 
-    /// Takes the next step: reads a state, or compares two; the newest first.
+    /// Reads a state or compares two, the newest first.
     fn compare_next(&mut self, core: &mut Core) {
         while self.fingerprinting.is_none()
             && let Some(id) = self.waiting.back().cloned()
@@ -168,7 +168,7 @@ impl Comparer {
         }
     }
 
-    /// All states but the root are forgotten.
+    /// Forgets all states, because the notebook is reset.
     pub(super) fn stop_comparing(&mut self, core: &mut Core) {
         if let Some((process, _)) = self.fingerprinting.take() {
             core.end(process);
@@ -178,7 +178,7 @@ impl Comparer {
     }
 }
 
-/// What is different, by name.
+/// The names that differ.
 fn changes((before, space): &(Fingerprints, u64), (now, own): &(Fingerprints, u64)) -> Changes {
     let shares_addresses = space == own;
     let mut room = MAX_NAMES;
@@ -200,10 +200,9 @@ fn changes((before, space): &(Fingerprints, u64), (now, own): &(Fingerprints, u6
     }
 }
 
-/// Whether two fingerprints are of different values. Contents decide. Where one is unknown, another
-/// address or type means another object; a change in place, or an address that was used again, goes
-/// unseen. Addresses mean nothing between processes that do not come from one another by forks
-/// alone.
+/// Whether two fingerprints are of different values. Contents decide. If one is unknown, another
+/// address or type means another object; a change in place or a reused address goes unseen.
+/// Addresses can be compared only within one address space.
 fn differ(
     Fingerprint(before, at): &Fingerprint,
     Fingerprint(now, own): &Fingerprint,

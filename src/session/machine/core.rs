@@ -1,9 +1,8 @@
-//! What every part of the machine is handed: the notebook, its processes, the clock, and the
-//! effects of this step.
+//! What all parts of the machine share: the notebook, its processes, the clock, and the effects of
+//! this step.
 //!
-//! Owns where states live. `source_of` answers the process from which a state can be forked, and
-//! makes one where none is left: the root is started again, any other state is loaded from its
-//! checkpoint by a fork of the root.
+//! Also decides which process a state is forked from (`source_of`). If a state has none, it makes
+//! one: it starts the root again, or lets a fork of the root load the state's checkpoint.
 
 use super::budget::Uses;
 use super::hangs::{READY_TIMEOUT, START_TIMEOUT};
@@ -23,22 +22,22 @@ use std::time::Duration;
 /// How long a process may take to load a checkpoint: gigabytes from a slow disk, and imports.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// What a part of the machine leaves to others. It is done before the step ends.
+/// What one part of the machine asks of another. The machine does it before the step ends.
 #[derive(Debug)]
 pub(super) enum FollowUp {
-    /// A run may begin at a state.
+    /// Begin a run at a state.
     Begin(ExecId, StateId),
-    /// The same, now that the state was replayed for it.
+    /// Begin a run at a state that was replayed for it.
     BeginReplayed(ExecId, StateId),
-    /// A run that has waited may begin, if its state can still be run against.
+    /// Begin a run that has waited, if its state can still be run against.
     Resume(ExecId),
-    /// What a run waits for will not come.
+    /// End a run: what it waits for will not come.
     End(ExecId, Outcome),
-    /// The next checkpoint may be written.
+    /// Write the next checkpoint, if it is time.
     SaveNext,
-    /// A run against this state has left no state. It may have been the last that held a deleted
-    /// state.
-    LetGo(StateId),
+    /// A run against this state has left no state. If the state was deleted, forget it when nothing
+    /// else needs it.
+    ForgetDeleted(StateId),
 }
 
 /// The notebook and what all parts share.
@@ -51,12 +50,12 @@ pub(super) struct Core {
     pub(super) uses: Uses,
     /// Which states lack a checkpoint.
     pub(super) due: Due,
-    /// How much memory a checkpoint may take that is not trusted, in bytes.
+    /// Limit of memory for loading an untrusted checkpoint, in bytes.
     max_untrusted_bytes: u64,
     pub(super) now_ms: f64,
-    /// When a client last asked for a run.
+    /// When a client last asked for a run, in milliseconds since the Unix epoch.
     pub(super) asked_ms: f64,
-    /// When a run was last asked for, or ended.
+    /// When a run was last asked for or ended, in milliseconds since the Unix epoch.
     pub(super) run_ms: f64,
     new_id: Box<dyn FnMut() -> String + Send>,
     pub(super) effects: Vec<Effect>,
@@ -91,7 +90,7 @@ impl Core {
         (self.new_id)()
     }
 
-    /// Leaves something to other parts.
+    /// Asks something of another part.
     pub(super) fn follow_up(&mut self, follow_up: FollowUp) {
         self.follow_ups.push_back(follow_up);
     }
@@ -146,7 +145,7 @@ impl Core {
         }
     }
 
-    /// Changes what is not immutable about a state.
+    /// Changes a mutable property of a state.
     pub(super) fn change_state(&mut self, id: &StateId, change: impl FnOnce(&mut State)) -> Reply {
         let Some(state) = self.notebook.state_mut(id).filter(|s| s.residency != Residency::Deleted) else {
             return Reply::Refused(not_found("state", id));
@@ -160,7 +159,7 @@ impl Core {
     pub(super) fn runnable(&self, id: &StateId) -> Result<(), Problem> {
         let state = self.notebook.state(id).filter(|s| s.residency != Residency::Deleted);
         let state = state.ok_or_else(|| not_found("state", id))?;
-        // The root can be started again; any other state is its process.
+        // The root can be started again.
         if state.residency.can_run() || state.parent.is_none() {
             return Ok(());
         }
@@ -173,7 +172,8 @@ impl Core {
         Err(Problem::new(Kind::Lost, format!("run against state {id}"), why, how))
     }
 
-    /// Whether branches of a state are forked from its process. Else they come from its checkpoint.
+    /// Whether branches of a state are forked from its process. If not, they come from its
+    /// checkpoint.
     pub(super) fn forks(&self, state: &StateId) -> bool {
         self.notebook.state(state).is_none_or(|s| s.forks || s.fork_anyway)
     }
@@ -207,7 +207,7 @@ impl Core {
         }
     }
 
-    /// The end of a sentence: what a state warns of.
+    /// The warnings of a state, as the end of a sentence.
     pub(super) fn known_of(&self, state: &StateId) -> String {
         match self.notebook.state(state).map(|s| s.warnings.join("; ")) {
             Some(warnings) if !warnings.is_empty() => format!("; of this state is known: {warnings}"),
@@ -236,21 +236,21 @@ impl Core {
             self.spawn_root();
         }
         if let Some(head) = self.processes.resting_at(state) {
-            // The system may have refused to freeze it when it came to rest there.
-            self.keep(head, state);
+            // The system may have refused to freeze the state when the head arrived.
+            self.ensure_frozen(head, state);
         }
         self.processes.frozen(state).or_else(|| self.load(state))
     }
 
     /// Makes sure that a frozen process holds the state at which a head rests, before the head runs
-    /// on.
-    pub(super) fn keep(&mut self, head: ProcId, state: &StateId) {
+    /// another cell.
+    pub(super) fn ensure_frozen(&mut self, head: ProcId, state: &StateId) {
         if self.processes.frozen(state).is_none() {
             self.spawn(Origin::fork(head, state), Duty::Frozen, READY_TIMEOUT);
         }
     }
 
-    /// Makes a state's frozen process from its checkpoint, as a fork of the root.
+    /// Lets a fork of the root load a state's checkpoint and become its frozen process.
     pub(super) fn load(&mut self, state: &StateId) -> Option<ProcId> {
         if state.is_root() || self.notebook.state(state).is_none_or(|s| s.residency != Residency::Disk) {
             return None;
@@ -264,8 +264,7 @@ impl Core {
         Some(frozen)
     }
 
-    /// What a process loads to become a state: objects only from a trusted checkpoint, else only
-    /// plain values.
+    /// What a process loads to become a state. An untrusted checkpoint gives only plain values.
     fn load_of(&self, state: &StateId) -> Option<Load> {
         let there = self.notebook.state(state).filter(|s| s.residency != Residency::Deleted)?;
         let checkpoint = there.checkpoint.as_ref()?;
@@ -274,9 +273,8 @@ impl Core {
         Some(Load { manifest: checkpoint.checkpoint_id.clone(), form, max_bytes })
     }
 
-    /// Makes a head at a state: forked from its process, or from the root and loaded when that
-    /// process would hang in forks, or is not known to be safe yet. None when there is nothing to
-    /// make it from.
+    /// Makes a head at a state. It is forked from the state's process, or from the root if forks of
+    /// that process may hang; then it loads the checkpoint. None if neither is possible.
     pub(super) fn branch(&mut self, state: &StateId, doing: Doing) -> Option<ProcId> {
         let is_there = self.processes.frozen(state).is_some() && !self.processes.is_being_loaded(state);
         let load = if self.forks(state) && is_there { None } else { self.load_of(state) };
@@ -295,8 +293,9 @@ impl Core {
         state.is_root() && (self.processes.root().is_none() || self.notebook.state(state).is_some_and(is_new))
     }
 
-    /// Whether a branch has to wait until its state is loaded, which begins with this: only then is
-    /// it known whether loading has started threads, so that the loaded process must not be forked.
+    /// Starts to load a state if needed, and returns whether its branches have to wait for that.
+    /// Only then is it known whether loading has started threads: such a process must not be
+    /// forked.
     pub(super) fn has_to_wait_until_loaded(&mut self, state: &StateId) -> bool {
         if self.forks(state) {
             self.load(state);
@@ -315,7 +314,7 @@ impl Core {
             || self.processes.waits_for_a_load(head)
     }
 
-    /// A head has left a state: if nothing else holds it, it lives on disk, or nowhere.
+    /// A head has left a state. If nothing else holds the state, it is on disk or lost.
     pub(super) fn left(&mut self, id: &StateId) {
         if self.processes.frozen(id).is_some() || self.processes.has_head_at(id) {
             return;
@@ -334,7 +333,7 @@ impl Core {
         self.processes.end(process, &mut self.effects);
     }
 
-    /// Ends a head; nothing more is heard from it.
+    /// Kills a head and forgets it.
     pub(super) fn discard(&mut self, head: ProcId) {
         self.effects.push(Effect::Kill(head));
         if self.processes.head(head).is_some()
@@ -344,8 +343,8 @@ impl Core {
         }
     }
 
-    /// Kills a head that runs or is to run a cell. One that may not have frozen its state yet goes
-    /// on until it has: its state would be lost.
+    /// Kills a head that runs or is about to run a cell, unless its state may not be frozen yet:
+    /// that state would be lost.
     pub(super) fn kill_for_good(&mut self, head: ProcId) {
         if !self.may_have_to_freeze(head) {
             if let Some(head) = self.processes.head_mut(head) {
@@ -356,8 +355,8 @@ impl Core {
         }
     }
 
-    /// Whether a head that is about to run on may not have made the frozen process of its state
-    /// yet: without either, the state would be lost.
+    /// Whether a head that is about to run a cell may still have to fork the frozen process of its
+    /// state.
     fn may_have_to_freeze(&self, head: ProcId) -> bool {
         let begins = self.processes.head(head).is_some_and(|h| matches!(h.doing, Doing::Begin(_)));
         let stands_there = self.processes.get(head).filter(|process| begins && process.is_ready);

@@ -17,8 +17,8 @@ const MAX_DRAFT_BYTES: usize = 4 * 1024 * 1024;
 /// Clients whose last update of a draft is kept. More than edit one draft at once.
 const MAX_RECEIVED: usize = 16;
 
-/// Makes or changes a draft. With a `base` only when that is the version that it has; 0 is that of
-/// one that is new.
+/// Makes or changes a draft. With a `base`, only if the draft has that version; 0 means a new
+/// draft.
 pub(super) fn put_draft(
     core: &mut Core,
     mut draft: Draft,
@@ -116,7 +116,8 @@ fn check_base(
             Err(Problem::new(Kind::Conflict, what, why, "lay the two texts together and send the result"))
         }
         (None, Some(base)) if base > 0 => Err(not_found("draft", id)),
-        // Sent again after a lost connection, it would stand beside the state that it became.
+        // A client sent it again after a lost connection. It would stand beside the state that it
+        // became.
         (None, _) if has_become_a_state(core, id) => Err(not_found("draft", id)),
         _ => Ok(()),
     }
@@ -139,8 +140,8 @@ pub(super) fn delete_draft(core: &mut Core, id: &DraftId) -> Reply {
     }
 }
 
-/// A draft became a state: the markdown right before it is the state's prose now, what else stood
-/// above it stands above the new state's cell, and what came after it waits behind the new state.
+/// A draft became a state. The Markdown drafts right before it become the state's prose, earlier
+/// drafts stay above the state's cell, and later drafts move behind the new state.
 pub(super) fn move_drafts(core: &mut Core, exec_id: &ExecId, parent: &StateId, state: &StateId) {
     let Some(id) = core.notebook.run(exec_id).and_then(|r| r.draft.clone()) else { return };
     let Some(draft) = core.notebook.draft(&id).cloned() else { return };
@@ -176,9 +177,9 @@ pub(super) fn move_drafts(core: &mut Core, exec_id: &ExecId, parent: &StateId, s
     sweep_imported(core);
 }
 
-/// A state's cell was run again in another version, or a cell was inserted behind it: what came
-/// after it becomes drafts behind the new state. The prose of another version, and the drafts above
-/// it, stand above the new one too.
+/// A new version of a state's cell ran, or a cell was inserted behind it. The later cells become
+/// drafts behind the new state. A new version also gets copies of the prose and of the drafts above
+/// the cell.
 pub(super) fn replay_as_drafts(core: &mut Core, line: &Line, state: &StateId) {
     let path: Vec<StateId> = core.notebook.lineage(&line.tip).iter().map(|s| s.id.clone()).collect();
     let Some(at) = path.iter().position(|id| *id == line.state) else { return };
@@ -188,7 +189,7 @@ pub(super) fn replay_as_drafts(core: &mut Core, line: &Line, state: &StateId) {
         let drafts: &[&Draft] = places.get(&(on, before)).map_or(&[], Vec::as_slice);
         drafts.iter().map(|d| (d.kind, d.source.clone()))
     };
-    // The page shows those alone that are not empty.
+    // The page hides empty ones.
     let texts_between =
         |above, below| texts_at(above, Some(below)).filter(|(_, text)| !text.trim().is_empty());
     let above: Vec<_> =
@@ -203,17 +204,17 @@ pub(super) fn replay_as_drafts(core: &mut Core, line: &Line, state: &StateId) {
     }
     texts.extend(texts_at(&line.tip, None));
     if parent != line.state {
-        lay(core, &parent, Some(state), above);
+        add_drafts(core, &parent, Some(state), above);
         let prose = core.notebook.state(&line.state).map(|s| s.prose.clone());
         if let Some(prose) = prose.filter(|prose| !prose.is_empty()) {
             core.change_state(state, |s| s.prose = prose);
         }
     }
-    lay(core, state, None, texts);
+    add_drafts(core, state, None, texts);
 }
 
-/// Makes drafts of texts, behind those that are at this place, as far as there is room.
-fn lay(core: &mut Core, on: &StateId, before: Option<&StateId>, texts: Vec<(DraftKind, String)>) {
+/// Makes drafts of texts, behind those at the same place, as many as the limit allows.
+fn add_drafts(core: &mut Core, on: &StateId, before: Option<&StateId>, texts: Vec<(DraftKind, String)>) {
     let room = MAX_DRAFTS.saturating_sub(core.notebook.drafts().count());
     let mut put = Vec::new();
     for (kind, source) in texts.into_iter().take(room) {
@@ -234,7 +235,7 @@ fn publish_changed_draft(core: &mut Core, on: StateId, id: DraftId, update: Opti
     core.publish(Fact::DraftsChanged { on, removed: Vec::new(), put });
 }
 
-/// Publishes drafts that hang on a state.
+/// Publishes drafts of a state.
 fn publish_put_drafts(core: &mut Core, on: StateId, drafts: impl IntoIterator<Item = DraftId>) {
     let chosen: HashSet<DraftId> = drafts.into_iter().collect();
     if chosen.is_empty() {

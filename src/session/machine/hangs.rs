@@ -1,5 +1,4 @@
-//! What does not survive a fork, and what is known of forks that hang: suspects for the error, and
-//! a note at the state.
+//! What happens when a fork hangs: the error with its suspects, and a warning at the state.
 
 use super::core::Core;
 use crate::kernel::{Hung, ProcId};
@@ -7,12 +6,12 @@ use crate::notebook::StateId;
 use std::time::Duration;
 
 /// How long a forked process may take to report that it is ready. A fork takes milliseconds, or a
-/// second with tens of gigabytes in small pages; one that hangs never reports.
+/// second with tens of gigabytes in small pages.
 pub(super) const READY_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a head may take to take up its cell. It waits until its state is frozen, which must
-/// have been given up before.
+/// How long a head may take to begin its cell. Longer than `READY_TIMEOUT`, because it first waits
+/// until its state is frozen.
 pub(super) const BEGIN_TIMEOUT: Duration = Duration::from_secs(15);
-/// The same, while Python itself is starting: on a cold disk that takes its time.
+/// The same while Python itself starts, which takes long on a cold disk.
 pub(super) const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(super) fn why_it_hangs(core: &Core, state: &StateId, hung: &Hung) -> String {
@@ -33,8 +32,8 @@ pub(super) fn why_it_hangs(core: &Core, state: &StateId, hung: &Hung) -> String 
     )
 }
 
-/// Notes at a state that a fork of it hung. Its next branch comes from its checkpoint, where it has
-/// one.
+/// Notes at a state that a fork of it hung. If it has a checkpoint, its next branch comes from
+/// that.
 pub(super) fn remember_that_it_hung(core: &mut Core, id: &StateId, hung: &Hung) {
     let Some(state) = core.notebook.state_mut(id) else { return };
     let warning = format!("a fork of it hung: {}", hung.doing);
@@ -50,7 +49,7 @@ pub(super) fn remember_that_it_hung(core: &mut Core, id: &StateId, hung: &Hung) 
     core.publish_state(id);
 }
 
-/// A state was loaded, and its process must not be forked: loading it has started threads.
+/// Notes that a state's process must not be forked, because loading it has started threads.
 pub(super) fn note_hazard(core: &mut Core, id: &StateId, hazard: Option<String>) {
     if let Some(hazard) = hazard
         && let Some(state) = core.notebook.state_mut(id).filter(|s| s.forks)

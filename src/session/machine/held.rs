@@ -1,14 +1,14 @@
-//! Heads of cells that failed: held for a while, so that what the cell had set can be kept.
+//! Holds the heads of failed cells for a while, so that what the cells had set can be kept.
 //!
-//! A cell that raises leaves no state, but its head is not ended at once. The processes that the
-//! cell started end and the head is stopped, so that nothing of the cell runs on. `KeepPartial`
-//! lets the head go on and freezes it like that of a cell that succeeded: a partial state. With
-//! `OnError::Keep` the run leaves that state at once and nothing is held.
+//! A cell that raises leaves no state, but its head does not end at once. It is stopped, and the
+//! processes that the cell started are killed. `KeepPartial` resumes the head and freezes it like
+//! that of a cell that succeeded: a partial state. With `OnError::Keep` the run leaves that state
+//! at once and nothing is held.
 //!
-//! A held head may own a port or the lock of a database. The next version of its cell replaces
-//! it, and each of its versions begins when that process has ended, whatever ended it.
+//! A held head may own a port or the lock of a database. So the next version of its cell ends it,
+//! and begins when that process is gone.
 
-use super::cancel::told;
+use super::cancel::exit_in_words;
 use super::core::{Core, FollowUp};
 use super::runs::{CellReport, Runs, ended_reply, publish_end};
 use super::{Alarm, Effect, not_found};
@@ -18,14 +18,13 @@ use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How many heads are held: those that failed last. Each is a process with all that its cell had
-/// made.
+/// How many heads are held, those that failed last. Each is a process with all that its cell made.
 const MAX_HELD: usize = 2;
-/// How long a head is held: time to read the error and to decide.
+/// How long a head is held: long enough to read the error and to decide.
 const HELD_FOR: Duration = Duration::from_secs(600);
 
-/// How many dead children a held head may have: as many as a cell of ordinary subprocesses starts.
-/// A stopped head does not wait for them, so they count against the user's limit of processes.
+/// How many dead children a held head may have: what a cell with ordinary subprocesses starts. A
+/// stopped head cannot reap them, so they count against the user's limit of processes.
 const MAX_UNREAPED: usize = 16;
 
 /// A head whose cell failed.
@@ -37,11 +36,11 @@ struct Held {
     at: StateId,
     report: CellReport,
     since_ms: f64,
-    /// What it holds for itself alone, in bytes, when it has been measured.
+    /// Its private memory in bytes, once measured.
     bytes: Option<u64>,
 }
 
-/// A head that was held and was told to end.
+/// A held head that was killed and is not gone yet.
 #[derive(Debug)]
 struct Ending {
     at: StateId,
@@ -50,7 +49,7 @@ struct Ending {
     waiting: Vec<ExecId>,
 }
 
-/// Why what a run had set cannot be kept.
+/// Why what a failed run had set cannot be kept.
 #[derive(Clone, Debug)]
 pub(super) enum NotHeld {
     /// The cell has left nothing that can become a state.
@@ -59,7 +58,7 @@ pub(super) enum NotHeld {
     SetNothing,
     /// Its process cannot be frozen.
     Unfit(String),
-    /// The cell had started so many processes.
+    /// The cell had started this many processes.
     StartedTooMany(usize),
     /// Its process had ended before its cell did.
     Ended,
@@ -67,7 +66,7 @@ pub(super) enum NotHeld {
     Died(Option<Exit>),
     /// Newer cells have failed.
     Older,
-    /// It was held long enough.
+    /// Its time was over.
     LongAgo,
     /// A run has taken its place.
     RunAgain,
@@ -77,19 +76,19 @@ pub(super) enum NotHeld {
     Deleted,
 }
 
-/// The heads that are held, and those that were.
+/// The heads that are held, and why others are not.
 #[derive(Debug, Default)]
 pub(super) struct HeldHeads {
     /// The newest last.
     all: Vec<Held>,
     ending: BTreeMap<ProcId, Ending>,
-    /// Why what failed runs had set is not held, as far as that is known.
+    /// Why failed runs are not held, where that is known.
     reasons: BTreeMap<ExecId, NotHeld>,
     alarm_is_set: bool,
 }
 
 impl HeldHeads {
-    /// What all of them hold, in bytes, as far as it was measured.
+    /// The private memory of all that were measured, in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.all.iter().filter_map(|held| held.bytes).sum()
     }
@@ -99,7 +98,7 @@ impl HeldHeads {
         self.all.iter().filter(|held| held.bytes.is_none()).map(|held| held.process).collect()
     }
 
-    /// Notes what one holds, if it is one.
+    /// Notes the private memory of a process, if it is held.
     pub(super) fn note_bytes(&mut self, process: ProcId, bytes: u64) {
         if let Some(held) = self.all.iter_mut().find(|held| held.process == process) {
             held.bytes = Some(bytes);
@@ -123,9 +122,9 @@ impl HeldHeads {
         }
     }
 
-    /// Holds the head of a run that is about to end with an error, and answers whether it does:
-    /// where the state that it ran against was deleted, the head is ended. One that is held is to
-    /// be stopped.
+    /// Holds the head of a run that is about to end with an error, and returns whether it did. The
+    /// caller then stops the head. If the state that it ran against was deleted, the head is killed
+    /// instead.
     pub(super) fn hold(
         &mut self,
         core: &mut Core,
@@ -161,7 +160,7 @@ impl HeldHeads {
         true
     }
 
-    /// A held head was stopped, and this many processes that its cell had started were ended.
+    /// A held head was stopped, and this many processes of its cell were killed.
     pub(super) fn stopped(&mut self, core: &mut Core, process: ProcId, ended: usize) {
         if ended > MAX_UNREAPED {
             self.end(core, process, NotHeld::StartedTooMany(ended));
@@ -188,7 +187,7 @@ impl HeldHeads {
         Some(held)
     }
 
-    /// Ends a held head: what its cell had set cannot be kept any more.
+    /// Kills a held head: what its cell had set cannot be kept any more.
     fn end(&mut self, core: &mut Core, process: ProcId, why: NotHeld) {
         if let Some(Held { at, draft, .. }) = self.take(core, process, why) {
             self.ending.insert(process, Ending { at, draft, waiting: Vec::new() });
@@ -208,7 +207,7 @@ impl HeldHeads {
         self.take(core, process, NotHeld::Died(exit));
     }
 
-    /// A head that was held has ended: the runs that waited for that begin.
+    /// A head that was held is gone: the runs that waited for that begin.
     pub(super) fn has_ended(&mut self, core: &mut Core, process: ProcId) {
         core.processes.remove(process);
         let ending = self.ending.remove(&process);
@@ -217,7 +216,7 @@ impl HeldHeads {
         }
     }
 
-    /// Some head may have been held long enough.
+    /// Kills the heads whose time is over.
     pub(super) fn held_long_enough(&mut self, core: &mut Core) {
         let now_ms = core.now_ms;
         let is_over = |held: &Held| now_ms - held.since_ms >= HELD_FOR.as_secs_f64() * 1000.0;
@@ -226,17 +225,17 @@ impl HeldHeads {
         self.wake_to_end(core);
     }
 
-    /// Ends the heads that are held at a state, which is deleted.
+    /// Kills the heads that are held at a state, because it is deleted.
     pub(super) fn end_at(&mut self, core: &mut Core, state: &StateId) {
         self.end_those(core, &NotHeld::Deleted, |held| &held.at == state);
     }
 
-    /// Ends the head that is held for a run, which is deleted.
+    /// Kills the head that is held for a run, because the run is deleted.
     pub(super) fn end_of(&mut self, core: &mut Core, run: &ExecId) {
         self.end_those(core, &NotHeld::Deleted, |held| &held.run == run);
     }
 
-    /// Ends all held heads, as memory is short.
+    /// Kills all held heads, because memory is short.
     pub(super) fn end_all(&mut self, core: &mut Core) {
         self.end_those(core, &NotHeld::Memory, |_| true);
     }
@@ -248,7 +247,7 @@ impl HeldHeads {
         }
     }
 
-    /// Kills all and forgets all, those too whose end is awaited: the notebook is reset.
+    /// Kills and forgets all, because the notebook is reset.
     pub(super) fn reset(&mut self, core: &mut Core) {
         self.ending.clear();
         self.reasons.clear();
@@ -257,18 +256,17 @@ impl HeldHeads {
         }
     }
 
-    /// Ends the heads that are held for earlier versions of a run's cell: those of the same state
-    /// and the same draft, or without a draft both. Answers whether the run has to wait until such
-    /// heads have ended.
+    /// Kills the heads that are held for earlier versions of a run's cell (same state, same draft
+    /// or both without one). Returns whether the run has to wait until such a head is gone.
     pub(super) fn waits_for_earlier_version(&mut self, core: &mut Core, run: &ExecId, at: &StateId) -> bool {
         let draft = core.notebook.run(run).and_then(|own| own.draft.clone());
         self.end_those(core, &NotHeld::RunAgain, |held| &held.at == at && held.draft == draft);
         let ending = self.ending.values_mut().find(|ending| &ending.at == at && ending.draft == draft);
-        // It is begun again when this one has ended, and waits for the next then.
+        // When this one is gone the run begins again, and then may wait for the next.
         ending.map(|ending| ending.waiting.push(run.clone())).is_some()
     }
 
-    /// What a failed cell had set is to be kept: its head goes on, and stands at a partial state.
+    /// Keeps what a failed cell had set: resumes its head, which then stands at a partial state.
     pub(super) fn keep_partial(&mut self, core: &mut Core, runs: &mut Runs, exec_id: &ExecId) -> Reply {
         let Some(run) = core.notebook.run(exec_id) else {
             return Reply::Refused(not_found("run", exec_id));
@@ -287,7 +285,7 @@ impl HeldHeads {
             return Reply::Refused(not_found("run", exec_id));
         };
         publish_end(core, exec_id);
-        core.keep(process, &state);
+        core.ensure_frozen(process, &state);
         match core.notebook.run(exec_id) {
             Some(run) => ended_reply(run, false),
             None => Reply::Refused(not_found("run", exec_id)),
@@ -327,7 +325,7 @@ fn cannot_keep(run: &Run, known: Option<&NotHeld>) -> Problem {
             );
             (why, "start fewer processes, or ask for it with the run (on_error: \"keep\")")
         }
-        (_, Some(NotHeld::Died(exit))) => (told(*exit), how),
+        (_, Some(NotHeld::Died(exit))) => (exit_in_words(*exit), how),
         (_, Some(NotHeld::Older)) => {
             (format!("{MAX_HELD} cells have failed since, and no more are held"), how)
         }

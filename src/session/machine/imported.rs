@@ -1,13 +1,12 @@
-//! Outputs that came in a file: each stands below its draft, and goes with it.
+//! Outputs that came in a file: each belongs to a draft and disappears with it.
 
 use super::core::Core;
 use crate::notebook::{DraftId, ExecId, Fact, Run, RunStatus};
 use std::collections::HashSet;
 
-/// Forgets the outputs from files whose drafts are gone: run into a state, deleted, or lost with
-/// what they hung on.
+/// Forgets imported outputs whose drafts are gone.
 pub(super) fn sweep_imported(core: &mut Core) {
-    // A file may have thousands of cells, and this is done whenever one of them has run.
+    // A set, because a file may have thousands of cells, and this runs after each of them.
     let drafts: HashSet<&DraftId> = core.notebook.drafts().map(|draft| &draft.id).collect();
     let is_left = |run: &&Run| {
         let has_draft = run.draft.as_ref().is_some_and(|draft| drafts.contains(draft));

@@ -1,7 +1,7 @@
-//! Completion, and what an object is: asked of a fork of the state's frozen process.
+//! Completes code and describes objects: asks a fork of the state's frozen process.
 //!
 //! Typing triggers repeated questions, so such a fork stays for some seconds after its last answer.
-//! The state itself is never touched, and a cell that runs on from it goes on meanwhile.
+//! The state itself never changes, and its cells run meanwhile.
 
 use super::core::Core;
 use super::processes::{Duty, Origin, Process};
@@ -12,13 +12,13 @@ use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How many processes may be kept for answering: places where somebody is typing.
+/// How many processes may be kept for answering: one for each state where a user is typing.
 const MAX_ANSWERERS: usize = 4;
 /// How many questions may wait for one of them.
 const MAX_WAITING: usize = 16;
 /// How long such a process stays after the last question.
 const IDLE: Duration = Duration::from_secs(20);
-/// How long completions may take. A later answer would only disturb.
+/// How long completions may take. Later they would only disturb.
 const COMPLETE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long looking up an object may take.
 const INSPECT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -28,7 +28,7 @@ const INSPECT_TIMEOUT: Duration = Duration::from_secs(2);
 pub(super) struct Answerer {
     waiting: BTreeMap<u64, (Ticket, IntrospectKind)>,
     asked_ms: f64,
-    /// When it came to be; none while it has not, or its state is being loaded.
+    /// When it was ready; none before that.
     ready_ms: Option<f64>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Introspection {
 }
 
 impl Introspection {
-    /// A question about a place in code. Answers at once only when it cannot be answered.
+    /// A client asks about a place in code. Returns the answer only if it is a refusal.
     pub(super) fn ask(
         &mut self,
         core: &mut Core,
@@ -111,13 +111,13 @@ fn idlest(core: &Core) -> Option<ProcId> {
     idle.min_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(id, _)| id)
 }
 
-/// A process that answers is there.
+/// A process that answers is ready.
 pub(super) fn answerer_is_ready(core: &mut Core, process: ProcId) {
     let now_ms = core.now_ms;
     let Some(answerer) = answerer(core, process) else { return };
     answerer.ready_ms = Some(now_ms);
     let waiting: Vec<_> = answerer.waiting.iter().map(|(number, (_, sought))| (*number, *sought)).collect();
-    // Those that waited for the load have their whole time now.
+    // The wait for a load does not count: set the alarms of all questions anew.
     for (number, sought) in waiting {
         core.wake(limit(sought), Alarm::Answered(process, number));
     }
@@ -134,21 +134,21 @@ pub(super) fn found(core: &mut Core, process: ProcId, number: u64, found: Intros
     core.answer(ticket, reply);
 }
 
-/// A question may not have been answered in time: then its process hangs, and is ended.
+/// Kills the process if a question was not answered in time.
 pub(super) fn answer_is_late(core: &mut Core, process: ProcId, number: u64) {
     let (now_ms, waits_for_a_load) = (core.now_ms, core.processes.waits_for_a_load(process));
     let Some(answerer) = answerer(core, process) else { return };
     let Some(&(_, sought)) = answerer.waiting.get(&number) else { return };
     let is_young = |ms: f64| now_ms - ms < limit(sought).as_secs_f64() * 1000.0;
     if answerer.ready_ms.is_some_and(is_young) || waits_for_a_load {
-        // Another alarm is set, or will be when the process is there.
+        // Another alarm is set, or will be when the process is ready.
         return;
     }
     let why = format!("it took longer than {} s", limit(sought).as_secs());
     end_answerer(core, process, Kind::Timeout, &why);
 }
 
-/// A process that answers may not be needed any longer.
+/// Kills a process that answers, if it was idle for long.
 pub(super) fn end_if_idle(core: &mut Core, process: ProcId) {
     let now_ms = core.now_ms;
     let Some(answerer) = answerer(core, process) else { return };
@@ -161,7 +161,7 @@ pub(super) fn end_if_idle(core: &mut Core, process: ProcId) {
     }
 }
 
-/// Ends a process that answers, and refuses the questions that wait for it.
+/// Kills a process that answers, and refuses its open questions.
 pub(super) fn end_answerer(core: &mut Core, process: ProcId, kind: Kind, why: &str) {
     if answerer(core, process).is_none() {
         return;
@@ -174,14 +174,14 @@ pub(super) fn end_answerer(core: &mut Core, process: ProcId, kind: Kind, why: &s
     }
 }
 
-/// Ends what answers about a state.
+/// Kills the processes that answer about a state.
 pub(super) fn end_answers(core: &mut Core, state: &StateId, kind: Kind, why: &str) {
     for process in answerers_at(core, state) {
         end_answerer(core, process, kind, why);
     }
 }
 
-/// Ends all that answer.
+/// Kills all processes that answer.
 pub(super) fn end_all_answers(core: &mut Core) {
     for process in core.processes.all_of(|duty| matches!(duty, Duty::Answering(_))) {
         end_answerer(core, process, Kind::NotFound, "the notebook was reset");

@@ -1,7 +1,6 @@
-//! Lists of a state's variables, and digests of them: reported by throw-away forks of its frozen
-//! process.
+//! Lists and digests the variables of a state, by throw-away forks of its frozen process.
 //!
-//! Digests are kept, as a state is immutable and its clients ask for them again and again.
+//! Digests are kept: states are immutable, and clients ask for digests repeatedly.
 
 use super::core::Core;
 use super::processes::{Duty, Origin, Process};
@@ -12,18 +11,18 @@ use crate::problem::{Kind, Problem};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// How many states may be listed at once: each list takes a process, and view links may ask, too.
+/// Limit of listings at once. Each takes a process, and clients with view links may ask, too.
 const MAX_LISTINGS: usize = 8;
 /// How long listing variables may take.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long reading all values of a state may take; its process stops by itself before, and reports
+/// How long reading all values of a state may take. Its process stops by itself earlier and reports
 /// what it has.
 const DIGEST_TIMEOUT: Duration = Duration::from_secs(60);
-/// Of how many states digests are kept, and how many names they may have together.
+/// For how many states digests are kept, and for how many names in all.
 const MAX_KEPT: usize = 64;
 const MAX_KEPT_NAMES: usize = 20_000;
 
-/// What a process lists, and for whom.
+/// What a process lists, and for which requests.
 #[derive(Debug)]
 pub(super) struct Listing {
     tickets: Vec<Ticket>,
@@ -49,7 +48,7 @@ impl ListingKind {
 }
 
 impl Listing {
-    /// What its process is forked to be.
+    /// The role of its process.
     pub(super) fn role(&self) -> Role {
         match self.kind {
             ListingKind::Variables => Role::ListVariables,
@@ -66,7 +65,7 @@ pub(super) struct Listings {
 }
 
 impl Listings {
-    /// A state's digests are asked for. Answers at once what is known, or that it cannot be known.
+    /// A client asks for a state's digests. Returns the answer unless the client has to wait.
     pub(super) fn digest(&mut self, core: &mut Core, ticket: Ticket, state: &StateId) -> Option<Reply> {
         let known = self.kept.iter().find(|(known, _)| known == state);
         match known {
@@ -77,7 +76,7 @@ impl Listings {
         }
     }
 
-    /// A state's variables are asked for. Answers at once only when they cannot be listed.
+    /// A client asks for a list. Returns the answer unless the client has to wait.
     pub(super) fn list(
         &mut self,
         core: &mut Core,
@@ -129,7 +128,7 @@ impl Listings {
         core.answer_all(listing.tickets, &Reply::Digested { digests });
     }
 
-    /// Forgets what a state was: it is gone, or came back without some of its variables.
+    /// Forgets a state's digests: it is gone, or was restored without some variables.
     pub(super) fn forget(&mut self, state: &StateId) {
         self.kept.retain(|(known, _)| known != state);
     }
@@ -159,8 +158,7 @@ fn take(core: &mut Core, process: ProcId) -> Option<(StateId, Listing)> {
     }
 }
 
-/// A process that lists variables is late. If it had to wait for its state to be loaded, it has its
-/// whole time after that.
+/// A process that lists variables is late. The wait for its state to be loaded does not count.
 pub(super) fn is_late(core: &mut Core, process: ProcId) {
     let is_waiting = core.processes.waits_for_a_load(process);
     let Some(Process { duty: Duty::Listing(listing), .. }) = core.processes.get_mut(process) else { return };
@@ -175,7 +173,7 @@ pub(super) fn is_late(core: &mut Core, process: ProcId) {
     failed(core, process, Kind::Timeout, &why, how);
 }
 
-/// A process that lists variables will not: it has died, or could not be made.
+/// A process that was to list variables has died, or could not be made.
 pub(super) fn failed(core: &mut Core, process: ProcId, kind: Kind, why: &str, how: &str) {
     if let Some((state, listing)) = take(core, process) {
         let what = format!("list the variables of state {state}");

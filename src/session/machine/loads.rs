@@ -14,7 +14,7 @@ pub(super) struct Loads {
 }
 
 impl Loads {
-    /// A process is wanted for a state. Answers at once only when there is nothing to wait for.
+    /// Loads a state if it is on disk. Returns the answer unless the request has to wait.
     pub(super) fn ask(
         &mut self,
         core: &mut Core,
@@ -40,23 +40,23 @@ impl Loads {
         Ok(None)
     }
 
-    /// A run waits.
+    /// Lets a run wait until a state is loaded.
     pub(super) fn wait(&mut self, run: &ExecId, state: &StateId) {
         self.runs.entry(state.clone()).or_default().push(run.clone());
     }
 
-    /// Answers the requests that wait.
+    /// Answers the requests that wait for a state.
     pub(super) fn answer(&mut self, core: &mut Core, state: &StateId, reply: &Reply) {
         let tickets = self.tickets.remove(state).unwrap_or_default();
         core.answer_all(tickets, reply);
     }
 
-    /// The runs that waited: the state is there, or cannot be loaded.
+    /// Takes the runs that waited for a state. It is loaded, or cannot be.
     pub(super) fn take_runs(&mut self, state: &StateId) -> Vec<ExecId> {
         self.runs.remove(state).unwrap_or_default()
     }
 
-    /// All states are forgotten: answers the requests that their state is gone.
+    /// Refuses all requests, because the notebook is reset.
     pub(super) fn reset(&mut self, core: &mut Core) {
         self.runs.clear();
         for (state, tickets) in std::mem::take(&mut self.tickets) {

@@ -1,13 +1,15 @@
-//! What is decided when: a pure machine. `step` takes one input and answers the effects, in order.
+//! Decides what happens in a notebook and when: `step` takes one input and returns the effects, in
+//! order.
 //!
-//! It has no clock (time is passed in), makes no ids (they are given by a function), sends nothing
-//! and waits for nothing: an effect's result comes back as another input, or never. So everything
-//! that can happen to a notebook can be told to it in a test, in any order.
+//! The machine has no clock (time is passed in), makes no ids (a function gives them), sends
+//! nothing and waits for nothing. The result of an effect comes back as another input, or never. So
+//! a test can feed it anything that can happen to a notebook, in any order.
 //!
-//! The rules in one place: a state is run against by a head that stands at it, or by a new head
-//! forked from its frozen process. When a cell succeeds its head is told to fork the frozen process
-//! of the new state and stands there. When a cell fails its head is held for a while, so that what
-//! it had set can be kept, or ended; the state it ran against was never touched.
+//! The main rules: a cell runs in a head that stands at its state, or in a new head forked from the
+//! state's frozen process. When the cell succeeds, the head forks the frozen process of the new
+//! state and stands there. When it fails, the head is held for a while, so that what the cell had
+//! set can be kept, or it ends. The state that the cell ran against never changes. This file only
+//! routes: each part (a field of `Machine`) owns its fields and has a file of its own.
 
 mod adoption;
 mod budget;
@@ -61,12 +63,12 @@ use saving::{Due, Saver};
 use std::time::Duration;
 use trust::Trust;
 
-/// Identifies who asked. The machine only hands it back with the answer.
+/// Identifies a request. The machine returns it with the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Ticket(pub(super) u64);
 
-/// Numbers the runs of a notebook. An exec id may be used again after a reset; this is not, so that
-/// an alarm that was set for one run never rings for another.
+/// The number of a run. Unlike an exec id it is never reused after a reset, so an alarm that was
+/// set for one run never rings for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Serial(pub(super) u64);
 
@@ -89,18 +91,17 @@ pub(super) enum Input {
     Gone(ProcId, Option<Exit>),
     /// The operating system refused to make a process.
     Unable(ProcId, String),
-    /// A process that is late was examined from outside.
+    /// A late process was examined from outside.
     Examined(ProcId, Hung),
     /// An alarm that was set has rung.
     Rang(Alarm),
-    /// A checkpoint is part of the notebook on disk, or could not become so.
+    /// A checkpoint was made part of the notebook on disk, or could not be.
     Kept(StateId, Result<Box<Checkpoint>, String>),
     /// The checkpoints of these states are trusted from now on.
     Trusted(Result<Vec<StateId>, DiskStatus>),
-    /// What processes hold for themselves alone, in bytes, and how much memory the machine has
-    /// available.
+    /// The private memory of processes, and the computer's available memory, in bytes.
     Measured(Vec<(ProcId, u64)>, Option<u64>),
-    /// How much memory a run with a limit holds; none if its process is gone.
+    /// The memory of a run that has a limit; none if its process is gone.
     RunMeasured(ExecId, Serial, Option<RunMemory>),
     /// What was observed of a run in a branch; none if its process is gone.
     Observed(ExecId, Serial, Option<Seen>),
@@ -123,7 +124,7 @@ pub struct Adopted {
     pub outputs: Vec<Output>,
     /// A label for people.
     pub label: Option<String>,
-    /// What is known about its checkpoint. It is not trusted.
+    /// Its checkpoint, which is not trusted.
     pub about: Checkpoint,
 }
 
@@ -136,7 +137,7 @@ pub(super) enum Effect {
     Answer(Ticket, Box<Reply>),
     /// Start the root process.
     SpawnRoot(ProcId),
-    /// Make a process fork a child that sends variables to a head, whose run names it.
+    /// Make a process fork a child that sends variables to a head.
     Send { from: ProcId, child: ProcId, wanted: Wanted },
     /// Make a process fork a child.
     Fork { from: ProcId, child: ProcId, role: Role, load: Option<Load> },
@@ -151,9 +152,9 @@ pub(super) enum Effect {
     /// Stop a head (SIGSTOP) and end all that its last cell has started, in whatever session;
     /// answered by `Input::Stopped`.
     Stop(ProcId),
-    /// Let a stopped head go on (SIGCONT).
+    /// Resume a stopped head (SIGCONT).
     Continue(ProcId),
-    /// Examine from outside a process that is late.
+    /// Examine a late process from outside.
     Examine(ProcId),
     /// End a process.
     Kill(ProcId),
@@ -163,29 +164,28 @@ pub(super) enum Effect {
     EndStarted(ProcId),
     /// End all heads together with all that cells have ever started.
     EndCells,
-    /// Let an alarm ring after a while.
+    /// Set an alarm.
     Wake(Duration, Alarm),
-    /// Make a checkpoint, whose blobs are written, part of the notebook on disk.
+    /// Make a checkpoint part of the notebook on disk. Its blobs are written.
     Keep { state: StateId, parent: Option<StateId>, about: Box<Checkpoint> },
     /// Sign all checkpoints as our own.
     Trust,
-    /// Measure what processes hold for themselves alone.
+    /// Measure the private memory of processes.
     Measure(Vec<ProcId>),
     /// Observe a run in a branch from outside.
     Observe { exec_id: ExecId, serial: Serial, head: ProcId },
-    /// Measure how much memory a run holds. `beside` is the frozen process of its state, if there
-    /// is one.
+    /// Measure the memory of a run. `beside` is the frozen process of its state, if there is one.
     MeasureRun { exec_id: ExecId, serial: Serial, head: ProcId, beside: Option<ProcId> },
 }
 
 /// What an alarm was set for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Alarm {
-    /// A process should have done by now what it was forked for. `Duty` says what that is.
+    /// A process has not done in time what it was forked for (its `Duty`).
     Late(ProcId),
     /// A question should have been answered.
     Answered(ProcId, u64),
-    /// Cells may rest: compare variables.
+    /// Variables may be compared, if no cell is about to run.
     Compare,
     /// A head should have begun its cell.
     Begun(ProcId, ExecId, Serial),
@@ -199,17 +199,17 @@ pub(super) enum Alarm {
     MeasureRun(ExecId, Serial),
     /// A run in a branch is observed again.
     Watch(ExecId, Serial),
-    /// Cells may rest: save a checkpoint.
+    /// A checkpoint may be saved, if no cell is about to run.
     Save,
-    /// A checkpoint that could not be written may be written now.
+    /// A checkpoint that failed may be tried again.
     SaveAgain(StateId),
-    /// Processes are to be measured.
+    /// The memory of processes is to be measured.
     Measure,
     /// Presence may be published again.
     Presence,
 }
 
-/// The machine of one notebook. It routes inputs to its parts, which own what they decide on.
+/// The machine of one notebook. It routes inputs to its parts.
 pub(super) struct Machine {
     core: Core,
     runs: Runs,
@@ -227,8 +227,8 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// A notebook as it was opened. `new_id` makes the ids of states; with `saves`, checkpoints are
-    /// written without being asked for.
+    /// The machine of a notebook as it was opened. `new_id` makes the ids of states. With `saves`,
+    /// checkpoints are written unasked.
     pub(super) fn new(
         mut notebook: Notebook,
         new_id: Box<dyn FnMut() -> String + Send>,
@@ -263,7 +263,7 @@ impl Machine {
         self.core.notebook.snapshot(self.presence.participants.clone())
     }
 
-    /// Takes one input; answers what is to be done, in order.
+    /// Takes one input and returns what is to be done, in order.
     pub(super) fn step(&mut self, now_ms: f64, input: Input) -> Vec<Effect> {
         self.core.now_ms = now_ms;
         let core = &mut self.core;
@@ -282,7 +282,7 @@ impl Machine {
             Input::Trusted(states) => self.trust.done(core, &self.saver, states),
             Input::Measured(processes, available) => {
                 self.memory.measured(core, &mut self.held, processes, available);
-                self.live_within_budget();
+                self.evict_to_budget();
             }
             Input::RunMeasured(run, serial, memory) => self.runs.measured(core, &run, serial, memory),
             Input::Observed(run, serial, seen) => self.runs.observed(core, &run, serial, seen.as_ref()),
@@ -292,7 +292,7 @@ impl Machine {
             Input::Closing => self.closing(),
         }
         self.settle();
-        // Room comes in many ways: a run ends, a state is let go, or will never be saved.
+        // Room comes in many ways: a run ends, a state leaves memory, or will never be saved.
         self.serve_backlog();
         std::mem::take(&mut self.core.effects)
     }
@@ -304,7 +304,7 @@ impl Machine {
         }
     }
 
-    /// Answers at once, or has noted the ticket to answer it later.
+    /// Returns the answer, or none if a part has noted the ticket and answers later.
     fn carry_out(&mut self, ticket: Ticket, command: Command) -> Result<Option<Reply>, Problem> {
         Ok(match command {
             Command::Run(spec) => self.ask_run(ticket, spec)?,
@@ -415,7 +415,7 @@ impl Machine {
             Report::Fingerprinted { fingerprints, address_space } => {
                 self.comparer.fingerprinted(core, process, fingerprints, address_space)
             }
-            // The tree's own business.
+            // Only the process tree needs these.
             Report::Forked { .. } | Report::Reaped { .. } => {}
         }
     }
@@ -439,7 +439,7 @@ impl Machine {
         }
     }
 
-    /// A process is wanted for a state. Answers at once only when there is nothing to wait for.
+    /// A request wants a process for a state. Returns the answer unless the request has to wait.
     fn load(&mut self, ticket: Ticket, id: &StateId, replay: bool) -> Result<Option<Reply>, Problem> {
         let is_lost = |state: &State| state.residency == Residency::Replay && !id.is_root();
         if replay && self.core.notebook.state(id).is_some_and(is_lost) {
@@ -455,7 +455,7 @@ impl Machine {
                 self.saver.kept(&mut self.core, id, checkpoint);
                 self.adoption.done(&mut self.core, id);
                 self.settle();
-                self.live_within_budget();
+                self.evict_to_budget();
                 self.save_next();
             }
             Err(why) => {
@@ -482,11 +482,11 @@ impl Machine {
 
     /// Lets the least valuable processes end until the budget holds, or no other can be spared:
     /// first those of cells that failed, then frozen ones.
-    fn live_within_budget(&mut self) {
+    fn evict_to_budget(&mut self) {
         if self.memory.is_short(&self.core, &self.held) {
             self.held.end_all(&mut self.core);
         }
-        self.memory.live_within_budget(&mut self.core, &self.held, &self.saver);
+        self.memory.evict_to_budget(&mut self.core, &self.held, &self.saver);
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a running cell prints, shows and asks, on its way to the clients.
+//! Passes what a running cell prints, shows and asks to the clients.
 
 use super::Effect;
 use super::core::Core;
@@ -14,8 +14,8 @@ pub(super) fn output(core: &mut Core, head: ProcId, output: Output) {
     }
 }
 
-/// A display is updated. A display of an earlier state stays as it is: the update is shown as a new
-/// output.
+/// Updates a display of this run. An update of an earlier state's display becomes a new output:
+/// states are immutable.
 pub(super) fn update(
     core: &mut Core,
     head: ProcId,
@@ -43,7 +43,7 @@ pub(super) fn clear(core: &mut Core, head: ProcId, wait: bool) {
     }
 }
 
-/// A head asks its user something, or has been answered.
+/// A head asks its user something, or got the answer.
 pub(super) fn prompt(core: &mut Core, head: ProcId, prompt: Option<Prompt>) {
     let Some(exec_id) = core.processes.run_of(head) else { return };
     if let Some(run) = core.notebook.run_mut(&exec_id) {

@@ -1,4 +1,4 @@
-//! Presence: which clients look at the notebook, and at which state. Nothing of it is kept.
+//! Presence: which clients look at the notebook, and at which state. It is not saved.
 
 use super::core::Core;
 use super::{Alarm, Ticket, not_found};
@@ -6,19 +6,19 @@ use crate::notebook::{Caret, Live, Participant, Reply, StateId};
 use crate::problem::{Kind, Problem};
 use std::time::Duration;
 
-/// How many clients are shown at most. Each change sends all of them to everybody.
+/// Limit of clients that are shown. Each change sends all of them to every client.
 const MAX_PARTICIPANTS: usize = 100;
-/// The least time between two events: walking the graph by keys would make one for each step.
+/// The least time between two events. Without it each key press in the graph would make one.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
-/// One client: a socket. Its number is not used again while the notebook is open.
+/// One client: a WebSocket. Its number is not reused while the notebook is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::session) struct Visitor(pub(in crate::session) u64);
 
 /// Which state a client looks at.
 #[derive(Clone, Debug)]
 pub(in crate::session) struct Standing {
-    /// What it may do: `owner`, `run` or `view`.
+    /// Its scope: `owner`, `run` or `view`.
     pub(in crate::session) scope: &'static str,
     /// The state.
     pub(in crate::session) state: StateId,
@@ -34,14 +34,14 @@ pub(super) struct Presence {
     /// In the order of arrival.
     pub(super) participants: Vec<Participant>,
     published: Vec<Participant>,
-    /// When that was, in milliseconds since the Unix epoch.
+    /// When it was published, in milliseconds since the Unix epoch.
     published_at: f64,
-    /// Whether it is published again when the alarm rings.
+    /// Whether an alarm is set to publish it again.
     is_due: bool,
 }
 
 impl Presence {
-    /// A client looks at a state, for the first time or anew.
+    /// Notes which state a client looks at.
     pub(super) fn stand(&mut self, core: &mut Core, ticket: Ticket, visitor: Visitor, standing: Standing) {
         let Standing { scope, state, name, caret } = standing;
         if core.notebook.state(&state).is_none() {
@@ -60,7 +60,7 @@ impl Presence {
                     caret,
                 });
             }
-            // It is shown when there is room and it moves on.
+            // Shown once there is room and the client moves.
             None => {}
         }
         self.changed(core);
@@ -82,12 +82,12 @@ impl Presence {
         self.changed(core);
     }
 
-    /// Publishes presence: now, or in a moment when it was published a moment ago.
+    /// Publishes presence now, or a little later if it was published just before.
     fn changed(&mut self, core: &mut Core) {
         if self.is_due || self.published == self.participants {
             return;
         }
-        // A clock that was set back must not silence us.
+        // The clock may have been set back.
         let passed = (core.now_ms - self.published_at).max(0.0);
         match TELL_EVERY.checked_sub(Duration::from_secs_f64(passed / 1000.0)) {
             Some(wait) if !wait.is_zero() => {
@@ -115,7 +115,7 @@ fn id_of(Visitor(number): Visitor) -> String {
     format!("v{number}")
 }
 
-/// Presence ends with a connection, so a request cannot have it.
+/// The refusal for HTTP requests: presence ends with a connection.
 pub(super) fn needs_a_socket() -> Problem {
     let why = "presence needs an open WebSocket, and a request ends with its answer";
     Problem::new(Kind::BadRequest, "stand at a state", why, "send it over the notebook's WebSocket, /ws/NAME")

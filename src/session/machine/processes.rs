@@ -1,10 +1,9 @@
-//! The one registry of a notebook's processes: what each is for, where it stands, and when it is
-//! late.
+//! The registry of a notebook's processes: what each is for, and at which state it stands.
 //!
-//! Every process is forked by `spawn`, which also sets the alarm that rings when it is late. A
-//! process that the machine ends leaves the registry at once; whatever it still reports is ignored.
-//! Frozen processes are also indexed by state, and all others by themselves, so that a cell costs
-//! the same in a notebook of ten states and of ten thousand.
+//! `spawn` forks every process and sets the alarm that rings if it is late. A process that the
+//! machine kills leaves the registry at once, and its later reports are ignored. Frozen processes
+//! are indexed by state and the others listed apart, so a cell costs the same in a notebook of ten
+//! states and of ten thousand.
 
 use super::introspect::Answerer;
 use super::listings::Listing;
@@ -15,9 +14,9 @@ use crate::notebook::{ExecId, Form, StateId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// How many heads may rest, at the places where somebody is likely to go on. Each costs a process.
+/// Limit of heads that rest where the next cell is likely to run. Each costs a process.
 const MAX_IDLE_HEADS: usize = 4;
-/// How many cells may run at once in one notebook; more wait.
+/// Limit of cells that run at once in one notebook; others wait.
 const MAX_BUSY_HEADS: usize = 128;
 
 /// A process of the notebook.
@@ -29,12 +28,12 @@ pub(super) struct Process {
     pub(super) duty: Duty,
     /// The process that it is forked from; none for the root.
     pub(super) from: Option<ProcId>,
-    /// Whether it has reported that it is there.
+    /// Whether it has reported that it is ready.
     pub(super) is_ready: bool,
     /// Whether it is loading a checkpoint, which it does before it is ready.
     pub(super) is_loading: bool,
-    /// What it held for itself alone when it was last measured, in bytes; 0 before that. Only of
-    /// processes that hold states.
+    /// Its private memory when last measured, in bytes; 0 before that. Only for processes that hold
+    /// states.
     bytes: u64,
 }
 
@@ -47,11 +46,11 @@ pub(super) enum Duty {
     Frozen,
     /// It runs cells.
     Head(Head),
-    /// It is a stopped head: its cell failed, and what that had set can still be kept.
+    /// It is a stopped head. Its cell failed, and what the cell had set can still be kept.
     Held(Head),
-    /// It was held and was told to end. Later versions of its cell wait for that.
+    /// It was held and was killed. Later versions of its cell wait until it is gone.
     Ending,
-    /// It holds a deleted state on the way of a replay, which ends it.
+    /// It holds a deleted state during a replay.
     Spare,
     /// It writes a checkpoint.
     Saving(Form),
@@ -72,11 +71,11 @@ pub(super) struct Head {
     pub(super) doing: Doing,
     /// Whether it was killed: what it still reports comes too late.
     pub(super) is_killed: bool,
-    /// Why its state could not be frozen, when the system has refused that.
+    /// Why the system refused to freeze its state.
     pub(super) refusal: Option<String>,
-    /// Whether its state has something that lives only here: threads, child processes.
+    /// Whether part of its state exists only in this process: threads, child processes.
     pub(super) is_needed: bool,
-    /// Whether it was forked from a state's process, and so has no threads but its own.
+    /// Whether it was forked from a state's process, and so lacks the threads of that process.
     pub(super) is_forked: bool,
     rested: u64,
 }
@@ -92,7 +91,7 @@ impl Head {
 pub(super) enum Doing {
     /// It waits for the next cell.
     Rest,
-    /// It has the order to run this, and has not begun.
+    /// It was ordered to run this, and has not begun.
     Begin(ExecId),
     /// It runs this.
     Run(ExecId),
@@ -101,7 +100,7 @@ pub(super) enum Doing {
 }
 
 impl Doing {
-    /// The run that it is busy with.
+    /// The run that it runs or is about to run.
     pub(super) fn run(&self) -> Option<&ExecId> {
         match self {
             Self::Rest | Self::Replay(_) => None,
@@ -110,7 +109,7 @@ impl Doing {
     }
 }
 
-/// Where a process comes from, and what it is to stand at.
+/// Where a process is forked from, and the state at which it will stand.
 #[derive(Debug)]
 pub(super) struct Origin {
     /// The process that forks it.
@@ -136,7 +135,7 @@ pub(super) struct Processes {
     by_state: BTreeMap<StateId, ProcId>,
     /// The processes that hold no state.
     working: BTreeSet<ProcId>,
-    /// What all frozen processes hold for themselves alone, in bytes, as far as they were measured.
+    /// The private memory of all frozen processes that were measured, in bytes.
     bytes: u64,
     last: u64,
     rests: u64,
@@ -197,12 +196,12 @@ impl Processes {
         self.all.insert(id, process);
     }
 
-    /// A process, as long as it is not known to be gone.
+    /// A process that is not known to be gone.
     pub(super) fn get(&self, id: ProcId) -> Option<&Process> {
         self.all.get(&id)
     }
 
-    /// A process to be changed. Its state and the kind of its duty must stay.
+    /// A process to be changed. Its state and the kind of its duty must not be.
     pub(super) fn get_mut(&mut self, id: ProcId) -> Option<&mut Process> {
         self.all.get_mut(&id)
     }
@@ -272,8 +271,7 @@ impl Processes {
         self.frozen(state).and_then(|id| self.get(id)).is_some_and(|process| process.is_loading)
     }
 
-    /// Whether a process cannot be there yet because the one that it is forked from is still being
-    /// loaded.
+    /// Whether a process is not ready because the process that it is forked from is still loading.
     pub(super) fn waits_for_a_load(&self, id: ProcId) -> bool {
         let is_held = self.held_by(id).is_some();
         self.get(id).is_some_and(|process| !process.is_ready && !is_held && self.is_being_loaded(&process.at))
@@ -284,14 +282,14 @@ impl Processes {
         self.by_state.len()
     }
 
-    /// Forgets the processes of all states but the root; answers them.
+    /// Forgets the processes of all states but the root, and returns them.
     pub(super) fn take_frozen(&mut self) -> Vec<ProcId> {
         let root = self.root();
         let others: Vec<ProcId> = self.by_state.values().copied().filter(|id| Some(*id) != root).collect();
         others.into_iter().filter(|id| self.remove(*id).is_some()).collect()
     }
 
-    /// Notes what a process holds for itself alone.
+    /// Notes the private memory of a process.
     pub(super) fn note_bytes(&mut self, id: ProcId, now: u64) {
         if self.held_by(id).is_some()
             && let Some(process) = self.all.get_mut(&id)
@@ -301,7 +299,7 @@ impl Processes {
         }
     }
 
-    /// What all of them hold for themselves alone, in bytes, as far as they were measured.
+    /// The private memory of all that were measured, in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -340,8 +338,7 @@ impl Processes {
         self.heads_at(state).find(|(_, _, head)| head.doing == Doing::Rest).map(|(id, ..)| id)
     }
 
-    /// Whether some head is at a state and has not left it yet: it waits, or has not begun to run
-    /// on.
+    /// Whether a ready head is at a state and has not begun another cell.
     pub(super) fn has_head_at(&self, state: &StateId) -> bool {
         let has_left = |doing: &Doing| matches!(doing, Doing::Run(_) | Doing::Replay(_));
         self.heads_at(state).any(|(_, process, head)| process.is_ready && !has_left(&head.doing))
@@ -352,7 +349,7 @@ impl Processes {
         self.heads().find(|(_, _, head)| head.doing.run() == Some(run)).map(|(id, ..)| id)
     }
 
-    /// A head reports that its cell has begun: notes that, and answers the run.
+    /// Notes that the cell of a head has begun, and returns its run.
     pub(super) fn begin_run(&mut self, id: ProcId) -> Option<ExecId> {
         let process = self.all.get_mut(&id)?;
         let Duty::Head(head) = &mut process.duty else { return None };
@@ -396,8 +393,8 @@ impl Processes {
         }
     }
 
-    /// The heads that have rested longest and are too many. One whose state is not frozen yet
-    /// stays: its state would be lost.
+    /// The heads beyond the limit that have rested longest. A head whose state is not frozen yet
+    /// stays, because its state would be lost.
     pub(super) fn too_many(&self, is_frozen: impl Fn(&StateId) -> bool) -> Vec<ProcId> {
         let resting = self.heads().filter(|(_, _, head)| head.doing == Doing::Rest && !head.is_needed);
         let mut resting: Vec<_> = resting.map(|(id, process, head)| (head.rested, id, &process.at)).collect();
@@ -427,12 +424,12 @@ impl Processes {
         }
     }
 
-    /// Why a state could not be frozen, as was noted with a head that holds it.
+    /// Why a state could not be frozen, as noted with a head that holds it.
     pub(super) fn refusal_at(&self, state: &StateId) -> Option<&str> {
         self.heads_at(state).find_map(|(_, _, head)| head.refusal.as_deref())
     }
 
-    /// The state that a head's replay is to bring back.
+    /// The state that a head replays.
     pub(super) fn replaying(&self, id: ProcId) -> Option<StateId> {
         match &self.head(id)?.doing {
             Doing::Replay(target) => Some(target.clone()),
@@ -456,7 +453,7 @@ impl Processes {
         });
     }
 
-    /// Kills a held head whose end is awaited.
+    /// Kills a held head. Its exit is awaited.
     pub(super) fn end_held(&mut self, id: ProcId, effects: &mut Vec<Effect>) {
         effects.push(Effect::Kill(id));
         self.change_duty(id, |_| Duty::Ending);

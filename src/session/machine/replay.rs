@@ -1,9 +1,7 @@
-//! Bringing a state back by running the cells of its lineage again, from the nearest ancestor that
-//! is whole.
+//! Restores a state by running the cells of its lineage again, from the nearest whole ancestor.
 //!
-//! A head runs them one after the other. Their output is dropped: the notebook has it already. Each
-//! state on the way gets a process again, because a head never runs on from a state that is not
-//! frozen.
+//! One head runs them all. Their output is dropped: the notebook has it already. Each state on the
+//! way gets a frozen process again, because a head never leaves a state that is not frozen.
 
 use super::core::{Core, FollowUp};
 use super::hangs::READY_TIMEOUT;
@@ -17,30 +15,30 @@ use crate::notebook::{
 use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;
 
-/// A lineage that runs again.
+/// A replay under way.
 #[derive(Debug)]
 struct Replay {
     head: ProcId,
-    /// The states whose cells run, in order; the last is the one that is to come back.
+    /// The states whose cells run, in order. The last is the one to restore.
     steps: Vec<StateId>,
     done: usize,
     tickets: Vec<Ticket>,
     /// Runs that wait for the state.
     runs: Vec<ExecId>,
-    /// Replays that wait for the state, as a cell of theirs takes variables from it.
+    /// Replays that wait for the state, because one of their cells takes variables from it.
     replays: Vec<StateId>,
-    /// Processes of deleted states on the way, which nobody needs afterwards.
+    /// Processes of deleted states on the way. They are killed at the end.
     spare: Vec<ProcId>,
 }
 
-/// The replays that go on, by the state that each is to bring back.
+/// The replays under way, by the state that each restores.
 #[derive(Debug, Default)]
 pub(super) struct Replays {
     all: BTreeMap<StateId, Replay>,
 }
 
 impl Replays {
-    /// A replay is asked for. Answers at once only when there is nothing to wait for.
+    /// A client asks for a replay. Returns the answer unless the client has to wait.
     pub(super) fn ask(&mut self, core: &mut Core, ticket: Ticket, target: &StateId) -> Option<Reply> {
         let Some(state) = core.notebook.state(target).filter(|s| s.residency != Residency::Deleted) else {
             return Some(Reply::Refused(not_found("state", target)));
@@ -49,7 +47,7 @@ impl Replays {
             return Some(Reply::Done);
         }
         if target.is_root() {
-            // It comes back by itself.
+            // The root starts again by itself.
             core.source_of(target);
             return Some(Reply::Done);
         }
@@ -62,7 +60,7 @@ impl Replays {
         }
     }
 
-    /// A run waits until its state has come back.
+    /// Lets a run wait until its state is replayed.
     pub(super) fn wait(&mut self, core: &mut Core, exec_id: &ExecId, target: &StateId) {
         match self.begin(core, target) {
             Ok(replay) => replay.runs.push(exec_id.clone()),
@@ -73,7 +71,7 @@ impl Replays {
         }
     }
 
-    /// The replay that brings a state back; begun, if it was not going on.
+    /// The replay of a state. It is begun if it is not under way.
     fn begin(&mut self, core: &mut Core, target: &StateId) -> Result<&mut Replay, Problem> {
         if !self.all.contains_key(target) {
             let (from, steps) = way_to(core, target)?;
@@ -114,7 +112,7 @@ impl Replays {
         if let Some(Rebuild { from, .. }) = Rebuild::read(&code)
             && core.runnable(&from).is_err_and(|refused| refused.kind == Kind::Lost)
         {
-            // It is older than what takes from it, so this ends.
+            // A state takes only from older states, so this recursion ends.
             return match self.begin(core, &from) {
                 Ok(other) => other.replays.push(target.clone()),
                 Err(refused) => self.failed(core, target, &refused.why),
@@ -174,9 +172,9 @@ impl Replays {
         }
     }
 
-    /// A head stands at a state again: its frozen process is made anew, in place of one that had
-    /// not everything. Answers whether there was no need for one: another replay has brought the
-    /// state back meanwhile, and heads may be about to be forked from what it made.
+    /// A head has reached a state again. Makes its frozen process anew, unless another replay has
+    /// restored the state meanwhile: heads may be about to be forked from that process. Returns
+    /// whether it has.
     fn come_back(&mut self, core: &mut Core, head: ProcId, id: &StateId, report: CellReport) -> bool {
         core.processes.move_to(head, id);
         let Some(state) = core.notebook.state_mut(id) else { return false };
@@ -200,7 +198,7 @@ impl Replays {
         false
     }
 
-    /// A replay cannot go on. What came back on the way stays.
+    /// Ends a replay that cannot go on. The states that it has restored stay.
     pub(super) fn failed(&mut self, core: &mut Core, target: &StateId, why: &str) {
         let Some(replay) = self.all.remove(target) else { return };
         core.discard(replay.head);
@@ -217,25 +215,25 @@ impl Replays {
         }
     }
 
-    /// Stops a replay that is known by the exec id of its runs; false when there is none.
+    /// Stops the replay whose cells run under this exec id. Returns whether there was one.
     pub(super) fn stop(&mut self, core: &mut Core, exec_id: &ExecId) -> bool {
         let target = self.all.keys().find(|target| replay_id(target) == *exec_id).cloned();
         target.inspect(|target| self.failed(core, target, "it was stopped")).is_some()
     }
 
-    /// No replay can go on.
+    /// Ends all replays.
     pub(super) fn fail_all(&mut self, core: &mut Core, why: &str) {
         let all: Vec<StateId> = self.all.keys().cloned().collect();
         all.iter().for_each(|target| self.failed(core, target, why));
     }
 }
 
-/// Whether something of a state is not there until it is replayed.
+/// Whether a state lacks something that only a replay can restore.
 pub(super) fn lacks_something(core: &Core, state: &State) -> bool {
     is_partial(state) || state.residency == Residency::Disk && !is_whole(core, state)
 }
 
-/// Where a replay starts, and the states that it makes again.
+/// The state where a replay starts, and the states that it restores.
 fn way_to(core: &Core, target: &StateId) -> Result<(StateId, Vec<StateId>), Problem> {
     let lineage = core.notebook.lineage(target);
     let [before @ .., _] = lineage.as_slice() else { return Err(not_found("state", target)) };
@@ -263,7 +261,7 @@ fn code_of(core: &Core, id: &StateId) -> Option<String> {
     core.notebook.run(run).map(|r| r.code.clone())
 }
 
-/// Whether a state has everything that its cells left.
+/// Whether everything that its cells left can be had of a state.
 fn is_whole(core: &Core, state: &State) -> bool {
     let on_disk = state.checkpoint.as_ref().is_some_and(Checkpoint::is_whole);
     state.id.is_root()
@@ -271,8 +269,8 @@ fn is_whole(core: &Core, state: &State) -> bool {
         || state.residency == Residency::Disk && on_disk
 }
 
-/// Whether a cell has failed as it did when its state was made: what it had set until then is
-/// what is wanted. An interrupt does not come again by itself, and then any end will do.
+/// Whether a cell of a partial state has failed with the same error as before, so that what it has
+/// set is the same.
 fn has_failed_so(core: &Core, step: &StateId, error: &RunError) -> bool {
     let Some(state) = core.notebook.state(step).filter(|s| s.partial) else { return false };
     let run = state.exec_id.as_ref().and_then(|run| core.notebook.run(run));
@@ -287,7 +285,7 @@ fn is_partial(state: &State) -> bool {
     matches!(&state.restored_from, Some(RestoredFrom::Checkpoint { missing }) if !missing.is_empty())
 }
 
-/// By this a replay can be interrupted.
+/// The exec id by which a replay can be interrupted.
 fn replay_id(target: &StateId) -> ExecId {
     ExecId::new(format!("replay:{target}"))
 }

@@ -14,10 +14,10 @@ use crate::problem::{Kind, Problem};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// How many runs may be queued or running in one notebook.
+/// Limit of runs that are queued or running in one notebook.
 const MAX_OPEN_RUNS: usize = 1000;
 
-/// How a run ends.
+/// How a run ends: its status and error in one.
 #[derive(Debug)]
 pub(super) enum Outcome {
     Ok,
@@ -27,7 +27,7 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    /// The state that a run waits for will not come.
+    /// The run waits for a state that will not come.
     pub(super) fn aborted(why: &str) -> Self {
         Self::Interrupted(RunError::new("RunAborted", why))
     }
@@ -69,14 +69,15 @@ pub(super) struct CellReport {
 /// A run that was asked for, as long as the notebook knows it.
 #[derive(Debug)]
 pub(super) struct Request {
-    /// As it was asked for.
+    /// What was asked for.
     pub(super) spec: RunSpec,
     pub(super) timeout: Option<Duration>,
     pub(super) memory_limit: Option<MemoryLimit>,
     /// Whether its state has been replayed for it.
     is_replayed: bool,
     waiting: Vec<Ticket>,
-    /// Whether it was begun again because its source died. That is done once.
+    /// Whether it was begun again because the process that was to fork its head died. That is done
+    /// once.
     is_begun_again: bool,
     pub(super) stop: Option<Stop>,
     pub(super) watch: Watch,
@@ -123,7 +124,7 @@ impl Runs {
         self.all.insert(run, request);
     }
 
-    /// Whether this exec id still means the run with this number.
+    /// Whether an exec id still belongs to the run with this number.
     pub(super) fn is_still(&self, run: &ExecId, serial: Serial) -> bool {
         self.all.get(run).is_some_and(|request| request.serial == serial)
     }
@@ -142,7 +143,7 @@ impl Runs {
 }
 
 impl Runs {
-    /// A run is asked for. Answers at once only when there is nothing to wait for.
+    /// Adds a run. Returns the answer if this request was answered before, else none.
     pub(super) fn ask(
         &mut self,
         core: &mut Core,
@@ -157,7 +158,7 @@ impl Runs {
         let leaves_nothing = spec.reads.is_some();
         let on = match resolve(core, spec.on.clone(), spec.replay) {
             Ok(on) => on,
-            // An empty namespace is always there, whatever became of the root state.
+            // An empty namespace can always be had, even if the root state was deleted.
             Err(_) if leaves_nothing && spec.on == Base::State(StateId::root()) => spec.on.clone(),
             Err(refused) => return Err(refused),
         };
@@ -186,7 +187,7 @@ impl Runs {
         self.get(run).is_some_and(|request| request.spec.replay)
     }
 
-    /// Whether a run has to wait until what its state lacks is replayed, if it lacks anything.
+    /// Whether a run has to wait until what its state lacks is replayed.
     pub(super) fn wants_whole_state(&self, run: &ExecId) -> bool {
         self.get(run).is_some_and(|request| request.spec.replay && !request.is_replayed)
     }
@@ -198,18 +199,18 @@ impl Runs {
         }
     }
 
-    /// Whether a run whose source died may be begun again. That is done once.
+    /// Whether a run may begin again because the process that was to fork its head died. True once.
     pub(super) fn may_begin_again(&mut self, run: &ExecId) -> bool {
         let again = self.get_mut(run).map(|request| &mut request.is_begun_again);
         again.is_some_and(|again| !std::mem::replace(again, true))
     }
 
-    /// Whether what a failed run had set becomes a state at once.
+    /// Whether a run that fails leaves a partial state at once.
     pub(super) fn keeps_on_error(&self, run: &ExecId) -> bool {
         self.get(run).is_some_and(|request| request.spec.on_error == OnError::Keep)
     }
 
-    /// The time limit of a run includes its wait for a load.
+    /// Sets the alarm for a run's time limit. Waiting for a load counts, too.
     pub(super) fn limit_time(&self, core: &mut Core, run: &ExecId) {
         if let Some(limit) = self.get(run).and_then(|request| request.timeout) {
             core.wake(limit, Alarm::TimeLimit(run.clone(), self.serial(run)));
@@ -252,7 +253,7 @@ impl Runs {
         }
     }
 
-    /// A head did not run its cell, as its state could not be frozen before.
+    /// A head refused to run its cell because its state could not be frozen.
     pub(super) fn head_refused(&mut self, core: &mut Core, head: ProcId, exec_id: &ExecId) {
         let refusal = core.processes.head_mut(head).and_then(|head| head.refusal.take());
         let mut why = "the state could not be kept, so that running on would have lost it".to_owned();
@@ -267,7 +268,7 @@ impl Runs {
         self.end(core, exec_id, outcome);
     }
 
-    /// A run leaves a state, at which its head stands from now on. With `partial`, its cell has
+    /// Adds the state that a run leaves. Its head stands there from now on. `partial`: the cell
     /// failed.
     pub(super) fn leave_state(
         &mut self,
@@ -347,7 +348,7 @@ impl Runs {
                     self.end(core, &next, Outcome::aborted(&format!("the run before it {left}")));
                 }
                 if let Base::State(on) = on {
-                    core.follow_up(FollowUp::LetGo(on));
+                    core.follow_up(FollowUp::ForgetDeleted(on));
                 }
             }
         }
@@ -362,7 +363,7 @@ impl Runs {
         }
     }
 
-    /// Ends all open runs, as the notebook is reset. Their serial numbers stay used.
+    /// Ends all open runs, because the notebook is reset. Their serial numbers stay used.
     pub(super) fn end_all(&mut self, core: &mut Core) {
         self.backlog.clear();
         for run in core.open.clone() {
@@ -372,9 +373,8 @@ impl Runs {
     }
 }
 
-/// Replaces the names of states by their ids. A repeat of an earlier request means what it meant
-/// then, even if the name has been bound to another state since: often to the one that the first
-/// request made.
+/// Replaces the names of states by their ids. A repeated request means the same state as before,
+/// even if the name belongs to another state now, often the one that the first request made.
 pub(super) fn resolve_names(core: &Core, mut spec: RunSpec) -> Result<RunSpec, Problem> {
     if let Base::Name(name) = spec.on {
         let earlier = core.notebook.run(&spec.exec_id).filter(|run| run.code == spec.code);
@@ -389,8 +389,8 @@ pub(super) fn resolve_names(core: &Core, mut spec: RunSpec) -> Result<RunSpec, P
     Ok(spec)
 }
 
-/// Whether this request was made before, and the system had no room for its process: it never
-/// began, so the same request is a new one.
+/// Whether this request was made before and refused because the system had no room for its process.
+/// It never began, so it may be made again.
 pub(super) fn was_refused(core: &Core, spec: &RunSpec) -> bool {
     core.notebook.run(&spec.exec_id).is_some_and(|run| {
         run.started_at.is_none()
@@ -399,8 +399,8 @@ pub(super) fn was_refused(core: &Core, spec: &RunSpec) -> bool {
     })
 }
 
-/// The same id once more: never run twice. A known run was a cell's, if it has ended: it is no
-/// answer to a request that leaves nothing.
+/// Answers a request whose exec id is known: nothing runs twice. A run that reads other states
+/// leaves nothing, so a known run cannot be its answer.
 fn ask_again(core: &Core, spec: &RunSpec) -> Result<Reply, Problem> {
     let exec_id = &spec.exec_id;
     let run = core.notebook.run(exec_id).ok_or_else(|| not_found("run", exec_id))?;
@@ -415,7 +415,7 @@ fn ask_again(core: &Core, spec: &RunSpec) -> Result<Reply, Problem> {
     Ok(ended_reply(run, spec.with_outputs))
 }
 
-/// What a run is to be run against: a state that can be run against, or a run whose end is awaited.
+/// The base of a run: a state that can be run against, or a run that has not ended.
 pub(super) fn resolve(core: &Core, on: Base, replay: bool) -> Result<Base, Problem> {
     let state = match on {
         Base::State(state) => state,
@@ -489,7 +489,7 @@ pub(super) fn ended_reply(run: &Run, with_outputs: bool) -> Reply {
     })
 }
 
-/// Whether a request asks for what a run was asked for with.
+/// Whether a request asks for the same as the one that made a run.
 fn is_same(run: &Run, spec: &RunSpec) -> bool {
     (&run.code, &run.asked.on, &run.asked.new_state_name) == (&spec.code, &spec.on, &spec.new_state_name)
 }

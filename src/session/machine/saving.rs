@@ -1,4 +1,4 @@
-//! When checkpoints are written: one at a time, newest first, and only when nobody is waiting for a
+//! Decides which state is saved when: one at a time, the newest first, while no client waits for a
 //! cell.
 //!
 //! A throw-away fork of the frozen process writes it (`Role::Save`), so the state is never touched
@@ -19,22 +19,21 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-/// How long nobody must have asked for a run before a checkpoint is begun: cells that follow each
-/// other quickly are not slowed down, and of a quick series the last is saved first.
+/// How long no run must have been asked for before a checkpoint begins. So cells that follow each
+/// other quickly are not slowed down, and the last of them is saved first.
 const REST: Duration = Duration::from_millis(300);
-/// How long a checkpoint waits for such a moment at most, in milliseconds.
+/// How long a checkpoint waits for such a pause, in milliseconds.
 const MAX_WAIT_MS: f64 = 5000.0;
-/// How long after a failure a checkpoint is tried again; each further time twice as long.
+/// How long after a failure a checkpoint is tried again. The time doubles with each failure.
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
-/// How many times that doubles: up to some five minutes.
+/// How many times it doubles: up to some five minutes.
 const MAX_DOUBLINGS: u32 = 6;
-/// How long a saving process may be silent. It reports its progress many times a second; one that
-/// hangs never does.
+/// How long a saving process may be silent. Normally it reports its progress many times a second.
 const STALL: Duration = Duration::from_secs(180);
 
 /// A checkpoint that is to be written.
 #[derive(Debug)]
-struct Wish {
+struct SaveRequest {
     state: StateId,
     form: Form,
     label: Option<String>,
@@ -42,7 +41,7 @@ struct Wish {
     tickets: Vec<Ticket>,
 }
 
-impl Wish {
+impl SaveRequest {
     /// A checkpoint that no client asked for.
     fn by_itself(state: StateId) -> Self {
         Self { state, form: Form::Environment, label: None, metadata: Map::new(), tickets: Vec::new() }
@@ -52,23 +51,23 @@ impl Wish {
 /// The checkpoint that is being written.
 #[derive(Debug)]
 struct Writing {
-    wish: Wish,
-    /// The process that writes it; none: it is written, and the store makes it part of the
+    request: SaveRequest,
+    /// The process that writes it. None once it is written, while the store makes it part of the
     /// notebook.
     process: Option<ProcId>,
     heard_ms: f64,
 }
 
-/// What is saved, and what is to be.
+/// Writes the checkpoints.
 #[derive(Debug, Default)]
 pub(super) struct Saver {
     writing: Option<Writing>,
-    wishes: VecDeque<Wish>,
-    /// Whether the notebook is being closed: then there is no time to rest.
-    pub(super) in_haste: bool,
+    requests: VecDeque<SaveRequest>,
+    /// Whether the notebook is being closed: then it does not wait for a pause.
+    pub(super) is_closing: bool,
     alarm_is_set: bool,
     waiting_since_ms: Option<f64>,
-    /// How often the checkpoint of a state has failed.
+    /// Failures in a row, by state.
     failures: BTreeMap<StateId, u32>,
     /// Runs that wait for the checkpoint of a state that cannot be forked.
     runs: BTreeMap<StateId, Vec<ExecId>>,
@@ -77,32 +76,32 @@ pub(super) struct Saver {
 impl Saver {
     /// Whether a process is busy with a state.
     pub(super) fn is_at(&self, state: &StateId) -> bool {
-        self.writing.as_ref().is_some_and(|w| &w.wish.state == state)
+        self.writing.as_ref().is_some_and(|w| &w.request.state == state)
     }
 }
 
 /// Which states lack a checkpoint.
 #[derive(Debug, Default)]
 pub(super) struct Due {
-    /// Whether checkpoints are written without being asked for.
+    /// Whether checkpoints are written unasked.
     by_itself: bool,
-    /// States that may have to be saved, the newest last. One that need not be is skipped when its
-    /// turn comes.
+    /// States that may have to be saved, the newest last. Those that need not be are skipped.
     states: BTreeSet<(u64, StateId)>,
-    /// States whose checkpoint could not be loaded: it is written anew when they are there again.
+    /// States whose checkpoint could not be loaded. It is written anew once they have a process
+    /// again.
     broken: BTreeSet<StateId>,
 }
 
 impl Due {
-    /// No state is due. With `by_itself`, checkpoints are written without being asked for.
+    /// No state is due. With `by_itself`, checkpoints are written unasked.
     pub(super) fn new(by_itself: bool) -> Self {
         Self { by_itself, ..Self::default() }
     }
 
-    /// Where a state lives, or what is done about its checkpoint, has changed.
+    /// Notes that the residency of a state, or the progress of its checkpoint, has changed.
     pub(super) fn note(&mut self, state: &State) {
         if self.by_itself && self.is_due(state) {
-            // Positive numbers stand in the order of their bits.
+            // The bits of positive floats have the order of the numbers.
             self.states.insert((state.created_at.to_bits(), state.id.clone()));
         }
     }
@@ -117,7 +116,7 @@ impl Due {
         self.broken.insert(state.clone());
     }
 
-    /// The checkpoint of a state is written anew, or may be loaded after all.
+    /// Notes that the checkpoint of a state was written anew, or may be loaded after all.
     pub(super) fn forget_broken(&mut self, state: &StateId) {
         self.broken.remove(state);
     }
@@ -145,7 +144,7 @@ impl Due {
 }
 
 impl Saver {
-    /// A checkpoint is asked for. Answers at once only when there is nothing to wait for.
+    /// A client asks for a checkpoint. Returns the answer unless the client has to wait.
     pub(super) fn ask(
         &mut self,
         core: &mut Core,
@@ -168,15 +167,15 @@ impl Saver {
             let how = "trust the notebook's checkpoints first, or save a state that grew from it";
             return Some(Reply::Refused(Problem::new(Kind::Conflict, format!("save state {id}"), why, how)));
         }
-        let wish = Wish { state: id.clone(), form, label, metadata, tickets: vec![ticket] };
-        let same = |w: &Wish| {
-            &w.state == id && w.form == form && w.label == wish.label && w.metadata == wish.metadata
+        let request = SaveRequest { state: id.clone(), form, label, metadata, tickets: vec![ticket] };
+        let same = |w: &SaveRequest| {
+            &w.state == id && w.form == form && w.label == request.label && w.metadata == request.metadata
         };
-        if let Some(known) = self.wishes.iter_mut().find(|w| same(w)) {
+        if let Some(known) = self.requests.iter_mut().find(|w| same(w)) {
             known.tickets.push(ticket);
             return None;
         }
-        self.wishes.push_back(wish);
+        self.requests.push_back(request);
         if !self.is_at(id) {
             core.set_saving(id, Saving::Waiting);
         }
@@ -184,31 +183,32 @@ impl Saver {
         None
     }
 
-    /// A run has to wait for the checkpoint of its state.
+    /// Lets a run wait for the checkpoint of its state.
     pub(super) fn wait(&mut self, core: &mut Core, exec_id: &ExecId, state: &StateId) {
         self.runs.entry(state.clone()).or_default().push(exec_id.clone());
-        let is_wished = self.is_at(state) || self.wishes.iter().any(|w| &w.state == state);
-        if !is_wished {
-            self.wishes.push_front(Wish::by_itself(state.clone()));
+        let is_requested = self.is_at(state) || self.requests.iter().any(|w| &w.state == state);
+        if !is_requested {
+            self.requests.push_front(SaveRequest::by_itself(state.clone()));
         }
         match core.notebook.disk_status().cloned() {
-            Some(trouble) => self.refuse_wishes(core, &trouble),
+            Some(trouble) => self.refuse_all(core, &trouble),
             None => core.follow_up(FollowUp::SaveNext),
         }
     }
 
-    /// Nothing can be written: all waiting wishes are refused.
-    fn refuse_wishes(&mut self, core: &mut Core, trouble: &DiskStatus) {
-        for wish in std::mem::take(&mut self.wishes) {
-            self.refuse_wish(core, wish, &trouble.why);
+    /// Nothing can be written: all waiting requests are refused.
+    fn refuse_all(&mut self, core: &mut Core, trouble: &DiskStatus) {
+        for request in std::mem::take(&mut self.requests) {
+            self.refuse(core, request, &trouble.why);
         }
     }
 
-    /// Begins the next checkpoint, when there is one and it is time: at once while memory is short.
+    /// Begins the next checkpoint, if there is one and it is time. It is time at once while memory
+    /// is short.
     pub(super) fn save_next(&mut self, core: &mut Core, is_short: bool) {
         while self.writing.is_none() && core.notebook.disk_status().is_none() {
-            if let Some(wish) = self.wishes.pop_front() {
-                self.begin_saving(core, wish);
+            if let Some(request) = self.requests.pop_front() {
+                self.begin_saving(core, request);
                 continue;
             }
             let Some(state) = core.due.newest(&core.notebook) else {
@@ -218,14 +218,14 @@ impl Saver {
             if !(self.is_time_to_save(core) || is_short) {
                 return self.wake_to_save(core);
             }
-            self.begin_saving(core, Wish::by_itself(state));
+            self.begin_saving(core, SaveRequest::by_itself(state));
         }
     }
 
     fn is_time_to_save(&mut self, core: &Core) -> bool {
         let since = *self.waiting_since_ms.get_or_insert(core.now_ms);
         let rested = core.now_ms - core.asked_ms >= REST.as_secs_f64() * 1000.0;
-        self.in_haste || rested || core.now_ms - since >= MAX_WAIT_MS
+        self.is_closing || rested || core.now_ms - since >= MAX_WAIT_MS
     }
 
     fn wake_to_save(&mut self, core: &mut Core) {
@@ -235,15 +235,15 @@ impl Saver {
         }
     }
 
-    /// The moment of rest may have come.
+    /// The pause may have come.
     pub(super) fn time_to_save(&mut self, core: &mut Core) {
         self.alarm_is_set = false;
         core.follow_up(FollowUp::SaveNext);
     }
 
-    fn begin_saving(&mut self, core: &mut Core, wish: Wish) {
-        let state = wish.state.clone();
-        if self.has_what_is_wished(core, &wish) {
+    fn begin_saving(&mut self, core: &mut Core, request: SaveRequest) {
+        let state = request.state.clone();
+        if self.is_saved_already(core, &request) {
             return;
         }
         let source = match core.runnable(&state) {
@@ -251,44 +251,50 @@ impl Saver {
             Err(_) => None,
         };
         let Some(source) = source else {
-            return self.refuse_wish(core, wish, "the state has no process that could be saved");
+            return self.refuse(core, request, "the state has no process that could be saved");
         };
-        let duty = Duty::Saving(wish.form);
+        let duty = Duty::Saving(request.form);
         let process = core.spawn(Origin::fork(source, &state), duty, STALL);
         self.waiting_since_ms = None;
-        self.writing = Some(Writing { wish, process: Some(process), heard_ms: core.now_ms });
+        self.writing = Some(Writing { request, process: Some(process), heard_ms: core.now_ms });
         core.set_saving(&state, Saving::Writing { percent: 0 });
     }
 
-    /// A state is immutable: what has been saved is not written again, only called otherwise.
-    fn has_what_is_wished(&mut self, core: &mut Core, wish: &Wish) -> bool {
-        let saved = core.notebook.state(&wish.state).and_then(|s| s.checkpoint.clone());
+    /// Whether a state has the wanted checkpoint already. States are immutable, so only its label
+    /// and metadata may have to change.
+    fn is_saved_already(&mut self, core: &mut Core, request: &SaveRequest) -> bool {
+        let saved = core.notebook.state(&request.state).and_then(|s| s.checkpoint.clone());
         let is_good =
-            |c: &Checkpoint| c.form == wish.form && c.is_trusted && !core.due.is_broken(&wish.state);
+            |c: &Checkpoint| c.form == request.form && c.is_trusted && !core.due.is_broken(&request.state);
         let Some(mut checkpoint) = saved.filter(is_good) else {
             return false;
         };
-        core.set_saving(&wish.state, Saving::Idle);
-        if wish.label.is_some() || !wish.metadata.is_empty() {
-            (checkpoint.label, checkpoint.metadata) = (wish.label.clone(), wish.metadata.clone());
-            keep_checkpoint(core, &wish.state, checkpoint);
-            let tickets = wish.tickets.clone();
-            let wish =
-                Wish { metadata: Map::new(), label: None, tickets, state: wish.state.clone(), ..*wish };
-            self.writing = Some(Writing { wish, process: None, heard_ms: core.now_ms });
+        core.set_saving(&request.state, Saving::Idle);
+        if request.label.is_some() || !request.metadata.is_empty() {
+            (checkpoint.label, checkpoint.metadata) = (request.label.clone(), request.metadata.clone());
+            keep_checkpoint(core, &request.state, checkpoint);
+            let tickets = request.tickets.clone();
+            let request = SaveRequest {
+                metadata: Map::new(),
+                label: None,
+                tickets,
+                state: request.state.clone(),
+                ..*request
+            };
+            self.writing = Some(Writing { request, process: None, heard_ms: core.now_ms });
         } else {
             let reply = Reply::Checkpointed { checkpoint: Box::new(checkpoint) };
-            core.answer_all(wish.tickets.clone(), &reply);
+            core.answer_all(request.tickets.clone(), &reply);
         }
         true
     }
 
-    /// A saving process says how far it is.
+    /// A saving process reports its progress.
     pub(super) fn progressed(&mut self, core: &mut Core, process: ProcId, percent: u8) {
         let now_ms = core.now_ms;
         if let Some(writing) = self.writing.as_mut().filter(|w| w.process == Some(process)) {
             writing.heard_ms = now_ms;
-            let state = writing.wish.state.clone();
+            let state = writing.request.state.clone();
             core.set_saving(&state, Saving::Writing { percent: percent.min(100) });
         }
     }
@@ -301,8 +307,8 @@ impl Saver {
         // It exits by itself.
         writing.process = None;
         core.processes.remove(process);
-        let (state, form) = (writing.wish.state.clone(), writing.wish.form);
-        let (label, metadata) = (writing.wish.label.clone(), writing.wish.metadata.clone());
+        let (state, form) = (writing.request.state.clone(), writing.request.form);
+        let (label, metadata) = (writing.request.label.clone(), writing.request.metadata.clone());
         let (parent_checkpoint, total_execution_time_ms) = before_saved(core, &state);
         let about = Checkpoint {
             checkpoint_id: contents.manifest,
@@ -342,20 +348,20 @@ impl Saver {
         }
         self.failures.remove(id);
         core.due.forget_broken(id);
-        core.note_may_go(id);
-        if let Some(writing) = self.writing.take_if(|w| &w.wish.state == id && w.process.is_none()) {
-            core.answer_all(writing.wish.tickets, &Reply::Checkpointed { checkpoint });
+        core.note_evictable(id);
+        if let Some(writing) = self.writing.take_if(|w| &w.request.state == id && w.process.is_none()) {
+            core.answer_all(writing.request.tickets, &Reply::Checkpointed { checkpoint });
         }
         for run in self.runs.remove(id).unwrap_or_default() {
             core.follow_up(FollowUp::Begin(run, id.clone()));
         }
     }
 
-    /// The checkpoint that was being written for a state will not be. The state is unharmed.
+    /// The checkpoint of a state could not be written. It is tried again later.
     pub(super) fn not_saved(&mut self, core: &mut Core, id: &StateId, why: &str) {
-        if let Some(writing) = self.writing.take_if(|w| &w.wish.state == id) {
+        if let Some(writing) = self.writing.take_if(|w| &w.request.state == id) {
             writing.process.into_iter().for_each(|process| core.end(process));
-            self.refuse_wish(core, writing.wish, why);
+            self.refuse(core, writing.request, why);
             let failures = self.failures.entry(id.clone()).or_default();
             let after = AGAIN_AFTER * 2_u32.pow((*failures).min(MAX_DOUBLINGS));
             *failures += 1;
@@ -364,7 +370,7 @@ impl Saver {
         core.follow_up(FollowUp::SaveNext);
     }
 
-    /// What kept a checkpoint from being written may be over.
+    /// Tries a failed checkpoint again.
     pub(super) fn save_again(&self, core: &mut Core, id: &StateId) {
         let is_lacking = |s: &State| s.checkpoint.is_none() || core.due.is_broken(&s.id);
         let has_failed = |s: &State| matches!(s.saving, Saving::Failed { .. }) && is_lacking(s);
@@ -374,12 +380,12 @@ impl Saver {
         }
     }
 
-    fn refuse_wish(&mut self, core: &mut Core, wish: Wish, why: &str) {
-        core.set_saving(&wish.state, Saving::Failed { why: why.to_owned() });
+    fn refuse(&mut self, core: &mut Core, request: SaveRequest, why: &str) {
+        core.set_saving(&request.state, Saving::Failed { why: why.to_owned() });
         let how = "the state itself is unharmed; try again, or look at what it holds";
-        let refused = Problem::new(Kind::Disk, format!("save state {}", wish.state), why, how);
-        core.answer_all(wish.tickets, &Reply::Refused(refused));
-        for run in self.runs.remove(&wish.state).unwrap_or_default() {
+        let refused = Problem::new(Kind::Disk, format!("save state {}", request.state), why, how);
+        core.answer_all(request.tickets, &Reply::Refused(refused));
+        for run in self.runs.remove(&request.state).unwrap_or_default() {
             let why = format!(
                 "this state can only be branched from its checkpoint, and that could not be written: {why}. \
                  Its cells can be run again, or it can be forked all the same (in the state's menu)"
@@ -388,10 +394,10 @@ impl Saver {
         }
     }
 
-    /// A saving process could not do it, or is gone.
+    /// A saving process has failed or is gone.
     pub(super) fn failed(&mut self, core: &mut Core, process: ProcId, why: &str) {
         let writing = self.writing.as_ref().filter(|w| w.process == Some(process));
-        if let Some(state) = writing.map(|w| w.wish.state.clone()) {
+        if let Some(state) = writing.map(|w| w.request.state.clone()) {
             self.not_saved(core, &state, why);
         }
     }
@@ -406,8 +412,8 @@ impl Saver {
                 "nothing was written for {} s: a library in this state may not survive a fork",
                 STALL.as_secs()
             );
-            // It would most likely hang again, and the others would wait for it.
-            let state = writing.wish.state.clone();
+            // It would most likely hang again and hold up the others: wait longest.
+            let state = writing.request.state.clone();
             self.failures.insert(state, MAX_DOUBLINGS);
             self.failed(core, process, &why);
         } else {
@@ -415,27 +421,27 @@ impl Saver {
         }
     }
 
-    /// A state is deleted: nothing is written for it any longer.
+    /// Saves a state no longer, because it is deleted.
     pub(super) fn stop(&mut self, core: &mut Core, id: &StateId) {
         let gone = Reply::Refused(not_found("state", id));
         self.failures.remove(id);
         core.due.forget_broken(id);
-        let wishes = std::mem::take(&mut self.wishes);
-        let (theirs, others): (VecDeque<Wish>, _) = wishes.into_iter().partition(|w| &w.state == id);
-        self.wishes = others;
-        for wish in theirs {
-            core.answer_all(wish.tickets, &gone);
+        let requests = std::mem::take(&mut self.requests);
+        let (theirs, others): (VecDeque<SaveRequest>, _) = requests.into_iter().partition(|w| &w.state == id);
+        self.requests = others;
+        for request in theirs {
+            core.answer_all(request.tickets, &gone);
         }
-        if let Some(writing) = self.writing.take_if(|w| &w.wish.state == id) {
+        if let Some(writing) = self.writing.take_if(|w| &w.request.state == id) {
             writing.process.into_iter().for_each(|process| core.end(process));
-            core.answer_all(writing.wish.tickets, &gone);
+            core.answer_all(writing.request.tickets, &gone);
         }
         for run in self.runs.remove(id).unwrap_or_default() {
             core.follow_up(FollowUp::End(run, Outcome::fork_failed("the state was deleted")));
         }
     }
 
-    /// All states but the root are forgotten.
+    /// Saves no state any longer, because the notebook is reset.
     pub(super) fn stop_all(&mut self, core: &mut Core) {
         let ids: Vec<StateId> = core.notebook.states().map(|s| s.id.clone()).collect();
         for id in ids {
@@ -443,7 +449,7 @@ impl Saver {
         }
     }
 
-    /// Whether checkpoints are being written without being asked for.
+    /// Whether unasked checkpoints are being written, or will be.
     pub(super) fn is_saving(&self, core: &Core) -> bool {
         core.due.by_itself
             && core.notebook.disk_status().is_none()
@@ -455,12 +461,12 @@ impl Saver {
         self.writing.is_none() && (core.notebook.disk_status().is_some() || !core.due.is_any(&core.notebook))
     }
 
-    /// Something is wrong with the disk, or is no longer.
+    /// The disk has failed, or works again.
     pub(super) fn set_disk_status(&mut self, core: &mut Core, trouble: Option<DiskStatus>) {
         core.notebook.set_disk_status(trouble.clone());
         core.publish(Live::DiskStatusChanged { disk_status: trouble.clone() });
         if let Some(trouble) = &trouble {
-            return self.refuse_wishes(core, trouble);
+            return self.refuse_all(core, trouble);
         }
         let failed = |s: &&State| matches!(s.saving, Saving::Failed { .. });
         let again: Vec<StateId> = core.notebook.states().filter(failed).map(|s| s.id.clone()).collect();
@@ -476,8 +482,8 @@ fn keep_checkpoint(core: &mut Core, state: &StateId, about: Checkpoint) {
     core.effects.push(Effect::Keep { state: state.clone(), parent, about: Box::new(about) });
 }
 
-/// The checkpoint of the nearest ancestor that has one, and how long all cells of the lineage
-/// ran: those up to there were counted when that was written.
+/// The checkpoint of the nearest ancestor that has one, and how long all cells of the lineage ran.
+/// That checkpoint tells the time up to there.
 fn before_saved(core: &Core, id: &StateId) -> (Option<String>, f64) {
     let mut total_ms = 0.0;
     for state in core.notebook.ancestry(id) {
@@ -491,7 +497,7 @@ fn before_saved(core: &Core, id: &StateId) -> (Option<String>, f64) {
     (None, total_ms)
 }
 
-/// Whether all that can be had of a state now is the values of a checkpoint that has more in it.
+/// Whether only the values of a state can be had, while its untrusted checkpoint holds more.
 fn holds_values_only(state: &State) -> bool {
     let has_more = |c: &Checkpoint| !c.is_trusted && c.form == Form::Environment;
     let is_whole = matches!(state.residency, Residency::Memory | Residency::Freezing)

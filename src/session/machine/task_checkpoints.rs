@@ -1,4 +1,4 @@
-//! Checkpoints of tasks: plain values that a client keeps, in versions that are never used again.
+//! Checkpoints of tasks: plain values that a client stores, in numbered versions.
 
 use super::core::Core;
 use super::not_found;
@@ -6,7 +6,7 @@ use crate::notebook::{Fact, Reply, Residency, StateId, TaskCheckpoint};
 use crate::problem::{Kind, Problem};
 use serde_json::{Map, Value};
 
-/// A task wants another checkpoint.
+/// Adds a checkpoint to a task's sequence.
 pub(super) fn save(
     core: &mut Core,
     task_id: String,

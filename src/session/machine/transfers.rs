@@ -1,5 +1,5 @@
-//! Variables of other states for a cell: throw-away forks of those states send them through pipes
-//! that the tree makes.
+//! Gives a cell variables of other states: throw-away forks of those states send them through
+//! pipes.
 //!
 //! Nothing waits for a sender. The head reads its pipe before the cell runs; the pipe of a sender
 //! that dies ends, and the head reports that.
@@ -11,7 +11,7 @@ use crate::kernel::{Delivery, ProcId, Wanted};
 use crate::notebook::{ExecId, Reading, Rebuild, StateId, StateRef};
 use std::time::Duration;
 
-/// How long a process that sends may take to come to be. Loading its state does not count.
+/// How long the fork of a sender may take. Loading its state does not count.
 const SENDER_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A process that sends variables.
@@ -21,8 +21,8 @@ pub(super) struct Sender {
     pub(super) wanted: Wanted,
 }
 
-/// The variables of other states that a cell needs, each with the process that sends it. The cell
-/// names them itself if it rebuilds a state, else its request does (`reads`).
+/// The deliveries of variables that a cell needs, each with its sender. The request names them
+/// (`reads`), or the cell does if it rebuilds a state.
 pub(super) fn deliveries(
     core: &mut Core,
     reads: Option<&[Reading]>,
@@ -53,7 +53,7 @@ fn send_from(core: &mut Core, state: &StateId, run: &ExecId, wanted: Wanted) -> 
     Some(core.spawn(Origin::fork(from, state), duty, SENDER_TIMEOUT))
 }
 
-/// A process should be sending by now.
+/// A sender is late.
 pub(super) fn is_late(core: &mut Core, process: ProcId) {
     if core.processes.waits_for_a_load(process) {
         core.wake(SENDER_TIMEOUT, Alarm::Late(process));
@@ -69,7 +69,7 @@ pub(super) fn end_senders(core: &mut Core, run: &ExecId) {
     }
 }
 
-/// A state's process is gone before its senders came to be.
+/// Ends the senders of a state that are not ready: its process is gone.
 pub(super) fn end_senders_at(core: &mut Core, state: &StateId) {
     for process in core.processes.of(state, |duty| matches!(duty, Duty::Sending(_))) {
         if core.processes.get(process).is_some_and(|sender| !sender.is_ready) {

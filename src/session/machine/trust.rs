@@ -13,13 +13,13 @@ pub(super) struct Trust {
 }
 
 impl Trust {
-    /// Has all checkpoints signed.
+    /// Asks the store to sign all checkpoints.
     pub(super) fn ask(&mut self, core: &mut Core, ticket: Ticket) {
         self.tickets.push(ticket);
         core.effects.push(Effect::Trust);
     }
 
-    /// Checkpoints were signed as our own, or could not be.
+    /// The store has signed checkpoints, or could not.
     pub(super) fn done(&mut self, core: &mut Core, saver: &Saver, states: Result<Vec<StateId>, DiskStatus>) {
         let tickets = std::mem::take(&mut self.tickets);
         let states = match states {
@@ -31,20 +31,20 @@ impl Trust {
             if let Some(checkpoint) = &mut state.checkpoint {
                 checkpoint.is_trusted = true;
             }
-            // As values it could not be loaded; whole it has not been tried.
+            // Its values could not be loaded. It has not been tried to load the checkpoint whole.
             let is_untried = state.residency == Residency::Replay && state.checkpoint.is_some();
             if is_untried {
                 (state.residency, state.saving) = (Residency::Disk, Saving::Idle);
             }
-            // What was loaded of it are its values only.
+            // Only its values were loaded.
             let is_partial = state.restored_from.is_some() && state.residency == Residency::Memory;
             core.publish_state(id);
             if is_untried {
                 core.due.forget_broken(id);
             }
-            core.note_may_go(id);
+            core.note_evictable(id);
             if is_partial && !core.processes.needs(id) && !saver.is_at(id) {
-                core.let_go(id);
+                core.evict(id);
             }
         }
         core.answer_all(tickets, &Reply::Trusted { count: states.len() });

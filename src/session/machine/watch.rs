@@ -1,4 +1,4 @@
-//! A watchdog for cells of branches that stand still because the fork lost what they wait for.
+//! Warns about cells of branches that stand still because the fork lost what they wait for.
 
 use super::core::Core;
 use super::runs::{Request, Runs};
@@ -7,25 +7,26 @@ use crate::kernel::{ProcId, Seen};
 use crate::notebook::{Base, ExecId, Fact, StateId};
 use std::time::Duration;
 
-/// How long a cell stands still before the user is warned: longer than most locks are held, shorter
-/// than a user's patience.
+/// How long a cell stands still before the warning: longer than most locks are held, shorter than a
+/// user's patience.
 const STANDSTILL: Duration = Duration::from_secs(20);
 /// How often a cell of a branch is observed. It costs the server three small files.
 const EVERY: Duration = Duration::from_secs(5);
-/// What a state says of which a branch stood still until it was stopped.
+/// The warning of a state after a branch stood still until it was stopped.
 const STOOD_STILL: &str =
     "a cell in a branch of it stood still until it was stopped: branches come from the checkpoint";
 
 /// What is known about a cell of a branch.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    /// The processor time that its process had used, and since when it has used no more.
+    /// The processor time that its process has used, and since when that has not grown.
     still: Option<(u64, f64)>,
     is_warned: bool,
 }
 
 impl Runs {
-    /// A run has begun. Cells of heads that were not forked from a state have all their threads.
+    /// A run has begun. Only heads that were forked from a state lack threads, so only they are
+    /// watched.
     pub(super) fn begin_to_watch(&mut self, core: &mut Core, head: ProcId, run: &ExecId) {
         if core.processes.head(head).is_some_and(|head| head.is_forked) {
             self.watch_on(core, run);
@@ -53,7 +54,7 @@ impl Runs {
         }
         let now_ms = core.now_ms;
         let suspects = self.suspects(core, run, seen.map(|s| s.libraries.as_slice()).unwrap_or_default());
-        // It may well wait for a thread that its own cell has started, which waits for the network.
+        // It may wait for a thread of its own cell, and that for the network.
         let may_be_woken = suspects.is_none() && seen.is_some_and(|seen| seen.has_threads);
         let Some(watch) = self.get_mut(run).map(|request| &mut request.watch) else { return };
         let still = seen.filter(|seen| seen.waits_for_lock).map(|seen| seen.cpu_ticks);
@@ -81,7 +82,7 @@ impl Runs {
         self.watch_on(core, run);
     }
 
-    /// A sentence about what of a run's state and process may have been lost by a fork.
+    /// A sentence about what the fork of a run's head may have lost.
     fn suspects(&self, core: &Core, run: &ExecId, libraries: &[String]) -> Option<String> {
         let state = core.notebook.run(run).and_then(|run| match &run.on {
             Base::State(state) => core.notebook.state(state),
@@ -95,8 +96,7 @@ impl Runs {
         (!suspects.is_empty()).then(|| format!("Suspected: {}", suspects.join("; ")))
     }
 
-    /// A run has ended that was stopped. If it had stood still before, its state is not forked any
-    /// more.
+    /// A run was stopped. If it stood still before, its state is not forked any more.
     pub(super) fn distrust_after(&mut self, core: &mut Core, run: &ExecId, state: &StateId) {
         let is_it = |request: &Request| request.watch.is_warned && request.stop.is_some();
         if state.is_root() || !self.get(run).is_some_and(is_it) {

@@ -1,5 +1,5 @@
-//! How a run begins: which head it gets, or what it waits for first. Also what follows when its
-//! cell has ended.
+//! How a run begins: which head it gets, or what it waits for first. And what follows when its cell
+//! has ended.
 
 use crate::kernel::{How, ProcId, Remains};
 use crate::notebook::{Base, ExecId, Reply, Residency, RunError, RunSpec, StateId};
@@ -12,7 +12,7 @@ use crate::session::machine::runs::{self, CellReport, Outcome};
 use crate::session::machine::{Alarm, Effect, Machine, Ticket, replay};
 
 impl Machine {
-    /// A run is asked for. Answers at once only when there is nothing to wait for.
+    /// A client asks for a run. Returns the answer unless the client has to wait.
     pub(in crate::session::machine) fn ask_run(
         &mut self,
         ticket: Ticket,
@@ -25,7 +25,7 @@ impl Machine {
         self.runs.ask(&mut self.core, ticket, spec)
     }
 
-    /// Does what parts have left to others, until nothing is left.
+    /// Does what parts of the machine ask of each other.
     pub(in crate::session::machine) fn settle(&mut self) {
         while let Some(follow_up) = self.core.next_follow_up() {
             match follow_up {
@@ -37,7 +37,7 @@ impl Machine {
                 FollowUp::Resume(run) => self.resume(&run),
                 FollowUp::End(run, outcome) => self.runs.end(&mut self.core, &run, outcome),
                 FollowUp::SaveNext => self.save_next(),
-                FollowUp::LetGo(state) => self.let_go_of_deleted(&state),
+                FollowUp::ForgetDeleted(state) => self.forget_deleted(&state),
             }
         }
     }
@@ -67,7 +67,7 @@ impl Machine {
     }
 
     /// A run with `replay` begins only at a whole state: what the checkpoint lacks is replayed
-    /// first. Answers whether the run waits for that.
+    /// first. Returns whether the run waits for that.
     fn waits_to_be_whole(&mut self, exec_id: &ExecId, id: &StateId) -> bool {
         if id.is_root() || !self.runs.wants_whole_state(exec_id) {
             return false;
@@ -77,7 +77,8 @@ impl Machine {
             self.replays.wait(&mut self.core, exec_id, id);
             return true;
         }
-        // What it gives is known when it is loaded, also where each branch loads it for itself.
+        // What the checkpoint lacks is known when it is loaded. So it is loaded here even if each
+        // branch then loads it for itself.
         if state.residency == Residency::Disk {
             self.core.source_of(id);
         }
@@ -93,14 +94,14 @@ impl Machine {
         self.runs.limit_time(&mut self.core, exec_id);
     }
 
-    /// The head for a run: one that rests at its state, or a new one. None when the run has to wait
-    /// for one, or has ended as there can be none.
+    /// The head for a run: one that rests at its state, or a new one. None if the run has to wait,
+    /// or has ended because no head can be made.
     fn head_for(&mut self, exec_id: &ExecId, state: &StateId) -> Option<ProcId> {
         let core = &mut self.core;
-        // A run that leaves nothing does not use up what may live in a head alone.
+        // A run that leaves nothing must not use up a head: part of its state may exist only there.
         let resting = core.processes.resting_at(state);
         if let Some(head) = resting.filter(|_| !core.notebook.is_passing(exec_id)) {
-            core.keep(head, state);
+            core.ensure_frozen(head, state);
             if let Some(head) = core.processes.head_mut(head) {
                 head.doing = Doing::Begin(exec_id.clone());
             }
@@ -122,15 +123,15 @@ impl Machine {
         head
     }
 
-    /// There is nothing to make a head for a run from.
+    /// No head can be made for a run.
     fn no_head(&mut self, exec_id: &ExecId, state: &StateId) {
         let core = &mut self.core;
         if self.runs.may_replay(exec_id) {
             return self.replays.wait(core, exec_id, state);
         }
         let outcome = if core.processes.has_head_at(state) {
-            // The state could not be frozen, and its head has not reported yet that it will not run
-            // on.
+            // The state could not be frozen, and its head has not reported yet that it refuses to
+            // run a cell.
             let why = core.processes.refusal_at(state).unwrap_or("its process is being made again");
             Outcome::fork_refused(&format!("the state could not be kept: {why}"))
         } else {
@@ -139,8 +140,8 @@ impl Machine {
         self.runs.end(core, exec_id, outcome);
     }
 
-    /// The head that was to begin a run was never made. If its source is gone too, the state may
-    /// come from elsewhere.
+    /// The head for a run was never made. If the process that was to fork it is gone too, the run
+    /// begins again: the state may come from elsewhere.
     pub(super) fn begin_again(&mut self, exec_id: &ExecId, source: Option<ProcId>, at: &StateId) {
         let has_lost_its_source = source.is_none_or(|source| self.core.processes.held_by(source).is_none());
         if has_lost_its_source && self.runs.may_begin_again(exec_id) {
@@ -151,14 +152,14 @@ impl Machine {
         self.runs.end(&mut self.core, exec_id, outcome);
     }
 
-    /// Begins the runs that have waited until a state is loaded, or cannot be any more.
+    /// Begins the runs that have waited for a state to be loaded.
     pub(super) fn begin_loaded(&mut self, state: &StateId) {
         for run in self.loads.take_runs(state) {
             self.begin(&run, state);
         }
     }
 
-    /// Lets runs begin that waited for room.
+    /// Begins runs that waited for room.
     pub(in crate::session::machine) fn serve_backlog(&mut self) {
         while !self.runs.backlog.is_empty()
             && self.may_begin()
@@ -191,7 +192,7 @@ impl Machine {
         }
         let Some(exec_id) = self.core.processes.run_of(head) else { return };
         if self.core.processes.head(head).is_some_and(|h| h.is_killed) {
-            // It ended just when it was killed: its state could not be kept.
+            // It ended just when it was killed, so its state could not be kept.
             self.core.discard(head);
             return self.head_died(&exec_id, None);
         }
@@ -209,18 +210,18 @@ impl Machine {
         }
     }
 
-    /// A run ends with a state, which its head then freezes. With an error it is a partial state.
+    /// A run ends with a state, which its head then freezes. After an error it is a partial state.
     fn leave_state(&mut self, head: ProcId, exec_id: &ExecId, report: CellReport, error: Option<Outcome>) {
         let core = &mut self.core;
         let state = self.runs.leave_state(core, head, exec_id, report, error.is_some());
         self.runs.end(core, exec_id, error.unwrap_or(Outcome::Ok));
         if let Some(state) = state {
-            core.keep(head, &state);
+            core.ensure_frozen(head, &state);
         }
     }
 
-    /// A cell failed. Its head is held if what it has set can be kept; else it ends, with all that
-    /// it has started.
+    /// A cell failed. Its head is held if what the cell has set can be kept. Else the head and all
+    /// that the cell has started are killed.
     fn failed(
         &mut self,
         head: ProcId,
@@ -242,7 +243,8 @@ impl Machine {
                 self.memory.wake_to_measure(core, &self.held);
                 self.runs.end(core, exec_id, outcome);
                 if is_held {
-                    // Last: the processes that it ends may concern what follows the end of the run.
+                    // Last: what follows from `Input::Stopped` must be published after the end of
+                    // the run.
                     core.effects.push(Effect::Stop(head));
                 }
                 return;

@@ -1,5 +1,5 @@
-//! What is deleted, and what ends with it: a state, its subtree, a failed run, or all in a reset.
-//! Also how a notebook is opened and closed.
+//! Deletes a state, its subtree, a failed run, or all in a reset, and ends what depends on it. Also
+//! opens and closes the notebook.
 
 use crate::notebook::{ExecId, Fact, Reply, Residency, StateId};
 use crate::problem::{Kind, Problem};
@@ -13,8 +13,7 @@ use crate::session::machine::{Effect, Machine, introspect, listings, not_found};
 const STOPPED: &str = "interrupted by server stop";
 
 impl Machine {
-    /// The notebook was opened: its root process starts, and runs that the last server left
-    /// unfinished end.
+    /// Starts the root process, and ends the runs that the last server left unfinished.
     pub(in crate::session::machine) fn opened(&mut self) {
         self.core.spawn_root();
         for run in self.core.open.clone() {
@@ -22,8 +21,7 @@ impl Machine {
         }
     }
 
-    /// The notebook is about to be closed: running cells end, and what can still be saved is saved
-    /// at once.
+    /// Ends running cells, and saves at once what can still be saved.
     pub(in crate::session::machine) fn closing(&mut self) {
         self.replays.fail_all(&mut self.core, STOPPED);
         self.settle();
@@ -34,12 +32,12 @@ impl Machine {
             }
             self.runs.end(&mut self.core, &run, Outcome::Interrupted(interrupted(STOPPED)));
         }
-        self.saver.in_haste = true;
+        self.saver.is_closing = true;
         self.save_next();
     }
 
-    /// Deletes a state and ends its processes. States that grew from it live on, and so do runs
-    /// that began from it.
+    /// Deletes a state and kills its processes. States that grew from it stay, and so do runs that
+    /// began from it.
     pub(in crate::session::machine) fn delete_state(&mut self, id: &StateId) -> Reply {
         let before = self.lineage(id);
         let Some((states, runs)) = self.take_out(id) else {
@@ -48,12 +46,12 @@ impl Machine {
         self.core.publish_state(id);
         self.publish_removed(&before, states, runs);
         sweep_imported(&mut self.core);
-        // What was being saved may have been what others waited for.
+        // A deleted state may have held up the saving of others.
         self.save_next();
         Reply::Done
     }
 
-    /// Deletes a state and all that grew from it, and stops what runs there.
+    /// Deletes a state and all that grew from it, and stops the runs there.
     pub(in crate::session::machine) fn delete_subtree(&mut self, id: &StateId) -> Reply {
         if id.is_root() {
             let (what, why) = ("delete state initial", "every notebook grows from it");
@@ -83,8 +81,8 @@ impl Machine {
         self.core.notebook.lineage(id).iter().map(|state| state.id.clone()).collect()
     }
 
-    /// Takes a state out of the graph, and ends its processes and what waits for it. Answers what
-    /// left.
+    /// Takes a state out of the graph, and ends its processes and what waits for it. Returns the
+    /// states and runs that left the graph.
     fn take_out(&mut self, id: &StateId) -> Option<(Vec<StateId>, Vec<ExecId>)> {
         let (states, runs) = self.core.notebook.delete_state(id)?;
         if !id.is_root()
@@ -112,14 +110,14 @@ impl Machine {
         Some((states, runs))
     }
 
-    /// A run that left no state has ended. It may have been the last that held a state which was
-    /// deleted meanwhile.
-    pub(super) fn let_go_of_deleted(&mut self, id: &StateId) {
+    /// A run that left no state has ended. If its state was deleted meanwhile and nothing else
+    /// needs it, the state leaves the graph.
+    pub(super) fn forget_deleted(&mut self, id: &StateId) {
         if self.core.notebook.state(id).is_none_or(|s| s.residency != Residency::Deleted) {
             return;
         }
         let before = self.lineage(id);
-        let (states, runs) = self.core.notebook.let_go_of_deleted(id);
+        let (states, runs) = self.core.notebook.forget_deleted(id);
         self.forget_runs(&runs);
         self.publish_removed(&before, states, runs);
     }

@@ -1,11 +1,12 @@
-//! What happens to a process, by its duty: it is ready, is late, could not be made, could not load,
-//! or is gone.
+//! What follows when a process is ready, is late, could not be made, could not load, or is gone.
 //!
-//! Each of these is one `match` on `Duty`. A state whose process is gone lives on in a head that
-//! rests there, on disk, or nowhere. What waits for it begins, is answered or is refused.
+//! Each of these is one `match` on `Duty`. When a state's process is gone, the state is frozen
+//! again from a head that rests there, or is on disk, or is lost. What waits for it begins, is
+//! answered or is refused.
 //!
-//! This folder holds what concerns several parts of the machine, in terms of their methods: `begin`
-//! (how a run gets its head, and what its end leads to) and `deletion` (of states, or all of them).
+//! This folder holds what concerns several parts of the machine, in terms of their methods.
+//! `begin`: how a run gets its head, and what its end leads to. `deletion`: of states, or of all in
+//! a reset.
 
 mod begin;
 mod deletion;
@@ -26,7 +27,7 @@ const NOT_KEPT: &str =
     "its process could not be made: a run against it tries that again first, and until then it could be lost";
 
 impl Machine {
-    /// A process reports that it is there.
+    /// A process reports that it is ready.
     pub(super) fn ready(&mut self, process: ProcId, missing: Vec<Missing>, hazard: Option<String>) {
         let Some(known) = self.core.processes.get_mut(process) else { return };
         known.is_ready = true;
@@ -59,14 +60,14 @@ impl Machine {
         self.loads.answer(&mut self.core, state, &Reply::Done);
         self.begin_loaded(state);
         self.comparer.compare_soon(&mut self.core, state);
-        self.let_idle_heads_go();
+        self.end_idle_heads();
         self.memory.measure_soon(&mut self.core, &self.held, state);
-        self.live_within_budget();
+        self.evict_to_budget();
         self.save_next();
     }
 
-    /// A state is not what its cell left: it came from a checkpoint, or grew from a state that did
-    /// and lacks names.
+    /// Notes that a state is not exactly what its cell left: it came from a checkpoint, or grew
+    /// from a state that did and lacks names.
     fn set_restored(&mut self, id: &StateId, missing: Vec<Missing>, is_loaded: bool) {
         self.listings.forget(id);
         if let Some(state) = self.core.notebook.state_mut(id) {
@@ -77,11 +78,11 @@ impl Machine {
             }
             state.restored_from = Some(RestoredFrom::Checkpoint { missing });
             self.core.publish_state(id);
-            self.core.note_may_go(id);
+            self.core.note_evictable(id);
         }
     }
 
-    fn let_idle_heads_go(&mut self) {
+    fn end_idle_heads(&mut self) {
         let in_memory =
             |id: &StateId| self.core.notebook.state(id).is_some_and(|s| s.residency == Residency::Memory);
         for head in self.core.processes.too_many(in_memory) {
@@ -137,7 +138,8 @@ impl Machine {
                 self.saver.failed(&mut self.core, process, "the process that wrote it died");
             }
             Duty::Fingerprinting => self.comparer.failed(&mut self.core, process),
-            // The head that reads has its end, or finds that it is too early.
+            // The head that reads has reached the end of the pipe, or reports that it came too
+            // early.
             Duty::Sending(_) | Duty::Spare => {
                 self.core.processes.remove(process);
             }
@@ -154,7 +156,7 @@ impl Machine {
             Doing::Rest => {}
             Doing::Run(run) => self.head_died(&run, exit),
             Doing::Begin(run) if self.runs.is_stopping(&run) => self.head_died(&run, exit),
-            // It died at rest, unnoticed: the state has not changed, so another head can take over.
+            // It died at rest. The state has not changed, so another head can take over.
             Doing::Begin(run) if is_ready => self.begin(&run, &at),
             Doing::Begin(run) => self.begin_again(&run, from, &at),
             Doing::Replay(target) => {
@@ -169,7 +171,7 @@ impl Machine {
         self.runs.head_died(&mut self.core, run, exit);
     }
 
-    /// Kills a head, and answers what it was to do.
+    /// Kills a head, and returns what it was doing.
     fn end_head(&mut self, head: ProcId) -> Doing {
         self.core.effects.push(Effect::Kill(head));
         match self.core.processes.remove(head) {
@@ -178,7 +180,7 @@ impl Machine {
         }
     }
 
-    /// The system refused another process: what waits for it may be asked for again.
+    /// The system refused another process. Clients may repeat the requests that waited for it.
     pub(super) fn fork_refused(&mut self, child: ProcId, why: &str) {
         if let Some(run) = self.core.processes.run_of(child) {
             self.core.processes.remove(child);
@@ -192,7 +194,7 @@ impl Machine {
         }
     }
 
-    /// A frozen process will not come to be: those that were to be forked from it will not either.
+    /// A frozen process cannot be made, so the heads that were to be forked from it cannot either.
     fn refuse_branches(&mut self, state: &StateId, why: &str) {
         if !self.core.forks(state) {
             return;
@@ -232,14 +234,14 @@ impl Machine {
             Duty::Answering(_) => introspect::end_answerer(&mut self.core, child, Kind::Kernel, why),
             Duty::Fingerprinting => self.comparer.failed(&mut self.core, child),
             Duty::Saving(_) => self.saver.failed(&mut self.core, child, why),
-            // Of a sender the pipe is closed, which the head finds.
+            // The pipe of a sender is closed, which the head notices.
             Duty::Sending(_) | Duty::Spare | Duty::Held(_) | Duty::Ending => {
                 self.core.processes.remove(child);
             }
         }
     }
 
-    /// A forked process has not reported that it is there: it is examined.
+    /// A forked process has not reported that it is ready: it is examined.
     pub(super) fn not_ready(&mut self, process: ProcId) {
         if self.core.processes.waits_for_a_load(process) {
             return self.core.wake(READY_TIMEOUT, Alarm::Late(process));
@@ -249,7 +251,7 @@ impl Machine {
         }
     }
 
-    /// The state at which a process is to stand that has not said that it is there.
+    /// The state at which a process will stand that has not reported that it is ready.
     fn is_to_be(&self, process: ProcId) -> Option<StateId> {
         let known = self.core.processes.get(process)?;
         match known.duty {
@@ -262,8 +264,7 @@ impl Machine {
         }
     }
 
-    /// A late process was examined. While its parent is busy with other forks, this one only has to
-    /// wait.
+    /// A late process was examined. It is killed, unless its parent is still busy with other forks.
     pub(super) fn examined(&mut self, process: ProcId, hung: &Hung) {
         let Some(state) = self.is_to_be(process) else { return };
         if !hung.is_there && hung.parent_made_one.is_some_and(|ago| ago < READY_TIMEOUT) {
@@ -278,8 +279,8 @@ impl Machine {
         self.fork_failed(process, &why);
     }
 
-    /// The frozen process of a state hangs before it forks, so no branch can ever come from it. The
-    /// checkpoint still works.
+    /// The frozen process of a state hangs before it forks, so no branch can come from it: kills
+    /// it. The checkpoint still works.
     fn end_stuck(&mut self, state: &StateId) {
         let is_there = self.core.notebook.state(state).is_some_and(|s| s.residency == Residency::Memory);
         if let Some(frozen) = self.core.processes.frozen(state).filter(|_| is_there) {
@@ -308,24 +309,23 @@ impl Machine {
         }
     }
 
-    /// A frozen process is gone: if a head still rests at its state it is frozen again, else the
-    /// state is lost.
+    /// A frozen process is gone. If a head rests at its state, the head freezes it again.
     fn frozen_gone(&mut self, process: ProcId, state: &StateId) {
         let was_ready = self.core.notebook.state(state).is_some_and(|s| s.residency == Residency::Memory);
         if !was_ready {
-            // It could not become what it was forked to be, and another one could not either.
+            // It died before it was ready, and so would another one.
             return self.not_kept(process, state);
         }
         self.core.processes.remove(process);
         self.core.set_residency(state, Residency::Freezing);
         match self.core.processes.resting_at(state) {
-            Some(head) => self.core.keep(head, state),
+            Some(head) => self.core.ensure_frozen(head, state),
             None => self.core.left(state),
         }
     }
 
-    /// A state could not be frozen. While its head rests there nothing is lost: it is tried again
-    /// before the next cell.
+    /// A state could not be frozen. While its head rests there nothing is lost: the head tries
+    /// again before its next cell.
     fn not_kept(&mut self, process: ProcId, state: &StateId) {
         self.core.processes.remove(process);
         let (what, why) =
@@ -343,13 +343,12 @@ impl Machine {
         }
     }
 
-    /// A process could not load its checkpoint. What waits for it fails; the checkpoint stays as it
-    /// is.
+    /// A process could not load its checkpoint. What waits for it fails. The checkpoint is kept.
     pub(super) fn load_failed(&mut self, process: ProcId, why: &str) {
         let Some(state) = self.core.processes.at(process).cloned() else { return };
         match self.core.processes.held_by(process) {
             Some(_) => self.core.end(process),
-            // Among those that are coming to the state, below.
+            // A head: it is ended below.
             None => self.core.effects.push(Effect::Kill(process)),
         }
         let failed = || Outcome::Error(RunError::new("RestoreFailed", why));
@@ -391,7 +390,7 @@ impl Machine {
     }
 }
 
-/// Warns at a state that only its head holds: a run against it has to freeze it first.
+/// Adds or removes the warning that only a head holds this state: a run has to freeze it first.
 fn note_whether_kept(core: &mut Core, id: &StateId, is_kept: bool) {
     let Some(state) = core.notebook.state_mut(id) else { return };
     let known = state.warnings.iter().position(|warning| warning == NOT_KEPT);
@@ -403,9 +402,8 @@ fn note_whether_kept(core: &mut Core, id: &StateId, is_kept: bool) {
     core.publish_state(id);
 }
 
-/// Why a process died that was loading an untrusted checkpoint; none when it was doing
-/// something else. What ended it once would do so each time, and any client that may list the
-/// state's variables could trigger it.
+/// Why a process died while it loaded an untrusted checkpoint, else none. The same would happen
+/// each time, and any client that may list the state's variables could trigger it.
 fn died_loading(core: &Core, process: ProcId, exit: Option<Exit>) -> Option<String> {
     let is_killed = core.processes.head(process).is_some_and(|head| head.is_killed);
     let known = core.processes.get(process).filter(|known| known.is_loading && !is_killed)?;
