@@ -6,7 +6,7 @@
 
 use super::control;
 use super::load_limits::LoadLimits;
-use super::package::Module;
+use super::package::PackageModule;
 use crate::blobs::{BlobError, Blobs, CHUNK_BYTES, Digest};
 use crate::kernel::protocol::{Contents, Load, Report};
 use crate::notebook::{Form, Missing};
@@ -26,7 +26,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 const PERCENT_KEPT_FREE: u64 = 5;
 
 #[derive(Debug)]
-pub(super) struct Checkpoints(Module);
+pub(super) struct Checkpoints(PackageModule);
 
 #[derive(Deserialize)]
 struct Summary {
@@ -40,7 +40,7 @@ struct Summary {
 impl Checkpoints {
     /// Imports the module, after the shell.
     pub(super) fn boot(py: Python<'_>) -> PyResult<Self> {
-        let module = Module::import(py, "checkpoint")?;
+        let module = PackageModule::import(py, "checkpoint")?;
         module.0.call_method0(py, "boot")?;
         Ok(Self(module))
     }

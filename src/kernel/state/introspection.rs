@@ -3,7 +3,7 @@
 //! (`inspection.py`).
 
 use super::checkpoint::bytes_of;
-use super::package::Module;
+use super::package::PackageModule;
 use super::{capture, process_exit};
 use crate::blobs::Digest;
 use crate::kernel::protocol::{Fingerprints, IntrospectKind, Introspected};
@@ -14,10 +14,10 @@ use serde::Deserialize;
 
 #[derive(Debug)]
 pub(super) struct Introspector {
-    variables: Module,
-    completion: Module,
-    inspection: Module,
-    sharing: Module,
+    variables: PackageModule,
+    completion: PackageModule,
+    inspection: PackageModule,
+    sharing: PackageModule,
 }
 
 #[derive(Deserialize)]
@@ -30,7 +30,7 @@ struct Completions {
 impl Introspector {
     /// Imports the modules, after the shell.
     pub(super) fn boot(py: Python<'_>) -> PyResult<Self> {
-        let import = |name| Module::import(py, name);
+        let import = |name| PackageModule::import(py, name);
         Ok(Self {
             variables: import("variables")?,
             completion: import("completion")?,

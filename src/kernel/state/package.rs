@@ -83,9 +83,9 @@ const MODULES: &[(&str, &str)] = embed![
 /// A module of the package, imported in the root. It is held here, as user code may change
 /// `sys.modules`.
 #[derive(Debug)]
-pub(super) struct Module(pub(super) Py<PyModule>);
+pub(super) struct PackageModule(pub(super) Py<PyModule>);
 
-impl Module {
+impl PackageModule {
     pub(super) fn import(py: Python<'_>, name: &str) -> PyResult<Self> {
         Ok(Self(py.import(format!("{PACKAGE}.{name}"))?.unbind()))
     }

@@ -2,7 +2,7 @@
 //! `forks.py`.
 
 use super::capture::Channel;
-use super::package::Module;
+use super::package::PackageModule;
 use crate::kernel::protocol::{How, Remains};
 use crate::notebook::{RunError, Symbols};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -67,8 +67,8 @@ pub(super) fn start(executable: &Path) -> Result<(), String> {
 /// The modules that run cells (`shell`) and prepare forks (`forks`).
 #[derive(Debug)]
 pub(super) struct Shell {
-    shell: Module,
-    forks: Module,
+    shell: PackageModule,
+    forks: PackageModule,
 }
 
 /// How a cell ended, its number, and what it left behind if it raised.
@@ -98,9 +98,9 @@ struct RanJson {
 impl Shell {
     /// Creates IPython's shell in the root.
     pub(super) fn boot(py: Python<'_>, support: Option<&Path>) -> PyResult<Self> {
-        let shell = Module::import(py, "shell")?;
+        let shell = PackageModule::import(py, "shell")?;
         shell.0.call_method1(py, "boot", (Channel, support.map(|p| p.to_string_lossy().into_owned())))?;
-        Ok(Self { shell, forks: Module::import(py, "forks")? })
+        Ok(Self { shell, forks: PackageModule::import(py, "forks")? })
     }
 
     /// Freezes the root's objects for the garbage collector: the root does not change any more.

@@ -1,18 +1,18 @@
 //! Sends variables from one state's process to another's through a pipe that the server made
 //! (`transfer.py`).
 
-use super::package::Module;
+use super::package::PackageModule;
 use crate::kernel::protocol::{Delivery, Wanted};
 use pyo3::prelude::*;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
 
 #[derive(Debug)]
-pub(super) struct Transfer(Module);
+pub(super) struct Transfer(PackageModule);
 
 impl Transfer {
     /// Imports the module.
     pub(super) fn boot(py: Python<'_>) -> PyResult<Self> {
-        let module = Module::import(py, "transfer")?;
+        let module = PackageModule::import(py, "transfer")?;
         module.0.call_method0(py, "boot")?;
         Ok(Self(module))
     }
