@@ -1,4 +1,4 @@
-//! What clients ask of a notebook, and the answers.
+//! Commands: what clients ask of a notebook, and the replies.
 
 use super::{
     Base, Caret, Checkpoint, Digests, Draft, DraftId, ExecId, Form, OnError, Outputs, Reading, RunError,
@@ -9,20 +9,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What a client asks of a notebook, in the imperative; the same words over WebSocket and REST.
+/// A request to a notebook. WebSocket and REST use the same words.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
     /// Run code against a state. Answered when the run has ended.
     Run(RunSpec),
-    /// Stop a run: politely first. The head is killed if that has no effect in time, or when asked
-    /// twice.
+    /// Interrupt a run. Its process is killed if that has no effect in time, or when asked twice.
     Interrupt {
         /// The run.
         exec_id: ExecId,
     },
-    /// Keep what a cell had set until it failed as a partial state. Possible for some minutes after
-    /// the failure (`keepable`). Answered like a run that has ended.
+    /// Keep what a failed cell had set, as a partial state. Possible for some minutes after the
+    /// failure (`keepable`). Answered like a run that has ended.
     KeepPartial {
         /// The run.
         exec_id: ExecId,
@@ -36,18 +35,18 @@ pub enum Command {
     },
     /// Make or change a draft.
     PutDraft {
-        /// The draft as it is to be.
+        /// The new draft.
         draft: Draft,
-        /// The draft of the same state to place this one after; without it, this one comes first.
-        /// Ignored when the draft exists and `in_place` is set.
+        /// The draft of the same state after which this one is placed. Without it, this one comes
+        /// first. Ignored when the draft exists and `in_place` is set.
         #[serde(default)]
         after: Option<DraftId>,
         /// Leave the draft where it stands.
         #[serde(default)]
         in_place: bool,
-        /// The version that the text grew from; 0 for a new draft. If the draft has another
-        /// version, the change is refused as a conflict; if it is gone, as not found. Without
-        /// `base` the text always wins.
+        /// The version that the text grew from; 0 for a new draft. A change of another version is
+        /// refused as a conflict, and one of a draft that is gone as not found. Without `base` the
+        /// text always wins.
         #[serde(default)]
         base: Option<u64>,
         /// How the text grew from the version `base`, for the editors of other clients.
@@ -59,7 +58,7 @@ pub enum Command {
         /// The draft. (Not `id`: that is the message's own number on the wire.)
         draft: DraftId,
     },
-    /// Change the markdown before a state's code.
+    /// Change the Markdown above a state's code.
     PutProse {
         /// The state.
         state: StateId,
@@ -116,14 +115,14 @@ pub enum Command {
         #[serde(default)]
         metadata: Map<String, Value>,
     },
-    /// Bring a state back by running the cells of its lineage again, from the nearest whole
-    /// ancestor. Answered when the state is there.
+    /// Restore a state by running the cells of its lineage again, from the nearest whole ancestor.
+    /// Answered when the state is restored.
     Replay {
         /// The state.
         state: StateRef,
     },
-    /// Make sure that a process holds a state: load its checkpoint if it lives on disk. Answered
-    /// when the process is there. REST only.
+    /// Make sure that a process holds a state: load its checkpoint if it is on disk. Answered when
+    /// the process is ready. REST only.
     #[serde(skip)]
     Load {
         /// The state.
@@ -184,7 +183,7 @@ pub enum Command {
     Stand {
         /// The state it looks at.
         state: StateId,
-        /// What the others are to call it; at most 40 characters.
+        /// The name that others see; at most 40 characters.
         #[serde(default)]
         name: Option<String>,
         /// The caret in a draft that its user edits.
@@ -193,7 +192,7 @@ pub enum Command {
     },
 }
 
-/// A run, specified once: the doors fill it in, the machine keeps it until the run has ended.
+/// A run as it was asked for. HTTP and WebSocket fill it in, and the machine keeps it.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunSpec {
@@ -210,9 +209,8 @@ pub struct RunSpec {
     /// it move on. All versions of a cell that ran and runs again name the same draft.
     #[serde(default)]
     pub draft: Option<DraftId>,
-    /// The lineage that this run is another version of: its state becomes a sibling of the first
-    /// state or, for a cell inserted behind that state, a child of it. The later cells become
-    /// drafts under it.
+    /// The lineage that this run replaces. Its state becomes a sibling of the first state or, for a
+    /// cell inserted behind that state, a child of it. The later cells become drafts below it.
     #[serde(default)]
     pub instead_of: Option<Line>,
     /// Seconds after which the run is interrupted.
@@ -228,7 +226,7 @@ pub struct RunSpec {
     /// Replay a state that cannot come back otherwise. Without it the run is refused.
     #[serde(default)]
     pub replay: bool,
-    /// What becomes of what the cell had set when it raises or is interrupted.
+    /// What happens to what the cell had set when it raises or is interrupted.
     #[serde(default)]
     pub on_error: OnError,
     /// Whether the answer carries outputs and symbols. Clients without events would otherwise lose
@@ -280,11 +278,11 @@ pub struct Line {
     pub tip: StateId,
 }
 
-/// What a command is answered.
+/// The reply to a command.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Reply {
-    /// It is done, and there is nothing to say.
+    /// The command was carried out.
     Done,
     /// A run has ended.
     Ended(Ended),
@@ -318,7 +316,7 @@ pub enum Reply {
         /// Them.
         digests: Digests,
     },
-    /// What could be typed on.
+    /// Completions at a cursor.
     Completions {
         /// Where the text begins that a completion replaces, in code points.
         from: u32,
@@ -327,17 +325,17 @@ pub enum Reply {
         /// Best first; at most 500.
         items: Vec<Completion>,
     },
-    /// What an object is; none when there is nothing known at this place.
+    /// A description of an object; none if nothing is known at the cursor.
     Inspected {
         /// The object.
         object: Option<Box<Inspection>>,
     },
-    /// The client's place is known.
+    /// The client's presence is noted.
     Standing {
-        /// Which of the people it is.
+        /// The client's id among the participants.
         id: String,
     },
-    /// It cannot be done.
+    /// The command was refused.
     Refused(Problem),
 }
 
@@ -360,7 +358,7 @@ pub struct Ended {
     /// What the user should know about the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Whether what it had set can still be kept. Absent where it cannot.
+    /// Whether what it had set can still be kept. Absent if not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keepable: bool,
     /// What it printed and showed, if `RunSpec::with_outputs` asked for that.
@@ -368,7 +366,7 @@ pub struct Ended {
     pub outputs: Outputs,
 }
 
-/// One way to type on.
+/// One completion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Completion {
     /// What replaces the text.
@@ -380,7 +378,7 @@ pub struct Completion {
     pub signature: Option<String>,
 }
 
-/// What is known of an object.
+/// A description of an object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Inspection {
     /// How the code calls it.
@@ -388,13 +386,13 @@ pub struct Inspection {
     /// `type(v).__name__`.
     #[serde(rename = "type")]
     pub type_name: String,
-    /// `repr(v)`, cut when it is long; none where it would say nothing (functions, modules).
+    /// `repr(v)`, shortened; none where it says nothing (functions, modules).
     pub repr: Option<String>,
     /// How it is called, parameter by parameter; none when it cannot be called.
     pub signature: Option<Signature>,
     /// Its docstring, cut when it is long.
     pub doc: Option<String>,
-    /// Where it is written, as a path and a line; none for what C made.
+    /// Where its source is, as a path and a line; none for objects made in C.
     pub place: Option<String>,
 }
 
@@ -409,7 +407,7 @@ pub struct Signature {
     pub active: Option<u32>,
 }
 
-/// A variable as a person would want to see it.
+/// A variable, for display.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Variable {
     /// Its name.
@@ -425,15 +423,14 @@ pub struct Variable {
     /// How much memory it takes, in bytes, as far as that is known cheaply.
     #[serde(default)]
     pub bytes: Option<u64>,
-    /// Of its content: two variables with equal fingerprints have equal values. None where that is
-    /// not known.
+    /// Fingerprint of its content: equal fingerprints mean equal values. None if unknown.
     #[serde(default)]
     pub fingerprint: Option<String>,
     /// Whether the fingerprint is of samples only, as the value is large: then equal fingerprints
     /// promise nothing.
     #[serde(default)]
     pub sampled: bool,
-    /// Of arrays, series and frames: what is in them.
+    /// A summary of the content of arrays, series and frames.
     #[serde(default)]
     #[schemars(with = "Option<Map<String, Value>>")]
     pub summary: Option<Value>,

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_back_gets_exactly_the_rest() {
+    fn a_client_that_comes_back_gets_exactly_the_rest() {
         let mut log = EventLog::new();
         for n in 1..=5 {
             log.publish(&event(n));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn old_events_are_let_go() {
+    fn old_events_are_dropped() {
         let mut log = EventLog::new();
         let big = StateId::new("x".repeat(MAX_KEPT_BYTES / 2));
         for _ in 0..3 {
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_and_goes_leaves_nothing_behind() {
+    fn clients_that_left_leave_nothing_behind() {
         let mut log = EventLog::new();
         let stays = log.subscribe(None, snapshot);
         for _ in 0..40_000 {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_client_is_let_go_and_the_others_are_not() {
+    fn a_slow_client_is_disconnected_and_the_others_are_not() {
         let mut log = EventLog::new();
         let mut slow = log.subscribe(None, snapshot);
         let mut quick = log.subscribe(None, snapshot);

@@ -1,11 +1,11 @@
 //! Questions about a place in code, and what cells did to the variables. Each line of a script
 //! takes a second.
 
-use super::told;
+use super::play;
 use expect_test::expect;
 
 #[test]
-fn who_asks_again_is_answered_by_the_same_process() {
+fn repeated_questions_go_to_the_same_process() {
     expect![[r#"
         open
             plant p1
@@ -27,7 +27,7 @@ fn who_asks_again_is_answered_by_the_same_process() {
             answer 10: refused, not_found: find state s9: there is none in this notebook
         initial
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          complete initial
@@ -42,7 +42,7 @@ fn who_asks_again_is_answered_by_the_same_process() {
 }
 
 #[test]
-fn one_that_hangs_or_dies_is_told_to_who_waits() {
+fn waiting_questions_are_refused_when_their_process_hangs_or_dies() {
     expect![[r#"
         open
             plant p1
@@ -86,7 +86,7 @@ fn one_that_hangs_or_dies_is_told_to_who_waits() {
             answer 15: done
         initial
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          complete initial
@@ -141,7 +141,7 @@ fn questions_go_to_the_state_while_a_cell_runs_on_from_it() {
         └─ s1 (a) Deleted
            └─ × b Running
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          run a
@@ -158,7 +158,7 @@ fn questions_go_to_the_state_while_a_cell_runs_on_from_it() {
 }
 
 #[test]
-fn what_a_cell_did_is_found_when_all_rests() {
+fn variables_are_compared_while_no_cell_runs() {
     expect![[r#"
         open
             plant p1
@@ -198,7 +198,7 @@ fn what_a_cell_did_is_found_when_all_rests() {
         └─ s1 (a)
            └─ s2 (b)
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          run a
@@ -256,7 +256,7 @@ fn nothing_is_compared_while_cells_wait_nor_with_what_is_not_known() {
         └─ s1 (a)
            └─ s2 (b)
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          run a
@@ -276,7 +276,7 @@ fn nothing_is_compared_while_cells_wait_nor_with_what_is_not_known() {
 }
 
 #[test]
-fn addresses_say_nothing_between_processes_that_are_no_family() {
+fn addresses_are_compared_only_within_one_address_space() {
     expect![[r#"
         open
             plant p1
@@ -302,7 +302,7 @@ fn addresses_say_nothing_between_processes_that_are_no_family() {
         initial
         └─ s1 (a)
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          run a

@@ -1,6 +1,6 @@
 //! Drafts: put, moved along as cells run, and made from the rest of a line.
 
-use super::told;
+use super::play;
 use expect_test::expect;
 
 #[test]
@@ -35,7 +35,7 @@ fn drafts_keep_their_order() {
             answer 10: refused, not_found: find state s9: there is none in this notebook
         initial Freezing drafts [d c a]
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          draft a initial code
          draft b initial code after a
@@ -90,7 +90,7 @@ fn a_draft_that_ran_takes_its_prose_and_moves_the_rest_on() {
         └─ s1 (a) Freezing below [skipped]
            └─ s2 (b) Freezing
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          draft skipped initial code
          draft prose initial md after skipped
@@ -125,7 +125,7 @@ fn a_draft_that_failed_stays() {
         initial Freezing drafts [cell]
         └─ × a Error
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          draft cell initial code
          run a draft cell
@@ -180,7 +180,7 @@ fn another_version_of_a_cell_gets_the_rest_as_drafts() {
         │  └─ s2 (b) Freezing drafts [tail]
         └─ s3 (a2) Freezing drafts [s4 s5]
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          draft prose initial md
          draft cell initial code after prose
@@ -248,7 +248,7 @@ fn what_stands_between_cells_that_ran_stands_in_the_line_of_another_version_too(
         └─ s1 (a) Freezing below [title] drafts [stray]
            └─ s2 (b) Freezing below [between]
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          run a
          p2 began
@@ -319,7 +319,7 @@ fn what_stands_below_an_inserted_cell_waits_below_it() {
            ├─ s2 (b) Freezing drafts [tail]
            └─ s3 (i) Freezing below [above] drafts [below s4 s5]
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          run a
          p2 began
@@ -416,7 +416,7 @@ fn a_text_that_grew_from_another_version_is_refused() {
             answer 11: done
         initial Freezing drafts [a]
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          draft a initial code base 0
          draft a initial code base 0 text other
@@ -460,7 +460,7 @@ fn an_update_that_arrives_again_changes_nothing() {
             answer 10: refused, conflict: change draft a: it has version 4, and the text grew from 3
         initial Freezing drafts [a]
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          draft a initial code base 0 by ada:1 text 1
          draft a initial code base 0 by ada:1 text 1
@@ -522,7 +522,7 @@ fn a_draft_that_has_become_a_state_does_not_come_again() {
         initial Freezing
         └─ s1 (r) Freezing drafts [b]
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          draft a initial code base 0
          draft b initial code after a base 0

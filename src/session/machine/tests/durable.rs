@@ -1,8 +1,8 @@
 //! Stories of checkpoints, of states that come back, and of a budget that is too small.
 
 use super::{
-    Base, Budget, Contents, Effect, Ended, How, Input, Reply, Report, StateId, Ticket, machine_with, run,
-    state, told, told_within,
+    Base, Budget, Contents, Effect, Ended, How, Input, Reply, Report, StateId, Ticket, machine_with, play,
+    play_within, run, state,
 };
 use expect_test::expect;
 
@@ -39,13 +39,13 @@ const TWO_SAVING: &str = "
 
 /// What a script brings about after two cells ran, when so many states may live in memory.
 fn after_two(processes: usize, script: &str) -> String {
-    let all = told_within(processes, false, &format!("{TWO}{script}"));
+    let all = play_within(processes, false, &format!("{TWO}{script}"));
     all[all.find("p4 ready").expect("the end of the beginning")..].to_owned()
 }
 
 /// The same where checkpoints are written.
 fn after_two_saving(script: &str) -> String {
-    let all = told_within(9, true, &format!("{TWO_SAVING}{script}"));
+    let all = play_within(9, true, &format!("{TWO_SAVING}{script}"));
     all[all.find("p5 ready").expect("the end of the beginning")..].to_owned()
 }
 
@@ -92,7 +92,7 @@ fn the_newest_state_is_saved_first_when_nobody_waits() {
 }
 
 #[test]
-fn a_checkpoint_that_fails_harms_nothing_and_is_told() {
+fn a_checkpoint_that_fails_harms_nothing_and_is_reported() {
     expect![[r#"
         p5 ready
             s2 is in Memory
@@ -146,7 +146,7 @@ fn a_checkpoint_that_fails_harms_nothing_and_is_told() {
 }
 
 #[test]
-fn who_asks_for_a_checkpoint_is_answered_when_it_is_kept_and_what_is_saved_is_not_written_again() {
+fn a_checkpoint_is_answered_when_it_is_kept_and_is_not_written_twice() {
     expect![[r#"
         p4 ready
             s2 is in Memory
@@ -191,7 +191,7 @@ fn who_asks_for_a_checkpoint_is_answered_when_it_is_kept_and_what_is_saved_is_no
 }
 
 #[test]
-fn a_state_beyond_the_budget_is_let_go_and_comes_back_when_it_is_used() {
+fn a_state_beyond_the_budget_leaves_memory_and_is_loaded_when_it_is_used() {
     expect![[r#"
         p4 ready
             s2 is in Memory
@@ -241,7 +241,7 @@ fn a_state_beyond_the_budget_is_let_go_and_comes_back_when_it_is_used() {
 }
 
 #[test]
-fn a_checkpoint_that_cannot_be_loaded_is_told_and_the_state_can_be_replayed() {
+fn a_checkpoint_that_cannot_be_loaded_is_reported_and_its_state_can_be_replayed() {
     expect![[r#"
         p4 ready
             s2 is in Memory
@@ -374,7 +374,7 @@ fn a_lost_state_comes_back_by_running_its_lineage_again() {
 }
 
 #[test]
-fn a_run_that_wishes_so_waits_until_its_state_has_everything() {
+fn a_run_with_replay_waits_until_its_state_is_whole() {
     let script = |end: &str| format!("checkpoint s1\np5 saved c-s1\nkept s1\np3 gone\n{end}");
     // The checkpoint said that it has everything, and does not: only the load shows it.
     expect![[r#"
@@ -622,7 +622,7 @@ fn a_state_that_grows_from_one_that_lacks_names_lacks_them_too() {
 }
 
 #[test]
-fn a_replay_that_fails_says_which_cell() {
+fn a_replay_that_fails_names_the_cell() {
     expect![[r#"
         p4 ready
             s2 is in Memory
@@ -711,7 +711,7 @@ fn a_state_that_hangs_in_forks_is_branched_from_its_checkpoint() {
            ├─ × b Running
            └─ × c Running
     "#]]
-    .assert_eq(&told_within(
+    .assert_eq(&play_within(
         9,
         true,
         "
@@ -826,7 +826,7 @@ fn nothing_is_saved_while_the_disk_is_full() {
 }
 
 #[test]
-fn what_runs_when_the_notebook_is_closed_is_over_and_what_can_be_saved_is() {
+fn closing_ends_runs_and_saves_what_can_be_saved() {
     expect![[r#"
         p5 ready
             s2 is in Memory
@@ -937,7 +937,7 @@ fn versions_of_a_task_go_on() {
             answer 7: refused, not_found: find state s9: there is none in this notebook
         initial
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "
         open
         p1 ready
@@ -985,7 +985,7 @@ fn a_state_from_a_file_is_there_when_its_checkpoint_is_and_its_values_are_not_sa
         initial
         └─ s2 (import-s1)
            └─ × a Queued
-    "#]].assert_eq(&told(story));
+    "#]].assert_eq(&play(story));
 }
 
 #[test]
@@ -1017,7 +1017,7 @@ fn a_state_from_a_file_that_cannot_be_kept_is_no_state() {
         kept s4 foreign
         initial
     "#]]
-    .assert_eq(&told(story));
+    .assert_eq(&play(story));
 }
 
 #[test]
@@ -1080,11 +1080,11 @@ fn a_loaded_process_with_threads_is_not_forked_for_a_run() {
            ├─ × d Queued
            └─ × e Queued
     "#]]
-    .assert_eq(&told(script));
+    .assert_eq(&play(script));
 }
 
 #[test]
-fn a_run_that_waits_until_its_state_is_loaded_is_told_when_that_fails() {
+fn a_run_that_waits_for_a_load_fails_with_it() {
     let start = "open\n p1 ready\n run a\n p2 ok\n p3 ready\n checkpoint s1\n p4 saved c\n kept s1\n run b on s1\n p2 ok\n p5 ready\n
         p3 gone\n run c on s1\n run d on s1\n";
     for (how, ends) in [
@@ -1095,24 +1095,24 @@ fn a_run_that_waits_until_its_state_is_loaded_is_told_when_that_fails() {
         ("reset", "c Interrupted"),
         ("closing", "c Interrupted"),
     ] {
-        let told = told(&format!("{start}{how}"));
-        assert!(told.contains(ends), "{how}: {told}");
-        assert!(!told.contains("runs c"), "{how}: {told}");
+        let story = play(&format!("{start}{how}"));
+        assert!(story.contains(ends), "{how}: {story}");
+        assert!(!story.contains("runs c"), "{how}: {story}");
     }
 }
 
 #[test]
-fn a_state_that_would_not_be_forked_is_when_the_user_says_so() {
+fn fork_anyway_forks_a_state_that_warns_against_it() {
     let start = "open\n p1 ready\n run a\n p2 ok hangs\n p3 ready\n checkpoint s1\n p4 saved c\n kept s1\n run b on s1\n";
-    let told = told(&format!("{start} run c on s1\n fork s1 anyway\n run d on s1"));
-    assert!(told.contains("p1 forks p5, head from c-s1"), "{told}");
-    assert!(told.contains("p3 forks p6, head"), "{told}");
+    let story = play(&format!("{start} run c on s1\n fork s1 anyway\n run d on s1"));
+    assert!(story.contains("p1 forks p5, head from c-s1"), "{story}");
+    assert!(story.contains("p3 forks p6, head"), "{story}");
 }
 
 /// A line of cells, each as soon as the one before it has left a state, while checkpoints take
 /// their time.
 #[test]
-fn new_runs_wait_for_states_that_have_to_be_on_disk_before_they_can_be_let_go() {
+fn new_runs_wait_until_states_beyond_the_budget_are_on_disk() {
     let budget = Budget { processes: 10, ..Budget::default() };
     let mut machine = machine_with(budget, true);
     let (mut states, mut most, mut waited) = (0, 0, 0);
@@ -1201,7 +1201,7 @@ fn ended() -> Report {
 
 #[test]
 fn a_load_is_answered_when_a_process_holds_the_state() {
-    let story = told_within(
+    let story = play_within(
         1,
         true,
         "open
@@ -1214,14 +1214,14 @@ fn a_load_is_answered_when_a_process_holds_the_state() {
          load s1",
     );
     assert!(story.contains("answer 8: done"), "{story}");
-    let story = told("open\n p1 ready\n load nowhere\n load initial");
+    let story = play("open\n p1 ready\n load nowhere\n load initial");
     assert!(story.contains("answer 3: refused, not_found: find state \"nowhere\""), "{story}");
     assert!(story.contains("answer 4: done"), "{story}");
 }
 
 #[test]
 fn a_repeated_request_by_name_is_answered_by_the_run_that_the_first_one_made() {
-    let story = told(
+    let story = play(
         "open
          p1 ready
          run a named initial as initial

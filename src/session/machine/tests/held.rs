@@ -1,11 +1,11 @@
 //! Cells that failed, and whose heads can still become states: kept, expired, replaced, deleted,
 //! killed, in any order.
 
-use super::{Budget, machine_with, told, told_by, told_within};
+use super::{Budget, machine_with, play, play_on, play_within};
 use expect_test::expect;
 
 #[test]
-fn what_a_failed_cell_had_set_is_kept_when_that_is_wished_later() {
+fn what_a_failed_cell_had_set_is_kept_on_a_later_request() {
     expect![[r#"
         open
             plant p1
@@ -41,7 +41,7 @@ fn what_a_failed_cell_had_set_is_kept_when_that_is_wished_later() {
         └─ s1 (a, partial)
            └─ s2 (b) Freezing
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          run a
@@ -57,7 +57,7 @@ fn what_a_failed_cell_had_set_is_kept_when_that_is_wished_later() {
 }
 
 #[test]
-fn it_is_kept_at_once_when_that_is_wished_with_the_run() {
+fn on_error_keep_leaves_a_partial_state_at_once() {
     expect![[r#"
         open
             plant p1
@@ -104,7 +104,7 @@ fn it_is_kept_at_once_when_that_is_wished_with_the_run() {
         ├─ s2 (d, partial) Freezing
         └─ × e Error
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          run a as name on_error keep
@@ -180,7 +180,7 @@ fn a_cell_that_set_nothing_or_asked_for_its_end_is_not_held() {
         ├─ × a Error
         ├─ × b Error
         └─ × c Crashed
-    "#]].assert_eq(&told(
+    "#]].assert_eq(&play(
         "open
          p1 ready
          run a
@@ -262,7 +262,7 @@ fn a_held_head_is_ended_after_its_time_and_when_newer_ones_have_failed() {
         ├─ × a Error
         └─ × c Error
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          run a draft x
@@ -338,7 +338,7 @@ fn the_next_version_of_a_cell_begins_when_the_held_head_is_gone() {
         ├─ s2 (b, partial) Freezing
         └─ × a Error
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          draft x initial code
@@ -420,7 +420,7 @@ fn every_later_version_of_a_cell_waits_for_the_head_that_was_held_whatever_ends_
         ├─ × e Queued
         └─ × f Queued
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          run a
@@ -444,7 +444,7 @@ fn every_later_version_of_a_cell_waits_for_the_head_that_was_held_whatever_ends_
 }
 
 #[test]
-fn why_nothing_can_be_kept_is_told() {
+fn a_refusal_to_keep_says_why() {
     expect![[r#"
         open
             plant p1
@@ -493,7 +493,7 @@ fn why_nothing_can_be_kept_is_told() {
         ├─ × a Error
         ├─ × b Error
         └─ × d Error
-    "#]].assert_eq(&told(
+    "#]].assert_eq(&play(
         "open
          p1 ready
          run a
@@ -558,7 +558,7 @@ fn a_run_that_waits_for_a_held_head_to_go_can_be_interrupted_and_survives_a_rese
         p3 gone
         initial
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          run a
@@ -643,7 +643,7 @@ fn a_held_head_goes_with_its_state_its_attempt_and_the_notebook() {
             answer 22: refused, not_found: find run d: there is none in this notebook
         initial
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          run a
@@ -670,7 +670,7 @@ fn a_held_head_goes_with_its_state_its_attempt_and_the_notebook() {
 }
 
 #[test]
-fn a_held_head_that_dies_is_told() {
+fn a_held_head_that_dies_cannot_be_kept() {
     expect![[r#"
         open
             plant p1
@@ -693,7 +693,7 @@ fn a_held_head_that_dies_is_told() {
         initial
         └─ × a Error
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          run a
@@ -737,7 +737,7 @@ fn a_head_whose_state_was_deleted_meanwhile_is_not_held() {
         p2 gone
         initial
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          run a
@@ -838,7 +838,7 @@ fn a_cell_that_was_interrupted_or_reached_its_time_limit_is_held_one_that_was_ki
         ├─ s2 (b, partial) Freezing
         ├─ × c Interrupted
         └─ × d Interrupted
-    "#]].assert_eq(&told(
+    "#]].assert_eq(&play(
         "open
          p1 ready
          run a draft x
@@ -905,7 +905,7 @@ fn a_held_head_that_cannot_be_frozen_keeps_its_state_as_any_other_does() {
         └─ s1 (a, partial)
            └─ × b Running
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          run a
@@ -952,7 +952,7 @@ fn drafts_move_on_to_a_partial_state() {
         initial
         └─ s1 (a, partial) Freezing drafts [y]
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          draft x initial code
@@ -1035,7 +1035,7 @@ fn a_replay_through_a_partial_state_wants_its_cell_to_fail_the_same_way() {
         └─ s1 (a, partial) Freezing
            └─ s2 (b)
     "#]]
-    .assert_eq(&told(&format!(
+    .assert_eq(&play(&format!(
         "{before}
          p5 raises ValueError having set
          p5 began
@@ -1043,7 +1043,7 @@ fn a_replay_through_a_partial_state_wants_its_cell_to_fail_the_same_way() {
          p7 ready"
     )));
     let last = |script: &str| {
-        told(&format!("{before}\n{script}")).lines().rev().take(6).collect::<Vec<_>>().join("\n")
+        play(&format!("{before}\n{script}")).lines().rev().take(6).collect::<Vec<_>>().join("\n")
     };
     expect![[r#"
            └─ s2 (b) Replay
@@ -1117,7 +1117,7 @@ fn held_heads_go_first_when_memory_is_short_and_not_for_the_number_of_processes(
         │  └─ s2 (c)
         └─ s3 (a, partial) Freezing
     "#]]
-    .assert_eq(&told_within(
+    .assert_eq(&play_within(
         1,
         false,
         "open
@@ -1190,7 +1190,7 @@ fn a_held_head_that_takes_too_much_memory_goes() {
         ├─ × a Error
         └─ × b Error
     "#]]
-    .assert_eq(&told_by(
+    .assert_eq(&play_on(
         machine_with(budget, false),
         "open
          p1 ready

@@ -1,5 +1,4 @@
-//! The machine, told stories: inputs as lines of text, effects as lines of text, the graph as a
-//! picture.
+//! Tests of the machine as stories: inputs and effects as lines of text, the graph as a picture.
 //!
 //! A script has one input per line; see `parse`. States are called s1, s2, … and processes p1, p2,
 //! … in the order in which they are made, so p1 is always the root.
@@ -42,17 +41,17 @@ fn machine_with(budget: Budget, saves: bool) -> Machine {
 }
 
 /// What a script brings about: effects as lines, then the graph.
-pub(super) fn told(script: &str) -> String {
-    told_by(machine(), script)
+pub(super) fn play(script: &str) -> String {
+    play_on(machine(), script)
 }
 
 /// The same, when so many states may live in memory, and with or without checkpoints that are
 /// written by themselves.
-pub(super) fn told_within(processes: usize, saves: bool, script: &str) -> String {
-    told_by(machine_with(Budget { processes, ..Budget::default() }, saves), script)
+pub(super) fn play_within(processes: usize, saves: bool, script: &str) -> String {
+    play_on(machine_with(Budget { processes, ..Budget::default() }, saves), script)
 }
 
-fn told_by(mut machine: Machine, script: &str) -> String {
+fn play_on(mut machine: Machine, script: &str) -> String {
     let (mut text, mut ticket) = (String::new(), 0);
     let mut now_ms = -1000.0;
     for line in script.lines().map(str::trim).filter(|l| !l.is_empty()) {
@@ -533,7 +532,7 @@ fn event_text(event: &Event) -> Option<String> {
 
 fn fact_text(fact: &Fact) -> Option<String> {
     Some(match fact {
-        Fact::RunWarned { exec_id, warning } => format!("{exec_id} is told: {warning}"),
+        Fact::RunWarned { exec_id, warning } => format!("{exec_id} is warned: {warning}"),
         // The answer and the picture say it.
         Fact::RunAdded { .. } | Fact::RunEnded { .. } | Fact::StateAdded { .. } => return None,
         Fact::RunStarted { exec_id, .. } => format!("{exec_id} began"),

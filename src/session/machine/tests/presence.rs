@@ -1,12 +1,12 @@
 //! People: where they stand, told often enough and not too often.
 
-use super::{Input, Standing, Ticket, Visitor, machine, told};
+use super::{Input, Standing, Ticket, Visitor, machine, play};
 use crate::notebook::{Event, Live, StateId};
 use crate::session::machine::Effect;
 use expect_test::expect;
 
 #[test]
-fn where_people_stand_is_told_and_who_leaves_is_forgotten() {
+fn presence_is_published_and_ends_with_the_client() {
     expect![[r#"
         open
             plant p1
@@ -38,7 +38,7 @@ fn where_people_stand_is_told_and_who_leaves_is_forgotten() {
         v3 leaves
         initial
         └─ s1 (a) Freezing
-    "#]].assert_eq(&told(
+    "#]].assert_eq(&play(
         "open
          p1 ready
          run a
@@ -55,7 +55,7 @@ fn where_people_stand_is_told_and_who_leaves_is_forgotten() {
 }
 
 #[test]
-fn when_a_state_goes_whoever_stood_there_stands_at_its_nearest_ancestor() {
+fn clients_at_a_deleted_state_move_to_its_nearest_ancestor() {
     expect![[r#"
         open
             plant p1
@@ -100,7 +100,7 @@ fn when_a_state_goes_whoever_stood_there_stands_at_its_nearest_ancestor() {
             answer 14: done
         initial
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          run a
@@ -120,7 +120,7 @@ fn when_a_state_goes_whoever_stood_there_stands_at_its_nearest_ancestor() {
 
 /// What is told when somebody walks: one event at once, one for all steps of the next moment.
 #[test]
-fn who_walks_quickly_is_told_of_once_in_a_moment() {
+fn quick_moves_are_published_together() {
     let mut machine = machine();
     let mut stand = |at_ms: f64, input: Input| {
         let told = |effect: &Effect| match effect {

@@ -1,6 +1,6 @@
 //! Runs: straight on, branching, waiting, failing, stopping, dying.
 
-use super::told;
+use super::play;
 use expect_test::expect;
 
 #[test]
@@ -36,7 +36,7 @@ fn a_straight_line_uses_one_head() {
         └─ s1 (a)
            └─ s2 (b)
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          run a
@@ -98,7 +98,7 @@ fn running_at_an_older_state_branches() {
         │  └─ s3 (c)
         └─ × d Queued
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          run a
@@ -160,7 +160,7 @@ fn a_failed_run_leaves_an_attempt_and_no_head() {
         ├─ × b Crashed
         └─ × c Crashed
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          run a
@@ -217,7 +217,7 @@ fn a_run_after_another_waits_for_its_state() {
            │  └─ s3 (c) Freezing
            └─ × d Queued
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          run a
          run b after a
@@ -256,7 +256,7 @@ fn what_waits_for_a_failed_run_is_aborted() {
         initial Freezing
         └─ × a Error
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          run a
          run b after a
@@ -293,7 +293,7 @@ fn the_same_exec_id_never_runs_twice() {
         initial Freezing
         └─ s1 “x” (a) Freezing
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          run a as x
          run a as x
@@ -344,7 +344,7 @@ fn an_interrupt_is_polite_first() {
         ├─ s1 (b) Freezing
         └─ × a Interrupted
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          run a
          p2 began
@@ -360,7 +360,7 @@ fn an_interrupt_is_polite_first() {
 }
 
 #[test]
-fn who_does_not_stop_is_killed() {
+fn a_cell_that_ignores_the_interrupt_is_killed() {
     expect![[r#"
         open
             plant p1
@@ -397,7 +397,7 @@ fn who_does_not_stop_is_killed() {
         initial Freezing
         ├─ × a Interrupted
         └─ × b Interrupted
-    "#]].assert_eq(&told(
+    "#]].assert_eq(&play(
         "open
          run a
          p2 began
@@ -452,7 +452,7 @@ fn a_run_that_waits_is_stopped_at_once_and_one_that_was_ordered_when_it_begins()
         ├─ × a Interrupted
         └─ × c Interrupted
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          run a
          run b after a
@@ -504,7 +504,7 @@ fn a_head_that_has_yet_to_freeze_its_state_is_not_killed_by_an_interrupt() {
         └─ s1 (a)
            └─ × b Interrupted
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          run a
          p2 ready
@@ -565,7 +565,7 @@ fn a_run_beyond_its_limit_of_memory_is_killed() {
         ├─ × a Interrupted
         └─ × b Interrupted
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "
         open
         p1 ready
@@ -635,7 +635,7 @@ fn a_time_limit_is_an_interrupt() {
         ├─ × a Interrupted
         └─ × b Interrupted
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          run a limit 5
          p2 began
@@ -679,7 +679,7 @@ fn input_is_asked_and_answered() {
         initial Freezing
         └─ s1 (a) Freezing
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          run a
          p2 began
@@ -722,7 +722,7 @@ fn displays_are_updated_where_they_were_shown() {
         └─ s1 (a) Freezing
            └─ × b Running
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          run a
          p2 began
@@ -768,7 +768,7 @@ fn a_head_that_died_at_rest_is_replaced() {
         └─ s1 (a)
            └─ s2 (b) Freezing
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          run a
          p2 ready
@@ -784,7 +784,7 @@ fn a_head_that_died_at_rest_is_replaced() {
 }
 
 #[test]
-fn idle_heads_beyond_four_are_let_go() {
+fn idle_heads_beyond_four_end() {
     expect![[r#"
         open
             plant p1
@@ -846,7 +846,7 @@ fn idle_heads_beyond_four_are_let_go() {
         ├─ s4 (d)
         └─ s5 (e)
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          run a
          p2 began
@@ -874,7 +874,7 @@ fn idle_heads_beyond_four_are_let_go() {
 /// One line of a script is one second.
 fn watched(then: &str) -> String {
     let still = "c used 7 polars\n".repeat(21);
-    told(&format!(
+    play(&format!(
         "open\n p1 ready\n run a\n p2 ok\n p3 ready\n run b on s1\n p2 began\n run c on s1\n p4 ready\n p4 began\n
          alarm watch c\n {}",
         then.replace("STILL", &still)
@@ -882,11 +882,11 @@ fn watched(then: &str) -> String {
 }
 
 #[test]
-fn a_cell_of_a_branch_that_stands_still_is_told_and_its_state_is_not_forked_again_when_it_was_stopped() {
+fn a_cell_of_a_branch_that_stands_still_gets_a_warning_and_once_stopped_its_state_is_not_forked_again() {
     let story = watched("STILL interrupt c\n p4 raises KeyboardInterrupt\n run d on s1");
     assert!(story.contains("observe c: p4"), "{story}");
     assert_eq!(
-        story.matches("c is told: the cell has used no processor time for 20 s").count(),
+        story.matches("c is warned: the cell has used no processor time for 20 s").count(),
         1,
         "{story}"
     );
@@ -899,7 +899,7 @@ fn a_cell_of_a_branch_that_stands_still_is_told_and_its_state_is_not_forked_agai
 }
 
 #[test]
-fn a_cell_that_stands_still_is_told_also_when_nothing_is_suspected() {
+fn a_cell_that_stands_still_gets_a_warning_without_suspects_too() {
     let still = "c used 7\n".repeat(21);
     let story = watched(&format!("{still} interrupt c\n p4 raises KeyboardInterrupt\n run d on s1"));
     assert!(
@@ -913,7 +913,7 @@ fn a_cell_that_stands_still_is_told_also_when_nothing_is_suspected() {
 }
 
 #[test]
-fn a_cell_that_computes_or_waits_for_something_else_is_not_told() {
+fn a_cell_that_computes_or_waits_for_something_else_gets_no_warning() {
     let busy: String = (0..30).map(|n| format!("c used {n} polars\n")).collect();
     let elsewhere = "c used 7 busy polars\n".repeat(30);
     for then in [
@@ -923,7 +923,7 @@ fn a_cell_that_computes_or_waits_for_something_else_is_not_told() {
         "c used 7\n".repeat(19),
         "c used 7 threads\n".repeat(30),
     ] {
-        assert!(!watched(&then).contains("is told"), "{then}");
+        assert!(!watched(&then).contains("is warned"), "{then}");
     }
     // Who stops it before that does not accuse its state.
     let story = watched("interrupt c\n p4 raises KeyboardInterrupt\n run d on s1");

@@ -1,6 +1,6 @@
 //! States: named, looked at, lost, deleted, reset; and forks that fail.
 
-use super::told;
+use super::play;
 use expect_test::expect;
 
 #[test]
@@ -42,7 +42,7 @@ fn a_name_given_again_means_the_new_state() {
            ├─ s2 “x” (b) Freezing
            └─ s3 (c) Freezing
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          run a as x
          p2 began
@@ -59,7 +59,7 @@ fn a_name_given_again_means_the_new_state() {
 }
 
 #[test]
-fn a_look_is_a_fork_that_ends() {
+fn listing_variables_takes_a_fork_that_ends() {
     expect![[r#"
         open
             plant p1
@@ -84,7 +84,7 @@ fn a_look_is_a_fork_that_ends() {
             answer 11: refused, not_found: find state s9: there is none in this notebook
         initial
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          look initial
@@ -147,7 +147,7 @@ fn a_deleted_state_stays_while_something_grew_from_it() {
             answer 16: refused, not_found: find state s2: there is none in this notebook
         initial Freezing
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          run a
          p2 began
@@ -168,7 +168,7 @@ fn a_deleted_state_stays_while_something_grew_from_it() {
 }
 
 #[test]
-fn who_looks_at_a_state_that_is_deleted_is_told() {
+fn a_listing_of_a_deleted_state_is_refused() {
     expect![[r#"
         open
             plant p1
@@ -191,7 +191,7 @@ fn who_looks_at_a_state_that_is_deleted_is_told() {
             answer 6: done
         initial Freezing
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          run a
          p2 began
@@ -230,7 +230,7 @@ fn a_run_goes_on_when_its_state_is_deleted() {
         └─ s1 (a) Deleted
            └─ s2 (b) Freezing
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          run a
          p2 began
@@ -278,7 +278,7 @@ fn deleting_the_root_leaves_its_descendants() {
         initial
         └─ × d Queued
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          run a
@@ -337,7 +337,7 @@ fn reset_stops_all_and_keeps_the_root() {
         initial
         └─ × a Queued
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          run a
@@ -396,7 +396,7 @@ fn a_state_whose_process_dies_is_lost_unless_a_head_rests_there() {
         └─ s1 (a) Replay
            └─ s2 (b)
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          run a
          p2 began
@@ -415,7 +415,7 @@ fn a_state_whose_process_dies_is_lost_unless_a_head_rests_there() {
 }
 
 #[test]
-fn the_root_is_planted_again() {
+fn the_root_is_started_again() {
     expect![[r#"
         open
             plant p1
@@ -438,7 +438,7 @@ fn the_root_is_planted_again() {
         initial
         └─ s1 (a) Freezing
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          p1 gone
@@ -450,7 +450,7 @@ fn the_root_is_planted_again() {
 }
 
 #[test]
-fn a_root_that_cannot_start_tells_why() {
+fn a_root_that_cannot_start_reports_why() {
     expect![[r#"
         open
             plant p1
@@ -475,7 +475,7 @@ fn a_root_that_cannot_start_tells_why() {
         ├─ × a Error
         └─ × c Queued
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          run a
          run b after a
@@ -516,7 +516,7 @@ fn a_fork_that_fails_ends_its_run_only() {
         ├─ s1 (b) Freezing
         └─ × a Error
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          run a
@@ -567,7 +567,7 @@ fn a_state_that_could_not_be_frozen_is_frozen_before_the_next_cell() {
            ├─ s2 (c) Freezing
            └─ × b Error
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          run a
@@ -584,7 +584,7 @@ fn a_state_that_could_not_be_frozen_is_frozen_before_the_next_cell() {
 }
 
 #[test]
-fn a_fork_that_hangs_is_ended_and_told() {
+fn a_fork_that_hangs_is_killed_and_reported() {
     expect![[r#"
         open
             plant p1
@@ -619,7 +619,7 @@ fn a_fork_that_hangs_is_ended_and_told() {
         initial
         ├─ s1 (b) Freezing
         └─ × a Error
-    "#]].assert_eq(&told(
+    "#]].assert_eq(&play(
         "open
          p1 ready
          run a
@@ -719,7 +719,7 @@ fn a_state_whose_fork_hung_is_branched_from_its_checkpoint() {
            ├─ × c Error
            ├─ × e Error
            └─ × f Queued
-    "#]].assert_eq(&told(
+    "#]].assert_eq(&play(
         "open
          p1 ready
          run a
@@ -813,7 +813,7 @@ fn a_subtree_goes_as_a_whole_with_what_runs_in_it() {
             answer 20: refused, conflict: delete state initial: every notebook grows from it
         initial
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          p1 ready
          run a
@@ -876,7 +876,7 @@ fn a_subtree_takes_deleted_states_along() {
             answer 12: done
         initial Freezing
     "#]]
-    .assert_eq(&told(
+    .assert_eq(&play(
         "open
          run a
          p2 began
@@ -893,7 +893,7 @@ fn a_subtree_takes_deleted_states_along() {
 }
 
 #[test]
-fn who_comes_while_a_state_cannot_be_frozen_is_refused_and_the_state_is_not_lost() {
+fn runs_are_refused_while_a_state_cannot_be_frozen_and_the_state_is_not_lost() {
     expect![[r#"
         open
             plant p1
@@ -940,7 +940,7 @@ fn who_comes_while_a_state_cannot_be_frozen_is_refused_and_the_state_is_not_lost
            ├─ s2 (b) Freezing
            ├─ × c Error
            └─ × d Error
-    "#]].assert_eq(&told(
+    "#]].assert_eq(&play(
         "
         open
         p1 ready

@@ -381,13 +381,13 @@ fn storm(seed: u64, accidents: bool, budget: Option<usize>) {
 }
 
 #[test]
-fn every_wish_is_answered_in_fair_weather() {
+fn every_command_is_answered_when_nothing_fails() {
     (0..100).for_each(|seed| storm(seed, false, None));
     (0..100).for_each(|seed| storm(seed, false, Some(3)));
 }
 
 #[test]
-fn every_wish_is_answered_whatever_dies() {
+fn every_command_is_answered_whatever_dies() {
     (1000..1200).for_each(|seed| storm(seed, true, None));
     (2000..2300).for_each(|seed| storm(seed, true, Some(3)));
 }

@@ -1,7 +1,7 @@
 //! Variables that go from state to state, and digests of them. Each line of a script takes a
 //! second.
 
-use super::told;
+use super::play;
 use expect_test::expect;
 
 /// Two states s1 and s2 below the root, each with a frozen process.
@@ -21,7 +21,7 @@ const TWO_STATES: &str = "open
 
 /// What a story brings about after the two states are there.
 fn told_then(script: &str) -> String {
-    let all = told(&format!("{TWO_STATES}{script}"));
+    let all = play(&format!("{TWO_STATES}{script}"));
     let first = script.lines().next().expect("a line").trim();
     all[all.find(first).expect("the line")..].to_owned()
 }
@@ -151,7 +151,7 @@ fn senders_end_with_their_run_and_those_to_come_with_their_state() {
 }
 
 #[test]
-fn digests_are_found_once_for_all_who_ask_and_kept_while_the_state_is_there() {
+fn digests_are_computed_once_and_kept_while_the_state_is_there() {
     expect![[r#"
         digest s1
             p3 forks p6, digest
@@ -186,7 +186,7 @@ fn digests_are_found_once_for_all_who_ask_and_kept_while_the_state_is_there() {
 }
 
 #[test]
-fn digests_that_cannot_be_found_are_refused_and_looked_for_again() {
+fn digests_that_fail_are_refused_and_computed_again() {
     expect![[r#"
         digest s1
             p3 forks p6, digest
