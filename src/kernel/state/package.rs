@@ -10,75 +10,25 @@ use serde::de::DeserializeOwned;
 
 const PACKAGE: &str = "ratoon_kernel";
 
-/// The text of each module, by its name within the package; `""` is the package itself.
+/// The path of each module in the package, and its text.
 macro_rules! embed {
-    ($($name:literal at $path:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../python/ratoon_kernel/", $path)))),*]
+    ($($path:literal)*) => {
+        &[$(($path, include_str!(concat!("../python/ratoon_kernel/", $path, ".py")))),*]
     };
 }
 
-const MODULES: &[(&str, &str)] = embed![
-    "" at "__init__.py",
-    "adapter" at "adapter.py",
-    "adapters" at "adapters/__init__.py",
-    "adapters.by_file" at "adapters/by_file.py",
-    "adapters.databases" at "adapters/databases.py",
-    "adapters.duckdb" at "adapters/duckdb.py",
-    "adapters.frames" at "adapters/frames.py",
-    "adapters.httpx" at "adapters/httpx.py",
-    "adapters.ipython" at "adapters/ipython.py",
-    "adapters.lightgbm" at "adapters/lightgbm.py",
-    "adapters.logging" at "adapters/logging.py",
-    "adapters.matplotlib" at "adapters/matplotlib.py",
-    "adapters.numba" at "adapters/numba.py",
-    "adapters.numpy" at "adapters/numpy.py",
-    "adapters.onnxruntime" at "adapters/onnxruntime.py",
-    "adapters.pandas" at "adapters/pandas.py",
-    "adapters.polars" at "adapters/polars.py",
-    "adapters.pools" at "adapters/pools.py",
-    "adapters.pyarrow" at "adapters/pyarrow.py",
-    "adapters.sklearn" at "adapters/sklearn.py",
-    "adapters.sqlalchemy" at "adapters/sqlalchemy.py",
-    "adapters.sqlite3" at "adapters/sqlite3.py",
-    "adapters.threading" at "adapters/threading.py",
-    "adapters.traitlets" at "adapters/traitlets.py",
-    "adapters.xgboost" at "adapters/xgboost.py",
-    "cell_imports" at "cell_imports.py",
-    "cell_sources" at "cell_sources.py",
-    "changes" at "changes.py",
-    "checkpoint" at "checkpoint.py",
-    "classes" at "classes.py",
-    "code_position" at "code_position.py",
-    "completion" at "completion.py",
-    "data_decoder" at "data_decoder.py",
-    "data_encoder" at "data_encoder.py",
-    "data_form" at "data_form.py",
-    "fingerprint" at "fingerprint.py",
-    "forks" at "forks.py",
-    "former_names" at "former_names.py",
-    "history" at "history.py",
-    "import_hooks" at "import_hooks.py",
-    "importable" at "importable.py",
-    "inspection" at "inspection.py",
-    "keeper" at "keeper.py",
-    "loading" at "loading.py",
-    "missing" at "missing.py",
-    "names_of_the_cell" at "names_of_the_cell.py",
-    "outputs" at "outputs.py",
-    "pickling" at "pickling.py",
-    "private_layouts" at "private_layouts.py",
-    "rebuilding" at "rebuilding.py",
-    "saving" at "saving.py",
-    "settings" at "settings.py",
-    "sharing" at "sharing.py",
-    "shell" at "shell.py",
-    "signatures" at "signatures.py",
-    "symbols" at "symbols.py",
-    "text" at "text.py",
-    "transfer" at "transfer.py",
-    "unpickling" at "unpickling.py",
-    "variables" at "variables.py",
-];
+const MODULES: &[(&str, &str)] = embed! {
+    "__init__" "adapter" "adapters/__init__" "adapters/by_file" "adapters/databases" "adapters/duckdb"
+    "adapters/frames" "adapters/httpx" "adapters/ipython" "adapters/lightgbm" "adapters/logging"
+    "adapters/matplotlib" "adapters/numba" "adapters/numpy" "adapters/onnxruntime" "adapters/pandas"
+    "adapters/polars" "adapters/pools" "adapters/pyarrow" "adapters/sklearn" "adapters/sqlalchemy"
+    "adapters/sqlite3" "adapters/threading" "adapters/traitlets" "adapters/xgboost" "cell_imports"
+    "cell_sources" "changes" "checkpoint" "classes" "code_position" "completion" "data_decoder"
+    "data_encoder" "data_form" "fingerprint" "forks" "former_names" "history" "import_hooks" "importable"
+    "inspection" "keeper" "loading" "missing" "names_of_the_cell" "outputs" "pickling" "private_layouts"
+    "rebuilding" "saving" "settings" "sharing" "shell" "signatures" "symbols" "text" "transfer" "unpickling"
+    "variables"
+};
 
 /// A module of the package, imported in the root. It is held here, as user code may change
 /// `sys.modules`.
@@ -167,9 +117,12 @@ impl Importer {
 }
 
 fn text_of(name: &str) -> Option<&'static str> {
-    let within = name.strip_prefix(PACKAGE)?;
-    let within = within.strip_prefix('.').unwrap_or(within);
-    MODULES.iter().find(|(name, _)| *name == within).map(|(_, text)| *text)
+    let mut path = name.strip_prefix(PACKAGE)?.replace('.', "/");
+    if is_package(name) {
+        path.push_str("/__init__");
+    }
+    let path = path.trim_start_matches('/');
+    MODULES.iter().find(|(known, _)| *known == path).map(|(_, text)| *text)
 }
 
 /// Whether it contains modules.
