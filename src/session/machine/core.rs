@@ -85,6 +85,12 @@ impl Core {
         }
     }
 
+    /// The core of an empty notebook.
+    #[cfg(test)]
+    pub(super) fn of_empty_notebook() -> Self {
+        Self::new(Notebook::new("n", 0.0), Box::new(|| "s1".to_owned()), Due::new(false), u64::MAX)
+    }
+
     /// Makes an id that no other state, run or draft has.
     pub(super) fn new_id(&mut self) -> String {
         (self.new_id)()

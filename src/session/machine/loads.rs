@@ -64,3 +64,19 @@ impl Loads {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_taken_once_and_a_state_that_needs_no_load_is_answered_at_once() {
+        let (mut core, mut loads) = (Core::of_empty_notebook(), Loads::default());
+        let (root, run) = (StateId::root(), ExecId::new("a"));
+        loads.wait(&run, &root);
+        assert_eq!(loads.take_runs(&root), vec![run]);
+        assert!(loads.take_runs(&root).is_empty());
+        assert_eq!(loads.ask(&mut core, Ticket(1), &root), Ok(Some(Reply::Done)));
+        assert!(loads.ask(&mut core, Ticket(2), &StateId::new("s9")).is_err() && core.effects.is_empty());
+    }
+}

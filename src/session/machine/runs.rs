@@ -515,3 +515,28 @@ pub(super) fn new_run(exec_id: ExecId, on: Base, code: String, draft: Option<Dra
         asked,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(runs: &mut Runs, core: &mut Core, id: &str, on: Base) -> ExecId {
+        let spec = RunSpec::new(ExecId::new(id), "x = 1", on);
+        assert_eq!(runs.ask(core, Ticket(1), spec), Ok(None));
+        ExecId::new(id)
+    }
+
+    #[test]
+    fn a_run_asks_to_begin_and_the_runs_after_it_end_with_it() {
+        let (mut core, mut runs) = (Core::of_empty_notebook(), Runs::default());
+        let first = ask(&mut runs, &mut core, "a", Base::State(StateId::root()));
+        assert!(matches!(core.next_follow_up(), Some(FollowUp::Begin(run, _)) if run == first));
+        let second = ask(&mut runs, &mut core, "b", Base::Run(first.clone()));
+        assert!(core.next_follow_up().is_none(), "it waits for the first");
+        runs.end(&mut core, &first, Outcome::fork_failed("no process"));
+        let status = |id| core.notebook.run(id).map(|run| run.status);
+        assert_eq!(status(&first), Some(RunStatus::Error));
+        assert_eq!(status(&second), Some(RunStatus::Interrupted));
+        assert!(core.open.is_empty());
+    }
+}
