@@ -1,7 +1,7 @@
-//! What all handlers share: the open notebooks, the credentials, and the limits of the server.
+//! What all handlers share: the open notebooks, the credentials and the server's limits.
 
 use super::auth::{Access, Keys, Scope, Throttle};
-use super::connection_limit::Room;
+use super::connection_limit::ConnectionLimit;
 use super::limits;
 use crate::blocking_pool::BlockingPool;
 use crate::problem::{Kind, Problem};
@@ -14,18 +14,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Whole notebooks that may be sent at once to clients with links. Each holds the text of one run,
-/// of up to 32 MB.
+/// Most whole notebooks that are being sent to clients with links. Each holds the text of one run,
+/// up to 32 MB.
 pub(super) const MAX_WHOLES: u32 = 8;
 
-/// How long such a client waits for its turn. A page tries again.
+/// How long a client with a link waits for its turn. The page then tries again.
 const WHOLE_PATIENCE: Duration = Duration::from_secs(20);
 
-/// How long sending a whole notebook may take: 400 MB at some 3 MB a second. Clients with links
-/// wait for each other.
+/// How long sending a whole notebook may take: 400 MB at 3 MB/s. Others may be waiting for it.
 pub(super) const WHOLE_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Files that may be up- or downloaded at once. Each has a thread, and chunks in memory.
+/// Most uploads and downloads at a time. Each has a thread, and chunks in memory.
 const MAX_FILES: usize = 4;
 
 /// What all handlers share.
@@ -33,24 +32,24 @@ const MAX_FILES: usize = 4;
 pub struct AppState {
     pub(super) keys: Keys,
     pub(super) throttle: Throttle,
-    pub(super) room: Room,
+    pub(super) connection_limit: ConnectionLimit,
     /// The name of the owner's cookie. Browsers send a cookie to every port of a host, so the name
     /// contains the port.
     pub(super) cookie: String,
     pub(super) sessions: Sessions,
     pub(super) threads: BlockingPool,
-    /// Held while notebooks are opened, renamed or deleted, and while links change: so the
-    /// credentials on disk and those in memory agree.
+    /// Held while notebooks are opened, renamed or deleted and while links change, so that
+    /// credentials on disk and in memory agree.
     pub(super) changes: tokio::sync::Mutex<()>,
-    /// Held while a JavaScript library is searched for, as each search is a process.
+    /// Held during a search for a JavaScript library, because each search starts a process.
     pub(super) library_search: tokio::sync::Mutex<()>,
-    /// How many more whole notebooks may be sent to clients with links.
+    /// Permits to send a whole notebook to a client with a link.
     wholes: Arc<Semaphore>,
-    /// How many more files may be up- or downloaded.
+    /// Permits to upload or download a file.
     files: Arc<Semaphore>,
-    /// The notebook given at start. The REST API at the root is about it.
+    /// The notebook that the server was started with. The REST API at the root uses it.
     pub(super) start: Session,
-    /// The limit of runs that give none, in seconds.
+    /// Time limit of runs that set none, in seconds.
     pub(super) timeout: Option<f64>,
     /// The limit of runs that give none, in bytes.
     pub(super) run_memory: Option<u64>,
@@ -61,9 +60,9 @@ pub struct AppState {
 pub struct AppOptions {
     /// The owner's token.
     pub token: String,
-    /// Whether Ratoon made the token. The owner's browser sessions then outlive it.
+    /// Whether Ratoon made the token. Then the owner's browser sessions outlive it.
     pub token_was_made: bool,
-    /// The limit of runs that give none, in seconds.
+    /// Time limit of runs that set none, in seconds.
     pub timeout: Option<f64>,
     /// The limit of runs that give none: bytes of memory that a run may add.
     pub run_memory: Option<u64>,
@@ -102,7 +101,7 @@ impl AppState {
         Ok(Self {
             keys,
             throttle: Throttle::new(Instant::now()),
-            room: Room::new(),
+            connection_limit: ConnectionLimit::new(),
             cookie: format!("ratoon_{}", bound.port()),
             changes: tokio::sync::Mutex::default(),
             library_search: tokio::sync::Mutex::default(),
@@ -116,8 +115,8 @@ impl AppState {
         })
     }
 
-    /// Waits for the right to send `parts` whole notebooks. The owner does not wait; clients with
-    /// links are given a bounded share of the server's memory.
+    /// Waits for permission to send whole notebooks, `parts` of `MAX_WHOLES`. The owner does not
+    /// wait; clients with links share a bounded part of the server's memory.
     ///
     /// # Errors
     /// 503 when it takes too long.
@@ -136,13 +135,13 @@ impl AppState {
         })
     }
 
-    /// Takes the right to up- or download a file.
+    /// Takes a permit to upload or download a file.
     ///
     /// # Errors
     /// 503 when all are taken.
     pub(super) fn file_permit(&self) -> Result<OwnedSemaphorePermit, Problem> {
         self.files.clone().try_acquire_owned().map_err(|_| {
-            let why = format!("{MAX_FILES} files are being up- or downloaded already");
+            let why = format!("{MAX_FILES} files are being uploaded or downloaded already");
             Problem::new(Kind::Busy, "send or receive a file", why, "try again when one of them is done")
         })
     }
@@ -160,7 +159,7 @@ impl AppState {
         self.sessions.get(name).is_some() || is_kept()
     }
 
-    /// A notebook that exists; it is opened if it is not open yet.
+    /// A notebook that exists. Opens it if it is not open yet.
     ///
     /// # Errors
     /// When there is none of this name, or it cannot be opened.
@@ -190,14 +189,14 @@ impl AppState {
             if let Some(session) = app.sessions.get(&name) {
                 return Ok(Ok(session));
             }
-            // It may have been renamed or deleted while this waited.
+            // It may have been renamed or deleted in the meantime.
             if !create && !app.has(&name) {
                 return Ok(Err(no_notebook(&name)));
             }
             let sessions = app.sessions.clone();
             let opened = app.threads.run(move || sessions.open(&name)).await?;
             if let Ok(session) = &opened {
-                // Now, under the lock: later, a link that was found on disk may have been revoked.
+                // Under the lock, because a link that was read may be revoked later.
                 app.keys.load_links(session.name(), &session.files().credentials.links, app.keys.now());
             }
             Ok(opened)
@@ -207,7 +206,7 @@ impl AppState {
             .unwrap_or_else(|lost| Err(Problem::new(Kind::Kernel, "open a notebook", lost.why, "try again")))
     }
 
-    /// Whether a name may be given to a new notebook.
+    /// Refuses a name that a notebook already has.
     ///
     /// # Errors
     /// When it is taken.
@@ -225,7 +224,7 @@ fn no_notebook(name: &str) -> Problem {
     Problem::new(Kind::NotFound, what, "there is no notebook of this name", how)
 }
 
-/// Runs work in a task of its own, so that a client that disconnects does not leave it half done.
+/// Runs work in its own task, so that a client that disconnects does not leave it half done.
 pub(super) async fn detached<T: 'static>(
     work: impl Future<Output = Result<T, Problem>> + 'static,
 ) -> Result<T, Problem> {

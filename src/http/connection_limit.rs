@@ -1,10 +1,10 @@
-//! How many connections there are, who makes room when there are too many, and what is still
-//! answered then.
+//! Limits the number of connections: which one is closed when too many are open, and which requests
+//! are still answered then.
 //!
-//! A connection that waits for its next request makes room for a new one: first those that have
-//! never shown a credential, then those that have waited longest. One that is busy with a request
-//! that may pass is never ended. So sockets that are held open without a token keep nobody out, and
-//! while all are busy what ends things is still answered.
+//! A new connection closes an idle one: first those that never showed a valid credential, then the
+//! one that has been idle longest. A connection with an authenticated request is never closed, so
+//! sockets held open without a token keep nobody out. While all connections are busy, requests
+//! that stop or delete something are still answered.
 
 use crate::problem::{Kind, Problem};
 use actix_web::body::{BodySize, BoxBody, MessageBody};
@@ -20,14 +20,13 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Duration, Instant, Sleep, sleep_until};
 
-/// Connections at a time. One notebook page needs one; this is room for thousands of clients.
+/// Most open connections. A notebook page needs one, so this serves thousands of clients.
 const MAX_CONNECTIONS: usize = 4096;
 
-/// Connections beyond them on which an interrupt, a look at the list and a question after our
-/// health still pass.
+/// Further connections on which only the reserved routes are answered (`Route::is_reserved`).
 const RESERVED: usize = 64;
 
-/// How long the head of a request may take, from its first byte on.
+/// How long the head of a request may take, from its first byte.
 pub(super) const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a connection may stay without a request.
@@ -35,85 +34,85 @@ pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// All connections.
 #[derive(Clone, Debug)]
-pub(super) struct Room {
-    lines: Arc<Mutex<Lines>>,
+pub(super) struct ConnectionLimit {
+    connections: Arc<Mutex<OpenConnections>>,
     limit: usize,
 }
 
 #[derive(Debug, Default)]
-struct Lines {
-    /// In the order in which they came, without those that have to go.
-    open: BTreeMap<u64, Line>,
+struct OpenConnections {
+    /// In the order of arrival, without those about to be closed.
+    open: BTreeMap<u64, ConnectionStatus>,
     last: u64,
 }
 
-/// What is known of a connection.
+/// The status of one connection, shared with the requests on it.
 #[derive(Clone, Debug)]
-pub(super) struct Line(Arc<Shared>);
+pub(super) struct ConnectionStatus(Arc<StatusInner>);
 
 #[derive(Debug)]
-struct Shared {
-    state: Mutex<State>,
-    /// Wakes the connection when it has to go.
+struct StatusInner {
+    state: Mutex<RequestCounts>,
+    /// Wakes the connection when it has to close.
     waker: AtomicWaker,
 }
 
 #[derive(Debug)]
-struct State {
-    /// Requests that are being answered, and those of them that have shown a valid credential.
+struct RequestCounts {
+    /// Requests being answered, and how many of them have a valid credential.
     requests: usize,
     admitted: usize,
-    /// Whether it has ever shown a valid credential.
+    /// Whether any request on it had a valid credential.
     is_known: bool,
-    /// Since when it has been waiting for a request.
+    /// When it last began to wait for a request.
     idle_since: Instant,
-    /// When the head of its next request has to be whole; the parser below us sees to the first.
+    /// Deadline for the head of its next request. actix limits the first one.
     head_by: Option<Instant>,
-    /// Whether a byte of that head has come.
+    /// Whether a byte of that head has arrived.
     has_begun: bool,
     has_to_go: bool,
 }
 
-impl Room {
-    /// A share of the descriptors that this process may have is for connections; the rest is for
-    /// the kernels.
+impl ConnectionLimit {
+    /// A third of this process's file descriptors may be connections; kernels need the rest.
     pub(super) fn new() -> Self {
         let descriptors = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft);
         let limit = usize::try_from(descriptors / 3).unwrap_or(usize::MAX).min(MAX_CONNECTIONS);
-        Self { lines: Arc::default(), limit }
+        Self { connections: Arc::default(), limit }
     }
 
-    /// How many connections each of some workers may have, with those that are reserved.
+    /// The share of one worker of all connections, including the reserved ones.
     pub(super) fn of_each(&self, workers: usize) -> usize {
         (self.limit + RESERVED.min(self.limit / 2)).div_ceil(workers)
     }
 
-    /// A connection came. Another one goes when there are too many.
+    /// Registers a new connection. Closes an idle one if there are too many.
     pub(super) fn admit(&self, stream: TcpStream) -> Connection {
-        let (number, line) = self.enter(Instant::now());
-        Connection { stream, line, number, room: self.clone(), timer: None }
+        let (number, status) = self.enter(Instant::now());
+        Connection { stream, status, number, limiter: self.clone(), timer: None }
     }
 
-    fn enter(&self, now: Instant) -> (u64, Line) {
-        let mut lines = self.lock();
-        if lines.open.len() >= self.limit {
-            // Of equals, the first that came.
-            let can_go = lines.open.iter().filter_map(|(number, line)| Some((line.lock().rank()?, *number)));
-            if let Some(line) = can_go.min().and_then(|(_, number)| lines.open.remove(&number)) {
-                line.lock().has_to_go = true;
-                line.0.waker.wake();
+    fn enter(&self, now: Instant) -> (u64, ConnectionStatus) {
+        let mut connections = self.lock();
+        if connections.open.len() >= self.limit {
+            // Among equals, the oldest.
+            let can_go =
+                connections.open.iter().filter_map(|(number, status)| Some((status.lock().rank()?, *number)));
+            if let Some(status) = can_go.min().and_then(|(_, number)| connections.open.remove(&number)) {
+                status.lock().has_to_go = true;
+                status.0.waker.wake();
             }
         }
-        lines.last += 1;
-        let (number, line) = (lines.last, Line::new(now));
-        lines.open.insert(number, line.clone());
-        (number, line)
+        connections.last += 1;
+        let (number, status) = (connections.last, ConnectionStatus::new(now));
+        connections.open.insert(number, status.clone());
+        (number, status)
     }
 
-    /// Whether another request may be taken up.
+    /// Refuses a request when there are too many connections.
     ///
     /// # Errors
-    /// 503 when there are too many connections.
+    /// 503.
     pub(super) fn check(&self) -> Result<(), Problem> {
         if self.lock().open.len() <= self.limit {
             return Ok(());
@@ -123,19 +122,19 @@ impl Room {
         Err(Problem::new(Kind::Busy, "answer", why, how))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Lines> {
+    fn lock(&self) -> MutexGuard<'_, OpenConnections> {
         // Every change is one statement on the map, so a panic elsewhere leaves nothing half done.
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl RequestCounts {
     /// Order of eviction, the least first; none if the connection must not be closed.
     fn rank(&self) -> Option<(bool, Instant)> {
         (self.admitted == 0).then_some((self.is_known, self.idle_since))
     }
 
-    /// Bytes came. The first of a head starts its time.
+    /// Bytes arrived. The first byte of a head starts its deadline.
     fn heard(&mut self, now: Instant) {
         if self.requests == 0 && !self.has_begun {
             self.has_begun = true;
@@ -162,9 +161,9 @@ impl State {
     }
 }
 
-impl Line {
+impl ConnectionStatus {
     fn new(now: Instant) -> Self {
-        let state = State {
+        let state = RequestCounts {
             requests: 0,
             admitted: 0,
             is_known: false,
@@ -173,16 +172,16 @@ impl Line {
             has_begun: false,
             has_to_go: false,
         };
-        Self(Arc::new(Shared { state: Mutex::new(state), waker: AtomicWaker::new() }))
+        Self(Arc::new(StatusInner { state: Mutex::new(state), waker: AtomicWaker::new() }))
     }
 
-    /// A request's head is whole; it is being answered until the answer is given to the connection.
+    /// Begins a request, whose head has arrived. It ends when its `Busy` is dropped.
     pub(super) fn begin(&self) -> Busy {
         self.lock().begin();
-        Busy { line: self.clone(), is_admitted: false }
+        Busy { status: self.clone(), is_admitted: false }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, RequestCounts> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -190,37 +189,37 @@ impl Line {
 /// A request that is being answered.
 #[derive(Debug)]
 pub(super) struct Busy {
-    line: Line,
+    status: ConnectionStatus,
     is_admitted: bool,
 }
 
 impl Busy {
-    /// It has shown a valid credential: its connection is not ended for another one.
+    /// Notes that the request has a valid credential, so its connection is not closed for another.
     pub(super) fn admit(&mut self) {
         if !self.is_admitted {
             self.is_admitted = true;
-            self.line.lock().admit();
+            self.status.lock().admit();
         }
     }
 
-    /// The body of its answer, which ends it when it has been sent.
+    /// Wraps the body of the answer: the request ends when the body has been sent.
     pub(super) fn body(self, body: BoxBody) -> BoxBody {
-        BoxBody::new(Answering { body, _busy: self })
+        BoxBody::new(BodyOfBusy { body, _busy: self })
     }
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.line.lock().end(self.is_admitted, Instant::now());
+        self.status.lock().end(self.is_admitted, Instant::now());
     }
 }
 
-struct Answering {
+struct BodyOfBusy {
     body: BoxBody,
     _busy: Busy,
 }
 
-impl MessageBody for Answering {
+impl MessageBody for BodyOfBusy {
     type Error = <BoxBody as MessageBody>::Error;
 
     fn size(&self) -> BodySize {
@@ -232,27 +231,27 @@ impl MessageBody for Answering {
     }
 }
 
-/// A TCP connection that ends when it has to go, or the head of its next request takes too long.
+/// A TCP connection that closes to make room, or when the head of its next request is late.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
-    line: Line,
+    status: ConnectionStatus,
     number: u64,
-    room: Room,
+    limiter: ConnectionLimit,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl Connection {
-    /// What is known of it.
-    pub(super) fn line(&self) -> &Line {
-        &self.line
+    /// Its status, for the requests on it.
+    pub(super) fn status(&self) -> &ConnectionStatus {
+        &self.status
     }
 
-    /// An error when it is over.
+    /// Fails when the connection has to close.
     fn check(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
-        self.line.0.waker.register(cx.waker());
+        self.status.0.waker.register(cx.waker());
         let (has_to_go, head_by) = {
-            let state = self.line.lock();
+            let state = self.status.lock();
             (state.has_to_go, state.head_by)
         };
         if has_to_go {
@@ -272,7 +271,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.room.lock().open.remove(&self.number);
+        self.limiter.lock().open.remove(&self.number);
     }
 }
 
@@ -285,7 +284,7 @@ impl AsyncRead for Connection {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
         if buffer.filled().len() > before {
-            self.line.lock().heard(Instant::now());
+            self.status.lock().heard(Instant::now());
         }
         self.check(cx)?;
         read
@@ -294,7 +293,7 @@ impl AsyncRead for Connection {
 
 impl AsyncWrite for Connection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        if self.line.lock().has_to_go {
+        if self.status.lock().has_to_go {
             return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
         }
         Pin::new(&mut self.stream).poll_write(cx, bytes)
@@ -313,54 +312,54 @@ impl AsyncWrite for Connection {
 mod tests {
     use super::*;
 
-    fn room(limit: usize) -> Room {
-        Room { lines: Arc::default(), limit }
+    fn limiter(limit: usize) -> ConnectionLimit {
+        ConnectionLimit { connections: Arc::default(), limit }
     }
 
-    fn left(lines: &[(u64, Line)]) -> Vec<usize> {
-        (0..lines.len()).filter(|n| !lines[*n].1.lock().has_to_go).collect()
+    fn left(connections: &[(u64, ConnectionStatus)]) -> Vec<usize> {
+        (0..connections.len()).filter(|n| !connections[*n].1.lock().has_to_go).collect()
     }
 
     #[test]
     fn strangers_make_room_before_those_who_have_shown_a_credential_and_the_oldest_first() {
-        let (room, start) = (room(4), Instant::now());
-        let come = |seconds| room.enter(start + Duration::from_secs(seconds));
-        let mut lines: Vec<_> = (0..4).map(come).collect();
-        let mut busy = lines[0].1.begin();
+        let (limiter, start) = (limiter(4), Instant::now());
+        let come = |seconds| limiter.enter(start + Duration::from_secs(seconds));
+        let mut connections: Vec<_> = (0..4).map(come).collect();
+        let mut busy = connections[0].1.begin();
         busy.admit();
         drop(busy);
-        lines.push(come(10));
-        assert_eq!(left(&lines), [0, 2, 3, 4], "the first has shown one, the second came next");
-        let _strange = lines[2].1.begin();
-        lines.push(come(11));
-        assert_eq!(left(&lines), [0, 3, 4, 5], "a request that may not pass holds no place");
-        lines.push(come(12));
-        lines.push(come(13));
-        assert_eq!(left(&lines), [0, 5, 6, 7]);
-        assert!(room.check().is_ok());
+        connections.push(come(10));
+        assert_eq!(left(&connections), [0, 2, 3, 4], "the first has shown one, the second came next");
+        let _strange = connections[2].1.begin();
+        connections.push(come(11));
+        assert_eq!(left(&connections), [0, 3, 4, 5], "a request that may not pass holds no place");
+        connections.push(come(12));
+        connections.push(come(13));
+        assert_eq!(left(&connections), [0, 5, 6, 7]);
+        assert!(limiter.check().is_ok());
     }
 
     #[test]
     fn who_is_busy_stays_and_then_there_may_be_too_many() {
-        let room = room(3);
-        let lines: Vec<_> = (0..5)
+        let limiter = limiter(3);
+        let connections: Vec<_> = (0..5)
             .map(|_| {
-                let (number, line) = room.enter(Instant::now());
-                let mut busy = line.begin();
+                let (number, status) = limiter.enter(Instant::now());
+                let mut busy = status.begin();
                 busy.admit();
-                (number, line, busy)
+                (number, status, busy)
             })
             .collect();
-        assert!(lines.iter().all(|(_, line, _)| !line.lock().has_to_go));
-        assert!(room.check().is_err());
+        assert!(connections.iter().all(|(_, status, _)| !status.lock().has_to_go));
+        assert!(limiter.check().is_err());
     }
 
     #[test]
     fn a_heads_time_begins_with_its_first_byte_and_ends_with_the_request() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let line = Line::new(start);
-        let mut state = line.lock();
+        let status = ConnectionStatus::new(start);
+        let mut state = status.lock();
         state.heard(at(0));
         assert_eq!(state.head_by, None, "the parser sees to the first");
         state.begin();

@@ -17,7 +17,7 @@ pub(crate) struct ErrorBody {
     pub error: Problem,
 }
 
-/// The one table of statuses.
+/// The HTTP status of each kind of problem.
 fn status_of(kind: Kind) -> StatusCode {
     match kind {
         Kind::BadRequest => StatusCode::BAD_REQUEST,
@@ -33,14 +33,13 @@ fn status_of(kind: Kind) -> StatusCode {
         Kind::Misdirected => StatusCode::MISDIRECTED_REQUEST,
         Kind::TooManyFailures => StatusCode::TOO_MANY_REQUESTS,
         Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-        // The server itself is well.
         Kind::Busy | Kind::Kernel | Kind::Closed => StatusCode::SERVICE_UNAVAILABLE,
         Kind::Timeout => StatusCode::GATEWAY_TIMEOUT,
         Kind::Disk => StatusCode::INSUFFICIENT_STORAGE,
     }
 }
 
-/// Seconds after which it is worth to try again.
+/// Seconds after which a client may try again.
 fn retry_after(status: StatusCode) -> Option<&'static str> {
     matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS).then_some("1")
 }
@@ -63,7 +62,7 @@ impl ResponseError for Problem {
             response.insert_header((RETRY_AFTER, seconds));
         }
         let mut response = response.json(ErrorBody { error: self.clone() });
-        // Errors of extractors do not pass the guard on their way out.
+        // Errors of extractors do not pass the guard, which hardens all other answers.
         harden(response.headers_mut(), Content::Data);
         response
     }

@@ -5,41 +5,40 @@ use actix_web::http::header::{
     X_CONTENT_TYPE_OPTIONS,
 };
 
-/// Our page: nothing but our own files, nothing inline, no frame but the output frame, never framed
-/// itself.
+/// Our pages: only our own files, nothing inline, no frame but the output frame, and no other page
+/// may frame them.
 const PAGE_CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; \
     frame-src 'self'; base-uri 'none'; form-action 'none'; object-src 'none'; frame-ancestors 'none'";
 
-/// The output frame: scripts may do what they like in an origin of their own, and reach nothing
-/// from it. The header's
-/// `sandbox` holds too when somebody opens the frame by itself.
+/// The output frame: its scripts may do anything in an opaque origin, but reach nothing. `sandbox`
+/// holds even when somebody opens the frame in a tab.
 const FRAME_CSP: &str = "sandbox allow-scripts; default-src 'none'; \
     script-src 'unsafe-inline' 'unsafe-eval' blob: data:; style-src 'unsafe-inline'; \
     img-src data: blob:; font-src data:; media-src data: blob:; worker-src blob:; connect-src 'none'; \
     frame-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-/// Our own files. A worker takes its rules from its script's answer.
+/// Our own files. A worker obeys the policy of its script.
 const ASSET_CSP: &str = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Data: whatever a browser makes of them, nothing runs and nothing is loaded.
+/// Data: a browser that shows it runs and loads nothing.
 const DATA_CSP: &str =
     "default-src 'none'; sandbox; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// What an answer is to the browser.
+/// The kind of an answer, which decides its content security policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// A page of ours.
     Page,
     /// The frame in which outputs run.
     Frame,
-    /// A file of ours that never changes under its address.
+    /// A file of ours, which never changes under its URL.
     Asset,
     /// JSON, and everything else.
     Data,
 }
 
-/// Puts the headers on.
+/// Sets the security headers.
 pub(crate) fn harden(headers: &mut HeaderMap, content: Content) {
     let csp = match content {
         Content::Page => PAGE_CSP,

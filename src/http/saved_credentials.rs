@@ -1,4 +1,4 @@
-//! Share links and browser sessions on disk, so that both outlive the server.
+//! Stores share links, browser sessions and the latest time seen, so that they outlive the server.
 
 use super::app_state::AppState;
 use super::auth::HeldLink;
@@ -8,12 +8,11 @@ use crate::session::Session;
 use actix_web::web;
 use std::time::Duration;
 
-/// How often the time is kept: by so much a clock that is set back can prolong a link, and a file
-/// is written.
+/// How often the time is stored. A clock that is set back can prolong a link by this much.
 const TIME_EVERY: Duration = Duration::from_secs(60);
 
-/// Keeps a notebook's links on disk; with the start notebook's, the browser sessions, but for those
-/// of a link that goes.
+/// Stores a notebook's links and, with the start notebook, all browser sessions except those of the
+/// link `without`, which is being revoked.
 pub(super) async fn keep(
     app: &AppState,
     session: &Session,
@@ -30,15 +29,14 @@ pub(super) async fn keep(
     Ok(())
 }
 
-/// Keeps the time, so that what has ended by now is not good again when the clock is set back.
+/// Stores the time, so that expired links stay expired when the clock is set back.
 async fn note_time(app: &AppState) {
     let (latest, now) = (app.sessions.latest_time().clone(), app.keys.now().wall_ms);
-    // Where it cannot be written, links end by the clock of the machine.
+    // If it cannot be written, links expire by the clock of the machine.
     let _ = app.threads.run(move || latest.note(now)).await;
 }
 
-/// Keeps the time again and again, while there is a link that ends: when one ends, and every
-/// minute.
+/// While some link will expire, stores the time every minute and when a link expires.
 pub(super) async fn keep_time(app: web::Data<AppState>) {
     loop {
         let next = app.keys.next_end(app.keys.now());
@@ -49,7 +47,7 @@ pub(super) async fn keep_time(app: web::Data<AppState>) {
     }
 }
 
-/// Keeps the browser sessions as they are now.
+/// Stores the current browser sessions.
 pub(super) async fn keep_sessions(app: web::Data<AppState>) -> Result<(), Problem> {
     let _one = app.changes.lock().await;
     let held = app.keys.held(app.start.name(), app.keys.now());

@@ -20,38 +20,35 @@ use std::net::TcpListener;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// How long the end of a connection may take.
+/// How long closing a connection may take.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long sent data may stay unacknowledged before the connection is given up. Without it, a
-/// client that stopped reading would hold its memory for a quarter of an hour.
+/// How long sent data may stay unacknowledged before the connection is closed. Otherwise a client
+/// that stopped reading would occupy memory for 15 minutes.
 const UNREAD_TIMEOUT_MS: u32 = 45_000;
 
-/// Threads that serve connections. The work is in the kernels; more threads would only take cores
-/// from them.
+/// Most threads that serve connections. More would take cores from the kernels, which do the work.
 const MAX_WORKERS: usize = 4;
 
-/// Starts to serve on a listener. Must be called inside a tokio runtime. The answer is the server's
-/// handle and its future.
+/// Starts to serve on a listener, inside a tokio runtime.
 ///
 /// # Errors
 /// When the listener cannot be used.
 pub fn serve(listener: TcpListener, app: AppState, reachable_as: &[String]) -> io::Result<Server> {
     let hosts = web::Data::new(Hosts::new(listener.local_addr()?, reachable_as));
-    // The standard library's backlog is short: three hundred tabs that reconnect at once must not
-    // be turned away.
+    // The backlog of the standard library is too short for 300 tabs that reconnect at once.
     nix::sys::socket::listen(&listener, nix::sys::socket::Backlog::new(1024)?)?;
-    let room = app.room.clone();
+    let limit = app.connection_limit.clone();
     let app = web::Data::new(app);
     tokio::spawn(saved_credentials::keep_time(app.clone()));
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_WORKERS);
     let server = Server::build()
         .workers(workers)
-        .max_concurrent_connections(room.of_each(workers))
+        .max_concurrent_connections(limit.of_each(workers))
         .disable_signals()
         .shutdown_timeout(1);
     let stopping = server.graceful_shutdown_signal();
-    // As `HttpServer` does it, but for the connections, which are ours.
+    // Like `HttpServer`, but with our own connections.
     let service = move || {
         let app = App::new()
             .app_data(app.clone())
@@ -59,7 +56,7 @@ pub fn serve(listener: TcpListener, app: AppState, reachable_as: &[String]) -> i
             .configure(routes::register)
             .wrap(from_fn(guard::guard));
         let app = app.into_factory().map_err(|error: actix_web::Error| error.error_response());
-        let (room, stopping) = (room.clone(), stopping.clone());
+        let (limit, stopping) = (limit.clone(), stopping.clone());
         let http = HttpService::build()
             .graceful_shutdown_signal(move || {
                 let stopping = stopping.clone();
@@ -69,13 +66,13 @@ pub fn serve(listener: TcpListener, app: AppState, reachable_as: &[String]) -> i
             .client_disconnect_timeout(DISCONNECT_TIMEOUT)
             .keep_alive(KeepAlive::Timeout(IDLE_TIMEOUT))
             .on_connect_ext(|connection: &Connection, data| {
-                data.insert(connection.line().clone());
+                data.insert(connection.status().clone());
             })
             .finish(map_config(app, |()| AppConfig::default()));
         fn_service(move |stream: TcpStream| {
             set_options(&stream);
             let peer = stream.peer_addr().ok();
-            ready(Ok::<_, DispatchError>((room.admit(stream), Protocol::Http1, peer)))
+            ready(Ok::<_, DispatchError>((limit.admit(stream), Protocol::Http1, peer)))
         })
         .and_then(http)
     };
@@ -83,7 +80,7 @@ pub fn serve(listener: TcpListener, app: AppState, reachable_as: &[String]) -> i
 }
 
 fn set_options(stream: &TcpStream) {
-    // Without them the connection still works: slower, and it ends later.
+    // A connection without these options is slower and ends later, but works.
     let _ = stream.set_nodelay(true);
     let _ = nix::sys::socket::setsockopt(
         &stream.as_fd(),

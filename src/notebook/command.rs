@@ -212,7 +212,7 @@ pub struct RunSpec {
     /// The lineage that this run replaces. Its state becomes a sibling of the first state or, for a
     /// cell inserted behind that state, a child of it. The later cells become drafts below it.
     #[serde(default)]
-    pub instead_of: Option<Line>,
+    pub instead_of: Option<LineageRange>,
     /// Seconds after which the run is interrupted.
     #[serde(default)]
     pub timeout: Option<f64>,
@@ -268,10 +268,10 @@ fn yes() -> bool {
     true
 }
 
-/// A lineage of states that ran, from the one to be replaced to its tip.
+/// The part of a lineage that a run is another version of, from its first state to its last.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Line {
+pub struct LineageRange {
     /// The state whose cell was edited, or behind which a cell was inserted.
     pub state: StateId,
     /// The last state of the lineage that the page showed: `state` itself or a descendant.

@@ -13,7 +13,9 @@ mod rebuild;
 mod pieces;
 mod record;
 
-pub use command::{Command, Completion, Ended, Inspection, Line, Reply, RunSpec, Signature, Variable};
+pub use command::{
+    Command, Completion, Ended, Inspection, LineageRange, Reply, RunSpec, Signature, Variable,
+};
 pub use event::{Event, Fact, Live, Snapshot};
 #[cfg(test)]
 pub(crate) use graph::SEEN;

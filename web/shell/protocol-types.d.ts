@@ -33,7 +33,7 @@ export type Command =
         on: Base;
         new_state_name?: string | null;
         draft?: DraftId | null;
-        instead_of?: Line | null;
+        instead_of?: LineageRange | null;
         timeout?: number | null;
         run_memory?: number | null;
         allow_stdin?: boolean;
@@ -193,7 +193,7 @@ export type Kind =
     | 'closed'
     | 'timeout'
     | 'disk';
-export type Line = { state: StateId; tip: StateId };
+export type LineageRange = { state: StateId; tip: StateId };
 export type Live =
     | { event: 'prompt_changed'; exec_id: ExecId; prompt: Prompt | null }
     | { event: 'keepable_changed'; exec_id: ExecId; keepable: boolean }

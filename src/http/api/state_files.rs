@@ -21,21 +21,20 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
-/// What a state's file is called after its label.
+/// The ending of a state's file name.
 const SUFFIX: &str = ".ratoon-state";
 
-/// How much is written at a time.
+/// Bytes that are written at a time.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Pieces of a download that may wait for the network.
+/// PieceSender of a download that may wait for the network.
 const PIECES: usize = 4;
 
-/// The code of an imported lineage, in bytes: many cells' worth.
+/// Most code of an imported lineage, in bytes.
 const MAX_CODE_BYTES: usize = 16 << 20;
 
-/// Sends a state as one file, from its checkpoint. Environment variables that its code changed are
-/// left out unless
-/// `environ` is true.
+/// Sends a state's checkpoint as one file. Environment variables that its code changed are included
+/// only if `environ` is true.
 #[utoipa::path(
     get, path = "/api/notebooks/{name}/states/{id}/export", tag = "notebooks",
     params(
@@ -71,10 +70,10 @@ pub(crate) async fn export(
     let export = session.export(&state.id, form, environ).await?;
     let bytes = export.bytes;
     let (sender, mut pieces) = mpsc::channel(PIECES);
-    // It ends by itself: when all is sent, or the client has gone and took the other end with it.
+    // The thread ends when all is sent, or when the client has gone, which closes the channel.
     app.threads.spawn(move || {
         let failure = sender.clone();
-        if let Err(error) = export.write(&mut BufWriter::with_capacity(PIECE_BYTES, Pieces(sender))) {
+        if let Err(error) = export.write(&mut BufWriter::with_capacity(PIECE_BYTES, PieceSender(sender))) {
             let _ = failure.blocking_send(Err(error));
         }
         drop(permit);
@@ -86,7 +85,7 @@ pub(crate) async fn export(
         .body(SizedStream::new(bytes, stream::poll_fn(move |cx| pieces.poll_recv(cx)))))
 }
 
-/// Takes in a state that comes as a file; answered like a run that has ended. What is in it is not
+/// Imports a state from a file. The answer is that of a run that has ended. The checkpoint is not
 /// trusted: only its plain values are loaded until the notebook is trusted.
 #[utoipa::path(
     post, path = "/api/notebooks/{name}/import", tag = "notebooks", params(("name" = String, Path)),
@@ -135,7 +134,7 @@ async fn take_in(session: Session, upload: Upload, permit: OwnedSemaphorePermit)
         let why = format!("its code has more than {MAX_CODE_BYTES} bytes");
         return Err(Problem::new(Kind::TooLarge, "import a state", why, "import a state with less code"));
     }
-    // Labels and metadata come from elsewhere, and must obey the limits of this server.
+    // Labels and metadata from elsewhere must obey the limits of this server.
     let label = arrived.label.filter(|label| limits::check_label(label).is_ok());
     let mut about = arrived.checkpoint;
     about.label = about.label.filter(|label| limits::check_label(label).is_ok());
@@ -145,10 +144,10 @@ async fn take_in(session: Session, upload: Upload, permit: OwnedSemaphorePermit)
     Ok(session.adopt(Adopted { code: arrived.code, outputs: arrived.outputs, label, about }).await)
 }
 
-/// The other end of a download.
-struct Pieces(mpsc::Sender<io::Result<Bytes>>);
+/// Writes a download in pieces to the connection's channel.
+struct PieceSender(mpsc::Sender<io::Result<Bytes>>);
 
-impl Write for Pieces {
+impl Write for PieceSender {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let piece = Bytes::copy_from_slice(bytes);
         self.0.blocking_send(Ok(piece)).map_err(|_| io::ErrorKind::BrokenPipe)?;
@@ -160,7 +159,7 @@ impl Write for Pieces {
     }
 }
 
-/// A file that comes in. It is gone when this is.
+/// A temporary file for an upload. Dropping it deletes the file.
 struct Upload {
     threads: BlockingPool,
     path: PathBuf,
@@ -186,7 +185,7 @@ impl Upload {
 
 impl Drop for Upload {
     fn drop(&mut self) {
-        // What cannot be removed now is swept at the next start.
+        // If this fails, the next start deletes the file.
         let _ = std::fs::remove_file(&self.path);
     }
 }
@@ -200,8 +199,8 @@ async fn on_disk<T: Send + 'static>(
     })
 }
 
-/// A header that names a download. Old programs read the first name, which is plain ASCII; others
-/// the second.
+/// The header that names a download. Old programs read the first name, which is ASCII; new ones the
+/// second.
 pub(super) fn file_name(label: &str, suffix: &str) -> String {
     let plain: String = label
         .chars()

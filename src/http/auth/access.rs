@@ -1,18 +1,18 @@
-//! What a valid credential allows, and the clocks by which credentials end.
+//! What a valid credential gives access to, and the clocks by which credentials expire.
 
 use super::scope::Scope;
-use super::secret::Fingerprint;
+use super::secret::SecretHash;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// What stands in the name of a link's cookie between the owner's and the link's id.
+/// Separates the owner's cookie name and the link's id in the cookie name of a link.
 pub(crate) const LINK_COOKIE: &str = "_";
 
-/// The moment of a request, on both clocks: durations are measured on the one that cannot be set.
+/// The time of a request, on two clocks. Durations use the one that nobody can set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Now {
     /// The monotonic clock.
     pub(crate) at: Instant,
-    /// Milliseconds since the Unix epoch, for people.
+    /// Milliseconds since the Unix epoch, to show and to store.
     pub(crate) wall_ms: u64,
 }
 
@@ -23,8 +23,7 @@ impl Now {
         Self { at: Instant::now(), wall_ms: u64::try_from(wall.as_millis()).unwrap_or(u64::MAX) }
     }
 
-    /// The same moment, on a clock that is not set back behind what it has shown: `latest_ms` at
-    /// the moment `since`.
+    /// The same time, on a wall clock that never goes back: it showed `latest_ms` at `since`.
     pub(super) fn not_before(self, latest_ms: u64, since: Instant) -> Self {
         let gone = self.at.saturating_duration_since(since);
         let least = latest_ms.saturating_add(u64::try_from(gone.as_millis()).unwrap_or(u64::MAX));
@@ -37,28 +36,27 @@ impl Now {
     }
 }
 
-/// What a valid credential gives.
+/// The rights that a valid credential gives.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     /// What its holder may do.
     pub(crate) scope: Scope,
-    /// The only notebook that it is good for; none: all.
+    /// The only notebook that it opens; none: all.
     pub(crate) notebook: Option<String>,
     /// The id of the share link that gave it.
     pub(super) link: Option<String>,
     /// The browser session that gave it.
-    pub(super) session: Option<Fingerprint>,
+    pub(super) session: Option<SecretHash>,
 }
 
 impl Access {
-    /// The name of the cookie of a browser session with it, from the owner's. Each link has one of
-    /// its own: so a link that is opened in a browser takes no place of the owner's or another
-    /// link's session there.
+    /// The cookie name of a browser session with these rights; `owners` is the owner's. Each link
+    /// has its own name, so opening a link replaces no other session in that browser.
     pub(crate) fn cookie(&self, owners: &str) -> String {
         self.link.as_ref().map_or_else(|| owners.to_owned(), |link| format!("{owners}{LINK_COOKIE}{link}"))
     }
 
-    /// Whether it is good for a notebook.
+    /// Whether it opens a notebook.
     pub(crate) fn opens(&self, notebook: &str) -> bool {
         self.notebook.as_deref().is_none_or(|own| own == notebook)
     }

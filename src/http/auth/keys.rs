@@ -1,43 +1,40 @@
-//! All credentials of the server, in memory.
+//! The valid credentials of the server: the owner's token, share links and browser sessions.
 //!
-//! Everything here is in memory and behind one lock that is never held across an await. Links are
-//! also kept on disk, which is
-//! `http/links`' business; browser sessions end with the server. Only fingerprints of secrets are
-//! kept. What a caller may do is `Scope`; whether a request may pass is decided in `guard`, not
-//! here.
+//! They are in memory, as hashes, behind one lock that is never held across an await.
+//! `saved_credentials` writes them to disk. `guard` decides which requests pass.
 
 use super::access::{Access, Now};
 use super::browser_session::{BrowserSession, SESSION_LASTS};
 use super::scope::Scope;
-use super::secret::{Fingerprint, new_secret};
+use super::secret::{SecretHash, new_secret};
 use super::share_link::{HeldLink, Link, NewLink};
 use crate::notebook::{KeptLink, KeptSession};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// Browser sessions of one credential. The oldest makes way, so that a link's holder cannot fill
-/// the memory.
+/// Most browser sessions of one credential. A new one replaces the oldest, so that the holder of a
+/// link cannot fill the memory.
 const MAX_SESSIONS_EACH: usize = 64;
 
-/// Share links at a time; each is compared with on every request.
+/// Most share links. Every request is compared with each.
 const MAX_LINKS: usize = 256;
 
-/// Letters of a link's id. It is no secret, and only has to differ.
+/// Length of a link's id, which is unique but no secret.
 const ID_LETTERS: usize = 12;
 
 /// All credentials of this server.
 #[derive(Debug)]
 pub(crate) struct Keys {
-    owner: Fingerprint,
-    /// What a saved session of the owner must match. If the user chose the token, it contains the
-    /// token's fingerprint, so that another token ends the owner's sessions.
+    owner: SecretHash,
+    /// Marks the owner's stored sessions. If the user chose the token, it contains the token's
+    /// hash, so that another token ends these sessions.
     owners_word: String,
     /// The latest time that was seen before this start, and the start.
     latest_ms: u64,
     started: Instant,
     kept: Mutex<Credentials>,
-    /// Counts what was taken back, so that open sockets look again at whether they may stay.
+    /// Changes with each revocation, so that open sockets check their access again.
     taken_back: watch::Sender<u64>,
 }
 
@@ -61,21 +58,21 @@ pub(crate) enum LinkError {
 
 impl Keys {
     /// Begins with the owner's token alone. `was_made`: Ratoon made the token, a new one at each
-    /// start. `latest_ms` is the latest time seen before: what had ended then stays ended.
+    /// start. `latest_ms`: the latest time seen before this start. What had expired stays expired.
     pub(crate) fn new(owner_token: &str, was_made: bool, latest_ms: u64) -> Self {
         let (taken_back, _) = watch::channel(0);
-        let owner = Fingerprint::of(owner_token);
+        let owner = SecretHash::of(owner_token);
         let owners_word = if was_made { "owner".into() } else { format!("owner {owner}") };
         let started = Instant::now();
         Self { owner, owners_word, latest_ms, started, kept: Mutex::default(), taken_back }
     }
 
-    /// This moment, by which all credentials begin and end.
+    /// The current time, never earlier than the latest time seen.
     pub(crate) fn now(&self) -> Now {
         Now::read().not_before(self.latest_ms, self.started)
     }
 
-    /// How long it is until a link ends; none when none does.
+    /// How long until the next link expires; none if none will.
     pub(crate) fn next_end(&self, now: Now) -> Option<Duration> {
         let ends = |link: &HeldLink| link.ends.filter(|end| now.at < *end);
         self.lock().links.iter().filter_map(ends).min().map(|end| end.saturating_duration_since(now.at))
@@ -83,7 +80,7 @@ impl Keys {
 
     /// What a token gives: the owner's, or a link's.
     pub(crate) fn by_token(&self, token: &str, now: Now) -> Option<Access> {
-        let token = Fingerprint::of(token);
+        let token = SecretHash::of(token);
         if token.is(&self.owner) {
             return Some(Access { scope: Scope::Owner, notebook: None, link: None, session: None });
         }
@@ -94,7 +91,7 @@ impl Keys {
 
     /// What a browser session gives.
     pub(crate) fn by_session(&self, id: &str, now: Now) -> Option<Access> {
-        let id = Fingerprint::of(id);
+        let id = SecretHash::of(id);
         let kept = self.lock();
         let session = kept.sessions.iter().find(|s| s.id.is(&id) && now.at < s.ends)?;
         let Some(link) = session.link.clone() else {
@@ -112,7 +109,7 @@ impl Keys {
         }
     }
 
-    /// Begins a browser session with what `access` gives; answers the session's id, for the cookie.
+    /// Begins a browser session with the rights of `access`. Returns its id, for the cookie.
     ///
     /// # Errors
     /// When there are no random numbers.
@@ -127,12 +124,12 @@ impl Keys {
             kept.sessions.remove(oldest);
         }
         let ends = now.at + SESSION_LASTS;
-        kept.sessions.push(BrowserSession { id: Fingerprint::of(&id), link: access.link.clone(), ends });
+        kept.sessions.push(BrowserSession { id: SecretHash::of(&id), link: access.link.clone(), ends });
         Ok(id)
     }
 
-    /// The browser sessions as they are kept on disk, so that an open tab comes back to a server
-    /// that was started again. Without those that came from a link.
+    /// The browser sessions to store, so that an open tab survives a restart of the server. Leaves
+    /// out those that began with the link `without_link`.
     pub(crate) fn kept_sessions(
         &self,
         notebook: &str,
@@ -155,8 +152,7 @@ impl Keys {
         good.map(to_kept).collect()
     }
 
-    /// Ends the browser session that `access` came from; nothing to do for one that came from a
-    /// token.
+    /// Ends the browser session that gave `access`, if one did.
     pub(crate) fn end_session(&self, access: &Access) {
         if let Some(id) = access.session {
             self.lock().sessions.retain(|s| !s.id.is(&id));
@@ -164,8 +160,7 @@ impl Keys {
         }
     }
 
-    /// Makes a share link, with its token, which is not kept. It is good for nothing before it is
-    /// added.
+    /// Makes a share link and its token, which is not kept. The link is valid once it is added.
     ///
     /// # Errors
     /// When there are too many, or no random numbers.
@@ -176,7 +171,7 @@ impl Keys {
         let (id, token) = (new_secret()?, new_secret()?);
         let end = new.lasts.map(|lasts| now.after(lasts));
         let shown = Link {
-            // Not counted: links of other starts and of other notebooks come in beside it.
+            // Random, because links of earlier starts and of other notebooks are added later.
             id: format!("link-{}", &id[..ID_LETTERS]),
             scope: new.scope,
             notebook: new.notebook,
@@ -185,10 +180,10 @@ impl Keys {
             expires_at: end.map(|e| e.wall_ms),
             last_used: None,
         };
-        Ok((HeldLink { shown, token: Fingerprint::of(&token), ends: end.map(|e| e.at) }, token))
+        Ok((HeldLink { shown, token: SecretHash::of(&token), ends: end.map(|e| e.at) }, token))
     }
 
-    /// Adds a link; from now on it is good.
+    /// Adds a link, which makes it valid.
     pub(crate) fn add_link(&self, link: HeldLink, now: Now) {
         let mut kept = self.lock();
         kept.links.retain(|l| !l.has_ended(now.at));
@@ -219,7 +214,7 @@ impl Keys {
             return None;
         }
         let left = Duration::from_millis((kept.expires_at as u64).saturating_sub(now.wall_ms));
-        let id = Fingerprint::from_hex(&kept.cookie_sha256)?;
+        let id = SecretHash::from_hex(&kept.cookie_sha256)?;
         Some(BrowserSession { id, link, ends: now.at + left.min(SESSION_LASTS) })
     }
 
@@ -235,12 +230,12 @@ impl Keys {
         links.into_iter().find(|l| l.id == link).map(|l| l.notebook)
     }
 
-    /// The links that are still good, in the order in which they were made.
+    /// The valid links, in creation order.
     pub(crate) fn links(&self, now: Now) -> Vec<Link> {
         self.lock().links.iter().filter(|l| !l.has_ended(now.at)).map(|l| l.shown.clone()).collect()
     }
 
-    /// Takes a link back, with all sessions that came from it. Answers whether there was one.
+    /// Revokes a link and all sessions that began with it. Returns whether it existed.
     pub(crate) fn take_back(&self, link: &str) -> bool {
         let mut kept = self.lock();
         let before = kept.links.len();
@@ -252,7 +247,7 @@ impl Keys {
         found
     }
 
-    /// The links of a notebook are for another name from now on: it was renamed.
+    /// Binds the links of a renamed notebook to its new name.
     pub(crate) fn rebind(&self, from: &str, to: &str) {
         for link in self.lock().links.iter_mut().filter(|link| link.shown.notebook == from) {
             to.clone_into(&mut link.shown.notebook);
@@ -261,7 +256,7 @@ impl Keys {
         self.taken_back.send_modify(|n| *n += 1);
     }
 
-    /// The links of a notebook are good for nothing any more: it is gone.
+    /// Revokes the links of a deleted notebook.
     pub(crate) fn forget(&self, notebook: &str) {
         let mut kept = self.lock();
         let gone: Vec<String> =
@@ -272,7 +267,7 @@ impl Keys {
         self.taken_back.send_modify(|n| *n += 1);
     }
 
-    /// Waits until `access` is no longer good: its session or link was taken back, or has ended.
+    /// Waits until `access` is no longer valid: its session or link was revoked or has expired.
     pub(crate) async fn gone(&self, access: &Access) {
         let mut taken_back = self.taken_back.subscribe();
         loop {
@@ -292,7 +287,7 @@ impl Keys {
         }
     }
 
-    /// Until when `access` is good; the outer none: it no longer is.
+    /// When `access` expires: the inner `None` means never, the outer one that it has.
     fn end_of(&self, access: &Access, now: Instant) -> Option<Option<Instant>> {
         let kept = self.lock();
         let session = match access.session {
@@ -308,7 +303,7 @@ impl Keys {
     }
 
     fn lock(&self) -> MutexGuard<'_, Credentials> {
-        // Every change is one statement on a vector, so a panic elsewhere leaves nothing half done.
+        // Every change is one statement on a vector, so a panic elsewhere leaves both whole.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,7 +1,7 @@
-//! Secrets: how they are made, and how they are compared.
+//! Makes and compares secrets.
 //!
-//! Only the SHA-256 of a secret is kept. Hashes have one length and say nothing about a near miss,
-//! so comparing them in constant time leaks neither the length nor a prefix of the secret.
+//! The server keeps only the SHA-256 of a secret. All hashes have one length and similar secrets
+//! have unrelated hashes, so a comparison in constant time leaks neither length nor prefix.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,15 +9,15 @@ use sha2::{Digest, Sha256};
 use std::fmt;
 use subtle::ConstantTimeEq;
 
-/// Bytes of a secret that we make: 256 bits, beyond any guessing.
+/// Bytes of a generated secret: 256 bits cannot be guessed.
 const SECRET_BYTES: usize = 32;
 
 /// The SHA-256 of a secret.
 #[derive(Clone, Copy)]
-pub(crate) struct Fingerprint([u8; 32]);
+pub(crate) struct SecretHash([u8; 32]);
 
-impl Fingerprint {
-    /// Takes the fingerprint of a secret.
+impl SecretHash {
+    /// Hashes a secret.
     pub(crate) fn of(secret: &str) -> Self {
         Self(Sha256::digest(secret.as_bytes()).into())
     }
@@ -30,30 +30,30 @@ impl Fingerprint {
         if digits.len() == 64 { bytes.try_into().ok().map(Self) } else { None }
     }
 
-    /// Whether both are of the same secret, in constant time.
+    /// Whether both are hashes of the same secret. Takes constant time.
     pub(crate) fn is(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
 }
 
-/// As it is kept. The secret cannot be found from it.
-impl fmt::Display for Fingerprint {
+/// The stored form, from which the secret cannot be found.
+impl fmt::Display for SecretHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
-impl fmt::Debug for Fingerprint {
+impl fmt::Debug for SecretHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Fingerprint")
+        f.write_str("SecretHash")
     }
 }
 
-/// Makes a secret from the operating system's random numbers, in letters that need no escaping in a
+/// Makes a secret from the operating system's random numbers. Its characters need no escaping in a
 /// URL.
 ///
 /// # Errors
-/// When the operating system gives no random numbers; then there is no safe way to go on.
+/// When the operating system gives no random numbers. There is no safe substitute.
 pub fn new_secret() -> Result<String, getrandom::Error> {
     let mut bytes = [0; SECRET_BYTES];
     getrandom::fill(&mut bytes)?;
@@ -74,20 +74,20 @@ mod tests {
     }
 
     #[test]
-    fn a_fingerprint_knows_its_secret_and_never_shows_it() {
-        let own = Fingerprint::of("test123");
-        assert!(own.is(&Fingerprint::of("test123")));
-        assert!(!own.is(&Fingerprint::of("test124")));
-        assert!(!own.is(&Fingerprint::of("")));
-        assert_eq!(format!("{own:?}"), "Fingerprint");
+    fn a_hash_matches_its_secret_alone_and_debug_does_not_print_it() {
+        let own = SecretHash::of("test123");
+        assert!(own.is(&SecretHash::of("test123")));
+        assert!(!own.is(&SecretHash::of("test124")));
+        assert!(!own.is(&SecretHash::of("")));
+        assert_eq!(format!("{own:?}"), "SecretHash");
     }
 
     #[test]
-    fn a_fingerprint_is_kept_as_text() {
-        let text = Fingerprint::of("test123").to_string();
-        assert!(Fingerprint::from_hex(&text).unwrap().is(&Fingerprint::of("test123")));
+    fn a_hash_is_stored_as_text() {
+        let text = SecretHash::of("test123").to_string();
+        assert!(SecretHash::from_hex(&text).unwrap().is(&SecretHash::of("test123")));
         for wrong in ["", "00", &text[1..], &format!("{text}0"), &text.replace('e', "g"), &"é".repeat(32)] {
-            assert!(Fingerprint::from_hex(wrong).is_none(), "{wrong}");
+            assert!(SecretHash::from_hex(wrong).is_none(), "{wrong}");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Share links: tokens of their own, for less than everything, that can be taken back.
+//! Share links: revocable tokens that open one notebook, to view it or to run cells.
 
 use super::access::{Access, Now};
 use super::scope::Scope;
-use super::secret::Fingerprint;
+use super::secret::SecretHash;
 use crate::notebook::KeptLink;
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -11,17 +11,17 @@ use utoipa::ToSchema;
 /// A share link as the owner sees it. Its token was shown once, when it was made, and is not kept.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct Link {
-    /// Names it, to take it back. Not a secret.
+    /// Its id, for revoking it. Not a secret.
     pub id: String,
-    /// What it is good for: `view` or `run`.
+    /// `view` or `run`.
     pub scope: Scope,
-    /// The notebook that it opens, and the only one.
+    /// The only notebook that it opens.
     pub notebook: String,
-    /// The owner's note, such as who has the link.
+    /// The owner's note, for example who has the link.
     pub label: Option<String>,
     /// Milliseconds since the Unix epoch.
     pub created_at: u64,
-    /// When it ends, in milliseconds since the Unix epoch; none: when it is taken back.
+    /// When it expires, in milliseconds since the Unix epoch; none: never.
     pub expires_at: Option<u64>,
     /// When it was last used, in milliseconds since the Unix epoch.
     pub last_used: Option<u64>,
@@ -31,9 +31,8 @@ pub(crate) struct Link {
 #[derive(Clone, Debug)]
 pub(crate) struct HeldLink {
     pub(super) shown: Link,
-    pub(super) token: Fingerprint,
-    /// The end on the monotonic clock. `expires_at` is for people, and for the next start of the
-    /// server.
+    pub(super) token: SecretHash,
+    /// When it expires on the monotonic clock. `expires_at` is shown and stored.
     pub(super) ends: Option<Instant>,
 }
 
@@ -47,7 +46,7 @@ impl HeldLink {
         self.ends.is_some_and(|end| end <= now)
     }
 
-    pub(super) fn access(&self, session: Option<Fingerprint>) -> Access {
+    pub(super) fn access(&self, session: Option<SecretHash>) -> Access {
         Access {
             scope: self.shown.scope,
             notebook: Some(self.shown.notebook.clone()),
@@ -56,7 +55,7 @@ impl HeldLink {
         }
     }
 
-    /// What is kept of it on disk.
+    /// Its stored form.
     pub(crate) fn to_kept(&self) -> KeptLink {
         KeptLink {
             id: self.shown.id.clone(),
@@ -70,8 +69,7 @@ impl HeldLink {
         }
     }
 
-    /// A link as it was kept; none when it has ended, is for another notebook, or says what no link
-    /// of ours says.
+    /// Reads a stored link; none if it has expired, is for another notebook, or is malformed.
     pub(super) fn from_kept(notebook: &str, kept: &KeptLink, now: Now) -> Option<Self> {
         let scope = [Scope::View, Scope::Run].into_iter().find(|s| s.word() == kept.scope)?;
         let expires_at = kept.expires_at.map(|at| at as u64);
@@ -89,7 +87,7 @@ impl HeldLink {
             expires_at,
             last_used: None,
         };
-        Some(Self { shown, token: Fingerprint::from_hex(&kept.token_sha256)?, ends: ends.flatten() })
+        Some(Self { shown, token: SecretHash::from_hex(&kept.token_sha256)?, ends: ends.flatten() })
     }
 }
 

@@ -1,18 +1,18 @@
-//! A limit on wrong credentials, for all callers together.
+//! Limits how many wrong credentials per second are answered, over all callers.
 //!
-//! A valid credential is never counted nor slowed, so that guessing cannot lock the owner out.
+//! Valid credentials are never counted or slowed, so guessing cannot lock the owner out.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Wrong guesses per second that are answered as such, in the long run.
+/// Wrong credentials per second that get a 401, on average.
 const PER_SECOND: f64 = 20.0;
 
-/// Wrong guesses that may come at once: a program that polls with an old token should see 401, not
-/// 429.
+/// Wrong credentials that get a 401 in a burst: a program that polls with an old token should see
+/// that, not 429.
 const AT_ONCE: f64 = 200.0;
 
-/// A bucket that fills by itself and that each failure takes one from.
+/// A token bucket: it refills over time, and each failure takes one.
 #[derive(Debug)]
 pub(crate) struct Throttle {
     bucket: Mutex<(f64, Instant)>,
@@ -24,7 +24,7 @@ impl Throttle {
         Self { bucket: Mutex::new((AT_ONCE, now)) }
     }
 
-    /// Counts a failure. False: there were too many lately.
+    /// Counts a failure. Returns false if there were too many lately.
     pub(crate) fn admits_failure(&self, now: Instant) -> bool {
         let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
         let (left, since) = *bucket;

@@ -12,7 +12,7 @@ pub(crate) use origin::Hosts;
 
 use super::app_state::AppState;
 use super::auth::Access;
-use super::connection_limit::{Busy, Line};
+use super::connection_limit::{Busy, ConnectionStatus};
 use super::headers::{self, Content};
 use super::page::sign_in;
 use super::request::{BodyLimit, Caller, Credential, PathParams, too_large, unauthorized};
@@ -36,7 +36,7 @@ pub(crate) async fn guard(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     // Every connection of the server has one; those of unit tests do not.
-    let mut busy = request.conn_data::<Line>().map(Line::begin);
+    let mut busy = request.conn_data::<ConnectionStatus>().map(ConnectionStatus::begin);
     let (content, mut response) = match check(&mut request) {
         Ok((content, is_known)) => {
             busy.as_mut().filter(|_| is_known).map(Busy::admit);
@@ -153,7 +153,7 @@ fn check(request: &mut ServiceRequest) -> Result<(Content, bool), Denied> {
         }
     }
     if !matched.route.is_reserved() {
-        app.room.check()?;
+        app.connection_limit.check()?;
     }
     check_body(request, &matched, by_cookie)?;
 

@@ -1,8 +1,7 @@
-//! Where a request comes from: `Host`, `Origin` and `Sec-Fetch-Site`, each compared exactly.
+//! Checks where a request comes from: `Host`, `Origin` and `Sec-Fetch-Site`, each compared exactly.
 //!
-//! `Host` stops DNS rebinding, `Origin` and `Sec-Fetch-Site` stop other pages, those of other ports
-//! of this machine too: they are of the same *site* and their requests carry our cookie. Forwarding
-//! headers are not looked at.
+//! `Host` stops DNS rebinding. `Origin` and `Sec-Fetch-Site` stop pages of other sites and of other
+//! ports of this machine, whose requests carry our cookie. Forwarding headers are ignored.
 
 use crate::problem::{Kind, Problem};
 use actix_web::dev::RequestHead;
@@ -12,17 +11,17 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
-/// The names under which this server may be called.
+/// The hosts and ports by which clients may address this server.
 #[derive(Clone, Debug)]
 pub(crate) struct Hosts {
     /// `host:port`, lower case.
     accepted: Vec<String>,
-    /// Those of them that stand before a proxy, where the scheme may be https.
+    /// Those of a proxy, where the scheme may be https.
     proxied: Vec<String>,
 }
 
 impl Hosts {
-    /// The names of the loopback at this port, the address bound to, and what the owner named.
+    /// The loopback names with this port, the bound address, and the names that the owner gave.
     pub(crate) fn new(bound: std::net::SocketAddr, named: &[String]) -> Self {
         let port = bound.port();
         let mut accepted: Vec<String> =
@@ -40,19 +39,18 @@ impl Hosts {
         Self { accepted, proxied }
     }
 
-    /// Whether the request is for one of our names, said once. Answers that name.
+    /// Returns the host that the request addresses, if it is one of ours.
     pub(crate) fn check(&self, head: &RequestHead) -> Result<String, Problem> {
         let host = one(&head.headers, &HOST).ok().flatten().map(str::to_ascii_lowercase);
         let host = host.filter(|h| self.accepted.contains(h)).ok_or_else(misdirected)?;
-        // `GET http://other/ HTTP/1.1`: the authority in the first line counts as much as the
-        // header.
+        // `GET http://other/ HTTP/1.1` names a host in its first line, too.
         if head.uri.authority().is_some_and(|a| !a.as_str().eq_ignore_ascii_case(&host)) {
             return Err(misdirected());
         }
         Ok(host)
     }
 
-    /// Whether an `Origin`, if there is one, is our own under the name that was called.
+    /// Refuses an `Origin` other than the host that the request addresses.
     pub(crate) fn check_origin(&self, headers: &HeaderMap, host: &str) -> Result<(), Problem> {
         let own = |origin: &str| {
             let http = origin.strip_prefix("http://") == Some(host);
@@ -68,8 +66,8 @@ impl Hosts {
     }
 }
 
-/// Whether the browser says that the request comes from our own page or from nowhere. A page may be
-/// opened from anywhere (`is_page`): that is what a link is.
+/// Refuses requests that a browser sends for another site's page, except to open one of our pages
+/// (`is_page`) by a link.
 pub(crate) fn check_fetch_site(headers: &HeaderMap, is_page: bool) -> Result<(), Problem> {
     match one(headers, &SEC_FETCH_SITE) {
         Ok(None | Some("same-origin" | "none")) => Ok(()),
@@ -78,7 +76,7 @@ pub(crate) fn check_fetch_site(headers: &HeaderMap, is_page: bool) -> Result<(),
     }
 }
 
-/// Whether the browser opens it from another site, which keeps our cookie back.
+/// Whether another site opens the page, so that the browser withholds our cookie.
 pub(crate) fn comes_from_elsewhere(headers: &HeaderMap) -> bool {
     matches!(one(headers, &SEC_FETCH_SITE), Ok(Some("same-site" | "cross-site")))
 }
@@ -88,7 +86,7 @@ fn is_visit(headers: &HeaderMap) -> bool {
         && one(headers, &SEC_FETCH_DEST) == Ok(Some("document"))
 }
 
-/// A header that may be said once, in readable ASCII. Said twice it means nothing.
+/// A header that may stand once, in printable ASCII.
 fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, ()> {
     let mut values = headers.get_all(name);
     match (values.next(), values.next()) {

@@ -1,9 +1,8 @@
-//! The files of the page, from a table in the binary; those that a page begins with are joined with
-//! what they import.
+//! Serves the page's files, which are embedded in the program. Entry scripts and styles are served
+//! as bundles.
 //!
-//! They stand under a prefix that names their content, so a browser may keep them for ever and a
-//! new version is never mixed with an old one. Only files in the table are served; there is no
-//! directory to wander off from. They were packed when the program was built.
+//! The path prefix contains a hash of all files, so browsers may cache them forever and versions
+//! never mix. No file outside the embedded table can be requested. The build compressed them.
 
 use super::bundle;
 use crate::http::request::PathParams;
@@ -22,7 +21,7 @@ use std::sync::LazyLock;
 #[folder = "web/"]
 struct Web;
 
-/// `/assets/HASH`, where HASH stands for the names and contents of all files.
+/// `/assets/HASH`, with a hash of the names and contents of all files.
 pub(crate) static PREFIX: LazyLock<String> = LazyLock::new(|| {
     let mut names: Vec<_> = Web::iter().collect();
     names.sort_unstable();
@@ -39,15 +38,15 @@ pub(crate) static PREFIX: LazyLock<String> = LazyLock::new(|| {
     format!("/assets/{hash}")
 });
 
-/// A file packed with brotli, by the SHA-256 of the file. In a debug build the files are read from
-/// disk; one that was changed since the build is not in it.
+/// Files compressed with brotli, by the SHA-256 of the original. A debug build reads the originals
+/// from disk, and this lacks those that changed since the build.
 static PACKED: LazyLock<HashMap<[u8; 32], &'static [u8]>> = LazyLock::new(|| {
     let table: &[([u8; 32], &[u8])] = &include!(concat!(env!("OUT_DIR"), "/packed.rs"));
     table.iter().copied().collect()
 });
 
-/// The files that are joined, by their paths. Where they cannot be (somebody is changing them)
-/// there are none, and a browser loads each module by itself.
+/// The bundles by path. While somebody edits the files they may not parse: then there are no
+/// bundles, and browsers load each module alone.
 static JOINED: LazyLock<BTreeMap<String, Joined>> = LazyLock::new(|| {
     let files = bundle::all(&text_of).unwrap_or_default().into_iter();
     files.map(|(path, text)| (path, Joined { hash: Sha256::digest(&text).into(), text })).collect()

@@ -1,46 +1,43 @@
-//! Joins the modules of a page into two files, what it needs at once and what it may fetch later,
-//! and its styles into one. On this machine a request costs more than what it brings: a hundred of
-//! them are half a second.
+//! Bundles the modules of a page into two files, one needed at once and one fetched later, and its
+//! styles into one: a hundred small requests take half a second.
 //!
-//! The files under `web/` stay plain ES modules, which a browser can load as they are. A module
-//! becomes a function that is called once and gives what the module exports; it stands below those
-//! that it imports, so two modules must not import each other. Modules of others stay files of
-//! their own. Also compiled into `build.rs`, which packs what comes out.
+//! The files under `web/` stay plain ES modules that browsers can load directly. In a bundle each
+//! module is a function that is called once and returns the module's exports. It stands below the
+//! modules that it imports, so imports must not form a cycle. Third-party modules stay separate
+//! files. `build.rs` compiles this file, too, and compresses the bundles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// The scripts that pages begin with, as paths below `web/`.
+/// The entry scripts of pages, as paths below `web/`.
 pub(crate) const SCRIPTS: [&str; 4] = ["notebook.js", "home.js", "signin.js", "exchange.js"];
-/// The script that runs before the first paint. It is no module.
+/// The script that runs before the first paint. It is not a module.
 const EARLY: &str = "early.js";
 /// The styles of pages.
 pub(crate) const STYLES: [&str; 4] =
     ["style/notebook.css", "home/home.css", "style/plain.css", "style/base.css"];
-/// The folder of modules that are not ours.
+/// The folder of third-party modules.
 const VENDOR: &str = "vendor/";
 
-/// A script that was joined.
+/// The bundles of an entry script.
 pub(crate) struct Bundle {
-    /// What the entry and the modules that it imports do, each module once.
+    /// The entry and all modules that it imports, each once.
     pub(crate) now: String,
-    /// What the modules do that these fetch by `import(…)`; empty where there are none. It imports
-    /// `now`.
+    /// The modules that are fetched by `import(…)`; empty if there are none. It imports `now`.
     pub(crate) later: String,
-    /// The modules of others that `now` imports, as paths below `web/`.
+    /// The third-party modules that `now` imports, as paths below `web/`.
     pub(crate) vendored: Vec<String>,
 }
 
-/// The file beside an entry that holds what is fetched later.
+/// The path of the bundle that is fetched later.
 pub(crate) fn later(entry: &str) -> String {
     entry.replace(".js", "-later.js")
 }
 
-/// All files that are joined, or only stripped of their comments, by the path under which they are
-/// served.
+/// All bundles, and the early script without its comments, by the path under which they are served.
 ///
 /// # Errors
-/// What in which module is not understood.
+/// The module and the statement that cannot be parsed.
 pub(crate) fn all(read: &dyn Fn(&str) -> Option<String>) -> Result<BTreeMap<String, String>, String> {
     let mut files = BTreeMap::new();
     for entry in SCRIPTS {
@@ -58,15 +55,15 @@ pub(crate) fn all(read: &dyn Fn(&str) -> Option<String>) -> Result<BTreeMap<Stri
     Ok(files)
 }
 
-/// Joins a script with all that it imports, at once and later.
+/// Bundles a script with all that it imports.
 ///
 /// # Errors
-/// What in which module is not understood.
+/// The module and the statement that cannot be parsed.
 pub(crate) fn script(entry: &str, read: &dyn Fn(&str) -> Option<String>) -> Result<Bundle, String> {
     let mut modules = Modules { read, parsed: BTreeMap::new(), order: Vec::new(), path: Vec::new() };
     modules.add(entry)?;
     let at_once = modules.order.len();
-    // What a later part fetches is in the same file as that part.
+    // Modules that fetched modules fetch are in the same bundle.
     let mut seen = 0;
     while seen < modules.order.len() {
         let wanted = modules.parsed[&modules.order[seen]].fetched.clone();
@@ -87,11 +84,10 @@ pub(crate) fn script(entry: &str, read: &dyn Fn(&str) -> Option<String>) -> Resu
     Ok(Bundle { now: now_text, later: later_text, vendored: vendored.into_iter().collect() })
 }
 
-/// Joins a style with those that it imports: `@import url("…") print;` stands on a line of its own
-/// at the top.
+/// Inlines the styles that a style imports. Each `@import url("…") print;` has a line of its own.
 ///
 /// # Errors
-/// Which style is missing.
+/// The style that is missing.
 pub(crate) fn style(path: &str, read: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let text = read(path).ok_or_else(|| format!("{path} is missing"))?;
     let mut joined = String::new();
@@ -109,18 +105,17 @@ pub(crate) fn style(path: &str, read: &dyn Fn(&str) -> Option<String>) -> Result
     Ok(joined)
 }
 
-/// A module, read.
+/// A parsed module.
 struct Module {
-    /// Without its import statements and the word `export`; each line is where it was.
+    /// The text without imports and the word `export`. Line numbers are unchanged.
     source: String,
-    /// What it imports at once: from where, and what the names of it are called here, as a pattern:
-    /// `{ a, b: c }`.
+    /// Its static imports: the path, and a destructuring pattern of the names, `{ a, b: c }`.
     imports: Vec<(String, String)>,
-    /// What it exports of another's: from where, and as what a pattern takes out of it.
+    /// Its re-exports: the path, and a destructuring pattern of the names.
     passed_on: Vec<(String, String)>,
-    /// What it gives: the names of its exports, as an object is written.
+    /// The names of its own exports.
     exports: Vec<String>,
-    /// What it fetches by `import(…)`, as paths below `web/`.
+    /// The modules that it fetches by `import(…)`, as paths below `web/`.
     fetched: Vec<String>,
 }
 
@@ -278,7 +273,7 @@ fn parse(path: &str, text: &str) -> Result<Module, String> {
     Ok(module)
 }
 
-/// What a statement takes from another module, as a pattern, and which module that is.
+/// The names that a statement imports, as a destructuring pattern, and the module it names.
 fn taken(statement: &str) -> Option<(String, Option<&str>)> {
     let from =
         statement.rsplit_once('\'').and_then(|(before, _)| before.rsplit_once('\'')).map(|(_, name)| name);
@@ -292,8 +287,7 @@ fn taken(statement: &str) -> Option<(String, Option<&str>)> {
     Some((format!("{{ {} }}", names.trim().trim_end_matches(',').replace(" as ", ": ")), from))
 }
 
-/// The names in a pattern: what they are in the other module, and here. That of all that a module
-/// exports names none.
+/// The names in a pattern: in the other module, and here. `* as name` has none.
 fn pairs(pattern: &str) -> Vec<(&str, &str)> {
     let Some(inner) = pattern.strip_prefix('{') else { return Vec::new() };
     let names =
@@ -306,7 +300,7 @@ fn fetches(text: &str) -> Vec<String> {
     text.split("import('").skip(1).filter_map(|rest| Some(rest.split_once("')")?.0.to_owned())).collect()
 }
 
-/// The path below `web/` that a relative name means in a file.
+/// Resolves a relative path in a file to a path below `web/`.
 fn resolved(from: &str, name: &str) -> Option<String> {
     let mut folders: Vec<&str> = from.split('/').collect();
     folders.pop();
@@ -320,9 +314,8 @@ fn resolved(from: &str, name: &str) -> Option<String> {
     name.starts_with('.').then(|| folders.join("/"))
 }
 
-/// A script or a style of ours without comments, which are a quarter of what the browser would
-/// fetch. Known by their lines alone, so it holds for how this page is written: a browser test
-/// compares what is served with the files.
+/// Removes comments, which are a quarter of our scripts and styles. This looks at lines only, which
+/// suffices for how this page is written: a browser test compares the result with the files.
 pub(crate) fn without_comments(text: &str) -> String {
     let mut left = String::with_capacity(text.len());
     let mut is_inside = false;
@@ -340,7 +333,7 @@ pub(crate) fn without_comments(text: &str) -> String {
     left
 }
 
-/// A line without the comments that end on it.
+/// A line without comments that begin and end on it.
 fn without_asides(line: &str) -> String {
     let mut left = String::new();
     let mut rest = line;

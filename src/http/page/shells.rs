@@ -34,8 +34,7 @@ pub(crate) async fn home(app: web::Data<AppState>, caller: Caller) -> Result<Htt
     Ok(render(StatusCode::OK, &HomePage { names: &app.names_for(caller.access()?), assets: &PREFIX }))
 }
 
-/// `GET /n/{name}`: a notebook. Opening one starts a process, so a page that is only looked at does
-/// not.
+/// `GET /n/{name}`: a notebook. Only the WebSocket opens it, because that starts a process.
 pub(crate) async fn notebook(
     app: web::Data<AppState>,
     path: PathParams,

@@ -25,9 +25,9 @@ struct ExchangePage<'a> {
     assets: &'a str,
 }
 
-/// Exchanges the token in the URL for a session. Not a redirect: a browser that came from another
-/// site would leave a `SameSite=Strict` cookie out of the next request. The page's script goes on
-/// to the same path without the token.
+/// Exchanges the token in the URL for a session. Not by a redirect: a browser that came from
+/// another site would withhold the `SameSite=Strict` cookie after it. The page's script opens the
+/// same path without the token.
 pub(super) async fn begin_session(
     app: web::Data<AppState>,
     caller: &Caller,
@@ -37,7 +37,7 @@ pub(super) async fn begin_session(
         .keys
         .begin_session(access, app.keys.now())
         .map_err(|_| Problem::internal("the operating system gives no random numbers"))?;
-    // One that cannot be kept is good all the same, until the server is started again.
+    // A session that cannot be stored is valid until the server restarts.
     let _ = keep_sessions(app.clone()).await;
     let (name, lasts) = (access.cookie(&app.cookie), SESSION_LASTS.as_secs());
     let cookie = format!("{name}={id}; Max-Age={lasts}; Path=/; HttpOnly; SameSite=Strict");
@@ -47,12 +47,12 @@ pub(super) async fn begin_session(
     Ok(response)
 }
 
-/// The page that asks again from here.
+/// The page that requests its own address again.
 pub(crate) fn exchange(status: StatusCode) -> HttpResponse {
     render(status, &ExchangePage { assets: &PREFIX })
 }
 
-/// The page that says why a visitor is not let in.
+/// The page that says why a request was refused.
 pub(crate) fn sign_in(status: StatusCode, error: &Problem) -> HttpResponse {
     render(status, &SignInPage { why: &error.why, assets: &PREFIX })
 }

@@ -1,26 +1,25 @@
-//! How much one client may ask for before it is answered.
+//! Limits how many commands of one client may await their replies.
 
 use super::message::is_urgent;
 use crate::notebook::Command;
 use std::cell::Cell;
 
-/// Commands of one client that may be under way at once.
+/// Most commands of one client at a time.
 pub(super) const MAX_IN_FLIGHT: usize = 256;
 
-/// How many of them may say where the client stands: the last one counts, and all clients may say
-/// so at once.
+/// Most presence updates among them. Only the last counts, and all clients may send some at once.
 const MAX_STANDING: usize = 16;
 
-/// How many commands of one client are under way.
+/// Counts the commands of one client that await their replies.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     all: Cell<usize>,
-    /// Of these, those that say where it stands.
+    /// Presence updates among them.
     standing: Cell<usize>,
 }
 
 impl InFlight {
-    /// The limit that one more command would exceed, if it would.
+    /// The limit that one more command would exceed, if any.
     pub(super) fn full(&self, command: &Command) -> Option<usize> {
         let is_full = |count: &Cell<usize>, limit| (count.get() >= limit).then_some(limit);
         let stands = matches!(command, Command::Stand { .. });
@@ -28,13 +27,13 @@ impl InFlight {
         all.or_else(|| is_full(&self.standing, MAX_STANDING).filter(|_| stands))
     }
 
-    /// A command is under way.
+    /// Counts a command that was sent.
     pub(super) fn begin(&self, stands: bool) {
         self.all.set(self.all.get() + 1);
         self.standing.set(self.standing.get() + usize::from(stands));
     }
 
-    /// A command is answered.
+    /// Counts a command that was answered.
     pub(super) fn end(&self, stands: bool) {
         self.all.set(self.all.get() - 1);
         self.standing.set(self.standing.get() - usize::from(stands));
@@ -47,7 +46,7 @@ mod tests {
     use crate::notebook::StateId;
 
     #[test]
-    fn who_says_again_and_again_where_it_stands_holds_up_nobody() {
+    fn many_presence_updates_do_not_delay_other_commands() {
         let flying = InFlight::default();
         let stand = Command::Stand { state: StateId::root(), name: None, caret: None };
         let look = Command::ListVariables { state: StateId::root().into() };
@@ -62,6 +61,6 @@ mod tests {
             flying.begin(false);
         }
         assert_eq!((flying.full(&look), flying.full(&stand)), (Some(MAX_IN_FLIGHT), Some(MAX_IN_FLIGHT)));
-        assert_eq!(flying.full(&Command::Reset), None, "what ends things is always heard");
+        assert_eq!(flying.full(&Command::Reset), None, "a reset is always sent");
     }
 }

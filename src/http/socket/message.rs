@@ -1,4 +1,4 @@
-//! The words of the WebSocket, in one place: what comes up and what goes down besides events.
+//! The messages of the WebSocket besides events: commands, replies, the greeting and the beat.
 
 use crate::http::auth::Scope;
 use crate::http::request::parse_json;
@@ -7,7 +7,7 @@ use crate::problem::{Kind, Problem};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Says that the connection is alive.
+/// Shows the client that the connection is alive.
 pub(super) const BEAT: &str = r#"{"beat":true}"#;
 
 /// A command with the client's number for it.
@@ -20,7 +20,7 @@ pub(super) struct Up {
 }
 
 impl Up {
-    /// Reads one message. A message that cannot be read is answered with its number, if it has one.
+    /// Parses a message. An error carries the message's number, if that could be read.
     pub(super) fn parse(text: &str) -> Result<Self, (Option<u64>, Problem)> {
         let mut fields: serde_json::Map<String, Value> =
             parse_json(text.as_bytes()).map_err(|e| (None, unreadable(&e.to_string())))?;
@@ -38,18 +38,19 @@ fn unreadable(why: &str) -> Problem {
     Problem::new(Kind::BadRequest, "read a message", why, r#"send JSON like {"id": 7, "do": "run", …}"#)
 }
 
-/// Whether a command goes in however many are under way: what stops a run must not wait for runs.
+/// Whether a command is exempt from the limit of commands: one that stops runs must not wait for
+/// them.
 pub(super) fn is_urgent(command: &Command) -> bool {
     matches!(command, Command::Interrupt { .. } | Command::AnswerInput { .. } | Command::Reset)
 }
 
-/// Too many commands of one client are under way.
+/// The problem of a client that has too many commands in flight.
 pub(super) fn too_many(limit: usize) -> Problem {
     Problem::new(
         Kind::Busy,
         "carry out the command",
-        format!("{limit} of yours are under way"),
-        "wait for some to end",
+        format!("{limit} of your commands await their replies"),
+        "wait for some of them",
     )
 }
 
@@ -87,13 +88,13 @@ mod tests {
     use crate::notebook::ExecId;
 
     #[test]
-    fn a_command_comes_with_its_number() {
+    fn a_command_has_a_number() {
         let up = Up::parse(r#"{"id":7,"do":"interrupt","exec_id":"a"}"#).unwrap();
         assert_eq!((up.id, up.command), (7, Command::Interrupt { exec_id: ExecId::new("a") }));
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused_with_its_number_if_it_has_one() {
+    fn malformed_messages_are_refused_with_their_number_if_they_have_one() {
         for (text, id) in [
             ("", None),
             ("[]", None),
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_down() {
+    fn replies_and_greetings_are_flat_json() {
         assert_eq!(you(Scope::View), r#"{"you":{"scope":"view"}}"#);
         assert_eq!(reply(7, &Reply::Done), r#"{"reply":7,"kind":"done"}"#);
         assert_eq!(

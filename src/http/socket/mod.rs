@@ -1,9 +1,9 @@
-//! The WebSocket: commands up, facts down.
+//! The WebSocket of a notebook: clients send commands, and get events and replies.
 //!
 //! Up: `{"id": 7, "do": "run", …}`. Down: first `{"you": {"scope": "owner"}}`, then what the client
 //! missed, then events as they happen, `{"reply": 7, …}` for each command, and `{"beat": true}`
-//! when time has passed. One side listens and one speaks; neither waits for the other, so a client
-//! that does not read can still interrupt, and a run that takes an hour holds up nothing.
+//! at intervals. Reading and writing are separate and never wait for each other: a client that does
+//! not read can still interrupt, and a run of an hour delays nothing.
 
 mod frames;
 mod in_flight;
@@ -35,21 +35,19 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::{Instant, MissedTickBehavior};
 use waiting::Waiting;
 
-/// How often a quiet connection says that it is alive.
+/// The interval of pings and beats.
 const BEAT: Duration = Duration::from_secs(15);
 
-/// How long a client may be silent. It answers every ping, so three beats without a word mean that
-/// it is gone.
+/// How long a client may be silent. Clients answer each ping, so after three it is gone.
 const SILENCE: Duration = Duration::from_secs(45);
 
-/// How long a closing message may take to go out.
+/// How long sending the close frame may take.
 const CLOSING: Duration = Duration::from_secs(1);
 
-/// A client that sends nothing for so long has sent what it had.
+/// A client that pauses this long has sent all it had.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Answers that may wait to be sent. More than can be in flight, so that an answer never waits for
-/// room.
+/// Most answers that wait to be sent: more than can be in flight, so none waits for room.
 const ANSWER_QUEUE: usize = MAX_IN_FLIGHT * 2;
 
 /// `GET /ws/{name}?epoch=E&seq=N`.
@@ -84,7 +82,7 @@ pub(crate) async fn open(
     Ok(response)
 }
 
-/// Where the client says it stands; none: at the beginning.
+/// The client's position in the event stream; none if it is new.
 fn position(request: &HttpRequest) -> Result<Option<Position>, Problem> {
     match (query_value(request, "epoch"), query_value(request, "seq")) {
         (None, None) => Ok(None),
@@ -103,29 +101,29 @@ struct Talk {
     app: web::Data<AppState>,
     access: Access,
     session: Session,
-    /// Its presence: others see where it stands.
+    /// Its presence, which other clients see.
     visit: Rc<Visit>,
     verdict: Verdict,
-    /// What comes in, before it is looked at.
+    /// The incoming bytes.
     bytes: Rc<RefCell<Payload>>,
-    /// For the whole notebook, until it is sent.
+    /// The permit to send a whole notebook, until that is sent.
     permit: Cell<Option<OwnedSemaphorePermit>>,
 }
 
-/// Why a conversation is over.
+/// Why a connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// The client left.
     Left,
-    /// The client cannot be reached any more, so no close frame is sent.
+    /// The client is gone without closing, so no close frame is sent.
     Unreachable,
-    /// The client sent what is not WebSocket, or not to be read.
+    /// The client broke the protocol.
     Broken(CloseCode, &'static str),
-    /// The client may not stay: its session has ended or its link was taken back.
+    /// The client's session has ended or its link was revoked.
     SignedOut,
-    /// The client was too slow, or the server ends; it may come back and say where it stands.
+    /// The client was too slow, or the server ends. It may reconnect with its position.
     Behind,
-    /// The notebook was renamed or deleted: there is nothing to come back to.
+    /// The notebook was renamed or deleted.
     Moved,
 }
 
@@ -143,10 +141,10 @@ async fn converse(
         () = talk.app.keys.gone(&talk.access) => End::SignedOut,
     };
     let end = if end == End::Behind && talk.session.close_reason().is_some() { End::Moved } else { end };
-    // Another one may load the notebook now.
+    // Lets another client load a notebook.
     talk.permit.take();
     let Talk { visit, bytes, session, .. } = talk;
-    // Others need not wait until it has taken its leave.
+    // Presence ends now, not when the close frame is sent.
     drop(visit);
     let reason = |code: CloseCode, text: &str| Some(CloseFrame { code, description: Some(text.to_owned()) });
     let reason = match end {
@@ -163,35 +161,35 @@ async fn converse(
         },
         End::Behind => reason(CloseCode::Other(4408), "behind: come back with your position"),
     };
-    // A slow client may read later, and must learn that it can come back.
+    // A slow client may read later, and must learn that it can reconnect.
     let patience = if end == End::Behind { SILENCE } else { CLOSING };
     let _ = tokio::time::timeout(patience, sink.close(reason)).await;
 }
 
-/// A name that fits into a closing message, which has room for 123 bytes; else nothing.
+/// A name, if it fits into the 123 bytes of a close frame's reason.
 fn short(name: &str) -> &str {
     if name.len() <= 123 { name } else { "" }
 }
 
-/// Takes what a client is still sending. A connection that is closed with something unread is
-/// reset, and the client would not hear why.
+/// Reads what a client is still sending. Closing a connection with unread bytes resets it, and the
+/// client would not get the reason.
 async fn drain(bytes: &RefCell<Payload>) {
     let next = || poll_fn(|cx| Pin::new(&mut *bytes.borrow_mut()).poll_next(cx));
     let until_it_pauses = async { while let Ok(Some(Ok(_))) = tokio::time::timeout(PAUSE, next()).await {} };
     let _ = tokio::time::timeout(CLOSING, until_it_pauses).await;
 }
 
-/// Something to be said besides the notebook's events.
-enum Answer {
+/// A message besides the notebook's events.
+enum Outgoing {
     Text(String),
     Pong(Vec<u8>),
 }
 
-/// Reads what the client says until it leaves.
+/// Reads messages until the client leaves.
 async fn listen(
     talk: &Talk,
     mut messages: AggregatedMessageStream,
-    answers: mpsc::Sender<Answer>,
+    answers: mpsc::Sender<Outgoing>,
     heard: &Cell<Instant>,
 ) -> End {
     let in_flight = Rc::new(InFlight::default());
@@ -205,11 +203,10 @@ async fn listen(
         match message {
             AggregatedMessage::Text(text) => take(talk, &text, &answers, &in_flight),
             AggregatedMessage::Binary(_) => {
-                return End::Broken(CloseCode::Unsupported, "only text is spoken here");
+                return End::Broken(CloseCode::Unsupported, "only text messages are accepted");
             }
-            // If so much is waiting that there is no room, the client will hear soon enough that we
-            // are alive.
-            AggregatedMessage::Ping(bytes) => drop(answers.try_send(Answer::Pong(bytes.to_vec()))),
+            // A full queue of answers shows just as well that the server is alive.
+            AggregatedMessage::Ping(bytes) => drop(answers.try_send(Outgoing::Pong(bytes.to_vec()))),
             AggregatedMessage::Pong(_) => (),
             AggregatedMessage::Close(_) => return End::Left,
         }
@@ -217,7 +214,7 @@ async fn listen(
 }
 
 /// Takes one message. A command is carried out in a task of its own.
-fn take(talk: &Talk, text: &str, answers: &mpsc::Sender<Answer>, in_flight: &Rc<InFlight>) {
+fn take(talk: &Talk, text: &str, answers: &mpsc::Sender<Outgoing>, in_flight: &Rc<InFlight>) {
     let checked = Up::parse(text).and_then(|Up { id, command }| {
         let command = talk.app.authorize(&talk.access, command).map_err(|refused| (Some(id), refused))?;
         match in_flight.full(command.command()) {
@@ -229,7 +226,7 @@ fn take(talk: &Talk, text: &str, answers: &mpsc::Sender<Answer>, in_flight: &Rc<
         Ok(checked) => checked,
         Err((id, refused)) => {
             // A client that sends nonsense without reading the answers loses some of them.
-            let _ = answers.try_send(Answer::Text(message::refusal(id, refused)));
+            let _ = answers.try_send(Outgoing::Text(message::refusal(id, refused)));
             return;
         }
     };
@@ -240,7 +237,7 @@ fn take(talk: &Talk, text: &str, answers: &mpsc::Sender<Answer>, in_flight: &Rc<
     actix_web::rt::spawn(async move {
         let reply = command.send_for(visit, session).await;
         // Fails if the client has left.
-        let _ = answers.send(Answer::Text(message::reply(id, &reply))).await;
+        let _ = answers.send(Outgoing::Text(message::reply(id, &reply))).await;
         in_flight.end(stands);
     });
 }
@@ -264,7 +261,7 @@ async fn speak(
     sink: &mut actix_ws::Session,
     talk: &Talk,
     subscription: Subscription,
-    mut answers: mpsc::Receiver<Answer>,
+    mut answers: mpsc::Receiver<Outgoing>,
     heard: &Cell<Instant>,
 ) -> End {
     let Subscription { missed, mut events } = subscription;
@@ -280,13 +277,13 @@ async fn speak(
             },
             // Never none: `listen` holds a sender as long as this loop runs.
             Some(answer) = answers.recv() => {
-                // What led to an answer was published before it, and is to be seen before it.
+                // Events that led to an answer are sent before it.
                 while let Ok(text) = events.try_recv() {
                     waiting.event(&text);
                 }
                 waiting.push(match answer {
-                    Answer::Text(text) => Message::Text(text.into()),
-                    Answer::Pong(bytes) => Message::Pong(bytes.into()),
+                    Outgoing::Text(text) => Message::Text(text.into()),
+                    Outgoing::Pong(bytes) => Message::Pong(bytes.into()),
                 });
             },
             _ = beat.tick() => {

@@ -1,5 +1,5 @@
-//! What waits to be said to one client: bounded, so that one that does not read costs no more than
-//! that.
+//! The bounded queue of messages to one client, so that a client that does not read costs little
+//! memory.
 
 use crate::notebook::Pieces;
 use crate::session::Missed;
@@ -11,26 +11,25 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
 
-/// How many bytes may wait. A browser that is busy for a moment is far below; one that is asleep
-/// comes back and says where it stands.
+/// Most bytes that wait. A browser that is busy for a moment stays far below; one that sleeps
+/// reconnects with its position.
 const MAX_WAITING_BYTES: usize = 8 * 1024 * 1024;
 
-/// How much of a whole notebook is given to the connection at a time, in bytes: some of these wait
-/// there.
+/// Bytes of a whole notebook that are sent at a time. actix queues several such parts.
 const PART_BYTES: usize = 64 * 1024;
 
-/// The messages that wait, in order.
+/// The queue.
 pub(super) struct Waiting {
     messages: VecDeque<Message>,
-    /// A whole notebook, which comes before them but for the greeting.
+    /// A whole notebook, with its greeting. It is sent before the messages.
     whole: Option<Whole>,
     bytes: usize,
-    /// The limit: what a client missed is sent to it whole, however much it is.
+    /// Most bytes; what the client missed does not count.
     most: usize,
 }
 
 impl Waiting {
-    /// The greeting waits, and what was missed.
+    /// Begins with the greeting and what the client missed.
     pub(super) fn new(greeting: String, missed: Missed) -> Self {
         let mut waiting = Self { messages: VecDeque::new(), whole: None, bytes: 0, most: usize::MAX };
         match missed {
@@ -44,7 +43,7 @@ impl Waiting {
         waiting
     }
 
-    /// Adds an event, as it was serialised once for all clients.
+    /// Adds an event, which was serialised once for all clients.
     pub(super) fn event(&mut self, text: &str) {
         self.push(Message::Text(text.to_owned().into()));
     }
@@ -55,7 +54,7 @@ impl Waiting {
         self.messages.push_back(message);
     }
 
-    /// Whether there is nothing to say.
+    /// Whether nothing waits.
     pub(super) fn is_empty(&self) -> bool {
         self.messages.is_empty() && self.whole.is_none()
     }
@@ -65,13 +64,13 @@ impl Waiting {
         self.whole.is_some()
     }
 
-    /// Whether more waits than may.
+    /// Whether more bytes wait than allowed.
     pub(super) fn is_too_long(&self) -> bool {
         self.bytes > self.most
     }
 
-    /// Waits until the connection takes a message, and gives it as many as it takes at once. May be
-    /// given up at any time: a message is gone from here only when it was taken.
+    /// Waits until the connection accepts a message, and sends as many as it accepts at once. Safe
+    /// to cancel: a message leaves the queue only when it is accepted.
     pub(super) async fn send_some(&mut self, sink: &mut actix_ws::Session) -> Result<(), Closed> {
         poll_fn(|cx| Pin::new(&mut *sink).poll_ready(cx)).await?;
         while let Some(message) = self.next() {
@@ -100,8 +99,8 @@ impl Waiting {
     }
 }
 
-/// A whole notebook as one message in parts (RFC 6455, 5.4), so that it is nowhere in memory at
-/// once.
+/// A whole notebook as one fragmented message (RFC 6455, 5.4), so that its text is never in memory
+/// as a whole.
 struct Whole {
     greeting: Option<String>,
     pieces: Pieces,

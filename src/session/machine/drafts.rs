@@ -4,7 +4,8 @@ use super::core::Core;
 use super::imported::sweep_imported;
 use super::not_found;
 use crate::notebook::{
-    Draft, DraftId, DraftKind, ExecId, Fact, Line, ReceivedUpdate, Reply, Residency, Run, StateId, TextUpdate,
+    Draft, DraftId, DraftKind, ExecId, Fact, LineageRange, ReceivedUpdate, Reply, Residency, Run, StateId,
+    TextUpdate,
 };
 use crate::problem::{Kind, Problem};
 use std::collections::HashSet;
@@ -180,7 +181,7 @@ pub(super) fn move_drafts(core: &mut Core, exec_id: &ExecId, parent: &StateId, s
 /// A new version of a state's cell ran, or a cell was inserted behind it. The later cells become
 /// drafts behind the new state. A new version also gets copies of the prose and of the drafts above
 /// the cell.
-pub(super) fn replay_as_drafts(core: &mut Core, line: &Line, state: &StateId) {
+pub(super) fn replay_as_drafts(core: &mut Core, line: &LineageRange, state: &StateId) {
     let path: Vec<StateId> = core.notebook.lineage(&line.tip).iter().map(|s| s.id.clone()).collect();
     let Some(at) = path.iter().position(|id| *id == line.state) else { return };
     let Some(parent) = core.notebook.state(state).and_then(|s| s.parent.clone()) else { return };

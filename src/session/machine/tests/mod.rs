@@ -20,8 +20,8 @@ use crate::kernel::{
 };
 use crate::notebook::{
     Base, Checkpoint, Command, Digests, DiskStatus, Draft, DraftId, DraftKind, Ended, Event, ExecId, Fact,
-    Form, Line, Live, Missing, Notebook, OnError, Output, PlacedDraft, Prompt, Reading, Reply, Residency,
-    RunError, RunSpec, StateId, StateRef, StreamName, TextUpdate,
+    Form, LineageRange, Live, Missing, Notebook, OnError, Output, PlacedDraft, Prompt, Reading, Reply,
+    Residency, RunError, RunSpec, StateId, StateRef, StreamName, TextUpdate,
 };
 use std::fmt::Write;
 use std::time::Duration;
@@ -117,7 +117,7 @@ fn parse_run(words: &[&str]) -> Command {
             ["on_error", "keep"] => spec.on_error = OnError::Keep,
             ["instead", line] => {
                 let (from, tip) = line.split_once("..").expect("a line");
-                spec.instead_of = Some(Line { state: state(from), tip: state(tip) });
+                spec.instead_of = Some(LineageRange { state: state(from), tip: state(tip) });
             }
             _ => panic!("what is {pair:?}?"),
         }
