@@ -64,7 +64,7 @@ testWithoutPage(
     },
 );
 
-testOnOwnServer('a new notebook is made, and one that is not there is told', { skip: !isReal }, async () => {
+testOnOwnServer('a new notebook is made; a missing one is reported', { skip: !isReal }, async () => {
     const origin = new URL(page.url()).origin;
     await page.goto(`${origin}/n/lost`);
     await page.getByText('There is no notebook called “lost”.').waitFor();
@@ -82,7 +82,7 @@ testOnOwnServer('a new notebook is made, and one that is not there is told', { s
     forgive(page, /status of (404|400)/);
 });
 
-test('who may not come in is told so in a sentence', { skip: !isReal }, async () => {
+test('a visitor without access reads why in one sentence', { skip: !isReal }, async () => {
     const stranger = await page.context().browser().newContext();
     const one = await stranger.newPage();
     await one.goto(new URL('/n/main', page.url()).href);

@@ -19,13 +19,10 @@ const FLAGS = [
     '--site-per-process',
 ];
 
-/** `tests/run nightly` tries everywhere what is otherwise tried in a few places. */
+/** Whether to test every case instead of a few examples: `tests/run nightly` does. */
 export const IN_FULL = Boolean(process.env.RATOON_TEST_ALL);
 
-/**
- * How long a step waits for what it expects to see, in milliseconds: long, for machines that are
- * busy.
- */
+/** How long a step waits for what it expects to see, in milliseconds: enough for a busy machine. */
 export const PATIENCE = 60_000;
 
 /** Chromium with a profile of its own. Root has no sandbox to offer it. */
@@ -127,7 +124,7 @@ export async function openLine() {
     return line;
 }
 
-/** Waits until a look finds what is wanted. */
+/** Calls `look` until its result equals `wanted`. */
 export async function becomes(look, wanted) {
     let now;
     for (const end = Date.now() + PATIENCE; Date.now() < end; ) {

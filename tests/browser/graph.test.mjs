@@ -247,7 +247,7 @@ testWithoutPage('a state with a picture shows it small', async (t) => {
     assert.equal(await one.locator('.thumb').count(), 2);
 });
 
-testWithoutPage('who stands where is seen', async (t) => {
+testWithoutPage('the graph shows who is at which state', async (t) => {
     const one = await at(short(), 'f', t, {}, (notebook) => {
         notebook.people = [
             { id: 'p1', name: 'Ada', scope: 'run', state: 'h' },
@@ -394,7 +394,7 @@ testWithoutPage('ten thousand states are scrolled through', async (t) => {
     assert.equal(blank, 0, 'no gap is ever seen');
 });
 
-test('a branch grows in sight, is told of, and nothing else moves', async () => {
+test('a branch grows in sight and is announced; nothing else moves', async () => {
     await run('x = 1');
     await ran(1);
     await run('x = x + 1');

@@ -1,5 +1,5 @@
-// What a browser test needs: a browser, a server, an empty notebook, a page, and the gestures that
-// tests are told in.
+// What a browser test needs: a browser, a server, an empty notebook, a page, and the gestures of a
+// user.
 //
 // A file of tests starts one browser and one server. `test` empties the server's notebook and opens
 // the page on it; `testOnOwnServer` does the same on a server that nobody used before, for tests
@@ -66,7 +66,7 @@ export { testWithoutPage };
 export const test = testOn(emptied);
 export const testOnOwnServer = testOn(startServer);
 
-/** A page on an address; `waits` until its notebook is there. */
+/** Opens an address in a new page; with `waits`, until its notebook is shown. */
 export async function open(url, options, waits = true) {
     const one = await openPage(browser, options);
     pages.push(one);
@@ -97,7 +97,7 @@ export async function run(code, key = 'Shift+Enter', on = page) {
     await on.keyboard.press(key);
 }
 
-/** Waits until so many cells ran and nothing runs. */
+/** Waits until the page shows `count` cells that ran, and none that runs or waits. */
 export async function ran(count, on = page) {
     const isSo = (n) =>
         document.querySelectorAll('.cell[data-kind="ran"]').length === n &&

@@ -58,7 +58,7 @@ test('when a cell asks, the next keys are the answer, and then the focus is back
     await prints('Ada');
 });
 
-test('who is writing while a cell asks is told, and not interrupted', async () => {
+test('a question of a cell is announced to a user who types elsewhere, and does not interrupt them', async () => {
     await run('import time\ntime.sleep(0.7)\nname = input("Who? ")');
     await focused([1, 'editor']);
     await page.keyboard.insertText('y = 2');
@@ -156,7 +156,7 @@ test('drafts are inserted above, cut, copied, pasted and put back', async () => 
     await focused([0, 'editor']);
 });
 
-test('a chain of drafts runs with one click, and what waits is told apart from what runs', async () => {
+test('a chain of drafts runs with one click; waiting and running cells are counted separately', async () => {
     await drafts('import time\ntime.sleep(0.7)\nx = 1', 'x += 1', 'print("x is")');
     await page.getByRole('button', { name: 'Run these 3 cells' }).click();
     await page.waitForFunction(

@@ -154,7 +154,7 @@ testWithoutPage('pinned, saved and trusted', async (t) => {
     assert.equal(await one.locator('.residency').count(), 0);
 });
 
-testWithoutPage('whoever may not trust or replay is not offered it', async (t) => {
+testWithoutPage('without permission, Trust and Replay are not offered', async (t) => {
     const runner = await at('foreign', t, 'run');
     await sees('only plain values are loaded', runner);
     assert.equal(await runner.getByRole('button', { name: 'Trust…' }).count(), 0);
@@ -164,7 +164,7 @@ testWithoutPage('whoever may not trust or replay is not offered it', async (t) =
 });
 
 testWithoutPage(
-    'trouble with the disk is told calmly, typing goes on, and the banner leaves by itself',
+    'a banner reports trouble with the disk and disappears by itself; typing goes on',
     async (t) => {
         const { page, server } = await standIn(t);
         await page.locator('.cell[data-fresh] .editor').click();
@@ -189,7 +189,7 @@ testWithoutPage("what the server's stop interrupted shows what it printed, and s
 });
 
 testWithoutPage(
-    'a restart of the server leaves the tab as it was: place, typing, focus, scroll, frames',
+    'a restart of the server keeps the tab’s state, typing, focus, scroll position and frames',
     async (t) => {
         const { page, server } = await standIn(t);
         await three(page);

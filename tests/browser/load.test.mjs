@@ -251,7 +251,7 @@ test('a part that is not there yet is fetched when it is wanted, and keys wait f
     await other.close();
 });
 
-test('a part that cannot be fetched is told of, and the next try works', { skip }, async () => {
+test('a part that cannot be fetched is reported, and the next try works', { skip }, async () => {
     const other = await page.context().newPage();
     await other.route('**/notebook-later.js', (route) => route.abort());
     await other.goto(new URL('/n/main', server.url).href);

@@ -10,8 +10,8 @@ let opened = [];
 /** What ends what a test has opened. @type {(() => Promise<unknown>)[]} */
 const enders = [];
 /**
- * Says what to do after each test, whatever came of it: a server that is left over keeps its file
- * of tests from ending.
+ * Registers what to do after each test, whether it passed or failed: a server that still runs keeps
+ * its file of tests from ending.
  */
 export const whenOver = (end) => enders.push(end);
 
@@ -28,10 +28,7 @@ afterEach(async () => {
     assert.deepEqual(faults, [], 'the page is silent: no error, no policy violation, no foreign request');
 });
 
-/**
- * What the browser says about a server that is not there is no fault of the page, and it may go on
- * saying so.
- */
+/** Ignores messages that match, such as the browser's own about a server that is down. */
 export const forgive = (page, pattern) => page.forgiven.push(pattern);
 
 /** A page that remembers what went wrong in it: `page.faults` must be empty when its test ends. */

@@ -104,7 +104,7 @@ test('two people see each other’s runs as they happen, and where the other sta
     await avatar(page, 'Bob is at cell 2').waitFor();
     await shotOfBoth(page, other, 'two-people');
 
-    // The keyboard leads there too, and whoever leaves is gone.
+    // The keyboard leads there too, and a person who leaves is no longer listed.
     await other.locator('.row').first().click();
     await avatar(page, 'Bob is at the start').focus();
     await page.keyboard.press('Enter');
@@ -224,46 +224,43 @@ test('two type at the same place at once: the words of both are whole', async ()
     for (const word of words) assert.ok(text.includes(word), text);
 });
 
-testOnOwnServer(
-    'a link is made, copied, used, listed and revoked, and whoever came in by it is out',
-    async () => {
-        await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-        await three();
-        await page.getByRole('button', { name: 'Share' }).click();
-        await page.getByRole('radio', { name: /can run/ }).check();
-        await page.getByText(/Runs code on this machine/).waitFor();
-        await shot(page, 'share-run');
-        await page.getByRole('radio', { name: /can view/ }).check();
-        await page.getByText('It opens at cell 3, “x = x + 1”.').waitFor();
-        await page.getByLabel('Valid for').selectOption({ label: '1 day' });
-        await page.getByRole('textbox', { name: 'Note' }).fill('for Grace');
-        await page.keyboard.press('Enter');
-        await page.getByRole('button', { name: 'Copy', exact: true }).click();
-        await page.getByRole('button', { name: 'Copied' }).waitFor();
-        const link = await page.evaluate(() => navigator.clipboard.readText());
-        assert.equal(await page.getByLabel('Link', { exact: true }).inputValue(), link);
-        await page.locator('dialog li', { hasText: /can view for Grace.*valid until.*never used/ }).waitFor();
-        await shot(page, 'share-made');
-        const guest = await open(link);
-        await ran(3, guest);
-        await avatar(page, 'Guest 2 is at cell 3').waitFor({ state: 'attached' });
-        await page.setViewportSize({ width: 360, height: 740 });
-        await shot(page, 'share-360');
-        assert.ok(await page.evaluate(() => document.querySelector('dialog').scrollWidth <= 360));
-        await page.emulateMedia({ colorScheme: 'dark' });
-        await page.setViewportSize({ width: 1000, height: 820 });
-        await shot(page, 'share-dark');
-        const began = Date.now();
-        await page.getByRole('button', { name: 'Revoke: can view, for Grace' }).click();
-        await page.getByText('Revoked. Its users are disconnected.').waitFor();
-        if (!isReal) return;
-        await guest.locator('.banner', { hasText: 'access to this notebook has ended' }).waitFor();
-        assert.ok(Date.now() - began < 5000);
-        await page.waitForSelector('.avatars', { state: 'detached' });
-        await shot(guest, 'revoked');
-        forgive(guest, /WebSocket|401/);
-    },
-);
+testOnOwnServer('a link is made, copied, used, listed and revoked; its users then lose access', async () => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await three();
+    await page.getByRole('button', { name: 'Share' }).click();
+    await page.getByRole('radio', { name: /can run/ }).check();
+    await page.getByText(/Runs code on this machine/).waitFor();
+    await shot(page, 'share-run');
+    await page.getByRole('radio', { name: /can view/ }).check();
+    await page.getByText('It opens at cell 3, “x = x + 1”.').waitFor();
+    await page.getByLabel('Valid for').selectOption({ label: '1 day' });
+    await page.getByRole('textbox', { name: 'Note' }).fill('for Grace');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Copy', exact: true }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    const link = await page.evaluate(() => navigator.clipboard.readText());
+    assert.equal(await page.getByLabel('Link', { exact: true }).inputValue(), link);
+    await page.locator('dialog li', { hasText: /can view for Grace.*valid until.*never used/ }).waitFor();
+    await shot(page, 'share-made');
+    const guest = await open(link);
+    await ran(3, guest);
+    await avatar(page, 'Guest 2 is at cell 3').waitFor({ state: 'attached' });
+    await page.setViewportSize({ width: 360, height: 740 });
+    await shot(page, 'share-360');
+    assert.ok(await page.evaluate(() => document.querySelector('dialog').scrollWidth <= 360));
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.setViewportSize({ width: 1000, height: 820 });
+    await shot(page, 'share-dark');
+    const began = Date.now();
+    await page.getByRole('button', { name: 'Revoke: can view, for Grace' }).click();
+    await page.getByText('Revoked. Its users are disconnected.').waitFor();
+    if (!isReal) return;
+    await guest.locator('.banner', { hasText: 'access to this notebook has ended' }).waitFor();
+    assert.ok(Date.now() - began < 5000);
+    await page.waitForSelector('.avatars', { state: 'detached' });
+    await shot(guest, 'revoked');
+    forgive(guest, /WebSocket|401/);
+});
 
 /** What can be pressed, by name; menus and panels open others. */
 const pressable = (on) =>
@@ -412,7 +409,7 @@ async function openMenu(on, name) {
     return texts('[role="menuitem"]', on);
 }
 
-test('whoever may run is not offered what only the owner may do', async () => {
+test('a user who may only run cells is not offered the owner’s actions', async () => {
     await run('x = 1');
     await ran(1);
     await run('1/0');
@@ -450,7 +447,7 @@ test('a deleted state can be taken back; a subtree goes as a whole', async () =>
     await ran(2);
     await choose(0, 'Delete this and the state below');
     await page.waitForFunction(() => document.querySelectorAll('.cell[data-kind="ran"]').length === 0);
-    // Whoever leaves before the moment is over has deleted all the same.
+    // Leaving the page before the time for Undo is over deletes all the same.
     await page.reload();
     await page.waitForSelector('.notebook[aria-busy="false"]');
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 1);

@@ -158,7 +158,7 @@ test('when a keyboard comes up, what is typed stays in sight', async (t) => {
     );
 });
 
-test('the pane of variables is as wide as it was drawn, also after a reload', async (t) => {
+test('the variables pane keeps its width after a reload', async (t) => {
     const page = await open(t, { viewport: { width: 1440, height: 900 } });
     await panes(page, true);
     const edge = page.getByRole('separator', { name: 'Width of the variables pane' });

@@ -223,7 +223,7 @@ test('everything can be done without a mouse', async () => {
     await page.waitForFunction(() => document.querySelectorAll('.cell[data-kind="draft"]').length === 1);
 });
 
-test('whoever may only look sees everything and is offered nothing', async () => {
+test('a viewer sees everything and is offered no action', async () => {
     await three();
     const token = await page.evaluate(async () => {
         const answer = await fetch('/api/links', {
