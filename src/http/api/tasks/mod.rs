@@ -9,9 +9,7 @@ use crate::http::app_state::AppState;
 use crate::http::authorize::{find_state, unexpected};
 use crate::http::error::ErrorBody;
 use crate::http::request::{Caller, Json, NoBody, PathParams, query_value};
-use crate::notebook::{
-    Base, Command, Ended, ExecId, Notebook, Reply, RunSpec, State, StateId, TaskCheckpoint,
-};
+use crate::notebook::{Base, Command, Ended, ExecId, Notebook, Reply, RunSpec, StateId, TaskCheckpoint};
 use crate::problem::{Kind, Problem};
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::de::IgnoredAny;
@@ -176,12 +174,11 @@ pub(crate) async fn restore(
 ) -> Result<HttpResponse, Problem> {
     let checkpoint = look_up(&app, path.get(0), Some(path.get(1))).await?;
     let replay = query_value(&request, "replay").is_some_and(|v| v == "true");
-    let state = match &checkpoint.state {
+    let (state_id, state_name) = match &checkpoint.state {
         Some(id) => bring_back(&app, &caller, id, replay).await?,
         None => grow(&app, &caller, &checkpoint).await?,
     };
     let TaskCheckpoint { values, token_usage, metadata, .. } = checkpoint;
-    let (state_id, state_name) = (state.id, state.name);
     Ok(HttpResponse::Ok().json(Restored { state_id, state_name, values, token_usage, metadata }))
 }
 
@@ -210,13 +207,18 @@ async fn look_up(app: &AppState, task_id: &str, version: Option<&str>) -> Result
     })
 }
 
-/// Makes sure that a state can be run against.
-async fn bring_back(app: &AppState, caller: &Caller, id: &StateId, replay: bool) -> Result<State, Problem> {
+/// Makes sure that a state can be run against. Returns its id and name.
+async fn bring_back(
+    app: &AppState,
+    caller: &Caller,
+    id: &StateId,
+    replay: bool,
+) -> Result<(StateId, String), Problem> {
     let command = app.authorize(caller.access()?, Command::Load { state: id.clone().into(), replay })?;
     let wanted = id.clone();
     let read = move |notebook: &Notebook, reply| (reply, notebook.state(&wanted).cloned());
     match command.send_then(&app.start, read).await? {
-        (Reply::Done, Some(state)) => Ok(state),
+        (Reply::Done, Some(state)) => Ok((state.id, state.name)),
         (Reply::Refused(refused), _) if refused.kind == Kind::NotFound => {
             let (why, how) = ("it was deleted", "restore another version");
             Err(Problem::new(Kind::Lost, format!("restore state {id}"), why, how))
@@ -225,14 +227,18 @@ async fn bring_back(app: &AppState, caller: &Caller, id: &StateId, replay: bool)
     }
 }
 
-/// Grows a state from the root in which the values are variables.
-async fn grow(app: &AppState, caller: &Caller, checkpoint: &TaskCheckpoint) -> Result<State, Problem> {
+/// Runs a cell against the root that assigns the values. Returns the new state's id and name.
+async fn grow(
+    app: &AppState,
+    caller: &Caller,
+    checkpoint: &TaskCheckpoint,
+) -> Result<(StateId, String), Problem> {
     let heading = format!("# Task {:?}, checkpoint {}\n", checkpoint.task_id, checkpoint.version);
     let exec_id = ExecId::new(format!("task-{}", uuid::Uuid::new_v4().simple()));
     let code = heading + &literal::assignments(&checkpoint.values);
     let run = Command::Run(RunSpec::new(exec_id, code, Base::State(StateId::root())));
     match app.ask(&app.start, caller.access()?, run).await? {
-        Reply::Ended(Ended { state: Some(state), .. }) => find_state(&app.start, state.as_str()).await,
+        Reply::Ended(Ended { state: Some(id), state_name: Some(name), .. }) => Ok((id, name)),
         Reply::Ended(Ended { error, .. }) => {
             let why = error.map_or("its run left no state".into(), |e| e.in_words());
             let what = format!("restore checkpoint {} of task {:?}", checkpoint.version, checkpoint.task_id);
