@@ -155,3 +155,24 @@ pub(super) fn unexpected(reply: Reply) -> Problem {
         _ => Problem::internal("the notebook gave the answer of another command"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    /// A command that another file sends would not have been checked.
+    #[test]
+    fn only_this_file_sends_commands() {
+        let mut pending = vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/http")];
+        while let Some(path) = pending.pop() {
+            if path.is_dir() {
+                let entries = std::fs::read_dir(&path).expect("a folder of src can be read");
+                pending.extend(entries.map(|entry| entry.expect("its entries too").path()));
+            } else if path.extension().is_some_and(|ending| ending == "rs") && !path.ends_with("authorize.rs")
+            {
+                let text = std::fs::read_to_string(&path).expect("a source file is text");
+                for call in ["session.ask(", "start.ask(", ".ask_then(", "visit.stand("] {
+                    assert!(!text.contains(call), "{} calls {call}", path.display());
+                }
+            }
+        }
+    }
+}
