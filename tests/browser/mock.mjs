@@ -477,6 +477,10 @@ class Notebook {
     put_draft({ draft, after, in_place, base, update }) {
         const own = this.drafts.findIndex((d) => d.id === draft.id);
         const known = this.drafts[own];
+        const received = known?.received ?? [];
+        const arrived = received.find((last) => last.client === update?.client)?.number ?? 0;
+        // Sent again, as the answer was lost.
+        if (update?.number && update.number <= arrived) return undefined;
         if (known && base !== undefined && base !== (known.version ?? 1))
             return { ...this.refuse(`change draft ${draft.id}`, 'it has another version'), code: 'conflict' };
         if (!known && base)
