@@ -5,8 +5,8 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startBinary } from './browser.mjs';
-import { forgive, open, prints, ran, run, sees, testWithoutPage, texts } from './harness.mjs';
+import { becomes, startBinary } from './browser.mjs';
+import { forgive, open, openFar, prints, ran, run, sees, testWithoutPage, texts } from './harness.mjs';
 
 const story = { skip: !process.env.RATOON_BIN };
 
@@ -22,6 +22,7 @@ async function begin(t) {
     });
     return {
         tab: await open(first.url),
+        other: () => open(first.url),
         crash: () => servers.at(-1).kill(),
         again: async () => servers.push(await startBinary(dir, port)),
     };
@@ -142,5 +143,70 @@ testWithoutPage(
         assert.ok((await texts('.stream', tab)).includes('before'));
         assert.equal(await tab.locator('.status').textContent(), 'Ready', 'nothing runs again by itself');
         forgive(tab, /ERR_|WebSocket/);
+    },
+);
+
+/** The text of the first draft. */
+const draftText = async (tab) =>
+    (await texts('.cell[data-kind="draft"]:not([data-fresh]) .cm-content', tab)).join('|');
+
+/** Types into the first draft, at its start or its end. */
+async function typeAt(key, text, tab) {
+    await tab.locator('.cell[data-kind="draft"] .cm-content').first().click();
+    await tab.keyboard.press(key);
+    // One key after the other, as a person types: several messages are sent meanwhile.
+    await tab.keyboard.type(text, { delay: 30 });
+}
+
+/** One draft with a text that both tabs show. */
+async function share(tab, other) {
+    await typeAt('End', 'middle', tab);
+    await becomes(() => draftText(other), 'middle');
+}
+
+testWithoutPage(
+    'two edit one draft and one of them is offline: both have both texts, once',
+    story,
+    async (t) => {
+        const { line, behind, far } = await openFar(t);
+        const near = await open(behind.url);
+        await share(near, far);
+        await Promise.all([typeAt('Home', 'first ', near), typeAt('End', ' last', far)]);
+        line.cut();
+        await far.waitForSelector('.banner');
+        await typeAt('End', ' offline', far);
+        await typeAt('Home', 'online ', near);
+        await becomes(() => draftText(far).then((text) => text.endsWith(' offline')), true);
+        line.heal();
+        await back(far);
+        const both = 'online first middle last offline';
+        await becomes(() => draftText(near), both);
+        await becomes(() => draftText(far), both);
+        forgive(far, /ERR_|WebSocket/);
+    },
+);
+
+testWithoutPage(
+    'two edit one draft while the server is killed and started again: both have both texts, once',
+    story,
+    async (t) => {
+        const { tab, other: openOther, crash, again } = await begin(t);
+        const other = await openOther();
+        await share(tab, other);
+        await Promise.all([
+            typeAt('Home', 'a long beginning ', tab),
+            typeAt('End', ' and a long end', other),
+            new Promise((done) => setTimeout(done, 500)).then(crash),
+        ]);
+        for (const one of [tab, other]) await one.waitForSelector('.banner');
+        await typeAt('End', ' last', other);
+        await typeAt('Home', 'first ', tab);
+        await again();
+        const both = 'first a long beginning middle and a long end last';
+        for (const one of [tab, other]) {
+            await back(one);
+            await becomes(() => draftText(one), both);
+            forgive(one, /ERR_|WebSocket/);
+        }
     },
 );
