@@ -99,7 +99,7 @@ test('variables: a whole value on demand, and the panel is there after a reload'
     await page.getByRole('button', { name: 'x', exact: true }).click();
     await page.waitForSelector('.whole pre');
     await page.reload();
-    await page.waitForSelector('.right tbody tr');
+    await page.waitForSelector('.variables-pane tbody tr');
 });
 
 test('on a phone one panel is open at a time', async () => {
@@ -108,11 +108,11 @@ test('on a phone one panel is open at a time', async () => {
     await page.waitForSelector('.notebook[aria-busy="false"]');
     const height = async () => (await page.locator('main').boundingBox()).height;
     await page.getByRole('button', { name: 'Variables' }).click();
-    await page.waitForSelector('.right');
+    await page.waitForSelector('.variables-pane');
     assert.ok((await height()) > 480);
     await page.getByRole('button', { name: 'Graph of states' }).click();
-    await page.waitForSelector('.left');
-    await page.waitForSelector('.right', { state: 'detached' });
+    await page.waitForSelector('.graph-pane');
+    await page.waitForSelector('.variables-pane', { state: 'detached' });
     assert.ok(server);
 });
 
@@ -166,13 +166,13 @@ test('of a long notebook only the cells scroll, never the page around them', asy
     await run('print("end")');
     await ran(2);
     assert.deepEqual(await overflow(page), [0, 0, 0, 0]);
-    for (const place of ['.top', '.left', 'main']) {
+    for (const place of ['.top', '.graph-pane', 'main']) {
         await page.locator(place).hover();
         await page.mouse.wheel(0, 4000);
     }
     await page.waitForFunction(() => document.querySelector('main').scrollTop > 0);
     await page.getByRole('button', { name: 'Variables' }).click();
-    await page.waitForSelector('.right');
+    await page.waitForSelector('.variables-pane');
     assert.deepEqual(await overflow(page), [0, 0, 0, 0]);
     const compared = await page.$$eval('.row[data-node]', (all) => all.map((one) => one.dataset.node));
     await page.evaluate(([, a, b]) => (location.hash = `compare=${a}..${b}`), compared);

@@ -33,7 +33,7 @@ const node = (id) => async (page) => {
 };
 const variables = async (page) => {
     await page.getByRole('button', { name: 'Variables' }).click();
-    await page.waitForSelector('.right tbody tr');
+    await page.waitForSelector('.variables-pane tbody tr');
 };
 const address = (hash) => async (page) => {
     await page.evaluate((to) => (location.hash = to), hash);
@@ -366,7 +366,7 @@ const STATES = [
         'a phone with the graph',
         async (page) => {
             await page.getByRole('button', { name: 'Graph of states' }).click();
-            await page.waitForSelector('.left');
+            await page.waitForSelector('.graph-pane');
         },
         { notebook: branches, ...PHONE },
     ],

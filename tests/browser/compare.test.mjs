@@ -160,18 +160,18 @@ testWithoutPage(
     async (t) => {
         const one = await at(t, 'b3');
         await one.getByRole('button', { name: 'Variables' }).click();
-        await one.waitForSelector('.right tbody tr');
-        const names = () => texts('.right tbody th', one);
+        await one.waitForSelector('.variables-pane tbody tr');
+        const names = () => texts('.variables-pane tbody th', one);
         const before = await names();
         await one.getByRole('button', { name: 'Name', exact: true }).focus();
         await one.keyboard.press('Enter');
-        assert.equal(await one.locator('.right th.name').getAttribute('aria-sort'), 'ascending');
+        assert.equal(await one.locator('.variables-pane th.name').getAttribute('aria-sort'), 'ascending');
         assert.deepEqual(
             await names(),
             [...before].sort((a, b) => a.localeCompare(b, 'en', { numeric: true })),
         );
         await one.keyboard.press('Enter');
-        assert.equal(await one.locator('.right th.name').getAttribute('aria-sort'), 'descending');
+        assert.equal(await one.locator('.variables-pane th.name').getAttribute('aria-sort'), 'descending');
         await one.keyboard.press('Enter');
         assert.deepEqual(await names(), before);
         await one.getByRole('searchbox').fill('ridge');
@@ -196,12 +196,12 @@ testWithoutPage('a thousand variables do not hold up the page', async (t) => {
     one.server.notebook.variables.b3 = list(0);
     one.server.notebook.variables.b2 = list(0);
     await one.getByRole('button', { name: 'Variables' }).click();
-    await one.waitForSelector('.right tbody tr');
-    assert.equal(await one.locator('.right tbody tr').count(), 300);
+    await one.waitForSelector('.variables-pane tbody tr');
+    assert.equal(await one.locator('.variables-pane tbody tr').count(), 300);
     await one.getByRole('button', { name: 'Show 700 more' }).click();
-    await one.waitForFunction(() => document.querySelectorAll('.right tbody tr').length === 1000);
+    await one.waitForFunction(() => document.querySelectorAll('.variables-pane tbody tr').length === 1000);
     await one.getByRole('searchbox').fill('v99');
-    await one.waitForFunction(() => document.querySelectorAll('.right tbody tr').length === 11);
+    await one.waitForFunction(() => document.querySelectorAll('.variables-pane tbody tr').length === 11);
     one.server.notebook.variables.a2 = list(1);
     await one.evaluate(() => (location.hash = 'compare=a2..b3'));
     await one.waitForFunction(() => document.querySelectorAll('.compare-value').length === 1000);

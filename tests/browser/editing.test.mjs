@@ -648,7 +648,7 @@ test('what menus and the header do is in the palette, where it can be done, unde
     await keys('Escape');
     await palette('variables');
     await keys('Enter');
-    await page.waitForSelector('.right tbody');
+    await page.waitForSelector('.variables-pane tbody');
 });
 
 test('a key pressed right after a dialog was answered goes where the answer led, not where the focus was before', async () => {

@@ -300,7 +300,7 @@ testWithoutPage('what is being deleted is struck out until it is gone, or taken 
 
 testWithoutPage('the graph is as wide as one likes, and stays so', async (t) => {
     const one = await at(short(), 'f', t);
-    const width = () => one.$eval('.left', (side) => side.offsetWidth);
+    const width = () => one.$eval('.graph-pane', (side) => side.offsetWidth);
     const before = await width();
     const grip = one.getByRole('separator', { name: 'Width of the graph' });
     await grip.focus();
@@ -410,7 +410,7 @@ test('a branch grows in sight and is announced; nothing else moves', async () =>
         before,
     );
     await page.waitForFunction(() =>
-        [...document.querySelectorAll('.left [role="status"]')].some(
+        [...document.querySelectorAll('.graph-pane [role="status"]')].some(
             (one) => one.textContent === 'Cell 2 branches from cell 1.',
         ),
     );

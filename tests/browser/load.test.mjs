@@ -132,7 +132,7 @@ test('until the modules are there the page has its frame, and they put the same 
     await other.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length > 0);
     const frame = () =>
         other.evaluate(() =>
-            [...document.querySelectorAll('.top, .top h1, .left, .middle')].map((one) => {
+            [...document.querySelectorAll('.top, .top h1, .graph-pane, .cells-pane')].map((one) => {
                 const { x, y, width, height } = one.getBoundingClientRect();
                 return [
                     one.tagName,
@@ -185,7 +185,7 @@ test('what comes joined is every module and style once, without its comments and
     const joined = new Map();
     let before = 0;
     let after = 0;
-    for (const path of ['notebook.js', 'notebook-later.js', 'home.js', 'signin.js', 'exchange.js']) {
+    for (const path of ['notebook.js', 'notebook-later.js', 'home.js', 'signin.js', 'strip-token.js']) {
         const inside = new Set();
         for (const [, name, text] of (await served(path)).matchAll(
             /^const \$\$\d+ = \(\(\) => \{[^\n]*\/\/ (\S+)\n(.*?)^return \{[^\n]*\};\n\}\)\(\);$/gms,
@@ -270,7 +270,7 @@ test('a part that cannot be fetched is reported, and the next try works', { skip
     );
     await other.unroute('**/notebook-later.js');
     await shows.click();
-    await other.locator('aside.right table, aside.right .variables-none').waitFor();
+    await other.locator('aside.variables-pane table, aside.variables-pane .variables-none').waitFor();
     await other.keyboard.press('Control+Shift+P');
     await other.locator('dialog [role="combobox"]').waitFor();
     await other.close();

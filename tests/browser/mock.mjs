@@ -140,7 +140,7 @@ async function serve(request, response) {
             .writeHead(200, { 'content-type': TYPES[extname(path)] ?? 'text/plain' })
             .end(path.endsWith('.css') ? await wholeStyle(path) : await readFile(join(ROOT, 'web', path)));
     }
-    if (token) return page('exchange.html', {});
+    if (token) return page('strip_token.html', {});
     if (url.pathname === '/signin') return page('signin.html', { why: 'it shows no valid token or session' });
     if (url.pathname.startsWith('/n/')) return page('notebook.html', { name: url.pathname.slice(3) });
     return response.writeHead(404).end();

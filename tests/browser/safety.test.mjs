@@ -403,7 +403,7 @@ test(
             '.cell[data-kind="draft"] .cm-content',
             '.frame-place',
             '.top',
-            '.left',
+            '.graph-pane',
             '.after',
         ]) {
             await dropFiles([table], place);

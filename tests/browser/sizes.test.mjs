@@ -31,14 +31,14 @@ async function open(t, options, hash = '') {
 /** Opens or closes the two panes. @param {any} page @param {boolean} isOpen */
 async function panes(page, isOpen) {
     for (const [title, place] of [
-        ['Graph of states', '.left'],
-        ['Variables', '.right'],
+        ['Graph of states', '.graph-pane'],
+        ['Variables', '.variables-pane'],
     ]) {
         if ((await page.locator(place).count()) > 0 === isOpen) continue;
         await page.locator(`.buttons button[title="${title}"]`).click();
         await page.waitForSelector(place, { state: isOpen ? 'attached' : 'detached' });
     }
-    if (isOpen) await page.waitForSelector('.right tbody tr');
+    if (isOpen) await page.waitForSelector('.variables-pane tbody tr');
 }
 
 /** What sticks out of the window or of its own box, and how wide a line of text may get. */
@@ -117,7 +117,7 @@ test('without a finger every target is at least 24 px in both directions', async
     const page = await open(t, { viewport: { width: 1280, height: 800 } });
     await panes(page, true);
     const small = await page.$$eval(
-        '.top button, .tools button, .notes button, .right button, .right input',
+        '.top button, .tools button, .notes button, .variables-pane button, .variables-pane input',
         (all) =>
             all
                 .map((one) => {
@@ -162,7 +162,7 @@ test('the variables pane keeps its width after a reload', async (t) => {
     const page = await open(t, { viewport: { width: 1440, height: 900 } });
     await panes(page, true);
     const edge = page.getByRole('separator', { name: 'Width of the variables pane' });
-    const width = () => page.$eval('.right', (one) => one.offsetWidth);
+    const width = () => page.$eval('.variables-pane', (one) => one.offsetWidth);
     const before = await width();
     const { x, y } = await edge.boundingBox();
     await page.mouse.move(x + 4, y + 200);
@@ -176,7 +176,7 @@ test('the variables pane keeps its width after a reload', async (t) => {
     assert.ok(Math.abs(after - before - 76) < 4);
     assert.equal(await edge.getAttribute('aria-valuenow'), String(after));
     await page.reload();
-    await page.waitForSelector('.right tbody tr');
+    await page.waitForSelector('.variables-pane tbody tr');
     assert.equal(await width(), after);
 });
 

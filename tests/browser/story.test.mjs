@@ -282,6 +282,6 @@ test('a label, a deleted state, and a notebook that forgets everything', async (
 test('variables of the state we stand at', async () => {
     await three();
     await page.getByRole('button', { name: 'Variables' }).click();
-    await page.waitForSelector('.right tbody tr');
-    assert.deepEqual(await texts('.right tbody th'), ['x']);
+    await page.waitForSelector('.variables-pane tbody tr');
+    assert.deepEqual(await texts('.variables-pane tbody th'), ['x']);
 });

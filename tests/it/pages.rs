@@ -85,12 +85,12 @@ fn files_stand_under_their_content_and_are_kept_for_ever() {
     let page = server.owner(Request::get(&format!("/?token={TOKEN}"))).status;
     assert_eq!(page, 401, "two tokens are none");
     let page = server.send(Request::get(&format!("/?token={TOKEN}"))).text();
-    let script = page.split('"').find(|part| part.ends_with("/exchange.js")).unwrap().to_owned();
+    let script = page.split('"').find(|part| part.ends_with("/strip-token.js")).unwrap().to_owned();
     let file = server.send(Request::get(&script));
     assert_eq!((file.status, file.header("content-type")), (200, Some("text/javascript; charset=utf-8")));
     assert_eq!(file.header("cache-control"), Some("public, max-age=31536000, immutable"));
     check_common("a file", &file);
-    let prefix = script.trim_end_matches("exchange.js");
+    let prefix = script.trim_end_matches("strip-token.js");
     for none in [
         "nothing.js",
         "frame.html",
@@ -99,12 +99,12 @@ fn files_stand_under_their_content_and_are_kept_for_ever() {
         "..%2fCargo.toml",
         "%2e%2e/Cargo.toml",
         ".",
-        "exchange.js/",
+        "strip-token.js/",
     ] {
         let answer = server.owner(Request::get(&format!("{prefix}{none}")));
         assert_eq!(answer.status, 404, "{none}");
     }
-    assert_eq!(server.owner(Request::get("/assets/0123456789abcdef/exchange.js")).status, 404);
+    assert_eq!(server.owner(Request::get("/assets/0123456789abcdef/strip-token.js")).status, 404);
     for odd in ["bytes=0-1", "bytes=5-1", "bytes=-", "bytes=99999999999999999999-", "x"] {
         assert_eq!(server.send(Request::get(&script).header("range", odd)).status, 200, "{odd}");
     }
@@ -130,10 +130,10 @@ fn a_link_on_another_site_is_asked_again_from_our_own_page() {
     };
     let from_elsewhere = visit("cross-site");
     assert_eq!(from_elsewhere.status, 401);
-    assert!(from_elsewhere.text().contains("exchange.js") && from_elsewhere.header("set-cookie").is_none());
+    assert!(from_elsewhere.text().contains("strip-token.js") && from_elsewhere.header("set-cookie").is_none());
     let from_here = visit("same-origin");
     assert_eq!(from_here.status, 401);
-    assert!(!from_here.text().contains("exchange.js"), "it would go round for ever");
+    assert!(!from_here.text().contains("strip-token.js"), "it would go round for ever");
 }
 
 #[test]

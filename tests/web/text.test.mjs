@@ -2,9 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Names, namesOf } from '../../web/graph/node-names.js';
+import { Names } from '../../web/graph/node-names.js';
 
 const node = (parent, code) => ({ parent, run: code === null ? null : { code } });
+
+/** A name for each node. */
+function namesOf(nodes) {
+    const names = new Names();
+    const named = nodes.map((node) => ({ ...node, name: '' }));
+    for (const node of named) names.add(node);
+    return named.map(({ name }) => name);
+}
 
 test('a node is called by its first line', () => {
     assert.deepEqual(namesOf([node(null, null), node('r', '# %%\nx = 1\ny = 2'), node('r', 'z = 3')]), [

@@ -365,7 +365,7 @@ const piecesOf = (model, state) => [
 const pieceKey = ({ kind, source }) => `${kind} ${source}`;
 
 /** Whether its text may change now. @param {Cell} cell */
-export const isOpenToChange = (cell) =>
+const isOpenToChange = (cell) =>
     cell.kind === 'draft' ||
     (cell.kind === 'ran' &&
         (!cell.shown || (cell.shown.status !== 'running' && cell.shown.status !== 'queued')));

@@ -202,7 +202,7 @@ export class Cell extends Component {
                         html`<p class="undone-changes">
                         ${WORDS.takenBack} ${
                             mayRun &&
-                            html`<button class="quiet"
+                            html`<button class="text-button"
                             title=${WORDS.keepPartialHint}
                             onClick=${() => controller.page.checkpoints.keepPartial(run.exec_id)}>
                             ${WORDS.keepPartial}</button>`
@@ -277,7 +277,7 @@ function Notes({ cell, run, controller, mayRun }) {
         );
     if (cell.kind === 'draft' && run && run.status in WORDS.failed && mayRun) {
         parts.push(
-            html`<button class="quiet" onClick=${() => controller.removeFailed(cell)}>
+            html`<button class="text-button" onClick=${() => controller.removeFailed(cell)}>
                 ${WORDS.remove}</button>`,
         );
     }
@@ -287,7 +287,7 @@ function Notes({ cell, run, controller, mayRun }) {
         parts.push(
             html`<span>${WORDS.edited}</span>`,
             mayRun &&
-                html`<button class="quiet" onClick=${() => controller.undoEdit(cell)}>
+                html`<button class="text-button" onClick=${() => controller.undoEdit(cell)}>
                     ${WORDS.undoEdit}</button>`,
         );
     }
@@ -318,12 +318,12 @@ function versions({ state, versions: all }, controller) {
     };
     return html`
         <span class="versions">
-            <button class="quiet" disabled=${at === 0} aria-label=${WORDS.earlierVersion}
+            <button class="text-button" disabled=${at === 0} aria-label=${WORDS.earlierVersion}
                 title=${WORDS.earlierVersion} onClick=${to(at - 1)}><${BackIcon} /></button>
             ${WORDS.version(at + 1, all.length)}
-            <button class="quiet" disabled=${at === all.length - 1} aria-label=${WORDS.laterVersion}
+            <button class="text-button" disabled=${at === all.length - 1} aria-label=${WORDS.laterVersion}
                 title=${WORDS.laterVersion} onClick=${to(at + 1)}><${OnIcon} /></button>
-            <button class="quiet" title=${COMPARE_WORDS.compareVersionsHint}
+            <button class="text-button" title=${COMPARE_WORDS.compareVersionsHint}
                 onClick=${compare}>
                 ${COMPARE_WORDS.compareVersions}</button>
         </span>`;

@@ -43,7 +43,7 @@ export function ResidencyNotice({ cell: { state, progress }, controller, mayRun 
             html`<p>${WORDS.foreign} ${
                 mayRun &&
                 scope === 'owner' &&
-                html`<button class="quiet"
+                html`<button class="text-button"
                 onClick=${() => checkpoints.trust()}>${WORDS.trust}</button>`
             }</p>`,
         );
@@ -65,7 +65,7 @@ export function ResidencyNotice({ cell: { state, progress }, controller, mayRun 
                 <b aria-hidden="true">!</b> ${WORDS.saveFailedLong(state.saving.why)} ${
                     mayRun &&
                     html`<button
-                    class="quiet" onClick=${() => checkpoints.save(state.id)}>
+                    class="text-button" onClick=${() => checkpoints.save(state.id)}>
                     ${WORDS.saveAgain}</button>`
                 }</p>`,
         );
@@ -84,7 +84,7 @@ function ReplayProgress({ done, total, stop }) {
     const said = WORDS.replayingLong(done, total);
     return html`<p class="replaying"><span>${said}</span>
     <progress aria-label=${said} value=${total ? done : null} max=${total || 1}></progress>
-    ${stop && html`<button class="quiet" onClick=${stop}>${WORDS.stop}</button>`}</p>`;
+    ${stop && html`<button class="text-button" onClick=${stop}>${WORDS.stop}</button>`}</p>`;
 }
 
 /** @param {{title: string, missing: Missing[], isOpen: boolean}} props */

@@ -135,7 +135,7 @@ function ComparedState({ page, side, state, other }) {
                 <time datetime=${new Date(state.created_at).toISOString()}>
                     ${when(state.created_at)}</time></span>
             </div>
-            <button class="quiet" title=${SAY.goHint} onClick=${go}>${SAY.go}</button>
+            <button class="text-button" title=${SAY.goHint} onClick=${go}>${SAY.go}</button>
         </div>`;
 }
 

@@ -477,7 +477,7 @@ export class Graph extends Component {
      */
     #blurred(event) {
         const to = /** @type {Element | null} */ (event.relatedTarget);
-        if (to?.closest?.('.left, dialog')) return;
+        if (to?.closest?.('.graph-pane, dialog')) return;
         this.entered = null;
         this.hideCard();
         this.setState({ cursor: null });

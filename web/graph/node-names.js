@@ -50,14 +50,6 @@ export class Names {
     }
 }
 
-/** @param {Omit<Named, 'name'>[]} nodes @returns {string[]} a name for each */
-export function namesOf(nodes) {
-    const names = new Names();
-    const named = nodes.map((node) => ({ ...node, name: '' }));
-    for (const node of named) names.add(node);
-    return named.map(({ name }) => name);
-}
-
 /**
  * @param {string[]} codes
  * @returns {Told[]} of each, what the others do not have; '' where there is nothing

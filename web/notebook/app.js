@@ -197,11 +197,11 @@ export class App extends Component {
                         .join('\n\n# %%\n')} />
                 ${
                     showsGraph &&
-                    html`<nav class="side left" aria-label=${WORDS.graph}>
+                    html`<nav class="side graph-pane" aria-label=${WORDS.graph}>
                     <${Graph} page=${page} controller=${this.controller} stamp=${graphStamp(page)} />
                 </nav>`
                 }
-                <main class="middle" inert=${page.comparison.pair !== null}
+                <main class="cells-pane" inert=${page.comparison.pair !== null}
                     ref=${(/** @type {HTMLElement | null} */ main) => (this.main = main)}
                     onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.controller.onCellKey(event)}>
                     <div class="notebook" aria-busy=${page.isLoaded ? 'false' : 'true'}>
@@ -283,7 +283,7 @@ function After({ page, controller }) {
                 next.length > 0 &&
                 html`<p class="continuations"><span>${WORDS.goesOn}</span>
                 ${next.map(
-                    (child) => html`<button key=${child.id} class="quiet"
+                    (child) => html`<button key=${child.id} class="text-button"
                     onClick=${() => controller.goOn(page.model.newestBelow(child.id))}>
                     ${name(child)}</button>`,
                 )}</p>`
@@ -312,7 +312,7 @@ function Banner({ page, code }) {
                 html`<div class="banner" data-bad role="alert">
                 ${WORDS[connection]} ${
                     page.isLoaded &&
-                    html`<button class="quiet" onClick=${copy}>
+                    html`<button class="text-button" onClick=${copy}>
                     ${WORDS.copyAll}</button>`
                 }</div>`
             }
@@ -329,10 +329,10 @@ function Notice({ page }) {
             html`<span>${notice.text}</span>
             ${
                 notice.act &&
-                html`<button class="quiet"
+                html`<button class="text-button"
                 onClick=${() => (page.dismissNotice(), notice.act?.act())}>${notice.act.text}</button>`
             }
-                <button class="quiet" onClick=${() => page.dismissNotice()}>${WORDS.close}</button>`
+                <button class="text-button" onClick=${() => page.dismissNotice()}>${WORDS.close}</button>`
         }
     </div>`;
 }

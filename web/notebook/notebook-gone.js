@@ -10,7 +10,7 @@ export function NotebookGone({ page, copy }) {
     const to = page.model.movedTo;
     const url = to ? `/n/${encodeURIComponent(to)}#${encodeURIComponent(page.here)}` : '/';
     return html`<div class="banner" role="alert">
-        ${HOME_WORDS.left(to)} ${HOME_WORDS.leftHint} <a class="quiet" href=${url}>
+        ${HOME_WORDS.left(to)} ${HOME_WORDS.leftHint} <a class="text-button" href=${url}>
             ${to ? HOME_WORDS.leftGo(to) : HOME_WORDS.home}</a>${' '}
-        ${page.isLoaded && html`<button class="quiet" onClick=${copy}>${WORDS.copyAll}</button>`}</div>`;
+        ${page.isLoaded && html`<button class="text-button" onClick=${copy}>${WORDS.copyAll}</button>`}</div>`;
 }

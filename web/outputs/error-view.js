@@ -28,7 +28,7 @@ export class ErrorView extends Component {
                 <div class="title">${title}</div>
                 ${shown.map((one, i) => {
                     if (i === first)
-                        return html`<button class="quiet" key="all"
+                        return html`<button class="text-button" key="all"
                             onClick=${() => this.setState({ showsAll: true })}>
                             ${OUTPUT_WORDS.allFrames(steps)}</button>`;
                     return typeof one === 'number'

@@ -55,7 +55,7 @@ class Branch extends Component {
                     )}
                     ${
                         more > 0 &&
-                        html`<button class="quiet" role="treeitem" aria-level=${level + 1}
+                        html`<button class="text-button" role="treeitem" aria-level=${level + 1}
                         tabindex="-1" onClick=${() => this.setState({ shown: shown + more })}>
                         ${OUTPUT_WORDS.more(more)}</button>`
                     }

@@ -114,7 +114,7 @@ export class Outputs extends Component {
                 ${
                     isFolded
                         ? html`<div class="output-note" key="folded">
-                            ${OUTPUT_WORDS.folded(summary(run))} <button class="quiet"
+                            ${OUTPUT_WORDS.folded(summary(run))} <button class="text-button"
                                 onClick=${() => this.toggle()}>${OUTPUT_WORDS.unfold}</button></div>`
                         : run.outputs.map((item, i) => this.#output(item, i))
                 }

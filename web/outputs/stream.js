@@ -120,7 +120,7 @@ export class Stream extends Component {
                     } ref=${(/** @type {HTMLElement | null} */ box) => (this.box = box)}></div>
                 ${
                     isLong &&
-                    html`<button class="quiet" onClick=${toggle}>
+                    html`<button class="text-button" onClick=${toggle}>
                     ${
                         isOpen ? OUTPUT_WORDS.showLess : OUTPUT_WORDS.showAllLines(OUTPUT_WORDS.lines(lines))
                     }</button>`

@@ -51,6 +51,6 @@ export class UntrustedOutput extends Component {
                 html`<${StaticText}
                 text=${Array.isArray(text) ? text.join('') : String(text)} name="value" id=${id} />`
             }
-            <button class="quiet" title=${HOME_WORDS.heldHint} onClick=${show}>${HOME_WORDS.held}</button>`;
+            <button class="text-button" title=${HOME_WORDS.heldHint} onClick=${show}>${HOME_WORDS.held}</button>`;
     }
 }

@@ -43,7 +43,7 @@ export function ask({ title, why, act, isBad, input, longest = 120, other }) {
             <div class="answers">
                 ${
                     other &&
-                    html`<button class="quiet" data-other onClick=${() => (done(null), other.act())}>
+                    html`<button class="text-button" data-other onClick=${() => (done(null), other.act())}>
                     ${other.text}</button>`
                 }
                 <button class="button" autofocus=${calm && isBad} onClick=${() => done(null)}>

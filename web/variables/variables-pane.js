@@ -67,7 +67,7 @@ export class VariablesPane extends Component {
                 ? SAY.runs
                 : `${SAY.count(found.length, all.length)} ${SAY.of(exec_count)}`;
         return html`
-            <aside class="side right" aria-label=${SAY.title}
+            <aside class="side variables-pane" aria-label=${SAY.title}
                 data-old=${shown?.isOld || variables.mayChange ? '' : null}>
                 <${PaneEdge} name="variables" label=${SAY.width} />
                 <div class="variables-top">
@@ -84,7 +84,7 @@ export class VariablesPane extends Component {
                         ${
                             typeof page.variables.here === 'string' &&
                             html`<button
-                            class="quiet variables-again" onClick=${() => page.variables.retry()}>
+                            class="text-button variables-again" onClick=${() => page.variables.retry()}>
                             ${SAY.again}</button>`
                         }`
                         : found.length === 0
@@ -134,7 +134,7 @@ export class VariablesPane extends Component {
                 </table>
                 ${
                     rows.length > most &&
-                    html`<button class="quiet"
+                    html`<button class="text-button"
                     onClick=${() => this.setState({ most: rows.length })}>
                     ${SAY.showMore(rows.length - most)}</button>`
                 }
@@ -170,7 +170,7 @@ export class VariablesPane extends Component {
                 <td class="changed-by">
                     ${
                         cell &&
-                        html`<button class="quiet" aria-label=${SAY.goToCellOf(name, cell.exec_count)}
+                        html`<button class="text-button" aria-label=${SAY.goToCellOf(name, cell.exec_count)}
                         title=${SAY.goToCellOf(name, cell.exec_count)} onClick=${() => goToCell(page, cell)}>
                         ${cell.exec_count}</button>`
                     }</td>
@@ -209,12 +209,12 @@ function Whole({ page, variable: { name, type, size, repr, summary, bytes: memor
             more=${summary.more} />`
         }
         <p class="whole-acts">
-            <button class="quiet"
+            <button class="text-button"
                 onClick=${() => copyText(page, name, { said: SAY.nameCopied(name), title: SAY.copyByHand })}>
                 ${SAY.copyName}</button>
             ${
                 cell &&
-                html`<button class="quiet" onClick=${() => goToCell(page, cell)}>
+                html`<button class="text-button" onClick=${() => goToCell(page, cell)}>
                 ${SAY.goToCell(cell.exec_count)}</button>`
             }
         </p>`;

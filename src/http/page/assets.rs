@@ -161,7 +161,7 @@ mod tests {
             names,
             [
                 "early.js",
-                "exchange.js",
+                "strip-token.js",
                 "home.js",
                 "home/home.css",
                 "notebook-later.js",

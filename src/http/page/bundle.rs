@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// The entry scripts of pages, as paths below `web/`.
-pub(crate) const SCRIPTS: [&str; 4] = ["notebook.js", "home.js", "signin.js", "exchange.js"];
+pub(crate) const SCRIPTS: [&str; 4] = ["notebook.js", "home.js", "signin.js", "strip-token.js"];
 /// The script that runs before the first paint. It is not a module.
 const EARLY: &str = "early.js";
 /// The styles of pages.

@@ -20,8 +20,8 @@ struct SignInPage<'a> {
 }
 
 #[derive(Template)]
-#[template(path = "exchange.html")]
-struct ExchangePage<'a> {
+#[template(path = "strip_token.html")]
+struct StripTokenPage<'a> {
     assets: &'a str,
 }
 
@@ -41,7 +41,7 @@ pub(super) async fn begin_session(
     let _ = keep_sessions(app.clone()).await;
     let (name, lasts) = (access.cookie(&app.cookie), SESSION_LASTS.as_secs());
     let cookie = format!("{name}={id}; Max-Age={lasts}; Path=/; HttpOnly; SameSite=Strict");
-    let mut response = render(StatusCode::OK, &ExchangePage { assets: &PREFIX });
+    let mut response = render(StatusCode::OK, &StripTokenPage { assets: &PREFIX });
     let cookie = cookie.parse().map_err(|_| Problem::internal("the session has no cookie"))?;
     response.headers_mut().insert(SET_COOKIE, cookie);
     Ok(response)
@@ -49,7 +49,7 @@ pub(super) async fn begin_session(
 
 /// The page that requests its own address again.
 pub(crate) fn exchange(status: StatusCode) -> HttpResponse {
-    render(status, &ExchangePage { assets: &PREFIX })
+    render(status, &StripTokenPage { assets: &PREFIX })
 }
 
 /// The page that says why a request was refused.
