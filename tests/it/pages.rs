@@ -130,7 +130,9 @@ fn a_link_on_another_site_is_asked_again_from_our_own_page() {
     };
     let from_elsewhere = visit("cross-site");
     assert_eq!(from_elsewhere.status, 401);
-    assert!(from_elsewhere.text().contains("strip-token.js") && from_elsewhere.header("set-cookie").is_none());
+    assert!(
+        from_elsewhere.text().contains("strip-token.js") && from_elsewhere.header("set-cookie").is_none()
+    );
     let from_here = visit("same-origin");
     assert_eq!(from_here.status, 401);
     assert!(!from_here.text().contains("strip-token.js"), "it would go round for ever");

@@ -161,12 +161,12 @@ mod tests {
             names,
             [
                 "early.js",
-                "strip-token.js",
                 "home.js",
                 "home/home.css",
                 "notebook-later.js",
                 "notebook.js",
                 "signin.js",
+                "strip-token.js",
                 "style/base.css",
                 "style/notebook.css",
                 "style/plain.css",
