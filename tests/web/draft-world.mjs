@@ -133,9 +133,10 @@ class Client {
         if (this.epoch === world.epoch && world.below(2)) this.given = this.heard;
         else {
             this.given = world.events.length;
-            const [drafts, { epoch, events }] = [structuredClone([...world.drafts.values()]), world];
+            const [drafts, { epoch }] = [structuredClone([...world.drafts.values()]), world];
+            const heard = this.given;
             this.down(() => {
-                Object.assign(this, { epoch, heard: events.length });
+                Object.assign(this, { epoch, heard });
                 this.load(drafts);
                 this.drafts.rescue('s');
             });

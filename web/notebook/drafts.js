@@ -306,7 +306,8 @@ export class Drafts {
 
     /** The server has it no more. @param {Local} local */
     #makeAgain(local) {
-        restart(local, NEW, '', 0);
+        local.text.restart(NEW, '');
+        [local.sent, local.arrived] = [[], 0];
         local.unsent = true;
     }
 
@@ -359,28 +360,23 @@ export class Drafts {
         const { text, draft } = local;
         const version = theirs.version ?? 0;
         const arrived = this.#arrived(theirs);
-        const isLost = arrived < local.arrived;
         while (local.sent[0] && local.sent[0].number <= arrived) confirm(local, version);
         if (text.version === version && text.confirmed === theirs.source && local.kind === theirs.kind)
             return;
-        // Sent before we began anew: what is here is newer.
-        if (!isLost && update?.client === this.client) {
-            restart(local, version, theirs.source, arrived);
-            local.kind = theirs.kind;
-            return;
-        }
-        // What is on its way was made of what is no longer there: the server will refuse it.
         const before = text.text;
-        if (isLost) [local.sent, local.arrived] = [[], arrived];
-        const changes = isLost
-            ? text.recover(version, theirs.source)
-            : text.receive(version, theirs.source, update?.changes);
+        const isGrown = arrived === local.arrived;
+        const changes = isGrown
+            ? text.receive(version, theirs.source, update?.changes)
+            : text.recover(version, theirs.source);
+        // After a crash, messages that wait for an answer were made of a text that is gone.
+        if (!isGrown) [local.sent, local.arrived] = [[], arrived];
         const kind = draft.kind === local.kind ? theirs.kind : draft.kind;
         local.kind = theirs.kind;
         local.draft = { ...draft, kind, source: text.text };
         if (!changes.empty) this.host.received?.(draft.id, changes, before);
-        if (text.text === theirs.source && kind === theirs.kind) local.unsent = false;
-        else this.#send(local);
+        if (text.text !== theirs.source || kind !== theirs.kind) return this.#send(local);
+        local.unsent = false;
+        if (!local.sending) this.#settle(local);
     }
 
     /**
@@ -418,11 +414,14 @@ export class Drafts {
      */
     rescue(on) {
         this.gone.clear();
+        this.ends.clear();
         for (const local of this.local.values()) {
             const known = this.model.draft(local.draft.id);
             if (known) this.#meetAgain(local, known);
-            else if (this.model.states.has(local.draft.on)) this.#makeAgain(local);
-            else if (local.draft.source.trim()) {
+            else if (this.model.states.has(local.draft.on)) {
+                // What has no answer yet is sent again, and its answer decides.
+                if (!local.sending) this.#makeAgain(local);
+            } else if (local.draft.source.trim()) {
                 this.#makeAgain(local);
                 Object.assign(local, { after: null, draft: { ...local.draft, on, before: null } });
                 this.flush(local.draft.id);
@@ -508,16 +507,6 @@ function confirm(local, version) {
     local.text.confirm(version);
     const message = local.sent.shift();
     if (message) [local.kind, local.arrived] = [message.kind, message.number];
-}
-
-/**
- * The server has a text whose growth is unknown.
- * @param {Local} local @param {number} version @param {string} source @param {number} arrived
- */
-function restart(local, version, source, arrived) {
-    local.text.restart(version, source);
-    local.sent = [];
-    local.arrived = arrived;
 }
 
 /** The server has refused what was on its way. @param {Local} local */
