@@ -50,7 +50,7 @@ testWithoutPage(
         await far.waitForSelector('.banner[data-bad]');
         assert.match(
             await far.locator('.banner').textContent(),
-            /stopped or restarted and no longer knows this browser.*stays here/,
+            /stopped or restarted, and this browser is no longer signed in.*keeps everything you see and typed/,
         );
         assert.equal(await far.locator('.status').textContent(), 'Disconnected');
         assert.ok((await far.locator('.notebook').textContent()).includes('typed and not run'));
@@ -88,7 +88,7 @@ test('a visitor without access reads why in one sentence', { skip: !isReal }, as
     await one.goto(new URL('/n/main', page.url()).href);
     assert.equal(
         await one.locator('p').first().textContent(),
-        'Ratoon did not let this request in: it shows no valid token or session.',
+        'Ratoon refused this request: it shows no valid token or session.',
     );
     await stranger.close();
 });

@@ -174,7 +174,7 @@ test('an early cell is edited, and one button replays the rest; or both in one s
     await keys('Enter', 'Control+Home');
     await page.keyboard.insertText('y = 5\n');
     await keys('Control+Enter');
-    await page.getByRole('button', { name: 'Replay the rest (2 cells)' }).click();
+    await page.getByRole('button', { name: 'Replay 2 cells below' }).click();
     await ran(3);
     assert.deepEqual(await rows(), [
         'Start',
@@ -521,7 +521,7 @@ test('what is looked for is marked in every cell, counted and walked through; al
     await becomes(() => lines(1), ['x = x + 1', 'print("two")']);
     await page.getByLabel('Find', { exact: true }).fill('(');
     await keys('Alt+r');
-    await becomes(() => texts('.find-count'), ['Invalid pattern']);
+    await becomes(() => texts('.find-count'), ['Invalid regular expression']);
     await page.getByLabel('Find', { exact: true }).fill('t\\w+l');
     await becomes(() => texts('.find-count'), ['1 of 1']);
     await keys('Escape');
@@ -594,7 +594,7 @@ test('the palette finds every command by a few letters, does it where the focus 
     await becomes(() => page.locator('#commands li').count(), 0);
     await keys('Escape');
     await focused([1, 'cell']);
-    await page.getByRole('button', { name: 'All commands…' }).click();
+    await page.getByRole('button', { name: 'Command palette…' }).click();
     await input.waitFor();
     await keys('Escape');
 });
@@ -612,7 +612,7 @@ test('what menus and the header do is in the palette, where it can be done, unde
     const all = await offered();
     for (const title of [
         'Share…',
-        'Show or hide the variables',
+        'Toggle the variables pane',
         'Download as .ipynb',
         'Download as .py',
         'Download as HTML',

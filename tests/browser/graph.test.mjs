@@ -196,7 +196,7 @@ testWithoutPage('a long plain line is one row until it is asked for; this tab re
     await row('head', one).waitFor();
     await one.getByRole('button', { name: 'Unfold all' }).click();
     await one.waitForFunction(() => !document.querySelector('.row[data-fold]'));
-    await one.getByRole('button', { name: 'Fold linear runs' }).click();
+    await one.getByRole('button', { name: 'Fold linear sections' }).click();
     await one.waitForFunction(() => document.querySelectorAll('.row[data-fold]').length === 2);
     await one.locator('#graph').focus();
     await one.keyboard.press('Home');

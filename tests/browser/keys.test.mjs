@@ -265,7 +265,7 @@ test('a button that goes away when it is pressed leaves the focus with its cell'
     await page.keyboard.press('Control+Home');
     await page.keyboard.insertText('y = 0\n');
     await page.keyboard.press('Shift+Enter');
-    await page.getByRole('button', { name: 'Replay the rest' }).click();
+    await page.getByRole('button', { name: 'Replay 2 cells below' }).click();
     await ran(3);
     await focused([1, 'cell']);
     // Another version of a cell; at the last one the button cannot be pressed any more.

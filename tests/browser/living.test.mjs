@@ -50,9 +50,9 @@ testWithoutPage('a node says where its state lives: by its shape, and in words',
     assert.equal(await named('disk', one), '3, big = df[df.population > 100_000], On disk, 1.2 MB');
     assert.equal(
         await named('partial', one),
-        '4, rows = (row for row in df.itertuples()), On disk, 1.2 MB; 2 names could not be saved',
+        '4, rows = (row for row in df.itertuples()), On disk, 1.2 MB; 2 variables could not be saved',
     );
-    assert.match(await named('writing', one), /saving 40 %/);
+    assert.match(await named('writing', one), /saving 40%/);
     assert.match(await named('failed', one), /could not be saved: no space left on device/);
     assert.match(await named('replay', one), /Needs replay/);
     assert.match(await named('load', one), /kept in memory/);
@@ -84,7 +84,7 @@ testWithoutPage('a node says where its state lives: by its shape, and in words',
 testWithoutPage('what could not come back is listed, and a replay brings it', async (t) => {
     const one = await at('restored', t);
     one.server.notebook.replayMs = 500;
-    await one.locator('summary', { hasText: 'Restored from disk without 2 names' }).waitFor();
+    await one.locator('summary', { hasText: 'Restored from disk without 2 variables' }).waitFor();
     const list = await texts('.residency li', one);
     for (const [i, { name, type, reason }] of MISSING.entries())
         assert.ok([name, type, reason].every((word) => list[i].includes(word)));
@@ -159,7 +159,7 @@ testWithoutPage('without permission, Trust and Replay are not offered', async (t
     await sees('only plain values are loaded', runner);
     assert.equal(await runner.getByRole('button', { name: 'Trust…' }).count(), 0);
     const viewer = await at('restored', t, 'view');
-    await sees('Restored from disk without 2 names', viewer);
+    await sees('Restored from disk without 2 variables', viewer);
     assert.equal(await viewer.getByRole('button', { name: 'Replay cells' }).count(), 0);
 });
 

@@ -15,7 +15,7 @@ test('what a failed cell had set is kept by a click, and the next cell finds it'
     await sees('ModuleNotFoundError');
     await offer().waitFor();
     assert.deepEqual(await texts('.undone-changes'), [
-        'The changes that this cell made before that were undone. Keep its changes',
+        'The changes that this cell made to variables were undone. Keep its changes',
     ]);
     // Below the error, not above it.
     const [error, line] = await Promise.all(

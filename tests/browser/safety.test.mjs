@@ -146,7 +146,7 @@ test(
         await keys('Control+A');
         await page.keyboard.insertText('x = 5\nprint("one")');
         await keys('Control+Enter');
-        await page.getByRole('button', { name: 'Replay the rest (2 cells)' }).click();
+        await page.getByRole('button', { name: 'Replay 2 cells below' }).click();
         await ran(3);
         await sees('version 2 of 2');
         await becomes(file, all('x = 5\nprint("one")', '# Title'));
@@ -345,7 +345,7 @@ test(
         assert.equal((await rows()).length, 5, 'nothing is deleted');
         await shot('inserted');
         await page.setViewportSize({ width: 1280, height: 800 });
-        await page.getByRole('button', { name: 'Replay the rest (2 cells)' }).click();
+        await page.getByRole('button', { name: 'Replay 2 cells below' }).click();
         await ran(4);
         await run('print("x is", x)');
         await sees('x is 102');

@@ -230,7 +230,7 @@ test('edit, run, branch, compare: two models from the same data, side by side', 
     await change(1, fit(5));
     await ran(2);
     await sees('version 2 of 2');
-    await page.getByRole('button', { name: /Replay the rest/ }).click();
+    await page.getByRole('button', { name: /Replay \d cells? below/ }).click();
     await ran(3);
     await drawn(1);
     await shot('compare-1-branch');
@@ -265,7 +265,7 @@ test('after an early cell was changed, one button replays the rest, and the old 
     await change(0, 'price = 20');
     await ran(1);
     await shot('replay-1-the-rest-waits');
-    await page.getByRole('button', { name: 'Replay the rest (2 cells)' }).click();
+    await page.getByRole('button', { name: 'Replay 2 cells below' }).click();
     await ran(3);
     assert.deepEqual(await texts('.stream'), ['total 60']);
     await shot('replay-2-replayed');

@@ -104,7 +104,7 @@ test('cells wait for each other, and a running one can be stopped', async () => 
     await page.waitForSelector('.row[data-status="queued"]');
     await page.locator('.cell[data-status="running"] [data-stop]').click();
     await page.waitForSelector('.cell[data-status="interrupted"]');
-    await sees('The changes that this cell made before that were undone.');
+    await sees('The changes that this cell made to variables were undone.');
     await page.waitForFunction(() => !document.querySelector('.cell[data-status="queued"]'));
     assert.equal(await page.locator('.cell[data-kind="ran"]').count(), 0);
 });

@@ -55,12 +55,12 @@ test('a state says where it lives and how it is saved', () => {
         ],
         [
             { living: 'disk', checkpoint: checkpoint(MISSING) },
-            'On disk, 1.2 MB; 2 names could not be saved',
+            'On disk, 1.2 MB; 2 variables could not be saved',
             'On disk · 1.2 MB · loads when you run',
         ],
         [
             { checkpoint: checkpoint(MISSING), revival: { by: 'checkpoint', missing: MISSING.slice(1) } },
-            'In memory; one name could not be restored',
+            'In memory; one variable could not be restored',
             'In memory · 1.2 MB on disk',
         ],
         [
@@ -68,7 +68,7 @@ test('a state says where it lives and how it is saved', () => {
             'Needs replay; stays in memory once loaded',
             'Needs replay · stays in memory once loaded',
         ],
-        [{ saving: { now: 'writing', percent: 40 } }, 'In memory; saving 40 %', 'In memory'],
+        [{ saving: { now: 'writing', percent: 40 } }, 'In memory; saving 40%', 'In memory'],
         [
             { saving: { now: 'failed', why: 'the disk is full' } },
             'In memory; could not be saved: the disk is full',
@@ -76,12 +76,12 @@ test('a state says where it lives and how it is saved', () => {
         ],
         [
             { revival: { by: 'replay' }, checkpoint: checkpoint(MISSING) },
-            'In memory; 2 names could not be saved',
+            'In memory; 2 variables could not be saved',
             'In memory · 1.2 MB on disk · restored by replaying its cells',
         ],
         [
             { living: 'disk', checkpoint: checkpoint([], false) },
-            'On disk, 1.2 MB; checkpoint from elsewhere: only plain values are loaded',
+            'On disk, 1.2 MB; untrusted checkpoint: only plain values are loaded',
             'On disk · 1.2 MB · loads when you run',
         ],
         [{ living: 'deleted' }, '', ''],

@@ -718,7 +718,10 @@ test('states are pinned, saved and trusted', async () => {
         },
     });
     await settle();
-    assert.equal(page.notice.text, 'Saved, 1.2 MB on disk. One name could not be saved; see below the cell.');
+    assert.equal(
+        page.notice.text,
+        'Saved, 1.2 MB on disk. One variable could not be saved; see below the cell.',
+    );
     page.checkpoints.trust();
     decisions[0](true);
     await settle();

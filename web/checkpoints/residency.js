@@ -61,7 +61,7 @@ export function residencyParts(state) {
 }
 
 /**
- * The same as one sentence for a node's tooltip: "On disk, 1.2 MB; 2 names could not be saved".
+ * The same as one sentence for a node's tooltip: "On disk, 1.2 MB; 2 variables could not be saved".
  * @param {State} state
  * @param {Progress} [progress]
  * @param {boolean} [isUnsaved]

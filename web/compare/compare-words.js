@@ -47,8 +47,8 @@ export const COMPARE_WORDS = Object.freeze({
         `${side} has no process and no checkpoint. Replay its cells to compare its variables.`,
     replay: (/** @type {string} */ side) => `Replay cells of ${side}`,
     lacks: (/** @type {string} */ side, /** @type {number} */ n) =>
-        `${side} was restored from disk without ${count(n, 'name', 'names')}, so the comparison may show ` +
-        `them as missing.`,
+        `${side} was restored from disk without ${count(n, 'variable', 'variables')}, so the comparison ` +
+        `may show them as missing.`,
     failed: (/** @type {string} */ side, /** @type {string} */ why) => `${side}: ${why}`,
     tally: (/** @type {{changed: number, added: number, removed: number}} */ t) => {
         const parts = [
@@ -59,7 +59,7 @@ export const COMPARE_WORDS = Object.freeze({
         return parts.length ? parts.join(', ') : 'No variables differ.';
     },
     equal: (/** @type {number} */ n) => `${n} equal`,
-    alike: (/** @type {number} */ n) => `${n} that look equal`,
+    alike: (/** @type {number} */ n) => `${n} probably equal`,
     alikeHint: 'Their summaries are equal; their complete values could not be compared.',
     none: 'None',
     fact: Object.freeze({
@@ -75,7 +75,8 @@ export const COMPARE_WORDS = Object.freeze({
         nulls: 'Missing',
         bytes: 'Memory',
     }),
-    what: 'What',
+    what: 'Property',
+    change: 'Change',
     difference: 'Difference',
     column: 'Column',
     equalColumns: (/** @type {number} */ n) => `${count(n, 'equal column', 'equal columns')}`,

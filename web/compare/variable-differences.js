@@ -117,7 +117,7 @@ function Frame({ name, detail: { facts, columns, equal, unknown, more, elsewhere
             columns.length > 0 &&
             html`<div class="facts" role="region" aria-label=${`${name}, ${SAY.fact.columns}`} tabindex="0">
                 <table>
-            <thead><tr><th scope="col">${SAY.column}</th><th scope="col">${SAY.what}</th>
+            <thead><tr><th scope="col">${SAY.column}</th><th scope="col">${SAY.change}</th>
             ${kinds.map((what) => html`<th scope="col">${SAY.fact[what]}</th>`)}</tr></thead>
             <tbody>${columns.map(
                 (column) => html`<tr>

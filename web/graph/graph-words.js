@@ -9,7 +9,7 @@ export const GRAPH_WORDS = Object.freeze({
     folded: cells,
     foldedLong: (/** @type {number} */ n) => `${cells(n)} folded, Enter unfolds`,
     showAll: 'Unfold all',
-    showLess: 'Fold linear runs',
+    showLess: 'Fold linear sections',
     resize: 'Width of the graph',
     // Search
     search: 'Search code, variables and labels',
@@ -27,10 +27,10 @@ export const GRAPH_WORDS = Object.freeze({
     waiting: (/** @type {number} */ n) => (n === 1 ? 'one draft' : `${n} drafts`),
     going: 'being deleted',
     compared: 'compared',
-    warned: 'a branch may lose something',
+    warned: 'not everything survives in a branch',
     standsHere: (/** @type {string} */ names) => `here: ${names}`,
     // The card
-    about: (/** @type {string} */ name) => `About ${name}`,
+    about: (/** @type {string} */ name) => `Details of ${name}`,
     cell: (/** @type {number} */ n) => `Cell ${n}`,
     attempt: 'Attempt',
     moreLines: (/** @type {number} */ n) => (n === 1 ? 'and one more line' : `and ${n} more lines`),
@@ -41,7 +41,7 @@ export const GRAPH_WORDS = Object.freeze({
     moreNames: (/** @type {number} */ n) => `and ${n} more`,
     unchanged: 'No variable changed',
     people: (/** @type {string} */ names) => `Here now: ${names}`,
-    picture: 'Its picture',
+    picture: 'Image output',
     close: 'Close',
     // What can be done
     look: 'Go to this state',

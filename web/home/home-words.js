@@ -59,15 +59,15 @@ export const HOME_WORDS = Object.freeze({
         names.length === 1
             ? `Imported “${names[0]}”.`
             : `Imported ${names.length} notebooks: ${names.join(', ')}.`,
-    leftOut: (/** @type {string[]} */ what) => `Left out: ${what.join('; ')}.`,
-    notAFile: (/** @type {string} */ name) => `“${name}” was not imported: it is no .ipynb or .py file.`,
+    leftOut: (/** @type {string[]} */ what) => `Not imported: ${what.join('; ')}.`,
+    notAFile: (/** @type {string} */ name) => `“${name}” was not imported: it is not an .ipynb or .py file.`,
     tooLarge: (/** @type {string} */ name) => `“${name}” was not imported: it is larger than 64 MB.`,
     renamed: (/** @type {string} */ to) => `Renamed to “${to}”.`,
     duplicated: (/** @type {string} */ to) => `Duplicated as “${to}”.`,
     removed: (/** @type {string} */ name) => `Moved “${name}” to the trash.`,
     // Trash
     trash: (/** @type {number} */ n) => `Trash (${n})`,
-    trashHint: 'Deleted and reset notebooks stay here for 30 days; of each, the last four.',
+    trashHint: 'Deleted and reset notebooks are kept for 30 days, at most four copies of each.',
     trashList: 'Notebooks in the trash',
     trashed: (/** @type {'deleted' | 'reset'} */ why, /** @type {string} */ when) =>
         `${why === 'reset' ? 'reset' : 'deleted'} ${when}`,

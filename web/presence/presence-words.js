@@ -44,8 +44,8 @@ export const PRESENCE_WORDS = Object.freeze({
         run: Object.freeze({
             name: 'can run',
             why:
-                'Runs code on this machine with all your permissions: read and write files, use the ' +
-                'network. Share it only with people whom you would let use your keyboard.',
+                'Runs code on this machine with all your permissions, such as reading and writing files. ' +
+                'Share it only with people whom you would let use your computer.',
         }),
     }),
     opensAt: (/** @type {string} */ where) => `It opens at ${where}.`,
@@ -59,15 +59,15 @@ export const PRESENCE_WORDS = Object.freeze({
     note: 'Note',
     noteHint: 'Who it is for (only you see this)',
     create: 'Create link',
-    made: 'Copy the link now: it is not shown again.',
+    made: 'Copy the link now. It will not be shown again.',
     link: 'Link',
     copy: 'Copy',
     copied: 'Copied',
-    failed: 'The link could not be made.',
+    failed: 'The link could not be created.',
     links: 'Links to this notebook',
     none: 'No links yet.',
     toScope: Object.freeze({ view: 'can view', run: 'can run', owner: 'can do everything' }),
-    madeOn: (/** @type {string} */ when) => `made ${when}`,
+    madeOn: (/** @type {string} */ when) => `created ${when}`,
     ends: (/** @type {string} */ when) => `valid until ${when}`,
     endless: 'until revoked',
     used: (/** @type {string} */ when) => `last used ${when}`,

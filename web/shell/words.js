@@ -20,9 +20,8 @@ export const WORDS = Object.freeze({
         'Your access to this notebook has ended. You can still copy what you see. To continue, open ' +
         'the link that Ratoon printed when it started, or ask for a new one.',
     gone:
-        'Ratoon was stopped or restarted and no longer knows this browser. What you see and typed stays ' +
-        'here until you close this tab. Open the link that Ratoon printed; this tab then reconnects by ' +
-        'itself.',
+        'Ratoon was stopped or restarted, and this browser is no longer signed in. To reconnect this tab, ' +
+        'open the link that Ratoon printed. Until you close the tab, it keeps everything you see and typed.',
     trouble: (/** @type {{what: string, why: string, how: string}} */ t) =>
         `${sentence(`cannot ${t.what}: ${t.why}`)} ${sentence(t.how)} Your work continues in memory and ` +
         `is saved once this is resolved.`,
@@ -30,8 +29,8 @@ export const WORDS = Object.freeze({
         'This part of the page could not be loaded: the server does not answer. Try again once the ' +
         'connection is back.',
     startedAnew:
-        'Ratoon was restarted or the notebook was reset: its earlier states are gone. Your latest typing ' +
-        'is in a draft below.',
+        'Ratoon was restarted or the notebook was reset: its earlier states are gone. Your latest ' +
+        'changes are in a draft below.',
     copyAll: 'Copy all code',
     allCopied: 'Copied the code of all cells.',
     allReady: 'Copy this code',
@@ -69,7 +68,7 @@ export const WORDS = Object.freeze({
     stop: 'Stop',
     stopHard: 'Kill',
     stopHint: 'Stop this cell',
-    stopHardHint: 'The cell does not stop by itself: kill its process. Earlier states are kept.',
+    stopHardHint: 'Kill the process of this cell. Earlier states are kept.',
     placeholder: 'Type Python here. Shift-Enter runs it.',
     textPlaceholder: 'Type Markdown here.',
     code: 'Code',
@@ -100,7 +99,7 @@ export const WORDS = Object.freeze({
     cancel: 'Cancel',
     edited: 'Changed. Running it adds a new version; the graph keeps this one.',
     undoEdit: 'Revert to what ran',
-    outdated: 'Ran on the earlier version',
+    outdated: 'Ran before a cell above was changed',
     version: (/** @type {number} */ k, /** @type {number} */ n) => `version ${k} of ${n}`,
     earlierVersion: 'Earlier version of this cell',
     laterVersion: 'Later version of this cell',
@@ -111,10 +110,10 @@ export const WORDS = Object.freeze({
     partial: (/** @type {boolean} */ isStopped, /** @type {number | undefined} */ line) =>
         `partial: the cell ${isStopped ? 'was stopped' : 'failed'}` +
         (line === undefined ? '' : ` at line ${line}`),
-    takenBack: 'The changes that this cell made before that were undone.',
+    takenBack: 'The changes that this cell made to variables were undone.',
     keepPartial: 'Keep its changes',
     keepPartialHint: 'Saves them as a state, marked as partial',
-    wait: 'A cell above is still running. Run this one when that has finished.',
+    wait: 'A cell above is still running. Run this cell when it has finished.',
     goesOn: 'Continues with',
     // Where a state lives
     lives: Object.freeze({
@@ -125,7 +124,7 @@ export const WORDS = Object.freeze({
     }),
     comesBack: 'loads when you run',
     savedAs: (/** @type {string} */ size) => `${size} on disk`,
-    saving: (/** @type {number} */ percent) => `saving ${percent} %`,
+    saving: (/** @type {number} */ percent) => `saving ${percent}%`,
     waitsToBeSaved: 'waiting to be saved',
     notSaved: 'not saved',
     unsaved: 'not on disk yet',
@@ -174,13 +173,13 @@ export const WORDS = Object.freeze({
     saveNow: 'Save now',
     savedNow: (/** @type {string} */ size, /** @type {number} */ n) =>
         `Saved, ${size} on disk.${n ? ` ${capital(names(n))} could not be saved; see below the cell.` : ''}`,
-    foreign: 'This checkpoint comes from elsewhere: only plain values are loaded.',
-    foreignShort: 'checkpoint from elsewhere: only plain values are loaded',
+    foreign: 'This checkpoint is not trusted: only plain values are loaded.',
+    foreignShort: 'untrusted checkpoint: only plain values are loaded',
     trust: 'Trust…',
     trustAsk: 'Trust the checkpoints of this notebook?',
     trustWhy:
-        'Another install of Ratoon wrote them, they were imported from a file, or they were changed ' +
-        'since. To restore a state completely, Ratoon runs the code in its checkpoint, with all your ' +
+        'They were written by another installation of Ratoon, imported from a file, or modified. To ' +
+        'restore a state completely, Ratoon runs the code in its checkpoint, with all your ' +
         'permissions on this machine. Trust them only if you trust the source of this notebook. ' +
         'This applies to all states of the notebook.',
     trustDo: 'Trust and run their code',
@@ -216,7 +215,7 @@ export const WORDS = Object.freeze({
 });
 
 /** @param {number} n */
-const names = (n) => (n === 1 ? 'one name' : `${n} names`);
+const names = (n) => (n === 1 ? 'one variable' : `${n} variables`);
 
 /** As a sentence: the server's words begin small and end without a dot. @param {string} text */
 function sentence(text) {

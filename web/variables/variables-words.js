@@ -18,7 +18,9 @@ export const VARIABLES_WORDS = Object.freeze({
     count: (/** @type {number} */ n, /** @type {number} */ all) =>
         n === all ? `${all} ${all === 1 ? 'variable' : 'variables'}` : `${n} of ${all}`,
     isOld: (/** @type {number} */ n) =>
-        n === 0 ? 'Showing those at the start; loading…' : `Showing those of cell ${n}; loading…`,
+        n === 0
+            ? 'Showing the variables at the start; loading…'
+            : `Showing the variables after cell ${n}; loading…`,
     runs: 'A running cell may change them.',
     noneFound: 'No matching variables.',
     none: 'No variables yet.',
