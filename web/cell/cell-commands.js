@@ -34,7 +34,7 @@ export class CellCommands {
          * @type {{key: string, asCell: boolean, index: number} | null}
          */
         this.movingCell = null;
-        /** The run after whose success the rest of the cells are replayed. @type {string | null} */
+        /** If this run succeeds, the cells below are replayed. @type {string | null} */
         this.restAfter = null;
         /**
          * Toggles the panes beside the cells.
@@ -108,7 +108,7 @@ export class CellCommands {
         return isRestOfLine(this.page, waiting) ? waiting.length : 0;
     }
 
-    /** Runs the rest once the run that it waits for has left its state. */
+    /** Replays the cells below once `restAfter` has left its state. */
     #runRest() {
         const run = this.page.model.runs.get(this.restAfter ?? '');
         if (!run || !hasEnded(run.status)) return;
@@ -120,7 +120,7 @@ export class CellCommands {
 
     /**
      * @param {CellView} view
-     * @returns {CellView[]} it, or all that are selected with it, in order
+     * @returns {CellView[]} all selected cells in order if it is one of them, else only this cell
      */
     #selected(view) {
         const keys = this.selection.keys(this.page.cells().map((cell) => cell.key));
@@ -437,8 +437,8 @@ export class CellCommands {
     }
 
     /**
-     * Like Jupyter's restart. Its button has the initial focus only if no running cell would be
-     * lost.
+     * Like Jupyter's restart. The confirming button has the initial focus only if no cell is
+     * running.
      */
     async restart() {
         const { page } = this;

@@ -40,14 +40,14 @@ export class CellController {
          */
         this.editorBeforePrompt = null;
         /**
-         * A cell that was run while the focus moved below it. Its outputs must not push the focus
-         * out of view.
+         * The last cell that was run with the focus moving below it. Its outputs must not push the
+         * focus out of view.
          * @type {string | null}
          */
         this.followedCell = null;
         /**
-         * The last focused cell: its index, and whether its editor had the focus, in case it
-         * disappears.
+         * The last focused cell. Its index and whether it was focused as a cell serve to recover the
+         * focus if the cell disappears.
          * @type {{key: string, index: number, asCell: boolean} | null}
          */
         this.lastFocus = null;
@@ -76,8 +76,8 @@ export class CellController {
             'focusin',
             ({ target }) => (this.hasFocus = /** @type {Element} */ (target).closest('.app') !== null),
         );
-        // A click beside everything moves the focus away on purpose; its old element still exists
-        // then.
+        // If the user clicks on empty space, the focus leaves on purpose, and its old element
+        // still exists.
         document.addEventListener('focusout', ({ target, relatedTarget }) =>
             queueMicrotask(() => {
                 if (
@@ -117,7 +117,7 @@ export class CellController {
         this.page.host.paintNow();
     }
 
-    /** @param {CellData} [cell] without one, or where nothing of it runs: what runs longest */
+    /** Stops a cell, or else the longest running one. @param {CellData} [cell] */
     stop(cell) {
         const own = cell && runOf(cell);
         const run = own && !hasEnded(own.status) ? own : this.page.model.openRuns()[0];
@@ -153,7 +153,7 @@ export class CellController {
     /**
      * @param {string} exec_id
      * @param {string} text
-     * @returns {Promise<boolean>} whether it was taken
+     * @returns {Promise<boolean>} whether the server accepted it
      */
     answer(exec_id, text) {
         return this.page.answer(exec_id, text);
@@ -175,7 +175,7 @@ export class CellController {
         else go();
     }
 
-    /** @param {HTMLElement} box the answer's */
+    /** @param {HTMLElement} box the input box of the prompt */
     #isWriting(box) {
         const at = document.activeElement;
         if (at?.closest('dialog, .menu, input')) return at !== box;
@@ -241,7 +241,7 @@ export class CellController {
     removeFailed(cell) {
         if (!cell.run || this.page.scope !== 'owner') return this.remove(cell);
         this.clipboard.forgetAttempt(cell.run, () => this.undoRemoval());
-        // A draft changed since the failure is deleted as well.
+        // Delete the draft even if it was changed since the failure.
         if (this.page.drafts.get(cell.draft.id)) this.remove(cell);
         return undefined;
     }
@@ -327,14 +327,14 @@ export class CellController {
         if (label !== null) this.page.label(state.id, label);
     }
 
-    /** Runs the drafts shown, from their button. @param {CellData[]} waiting */
+    /** Runs the drafts shown; their button calls this. @param {CellData[]} waiting */
     runAll(waiting) {
         const [first] = waiting;
         this.page.runFrom();
         if (first) this.focusCell(first.key);
     }
 
-    /** Goes to a state from a button that disappears by that. @param {string} state */
+    /** Goes to a state from a button that thereby disappears. @param {string} state */
     goOn(state) {
         this.page.goTo(state);
         const cell = this.page
@@ -356,7 +356,7 @@ export class CellController {
     }
 
     /**
-     * In the first or last line, an arrow key moves to the next cell.
+     * In the first or last line, an arrow key moves to the neighbouring cell.
      * @param {CellView} view
      * @param {1 | -1} step
      * @returns {boolean} whether it did
@@ -451,7 +451,7 @@ export class CellController {
             ? lastFocus
             : cells[Math.min(lastFocus?.index ?? cells.length, cells.length - 1)];
         if (next && lastFocus && !isThere && !lastFocus.asCell) this.views.get(next.key)?.focus();
-        // The user did not ask to scroll.
+        // The user did not scroll, so the page must not either.
         else if (next) this.#elementOf(next.key)?.focus({ preventScroll: isThere });
     }
 
@@ -474,7 +474,7 @@ export class CellController {
 
     /**
      * Focuses the empty cell at the end.
-     * @param {boolean} [asCell] to it as a cell, not into its editor
+     * @param {boolean} [asCell] focuses the cell, not its editor
      */
     focusFresh(asCell = false) {
         const fresh = this.page.cells().findLast((cell) => cell.kind === 'draft' && cell.isFresh);
@@ -500,7 +500,7 @@ export class CellController {
      * Handles keys in an editor.
      * @param {CellView} view
      * @param {KeyboardEvent} event
-     * @returns {boolean} whether it was used
+     * @returns {boolean} whether the key was handled
      */
     onEditorKey(view, event) {
         return this.commands.press('editor', view, event);
@@ -509,7 +509,7 @@ export class CellController {
 
 /**
  * @param {Element | null | undefined} inside
- * @returns {string | null} the cell that something is in
+ * @returns {string | null} the key of the cell that contains the element
  */
 const keyOf = (inside) => inside?.closest('.cell')?.getAttribute('data-cell') ?? null;
 

@@ -7,7 +7,7 @@ import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 import { GripIcon } from '../ui/icons.js';
 
 /**
- * Distance from an edge, in px, within which dragging scrolls, and the most that it scrolls per
+ * Dragging scrolls within this distance of an edge, in px, by at most the second number per
  * frame.
  */
 const EDGE = 60;
@@ -18,7 +18,7 @@ export const DragHandle = () =>
 
 export class CellDrag {
     /**
-     * @param {HTMLElement} main what is scrolled
+     * @param {HTMLElement} main the scrolling element
      * @param {import('./cell-controller.js').CellController} controller
      */
     constructor(main, controller) {
@@ -26,7 +26,7 @@ export class CellDrag {
         this.controller = controller;
         this.y = 0;
         /**
-         * What is dragged, and the order of the drafts before the drag.
+         * The dragged drafts, and the order of all drafts before the drag.
          * @type {{ids: string[], order: {id: string, element: Element}[]} | null}
          */
         this.drag = null;
@@ -86,7 +86,7 @@ export class CellDrag {
         document.documentElement.toggleAttribute('data-dragging', isOn);
     }
 
-    /** Once per frame: scrolls near the edges and marks the drop position. */
+    /** Scrolls near the edges and marks the drop position, once per frame. */
     #follow() {
         if (!this.drag) return;
         const { top, bottom, left, width } = this.main.getBoundingClientRect();
@@ -105,7 +105,7 @@ export class CellDrag {
         requestAnimationFrame(() => this.#follow());
     }
 
-    /** The index of the draft above which the drop would go. */
+    /** The index of the draft below the drop position. */
     #next() {
         const order = this.drag?.order ?? [];
         const at = order.findIndex(({ element }) => {

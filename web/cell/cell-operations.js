@@ -1,8 +1,8 @@
 // @ts-check
 // Changes of cells other than typing: insert, move, split, merge, skip, replace text. Pure.
 //
-// Only drafts can be reordered. A cell that ran does not change: the operation begins a branch
-// beside it, or continues without it.
+// Only drafts can be reordered. A cell that ran does not change: an operation on it begins a
+// branch beside it, or continues without it.
 
 import { textOf } from '../notebook/cell-list.js';
 import { ROOT_STATE } from '../shell/protocol.js';
@@ -127,7 +127,7 @@ export class CellOperations {
         return true;
     }
 
-    /** @param {string} id @returns {string[]} the drafts at the same place */
+    /** @param {string} id @returns {string[]} the ids of the drafts at the same position */
     #orderOf(id) {
         const draft = this.page.drafts.get(id);
         return draft ? this.page.drafts.beside(draft).map((one) => one.id) : [];
@@ -138,7 +138,7 @@ export class CellOperations {
      * @param {DraftCell} cell
      * @param {string} text
      * @param {number[]} at
-     * @returns {string[]} the ids of those that are new
+     * @returns {string[]} the ids of the new drafts
      */
     split(cell, text, at) {
         const cuts = [0, ...at.toSorted((a, b) => a - b), text.length];
@@ -161,8 +161,8 @@ export class CellOperations {
     /**
      * Merges drafts into the first.
      * @param {DraftCell[]} cells at least two, in order
-     * @param {() => void} putBack shows where it was undone
-     * @returns {() => boolean} undoes it; whether that was to be done still
+     * @param {() => void} putBack called after the undo, to show the restored drafts
+     * @returns {() => boolean} undoes the merge; returns whether it could still be undone
      */
     merge(cells, putBack) {
         const { page } = this;
@@ -221,7 +221,7 @@ export class CellOperations {
 
     /**
      * Starts over: the current texts of all cells become drafts on the root. Nothing is deleted.
-     * @returns {string | null} the id of the first
+     * @returns {string | null} the id of the first draft
      */
     restart() {
         const { page } = this;
@@ -239,10 +239,10 @@ export class CellOperations {
 
     /**
      * Adds the current texts of cells as drafts on a state, above its own drafts, and goes there.
-     * Drafts whose text also exists elsewhere are replaced: an earlier restart added them.
+     * Replaces drafts whose text also exists elsewhere: an earlier restart added them.
      * @param {string} on
      * @param {Cell[]} cells
-     * @returns {{made: string[], back: () => void}} the ids of the drafts, and what undoes it
+     * @returns {{made: string[], back: () => void}} the ids of the drafts, and a function that undoes it
      */
     #replaceDrafts(on, cells) {
         const { page } = this;
@@ -294,7 +294,7 @@ export class CellOperations {
      * @param {{key: string, text: string, prose?: string[]}[]} changes `prose`: of a state, before
      *   its code
      * @param {boolean} [isSaid]
-     * @returns {number} how many cells were changed
+     * @returns {number} the number of changed cells
      */
     replaceTexts(changes, isSaid = true) {
         const before = changes.map(({ key }) => this.#textsOf(key));
@@ -321,8 +321,8 @@ export class CellOperations {
     /**
      * @param {{key: string, text: string, prose?: string[]}} change
      * @param {{text: string, prose?: string[]} | null} now
-     * @param {{text: string}} [expected] what the code must read for it to be changed
-     * @returns {boolean} whether something changed
+     * @param {{text: string}} [expected] the change applies only if the code still reads like this
+     * @returns {boolean} whether the cell changed
      */
     #write({ key, text, prose }, now, expected) {
         const cell = this.page.cells().find((one) => one.key === key);
@@ -364,7 +364,7 @@ const piecesOf = (model, state) => [
 /** Equal for pieces with equal text. @param {Piece} piece */
 const pieceKey = ({ kind, source }) => `${kind} ${source}`;
 
-/** Whether its text may change now. @param {Cell} cell */
+/** Whether the text of a cell may change now. @param {Cell} cell */
 const isOpenToChange = (cell) =>
     cell.kind === 'draft' ||
     (cell.kind === 'ran' &&
@@ -383,7 +383,7 @@ export function isRestOfLine({ model, here }, waiting) {
     const siblings = parent ? model.childrenOf(parent).filter(({ id }) => id !== here) : [];
     const isFirst = (/** @type {import('../shell/protocol.js').State} */ state) =>
         model.runOf(state)?.code === first.draft.source;
-    // The drafts behind an inserted cell are the cells that its sibling had.
+    // The drafts below an inserted cell are the cells that followed its sibling.
     if (siblings.some(isFirst)) return true;
     return [...siblings, ...model.childrenOf(here)].some(({ id }) => model.childrenOf(id).some(isFirst));
 }

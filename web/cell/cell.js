@@ -1,6 +1,6 @@
 // @ts-check
-// One cell: rail with the state's node, text, code, outputs. One component shows a draft and the
-// state it becomes, so nothing jumps when it has run.
+// One cell: rail with the state's node, text, code, outputs. The same component shows a draft and
+// then the state that it becomes, so nothing jumps after the run.
 
 import { Component, html } from '../vendor/preact.js';
 import { haveSameItems, isText, runOf, textOf } from '../notebook/cell-list.js';
@@ -26,7 +26,7 @@ import { Markdown } from '../outputs/rich-text.js';
 /**
  * @typedef {object} CellProps
  * @property {CellData} cell
- * @property {readonly unknown[]} inputs everything that the cell's look depends on; see
+ * @property {readonly unknown[]} inputs all values that the rendering depends on; see
  *   `renderInputs`
  * @property {boolean} mayRun
  * @property {boolean} mayType
@@ -334,7 +334,7 @@ function versions({ state, versions: all }, controller) {
  * @property {string} text
  * @property {boolean} isEditable
  * @property {(text: string) => void} onChange
- * @property {(goesOn: boolean) => void} onDone a key ended the editing; `goesOn`: continue below
+ * @property {(goesOn: boolean) => void} onDone a key ended the editing; `goesOn`: the focus moves on
  */
 
 /** Markdown above a cell's code. @extends {Component<ProseProps, {isEditing: boolean}>} */

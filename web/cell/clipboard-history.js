@@ -18,8 +18,8 @@ export class ClipboardHistory {
         /** What a paste inserts. @type {Piece[]} */
         this.content = [];
         /**
-         * Drafts that were deleted together, or a function that undoes something else; the newest
-         * last.
+         * Each step is a list of drafts that were deleted together, or a function that undoes another
+         * change. The newest step is last.
          * @type {({draft: Draft, after: string | null}[] | (() => string | null))[]}
          */
         this.undoStack = [];
@@ -64,10 +64,10 @@ export class ClipboardHistory {
     /**
      * Adds an undo step.
      * @param {() => string
-     *   | null} undo gives the id of the draft to go to; null: it was undone, or cannot be any more
+     *   | null} undo returns the id of the draft to go to; null if it is already undone or too late
      */
     recordUndo(undo) {
-        // The notice would undo something that is no longer the last change.
+        // The deletion is no longer the last change, so its notice must not undo it.
         this.#dismissOffer();
         this.#push(undo);
     }
@@ -79,7 +79,7 @@ export class ClipboardHistory {
     /**
      * Adds an undo step for new drafts. It deletes them unless they were edited since.
      * @param {string[]} ids
-     * @param {() => string} undo what else is to be done; gives where to go
+     * @param {() => string} undo does the rest of the undo; returns the key of the cell to go to
      */
     recordAdded(ids, undo) {
         const read = ids.map((id) => this.page.drafts.get(id)?.source);
@@ -90,7 +90,7 @@ export class ClipboardHistory {
         });
     }
 
-    /** Undoes the last step. @returns {string | null} the id of the first */
+    /** Undoes the last step. @returns {string | null} the id of the first restored draft */
     undo() {
         const { page } = this;
         const last = this.undoStack.pop();

@@ -1,5 +1,5 @@
 // @ts-check
-// The remark below a crashed cell: what is lost and what to do.
+// The note below a crashed cell: the loss and the next step.
 
 import { html } from '../vendor/preact.js';
 import { CRASH_WORDS as SAY } from './crash-words.js';

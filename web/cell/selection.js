@@ -2,7 +2,7 @@
 // The cells selected in command mode: one, or a range. Pure.
 
 export class Selection {
-    /** Where the range began. @type {string | null} */
+    /** The first selected cell of the range. @type {string | null} */
     anchor = null;
     /** The focused cell. @type {string | null} */
     head = null;
@@ -15,7 +15,7 @@ export class Selection {
 
     /**
      * Extends the range to a cell.
-     * @param {string} from where it begins, unless it has begun
+     * @param {string} from the first cell of a new range
      * @param {string} to
      */
     extend(from, to) {

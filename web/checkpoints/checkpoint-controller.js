@@ -20,7 +20,7 @@ export class CheckpointController {
          */
         this.requested = new Set();
         /**
-         * Those whose replay this page stopped: their refusal needs no notice.
+         * States whose replay this page stopped: their refusal needs no notice.
          * @type {Set<string>}
          */
         this.stopped = new Set();
@@ -44,7 +44,7 @@ export class CheckpointController {
     }
 
     /**
-     * Calls `then`, first asking the user if cells must be replayed for it.
+     * Calls `then`. Asks the user first if cells must be replayed.
      * @param {string | undefined} state
      * @param {() => void} then
      */

@@ -115,7 +115,7 @@ export function cellsToReplay(model, id) {
 }
 
 /**
- * Whether a replay can start from it. The server's rule is in src/session/machine/replay.rs.
+ * Whether a replay can start from a state. The server's rule is in src/session/machine/replay.rs.
  * @param {State} state
  */
 const isWhole = (state) =>

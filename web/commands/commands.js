@@ -10,10 +10,10 @@
 // `key` is one key or several equivalent ones: `'b'`, `'Shift-v'`, `'Mod-Shift-p'`, and, for two
 // presses in a row, `'d d'`. `Mod` is Ctrl, on a Mac Cmd too. Letters are lower-case; for other
 // characters, omit Shift (`'?'`, `'Mod-/'`), unless the key itself is named (`'Mod-Shift-Minus'`).
-// `mode` says where the key works: `'cell'` while a cell has the focus and not its editor,
-// `'editor'` in an editor, `'anywhere'` (unless something else has handled it). From the palette,
-// it acts on the cell that had the focus last. `act` may return `false`: nothing was done, and the
-// browser handles the key.
+// `mode` says where the key works: `'cell'` while a cell, not its editor, has the focus,
+// `'editor'` in an editor, `'anywhere'` (unless another handler used the key). From the palette,
+// an action applies to the cell that had the focus last. If `act` returns `false`, it did nothing,
+// and the browser handles the key.
 
 /** @typedef {'cell' | 'editor' | 'anywhere'} Mode */
 /** @typedef {'run' | 'move' | 'cells' | 'write' | 'find' | 'graph' | 'notebook'} Group */
@@ -23,16 +23,16 @@
  * @typedef {object} Entry
  * @property {string} id
  * @property {string} title
- * @property {string} [sheet] what the sheet calls it, if not by its title; entries of one name are
- *   one line there
- * @property {string} [words] what else it is called: it is found by these, too
- * @property {Group} [group] under which heading the sheet shows it; `notebook` unless said
+ * @property {string} [sheet] its name on the shortcut sheet, if not the title; the sheet merges
+ *   entries of the same name
+ * @property {string} [words] other names; the palette searches them, too
+ * @property {Group} [group] its heading on the shortcut sheet; default: `notebook`
  * @property {string | string[]} [key]
- * @property {Mode | Mode[]} [mode] `anywhere` unless said
+ * @property {Mode | Mode[]} [mode] default: `anywhere`
  * @property {(at: Target) => boolean | void} act
- * @property {(at: Target) => boolean} [when] whether it can be done now; always unless said
- * @property {boolean} [isQuiet] only a key: not in the palette
- * @property {boolean} [isOnce] a key that is held down does it once
+ * @property {(at: Target) => boolean} [when] whether it is available now; default: always
+ * @property {boolean} [isQuiet] has only a key; the palette does not show it
+ * @property {boolean} [isOnce] ignores the repeats of a held key
  */
 
 /** Two presses within this time count as one key, in milliseconds. */
@@ -94,7 +94,7 @@ export class KeySequence {
     /**
      * The entries that a press may mean, most specific first.
      * @param {Mode} mode
-     * @param {string[]} names of the same press
+     * @param {string[]} names all names of the key press
      * @param {number} now in milliseconds
      * @param {Target} at
      * @returns {Entry[]}
@@ -126,8 +126,8 @@ export class KeySequence {
 }
 
 /**
- * The names of a press: by its character, and by its physical position (for other keyboard
- * layouts).
+ * The names of a key press: by its character and, for other keyboard layouts, by its physical
+ * position.
  * @param {{key: string, code: string, ctrlKey: boolean, metaKey: boolean, altKey: boolean,
  *   shiftKey: boolean}} event
  * @returns {string[]}

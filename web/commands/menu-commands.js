@@ -77,7 +77,7 @@ export const cellMenus =
             /** @type {'cells' | 'graph'} */ group,
         ) =>
             (one ? availableActions(does.controller.menuOf(one)) : [])
-                // Comparing has entries of its own.
+                // compare-commands.js adds its own entries.
                 .filter(({ text }) => text !== COMPARE_WORDS.compareWith)
                 .map(({ text, act }) => ({
                     id: `menu.${text}`,

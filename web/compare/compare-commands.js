@@ -1,5 +1,5 @@
 // @ts-check
-// What the palette knows of comparing.
+// The palette's commands for comparing states.
 
 import { COMPARE_WORDS as SAY } from './compare-words.js';
 import { withPart } from '../shell/lazy-parts.js';

@@ -55,7 +55,7 @@ const line = ({ sign, a, b, parts }) => html`
         )}${'\n'}</code>
     </div>`;
 
-/** A sign and what it means. @param {{sign: '-' | '+' | '~' | '='}} props */
+/** A sign and its meaning. @param {{sign: '-' | '+' | '~' | '='}} props */
 export const Sign = ({ sign }) =>
     html`<span class="mark-sign" data-sign=${sign}><span aria-hidden="true">
         ${sign === '-' ? '−' : sign}</span> ${SAY.sign[sign]}</span>`;

@@ -31,8 +31,8 @@ export const MOST_LINES = 2000;
 /**
  * @typedef {{sign: '=', a: State, b: State}
  *   | {sign: '~', a: State, b: State, rows: Row[]}
- *   | {sign: '-' | '+', state: State, code: string}} CellPair `-` only the first lineage has it,
- *     `+` only the second
+ *   | {sign: '-' | '+', state: State, code: string}} CellPair `-`: only in the first lineage,
+ *     `+`: only in the second
  */
 
 /**
@@ -80,7 +80,8 @@ function align(model, a, b) {
 }
 
 /**
- * Names a state beside another: its first line or, if that is equal, the first line that differs.
+ * A name that distinguishes a state from another: its first line or, if that is equal, the first
+ * line that differs.
  * @param {string} code
  * @param {string} other
  */
@@ -109,7 +110,7 @@ function pairUp(gone, come, code) {
         return [...gone.map(only('-')), ...come.map(only('+'))];
     const weights = gone.map((one) => come.map((other) => likeness(code(one), code(other))));
     const rows = Array.from({ length: gone.length + 1 }, () => new Float64Array(come.length + 1));
-    /** The greatest total likeness of the cells from i and j on. @type {Weight} */
+    /** The greatest total likeness of the cells from `i` and `j` on. @type {Weight} */
     const best = (i, j) => rows[i]?.[j] ?? 0;
     /** @type {Weight} */
     const ifPaired = (i, j) => {
@@ -150,15 +151,15 @@ function pairUp(gone, come, code) {
 /** @typedef {{sign: '-' | '+' | '~', name: string, facts: Fact[]}} ColumnChange */
 /**
  * @typedef {object} Columns The columns of two frames that differ.
- * @property {ColumnChange[]} columns those that are known to differ
- * @property {number} equal how many are known to be equal
- * @property {string[]} unknown the names of those that were not compared
- * @property {number} more how many others were not compared
+ * @property {ColumnChange[]} columns the columns that differ
+ * @property {number} equal the number of equal columns
+ * @property {string[]} unknown the names of columns that were not compared
+ * @property {number} more the number of further columns that were not compared
  * @property {'unknown'
  *   | 'order'
  *   | 'index'
- *   | null} elsewhere where the frames differ if no column is known to: in what was not compared,
- *     in the order of the columns, or in nothing that is inside a column
+ *   | null} elsewhere where the frames differ if no compared column does: in columns that were not
+ *     compared, in the order of the columns, or in the index
  */
 /**
  * @typedef {{kind: 'number', before: string, after: string, difference: string}
@@ -169,8 +170,8 @@ function pairUp(gone, come, code) {
 /** @typedef {{name: string, before: Variable, after: Variable, detail: Detail}} Changed */
 /**
  * @typedef {{added: Variable[], removed: Variable[], changed: Changed[], equal: string[],
- *   alike: string[]}} Variables `alike`: no difference is seen, but not all of the value could be
- *   compared
+ *   alike: string[]}} Variables `alike`: without a visible difference, but the complete values could
+ *   not be compared
  */
 
 /**
@@ -203,8 +204,8 @@ export function compareVariables(before, after) {
 }
 
 /**
- * Equal fingerprints mean equal values, unless they are sampled. Without them only summaries are
- * compared.
+ * Equal fingerprints mean equal values, unless they are sampled. Without fingerprints, only
+ * summaries are compared.
  * @param {Variable} before
  * @param {Variable} after
  * @returns {'equal' | 'alike' | 'differs'}
@@ -233,8 +234,7 @@ function summariesDiffer(from, to) {
 }
 
 /**
- * Whether a fact known of both differs. One of them may have been summarized without it, for lack
- * of time.
+ * Whether a statistic of both differs. A summary may lack statistics, for lack of time.
  * @param {Stats} from
  * @param {Stats} to
  */
@@ -296,7 +296,7 @@ const statsOf = (from, to) => [
 const reads = (fact) => String(typeof fact === 'number' ? shortly(fact) : (fact ?? ''));
 
 /**
- * The facts known of both or of one, as text.
+ * The facts of both or of one side, as text.
  * @param {[Fact['what'], string | number | null | undefined, string | number | null | undefined][]}
  *   all
  * @returns {Fact[]}
@@ -425,15 +425,15 @@ export function valueText({ type, repr }) {
  * @property {State} b
  * @property {Run | undefined} runA
  * @property {Run | undefined} runB
- * @property {boolean} isTip whether these are the two states themselves
+ * @property {boolean} isTip whether these are the compared states themselves
  * @property {boolean} isSame
- * @property {Row[] | null} rows where both showed nothing but text that differs
- * @property {boolean} isCut whether there was more text than is compared
+ * @property {Row[] | null} rows the diff, if both showed only text and the texts differ
+ * @property {boolean} isCut whether only a part of the text is compared
  */
 
 /**
- * The outputs to compare: of changed cells, of equal cells with different outputs, and of the last
- * two cells.
+ * The outputs to compare: those of changed cells, of equal cells with different outputs, and of
+ * the two compared states.
  * @param {Model} model
  * @param {Pair} pair
  * @param {CellPair[]} cells

@@ -1,5 +1,5 @@
 // @ts-check
-// The outputs of two cells, side by side. Pictures share one scale, so that sizes can be compared.
+// The outputs of two cells, side by side. Images share one scale, so that sizes can be compared.
 
 import { Component, html } from '../vendor/preact.js';
 import { COMPARE_WORDS as SAY } from './compare-words.js';

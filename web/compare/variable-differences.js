@@ -81,7 +81,7 @@ const Previews = ({ before, after }) => html`<div class="side-by-side">
     }
 </div>`;
 
-/** The facts known of both. @param {{name: string, facts: Fact[]}} props */
+/** The facts of both sides. @param {{name: string, facts: Fact[]}} props */
 const Facts = ({ name, facts }) => html`
     <div class="facts" role="region" aria-label=${name} tabindex="0"><table>
         <thead><tr><th scope="col">${SAY.what}</th><th scope="col">A</th><th scope="col">B</th>

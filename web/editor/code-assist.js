@@ -1,6 +1,6 @@
 // @ts-check
-// Requests completions and documentation from the server, on the state that the cell would run on.
-// Failures give no answer and no notice. Pure, except for the requests.
+// Requests completions and documentation from the server, for the state that the cell would run on.
+// A failed request has no answer and shows no notice. Pure, except for the requests.
 
 import { runToWaitFor } from '../notebook/cell-list.js';
 import { canRun } from '../shell/protocol.js';
@@ -9,12 +9,12 @@ import { toPoints, toUnits } from '../text/points.js';
 /** @typedef {import('../notebook/cell-list.js').Cell} Cell */
 /**
  * @typedef {{from: number, to: number, items: import('../shell/protocol.js').Completion[]}}
- *   Completions Places in UTF-16 units.
+ *   Completions Offsets in UTF-16 units.
  */
 
 /** Slower answers come too late while the user types, in milliseconds. */
 const QUICK_MS = 400;
-/** After this time, slow answers are forgotten and requests resume, in milliseconds. */
+/** Requests while typing resume this long after a slow answer, in milliseconds. */
 const FORGIVEN_MS = 20_000;
 
 export class CodeAssist {
@@ -36,7 +36,7 @@ export class CodeAssist {
 
     /**
      * @param {string} key the cell
-     * @param {string} code as it reads now
+     * @param {string} code its current text
      * @param {number} cursor in UTF-16 units
      * @returns {Promise<Completions | null>}
      */
@@ -77,8 +77,8 @@ export class CodeAssist {
 }
 
 /**
- * The state that knows the names a cell can use: the one it would run on or, behind a running cell,
- * the one which that run started from. Undefined for text, and where no process can exist.
+ * The state whose variables a cell can use: the state it would run on or, below a running cell, the
+ * state from which that run started. Undefined for Markdown, and if no process can exist.
  * @param {import('../notebook/page.js').Page} page
  * @param {string} key
  * @returns {string | undefined}

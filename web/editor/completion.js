@@ -1,7 +1,7 @@
 // @ts-check
-// Completion in an editor. On request (Tab, Ctrl-Space) the first entry is selected and Enter
-// accepts it. While typing nothing is selected, so Enter inserts a newline until an arrow key or
-// Tab selects an entry.
+// Completion in an editor. On request (Tab, Ctrl-Space) the first entry is selected, and Enter
+// accepts it. While the user types, no entry is selected: Enter inserts a newline until an arrow
+// key or Tab selects an entry.
 
 import {
     acceptCompletion,
@@ -19,7 +19,7 @@ import { EDITOR_WORDS as WORDS } from './editor-words.js';
 /** @typedef {import('../shell/protocol.js').Completion} Completion */
 
 /**
- * @typedef {object} Asks What an editor can ask about its text; places in UTF-16 units.
+ * @typedef {object} Asks The requests of an editor about its text; offsets in UTF-16 units.
  * @property {(code: string,
  *   cursor: number) => Promise<import('./code-assist.js').Completions | null>} complete
  * @property {(code: string,
@@ -59,7 +59,7 @@ export function completing(asks) {
                         isLate(context)
                     )
                         return null;
-                    // A completely typed name needs no list.
+                    // No list is needed if the name is already complete.
                     const written = code.slice(answer.from, context.pos);
                     if (!context.explicit && answer.items.every(({ text }) => text === written)) return null;
                     return {
@@ -96,7 +96,7 @@ export function completing(asks) {
 }
 
 /**
- * Whether the text changed since the request, other than by typing the name further.
+ * Whether the text changed since the request, other than by continuing the name.
  * @param {import('@codemirror/autocomplete').CompletionContext} asked
  */
 function isLate({ view, state, pos }) {
@@ -111,18 +111,18 @@ function isLate({ view, state, pos }) {
 }
 
 /**
- * Typing the name further filters the list; anything else requests a new one.
+ * Continuing the name filters the list; any other change requests a new list.
  * @param {string} typed
  */
 const validFor = (typed) => (/^[\p{L}\p{N}_]*$/u.test(typed) ? /^[\p{L}\p{N}_]*$/u : undefined);
 
 /**
  * @param {Completion[]} items in the server's order, which they keep
- * @param {string} behind the text behind the cursor
+ * @param {string} behind the text after the cursor
  */
 function optionsOf(items, behind) {
     return items.map(({ text, kind, signature }, i) => {
-        // Does not repeat quotes and brackets that the editor has already closed.
+        // The editor may have inserted closing quotes and brackets already: do not repeat them.
         const closing = text.match(/['"\])]+$/)?.[0] ?? '';
         const apply = closing && behind.startsWith(closing) ? text.slice(0, -closing.length) : text;
         return {
@@ -148,7 +148,7 @@ function signOf(kind) {
 
 const OF_LIST = new Set(['ArrowUp', 'ArrowDown', 'PageUp', 'PageDown', 'Enter', 'Escape']);
 
-/** Whether a key belongs to the open list. @param {EditorView} view @param {KeyboardEvent} event */
+/** Whether the open list handles a key. @param {EditorView} view @param {KeyboardEvent} event */
 export const isOfList = (view, { key, ctrlKey, metaKey, altKey, shiftKey }) =>
     OF_LIST.has(key) &&
     !ctrlKey &&

@@ -1,5 +1,5 @@
 // @ts-check
-// What the keys of an editor do besides typing.
+// The actions of an editor's keys besides typing.
 
 import {
     acceptCompletion,

@@ -76,7 +76,7 @@ export const EDITOR_WORDS = Object.freeze({
     theme: 'Switch theme: light, dark, system',
     showGraph: 'Toggle the graph of states',
     showVariables: 'Toggle the variables pane',
-    // What else people call it, who look for it in the palette
+    // Other names that users may type into the palette
     also: Object.freeze({
         stop: 'interrupt cancel abort kill halt',
         restart: 'start over kernel again reset',
@@ -122,7 +122,7 @@ export const EDITOR_WORDS = Object.freeze({
     onlyDraftsKind: 'Only drafts can be converted. This cell has run.',
     saved: 'Everything is saved as you type.',
     drag: 'Drag to move this draft (Ctrl-Shift-↑ or ↓)',
-    // Help while writing
+    // Completion and documentation
     kinds: Object.freeze({
         function: 'ƒ',
         method: 'ƒ',

@@ -1,7 +1,6 @@
 // @ts-check
-// One CodeMirror editor as a component. Tab does not lead into it: it leads to the cell. It is made
-// when the cell comes near the screen; before that, the text stands there as plain text of the same
-// size.
+// One CodeMirror editor as a component. Tab focuses the cell, not its editor. The editor is created
+// when the cell comes near the viewport; until then, plain text of the same size is shown.
 
 import {
     Annotation,
@@ -45,17 +44,17 @@ import { typing } from './typing.js';
  * @property {boolean} isEditable
  * @property {string} label
  * @property {string} hint
- * @property {(text: string, typed: import('../notebook/drafts.js').Typed) => void} onType what it
- *   reads now, and how that came about
- * @property {(isHere: boolean) => void} [onCaret] its user has moved the caret, or left
+ * @property {(text: string, typed: import('../notebook/drafts.js').Typed) => void} onType called
+ *   with the new text and the changes
+ * @property {(isHere: boolean) => void} [onCaret] called when the user moves the caret or leaves
  * @property {() => void} onLeave
- * @property {(editor: Editor | null) => void} held hands the editor itself to its owner
- * @property {(event: KeyboardEvent) => boolean} onKey whether its owner has used the key
- * @property {import('./completion.js').Asks} [asks] about its code
+ * @property {(editor: Editor | null) => void} held passes the editor to its owner
+ * @property {(event: KeyboardEvent) => boolean} onKey returns whether the owner handled the key
+ * @property {import('./completion.js').Asks} [asks] requests completions and documentation
  */
 
 const fromOutside = Annotation.define();
-/** All that CodeMirror takes for the end of a line. */
+/** The line ends that CodeMirror normalizes to `\n`. */
 const LINE_ENDS = /\r\n?/g;
 
 /** @extends {Component<EditorProps, {}>} */
@@ -88,7 +87,7 @@ export class Editor extends Component {
         const own = this.view.state.doc.toString();
         const text = next.text.replace(LINE_ENDS, '\n');
         if (own !== text) {
-            // Only what is different, piece by piece: the cursor stays where it is in its text.
+            // Replaces only what differs, so that the cursor keeps its position in the text.
             this.view.dispatch({ changes: changesBetween(own, text), annotations: fromOutside.of(true) });
         }
         if (
@@ -130,9 +129,9 @@ export class Editor extends Component {
     }
 
     /**
-     * A change came from the server.
+     * Applies a change from the server.
      * @param {import('../text/changes.js').Changes} changes
-     * @param {string} before the text that it was made of
+     * @param {string} before the text that the change applies to
      */
     receive(changes, before) {
         if (this.view?.state.doc.toString() !== before) return;
@@ -145,8 +144,8 @@ export class Editor extends Component {
     }
 
     /**
-     * @param {import('../presence/remote-carets.js').RemoteCaret[]} carets where the carets of
-     *   others are
+     * Shows the carets of other participants.
+     * @param {import('../presence/remote-carets.js').RemoteCaret[]} carets
      */
     showCarets(carets) {
         const isNews = carets.length > 0 || this.carets.length > 0;
@@ -154,7 +153,7 @@ export class Editor extends Component {
         if (isNews) this.view?.dispatch({ effects: setCarets.of(carets) });
     }
 
-    /** Where its user's caret is. */
+    /** The user's selection. */
     get selection() {
         return this.view ? this.view.state.selection.main : null;
     }
@@ -177,7 +176,7 @@ export class Editor extends Component {
             drawSelection(),
             rectangularSelection(),
             crosshairCursor(),
-            // Outside of the cells, which are scrolled, and faded where they are outdated.
+            // Outside the cells, which scroll and are greyed out when outdated.
             tooltips({ parent: document.getElementById('tips') ?? document.body }),
             numbers(),
             findMarks,
@@ -205,11 +204,11 @@ export class Editor extends Component {
         if (isMoved && view.hasFocus && !state.readOnly) this.props.onCaret?.(true);
     }
 
-    /** A long line is read from its beginning again, unless only the window lost the focus. */
+    /** Scrolls long lines back to their beginning, unless only the window lost the focus. */
     #left() {
         this.#scrollBack();
-        // The editor may have the cursor of the last key still to show; it does so with the next
-        // picture.
+        // The editor may still scroll to the cursor of the last key press; it does so in the
+        // next frame.
         requestAnimationFrame(() => requestAnimationFrame(() => this.#scrollBack()));
         this.props.onLeave();
     }
@@ -234,8 +233,8 @@ export class Editor extends Component {
     }
 
     /**
-     * Pressed before it was made, as in a page that is busy or was scrolled fast: the next keys are
-     * typed here.
+     * A press before the editor exists, in a busy page or after fast scrolling: creates and focuses
+     * the editor, so that the next keys are typed here.
      * @param {MouseEvent} event
      */
     #pressed(event) {
@@ -259,8 +258,8 @@ export class Editor extends Component {
 }
 
 /**
- * Typing over a selection is not left to the browser: Chromium would keep the look of the old text
- * in a `style` attribute, which the page's policy refuses, loudly.
+ * Replaces a selection by typed text itself. Chromium would copy the style of the old text into a
+ * `style` attribute, which the page's content security policy blocks with a console error.
  * @param {InputEvent} event
  * @param {EditorView} view
  */
@@ -281,7 +280,7 @@ function replaceBySelf(event, view) {
     return true;
 }
 
-/** What of an editor may change after it was made. @param {EditorProps} props */
+/** The options of an editor that may change later. @param {EditorProps} props */
 function variable({ isEditable, kind, label }) {
     return [
         EditorState.readOnly.of(!isEditable),

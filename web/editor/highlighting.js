@@ -1,5 +1,5 @@
 // @ts-check
-// The look of code in an editor. Colours are custom properties, so that both themes share one
+// Syntax highlighting in an editor. Colours are custom properties, so that both themes share one
 // style.
 
 import {
@@ -13,7 +13,7 @@ import {
 } from '../vendor/codemirror.js';
 import { magicLines } from '../text/python.js';
 
-/** Which colour each kind of word has: that of the custom property `--code-KIND`. */
+/** The kinds of tokens. Each has the colour of the custom property `--code-KIND`. */
 export const CODE_KINDS = Object.freeze([
     { kind: 'keyword', tag: [tags.keyword, tags.operatorKeyword, tags.modifier] },
     { kind: 'string', tag: [tags.string, tags.special(tags.string)] },

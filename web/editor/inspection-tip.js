@@ -7,11 +7,11 @@ import { EDITOR_WORDS as WORDS } from './editor-words.js';
 
 /**
  * @param {{size: import('./inspection.js').Size, object: Inspection | null}} tip
- * @returns {{dom: HTMLElement, said: string}} and what is read out of it
+ * @returns {{dom: HTMLElement, said: string}} `said`: the text for screen readers
  */
 export function tipDom({ size, object }) {
     const dom = box('div', 'tip');
-    // Focusable, so that overflowing text scrolls without a pointer, too.
+    // Focusable, so that the keyboard can scroll overflowing text.
     Object.assign(dom, { id: 'tip', role: 'tooltip', tabIndex: 0 });
     dom.dataset.size = size;
     // Clicks in the tooltip do not move the cursor.

@@ -1,6 +1,6 @@
 // @ts-check
-// Documentation tooltips: on request (Shift-Tab; pressed again it shows more and stays), or, while
-// the arguments of a call are typed, its signature.
+// Documentation tooltips. Shift-Tab shows documentation; pressed again, it shows more and keeps the
+// tooltip open. While the user types arguments, the tooltip shows the signature.
 
 import {
     closeCompletion,
@@ -96,7 +96,7 @@ class Signatures {
         const isTyped = transactions.some((one) => one.isUserEvent('input'));
         const begins = isTyped && empty && '(,'.includes(state.doc.sliceString(head - 1, head) || ' ');
         if (!isShown) this.asked = '';
-        // Typing further does not cancel it.
+        // Typing an argument does not cancel a pending request.
         if (!begins && !isShown && !this.timer) return;
         const call = callAt(state.doc.toString(), head);
         const what = call ? `${call.from} ${call.argument} ${call.keyword}` : '';
@@ -159,7 +159,7 @@ async function ask(view) {
     show(view, { pos, size: 'short', object, call: null });
 }
 
-/** @param {EditorView} view @returns {boolean} whether there was one */
+/** @param {EditorView} view @returns {boolean} whether a tooltip was open */
 export function closeTip(view) {
     if (!view.state.field(tipField, false)) return false;
     view.dispatch({ effects: shows.of(null) });
@@ -170,7 +170,7 @@ export function closeTip(view) {
  * PageUp and PageDown scroll the tooltip.
  * @param {EditorView} view
  * @param {KeyboardEvent} event
- * @returns {boolean} whether that was done
+ * @returns {boolean} whether the key was handled
  */
 export function scrollTip(view, { key }) {
     const tip = view.state.field(tipField, false);

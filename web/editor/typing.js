@@ -1,5 +1,5 @@
 // @ts-check
-// Automatic typing in code where other Python editors do more than CodeMirror.
+// Automatic dedent and quotes for Python, which CodeMirror lacks.
 
 import { EditorView, indentUnit, keymap, Prec } from '../vendor/codemirror.js';
 import { closesTriple, isBlank, leavesBlock } from '../text/python.js';
@@ -29,8 +29,8 @@ function leaveBlock(view) {
 }
 
 /**
- * Closing triple quotes are typed over one by one. CodeMirror would skip all three on the first and
- * begin a new string with the other two.
+ * Types over closing triple quotes one by one. CodeMirror would skip all three at the first key
+ * press and begin a new string with the other two.
  * @param {EditorView} view
  * @param {number} from
  * @param {number} to

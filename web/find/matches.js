@@ -4,7 +4,7 @@
 /** @typedef {{text: string, isCase: boolean, isWord: boolean, isRegex: boolean}} Query */
 /** @typedef {{from: number, to: number}} Span In UTF-16 units. */
 
-/** The most matches found: nobody steps through more, and each one is highlighted. */
+/** The most matches found: each one is highlighted, and users do not step through more. */
 const MOST = 10_000;
 
 /**
@@ -74,7 +74,7 @@ function filled(by, found) {
  * @param {P[]} places in order
  * @param {{cell: number, at: number}} here
  * @param {1 | -1} step
- * @returns {number} its number, -1 without any
+ * @returns {number} its index; -1 if there is no match
  */
 export function nextMatch(places, { cell, at }, step) {
     if (step === 1) {

@@ -1,12 +1,12 @@
 // @ts-check
-// Drafts as the user sees them: the server's, with what was typed here and the server does not have
-// yet.
+// Drafts as the user sees them: the server's drafts plus local typing that the server does not
+// have yet.
 //
-// Typing is sent a moment after it began: one message per draft at a time, with the text, the
-// version it was made of, and how it grew from that (shared-text.js). The echo of our own typing
-// never touches an editor. When another tab was first, the server refuses ours; it is moved over
-// the other's change and sent again. So every tab comes to the server's last text. No DOM; time
-// comes in as `setTimer`.
+// Typing is sent after a short delay: one message per draft at a time, with the text, the version
+// that it is based on, and the changes since that version (shared-text.js). The echo of our own
+// typing never touches an editor. If another tab was first, the server refuses our message; our
+// changes are rebased and sent again. So all tabs converge to the server's text. No DOM; the host
+// provides `setTimer`.
 
 import { changesBetween, claimedChanges } from '../text/changes.js';
 import { newId } from '../text/format.js';
@@ -20,23 +20,23 @@ import { SharedText } from './shared-text.js';
 /** @typedef {{anchor: number, head: number}} Selection */
 /** @typedef {import('../text/changes.js').Changes} Changes */
 
-/** How long what was typed may wait for more before it is sent, in milliseconds. */
+/** The delay before typing is sent, in milliseconds. */
 const WAIT_MS = 300;
 
 /**
  * @typedef {{number: number, kind: Draft['kind'], base: number, isEmpty: boolean}} Message
- *   `number`: 1, 2, 3, …, so that the server can say which of ours it has
+ *   `number`: 1, 2, 3, …; the server reports the last one that it has
  */
 /**
  * @typedef {object} Local
- * @property {Draft} draft as it stands here; its text is that of `text`
- * @property {string | null} after the draft behind which it was made
+ * @property {Draft} draft as shown here; its source is that of `text`
+ * @property {string | null} after the draft below which it was created
  * @property {SharedText} text
- * @property {Draft['kind']} kind the one that the server has
- * @property {Message[]} sent the messages without confirmation, as the changes in `text.sent`
- * @property {number} arrived the number of the last message that the server had
+ * @property {Draft['kind']} kind the kind on the server
+ * @property {Message[]} sent the unconfirmed messages, one for each of `text.sent`
+ * @property {number} arrived the number of the last message that the server has
  * @property {boolean} unsent
- * @property {number} sending messages that are not answered yet
+ * @property {number} sending the number of unanswered messages
  * @property {unknown} timer
  */
 
@@ -48,9 +48,8 @@ export class Drafts {
      *   refused: (reply: import('../shell/protocol.js').Reply) => void,
      *   orphaned: (draft: Draft) => void, received?: (draft: string, changes: Changes,
      *   before: string) => void, setTimer: (what: () => void, ms: number) => unknown,
-     *   clearTimer: (timer: any) => void}} host `orphaned`: what was typed into a draft that cannot
-     *   be made again; `received`: a change that came from the server, made of the text that stood
-     *   here before
+     *   clearTimer: (timer: any) => void}} host `orphaned`: typing into a draft that cannot be
+     *   created again; `received`: a change from the server, and the text before that change
      */
     constructor(model, send, host) {
         this.model = model;
@@ -58,25 +57,25 @@ export class Drafts {
         this.host = host;
         /** @type {Map<string, Local>} */
         this.local = new Map();
-        /** Drafts that were thrown away here, until the server says so too. @type {Set<string>} */
+        /** Drafts deleted here, until the server confirms it. @type {Set<string>} */
         this.gone = new Set();
         /**
-         * Where our typing ended in drafts of which the server has all.
+         * The offset at which our typing ended, for drafts without unconfirmed changes.
          * @type {Map<string, number>}
          */
         this.ends = new Map();
-        /** By which we know our own changes. */
+        /** Identifies our own changes among those that the server sends. */
         this.client = newId();
         /**
-         * Kept when the last of what was typed is sent, for all who wait for that, in their order.
+         * Resolves when all typing is sent. All waiting callers share it, in order.
          * @type {{done: () => void, kept: Promise<void>} | null}
          */
         this.behind = null;
     }
 
     /**
-     * The drafts at one place, in order, as this page shows them: above the cell of a child of a
-     * state, or at the end of the line to it.
+     * The drafts at one position, in order, as this page shows them: above the cell of a child of
+     * a state, or at the end of the state's lineage.
      * @param {string} state
      * @param {string | null} [before]
      * @returns {Draft[]}
@@ -109,7 +108,7 @@ export class Drafts {
     }
 
     /**
-     * A draft as it is now; who holds one has it as it was painted.
+     * The current version of a draft. A caller may hold the version that was painted last.
      * @param {Draft} draft
      * @returns {Draft}
      */
@@ -118,7 +117,7 @@ export class Drafts {
     }
 
     /**
-     * The drafts at the place of one, itself among them.
+     * The drafts at the position of a draft, including that draft.
      * @param {Draft} draft
      * @returns {Draft[]}
      */
@@ -129,20 +128,20 @@ export class Drafts {
     /**
      * @param {string} state
      * @param {string | null} [before]
-     * @returns {string | null} the last draft at a place
+     * @returns {string | null} the last draft at a position
      */
     lastOn(state, before = null) {
         return this.on(state, before).at(-1)?.id ?? null;
     }
 
-    /** @param {Draft} draft @returns {string | null} the draft above it at the same place */
+    /** @param {Draft} draft @returns {string | null} the draft above it at the same position */
     before(draft) {
         const drafts = this.beside(draft);
         return drafts[drafts.findIndex(({ id }) => id === draft.id) - 1]?.id ?? null;
     }
 
     /**
-     * Makes a draft and tells of it at once.
+     * Creates a draft and sends it at once.
      * @param {Draft} draft
      * @param {string | null} after
      * @returns {string} its id
@@ -154,11 +153,11 @@ export class Drafts {
     }
 
     /**
-     * Makes a draft, or changes one.
+     * Creates or changes a draft.
      * @param {Draft} draft
-     * @param {string | null} [after] where a new one is to stand
-     * @param {Typed} [typed] how its editor changed it; another's text may have come that the
-     *   editor does not show yet
+     * @param {string | null} [after] the draft above a new one
+     * @param {Typed} [typed] how its editor changed it; the editor may not show the latest text
+     *   of other clients yet
      */
     put(draft, after = null, typed) {
         this.gone.delete(draft.id);
@@ -166,8 +165,8 @@ export class Drafts {
         const { text } = local;
         const shown = typed?.before ?? text.text;
         const changes = typed?.changes ?? changesBetween(shown, draft.source);
-        // The cursor stands before what has come in at its place, as it would if the editor showed
-        // it.
+        // The cursor stays before text that others inserted at its position, as in an up-to-date
+        // editor.
         text.edit(shown === text.text ? changes : changes.map(changesBetween(shown, text.text), true));
         local.draft = { ...draft, source: text.text };
         this.#send(local);
@@ -200,16 +199,16 @@ export class Drafts {
         return local;
     }
 
-    /** Has what a draft reads now sent soon. @param {Local} local */
+    /** Schedules sending the current text of a draft. @param {Local} local */
     #send(local) {
         local.unsent = true;
         local.timer ??= this.host.setTimer(() => this.flush(local.draft.id), WAIT_MS);
     }
 
     /**
-     * Sends now what was typed, unless something is under way.
+     * Sends typing now, unless a message is in flight.
      * @param {string} id
-     * @param {boolean} [anyway] even then
+     * @param {boolean} [anyway] even if a message is in flight
      */
     flush(id, anyway = false) {
         const local = this.local.get(id);
@@ -228,7 +227,7 @@ export class Drafts {
         local.sent.push(message);
         local.sending += 1;
         const known = this.model.draft(id);
-        // A run may have moved it on to the next state meanwhile.
+        // A run may have moved the draft to the next state meanwhile.
         const draft = { ...(known ?? local.draft), kind: local.draft.kind, source: text.text };
         const update = { client: this.client, number, changes: changes.toJSON() };
         const place = { after: local.after, in_place: known !== undefined };
@@ -241,7 +240,7 @@ export class Drafts {
     }
 
     /**
-     * Waits until the last of what was typed is sent; null where there is nothing to wait for.
+     * Waits until all typing is sent; null if there is nothing to wait for.
      * @returns {Promise<void> | null}
      */
     allSent() {
@@ -260,7 +259,7 @@ export class Drafts {
         this.behind = null;
     }
 
-    /** Whether something waits for the answer to what was sent before it. */
+    /** Whether typing waits for the reply to an earlier message. */
     #isBehind() {
         return [...this.local.values()].some(({ unsent, sending }) => unsent && sending > 0);
     }
@@ -268,7 +267,7 @@ export class Drafts {
     /**
      * @param {Local} local
      * @param {import('../shell/protocol.js').Reply} reply
-     * @param {Message} message what it is the reply to
+     * @param {Message} message the message that the reply answers
      */
     #answered(local, reply, message) {
         const { text } = local;
@@ -282,19 +281,19 @@ export class Drafts {
         }
         if (reply.kind === 'refused' && reply.code === 'conflict') {
             if (known) this.#receive(local, { draft: known, after: null });
-            // What it has grown to has not been heard of yet: not at once again.
+            // Do not retry at once: the version that caused the refusal has not arrived yet.
             if (Math.max(text.version, 0) === message.base) return this.#send(local);
         } else if (reply.kind === 'refused' && reply.code === 'not_found') {
-            // Thrown away by somebody while we typed: it is made again, unless there is no place
-            // for it.
+            // Another client deleted the draft while we typed: create it again, if its position
+            // still exists.
             if (text.version === NEW || known !== undefined) return this.#orphan(local);
             this.#makeAgain(local);
         } else if (isRefused) {
-            // What cannot be kept as it is stays here, and is tried again when more is typed.
+            // Refused typing stays here and is sent again with the next typing.
             return this.host.refused(reply);
         } else {
-            // Where no event told of it: nothing has changed, or it was told before the page was
-            // loaded anew.
+            // No event reported this message: it changed nothing, or the event came before a page
+            // reload.
             const isSame = message.isEmpty && message.kind === local.kind && text.version !== NEW;
             if (isPending) confirm(local, message.base + (isSame ? 0 : 1));
             this.host.refused(reply);
@@ -304,14 +303,14 @@ export class Drafts {
         return this.#settle(local);
     }
 
-    /** The server has it no more. @param {Local} local */
+    /** The server no longer has the draft: creates it again. @param {Local} local */
     #makeAgain(local) {
         local.text.restart(NEW, '');
         [local.sent, local.arrived] = [[], 0];
         local.unsent = true;
     }
 
-    /** The server has all of it. @param {Local} local */
+    /** The server has all typing of this draft. @param {Local} local */
     #settle(local) {
         if (local.text.typingEnd !== null) this.ends.set(local.draft.id, local.text.typingEnd);
         if (this.local.get(local.draft.id) === local) this.local.delete(local.draft.id);
@@ -322,14 +321,14 @@ export class Drafts {
         return draft?.received?.find(({ client }) => client === this.client)?.number ?? 0;
     }
 
-    /** It has become a state, or where it hung is gone. @param {Local} local */
+    /** The draft has become a state, or its state was deleted. @param {Local} local */
     #orphan(local) {
         this.forget(local.draft.id);
         this.host.orphaned(local.draft);
     }
 
     /**
-     * The server tells of drafts that have changed; the model does not know it yet.
+     * Applies changed drafts from the server, before the model does.
      * @param {{removed: string[], put: PlacedDraft[]}} event
      */
     applyServerDrafts({ removed, put }) {
@@ -341,7 +340,7 @@ export class Drafts {
         }
     }
 
-    /** A draft that is not being changed here has changed. @param {PlacedDraft} placed */
+    /** Another client changed a draft without local typing. @param {PlacedDraft} placed */
     #follow({ draft: { id, source }, update }) {
         const before = this.model.draft(id);
         if (!before || before.source === source) return;
@@ -352,7 +351,7 @@ export class Drafts {
     }
 
     /**
-     * What the server has of a draft that is being changed here: our own change, or another's.
+     * The server's version of a draft with local typing: our own change, or another client's.
      * @param {Local} local
      * @param {PlacedDraft} placed
      */
@@ -368,7 +367,7 @@ export class Drafts {
         const changes = isGrown
             ? text.receive(version, theirs.source, update?.changes)
             : text.recover(version, theirs.source);
-        // After a crash, messages that wait for an answer were made of a text that is gone.
+        // After a server crash, unanswered messages are based on a text that no longer exists.
         if (!isGrown) [local.sent, local.arrived] = [[], arrived];
         const kind = draft.kind === local.kind ? theirs.kind : draft.kind;
         local.kind = theirs.kind;
@@ -380,7 +379,7 @@ export class Drafts {
     }
 
     /**
-     * A caret of ours, in the text that the server has; null where it has none.
+     * Our caret as an offset in the server's text; null if the server does not have the draft.
      * @param {string} id
      * @param {Selection} selection
      * @returns {Caret | null}
@@ -395,7 +394,7 @@ export class Drafts {
     }
 
     /**
-     * A caret of somebody else, in the text as it stands here.
+     * Another client's caret as an offset in the text shown here.
      * @param {Caret} caret
      * @returns {Selection}
      */
@@ -408,8 +407,8 @@ export class Drafts {
     }
 
     /**
-     * The notebook was replaced: what was typed is laid over what it has now; what hangs on nothing
-     * now hangs where we stand.
+     * The notebook was replaced: merges local typing into its new drafts. Drafts whose state no
+     * longer exists move to the current state.
      * @param {string} on
      */
     rescue(on) {
@@ -419,7 +418,7 @@ export class Drafts {
             const known = this.model.draft(local.draft.id);
             if (known) this.#meetAgain(local, known);
             else if (this.model.states.has(local.draft.on)) {
-                // What has no answer yet is sent again, and its answer decides.
+                // Unanswered messages are sent again; their replies decide.
                 if (!local.sending) this.#makeAgain(local);
             } else if (local.draft.source.trim()) {
                 this.#makeAgain(local);
@@ -430,28 +429,28 @@ export class Drafts {
     }
 
     /**
-     * What happened to a draft in between is not known.
+     * Merges local typing into a draft whose changes in between are unknown.
      * @param {Local} local
      * @param {Draft} known
      */
     #meetAgain(local, known) {
         const { text } = local;
         const version = known.version ?? 0;
-        // In a crash the server lost changes of others, which they send again.
+        // The server lost changes of other clients in a crash; those clients send them again.
         if (version < text.version && this.#arrived(known) >= local.arrived) text.version = version;
         else this.#receive(local, { draft: known, after: null });
         if (text.text !== known.source || local.draft.kind !== known.kind) this.#send(local);
     }
 
     /**
-     * Sends all that was typed, before something that builds on it.
-     * @param {boolean} [isLast] the page may be going: even behind what is under way
+     * Sends all typing, before a command that depends on it.
+     * @param {boolean} [isLast] the page may be closing: send even if messages are in flight
      */
     flushAll(isLast = false) {
         for (const id of [...this.local.keys()]) this.flush(id, isLast);
     }
 
-    /** Throws a draft away. @param {string} id */
+    /** Deletes a draft. @param {string} id */
     remove(id) {
         const isOnItsWay = this.local.get(id)?.sending;
         this.forget(id);
@@ -465,7 +464,7 @@ export class Drafts {
         this.host.requestPaint();
     }
 
-    /** It has become a state: there is nothing left to send. @param {string} id */
+    /** The draft has become a state, so nothing is left to send. @param {string} id */
     forget(id) {
         const local = this.local.get(id);
         if (!local) return;
@@ -475,9 +474,8 @@ export class Drafts {
     }
 
     /**
-     * Drafts that were made here and that the server has not seen yet move with the page. One that
-     * was asked to run is moved by the server: sent again, it might come back when it has become a
-     * state.
+     * Moves local drafts that the server does not have yet along with the page. The server moves
+     * a draft whose run was requested: sending it again could restore it after it became a state.
      * @param {string} from @param {string} to @param {(id: string) => boolean} isAsked
      */
     follow(from, to, isAsked) {
@@ -490,16 +488,16 @@ export class Drafts {
     }
 }
 
-/** The version of a draft that the server does not have. */
+/** The version of a draft that the server does not have yet. */
 const NEW = -1;
 
 /**
- * @typedef {{before: string, changes?: Changes}} Typed what an editor read before it was typed
- *   into, and how that changed
+ * @typedef {{before: string, changes?: Changes}} Typed the text of an editor before typing, and
+ *   the changes to it
  */
 
 /**
- * The server has taken the first of what was on its way.
+ * The server has accepted the first message in flight.
  * @param {Local} local
  * @param {number} version
  */
@@ -509,7 +507,7 @@ function confirm(local, version) {
     if (message) [local.kind, local.arrived] = [message.kind, message.number];
 }
 
-/** The server has refused what was on its way. @param {Local} local */
+/** The server has refused the messages in flight. @param {Local} local */
 function retract(local) {
     local.text.retract();
     local.sent = [];

@@ -1,30 +1,30 @@
 // @ts-check
-// How one text became another: lines that went and came, and within a line that changed the words
-// that did. Pure.
+// The differences between two texts: removed and added lines, and the changed words of changed
+// lines. Pure.
 //
-// Myers' greedy search for the shortest way from one list to the other, after what both begin and
-// end with is cut off. Two texts with hardly anything in common would take it long: past
-// `MOST_EDITS` the rest is told as replaced, which is what a reader would see anyway.
+// Myers' greedy search for the shortest edit script, after the common prefix and suffix are cut
+// off. It is slow for texts with little in common: past `MOST_EDITS` the rest counts as replaced,
+// which a reader would see anyway.
 
-/** @typedef {'=' | '-' | '+'} Sign equal, only before, only after */
+/** @typedef {'=' | '-' | '+'} Sign equal, only in the first text, only in the second text */
 /**
- * @typedef {{sign: Sign, a: number, b: number}} Step indexes into both lists; where one has
- *   nothing, of what comes next there
+ * @typedef {{sign: Sign, a: number, b: number}} Step indexes into both lists; for a list without
+ *   the item, the index of its next item
  */
 /**
- * @typedef {{text: string, isMarked: boolean}} Part a piece of a line; marked: it differs from the
- *   other line's
+ * @typedef {{text: string, isMarked: boolean}} Part a piece of a line; `isMarked`: it differs from
+ *   the other line
  */
 /**
  * @typedef {{sign: Sign, a: number | null, b: number | null, parts: Part[]}} Row a line; `a` and
  *   `b` are line numbers, from 1
  */
 
-/** Steps that the search may need at most; its time and memory grow with their square. */
+/** The most edits that the search tries; its time and memory grow with their square. */
 const MOST_EDITS = 600;
 /** Lines longer than this, in UTF-16 units, are not compared word by word. */
 const LONGEST_LINE = 2000;
-/** Two lines that share less than this part of their words were not one line that changed. */
+/** Two lines that share a smaller part of their words are not shown as one changed line. */
 const ALIKE = 0.3;
 
 /** @template T @param {readonly T[]} a @param {readonly T[]} b @returns {Step[]} */
@@ -45,7 +45,7 @@ export function diff(a, b) {
 }
 
 /**
- * The item at an index that a list has.
+ * The item at an index, which must exist.
  * @template T @param {readonly T[]} list @param {number} i @returns {T}
  */
 export function itemAt(list, i) {
@@ -61,8 +61,8 @@ function middle(a, b) {
 }
 
 /**
- * For each number of edits, how far along `a` one comes on each diagonal; null when it takes too
- * many.
+ * The furthest index in `a` on each diagonal, for each number of edits; null if there are too
+ * many edits.
  * @template T
  * @param {readonly T[]} a
  * @param {readonly T[]} b
@@ -88,7 +88,7 @@ function search(a, b) {
 }
 
 /**
- * The way back from the end.
+ * Follows the search back from the end and returns its steps.
  * @param {Int32Array[]} trace
  * @param {number} x
  * @param {number} y
@@ -98,7 +98,7 @@ function walk(trace, x, y) {
     /** @type {Step[]} */
     const steps = [];
     for (let edits = trace.length - 1; edits >= 0; edits -= 1) {
-        // What was kept of this round stands around the diagonal 0, `edits + 1` to each side.
+        // Each round keeps the diagonals from `-(edits + 1)` to `edits + 1`.
         const far = (/** @type {number} */ k) => trace[edits]?.[k + edits + 1] ?? 0;
         const k = x - y;
         const comesDown = k === -edits || (k !== edits && far(k - 1) < far(k + 1));
@@ -113,15 +113,14 @@ function walk(trace, x, y) {
     return steps.reverse();
 }
 
-/** @param {number} a @param {number} b @returns {Step[]} all of one, then all of the other */
+/** @param {number} a @param {number} b @returns {Step[]} all of `a`, then all of `b` */
 const replaced = (a, b) => [
     ...Array.from({ length: a }, (_, i) => /** @type {Step} */ ({ sign: '-', a: i, b: 0 })),
     ...Array.from({ length: b }, (_, i) => /** @type {Step} */ ({ sign: '+', a, b: i })),
 ];
 
 /**
- * The lines of two texts, those that went before those that came, with the words marked that
- * differ.
+ * The lines of two texts, removed lines before added lines, with changed words marked.
  * @param {string} before
  * @param {string} after
  * @returns {Row[]}
@@ -152,7 +151,7 @@ export function diffLines(before, after) {
 }
 
 /**
- * A text without an end of line at its end has as many lines as one with it; an empty one has none.
+ * A line end at the end of a text does not start another line. An empty text has no lines.
  * @param {string} text
  */
 const linesOf = (text) => (text === '' ? [] : text.replace(/\n$/, '').split('\n'));
@@ -164,7 +163,7 @@ const plain = (text) => [{ text, isMarked: false }];
 const textOf = ({ parts }) => parts.map(({ text }) => text).join('');
 
 /**
- * The first line that went is the first that came, changed; and so on.
+ * Pairs removed and added lines in order, as changed lines.
  * @param {Row[]} gone
  * @param {Row[]} come
  */
@@ -176,7 +175,7 @@ function markPairs(gone, come) {
 }
 
 /**
- * One line as it was and as it is, with what differs marked; nothing is where hardly anything is
+ * An old and a new line with their differences marked; nothing is marked if they have little in
  * common.
  * @param {string} before
  * @param {string} after
@@ -206,13 +205,13 @@ export function diffWords(before, after) {
 }
 
 /**
- * Words, numbers, runs of blanks, and each other sign by itself.
+ * Words, numbers, runs of whitespace, and every other character by itself.
  * @param {string} text
  * @returns {string[]}
  */
 const wordsOf = (text) => text.match(/[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu) ?? [];
 
-/** @param {Part[]} parts @returns {Part[]} neighbours of one kind are one */
+/** Joins adjacent parts of the same kind. @param {Part[]} parts @returns {Part[]} */
 function joined(parts) {
     /** @type {Part[]} */
     const all = [];
@@ -225,9 +224,9 @@ function joined(parts) {
 }
 
 /**
- * The rows around what changed; where many in between are equal there is their number instead.
+ * The changed rows and their context. Longer runs of equal rows are folded.
  * @param {Row[]} rows
- * @param {number} [host] equal rows that stay to each side
+ * @param {number} [host] the number of equal rows kept on each side
  * @returns {(Row | {folded: Row[]})[]}
  */
 export function fold(rows, host = 3) {
@@ -250,7 +249,7 @@ export function fold(rows, host = 3) {
 }
 
 /**
- * How much of two texts is the same, from 0 to 1, by their lines.
+ * The share of equal lines of two texts, from 0 to 1.
  * @param {string} before
  * @param {string} after
  */
@@ -263,7 +262,7 @@ export function likeness(before, after) {
 
 /** @param {string} before @param {string} after */
 function wordLikeness(before, after) {
-    // Signs such as brackets are in every line of code.
+    // Punctuation such as brackets occurs in every line of code.
     const words = (/** @type {string} */ text) => text.slice(0, LONGEST_LINE).match(/[\p{L}\p{N}_]+/gu) ?? [];
     const [a, b] = [words(before), words(after)];
     return diff(a, b).filter(({ sign }) => sign === '=').length / Math.max(1, a.length, b.length);

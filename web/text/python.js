@@ -1,7 +1,6 @@
 // @ts-check
-// What the editor has to know of Python beside its colours: what is a string or a comment, which
-// bracket is open, and which lines are IPython's. The syntax tree of CodeMirror's parser says so.
-// Pure.
+// Answers the editor's questions about Python code from CodeMirror's syntax tree: strings and
+// comments, open brackets, IPython's own lines. Pure.
 
 import { pythonLanguage } from '../vendor/codemirror.js';
 
@@ -9,10 +8,10 @@ import { pythonLanguage } from '../vendor/codemirror.js';
 /** @typedef {Tree['topNode']} Node */
 /**
  * @typedef {{from: number, argument: number, keyword: string | null}} Call `from`: the offset of
- *   its bracket; which argument the cursor is in, and by which name.
+ *   its bracket; `argument`: the index of the argument at the cursor; `keyword`: its name.
  */
 
-/** The last text that was parsed: one key asks several questions about one text. */
+/** The last parsed text, because one key press asks several questions about the same text. */
 let last = { text: '', tree: pythonLanguage.parser.parse('') };
 
 /** @param {string} text @returns {Tree} */
@@ -22,8 +21,7 @@ function treeOf(text) {
 }
 
 /**
- * The nodes that a cursor stands in, innermost first. One that is not closed goes on behind its
- * end.
+ * The nodes that contain the cursor, innermost first. An unclosed node extends beyond its end.
  * @param {string} text
  * @param {number} cursor
  * @returns {Node[]}
@@ -49,12 +47,12 @@ const isString = ({ name }) => name === 'String' || name === 'FormatString';
 /** @type {Record<string, string>} */
 const CLOSING = { '(': ')', '[': ']', '{': '}' };
 
-/** Whether a node is something in brackets, with them. @param {string} text @param {Node} node */
+/** Whether a node is a bracketed expression. @param {string} text @param {Node} node */
 const isBracket = (text, node) =>
     node.name !== 'Script' && node.firstChild?.name === text[node.from] && (text[node.from] ?? '') in CLOSING;
 
 /**
- * The quotes that close a string; null where there are none.
+ * The closing quotes of a string; null if it is unclosed.
  * @param {string} text
  * @param {Node} node
  */
@@ -73,7 +71,7 @@ function closingQuote(text, { from, to }) {
 const isText = (node) => isString(node) || node.name === 'Comment';
 
 /**
- * Whether a place stands in code, not in a string or comment.
+ * Whether an offset is in code, not in a string or comment.
  * @param {string} text
  * @param {number} cursor
  */
@@ -82,11 +80,11 @@ export function isInCode(text, cursor) {
     return !isInComment(node, cursor) && !nodesAt(text, cursor).some(isText);
 }
 
-/** A comment has no end but that of its line. @param {Node} node @param {number} cursor */
+/** A comment extends to the end of its line. @param {Node} node @param {number} cursor */
 const isInComment = ({ name, from }, cursor) => name === 'Comment' && from < cursor;
 
 /**
- * The call whose parentheses the cursor stands in; null outside of any, and in strings and
+ * The call whose parentheses contain the cursor; null outside of calls, and in strings and
  * comments.
  * @param {string} text
  * @param {number} cursor
@@ -95,7 +93,7 @@ const isInComment = ({ name, from }, cursor) => name === 'Comment' && from < cur
 export function callAt(text, cursor) {
     const inner = nodesAt(text, cursor).find((node) => isBracket(text, node));
     if (inner?.name !== 'ArgList' || inner.parent?.name === 'ClassDefinition') return null;
-    // `print (x)` is not told from a group; strings and comments have no calls.
+    // With a space, as in `print (x)`, it counts as a group. Strings and comments have no calls.
     if (/\s/.test(text[inner.from - 1] ?? ' ') || !isInCode(text, cursor)) return null;
     const commas = inner.getChildren(',').filter(({ to }) => to <= cursor);
     const from = commas.at(-1)?.to ?? inner.from + 1;
@@ -104,7 +102,7 @@ export function callAt(text, cursor) {
 }
 
 /**
- * Lines that are IPython's own: magics, shell commands, questions; numbers from 0.
+ * The numbers, from 0, of IPython's own lines: magics, shell commands and `?` help.
  * @param {string} text
  * @returns {number[]}
  */
@@ -122,7 +120,7 @@ export function magicLines(text) {
 }
 
 /**
- * Whether a place stands in no brackets and no string.
+ * Whether an offset is outside of brackets and strings.
  * @param {string} text
  * @param {number} cursor
  */
@@ -130,7 +128,7 @@ const isOutside = (text, cursor) =>
     !nodesAt(text, cursor).some((node) => isString(node) || isBracket(text, node));
 
 /**
- * Whether the statement that ends at a place leaves its block: what is written below it is indented
+ * Whether the statement that ends at an offset leaves its block, so that the next line is indented
  * less.
  * @param {string} text
  * @param {number} cursor
@@ -142,7 +140,7 @@ export function leavesBlock(text, cursor) {
 }
 
 /**
- * Whether the sign at a place is one of the three quotes that close a string.
+ * Whether the character at an offset is one of the three quotes that close a string.
  * @param {string} text
  * @param {number} cursor
  */
@@ -154,14 +152,13 @@ export function closesTriple(text, cursor) {
 }
 
 /**
- * Whether the place stands in the blank beginning of its line.
+ * Whether the cursor is in the leading whitespace of its line.
  * @param {string} line up to the cursor
  */
 export const isBlank = (line) => /^\s*$/.test(line);
 
 /**
- * Whether it is worth asking for completions while this is being typed: behind a dot, and from two
- * letters on.
+ * Whether typing requests completions here: after a dot, and from two letters on.
  * @param {string} line up to the cursor
  */
 export const asksByItself = (line) =>
