@@ -30,7 +30,7 @@ let hushing;
 /** @type {import('./notebook/page.js').Notice | null} */
 let hushed = null;
 
-/** Paints once per frame, however much has happened. */
+/** Paints at most once per frame. */
 function requestPaint() {
     if (isDue) return;
     isDue = true;

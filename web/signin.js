@@ -1,5 +1,5 @@
 // @ts-check
-// A pasted token takes the same way as a link: the server exchanges it and cleans the address.
+// Opens the link with the pasted token: the server exchanges it and cleans the address.
 
 const input = /** @type {HTMLInputElement} */ (document.getElementById('token'));
 const button = /** @type {HTMLButtonElement} */ (document.getElementById('open'));

@@ -46,8 +46,8 @@ export class CellController {
          */
         this.followedCell = null;
         /**
-         * The last focused cell. Its index and whether it was focused as a cell serve to recover the
-         * focus if the cell disappears.
+         * The last focused cell. Its index and `asCell` serve to recover the focus if the cell
+         * disappears.
          * @type {{key: string, index: number, asCell: boolean} | null}
          */
         this.lastFocus = null;

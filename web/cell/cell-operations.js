@@ -242,7 +242,7 @@ export class CellOperations {
      * Replaces drafts whose text also exists elsewhere: an earlier restart added them.
      * @param {string} on
      * @param {Cell[]} cells
-     * @returns {{made: string[], back: () => void}} the ids of the drafts, and a function that undoes it
+     * @returns {{made: string[], back: () => void}} the ids of the drafts, and an undo function
      */
     #replaceDrafts(on, cells) {
         const { page } = this;

@@ -334,7 +334,7 @@ function versions({ state, versions: all }, controller) {
  * @property {string} text
  * @property {boolean} isEditable
  * @property {(text: string) => void} onChange
- * @property {(goesOn: boolean) => void} onDone a key ended the editing; `goesOn`: the focus moves on
+ * @property {(goesOn: boolean) => void} onDone a key ended the editing; `goesOn`: focus the code
  */
 
 /** Markdown above a cell's code. @extends {Component<ProseProps, {isEditing: boolean}>} */

@@ -18,8 +18,8 @@ export class ClipboardHistory {
         /** What a paste inserts. @type {Piece[]} */
         this.content = [];
         /**
-         * Each step is a list of drafts that were deleted together, or a function that undoes another
-         * change. The newest step is last.
+         * Each step is a list of drafts that were deleted together, or a function that undoes
+         * another change. The newest step is last.
          * @type {({draft: Draft, after: string | null}[] | (() => string | null))[]}
          */
         this.undoStack = [];

@@ -170,8 +170,8 @@ function pairUp(gone, come, code) {
 /** @typedef {{name: string, before: Variable, after: Variable, detail: Detail}} Changed */
 /**
  * @typedef {{added: Variable[], removed: Variable[], changed: Changed[], equal: string[],
- *   alike: string[]}} Variables `alike`: without a visible difference, but the complete values could
- *   not be compared
+ *   alike: string[]}} Variables `alike`: without a visible difference, but the complete values
+ *   could not be compared
  */
 
 /**

@@ -14,7 +14,7 @@ const wanted = () => (isWanted() ? lineNumbers() : []);
 /** Registers an editor. Call the returned function when it is destroyed. */
 export const numbers = () => compartment.of(wanted());
 
-/** @param {import('../vendor/codemirror.js').EditorView} view @returns {() => void} unregisters it */
+/** @param {import('../vendor/codemirror.js').EditorView} view @returns {() => void} unregister */
 export function numbered(view) {
     editors.add(view);
     return () => editors.delete(view);

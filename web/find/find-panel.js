@@ -11,7 +11,7 @@ import { CloseIcon, DownIcon, OnIcon, UpIcon, WholeWordIcon } from '../ui/icons.
 /** @typedef {import('../notebook/cell-list.js').Cell} CellData */
 /**
  * @typedef {{cell: number, key: string, prose: number | null, from: number, to: number}} Found
- *   `prose`: which text before the code, null for the code.
+ *   `prose`: the index of the Markdown text above the code, null for the code.
  */
 
 /** A longer selection does not become the query, in characters. */

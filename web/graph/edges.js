@@ -1,5 +1,5 @@
 // @ts-check
-// The lines between nodes, as far as they are near the viewport.
+// The edges between nodes, drawn only near the viewport.
 
 import { html } from '../vendor/preact.js';
 import { statusOf } from './node-mark.js';
@@ -7,13 +7,13 @@ import { ROW, spot } from './geometry.js';
 
 /** @typedef {import('./scene.js').Row} Row */
 
-/** From this lane on, lanes are too narrow for lines that only pass by. */
+/** From this lane on, lanes are too narrow for edges that only pass the viewport. */
 const LEGIBLE = 12;
 
 /**
  * @param {Row[]} rows
  * @param {number} first
- * @param {number} last rows that are painted
+ * @param {number} last `first` and `last`: the painted rows
  * @param {(row: Row) => boolean} isOnLine
  */
 export function edgesOf(rows, first, last, isOnLine) {
@@ -41,8 +41,8 @@ export function edgesOf(rows, first, last, isOnLine) {
 }
 
 /**
- * First sideways into the child's lane, then straight down. Parts far outside the viewport are cut
- * off. All paths have the same segments, so that CSS can animate them.
+ * The path of an edge: first sideways into the child's lane, then straight down. Parts far outside
+ * the viewport are cut off. All paths have the same segments, so that CSS can animate them.
  * @param {Row} row
  * @param {Row} parent
  * @param {number} first

@@ -1,12 +1,12 @@
 // @ts-check
-// Which states the graph folds away: straight runs of four or more ordinary cells. Pure.
+// Which states the graph folds: unbranched sequences of four or more ordinary cells. Pure.
 
 import { residencyMark } from '../checkpoints/residency.js';
 import { pictureOf } from '../outputs/mime.js';
 
 /** @typedef {import('./nodes.js').Node} Node */
 
-/** Shorter runs are not folded. */
+/** Shorter sequences are not folded. */
 const FEWEST = 4;
 /** A graph with at most this many nodes is never folded. */
 export const SMALL = 24;
@@ -14,10 +14,10 @@ export const SMALL = 24;
 const NEAR = 3;
 
 /**
- * The foldable runs of nodes, each in row order.
+ * The foldable sequences of nodes, each in row order.
  * @param {Node[]} nodes
  * @param {(node: Node) => boolean} isKept
- * @returns {number[][]} places in the list
+ * @returns {number[][]} indexes in the list
  */
 export function foldsOf(nodes, isKept) {
     if (nodes.length <= SMALL) return [];
@@ -54,7 +54,7 @@ function isTrivial({ state, run, children, from }, parent) {
 }
 
 /**
- * The indexes of the states around one on its lineage, itself included.
+ * The indexes of a state and of its neighbours on the lineage.
  * @param {Node[]} nodes
  * @param {Node | undefined} here
  * @returns {Set<number>}

@@ -9,7 +9,7 @@ const LEFT = 17;
 /** This many lanes have full width; all others share the rest. */
 const WIDE = 7;
 const REST = 14;
-/** Labels begin behind this many lanes, so that a few new branches do not move them. */
+/** Labels begin right of this many lanes, so that a few new branches do not move them. */
 const STEPS = [2, 4, WIDE];
 
 /** The distance of a lane from the first. @param {number} lane */
@@ -25,7 +25,7 @@ export const spot = (place) => ({
     y: place.row * ROW + ROW / 2,
 });
 
-/** Where labels begin. @param {number} lanes how many there are */
+/** The left edge of labels. @param {number} lanes the number of lanes */
 export function textLeft(lanes) {
     const step = STEPS.find((one) => lanes <= one);
     return LEFT + (step ? across(step - 1) : across(WIDE - 1) + REST) + 15;

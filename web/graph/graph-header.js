@@ -8,8 +8,8 @@ import { DownIcon, FoldIcon, SearchIcon, UnfoldIcon, UpIcon } from '../ui/icons.
 /**
  * @typedef {{held: (head: GraphHeader) => void, query: string, count: number, at: number,
  *   canFold: boolean, isWhole: boolean, onQuery: (query: string) => void, onStep: (step: 1 |
- *   -1) => void, onLeave: () => void, onWhole: () => void}} HeadProps `held` hands the head itself
- *   to its owner; `at`: the hit that is looked at, from 0
+ *   -1) => void, onLeave: () => void, onWhole: () => void}} HeadProps `held` passes the header to
+ *   its owner; `at`: the index of the current hit
  */
 
 /** @extends {Component<HeadProps, {}>} */

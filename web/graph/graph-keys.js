@@ -9,7 +9,7 @@ import { compareWithHere, continueFrom, label, goTo, remove, select, togglePin }
 /** Rows per page key. */
 const PAGE = 10;
 
-/** @param {Graph} graph @param {KeyboardEvent} event @returns {boolean} whether it was used */
+/** @param {Graph} graph @param {KeyboardEvent} event @returns {boolean} whether it was handled */
 export function onKey(graph, event) {
     if (event.ctrlKey || event.metaKey) return false;
     const { rows } = graph.scene;

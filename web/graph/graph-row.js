@@ -21,16 +21,16 @@ const SHOWN = 3;
  * @typedef {object} RowProps
  * @property {import('./scene.js').Row} row
  * @property {import('../shell/model.js').Model} model
- * @property {string} stamp changes whenever anything of it looks different
- * @property {number} count how many rows there are
- * @property {number} left where the text begins, in px
+ * @property {string} stamp changes whenever the row must be rendered again
+ * @property {number} count the number of rows
+ * @property {number} left the left edge of the text, in px
  * @property {boolean} isHere
  * @property {boolean} isOnLine
  * @property {boolean} isCursor
  * @property {boolean} isGoing
  * @property {boolean} isCompared
- * @property {boolean} isDim something is searched for, and this is not it
- * @property {string | null} changes the variable that is searched for and changed here
+ * @property {boolean} isDim a search is active, and this row does not match
+ * @property {string | null} changes the searched variable, if this cell changed it
  * @property {import('./row-annotations.js').Other[]} people
  */
 
@@ -164,7 +164,7 @@ export class GraphRow extends Component {
     }
 }
 
-/** Nothing worth announcing. @param {import('../shell/protocol.js').State} state */
+/** Whether there is nothing to announce. @param {import('../shell/protocol.js').State} state */
 const isPlain = (state) =>
     (state.living === 'memory' || state.living === 'freezing' || state.living === 'deleted') &&
     residencyMark(state) === null &&

@@ -43,7 +43,7 @@ export const GRAPH_WORDS = Object.freeze({
     people: (/** @type {string} */ names) => `Here now: ${names}`,
     picture: 'Image output',
     close: 'Close',
-    // What can be done
+    // Actions
     look: 'Go to this state',
     goOn: 'Continue here',
     goOnHint: 'Goes to this state and to the empty cell below it',

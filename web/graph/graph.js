@@ -35,7 +35,7 @@ const SLIDE = 300;
 /**
  * @typedef {{cursor: string | null, card: {id: string, right: number, top: number} | null,
  *   menu: {id: string, x: number, y: number} | null, query: string, hit: number}} GraphState Rows
- *   are known by their nodes; `hit`: the one that is looked at
+ *   are identified by their nodes; `hit`: the index of the current hit
  */
 
 /**
@@ -85,7 +85,7 @@ export class Graph extends Component {
     addedAt = new Map();
     slidAt = -SLIDE;
     announced = '';
-    /** What the next paint scrolls to: a row, or the end. @type {number | 'end' | null} */
+    /** The target of the next paint's scrolling. @type {number | 'end' | null} */
     scrollTarget = null;
     /** @type {string | null} */
     shownHere = null;
@@ -150,7 +150,7 @@ export class Graph extends Component {
         for (const { node } of this.scene.rows.slice(change.from)) {
             if (!node.run) continue;
             this.addedAt.set(node.run.exec_id, performance.now());
-            // A quick run began and ended between two paints.
+            // Also announce a quick run that began and ended between two paints.
             this.#announce(node);
             if (this.isAtEnd && page.ownRuns.has(node.run.exec_id)) this.scrollTarget = 'end';
         }

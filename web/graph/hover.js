@@ -1,5 +1,5 @@
 // @ts-check
-// When a row's card opens: on hover, on keyboard rest, or on a long press.
+// Opens a row's card on hover, after a pause of the keyboard cursor, or on a long press.
 
 /** In milliseconds. */
 const REST = 400;
@@ -33,7 +33,7 @@ export class HoverTracker {
     }
 
     /**
-     * The pointer moved. If only the content moved below it, nothing is hovered.
+     * The pointer moved. If only the content below it moved, no row is hovered.
      * @param {PointerEvent} event
      * @param {number} row -1 for none
      */
@@ -67,7 +67,7 @@ export class HoverTracker {
     }
 
     /**
-     * The pointer entered the card. It may return to the exact position where it left its row.
+     * The pointer entered the card. It may return to exactly the point at which it left its row.
      * @param {PointerEvent} event
      */
     stays(event) {

@@ -1,17 +1,17 @@
 // @ts-check
-// Where each row of the graph is drawn: one row per state or attempt, in creation order, and one
-// lane (column) per line of states. The trunk, which is drawn straight, has the first lane for
-// itself; its branches lie to the right.
+// The position of each row of the graph: one row per state or attempt, in creation order, and one
+// lane (column) per branch. The trunk is drawn straight and has the first lane for itself; its
+// branches are to the right.
 //
 // Pure and append-only: a position depends only on the trunk and on earlier rows, so nothing moves
 // when the notebook grows. Each step costs the logarithm of the number of lanes.
 
 /**
- * @typedef {object} Item What the layout needs to know.
+ * @typedef {object} Item The input of the layout for one row.
  * @property {string} id
  * @property {number} from row of the parent; -1 for the root
- * @property {boolean} bud a failed attempt: nothing will ever grow from it, so it needs no lane
- *   where it can sit beside its parent's
+ * @property {boolean} bud a failed attempt: it never has children, so it needs no lane of its own
+ *   if there is room beside the parent's lane
  * @property {boolean} [isTrunk]
  */
 
@@ -20,13 +20,12 @@
  * @property {string} id
  * @property {number} row
  * @property {number} lane
- * @property {boolean} beside it sits half a lane to the right of its lane
+ * @property {boolean} beside drawn half a lane to the right of its lane
  * @property {number} from row of the parent; -1 for the root
  */
 
 /**
- * With fewer lanes than this, each branch gets a new lane; then lanes whose line has ended are
- * reused.
+ * With fewer lanes than this, each branch gets a new lane. With more, ended lanes are reused.
  */
 const ROOMY_LANES = 4;
 /** The number of lanes on the left that are tried before a new one is added. */
@@ -69,8 +68,8 @@ export class Layout {
     }
 
     /**
-     * The run directly below its parent failed. If nothing follows in its lane, it moves aside, so
-     * that the next attempt takes its position. Returns whether it moved.
+     * A run directly below its parent failed. If its lane has no later row, it moves aside, so
+     * that the next attempt can take its position. Returns whether it moved.
      * @param {number} row
      */
     fail(row) {
@@ -103,8 +102,7 @@ export function layout(items) {
 }
 
 /**
- * Which rows use each lane: the row of its last node (its tip), and the last row in which anything
- * is drawn.
+ * The last row of each lane: that of its last node (its tip), and the last one with any drawing.
  */
 class Lanes {
     constructor() {
@@ -124,7 +122,7 @@ class Lanes {
         return this.tips[lane];
     }
 
-    /** A node uses the lane. @param {number} lane @param {number} row */
+    /** Adds a node to a lane. @param {number} lane @param {number} row */
     take(lane, row) {
         this.tips[lane] = row;
         this.extend(lane, row);
@@ -140,25 +138,25 @@ class Lanes {
         return Math.min(this.#leastAt(2 * at), this.#leastAt(2 * at + 1));
     }
 
-    /** Something is drawn in the lane down to this row. @param {number} lane @param {number} row */
+    /** Marks a lane as used down to a row. @param {number} lane @param {number} row */
     extend(lane, row) {
         let at = lane + this.size;
         this.least[at] = row;
         for (at >>= 1; at >= 1; at >>= 1) this.least[at] = this.#leastBelow(at);
     }
 
-    /** The trunk's. */
+    /** The first lane, which belongs to the trunk. */
     first() {
         this.count = Math.max(1, this.count);
         return 0;
     }
 
     /**
-     * The free lane nearest to the right of a parent's, so that the line crosses as few others as
-     * possible; else the nearest on the left except the first; else a new lane.
+     * The free lane nearest to the right of the parent's lane, so that the edge crosses few others;
+     * else the nearest one on the left except the first; else a new lane.
      * @param {number} row
      * @param {number} right
-     * @param {boolean} [isShort] nothing follows in it, so it needs no lane of its own
+     * @param {boolean} [isShort] the row never has children, so it needs no lane of its own
      */
     freeSince(row, right, isShort = false) {
         if (isShort || this.count >= ROOMY_LANES) {

@@ -1,5 +1,5 @@
 // @ts-check
-// The actions on a graph node. Going to a state only shows it; continuing also moves to the empty
+// The actions on a graph node. Going to a state only shows it; continuing also focuses the empty
 // cell.
 
 import { residencyActions } from '../checkpoints/residency-view.js';

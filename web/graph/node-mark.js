@@ -1,6 +1,6 @@
 // @ts-check
-// A node's mark. Its shape shows status and residency: filled in memory, hollow on disk, dashed
-// when it needs replay; an arc while it is written or replayed.
+// The mark of a node. Its shape shows status and residency: filled for in memory, hollow for on
+// disk, dashed for needs replay; an arc shows the progress of saving or replaying.
 
 import { residencyMark } from '../checkpoints/residency.js';
 import { html } from '../vendor/preact.js';

@@ -1,15 +1,15 @@
 // @ts-check
-// The names of unlabelled graph nodes: the first line, or the difference to siblings that begin
-// alike. Pure.
+// The names of unlabelled graph nodes: the first line or, among siblings with similar beginnings,
+// the difference. Pure.
 
 import { firstLine } from '../text/format.js';
 
-/** With this many equal leading characters, a name begins where the line differs. */
+/** With this many equal leading characters, a name begins at the difference. */
 const ALIKE = 12;
 const LONGEST = 120;
 /**
- * This many siblings are compared with each other; later ones only with the first, so that the
- * ten-thousandth costs no more.
+ * This many siblings are compared with each other. Later ones are compared only with the first, so
+ * that the cost per sibling stays constant.
  */
 const COMPARED = 24;
 
@@ -22,7 +22,7 @@ const COMPARED = 24;
 /** Names nodes one by one. A new sibling may change the names of earlier ones. */
 export class Names {
     constructor() {
-        /** Siblings that begin alike. @type {Map<string, Named[]>} */
+        /** Siblings with equal beginnings. @type {Map<string, Named[]>} */
         this.alike = new Map();
     }
 
@@ -52,7 +52,7 @@ export class Names {
 
 /**
  * @param {string[]} codes
- * @returns {Told[]} of each, what the others do not have; '' where there is nothing
+ * @returns {Told[]} for each, the text that distinguishes it; '' if there is none
  */
 function differences(codes) {
     /** @type {Told[]} */
@@ -74,8 +74,9 @@ function differences(codes) {
 const NOTHING = Object.freeze({ name: '', lead: '' });
 
 /**
- * Names siblings by the first line in which they differ; those that share it, by a later line.
- * @param {string[][]} all the lines of each
+ * Names siblings by the first line in which they differ. Siblings that share that line are named by
+ * a later line.
+ * @param {string[][]} all the lines of each sibling
  * @param {number[]} some
  * @param {number} from
  * @param {Told[]} told
@@ -114,8 +115,8 @@ function toldBy(line, same) {
 }
 
 /**
- * The number of leading characters that lines share, up to the begin of a statement, an argument or
- * a word.
+ * The number of leading characters that lines share, cut at the beginning of a statement, an
+ * argument or a word.
  * @param {string[]} lines
  */
 function beginning(lines) {

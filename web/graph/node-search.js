@@ -1,6 +1,6 @@
 // @ts-check
-// The search of the graph. Words match code, labels and variables; `var:`, `label:`, `failed` and
-// `running` match only that. Pure.
+// The search of the graph. Words match code, labels and variables; `var:` matches only variables,
+// `label:` only labels, `failed` and `running` only the status. Pure.
 
 import { hasEnded } from '../shell/protocol.js';
 
@@ -8,8 +8,8 @@ import { hasEnded } from '../shell/protocol.js';
 /** @typedef {'var' | 'label' | 'failed' | 'running' | 'any'} Kind */
 /** @typedef {{kind: Kind, text: string}} Term */
 /**
- * @typedef {{at: number, changes: string | null}} Hit A node's place; the variable of that name, if
- *   it made or changed it.
+ * @typedef {{at: number, changes: string | null}} Hit `at`: the node's index; `changes`: the
+ *   searched variable, if the cell added or changed it.
  */
 
 /**
@@ -18,7 +18,7 @@ import { hasEnded } from '../shell/protocol.js';
  */
 const lowered = new WeakMap();
 
-/** @param {string} query @returns {Term[]} all of which must be true */
+/** @param {string} query @returns {Term[]} terms that must all match */
 export function termsOf(query) {
     return query
         .trim()
@@ -34,8 +34,8 @@ export function termsOf(query) {
 }
 
 /**
- * The nodes that match a query: first those whose cell added or changed a variable of that name,
- * then the others, newest first. So the first hit answers "where did it last change?".
+ * The nodes that match a query, newest first. Nodes whose cell added or changed a variable of that
+ * name come before the others, so the first hit answers "where did it last change?".
  * @param {Node[]} nodes
  * @param {string} query
  * @returns {Hit[]}
@@ -81,7 +81,7 @@ function changed(node, terms) {
 }
 
 /**
- * The variables that a cell added or changed, as far as known.
+ * The variables that a cell added or changed; empty if unknown.
  * @param {Node} node
  * @returns {string[]}
  */

@@ -2,7 +2,7 @@
 // The nodes of a notebook's graph in row order: the root, then one per run. A run keeps its node
 // when it becomes a state.
 //
-// Pure and incremental: adding to ten thousand nodes costs only what is added.
+// Pure and incremental: the cost of an update depends on the number of new nodes only.
 
 import { Names } from './node-names.js';
 import { hasEnded } from '../shell/protocol.js';
@@ -13,16 +13,15 @@ import { hasEnded } from '../shell/protocol.js';
 
 /**
  * @typedef {object} Node
- * @property {number} at its place in the list
- * @property {string} id the state's; while there is none, its run's
- * @property {string | null} parent id of the node that it grew from, as it was called then
- * @property {number} from the parent's place in the list; -1 for the root
- * @property {number[]} children places in the list, in creation order
- * @property {number} level how many times its line branched off, from 1
- * @property {boolean} bud a failed attempt: nothing will ever grow from it
+ * @property {number} at the index in the list
+ * @property {string} id the id of the state or, before there is one, of the run
+ * @property {string | null} parent the id of the parent node when this node was added
+ * @property {number} from the index of the parent; -1 for the root
+ * @property {number[]} children indexes in creation order
+ * @property {number} level the number of branchings on its lineage, from 1
+ * @property {boolean} bud a failed attempt: it never has children
  * @property {string} name
- * @property {string} [lead] the text before it in the same statement, where that says less than the
- *   name
+ * @property {string} [lead] the text before the name in the same statement, shown if there is room
  * @property {State | null} state
  * @property {Run | null} run
  */
@@ -92,7 +91,7 @@ export class Nodes {
      * Updates the nodes of runs that ended.
      * @param {Model} model
      * @returns {Node[]
-     *   | null} those that look otherwise now; null when one of them is none any more
+     *   | null} the nodes whose look changed; null if a node was removed
      */
     #settle(model) {
         const changed = [];

@@ -1,5 +1,5 @@
 // @ts-check
-// What graph rows show from other features: other people, the compared states.
+// The data of other features in graph rows: other people, the compared states.
 
 /** @typedef {import('../notebook/page.js').Page} Page */
 /** @typedef {import('../presence/presence.js').Other} Other */

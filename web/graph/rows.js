@@ -14,12 +14,12 @@ import { ROW, textLeft } from './geometry.js';
  * @typedef {object} Seen
  * @property {import('./scene.js').Scene} scene
  * @property {import('../notebook/page.js').Page} page
- * @property {import('./node-search.js').Hit[] | null} hits null while nothing is searched for
+ * @property {import('./node-search.js').Hit[] | null} hits null without a search
  * @property {number} first
- * @property {number} last rows that are painted
- * @property {number} cursorAt the row with the keyboard's cursor; -1 for none
+ * @property {number} last the last painted row
+ * @property {number} cursorAt the row with the keyboard cursor; -1 for none
  * @property {(node: Row['node']) => boolean} isNew
- * @property {boolean} slides lanes are on their way to another place
+ * @property {boolean} slides whether lanes are moving
  */
 
 /** @param {Seen} seen */
@@ -90,5 +90,5 @@ function lineOf({ nodes }, at) {
     return line;
 }
 
-/** Stable from the start of the run on, so that its element is reused. @param {Row} row */
+/** Stable while a run becomes a state, so that the element is reused. @param {Row} row */
 const keyOf = (row) => (row.fold ? row.id : (row.node.run?.exec_id ?? row.id));

@@ -1,5 +1,5 @@
 // @ts-check
-// What the graph shows: its rows and their positions, updated incrementally.
+// The rows of the graph and their positions, updated incrementally.
 //
 // Rows are in creation order, so a new row is always last. Positions change only when the user
 // chooses another trunk, opens or closes a fold, or deletes something. Folds close by themselves
@@ -17,17 +17,17 @@ import { Nodes } from './nodes.js';
  */
 /**
  * @typedef {{isAnew: boolean, slid: boolean, followed: boolean, from: number, ended: Node[]}}
- *   Change `isAnew`: rows may have moved; `slid`: lanes have; `followed`: the current state is new;
- *   `from`: the first new row; `ended`: runs that ended
+ *   Change `isAnew`: rows may have moved; `slid`: lanes moved; `followed`: the current state is
+ *   new; `from`: the first new row; `ended`: runs that ended
  */
 
 /** After this many new rows, rows outside the viewport may be folded. */
 const TIDY = 12;
-/** States unfolded by hand. Beyond this number the oldest fold again. */
+/** The most states unfolded by hand. Beyond this number the oldest fold again. */
 const OPENED = 2000;
 
 export class Scene {
-    /** @param {{isWhole?: boolean, opened?: string[]}} [kept] what this tab remembers */
+    /** @param {{isWhole?: boolean, opened?: string[]}} [kept] the stored settings of this tab */
     constructor({ isWhole = false, opened = [] } = {}) {
         this.nodes = new Nodes();
         /** Whether everything is unfolded. */
@@ -38,7 +38,7 @@ export class Scene {
         this.standing = new Set();
         /** Search hits, by index. @type {Set<number>} */
         this.found = new Set();
-        /** The end of the line chosen last. */
+        /** The end of the lineage chosen last. */
         this.tip = '';
         /** The end of the trunk. */
         this.straight = '';
@@ -54,7 +54,7 @@ export class Scene {
 
     /**
      * @param {string | null} id of a state or run
-     * @returns {number} its row, or that of the fold that it is in; -1
+     * @returns {number} its row, or the row of its fold; -1 for none
      */
     rowAt(id) {
         const node = this.nodes.get(id);
@@ -70,7 +70,7 @@ export class Scene {
      */
     update(model, { here, standing, seen }) {
         this.standing = new Set(standing);
-        // Before the first snapshot there is nothing that could move.
+        // Before the first snapshot no row can move.
         const isFirst = this.rows.length < 2;
         if (isFirst) this.tip = this.straight = '';
         const { from, changed } = this.nodes.update(model);
@@ -95,7 +95,7 @@ export class Scene {
     }
 
     /**
-     * Whether the current state is new, so that no one navigated to it.
+     * Whether the current state is new: the user did not navigate to it.
      * @param {string} here
      * @param {number} from
      * @param {Node[]} changed
@@ -110,7 +110,7 @@ export class Scene {
         );
     }
 
-    /** Unfolds the current state if it is in a fold. */
+    /** Unfolds the current state. Returns whether it was folded. */
     #wantsOpen() {
         const here = this.rows[this.rowAt(this.here)]?.fold ?? [];
         for (const { id } of here) this.opened.add(id);
@@ -176,7 +176,7 @@ export class Scene {
         return { isAnew: true, slid, followed: false, from: this.rows.length, ended: [] };
     }
 
-    /** Another trunk: lanes change, rows do not. @param {number} from @returns {Change} */
+    /** Draws another trunk: lanes change, rows do not. @param {number} from @returns {Change} */
     #slide(from) {
         this.#draw(this.rows.flatMap(({ fold }) => (fold ? [fold.map(({ at }) => at)] : [])));
         return {
@@ -208,7 +208,7 @@ export class Scene {
         this.untidy = 0;
     }
 
-    /** Rebuilds all rows. @param {number[][]} folds what is folded, by place */
+    /** Rebuilds all rows. @param {number[][]} folds the indexes of the nodes of each fold */
     #draw(folds) {
         const { list } = this.nodes;
         /** @type {Map<number, number[]>} */

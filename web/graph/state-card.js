@@ -38,7 +38,7 @@ export class StateCard extends Component {
     componentDidMount() {
         this.#stand();
         this.#focus();
-        // A picture increases its height after loading.
+        // An image increases the card's height after loading.
         this.grown = new ResizeObserver(() => this.#stand());
         if (this.element) this.grown.observe(this.element);
         document.addEventListener('pointerdown', this.elsewhere, true);

@@ -9,11 +9,11 @@ const HEIGHT = 22;
 const WIDTH = 40;
 const KEPT = 300;
 /**
- * Pictures at least this much larger than the thumbnail get thicker lines, which would vanish
- * otherwise.
+ * Images at least this many times larger than the thumbnail get thicker lines, because thin lines
+ * would vanish.
  */
 const LARGER = 6;
-/** By how much lines grow to each side, in px of the thumbnail. */
+/** The growth of lines to each side, in px of the thumbnail. */
 const THICKER = 0.45;
 const SIDES = [
     [0, 0],
@@ -74,8 +74,8 @@ async function make(picture) {
 }
 
 /**
- * Thickens lines by drawing the picture shifted onto itself: darkest pixels win, or lightest on a
- * dark ground.
+ * Thickens lines by drawing shifted copies of the image over it. The darkest pixels win; on a dark
+ * background, the lightest.
  * @param {HTMLImageElement} image
  * @param {number} width
  * @param {number} height

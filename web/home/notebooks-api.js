@@ -11,7 +11,7 @@ import { WORDS } from '../shell/words.js';
  * @property {number | null} last_used milliseconds since the Unix epoch
  * @property {boolean} is_open
  * @property {number} running
- * @property {boolean} is_start whether Ratoon was started with it
+ * @property {boolean} is_start whether Ratoon was started with this notebook
  */
 
 /** The largest file that can be imported, in bytes. */
@@ -104,7 +104,7 @@ export async function importFiles(files, begun) {
 /**
  * @typedef {object} Trashed
  * @property {string} id
- * @property {string} name that it had
+ * @property {string} name the name before the deletion
  * @property {'deleted' | 'reset'} why
  * @property {number} at milliseconds since the Unix epoch
  * @property {number | null} states
@@ -117,7 +117,7 @@ export const listTrash = async () => (await ask('/api/trash')).trash;
 /**
  * Restores a notebook from the trash.
  * @param {string} id
- * @returns {Promise<string>} the name that it has now
+ * @returns {Promise<string>} its current name
  */
 export const restore = async (id) =>
     (await ask(`/api/trash/${encodeURIComponent(id)}/restore`, json({}))).name;

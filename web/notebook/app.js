@@ -41,7 +41,7 @@ export class App extends Component {
         showsGraph: this.props.page.host.recall('showsGraph') ?? !matchMedia(NARROW).matches,
         isOver: false,
     };
-    /** A user who opened a link or returned wants to look first. */
+    /** False if the address names a state: a user who follows a link or returns reads first. */
     wantsToType = location.hash === '';
     controller = new CellController(this.props.page);
     /** @type {import('./cell-list.js').Cell[]} */
@@ -153,7 +153,7 @@ export class App extends Component {
             : null;
         if (!box || !cell || !this.main) return;
         const { top } = this.main.getBoundingClientRect();
-        // If the cell is taller than the pane, its beginning matters more.
+        // If the cell is taller than the pane, keep its beginning in view.
         const by = Math.min(cell.bottom + GAP - box.top, cell.top - top);
         if (cell.top < box.bottom && by > 0) this.main.scrollTop += by;
     }
@@ -265,7 +265,7 @@ export class App extends Component {
 }
 
 /**
- * What follows the cells of the current state: its continuations, or why there are none.
+ * The part below the cells of the current state: its continuations, or why there are none.
  * @param {{page: import('./page.js').Page, controller: CellController}} props
  */
 function After({ page, controller }) {

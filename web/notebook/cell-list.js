@@ -10,8 +10,8 @@ import { hasEnded } from '../shell/protocol.js';
 /** @typedef {import('../shell/protocol.js').State} State */
 /** @typedef {import('../shell/protocol.js').Draft} Draft */
 /**
- * @typedef {{text: string, run: string | null}} Edit Edited code of a cell that ran, and its run
- *   since.
+ * @typedef {{text: string, run: string | null}} Edit The edited code of a cell that ran, and the
+ *   run of that code, if any.
  */
 
 /**
@@ -30,14 +30,14 @@ import { hasEnded } from '../shell/protocol.js';
  * @property {string | null} attempt the run shown below it
  * @property {Map<string, Edit>} edits by state
  * @property {string} freshId the id of the empty cell's future draft
- * @property {boolean} mayType also without a connection, because typing must not be interrupted
+ * @property {boolean} mayType true even without a connection, so that typing is not interrupted
  * @property {Set<string>} openedDrafts drafts between cells that ran, shown even while empty
  * @property {(state: string) => import('../checkpoints/residency.js').Progress
  *   | undefined} progressOf the progress of a replay
  * @property {Map<string, string>} requestedRuns runs that the server has not confirmed yet, by
  *   draft
- * @property {(state: string, before: string | null) => Draft[]} draftsOn those above the cell of a
- *   child of a state, or at the end of its lineage
+ * @property {(state: string, before: string | null) => Draft[]} draftsOn the drafts above the cell
+ *   of a child of a state, or at the end of its lineage
  * @property {Set<string>} pendingDeletion states and runs about to be deleted
  */
 
@@ -100,7 +100,7 @@ function ranCell(model, look, state, isOutdated) {
     // Requested to run again, but not confirmed by the server.
     const isAsked = edit?.run != null && !model.runs.has(edit.run);
     const [isHere, progress] = [state.id === look.here, look.progressOf(state.id)];
-    // A warning inherited from the parent is shown there; the current state shows all.
+    // Inherited warnings are shown at the parent only; the current state shows all warnings.
     const toldAbove = isHere ? [] : (model.states.get(state.parent ?? '')?.warnings ?? []);
     const warnings = state.warnings.filter((warning) => !toldAbove.includes(warning));
     return {
@@ -120,7 +120,7 @@ function ranCell(model, look, state, isOutdated) {
 }
 
 /**
- * What the versions of a cell share: the draft they came from.
+ * The id that all versions of a cell share: that of their draft.
  * @param {Model} model
  * @param {State} state
  */
@@ -169,7 +169,7 @@ function attempts(model, look) {
 }
 
 /**
- * The run that a draft has to wait for: of the nearest cell above that is running or requested.
+ * The run that a draft must wait for: that of the nearest cell above that is running or requested.
  * @param {Cell[]} cells
  * @param {string} key
  * @param {Map<string, string>} asked runs that the server has not confirmed yet, by draft
@@ -242,8 +242,8 @@ export function textOf(cell) {
 export const isText = (cell) => cell.kind === 'draft' && cell.draft.kind === 'markdown';
 
 /**
- * Every value that a cell's look depends on, comparable with `Object.is`. The model changes runs
- * and states in place, so their values are copied out.
+ * All values that the rendering of a cell depends on, comparable with `Object.is`. The model
+ * changes runs and states in place, so their values are copied.
  * @param {Cell} cell
  * @returns {readonly unknown[]}
  */

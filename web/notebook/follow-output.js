@@ -59,7 +59,7 @@ export class FollowOutput extends Component {
     #scroll() {
         const { cell, main } = this;
         if (!cell || !main) return;
-        // An output that appeared whole is read from its beginning.
+        // Show an output that appeared at once from its beginning.
         const shown = [...cell.querySelectorAll('.outputs > .output')].at(-1);
         const room =
             shown && !shown.querySelector('.stream')
@@ -70,7 +70,7 @@ export class FollowOutput extends Component {
         this.last = { top: main.scrollTop, height: main.scrollHeight };
     }
 
-    /** If the notebook did not shrink, scrolling up was the user's. */
+    /** If the notebook did not shrink, the user scrolled up. */
     #scrolled() {
         const { main, last } = this;
         if (!main) return;

@@ -1,10 +1,10 @@
 // @ts-check
-// Rescues typing whose draft became a state or was deleted. Pure.
+// Keeps typing whose draft became a state or was deleted. Pure.
 
 import { newId } from '../text/format.js';
 
 /**
- * Typing during the run is not what ran: it becomes an edit of the new cell.
+ * Typing during a run is not part of that run: it becomes an edit of the new cell.
  * @param {import('./page.js').Page} page
  * @param {import('../shell/protocol.js').State} state
  */

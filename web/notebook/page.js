@@ -52,8 +52,8 @@ import { WORDS } from '../shell/words.js';
 
 /**
  * @typedef {object} DraftEditor What the page needs of an editor.
- * @property {(changes: import('../text/changes.js').Changes, before: string) => void} receive makes
- *   a change that came from the server, if the text is the one before it
+ * @property {(changes: import('../text/changes.js').Changes, before: string) => void} receive
+ *   applies a change from the server, if the text equals `before`
  * @property {(carets: RemoteCaret[]) => void} showCarets
  * @property {import('./drafts.js').Selection | null} selection
  */
@@ -158,7 +158,7 @@ export class Page {
 
     /**
      * @param {import('../shell/protocol.js').Snapshot} snapshot
-     * @param {string} address what the address bar asks for
+     * @param {string} address the fragment of the address bar
      */
     onSnapshot(snapshot, address) {
         this.completions = new RunCompletionBuffer();
@@ -255,7 +255,7 @@ export class Page {
     }
 
     /**
-     * The comparison covers the cells. A page without a position goes to its second state.
+     * The comparison hides the cells. A page without a position goes to the second compared state.
      * @param {import('../compare/comparison.js').Pair} pair
      * @param {boolean} isFirst
      */
@@ -268,7 +268,7 @@ export class Page {
     #exists = (/** @type {string} */ state) => this.model.states.has(state);
 
     /**
-     * The nearest ancestor of the current state that remains.
+     * The nearest remaining ancestor of the current state.
      * @param {string[]} gone
      * @returns {string | null}
      */
@@ -280,8 +280,8 @@ export class Page {
     // Running
 
     /**
-     * Runs a cell with its current code. A draft below a running cell waits for it, unless
-     * `beside`: then it runs on the same state.
+     * Runs a cell with its current code. A draft below a running cell waits for that cell. With
+     * `beside` it does not wait, but runs on the same state.
      * @param {Cell} cell
      * @param {string} code
      * @param {boolean} [beside]
@@ -315,7 +315,7 @@ export class Page {
         const on = before ? { run: before } : { state: cell.draft.on };
         const exec_id = newId();
         this.requestedRuns.set(cell.draft.id, exec_id);
-        // The cells below an inserted cell become drafts below it, as after an edit.
+        // The cells below an inserted cell become drafts, as after an edit.
         const line = cell.isInside && !before ? { instead_of: { state: cell.draft.on, tip: this.here } } : {};
         this.#start({ do: 'run', exec_id, code, on, draft: cell.draft.id, ...line });
     }
@@ -378,7 +378,7 @@ export class Page {
         this.ownRuns.set(command.exec_id, this.here);
         this.saveTabState();
         this.host.requestPaint();
-        // Drafts that the run builds on are sent first.
+        // Send the drafts that the run depends on first.
         const sent = this.drafts.allSent();
         if (sent) await sent;
         const reply = await this.host.send(command);
@@ -392,7 +392,7 @@ export class Page {
     }
 
     /**
-     * Our run succeeded and the user is still where it started: go to its result.
+     * Goes to the result of our run if the user has not navigated away since its start.
      * @param {string} id
      * @param {string | null} state
      */
@@ -495,8 +495,8 @@ export class Page {
     }
 
     /**
-     * Adds a draft below a cell and returns its id. Below a cell that ran it becomes the first
-     * draft at the end: between cells it would begin a branch while still empty.
+     * Adds a draft below a cell and returns its id. Below a cell that ran, it becomes the first
+     * draft at the end of the lineage, because between cells an empty draft would begin a branch.
      * @param {Cell} cell
      * @param {'code' | 'markdown'} [kind]
      * @param {string} [source]
@@ -547,7 +547,7 @@ export class Page {
     /** Deletes a failed attempt, with undo. @param {string} exec_id */
     dropAttempt = (exec_id) => this.deletion.forgetAttempt(exec_id);
 
-    /** Resets the notebook. @returns {Promise<boolean>} whether that was done */
+    /** Resets the notebook. @returns {Promise<boolean>} whether it succeeded */
     async reset() {
         const reply = await this.host.send({ do: 'reset' });
         this.reportRefusal(reply);
@@ -581,7 +581,7 @@ export class Page {
             this.notify(WORDS.refused(reply), true);
     }
 
-    /** Stores what a reload must not lose. */
+    /** Stores the state of this tab, so that a reload keeps it. */
     saveTabState() {
         this.host.remember('edits', [...this.edits]);
         this.host.remember('mine', [...this.ownRuns]);

@@ -1,21 +1,21 @@
 // @ts-check
-// What the pointer is on stays under it while outputs above it change their height.
+// Keeps the element below the pointer in place while outputs above it change their height.
 //
-// An output may get its height long after its cell ran: a frame is a document that loads first. A
-// click that is aimed at a cell below must not land in that frame. So the notebook scrolls by as
-// much as the cell moved, before the move is painted. A key ends this until the pointer moves
-// again: someone who types looks at the cell that has the focus.
+// An output may get its height long after its cell ran, because a frame loads a document first. A
+// click aimed at a cell below must not land in that frame. So the notebook scrolls by the distance
+// that the cell moved, before the browser paints the move. A key press suspends this until the
+// pointer moves again, because a user who types looks at the focused cell.
 
-/** What the pointer can be on, the smallest first. */
+/** The elements to keep in place, smallest first. */
 const TARGETS = '.output, .editor, .cell';
 
 /**
- * @param {HTMLElement} main what scrolls
- * @param {HTMLElement} notebook what grows
- * @returns {() => void} ends it
+ * @param {HTMLElement} main the scrolling element
+ * @param {HTMLElement} notebook the growing content
+ * @returns {() => void} stops it
  */
 export function keepPointerSteady(main, notebook) {
-    /** What the pointer is on, its top on the screen, and how far `main` was scrolled then. */
+    /** The element below the pointer, its top on screen, and the scroll offset of `main` then. */
     let pointed = /** @type {{target: Element, top: number, scrolled: number} | null} */ (null);
 
     const note = (/** @type {Element | null | undefined} */ target) => {
@@ -32,8 +32,8 @@ export function keepPointerSteady(main, notebook) {
         note(isOn ? target.closest(TARGETS) : null);
     };
     main.addEventListener('pointermove', moved, { signal });
-    // A frame takes all moves; only that the pointer comes to it is seen here. Layout fires this
-    // event, too, which is no reason to begin.
+    // A frame receives all pointer moves; this page sees only that the pointer enters it. Layout
+    // changes fire this event, too, so it must not start the tracking.
     main.addEventListener('pointerover', (event) => pointed && moved(event), { signal });
     main.addEventListener('pointerleave', forget, { signal });
     main.addEventListener('scroll', () => note(pointed?.target), { signal, passive: true });
@@ -43,7 +43,7 @@ export function keepPointerSteady(main, notebook) {
         if (!pointed?.target.isConnected) return forget();
         const seen = pointed.target.getBoundingClientRect().top - pointed.top;
         const laidOut = seen + main.scrollTop - pointed.scrolled;
-        // Whatever else scrolls on purpose has done so already.
+        // All intended scrolling has happened by now.
         if (seen * laidOut > 0)
             scrollBy(main, notebook, Math.sign(seen) * Math.min(Math.abs(seen), Math.abs(laidOut)));
         note(pointed.target);
@@ -57,7 +57,7 @@ export function keepPointerSteady(main, notebook) {
 }
 
 /**
- * Scrolls, with room for it below the notebook where there is none.
+ * Scrolls, and adds room below the notebook if it is too short.
  *
  * @param {HTMLElement} main @param {HTMLElement} notebook @param {number} by in px
  */
