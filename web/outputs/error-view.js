@@ -1,5 +1,5 @@
 // @ts-check
-// An error: first what went wrong, then where. Lines of cells link to their editors.
+// An error: first the message, then the frames. Lines of cells link to their editors.
 
 import { shownAtFirst, taken, withoutColours } from '../text/traceback.js';
 import { Component, html } from '../vendor/preact.js';
@@ -68,7 +68,7 @@ function where({ cell, line }, count, goTo) {
 export const errorText = ({ ename, evalue, traceback }) =>
     traceback.length ? withoutColours(traceback.join('\n')) : evalue ? `${ename}: ${evalue}` : ename;
 
-/** Text with ANSI colours that does not grow. @extends {Component<{text: string}, {}>} */
+/** Complete text with ANSI colours. @extends {Component<{text: string}, {}>} */
 class Coloured extends Component {
     /** @type {HTMLElement | null} */
     place = null;

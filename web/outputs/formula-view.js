@@ -29,8 +29,8 @@ const MOST = 1000;
  */
 const LONGEST_TEXT = 200_000;
 /**
- * The time per frame for rendering formulas, in milliseconds; more where frames take long, because
- * each one lays out the text again.
+ * The time per frame for rendering formulas, in milliseconds. Where frames take long it is more,
+ * because each frame lays out the text again.
  */
 const BUDGET_MS = 8;
 const LONGEST_BUDGET_MS = 250;
@@ -75,7 +75,7 @@ let isAtWork = false;
 /**
  * Renders waiting formulas within the time of one frame.
  * @param {typeof import('../vendor/katex.js').katex} katex
- * @param {number} [before] when the last picture was begun
+ * @param {number} [before] when the last frame began
  */
 function setSome(katex, before = Infinity) {
     const now = performance.now();
@@ -94,7 +94,7 @@ function setSome(katex, before = Infinity) {
  * @param {Formula} formula
  */
 function set(katex, element, formula) {
-    // Rendered outside the document first: overly deep nesting must not be laid out.
+    // Render outside the document first: formulas with deep nesting must not be laid out.
     const draft = document.createElement('span');
     try {
         katex.render(formula.tex, draft, { ...OPTIONS, displayMode: formula.isDisplay });
@@ -134,10 +134,10 @@ function showSource(element, formula) {
 const sourceOf = ({ tex, isDisplay }) => (isDisplay ? `$$${tex}$$` : `$${tex}$`);
 
 /**
- * A formula as an element that shows its source until it is rendered, and permanently if that is
- * impossible. Beyond the limit it is plain text.
+ * An element that shows the source of a formula until it is rendered, or permanently if rendering
+ * is impossible. Beyond the limit it is plain text.
  * @param {Formula} formula
- * @param {number} nth of its text
+ * @param {number} nth the index of the formula in its text
  * @returns {Node}
  */
 export function formulaNode(formula, nth) {
@@ -165,7 +165,7 @@ export function formulaNode(formula, nth) {
 export function paintLatex(element, text) {
     if (showsTooLong(element, text)) return;
     const parts = withFormulas(text.trim());
-    // Without delimiters all of it is one formula.
+    // Without delimiters, the whole text is one formula.
     const all = parts.every((part) => typeof part === 'string')
         ? [{ tex: text.trim(), isDisplay: true }]
         : parts;

@@ -1,10 +1,10 @@
 // @ts-check
-// How much room a frame gets before its content has told its height. Pure, but for what the tab
-// remembers.
+// The height of a frame before its content has reported one. Pure, except for the heights that the
+// tab remembers.
 
 import { keep, recall } from './output-settings.js';
 
-/** Heights in px that frame.html gives to a table of pandas and to what stands around it. */
+/** Heights in px, from frame.html, of the parts of a pandas table and of its surroundings. */
 const ROW = 27.5;
 const RULE = 1;
 const LINE_ABOVE = 21;
@@ -19,7 +19,7 @@ const EDGE = 2;
 const keyOf = (id, width) => `height ${id} at ${width}`;
 
 /**
- * The height in px that the output had at this width, else an estimate, else 0.
+ * The height in px of the output at this width, if remembered; else an estimate; else 0.
  *
  * @param {string} id @param {number} width @param {string} content
  */
@@ -31,7 +31,7 @@ export function reservedHeight(id, width, content) {
 /** @param {string} id @param {number} width @param {number} height */
 export const rememberHeight = (id, width, height) => keep(keyOf(id, width), height);
 
-/** The height in px of a table of pandas or polars; 0 for anything else. @param {string} content */
+/** The height in px of a pandas or polars table; 0 for other content. @param {string} content */
 export function estimatedHeight(content) {
     const count = (/** @type {RegExp} */ pattern) => content.match(pattern)?.length ?? 0;
     const tables = count(/<table\b[^>]*\bclass="dataframe"/g);

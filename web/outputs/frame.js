@@ -1,10 +1,10 @@
 // @ts-check
 // HTML output, in a frame that has no access to this page.
 //
-// The frame's document has an opaque origin (see frame.html). Content goes to it over a message
-// channel. It sends back its height, which is checked, clamped and applied at most once per frame,
-// and the addresses of scripts it needs, which are answered from a fixed list or with an error
-// text.
+// The frame's document has an opaque origin (see frame.html). The page sends it content over a
+// message channel. It sends back its height, which the page checks, clamps and applies at most once
+// per animation frame, and the addresses of scripts it needs, which the page answers from a fixed
+// list or with an error text.
 
 import { Component, html } from '../vendor/preact.js';
 import { onTheme, shownTheme } from '../ui/theme.js';
@@ -19,7 +19,7 @@ const TALLEST_PX = 4000;
 /** The number of frames kept alive far from the viewport. Each may be a process of its own. */
 const MOST_ALIVE = 24;
 /**
- * How long content may grow before its height counts as final, in milliseconds: a plot is an empty
+ * The height counts as final after this time without a change, in milliseconds: a plot is an empty
  * element until its script has run.
  */
 const REST_MS = 1000;
@@ -27,8 +27,8 @@ const REST_MS = 1000;
 const MOST_SCRIPTS = 40;
 
 /**
- * The most frames loading at once: what they show moves the others, which may no longer be near
- * then.
+ * The most frames loading at once: loaded content moves other frames, which may then no longer be
+ * near the viewport.
  */
 const MOST_BEGINNING = 4;
 /** How long a frame may load before the next one stops waiting for it, in milliseconds. */
@@ -51,10 +51,10 @@ function beginNext() {
 const alive = new Set();
 
 /**
- * A reloaded frame is a new element, even if its removal was not painted: `life` counts them; 0
- * means none.
- * @extends {Component<{content: string, id: string}, {life: number}>} `id`: by which its height is
- *   remembered
+ * A reloaded frame is a new element, even if its removal was not painted: `life` counts the
+ * elements; 0 means none.
+ * @extends {Component<{content: string, id: string}, {life: number}>} `id`: the storage key of the
+ *   height
  */
 export class Frame extends Component {
     state = { life: 0 };
@@ -119,7 +119,7 @@ export class Frame extends Component {
         setTimeout(() => this.#hasBegun(), PATIENCE_MS);
     }
 
-    /** The next frames load once it is known which are near: after the next frame is painted. */
+    /** Loads the next frames after a paint, when it is known which ones are near the viewport. */
     #hasBegun() {
         if (beginning.delete(this)) requestAnimationFrame(() => requestAnimationFrame(beginNext));
     }
@@ -151,7 +151,7 @@ export class Frame extends Component {
         this.port = port1;
         this.scripts = 0;
         port1.onmessage = ({ data }) => this.#hear(data);
-        // The frame has no origin to name as the target; only it receives the port.
+        // An opaque origin cannot be named as the target; only this frame receives the port.
         frame.contentWindow.postMessage('ratoon', '*', [port2]);
         port1.postMessage({ theme: shownTheme(), content: this.props.content });
     }
@@ -175,7 +175,7 @@ export class Frame extends Component {
         });
     }
 
-    /** The content has its final height, which is remembered. */
+    /** Remembers the final height of the content. */
     #rest() {
         if (this.resting === undefined) return;
         clearTimeout(this.resting);

@@ -1,5 +1,5 @@
 // @ts-check
-// An image output: resizable by pointer or keys; a click shows it in full size.
+// An image output: resizable by pointer or keys; a click shows it at full size.
 
 import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
@@ -12,7 +12,7 @@ const STEP = 20;
 
 /**
  * @typedef {{src: string, alt: string, id: string, width?: number, height?: number}} PictureProps
- *   `id`: by which its width is remembered
+ *   `id`: the storage key of the width
  */
 
 /** @extends {Component<PictureProps, {width: number | null}>} */
@@ -21,7 +21,7 @@ export class ImageOutput extends Component {
     /** @type {HTMLImageElement | null} */
     image = null;
 
-    /** @param {number | null} wish in px; null: its own */
+    /** @param {number | null} wish in px; null: the natural width */
     #resize(wish) {
         const most = this.image?.closest('.output')?.clientWidth ?? Infinity;
         const width = wish === null ? null : Math.round(Math.min(most, Math.max(NARROWEST, wish)));

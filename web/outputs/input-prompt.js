@@ -1,5 +1,5 @@
 // @ts-check
-// The input that a running cell asks for.
+// The input box for a running cell that called `input()`.
 
 import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
@@ -21,7 +21,7 @@ export class InputPrompt extends Component {
         if (this.input) controller?.onInputRequested(exec_id, prompt.text, this.input);
     }
 
-    /** A next prompt may follow at once. @param {QuestionProps} before */
+    /** Another prompt may follow at once. @param {QuestionProps} before */
     componentDidUpdate(before) {
         if (before.prompt === this.props.prompt || !this.input) return;
         this.input.value = '';

@@ -1,6 +1,6 @@
 // @ts-check
-// JSON as a tree. A level is rendered when it is opened, a long one in parts. Arrow keys move
-// through it.
+// JSON as a tree. A level is rendered when the user opens it; a long level is rendered in parts.
+// Arrow keys move through the tree.
 
 import { Component, html } from '../vendor/preact.js';
 import { OUTPUT_WORDS } from './output-words.js';

@@ -1,12 +1,12 @@
 // @ts-check
-// Which library a public address means, and HTML for plots that come as data. Pure.
+// Maps public addresses to libraries, and makes HTML for plots that are data. Pure.
 //
-// Outputs refer to plotly.js, BokehJS and Vega by such addresses. Nothing is loaded from there: the
+// Outputs refer to plotly.js, BokehJS and Vega by public addresses. The page never loads these: the
 // user's Python packages contain the same libraries, and the server finds them (docs/api.md).
 
 /**
- * A library's name on the server. `nothing`: the script is not needed, because another contains it
- * or the plot works without it.
+ * A library's name on the server. `nothing`: the script is not needed, because another script
+ * contains it or the plot works without it.
  * @typedef {'plotly'
  *   | 'bokeh'
  *   | 'bokeh-gl'
@@ -30,7 +30,7 @@ const ADDRESSES = /** @type {[RegExp, (found: RegExpMatchArray) => Library][]} *
     [/\/mathjax[/@]/i, () => 'nothing'],
 ]);
 
-/** The display name of a library, and how it is installed. */
+/** The display name of a library, and the package to install. */
 export const PACKAGES = /** @type {Record<Library, [string, string]>} */ (
     Object.freeze({
         plotly: ['plotly', 'plotly'],

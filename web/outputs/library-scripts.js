@@ -8,8 +8,8 @@ import { OUTPUT_WORDS } from './output-words.js';
 const found = new Map();
 
 /**
- * What a frame gets for an address: the script, or an error text. `isVital`: nothing can be shown
- * without it.
+ * The answer to a frame's request: the script, or an error text. `isVital`: the output cannot be
+ * shown without the script.
  * @param {string} url
  * @returns {Promise<{text: string | null, note?: string, isVital?: boolean}>}
  */

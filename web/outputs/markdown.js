@@ -1,6 +1,6 @@
 // @ts-check
-// Renders Markdown into the page, sanitized to text with simple structure. Loaded with its
-// libraries for the first text.
+// Renders Markdown into the page, sanitized to text with simple structure. This module and its
+// libraries are loaded for the first text.
 
 import { formulaAt } from '../text/formulas.js';
 import { DOMPurify, MarkdownIt } from '../vendor/markdown.js';
@@ -9,7 +9,7 @@ import { formulaNode, showsTooLong } from './formula-view.js';
 /** @typedef {import('../text/formulas.js').Formula} Formula */
 
 /**
- * Delimit the number of a formula in the text to be sanitized: private-use characters, which are
+ * Private-use characters that delimit the number of a formula in the text to be sanitized. They are
  * removed everywhere else.
  */
 const [OPEN, CLOSE] = ['\ue000', '\ue001'];
@@ -22,7 +22,7 @@ const DEEPEST = 50;
 
 const markdown = new MarkdownIt({ html: true, linkify: true, maxNesting: DEEPEST });
 withMath(markdown);
-// Links give no access to this page, and only lead to web and mail addresses.
+// Links give the target no access to this page, and lead only to web and mail addresses.
 DOMPurify.addHook('afterSanitizeAttributes', (node) => {
     // Only embedded pictures are shown; a text never causes a request.
     if (node.tagName === 'IMG' && !/^data:image\//i.test(node.getAttribute('src') ?? ''))
@@ -38,7 +38,7 @@ DOMPurify.addHook('afterSanitizeAttributes', (node) => {
 
 /**
  * @param {string} text
- * @param {Formula[]} formulas gets those that were found
+ * @param {Formula[]} formulas receives the formulas of the text
  * @returns {string} clean HTML
  */
 function rendered(text, formulas) {
@@ -65,7 +65,8 @@ function rendered(text, formulas) {
 }
 
 /**
- * Takes formulas out before Markdown parses them. They return as elements after sanitizing.
+ * Replaces formulas by placeholders before Markdown is parsed. `putFormulas` inserts them as
+ * elements after sanitizing.
  * @param {any} markdown
  */
 function withMath(markdown) {

@@ -12,7 +12,7 @@ const WIDGET = 'application/vnd.jupyter.widget-view+json';
 const plainBase64 = (data) => data.replaceAll(/[^\w+/=]/g, '');
 
 /**
- * Richest first, as in other notebooks. `make` converts formats into ones that the page can show.
+ * Richest first, as in other notebooks. The functions convert to formats that the page can show.
  */
 const ORDER = /** @type {[RegExp, How, ((data: any, mime: string) => string)?][]} */ ([
     [/^application\/vnd\.plotly\.v1\+json$/, 'frame', plotlyHtml],
@@ -147,5 +147,5 @@ export function pictureOf(outputs) {
     return null;
 }
 
-/** A data address of it. @param {Picture} picture */
+/** The data address of a picture. @param {Picture} picture */
 export const addressOf = ({ mime, item }) => imageAddress(mime, asText(item.data[mime]));

@@ -1,7 +1,7 @@
 // @ts-check
 // Texts of outputs.
 
-/** Made once: it is slow to make, and numbers of lines change with every picture. */
+/** Shared, because creating one is slow and line counts change with every frame. */
 const numbers = new Intl.NumberFormat('en');
 /** @param {number} n */
 const number = (n) => numbers.format(n);

@@ -1,6 +1,5 @@
 // @ts-check
-// What a run printed and displayed, in order, and its input prompt. All of it can be collapsed into
-// one line.
+// The outputs of a run, in order, and its input prompt. They can be collapsed into one line.
 
 import { Component, html } from '../vendor/preact.js';
 import { choose, imageAddress, imageSize } from './mime.js';
@@ -41,7 +40,7 @@ export class Outputs extends Component {
     state = { isFolded: recall(`fold ${this.props.run.exec_id}`) === true };
     /** @type {HTMLElement | null} */
     element = null;
-    /** The first item painted. @type {number | undefined} */
+    /** The key of the first painted item. @type {number | undefined} */
     first = undefined;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     holding = undefined;
@@ -68,7 +67,7 @@ export class Outputs extends Component {
     }
 
     /**
-     * Cleared outputs keep their height for what comes next, so that the cells below do not jump.
+     * Cleared outputs keep their height for the next ones, so that the cells below do not jump.
      * @param {Run} run
      */
     #hold(run) {

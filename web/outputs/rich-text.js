@@ -1,5 +1,5 @@
 // @ts-check
-// Texts whose renderer is loaded for the first of them. They show their source until then.
+// Texts whose renderer is loaded on first use. They show their source until it is loaded.
 
 import { Component, html } from '../vendor/preact.js';
 import { loadPart } from '../shell/lazy-parts.js';

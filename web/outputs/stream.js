@@ -16,7 +16,7 @@ const LONG = 200;
 const SLICE = 32_768;
 const BUDGET_MS = 8;
 /**
- * Where frames take long, parsing may take more time per frame, up to this limit in milliseconds.
+ * If frames take long, parsing may take more time per frame, up to this limit in milliseconds.
  */
 const LONGEST_BUDGET_MS = 250;
 /** The line height in px, for blocks that were never on screen. */
@@ -26,7 +26,7 @@ const LINE_PX = 20;
 
 /**
  * @typedef {{pieces: string[], count: number, name: string, id: string, isGrowing?: boolean}}
- *   StreamProps `id`: by which it is remembered that all of it is shown
+ *   StreamProps `id`: the storage key of the expanded state
  */
 
 /** @extends {Component<StreamProps, {lines: number, isOpen: boolean}>} */
@@ -38,9 +38,9 @@ export class Stream extends Component {
     offset = 0;
     /** When the last frame began. */
     began = Infinity;
-    /** @type {number | undefined} the picture in which the rest is painted */
+    /** @type {number | undefined} the requested animation frame, which paints the rest */
     next = undefined;
-    /** @type {boolean | undefined} whether it was still growing at the last paint */
+    /** @type {boolean | undefined} whether the text was still growing at the last paint */
     wasGrowing = false;
     /** @type {HTMLElement | null} */
     box = null;
@@ -75,7 +75,7 @@ export class Stream extends Component {
         };
         if (lines !== this.state.lines && lines > LONG) this.setState({ lines }, follow);
         else follow();
-        // Nothing is waiting: the time until the next text says nothing about frames.
+        // No text is waiting, so the time until the next text does not measure a frame.
         if (this.painted === pieces.length) this.began = Infinity;
         else this.next = requestAnimationFrame(() => this.#paint());
     }
@@ -136,8 +136,8 @@ export const StaticText = ({ text, name, id }) =>
 /**
  * @param {HTMLElement} box
  * @param {Piece[][]} lines
- * @param {number} from first line that changed
- * @returns {number} how many lines there are
+ * @param {number} from the first changed line
+ * @returns {number} the number of lines
  */
 function paintBlocks(box, lines, from) {
     // Trailing empty lines are line ends, or remains of a progress bar.

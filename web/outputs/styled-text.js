@@ -7,20 +7,20 @@ import { Terminal } from '../text/terminal.js';
 /** @typedef {import('../text/terminal.js').Piece} Piece */
 
 /**
- * How much of a text colour is kept, in percent, for a contrast of at least 4.5: on a coloured
- * background, and otherwise.
+ * The share of a text colour that is kept, in percent, for a contrast of at least 4.5: on a
+ * coloured background, and otherwise.
  */
 const ON_COLOUR = 25;
 const ON_PLAIN = 55;
 
-/** @param {string} text with a terminal's escapes @returns {Node[]} */
+/** @param {string} text with escape sequences @returns {Node[]} */
 export function nodesOfText(text) {
     const terminal = new Terminal();
     terminal.feed(text);
     return nodesOfLines(terminal.lines);
 }
 
-/** @param {Piece[][]} lines @returns {Node[]} as few nodes as the styles allow */
+/** Creates as few nodes as the styles allow. @param {Piece[][]} lines @returns {Node[]} */
 export function nodesOfLines(lines) {
     /** @type {Node[]} */
     const nodes = [];
@@ -74,7 +74,7 @@ function styled(text, style) {
         // coloured background.
         const share = typeof bg === 'number' ? ON_COLOUR : typeof fg === 'string' ? ON_PLAIN : 100;
         if (fg !== null) span.style.color = `color-mix(in oklab, ${colour(fg)} ${share}%, var(--ink))`;
-        // The palette is made for text. As a background it is toned down, so that text of any
+        // The palette is for text. As a background, a colour is toned down, so that text of any
         // colour is readable on it.
         if (bg !== null) span.style.backgroundColor = `color-mix(in srgb, ${colour(bg)} 25%, transparent)`;
     }

@@ -1,5 +1,5 @@
 // @ts-check
-// Goes from a line in a traceback to that line of a cell.
+// Links from traceback lines to the lines of cells.
 
 import { runOf } from '../notebook/cell-list.js';
 
@@ -17,9 +17,9 @@ export function countOf(model, run) {
 /**
  * Shows and selects a line of a cell.
  * @param {import('../cell/cell-controller.js').CellController} controller
- * @param {import('../shell/model.js').Run} run whose error names it
- * @param {number} number the cell's
- * @param {number} line from 1 on
+ * @param {import('../shell/model.js').Run} run the run with the traceback
+ * @param {number} number the n of `In[n]`
+ * @param {number} line from 1
  */
 export function goToLine(controller, run, number, line) {
     const cells = controller.page.cells();

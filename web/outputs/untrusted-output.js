@@ -1,13 +1,13 @@
 // @ts-check
-// HTML and SVG from an imported file: shown as text until the user asks, because a file's scripts
-// run only on request.
+// HTML and SVG from an imported file. Their scripts run only on request, so they are shown as text
+// until the user asks for them.
 
 import { choose } from './mime.js';
 import { Component, html } from '../vendor/preact.js';
 import { HOME_WORDS } from '../home/home-words.js';
 import { StaticText } from './stream.js';
 
-/** Whether the user asked for it, in this tab. */
+/** Whether the user asked for such outputs in this tab. */
 let isWanted = false;
 /** @type {Set<() => void>} */
 const held = new Set();

@@ -6,7 +6,7 @@ const KEY = 'ratoon.called';
 /** @returns {string | null} */
 export const displayName = () => localStorage.getItem(KEY);
 
-/** @param {string} name an empty one: nothing */
+/** @param {string} name an empty name removes the stored one */
 export function setDisplayName(name) {
     // A name of invisible characters counts as none.
     const seen = name.replace(/\p{C}/gu, '').trim();

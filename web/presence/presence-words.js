@@ -2,7 +2,7 @@
 // Texts about other people, sharing and deleting.
 
 export const PRESENCE_WORDS = Object.freeze({
-    // Who is here
+    // People viewing the notebook
     people: 'People viewing this notebook',
     guest: (/** @type {number} */ n) => `Guest ${n}`,
     stands: (/** @type {string} */ who, /** @type {string} */ where) => `${who} is at ${where}`,

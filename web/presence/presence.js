@@ -1,13 +1,13 @@
 // @ts-check
-// The other people viewing the notebook, and telling them our position. Pure; timers come from
-// outside.
+// The other people viewing the notebook; sends our position to them. Pure; the host provides
+// timers.
 
 import { PRESENCE_WORDS as WORDS } from './presence-words.js';
 
 /** @typedef {import('../shell/protocol.js').Person} Person */
 /**
- * @typedef {Person & {called: string, initials: string, colour: number}} Other A person as they are
- *   shown; `colour`: which of `COLOURS`.
+ * @typedef {Person & {called: string, initials: string, colour: number}} Other A person with a
+ *   display name; `colour`: an index below `COLOURS`.
  */
 
 /**
@@ -19,13 +19,13 @@ const STAND_MS = 200;
 export const COLOURS = 8;
 
 /**
- * Everyone but ourselves, in order of arrival.
+ * All people except ourselves, in order of arrival.
  * @param {Person[]} people
  * @param {string | null} own
  * @returns {Other[]}
  */
 export function others(people, own) {
-    // Everyone numbers guests alike, so that “Guest 2” means the same person to all.
+    // All pages number guests in the same way, so that “Guest 2” is the same person everywhere.
     let guests = 0;
     const shown = people.map((person) => {
         if (!person.name) guests += 1;
@@ -81,8 +81,8 @@ export class Presence {
         /** The draft that our caret is in. @type {string | null} */
         this.caretDraft = null;
         /**
-         * How often we have moved the caret: others follow it by themselves when text before it
-         * changes.
+         * The number of caret moves. Changes of the text before the caret do not count: other pages
+         * follow those by themselves.
          */
         this.caretMoves = 0;
         /** @type {unknown} */
@@ -95,7 +95,7 @@ export class Presence {
         this.onMoved();
     }
 
-    /** Our caret has moved, within a draft or out of it. @param {string | null} draft */
+    /** Our caret has moved in a draft or left it (null). @param {string | null} draft */
     onCaret(draft) {
         if (draft === null && this.caretDraft === null) return;
         this.caretDraft = draft;

@@ -18,7 +18,7 @@ import {
  * @property {string} called
  * @property {number} colour index of the participant's colour
  * @property {string} draft id of the draft
- * @property {string} said the message it came with, as text; changes with each move
+ * @property {string} said the last message about this caret, as text; changes with each move
  * @property {number} anchor offset in the editor's text
  * @property {number} head
  */
@@ -72,8 +72,8 @@ function decorations(carets, { doc }) {
 }
 
 /**
- * The carets after a transaction. One that was not told anew moves with the text: behind what
- * others type at its place, and stays before what is typed there here.
+ * The carets after a transaction. A caret without a new position moves with the text: after text
+ * that others insert at its position, but not after text that is typed there in this editor.
  * @param {RemoteCaret[]} carets @param {Transaction} tr @returns {RemoteCaret[]}
  */
 function moved(carets, tr) {

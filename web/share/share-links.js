@@ -58,7 +58,7 @@ export async function isOwner() {
 /**
  * Opens a notebook; creates it if there is none of this name.
  * @param {string} name
- * @returns {Promise<{path: string, why: ''} | {path: null, why: string}>} where it is, or why not
+ * @returns {Promise<{path: string, why: ''} | {path: null, why: string}>} `why`: the refusal
  */
 export async function openNotebook(name) {
     const answer = await fetch('/api/notebooks', {

@@ -1,6 +1,6 @@
 // @ts-check
-// Loads the parts of the page that showing a notebook and typing in it do not need: on demand, or
-// ahead of that when the page is idle. A loaded part is available synchronously from then on.
+// Loads the parts of the page that are not needed for showing a notebook and typing: on demand, or
+// earlier when the page is idle. A loaded part is available synchronously from then on.
 
 import { Component, h } from '../vendor/preact.js';
 import { WORDS } from './words.js';
@@ -88,7 +88,7 @@ export function preloadParts() {
     const names = /** @type {(keyof Parts)[]} */ (Object.keys(loaders));
     const next = () => {
         const name = names.shift();
-        // If one part cannot be loaded, neither can the others. Opening one reports the failure.
+        // If one part cannot be loaded, the others cannot either. Opening one reports it.
         if (name)
             loadPart(name).then(
                 () => whenIdle(next),
@@ -104,7 +104,7 @@ export function preloadParts() {
  */
 
 /**
- * Renders a view of a part with all other props, or nothing until the part is loaded.
+ * Renders a view of a part and passes all other props to it; renders nothing until it is loaded.
  * @extends {Component<LazyProps, {}>}
  */
 export class LazyPart extends Component {

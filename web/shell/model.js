@@ -37,19 +37,18 @@ export class Model {
         this.shrunkRev = 0;
         /** @type {Map<string, State>} in creation order */
         this.states = new Map();
-        /** @type {Map<string, Run>} in the order in which they were asked for */
+        /** @type {Map<string, Run>} in the order of their requests */
         this.runs = new Map();
-        /** @type {Map<string, Draft[]>} by the state that they hang on */
+        /** @type {Map<string, Draft[]>} by the state to which they are attached */
         this.drafts = new Map();
-        /** @type {Map<string, string>} the state that a draft hangs on */
+        /** @type {Map<string, string>} the state to which a draft is attached */
         this.stateOfDraft = new Map();
-        /** @type {Map<string, string[]>} states that grew from a state */
+        /** @type {Map<string, string[]>} the children of a state */
         this.children = new Map();
         /** @type {Map<string, string>} the latest run of a draft */
         this.runOfDraft = new Map();
         /**
-         * @type {Map<string, string>} the run that carries what a draft's cell printed before it
-         *   came in a file
+         * @type {Map<string, string>} the run with the imported outputs of a draft
          */
         this.importedOf = new Map();
         /**
@@ -60,7 +59,7 @@ export class Model {
         /** States that are not on disk yet. @type {Set<string>} */
         this.unsaved = new Set();
         /**
-         * Why nothing can be written to disk now.
+         * Why writing to disk fails at the moment; null if it works.
          * @type {import('./protocol.js').Trouble | null}
          */
         this.trouble = null;
@@ -181,7 +180,7 @@ export class Model {
         this.movedTo = to;
     }
 
-    /** The replay that this page requested was answered. @param {string} state */
+    /** The server answered this page's replay request. @param {string} state */
     replayEnded(state) {
         this.replays.delete(state);
     }
@@ -192,8 +191,8 @@ export class Model {
     }
 
     /**
-     * The child of a draft's state above whose cell the draft is shown; null at the end of the
-     * lineage, and if that child is gone.
+     * The child of the draft's state whose cell follows the draft; null at the end of the lineage,
+     * and if that child was deleted.
      * @param {Draft} draft
      * @returns {string | null}
      */
@@ -276,7 +275,7 @@ export class Model {
 
     /**
      * @param {import('./protocol.js').Run} run
-     * @param {Item[]} [before] its outputs as they were known
+     * @param {Item[]} [before] its known outputs
      */
     #addRun(run, before = []) {
         /** @type {Run} */
@@ -360,7 +359,7 @@ export class Model {
  * @template T
  * @param {Map<string, T[]>} lists
  * @param {string} key
- * @returns {T[]} the list under a key, made if need be
+ * @returns {T[]} the list under a key, created if missing
  */
 function listAt(lists, key) {
     const found = lists.get(key) ?? [];
@@ -406,5 +405,5 @@ function sameOr(item, known) {
 }
 
 let keys = 0;
-/** Unique forever, so that a cleared output is never mistaken for its successor. */
+/** Keys are never reused, so that a cleared output is never mistaken for its successor. */
 const nextKey = () => (keys += 1);

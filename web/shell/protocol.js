@@ -2,8 +2,8 @@
 // All messages of the WebSocket, as types and tables.
 //
 // The types come from protocol-types.d.ts, which is generated from the server's types; a test
-// compares the tables with src/notebook/. Nothing here acts: socket.js carries messages, model.js
-// applies them.
+// compares the tables with src/notebook/. This module has no behaviour: socket.js carries messages,
+// model.js applies them.
 
 /** @typedef {import('./protocol-types').Base} Base */
 /** @typedef {import('./protocol-types').Residency} Living */
@@ -60,7 +60,7 @@
 export const ROOT_STATE = 'initial';
 
 /**
- * Every event, and what it changes in the graph: its shape, only the marks of nodes, or nothing.
+ * All events, and which part of the graph they change: its shape, only the marks of nodes, or none.
  */
 export const EVENTS = Object.freeze({
     run_added: { graph: 'shape' },
@@ -88,9 +88,9 @@ export const EVENTS = Object.freeze({
 });
 
 /**
- * Every command, and whether it may be sent again after the connection broke before its reply. A
- * run may, because the server knows its `exec_id`. A reset may not, because something may have been
- * added in between; nor a replay, because code never runs again unasked.
+ * All commands, and whether the page may send them again if the connection breaks before the
+ * reply. A run may be repeated, because the server knows its `exec_id`. A reset may not, because a
+ * cell may have been added in between. A replay may not, because code never runs twice unasked.
  */
 export const COMMANDS = Object.freeze({
     run: { again: true },

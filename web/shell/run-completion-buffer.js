@@ -4,8 +4,8 @@
 /** @typedef {import('./protocol.js').Event} Event */
 
 /**
- * A run that makes a state sends several events: the state, the drafts that move on, the end. They
- * are applied together, so that no paint shows a draft twice or not at all.
+ * A run that makes a state sends several events: the state, the moved drafts, the end. They are
+ * applied together, so that no paint shows a draft twice or not at all.
  */
 export class RunCompletionBuffer {
     constructor() {
@@ -13,7 +13,7 @@ export class RunCompletionBuffer {
         this.held = [];
     }
 
-    /** @param {Event} event @returns {Event[]} what is to be taken now */
+    /** @param {Event} event @returns {Event[]} the events to apply now */
     add(event) {
         const [first = event] = this.held;
         if (first.event !== 'state_added') return [event];

@@ -1,9 +1,9 @@
 // @ts-check
 // The only module that uses the WebSocket: commands up, events down, in order and without gaps.
 //
-// After a lost connection it reconnects with the position of the last event; the server sends
-// exactly what came since, or a snapshot. Unanswered commands are kept. Others learn of it only
-// through `onStatus`.
+// After a lost connection it reconnects with the position of the last event, and the server sends
+// exactly the later events, or a snapshot. Unanswered commands are kept. Only `onStatus` reports
+// the loss to other modules.
 
 import { CLOSED, COMMANDS } from './protocol.js';
 
@@ -11,8 +11,8 @@ import { CLOSED, COMMANDS } from './protocol.js';
 /** @typedef {import('./protocol.js').Reply} Reply */
 
 /**
- * The server sends something at least every 15 s. After a little more than twice that, the
- * connection is dead even if TCP has not noticed.
+ * The server sends a message at least every 15 s. After a silence of more than twice that, the
+ * connection is dead, even if TCP has not noticed.
  */
 const SILENCE_MS = 40_000;
 const FIRST_WAIT_MS = 300;
@@ -24,9 +24,9 @@ const LONGEST_WAIT_MS = 15_000;
  * @property {(event: import('./protocol.js').Event) => void} onEvent
  * @property {(scope: import('./protocol.js').Scope) => void} onScope
  * @property {(status: 'open' | 'waiting' | 'ended' | 'gone') => void} onStatus
- * @property {(to: string | null) => void} onLeft the notebook is not there any more under its name;
- *   its new one, if that is known
- * @property {(reply: Reply) => void} onRefused a refusal of a message whose number the server could
+ * @property {(to: string | null) => void} onLeft the notebook was renamed or deleted; receives its
+ *   new name, if known
+ * @property {(reply: Reply) => void} onRefused the server refused a message whose number it could
  *   not read
  */
 
@@ -73,8 +73,8 @@ export class Socket {
     }
 
     /**
-     * The page is closing and messages on their way may be lost. Repeatable commands are repeated
-     * as requests that outlive the page.
+     * The page is closing, and messages in flight may be lost. Sends repeatable commands again, as
+     * requests that outlive the page.
      */
     leave() {
         if (!this.isOpen) return;
@@ -107,7 +107,7 @@ export class Socket {
             if (this.socket === line) this.#onMessage(JSON.parse(data));
         };
         line.onmessage = hear;
-        // Deferred, so that the caller has assigned its reference first.
+        // Deferred, so that the caller can assign its reference first.
         queueMicrotask(() => early?.heard.forEach(hear));
         line.onclose = ({ code, reason }) => {
             if (this.socket === line) this.#onClosed(code, reason);
@@ -202,7 +202,7 @@ export class Socket {
                 return;
             }
             if (answer && (answer.status === 401 || answer.status === 403)) {
-                // A restarted server knows no one; a running one explains over the socket.
+                // A restarted server knows no browser; a running one reports over the socket.
                 this.isStranger = this.wasOpen;
                 this.handlers.onStatus(this.wasOpen ? 'gone' : 'ended');
                 return;
@@ -255,7 +255,8 @@ export class Socket {
  */
 
 /**
- * The socket that early.js opened, if it has the right address and is still usable. Given once.
+ * The socket that early.js opened, if it has the right address and is still usable. Later calls
+ * return nothing.
  * @param {URL} url
  * @returns {Early | null}
  */

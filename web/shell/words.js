@@ -115,7 +115,7 @@ export const WORDS = Object.freeze({
     keepPartialHint: 'Saves them as a state, marked as partial',
     wait: 'A cell above is still running. Run this cell when it has finished.',
     goesOn: 'Continues with',
-    // Where a state lives
+    // Residency of a state
     lives: Object.freeze({
         freezing: 'In memory',
         memory: 'In memory',
@@ -217,7 +217,7 @@ export const WORDS = Object.freeze({
 /** @param {number} n */
 const names = (n) => (n === 1 ? 'one variable' : `${n} variables`);
 
-/** As a sentence: the server's words begin small and end without a dot. @param {string} text */
+/** The server's texts begin in lower case and have no final period. @param {string} text */
 function sentence(text) {
     const trimmed = text.trim();
     return `${capital(trimmed)}${/[.!?]$/.test(trimmed) ? '' : '.'}`;

@@ -6,7 +6,7 @@ import { ChangeSet, diff, presentableDiff, Text } from '../vendor/codemirror.js'
 /** @typedef {import('../vendor/codemirror.js').ChangeSet} Changes */
 
 /**
- * After this many differences in one stretch the comparison becomes coarse, and fast.
+ * After this many differences in one section, the comparison becomes coarse and fast.
  */
 const SCAN_LIMIT = 300;
 
@@ -24,7 +24,7 @@ export const noChanges = (text) => ChangeSet.empty(text.length);
 export const changesBetween = (before, after) => made(diff, before, after);
 
 /**
- * The same in whole words: when two people replace one word, both new words stay whole.
+ * The same in whole words: if two people replace the same word, both new words stay whole.
  * @param {string} before
  * @param {string} after
  */
@@ -44,8 +44,8 @@ function made(compare, before, after) {
 export const applied = (changes, text) => changes.apply(textOf(text)).toString();
 
 /**
- * The changes that a client claims led from one text to another; if they did not, the changes found
- * by comparing.
+ * The changes from one text to another: those that a client claims, if they are right, else those
+ * found by comparing.
  * @param {unknown} claimed a ChangeSet as JSON
  * @param {string} before
  * @param {string} after
@@ -56,13 +56,13 @@ export function claimedChanges(claimed, before, after) {
         const changes = ChangeSet.fromJSON(claimed);
         if (changes.length === before.length && applied(changes, before) === after) return changes;
     } catch {
-        // It is no ChangeSet.
+        // Not a ChangeSet.
     }
     return wordChangesBetween(before, after);
 }
 
 /**
- * Some changes without their deletions.
+ * The insertions of some changes, without the deletions.
  * @param {Changes} changes
  * @param {string} text the text before them
  */
@@ -74,7 +74,7 @@ export function insertionsOf(changes, text) {
 }
 
 /**
- * Where the first of some changes begins, in the text before them.
+ * The offset at which the first change begins, in the text before the changes.
  * @param {Changes} changes
  * @returns {number | null}
  */
@@ -86,7 +86,7 @@ export function startOf(changes) {
 }
 
 /**
- * Where the last of some changes ends, in the text after them.
+ * The offset at which the last change ends, in the text after the changes.
  * @param {Changes} changes
  * @returns {number | null}
  */

@@ -13,8 +13,8 @@ const LONGEST = 20_000;
 const DEEPEST = 50;
 
 /**
- * Opening, closing, whether it is a display formula. Jupyter users write the doubled backslash in
- * Markdown.
+ * Opening delimiter, closing delimiter, whether it is a display formula. Jupyter users write the
+ * doubled backslash in Markdown.
  */
 const PAIRS = /** @type {[string, string, boolean][]} */ ([
     ['$$', '$$', true],
@@ -27,8 +27,7 @@ const BEGIN = /\\begin\{([a-zA-Z]{1,40}\*?)\}/y;
 const END = /\\end\{([a-zA-Z]{1,40}\*?)\}/g;
 
 /**
- * Finds strings in a text that is read from left to right. Each position is searched once, however
- * often it is asked for.
+ * Finds strings in a text that is read from left to right. Each position is searched only once.
  */
 class Places {
     /** @param {string} text */
@@ -46,7 +45,7 @@ class Places {
     /**
      * @param {string} what
      * @param {number} from
-     * @returns {number} the first place from there on, or -1
+     * @returns {number} the first offset from there on, or -1
      */
     next(what, from) {
         const last = this.found.get(what);
@@ -94,7 +93,7 @@ class Places {
     }
 }
 
-/** For the last text. */
+/** Cached for the last text. */
 let places = new Places('');
 
 /** @param {string} text */

@@ -9,7 +9,7 @@ const BY_WORDS = 400;
  * Higher is better; null for no match.
  * @param {string} typed
  * @param {string} title
- * @param {string} also what else it is called
+ * @param {string} also other names
  */
 export function rank(typed, title, also) {
     const own = fit(typed, title);
@@ -17,7 +17,7 @@ export function rank(typed, title, also) {
 }
 
 /**
- * Each word of the query begins one of the title's words.
+ * The score if each word of the query begins a word of the title or of the other names.
  * @param {string} typed
  * @param {string} title
  * @param {string} also
@@ -54,8 +54,8 @@ export function fit(typed, title) {
 /**
  * @param {string} wanted
  * @param {string} text
- * @param {number} from the letter that is looked for
- * @param {number} at where the one before it was found
+ * @param {number} from the index of the letter to find
+ * @param {number} at the offset of the previous match
  * @returns {number | null}
  */
 function initials(wanted, text, from, at) {

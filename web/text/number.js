@@ -9,7 +9,7 @@ const NUMBER = /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 const WRAPPED = /^(?:np\.)?\w+\((-?[\d.]+(?:e[+-]?\d+)?)\)$/i;
 
 /**
- * The number that a variable is, if any. Integers stay exact.
+ * The numeric value of a variable, if it is a number. Integers stay exact.
  * @param {{type: string, repr: string}} variable
  * @returns {Some | null}
  */
@@ -37,8 +37,7 @@ export function difference(before, after) {
 }
 
 /**
- * Three significant digits; more where rounding would show 100 % or twice as much although it is
- * not.
+ * Three significant digits, or more if rounding would wrongly show 100 % or a doubling.
  * @param {number} share
  */
 function percentOf(share) {
@@ -50,7 +49,7 @@ function percentOf(share) {
 
 /**
  * @param {Some} n
- * @returns {string} with a sign, and without the noise that binary fractions end with
+ * @returns {string} with a sign, and without the rounding noise of binary fractions
  */
 function signed(n) {
     const size = n < 0 ? -n : n;

@@ -4,7 +4,7 @@
 /**
  * The number of code points before an offset.
  * @param {string} text
- * @param {number} units the place, in UTF-16 units
+ * @param {number} units the offset in UTF-16 units
  */
 export function toPoints(text, units) {
     let points = 0;
@@ -13,7 +13,7 @@ export function toPoints(text, units) {
 }
 
 /**
- * The UTF-16 offset behind a number of code points; at most the length of the text.
+ * The UTF-16 offset after a number of code points; at most the length of the text.
  * @param {string} text
  * @param {number} points
  */

@@ -1,5 +1,5 @@
 // @ts-check
-// What a terminal would show for a stream of text: lines of styled pieces.
+// Converts a stream of text to the lines that a terminal would show, as styled pieces.
 //
 // Pure. Handles carriage return, backspace, colours and the cursor movements of progress bars;
 // drops all other controls. Its output is data, never HTML.
@@ -30,7 +30,7 @@ const PLAIN = Object.freeze({
     inverse: false,
 });
 
-/** A longer escape sequence is not one, so nothing waits for its end. */
+/** Longer sequences are plain text, so that an unfinished one does not delay the output forever. */
 const LONGEST_ESCAPE = 256;
 
 /** The rightmost cursor column, so that one escape sequence cannot allocate gigabytes of blanks. */
@@ -58,7 +58,7 @@ export class Terminal {
         this.lengths = [0];
         /** Lines that were overwritten. @type {Map<number, Cells>} */
         this.cells = new Map();
-        /** Those of them whose pieces are out of date. @type {Set<number>} */
+        /** Overwritten lines whose pieces are outdated. @type {Set<number>} */
         this.stale = new Set();
         this.row = 0;
         this.column = 0;
@@ -95,7 +95,7 @@ export class Terminal {
         return this.touched;
     }
 
-    /** @param {string} control @param {number} at @returns {number} where to go on */
+    /** @param {string} control @param {number} at @returns {number} the offset after it */
     #control(control, at) {
         if (control === '\n') {
             this.#moveTo(this.row + 1, 0);
@@ -107,7 +107,7 @@ export class Terminal {
         return at + 1;
     }
 
-    /** @param {string} text @param {number} at @returns {number} where to go on */
+    /** @param {string} text @param {number} at @returns {number} the offset after it */
     #escape(text, at) {
         ESCAPE.lastIndex = at;
         const found = ESCAPE.exec(text);

@@ -1,5 +1,5 @@
 // @ts-check
-// Parses an IPython traceback: what went wrong, and the frames that led there. Pure.
+// Parses an IPython traceback into the error and its frames. Pure.
 
 /** @typedef {{cell: number, line: number} | null} Location `cell`: its number, the n of `In[n]` */
 /**
@@ -86,7 +86,7 @@ export function shownAtFirst(frames, count) {
 const BETWEEN = /^(?:The above exception was|During handling of the above)/;
 
 /**
- * The line of the cell where it failed: where the last of chained errors passed through it.
+ * The line of the cell that failed. For chained errors, the line of the last error.
  * @param {Frame[]} frames
  * @param {number} count the cell's number
  * @returns {number | undefined}

@@ -22,7 +22,7 @@ export function withLinks(text) {
     return pieces;
 }
 
-/** Punctuation that ends a sentence, and closing brackets with their opening ones. */
+/** Punctuation that ends a sentence; then closing brackets with their opening brackets. */
 const MARKS = '.,;:!?…';
 const BRACKETS = /** @type {Record<string, string>} */ ({ ')': '(', ']': '[', '}': '{' });
 

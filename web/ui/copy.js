@@ -1,6 +1,6 @@
 // @ts-check
-// Copies text to the clipboard or, where the browser does not allow that, shows it for copying by
-// hand.
+// Copies text to the clipboard. If the browser does not allow that, a dialog shows the text for
+// copying by hand.
 
 import { WORDS } from '../shell/words.js';
 import { tell } from './dialog.js';

@@ -9,10 +9,10 @@ import { WORDS } from '../shell/words.js';
  * @property {string} title
  * @property {string} why
  * @property {string} act
- * @property {boolean} [isBad] whether it destroys something
- * @property {string} [input] what the input reads at first
+ * @property {boolean} [isBad] whether the action is destructive
+ * @property {string} [input] the initial text of the input
  * @property {number} [longest]
- * @property {{text: string, act: () => void}} [other] what else can be done
+ * @property {{text: string, act: () => void}} [other] another action
  */
 
 /**
@@ -55,7 +55,7 @@ export function ask({ title, why, act, isBad, input, longest = 120, other }) {
 }
 
 /**
- * Asks before something is destroyed: the user has to type its name.
+ * Confirms a destructive action: the user must type the name.
  * @param {{title: string, why: string, act: string, name: string}} question
  * @returns {Promise<boolean>}
  */
@@ -103,9 +103,9 @@ export function tell({ title, why, text }) {
 }
 
 /**
- * Shows a dialog with any content until it is done.
+ * Shows a dialog with any content until the content calls `done`.
  * @param {(done: (answer: string | null) => void) => any} content
- * @param {string} [kind] how it looks
+ * @param {string} [kind] the style, for the style sheet
  * @returns {Promise<string | null>}
  */
 export function show(content, kind = '') {

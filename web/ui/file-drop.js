@@ -11,7 +11,7 @@ const TAKES_TEXT = '.cm-content, input, textarea';
 
 /**
  * Handles drops anywhere on the page, before any element does.
- * @param {(isOver: boolean) => void} hover files are dragged over the page, or no more
+ * @param {(isOver: boolean) => void} hover called when a drag of files enters or leaves the page
  * @param {(files: File[]) => void} take
  */
 export function watchDrops(hover, take) {
@@ -35,14 +35,14 @@ export function watchDrops(hover, take) {
 }
 
 /**
- * Covers the page during a drag; output frames would receive the drop otherwise.
+ * Covers the page during a drag, because output frames would receive the drop otherwise.
  * @param {{hint: string}} props
  */
 export const DropOverlay = ({ hint }) =>
     html`<div class="drop-overlay"><div><b>${HOME_WORDS.drop}</b><span>${hint}</span></div></div>`;
 
 /**
- * Files were dropped on a notebook.
+ * Offers to import files that were dropped on a notebook.
  * @param {import('../notebook/page.js').Page} page
  * @param {File[]} files
  */

@@ -2,7 +2,7 @@
 // Shrinks the page to the height that an on-screen keyboard leaves, so that the keyboard never
 // covers the focused cell.
 
-/** A zoomed page is not a smaller page. */
+/** From this scale on, the page counts as zoomed, and its height is not changed. */
 const ZOOMED = 1.05;
 
 /** Follows the visual viewport. */

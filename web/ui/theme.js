@@ -32,8 +32,8 @@ export function nextTheme() {
 }
 
 /**
- * @param {() => void} listener called when what is shown may have changed
- * @returns {() => void} ends it
+ * @param {() => void} listener called when the theme in effect may have changed
+ * @returns {() => void} removes the listener
  */
 export function onTheme(listener) {
     listeners.add(listener);

@@ -107,7 +107,7 @@ export class VariablesPane extends Component {
     /** @param {Page} page @param {Variable[]} found @param {State[]} lineage */
     #table(page, found, lineage) {
         const { order, open, most, text } = this.state;
-        // Cached: the page paints with every printed line, a long table only when it differs.
+        // Cached: the page paints with every printed line, but the table changes rarely.
         const stamp = JSON.stringify([
             page.variables.shown?.state,
             page.variables.known.size,
@@ -185,7 +185,7 @@ export class VariablesPane extends Component {
 }
 
 /**
- * All facts known of a variable.
+ * All facts about a variable.
  * @param {{page: Page, variable: Variable, cell: State | undefined}} props
  */
 function Whole({ page, variable: { name, type, size, repr, summary, bytes: memory }, cell }) {

@@ -1,5 +1,5 @@
 // @ts-check
-// The variables of states. They never change, so each state is asked once.
+// The variables of states. States are immutable, so each one is requested once.
 
 import { missingOf } from '../checkpoints/residency.js';
 import { canRun } from '../shell/protocol.js';
@@ -34,7 +34,7 @@ export class Variables {
         this.host = host;
         this.isShown = host.recall('showsVariables') === true;
         /**
-         * By state; null while loading, a text if unavailable.
+         * The variables by state; null while loading, a text if unavailable.
          * @type {Map<string, Variable[] | string | null>}
          */
         this.known = new Map();
@@ -47,7 +47,7 @@ export class Variables {
         this.lastPosition = null;
     }
 
-    /** Those of the current state, data first. */
+    /** The variables of the current state, data first. */
     get here() {
         return this.known.get(this.page.here);
     }
@@ -64,7 +64,7 @@ export class Variables {
         return this.last && (Array.isArray(here) || isComing) ? { ...this.last, isOld: isComing } : null;
     }
 
-    /** Whether a running cell may change them. */
+    /** Whether a running cell may change the variables. */
     get mayChange() {
         const { model, here, ownRuns } = this.page;
         return model.openRuns().some((run) => ownRuns.has(run.exec_id) || model.baseOf(run) === here);
@@ -97,8 +97,8 @@ export class Variables {
     }
 
     /**
-     * The page moved: fetches what is shown. A failure is retried on each visit, because the
-     * machine may have been busy.
+     * The page moved: fetches the variables of the new position. Each visit retries after a
+     * failure, because the machine may have been busy.
      */
     onPageMoved() {
         const { here } = this.page;
@@ -125,14 +125,14 @@ export class Variables {
     }
 }
 
-/** @param {Variable[]} all @returns {Variable[]} each kind in the order in which it came */
+/** @param {Variable[]} all @returns {Variable[]} stable within each kind */
 const dataFirst = (all) => [
     ...all.filter(({ type }) => !TOOLS.has(type)),
     ...all.filter(({ type }) => TOOLS.has(type)),
 ];
 
 /**
- * Whether a state was restored, or with more or fewer variables.
+ * Whether a state was restored, so that its variables may differ.
  * @param {State} before
  * @param {State} now
  */
@@ -142,7 +142,7 @@ const isOther = (before, now) =>
     missingOf(before).length !== missingOf(now).length;
 
 /**
- * Those whose name, type or value contains a text, ignoring case.
+ * The variables whose name, type or value contains a text, ignoring case.
  * @param {Variable[]} all
  * @param {string} text
  * @returns {Variable[]}
@@ -156,7 +156,7 @@ export function filtered(all, text) {
 }
 
 /**
- * Sorted by a column. Variables without a value there come last in either direction; ties keep
+ * Sorts by a column. Variables without a value there come last in both directions; ties keep
  * their order.
  * @param {Variable[]} all
  * @param {Order | null} order
@@ -201,8 +201,8 @@ function keyOf(variable, by, cells) {
 }
 
 /**
- * The cell of a lineage that last changed each variable, by name. Behind a cell whose changes are
- * unknown, only later changes count.
+ * The cell of a lineage that last changed each variable, by name. After a cell with unknown
+ * changes, only later changes count.
  * @param {State[]} lineage from the root on
  * @returns {Map<string, State>}
  */
