@@ -12,7 +12,7 @@ function nodes(text) {
         return {
             id,
             from: rows.get(parent) ?? -1,
-            bud: child.startsWith('!'),
+            isFailedLeaf: child.startsWith('!'),
             isTrunk: child.startsWith('*'),
         };
     });
@@ -58,7 +58,7 @@ test('a failed attempt steps aside if nothing came after it, and the next stands
     for (const item of nodes('a a>b b>c')) whole.add(item);
     assert.ok(whole.fail(2));
     assert.equal(whole.places[2].beside, true);
-    assert.equal(whole.add({ id: 'd', from: 1, bud: false }).lane, 0);
+    assert.equal(whole.add({ id: 'd', from: 1, isFailedLeaf: false }).lane, 0);
     assert.equal(whole.fail(1), false, 'something grew in its lane');
 });
 
@@ -86,8 +86,8 @@ test('no two lines share a lane in the same row', () => {
 });
 
 test('10,000 nodes are laid out at once, whatever their shape', (t) => {
-    const star = [{ id: 'r', from: -1, bud: false }];
-    for (let i = 1; i < 10_000; i += 1) star.push({ id: `${i}`, from: 0, bud: false });
+    const star = [{ id: 'r', from: -1, isFailedLeaf: false }];
+    for (let i = 1; i < 10_000; i += 1) star.push({ id: `${i}`, from: 0, isFailedLeaf: false });
     for (const shape of [star, random(10_000)]) {
         layout(shape.slice(0, 500));
         const times = Array.from({ length: 9 }, () => {
@@ -111,13 +111,13 @@ function random(count) {
         seed = (seed * 48271) % 2147483647;
         return seed % below;
     };
-    const list = [{ id: '0', from: -1, bud: false }];
+    const list = [{ id: '0', from: -1, isFailedLeaf: false }];
     const states = [0];
     for (let i = 1; i < count; i += 1) {
         const from = next(10) < 7 ? states.at(-1) : states[next(states.length)];
-        const bud = next(10) === 0;
-        list.push({ id: `${i}`, from, bud });
-        if (!bud) states.push(i);
+        const isFailedLeaf = next(10) === 0;
+        list.push({ id: `${i}`, from, isFailedLeaf });
+        if (!isFailedLeaf) states.push(i);
     }
     return list;
 }

@@ -57,11 +57,11 @@ test('what was kept up to date is what one would find anew', () => {
     growing.begin('s3');
     nodes.update(growing.model);
     const plain = (list) =>
-        list.map(({ id, from, children, bud, name, state, run }) => ({
+        list.map(({ id, from, children, isFailedLeaf, name, state, run }) => ({
             id,
             from,
             children,
-            bud,
+            isFailedLeaf,
             name,
             state: state?.id,
             run: run?.exec_id,
@@ -80,12 +80,12 @@ test('an attempt whose variables are kept is a state like others: cells grow fro
     scene.update(growing.model, look('initial'));
     growing.end(failed, 'error');
     scene.update(growing.model, look('initial'));
-    assert.equal(scene.nodes.get(failed).bud, true);
+    assert.equal(scene.nodes.get(failed).isFailedLeaf, true);
     const state = growing.keep(failed);
     const next = growing.begin(state);
     scene.update(growing.model, look(state));
     assert.equal(scene.nodes.get(failed), scene.nodes.get(state));
-    assert.deepEqual([scene.nodes.get(state).bud, scene.nodes.get(next).parent], [false, state]);
+    assert.deepEqual([scene.nodes.get(state).isFailedLeaf, scene.nodes.get(next).parent], [false, state]);
     assert.deepEqual(ids(scene).slice(-2), [state, next]);
     const anew = new Scene();
     anew.update(growing.model, look(state));

@@ -359,7 +359,7 @@ export class CellController {
      * In the first or last line, an arrow key moves to the neighbouring cell.
      * @param {CellView} view
      * @param {1 | -1} step
-     * @returns {boolean} whether it did
+     * @returns {boolean} whether the focus moved
      */
     leaveByArrow(view, step) {
         const state = view.editor?.view?.state;
@@ -386,7 +386,7 @@ export class CellController {
     /**
      * Backspace deletes an empty draft.
      * @param {CellView} view
-     * @returns {boolean} whether it did
+     * @returns {boolean} whether the draft was deleted
      */
     eraseEmpty(view) {
         const { cell } = view.props;

@@ -10,8 +10,8 @@
  * @typedef {object} Item The input of the layout for one row.
  * @property {string} id
  * @property {number} from row of the parent; -1 for the root
- * @property {boolean} bud a failed attempt: it never has children, so it needs no lane of its own
- *   if there is room beside the parent's lane
+ * @property {boolean} isFailedLeaf a failed attempt: it never has children, so it needs no lane of
+ *   its own if there is room beside the parent's lane
  * @property {boolean} [isTrunk]
  */
 
@@ -48,7 +48,7 @@ export class Layout {
     }
 
     /** @param {Item} item @param {number} row @returns {Position} */
-    #place({ id, from, bud, isTrunk }, row) {
+    #place({ id, from, isFailedLeaf, isTrunk }, row) {
         const { lanes } = this;
         const parent = this.places[from];
         if (isTrunk) this.trunk -= 1;
@@ -59,9 +59,9 @@ export class Layout {
         }
         const isTip = !parent.beside && lanes.tip(parent.lane) === parent.row;
         // Below the trunk's last row its lane may continue with any node, but not before.
-        const straight = isTip && (parent.lane > 0 || isTrunk || bud || this.trunk <= 0);
-        const lane = straight ? parent.lane : lanes.freeSince(parent.row, parent.lane + 1, bud);
-        const beside = straight && bud;
+        const straight = isTip && (parent.lane > 0 || isTrunk || isFailedLeaf || this.trunk <= 0);
+        const lane = straight ? parent.lane : lanes.freeSince(parent.row, parent.lane + 1, isFailedLeaf);
+        const beside = straight && isFailedLeaf;
         if (beside) lanes.extend(lane, row);
         else lanes.take(lane, row);
         return { id, row, lane, beside, from };

@@ -59,7 +59,8 @@ export function label({ page, controller }, { state }) {
 /** Deletes a state or an attempt. @param {Hands} hands @param {Node} node */
 export function remove({ page, controller }, node) {
     if (!page.mayRun) return;
-    if (node.bud && node.run) controller.clipboard.forgetAttempt(node.run, () => controller.undoRemoval());
+    if (node.isFailedLeaf && node.run)
+        controller.clipboard.forgetAttempt(node.run, () => controller.undoRemoval());
     else if (node.state && mayDelete({ page, controller }, node)) page.deleteState({ state: node.id });
 }
 
@@ -75,7 +76,8 @@ export function actionsOf(hands, node) {
     return [
         ...mainActionsOf(hands, node),
         ...(page.mayRun && state !== null ? residencyActions(state, page) : []),
-        page.mayRun && node.bud && { text: GRAPH_WORDS.drop, act: () => remove(hands, node), isBad: true },
+        page.mayRun &&
+            node.isFailedLeaf && { text: GRAPH_WORDS.drop, act: () => remove(hands, node), isBad: true },
         ...(mayDelete(hands, node) && state ? deleteActions(state, page) : []),
     ];
 }
@@ -97,7 +99,8 @@ export function shortActionsOf(hands, node) {
             hint: WORDS.pinHint,
             act: () => togglePin(hands, node),
         },
-        page.mayRun && node.bud && { text: GRAPH_WORDS.drop, act: () => remove(hands, node), isBad: true },
+        page.mayRun &&
+            node.isFailedLeaf && { text: GRAPH_WORDS.drop, act: () => remove(hands, node), isBad: true },
         mayDelete(hands, node) && {
             text: GRAPH_WORDS.removeShort,
             act: () => remove(hands, node),

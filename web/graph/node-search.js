@@ -59,7 +59,7 @@ export function search(nodes, query) {
 /** @param {Node} node @param {Term} term */
 function matches(node, { kind, text }) {
     const { state, run } = node;
-    if (kind === 'failed') return node.bud || state?.partial === true;
+    if (kind === 'failed') return node.isFailedLeaf || state?.partial === true;
     if (kind === 'running') return run !== null && !hasEnded(run.status);
     if (kind === 'var')
         return namesIn(node).some((name) => (text.length > 1 ? name.startsWith(text) : name === text));

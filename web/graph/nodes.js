@@ -19,7 +19,7 @@ import { hasEnded } from '../shell/protocol.js';
  * @property {number} from the index of the parent; -1 for the root
  * @property {number[]} children indexes in creation order
  * @property {number} level the number of branchings on its lineage, from 1
- * @property {boolean} bud a failed attempt: it never has children
+ * @property {boolean} isFailedLeaf a failed attempt: it never has children
  * @property {string} name
  * @property {string} [lead] the text before the name in the same statement, shown if there is room
  * @property {State | null} state
@@ -102,7 +102,7 @@ export class Nodes {
             if (!state && run.started_at === null) return null;
             this.open.delete(node);
             if (state) this.#become(node, state);
-            node.bud = !state;
+            node.isFailedLeaf = !state;
             changed.push(node);
         }
         return changed;
@@ -128,7 +128,7 @@ export class Nodes {
             if (parent === null || !this.index.has(parent)) continue;
             const node = this.#add({ id: state?.id ?? run.exec_id, parent, state, run });
             this.index.set(run.exec_id, node.at);
-            node.bud = !state && isOver;
+            node.isFailedLeaf = !state && isOver;
             if (!isOver) this.open.add(node);
         }
     }
@@ -143,9 +143,9 @@ export class Nodes {
         for (; this.takenStates < model.states.size; this.takenStates += 1) {
             const state = /** @type {State} */ (this.states?.next().value);
             const failedLeaf = this.get(state.exec_id);
-            if (failedLeaf?.bud) {
+            if (failedLeaf?.isFailedLeaf) {
                 this.#become(failedLeaf, state);
-                failedLeaf.bud = false;
+                failedLeaf.isFailedLeaf = false;
                 isRevived = true;
             }
             if (this.index.has(state.id) || this.index.has(state.exec_id ?? '')) continue;
@@ -172,7 +172,7 @@ export class Nodes {
             from: parent?.at ?? -1,
             children: [],
             level,
-            bud: false,
+            isFailedLeaf: false,
             name: '',
         };
         parent?.children.push(node.at);

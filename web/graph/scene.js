@@ -234,7 +234,7 @@ export class Scene {
         const place = this.layout.add({
             id,
             from: this.rowOf[node.from] ?? -1,
-            bud: node.bud,
+            isFailedLeaf: node.isFailedLeaf,
             isTrunk,
         });
         this.rowOf[node.at] = place.row;
@@ -246,7 +246,7 @@ export class Scene {
         const row = this.rows[this.rowOf[node.at] ?? -1];
         if (!row) return;
         row.id = row.place.id = node.id;
-        if (node.bud) this.layout.fail(row.place.row);
+        if (node.isFailedLeaf) this.layout.fail(row.place.row);
     }
 
     /**
