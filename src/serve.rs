@@ -210,7 +210,7 @@ fn listen(options: &Options) -> Result<TcpListener, Problem> {
         .to_socket_addrs()
         .map_err(|e| Problem::new(Kind::BadRequest, what(), reason(&e), how))?;
     let mut addresses: Vec<SocketAddr> = addresses.collect();
-    // `localhost` is two addresses; programs try this one first.
+    // `localhost` has an IPv4 and an IPv6 address: prefer IPv4.
     addresses.sort_by_key(SocketAddr::is_ipv6);
     let Some(address) = addresses.first() else {
         return Err(Problem::new(Kind::BadRequest, what(), "that is no address", how));

@@ -1,6 +1,8 @@
 //! Chooses the Python that runs cells: the one asked for, or that of the active environment, or the
 //! one this program was built with. Refuses unsuitable ones before any kernel process starts: an
 //! embedded Python of another version would start, and silently lack the environment's packages.
+//!
+//! To support another version of Python: CONTRIBUTING.md, "Add a Python version".
 
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -202,7 +202,7 @@ pub(crate) enum Order {
     Question {
         /// Its number, which the answer names.
         number: u64,
-        /// What is kind.
+        /// What is asked.
         kind: IntrospectKind,
         /// The whole cell.
         code: String,

@@ -27,7 +27,8 @@ use std::os::unix::fs::FileExt;
 
 /// Capacity of each pipe of a head, in bytes: what may be printed between two ticks of the server.
 const PIPE_BYTES: i32 = 1024 * 1024;
-/// Length, reports, bytes out, bytes err (each u32) and the stream (u8).
+/// Bytes of a record's header: the text's length, the number of reports and the bytes of stdout and
+/// stderr before it (each u32), and its stream (u8).
 const STAMP_BYTES: usize = 17;
 /// The longest text of one record, in bytes.
 pub(crate) const MAX_TEXT_BYTES: usize = libc::PIPE_BUF - STAMP_BYTES;

@@ -13,7 +13,7 @@ const UNSAFE: &[&str] = &[
     "src/kernel/state/control.rs",
     "src/kernel/state/files.rs",
     "src/kernel/state/fork.rs",
-    "src/kernel/state/interrupt.rs",
+    "src/kernel/state/sigint.rs",
     "src/kernel/state/lifeline.rs",
     "src/kernel/state/descriptors.rs",
     "src/kernel/state/process_exit.rs",

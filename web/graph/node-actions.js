@@ -83,7 +83,7 @@ export function actionsOf(hands, node) {
 }
 
 /**
- * The main actions, for the card.
+ * The actions on the card: the main ones, pin, and drop.
  * @param {Hands} hands
  * @param {Node} node
  * @returns {import('../ui/menu.js').Action[]}

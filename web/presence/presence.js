@@ -124,7 +124,7 @@ export class Presence {
         const { page } = this;
         const name = this.host.displayName?.() || null;
         const { caret } = this;
-        // The server may not know the caret's draft yet.
+        // `caret` is null until the server has the draft. The last element then sends again.
         const said = JSON.stringify([page.here, name, this.caretMoves, caret !== null]);
         if (!page.isLoaded || page.connection !== 'open' || this.isTelling || said === this.lastSent) return;
         this.isTelling = true;

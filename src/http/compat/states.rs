@@ -108,7 +108,7 @@ pub(crate) async fn state(
     }
 }
 
-/// Deletes a state. What grew from it lives on.
+/// Deletes a state. Its descendants remain.
 #[utoipa::path(
     delete, path = "/states/{name}", tag = "kernel",
     params(("name" = String, Path, description = "Name or id")),

@@ -80,8 +80,8 @@ impl Checkpoints {
         })
     }
 
-    /// What the checkpoint that this process or an ancestor was loaded from could not restore, and
-    /// is still missing.
+    /// The names that the checkpoint of this process or of an ancestor could not restore, and that
+    /// are still missing.
     pub(super) fn lacking(&self, py: Python<'_>) -> Vec<Missing> {
         self.0.call(py, "still_lacking", ()).unwrap_or_default()
     }

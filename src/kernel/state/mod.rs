@@ -5,7 +5,7 @@
 //! (atexit functions, temporary directories).
 //!
 //! - `root`: the first process; `fork`: the only fork; `roles`: what a fork becomes; `process_exit`
-//! - `run_cell`: one cell; `capture`: its outputs; `interrupt`: SIGINT
+//! - `run_cell`: one cell; `capture`: its outputs; `sigint`: when an interrupt may arrive
 //! - `python`, `package`: CPython and our Python package; `introspection`, `symbols`,
 //!   `transfer`, `checkpoint`: what Rust calls in it
 //! - `freezable`: whether a state can be kept; `threads`, `children`: what branches would lack;
@@ -21,7 +21,6 @@ mod descriptors;
 mod files;
 mod fork;
 mod freezable;
-mod interrupt;
 mod introspection;
 mod lifeline;
 mod load_limits;
@@ -33,6 +32,7 @@ mod roles;
 mod root;
 mod run_cell;
 mod shared;
+mod sigint;
 mod symbols;
 mod threads;
 mod transfer;

@@ -7,7 +7,7 @@ use super::process_exit::leave;
 use super::python::{self, Shell};
 use super::roles::{FrozenCopy, new_address_space};
 use super::transfer::Transfer;
-use super::{KernelProcess, control, interrupt, lifeline, package, priority};
+use super::{KernelProcess, control, lifeline, package, priority, sigint};
 use crate::kernel::protocol::{Order, Report, Role};
 use pyo3::{PyErr, Python};
 use std::collections::HashSet;
@@ -28,7 +28,7 @@ pub fn child_main() -> ExitCode {
 fn prepare() -> std::io::Result<Option<(Order, Vec<OwnedFd>)>> {
     control::adopt(control::take_from_stdin()?);
     close_inherited();
-    interrupt::ignore();
+    sigint::ignore();
     // Without this, writing the core file of a crash takes long.
     let _ = nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, 0);
     priority::set(Role::Frozen);
@@ -66,9 +66,9 @@ fn start(
     let pipe = descriptors.into_iter().next().ok_or("the server sent no lifeline")?;
     lifeline::tie(pipe).map_err(|e| format!("the process could not be tied to the server: {e}"))?;
     std::env::set_current_dir(cwd).map_err(|e| format!("cannot work in {}: {e}", cwd.display()))?;
-    interrupt::default();
+    sigint::default();
     python::start(python)?;
-    interrupt::ignore_but_keep();
+    sigint::ignore_but_keep();
     Python::attach(|py| {
         package::while_importable(py, || import_package(py, support))
             .map_err(|e| format!("Python started, but the kernel's own package did not load: {e}"))?

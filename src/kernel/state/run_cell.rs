@@ -4,7 +4,7 @@ use super::descriptors::Spare;
 use super::process_exit::leave;
 use super::python::Ran;
 use super::roles::FrozenCopy;
-use super::{KernelProcess, capture, children, control, freezable, interrupt, threads};
+use super::{KernelProcess, capture, children, control, freezable, sigint, threads};
 use crate::kernel::memory::MemoryUse;
 use crate::kernel::protocol::{How, Remains, Report};
 use crate::notebook::{RunError, StreamName};
@@ -55,11 +55,11 @@ impl KernelProcess {
 
     fn run_interruptibly(&self, py: Python<'_>, cell: &CellRun<'_>) -> Ran {
         let spare = Spare::take();
-        interrupt::allow();
+        sigint::allow();
         control::report(&Report::Started);
         let ran = self.shell.run(py, cell.code, cell.allow_stdin, cell.report_symbols);
         drop(spare);
-        interrupt::ignore_but_keep();
+        sigint::ignore_but_keep();
         if capture::is_users_child() {
             // User code forked, and the child ran on to the end of the cell. It is no head.
             let _ = capture::flush(StreamName::Stdout).and_then(|()| capture::flush(StreamName::Stderr));

@@ -71,8 +71,8 @@ const BYTES_ABOVE: u64 = 4096;
 /// has not run yet does not show it.
 const MAX_LOOKS: u32 = 50;
 const LOOK_INTERVAL_MS: u8 = 1;
-/// How often to list the threads until a list has no new one. Short-lived threads that start each
-/// other are never all in one list.
+/// The threads are listed until a list has no new one, at most this many times: short-lived threads
+/// that start each other are never all in one list.
 const MAX_LISTS: u32 = 20;
 /// Their name in a warning.
 const SHORT_LIVED: &str = "short-lived ones that start each other";

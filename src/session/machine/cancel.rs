@@ -61,7 +61,8 @@ impl Runs {
             Some((head, Doing::Run(_))) if first => self.ask_to_stop(core, head, exec_id),
             // Nothing of it runs yet, and a load may take long.
             Some((head, Doing::Begin(_))) if core.is_loading(head) => core.kill_for_good(head),
-            // It has its order, and may have begun already. It is interrupted when it reports that.
+            // The head has its order and may have begun the cell. When it reports the beginning,
+            // it is interrupted.
             Some(_) if first => self.check_whether_stopped(core, exec_id),
             // Asked twice: kill its process.
             Some((head, _)) => core.kill_for_good(head),

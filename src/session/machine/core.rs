@@ -5,7 +5,7 @@
 //! one: it starts the root again, or lets a fork of the root load the state's checkpoint.
 
 use super::budget::Uses;
-use super::hangs::{READY_TIMEOUT, START_TIMEOUT};
+use super::lifecycle::hangs::{READY_TIMEOUT, START_TIMEOUT};
 use super::processes::{Doing, Duty, Head, Origin, Processes};
 use super::runs::Outcome;
 use super::saving::Due;

@@ -17,7 +17,6 @@ mod cancel;
 mod changes;
 mod core;
 mod drafts;
-mod hangs;
 mod held;
 mod imported;
 mod introspect;
@@ -408,7 +407,7 @@ impl Machine {
             Report::Ended { how, exec_count, warnings, forks, is_alone, remains } => {
                 self.ended(process, how, CellReport { exec_count, warnings, forks, is_alone }, remains)
             }
-            Report::Shared(warnings) => hangs::shared(core, process, warnings),
+            Report::Shared(warnings) => lifecycle::hangs::shared(core, process, warnings),
             Report::Variables(variables) => self.listings.listed(core, process, variables),
             Report::Digested(digests) => self.listings.digested(core, process, digests),
             Report::Found { number, found } => introspect::found(core, process, number, found),

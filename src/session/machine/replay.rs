@@ -4,7 +4,7 @@
 //! way gets a frozen process again, because a head never leaves a state that is not frozen.
 
 use super::core::{Core, FollowUp};
-use super::hangs::READY_TIMEOUT;
+use super::lifecycle::hangs::READY_TIMEOUT;
 use super::processes::{Doing, Duty, Origin};
 use super::runs::{CellReport, Outcome};
 use super::{Effect, Ticket, not_found, transfers};

@@ -402,7 +402,7 @@ impl Saver {
         }
     }
 
-    /// A saving process may hang.
+    /// The alarm of a saving process. Gives up if it wrote nothing for `STALL`, else waits again.
     pub(super) fn stalled(&mut self, core: &mut Core, process: ProcId) {
         let Some(writing) = self.writing.as_ref().filter(|w| w.process == Some(process)) else {
             return;

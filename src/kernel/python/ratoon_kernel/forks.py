@@ -435,7 +435,7 @@ def _note_watchdogs() -> None:
                 " faulthandler.cancel_dump_traceback_later(), and run the cells from there on"
             )
         begin(timeout, repeat, *args, **kwargs)
-        _watchdog_ends = float("inf") if repeat else time.monotonic() + timeout + _WATCHDOG_IS_LATE
+        _watchdog_ends = float("inf") if repeat else time.monotonic() + timeout + _WATCHDOG_SLACK_SECONDS
 
     @functools.wraps(end)
     def end_and_note() -> None:
@@ -450,8 +450,8 @@ def _note_watchdogs() -> None:
     )
 
 
-# How long the watchdog may still be at work after its time, in seconds.
-_WATCHDOG_IS_LATE = 1
+# How long faulthandler's watchdog thread may outlive its timeout, in seconds.
+_WATCHDOG_SLACK_SECONDS = 1
 
 
 def _has_watchdog() -> bool:

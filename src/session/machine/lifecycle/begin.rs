@@ -1,11 +1,11 @@
 //! How a run begins: which head it gets, or what it waits for first. And what follows when its cell
 //! has ended.
 
+use super::hangs::BEGIN_TIMEOUT;
 use crate::kernel::{How, ProcId, Remains};
 use crate::notebook::{Base, ExecId, Reply, Residency, RunError, RunSpec, StateId};
 use crate::problem::Problem;
 use crate::session::machine::core::FollowUp;
-use crate::session::machine::hangs::BEGIN_TIMEOUT;
 use crate::session::machine::held::NotHeld;
 use crate::session::machine::processes::Doing;
 use crate::session::machine::runs::{self, CellReport, Outcome};

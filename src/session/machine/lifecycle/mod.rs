@@ -6,18 +6,18 @@
 //!
 //! This folder holds what concerns several parts of the machine, in terms of their methods.
 //! `begin`: how a run gets its head, and what its end leads to. `deletion`: of states, or of all in
-//! a reset.
+//! a reset. `hangs`: what happens when a fork hangs.
 
 mod begin;
 mod deletion;
+pub(super) mod hangs;
 
 use super::core::Core;
-use super::hangs::{self, READY_TIMEOUT};
 use super::held::NotHeld;
 use super::processes::{Doing, Duty, Process};
 use super::runs::Outcome;
-use super::{Alarm, Effect, Machine, introspect, listings, transfers};
-use crate::kernel::{Exit, Hung, ProcId};
+use super::{Effect, Machine, introspect, listings, transfers};
+use crate::kernel::{Exit, ProcId};
 use crate::notebook::{ExecId, Form, Missing, Reply, Residency, RestoredFrom, RunError, Saving, StateId};
 use crate::problem::{Kind, Problem};
 use nix::sys::signal::Signal;
@@ -238,53 +238,6 @@ impl Machine {
             Duty::Sending(_) | Duty::Spare | Duty::Held(_) | Duty::Ending => {
                 self.core.processes.remove(child);
             }
-        }
-    }
-
-    /// A forked process has not reported that it is ready: it is examined.
-    pub(super) fn not_ready(&mut self, process: ProcId) {
-        if self.core.processes.waits_for_a_load(process) {
-            return self.core.wake(READY_TIMEOUT, Alarm::Late(process));
-        }
-        if self.is_to_be(process).is_some() {
-            self.core.effects.push(Effect::Examine(process));
-        }
-    }
-
-    /// The state at which a process will stand that has not reported that it is ready.
-    fn is_to_be(&self, process: ProcId) -> Option<StateId> {
-        let known = self.core.processes.get(process)?;
-        match known.duty {
-            Duty::Head(_) => (!known.is_ready).then(|| known.at.clone()),
-            Duty::Root | Duty::Frozen => {
-                let is_coming = self.core.notebook.state(&known.at)?.residency == Residency::Freezing;
-                is_coming.then(|| known.at.clone())
-            }
-            _ => None,
-        }
-    }
-
-    /// A late process was examined. It is killed, unless its parent is still busy with other forks.
-    pub(super) fn examined(&mut self, process: ProcId, hung: &Hung) {
-        let Some(state) = self.is_to_be(process) else { return };
-        if !hung.is_there && hung.parent_made_one.is_some_and(|ago| ago < READY_TIMEOUT) {
-            return self.core.wake(READY_TIMEOUT, Alarm::Late(process));
-        }
-        let why = hangs::why_it_hangs(&self.core, &state, hung);
-        self.core.effects.push(Effect::Kill(process));
-        if self.core.processes.head(process).is_some() && !hung.is_there && self.core.forks(&state) {
-            self.end_stuck(&state);
-        }
-        hangs::remember_that_it_hung(&mut self.core, &state, hung);
-        self.fork_failed(process, &why);
-    }
-
-    /// The frozen process of a state hangs before it forks, so no branch can come from it: kills
-    /// it. The checkpoint still works.
-    fn end_stuck(&mut self, state: &StateId) {
-        let is_there = self.core.notebook.state(state).is_some_and(|s| s.residency == Residency::Memory);
-        if let Some(frozen) = self.core.processes.frozen(state).filter(|_| is_there) {
-            self.core.effects.push(Effect::Kill(frozen));
         }
     }
 

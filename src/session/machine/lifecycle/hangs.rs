@@ -1,0 +1,128 @@
+//! What happens when a fork hangs: the process is examined and killed, the run fails with an error
+//! that names the suspects, and the state gets a warning.
+
+use crate::kernel::{Hung, ProcId};
+use crate::notebook::{Residency, StateId};
+use crate::session::machine::core::Core;
+use crate::session::machine::processes::Duty;
+use crate::session::machine::{Alarm, Effect, Machine};
+use std::time::Duration;
+
+/// How long a forked process may take to report that it is ready. A fork takes milliseconds, or a
+/// second with tens of gigabytes in small pages.
+pub(in crate::session::machine) const READY_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a head may take to begin its cell. Longer than `READY_TIMEOUT`, because it first waits
+/// until its state is frozen.
+pub(in crate::session::machine) const BEGIN_TIMEOUT: Duration = Duration::from_secs(15);
+/// The same while Python itself starts, which takes long on a cold disk.
+pub(in crate::session::machine) const START_TIMEOUT: Duration = Duration::from_secs(60);
+
+impl Machine {
+    /// A forked process has not reported that it is ready: it is examined.
+    pub(in crate::session::machine) fn not_ready(&mut self, process: ProcId) {
+        if self.core.processes.waits_for_a_load(process) {
+            return self.core.wake(READY_TIMEOUT, Alarm::Late(process));
+        }
+        if self.is_to_be(process).is_some() {
+            self.core.effects.push(Effect::Examine(process));
+        }
+    }
+
+    /// The state at which a process will stand that has not reported that it is ready.
+    fn is_to_be(&self, process: ProcId) -> Option<StateId> {
+        let known = self.core.processes.get(process)?;
+        match known.duty {
+            Duty::Head(_) => (!known.is_ready).then(|| known.at.clone()),
+            Duty::Root | Duty::Frozen => {
+                let is_coming = self.core.notebook.state(&known.at)?.residency == Residency::Freezing;
+                is_coming.then(|| known.at.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// A late process was examined. It is killed, unless its parent is still busy with other forks.
+    pub(in crate::session::machine) fn examined(&mut self, process: ProcId, hung: &Hung) {
+        let Some(state) = self.is_to_be(process) else { return };
+        if !hung.is_there && hung.parent_made_one.is_some_and(|ago| ago < READY_TIMEOUT) {
+            return self.core.wake(READY_TIMEOUT, Alarm::Late(process));
+        }
+        let why = why_it_hangs(&self.core, &state, hung);
+        self.core.effects.push(Effect::Kill(process));
+        if self.core.processes.head(process).is_some() && !hung.is_there && self.core.forks(&state) {
+            self.end_stuck(&state);
+        }
+        remember_that_it_hung(&mut self.core, &state, hung);
+        self.fork_failed(process, &why);
+    }
+
+    /// The frozen process of a state hangs before it forks, so no branch can come from it: kills
+    /// it. The checkpoint still works.
+    fn end_stuck(&mut self, state: &StateId) {
+        let is_there = self.core.notebook.state(state).is_some_and(|s| s.residency == Residency::Memory);
+        if let Some(frozen) = self.core.processes.frozen(state).filter(|_| is_there) {
+            self.core.effects.push(Effect::Kill(frozen));
+        }
+    }
+}
+
+pub(in crate::session::machine) fn why_it_hangs(core: &Core, state: &StateId, hung: &Hung) -> String {
+    let whose = if hung.is_there { "the forked process" } else { "the process that was to fork" };
+    let mut suspects = core.notebook.state(state).map(|s| s.warnings.clone()).unwrap_or_default();
+    if !hung.libraries.is_empty() {
+        suspects
+            .push(format!("libraries with threads of their own are loaded: {}", hung.libraries.join(", ")));
+    }
+    if suspects.is_empty() {
+        suspects.push("a function that was given to os.register_at_fork".to_owned());
+    }
+    format!(
+        "the branch was not there within {} s and was ended; {whose} hung: {}. Suspected: {}",
+        READY_TIMEOUT.as_secs(),
+        hung.doing,
+        suspects.join("; "),
+    )
+}
+
+/// Notes at a state that a fork of it hung. If it has a checkpoint, its next branch comes from
+/// that.
+pub(in crate::session::machine) fn remember_that_it_hung(core: &mut Core, id: &StateId, hung: &Hung) {
+    let Some(state) = core.notebook.state_mut(id) else { return };
+    let warning = format!("a fork of it hung: {}", hung.doing);
+    let has_checkpoint = state.checkpoint.as_ref().is_some_and(|c| c.is_trusted);
+    let is_known = state.warnings.contains(&warning) && state.forks != has_checkpoint;
+    if state.id.is_root() || is_known {
+        return;
+    }
+    state.forks &= !has_checkpoint;
+    if !state.warnings.contains(&warning) {
+        state.warnings.push(warning);
+    }
+    core.publish_state(id);
+}
+
+/// Notes that a state's process must not be forked, because loading it has started threads.
+pub(in crate::session::machine) fn note_hazard(core: &mut Core, id: &StateId, hazard: Option<String>) {
+    if let Some(hazard) = hazard
+        && let Some(state) = core.notebook.state_mut(id).filter(|s| s.forks)
+    {
+        state.forks = false;
+        state.warnings.push(hazard);
+        core.publish_state(id);
+    }
+}
+
+/// A frozen process reports what its branches share.
+pub(in crate::session::machine) fn shared(core: &mut Core, process: ProcId, warnings: Vec<String>) {
+    let Some(id) = core.processes.held_by(process).cloned() else { return };
+    let Some(state) = core.notebook.state_mut(&id) else { return };
+    let known = state.warnings.len();
+    for warning in warnings {
+        if !state.warnings.contains(&warning) {
+            state.warnings.push(warning);
+        }
+    }
+    if state.warnings.len() > known {
+        core.publish_state(&id);
+    }
+}
