@@ -435,7 +435,9 @@ def _note_watchdogs() -> None:
                 " faulthandler.cancel_dump_traceback_later(), and run the cells from there on"
             )
         begin(timeout, repeat, *args, **kwargs)
-        _watchdog_ends = float("inf") if repeat else time.monotonic() + timeout + _WATCHDOG_SLACK_SECONDS
+        _watchdog_ends = (
+            float("inf") if repeat else time.monotonic() + timeout + _WATCHDOG_SLACK_SECONDS
+        )
 
     @functools.wraps(end)
     def end_and_note() -> None:
