@@ -156,7 +156,7 @@ testOnOwnServer(
     async () => {
         await goHome();
         await drop('holiday.txt', 'hello');
-        await said(/no .ipynb or .py file/);
+        await said(/not an .ipynb or .py file/);
         await drop('broken.ipynb', '{"nbformat": 4}');
         await said(/`cells` is missing in the file/);
         assert.deepEqual(await names(), ['main']);
