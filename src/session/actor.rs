@@ -354,23 +354,23 @@ impl Actor {
             }
             Ask::Left(visitor) => self.feed(Input::Left(visitor)),
             Ask::Read(look) => look(self.machine.notebook()),
-            // Fails if the asker has gone.
+            // Fails if the requester no longer waits.
             Ask::Snapshot(answer) => drop(answer.send(self.machine.snapshot())),
             Ask::Subscribe(since, answer) => {
                 let subscription = self.log.subscribe(since.as_ref(), || self.machine.snapshot());
-                // Fails if the client has gone. The next event removes its subscription.
+                // Fails if the client has disconnected. The next event removes its subscription.
                 let _ = answer.send(subscription);
             }
             Ask::KeepCredentials(credentials, done) => {
                 self.store.keep_credentials(credentials, move |kept| {
-                    // Fails if the asker has gone.
+                    // Fails if the requester no longer waits.
                     let _ = done.send(kept.map_err(Problem::from));
                 })
             }
             Ask::Copy(dir, done) => {
                 let store = self.store.clone();
                 self.threads.spawn(move || {
-                    // Fails if the asker has gone.
+                    // Fails if the requester no longer waits.
                     let _ = done.send(store.copy_to(&dir));
                 });
             }
@@ -397,13 +397,13 @@ impl Actor {
             && notebook.runs().next().is_none()
             && notebook.drafts().next().is_none();
         if is_empty {
-            // Fails if the asker has gone.
+            // Fails if the requester no longer waits.
             let _ = done.send(Ok(()));
             return;
         }
         let store = self.store.clone();
         self.threads.spawn(move || {
-            // Fails if the asker has gone.
+            // Fails if the requester no longer waits.
             let _ = done.send(store.set_aside());
             store.prune_trash();
         });

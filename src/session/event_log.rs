@@ -52,7 +52,7 @@ impl EventLog {
         {
             self.kept_bytes -= oldest.len();
         }
-        // Full or gone: either way it is dropped.
+        // Drops a client whose queue is full or closed.
         self.clients.retain(|client| client.try_send(text.clone()).is_ok());
         self.seq
     }

@@ -81,9 +81,9 @@ pub struct Session {
 /// Why a notebook is closed while the server goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CloseReason {
-    /// It has another name from now on.
+    /// The notebook was renamed to this.
     Renamed(String),
-    /// It is gone.
+    /// The notebook was deleted.
     Deleted,
 }
 
@@ -188,7 +188,7 @@ impl Session {
             self.set_aside().await?;
         }
         let (tx, rx) = oneshot::channel();
-        // Fails if the asker has gone. The command was carried out all the same.
+        // Fails if the requester no longer waits. The command was carried out all the same.
         let answer = move |notebook: &Notebook, reply| drop(tx.send(read(notebook, reply)));
         self.send(Ask::Command(command, Box::new(answer)), rx).await
     }
@@ -203,7 +203,7 @@ impl Session {
     ) -> Result<T, Problem> {
         let (tx, rx) = oneshot::channel();
         let look = Box::new(move |notebook: &Notebook| {
-            // Fails if the asker has gone.
+            // Fails if the requester no longer waits.
             let _ = tx.send(look(notebook));
         });
         self.send(Ask::Read(look), rx).await

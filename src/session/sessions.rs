@@ -231,7 +231,7 @@ impl Sessions {
         self.on_disk(move || store::restore(&root, &id, &dir)).await
     }
 
-    /// Deletes a notebook in the trash for good.
+    /// Deletes a notebook in the trash permanently.
     ///
     /// # Errors
     /// `Problem` when it is not there, or the disk refuses.
@@ -240,7 +240,7 @@ impl Sessions {
         self.on_disk(move || store::purge(&root, &id)).await
     }
 
-    /// Closes a notebook for good, if it is open.
+    /// Closes a notebook permanently, if it is open.
     async fn leave(&self, name: &str, reason: CloseReason) {
         let session = self.lock().by_name.remove(name);
         if let Some(session) = session {

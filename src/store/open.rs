@@ -138,7 +138,7 @@ pub(super) fn read_credentials(paths: &Paths, key: &InstallKey) -> Result<KeptCr
         return Ok(KeptCredentials::default());
     }
     if version < newest {
-        // Rolled back below: opening the notebook upgrades it for good, after a copy.
+        // Rolled back below: opening the notebook upgrades it, after a copy.
         tables.begin().and_then(|()| tables.bring_forward(version)).map_err(fault)?;
     }
     let credentials = load_credentials(&mut tables, key).map_err(fault);

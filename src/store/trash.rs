@@ -151,7 +151,7 @@ pub fn restore(parent: &Path, id: &str, to: &Path) -> Result<(), Problem> {
     notebook_dir::relocate(&entry.path, to)
 }
 
-/// Deletes an entry for good.
+/// Deletes an entry permanently.
 ///
 /// # Errors
 /// When there is no such entry, or the disk refuses.

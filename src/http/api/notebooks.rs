@@ -222,7 +222,7 @@ fn is_there(app: &AppState, name: &str) -> Result<(), Problem> {
     Err(Problem::new(Kind::NotFound, what, "there is no notebook of this name", "look at the list again"))
 }
 
-/// Whether a notebook may be closed for good.
+/// Whether a notebook may be closed permanently.
 async fn may_go(app: &AppState, name: &str, stop: bool, deed: &str) -> Result<(), Problem> {
     is_there(app, name)?;
     let what = format!("{deed} notebook {name:?}");

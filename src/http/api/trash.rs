@@ -82,7 +82,7 @@ pub(crate) async fn restore(
     .await
 }
 
-/// Removes an entry for good.
+/// Removes an entry permanently.
 #[utoipa::path(
     delete, path = "/api/trash/{id}", tag = "notebooks", params(("id" = String, Path)),
     responses(

@@ -80,7 +80,7 @@ const SHORT_LIVED: &str = "short-lived ones that start each other";
 const MAX_NAMES: usize = 5;
 
 struct Proven {
-    /// The beginning of its name. None: a thread without a name of its own.
+    /// The beginning of the thread's name; `None` if it has no name.
     name: Option<&'static str>,
     file: &'static str,
 }

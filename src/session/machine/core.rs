@@ -31,7 +31,7 @@ pub(super) enum FollowUp {
     BeginReplayed(ExecId, StateId),
     /// Begin a run that has waited, if its state can still be run against.
     Resume(ExecId),
-    /// End a run: what it waits for will not come.
+    /// End a run whose awaited process or load has failed.
     End(ExecId, Outcome),
     /// Write the next checkpoint, if it is time.
     SaveNext,

@@ -1,4 +1,4 @@
-//! The memory limit of a run: what it may hold beyond what its state holds.
+//! The memory limit of a run: how much memory it may use beyond that of its state.
 //!
 //! A run is measured repeatedly; `kernel::MemoryUse` separates what it has added from what it
 //! shares with its state. The operating system's own limits do not fit: they count reserved memory,

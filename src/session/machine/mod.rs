@@ -80,13 +80,13 @@ pub(super) enum Input {
     Command(Ticket, Command),
     /// A client says which state it looks at.
     Stand(Ticket, Visitor, Standing),
-    /// A client is gone.
+    /// A client disconnected.
     Left(Visitor),
     /// A process reported.
     Reported(ProcId, Report),
     /// A head was stopped, and this many processes that its last cell had started were ended.
     Stopped(ProcId, usize),
-    /// A process is gone.
+    /// A process exited.
     Gone(ProcId, Option<Exit>),
     /// The operating system refused to make a process.
     Unable(ProcId, String),

@@ -67,7 +67,7 @@ impl Presence {
         core.answer(ticket, Reply::Standing { id });
     }
 
-    /// A client is gone.
+    /// A client disconnected.
     pub(super) fn visitor_left(&mut self, core: &mut Core, visitor: Visitor) {
         let id = id_of(visitor);
         self.participants.retain(|one| one.id != id);

@@ -69,7 +69,7 @@ pub(super) enum Duty {
 pub(super) struct Head {
     /// What it does.
     pub(super) doing: Doing,
-    /// Whether it was killed: what it still reports comes too late.
+    /// Whether the process was killed. Its later reports are ignored.
     pub(super) is_killed: bool,
     /// Why the system refused to freeze its state.
     pub(super) refusal: Option<String>,

@@ -394,7 +394,7 @@ impl Saver {
         }
     }
 
-    /// A saving process has failed or is gone.
+    /// A saving process failed or exited.
     pub(super) fn failed(&mut self, core: &mut Core, process: ProcId, why: &str) {
         let writing = self.writing.as_ref().filter(|w| w.process == Some(process));
         if let Some(state) = writing.map(|w| w.request.state.clone()) {

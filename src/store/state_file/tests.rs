@@ -183,8 +183,7 @@ fn a_file_that_is_not_whole_is_refused_and_nothing_is_kept() {
     for at in 0..whole.len() {
         let mut altered = whole.clone();
         altered[at] ^= 1 << (at % 8);
-        // Bits that mean nothing to zstd may be anything: the content is what counts, and is right
-        // then.
+        // zstd ignores some bits. A change of these leaves the content as it was.
         let elsewhere = StateFileDir::new();
         match read(&altered, &elsewhere) {
             Ok(arrived) => {

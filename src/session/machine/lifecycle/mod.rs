@@ -1,4 +1,4 @@
-//! What follows when a process is ready, is late, could not be made, could not load, or is gone.
+//! What follows when a process is ready, is late, could not be made, could not load, or has exited.
 //!
 //! Each of these is one `match` on `Duty`. When a state's process is gone, the state is frozen
 //! again from a head that rests there, or is on disk, or is lost. What waits for it begins, is
@@ -104,7 +104,7 @@ impl Machine {
         }
     }
 
-    /// A process is gone.
+    /// A process exited.
     pub(super) fn gone(&mut self, process: ProcId, exit: Option<Exit>) {
         if let Some(why) = died_loading(&self.core, process, exit) {
             return self.load_failed(process, &why);
@@ -262,7 +262,7 @@ impl Machine {
         }
     }
 
-    /// A frozen process is gone. If a head rests at its state, the head freezes it again.
+    /// A frozen process exited. If a head rests at its state, the head freezes it again.
     fn frozen_gone(&mut self, process: ProcId, state: &StateId) {
         let was_ready = self.core.notebook.state(state).is_some_and(|s| s.residency == Residency::Memory);
         if !was_ready {
