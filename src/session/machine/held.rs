@@ -40,7 +40,7 @@ struct Held {
     bytes: Option<u64>,
 }
 
-/// A held head that was killed and is not gone yet.
+/// A held head that was killed and has not exited yet.
 #[derive(Debug)]
 struct Ending {
     at: StateId,
@@ -262,11 +262,11 @@ impl HeldHeads {
         let draft = core.notebook.run(run).and_then(|own| own.draft.clone());
         self.end_those(core, &NotHeld::RunAgain, |held| &held.at == at && held.draft == draft);
         let ending = self.ending.values_mut().find(|ending| &ending.at == at && ending.draft == draft);
-        // When this one is gone the run begins again, and then may wait for the next.
+        // When this head has exited, the run begins again, and then may wait for the next.
         ending.map(|ending| ending.waiting.push(run.clone())).is_some()
     }
 
-    /// Keeps what a failed cell had set: resumes its head, which then stands at a partial state.
+    /// Keeps what a failed cell had set: resumes its head, which is then at a partial state.
     pub(super) fn keep_partial(&mut self, core: &mut Core, runs: &mut Runs, exec_id: &ExecId) -> Reply {
         let Some(run) = core.notebook.run(exec_id) else {
             return Reply::Refused(not_found("run", exec_id));

@@ -117,7 +117,7 @@ pub(super) fn answerer_is_ready(core: &mut Core, process: ProcId) {
     let Some(answerer) = answerer(core, process) else { return };
     answerer.ready_ms = Some(now_ms);
     let waiting: Vec<_> = answerer.waiting.iter().map(|(number, (_, sought))| (*number, *sought)).collect();
-    // The wait for a load does not count: set the alarms of all questions anew.
+    // The wait for a load does not count: set the alarms of all questions again.
     for (number, sought) in waiting {
         core.wake(limit(sought), Alarm::Answered(process, number));
     }

@@ -1,4 +1,4 @@
-//! The registry of a notebook's processes: what each is for, and at which state it stands.
+//! The registry of a notebook's processes: what each is for, and at which state it is.
 //!
 //! `spawn` forks every process and sets the alarm that rings if it is late. A process that the
 //! machine kills leaves the registry at once, and its later reports are ignored. Frozen processes
@@ -22,7 +22,7 @@ const MAX_BUSY_HEADS: usize = 128;
 /// A process of the notebook.
 #[derive(Debug)]
 pub(super) struct Process {
-    /// The state that it holds, stands at, works for, or ran from.
+    /// The state that it holds, is at, works for, or ran from.
     pub(super) at: StateId,
     /// What it is for.
     pub(super) duty: Duty,
@@ -48,7 +48,7 @@ pub(super) enum Duty {
     Head(Head),
     /// It is a stopped head. Its cell failed, and what the cell had set can still be kept.
     Held(Head),
-    /// It was held and was killed. Later versions of its cell wait until it is gone.
+    /// It was held and was killed. Later versions of its cell wait until it has exited.
     Ending,
     /// It holds a deleted state during a replay.
     Spare,
@@ -109,7 +109,7 @@ impl Doing {
     }
 }
 
-/// Where a process is forked from, and the state at which it will stand.
+/// Where a process is forked from, and the state at which it will be.
 #[derive(Debug)]
 pub(super) struct Origin {
     /// The process that forks it.
@@ -121,7 +121,7 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    /// A fork of a process that holds or stands at a state.
+    /// A fork of a process that holds or is at a state.
     pub(super) fn fork(from: ProcId, at: &StateId) -> Self {
         Self { from, at: at.clone(), load: None }
     }
@@ -223,7 +223,7 @@ impl Processes {
         self.remove(id)
     }
 
-    /// The state at which a process stands.
+    /// The state at which a process is.
     pub(super) fn at(&self, id: ProcId) -> Option<&StateId> {
         self.all.get(&id).map(|process| &process.at)
     }
@@ -386,7 +386,7 @@ impl Processes {
         }
     }
 
-    /// Notes that a head stands at another state.
+    /// Notes that a head is at another state.
     pub(super) fn move_to(&mut self, id: ProcId, at: &StateId) {
         if let Some(process) = self.all.get_mut(&id) {
             process.at.clone_from(at);
@@ -403,7 +403,7 @@ impl Processes {
         resting.into_iter().take(count).filter(|(_, _, at)| is_frozen(at)).map(|(_, id, _)| id).collect()
     }
 
-    /// Whether some head stands at a state or is being forked from it.
+    /// Whether some head is at a state or is being forked from it.
     pub(super) fn needs(&self, state: &StateId) -> bool {
         self.heads_at(state)
             .any(|(_, process, head)| !process.is_ready || !matches!(head.doing, Doing::Run(_)))

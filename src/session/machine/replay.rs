@@ -172,7 +172,7 @@ impl Replays {
         }
     }
 
-    /// A head has reached a state again. Makes its frozen process anew, unless another replay has
+    /// A head has reached a state again. Makes its frozen process again, unless another replay has
     /// restored the state meanwhile: heads may be about to be forked from that process. Returns
     /// whether it has.
     fn come_back(&mut self, core: &mut Core, head: ProcId, id: &StateId, report: CellReport) -> bool {

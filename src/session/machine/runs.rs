@@ -268,7 +268,7 @@ impl Runs {
         self.end(core, exec_id, outcome);
     }
 
-    /// Adds the state that a run leaves. Its head stands there from now on. `partial`: the cell
+    /// Adds the state that a run leaves. Its head is there from now on. `partial`: the cell
     /// failed.
     pub(super) fn leave_state(
         &mut self,

@@ -116,7 +116,7 @@ impl Due {
         self.broken.insert(state.clone());
     }
 
-    /// Notes that the checkpoint of a state was written anew, or may be loaded after all.
+    /// Notes that the checkpoint of a state was written again, or may be loaded after all.
     pub(super) fn forget_broken(&mut self, state: &StateId) {
         self.broken.remove(state);
     }

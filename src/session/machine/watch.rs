@@ -1,4 +1,4 @@
-//! Warns about cells of branches that stand still because the fork lost what they wait for.
+//! Warns about cells of branches that make no progress because the fork lost what they wait for.
 
 use super::core::Core;
 use super::runs::{Request, Runs};
@@ -7,7 +7,7 @@ use crate::kernel::{ProcId, Seen};
 use crate::notebook::{Base, ExecId, Fact, StateId};
 use std::time::Duration;
 
-/// How long a cell stands still before the warning: longer than most locks are held, shorter than a
+/// How long a cell makes no progress before the warning: longer than most locks are held, shorter than a
 /// user's patience.
 const STANDSTILL: Duration = Duration::from_secs(20);
 /// How often a cell of a branch is observed. It costs the server three small files.

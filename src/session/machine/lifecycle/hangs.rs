@@ -28,7 +28,7 @@ impl Machine {
         }
     }
 
-    /// The state at which a process will stand that has not reported that it is ready.
+    /// The state of a process that has not reported that it is ready.
     fn is_to_be(&self, process: ProcId) -> Option<StateId> {
         let known = self.core.processes.get(process)?;
         match known.duty {
