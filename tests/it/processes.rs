@@ -196,4 +196,6 @@ fn what_a_failed_cell_has_started_ends_with_it_in_whatever_session() {
         until(how, || of(&started).iter().all(|process| process.is_zombie));
         assert!(earlier.iter().all(Process::is_alive), "{how}: what an earlier cell has started lives on");
     }
+    server.reset();
+    until("a reset ends what is left", || !earlier.iter().any(Process::is_alive));
 }

@@ -7,8 +7,8 @@ use crate::kernel::{ProcId, Seen};
 use crate::notebook::{Base, ExecId, Fact, StateId};
 use std::time::Duration;
 
-/// How long a cell makes no progress before the warning: longer than most locks are held, shorter than a
-/// user's patience.
+/// How long a cell makes no progress before the warning: longer than most locks are held, shorter
+/// than a user waits.
 const STANDSTILL: Duration = Duration::from_secs(20);
 /// How often a cell of a branch is observed. It costs the server three small files.
 const EVERY: Duration = Duration::from_secs(5);
