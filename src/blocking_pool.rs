@@ -1,8 +1,8 @@
-//! Threads for work that waits for the disk or for other processes. The server starts all of them
-//! at once.
+//! A fixed pool of threads for work that waits for the disk or for other processes. The server
+//! starts all of them at once.
 //!
-//! Where a user's processes are limited (`ulimit -u`), a cell can take the last one. A thread could
-//! then not be started on demand, and tokio's own pool panics in that case.
+//! Under a limit of processes (`ulimit -u`), a cell can take the last one. Starting a thread on
+//! demand would then fail, and tokio's own pool panics when it does.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,8 +16,8 @@ const COUNT: usize = 8;
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// A handle on the threads, cheap to clone. They end with the last clone. The queue is bounded
-/// because each request and each run has at most one piece of work in it.
+/// A handle on the threads, cheap to clone. The threads end when the last clone is dropped. The
+/// queue stays short, because each request and each run has at most one piece of work in it.
 #[derive(Clone, Debug)]
 pub struct BlockingPool {
     queue: Sender<Work>,
@@ -57,7 +57,7 @@ impl BlockingPool {
     /// `Lost` when the work panicked.
     pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Lost> {
         let (done, result) = oneshot::channel();
-        // The caller may have gone.
+        // Fails if the caller has dropped its future.
         self.spawn(move || drop(done.send(work())));
         result.await.map_err(|_| Lost)
     }
@@ -67,7 +67,7 @@ fn work(waiting: &Mutex<Receiver<Work>>) {
     loop {
         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(work) = next else { return };
-        // The panic is on stderr. Only its caller gets no result.
+        // stderr shows the panic. Only the caller of this work gets no result.
         let _ = catch_unwind(AssertUnwindSafe(work));
     }
 }

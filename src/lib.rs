@@ -1,7 +1,7 @@
 //! Ratoon: a Python notebook that can grow again from any cell it ever ran.
 //!
-//! Each cell that succeeds leaves an immutable state: a frozen, forked Python process. Any cell
-//! can run against any state, so branches grow. The road of a click:
+//! Each cell that succeeds leaves an immutable state: a frozen, forked Python process. Any cell can
+//! run against any state, so branches grow. The path of a click:
 //!
 //! ```text
 //! view.js ─ socket.js ─▶ http/socket ─Command▶ session/actor ─▶ machine.step ─▶ [Effect…]

@@ -14,14 +14,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Most whole notebooks that are being sent to clients with links. Each holds the text of one run,
-/// up to 32 MB.
+/// Most whole notebooks that are sent to clients with share links at a time. Each holds the JSON of
+/// one run in memory, up to 32 MB.
 pub(super) const MAX_WHOLES: u32 = 8;
 
 /// How long a client with a link waits for its turn. The page then tries again.
 const WHOLE_PATIENCE: Duration = Duration::from_secs(20);
 
-/// How long sending a whole notebook may take: 400 MB at 3 MB/s. Others may be waiting for it.
+/// How long sending a whole notebook may take: 400 MB at 3 MB/s. Other clients may be waiting for
+/// its permit.
 pub(super) const WHOLE_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Most uploads and downloads at a time. Each has a thread, and chunks in memory.
@@ -51,7 +52,7 @@ pub struct AppState {
     pub(super) start: Session,
     /// Time limit of runs that set none, in seconds.
     pub(super) timeout: Option<f64>,
-    /// The limit of runs that give none, in bytes.
+    /// Memory limit of runs that set none, in bytes.
     pub(super) run_memory: Option<u64>,
 }
 
@@ -64,7 +65,7 @@ pub struct AppOptions {
     pub token_was_made: bool,
     /// Time limit of runs that set none, in seconds.
     pub timeout: Option<f64>,
-    /// The limit of runs that give none: bytes of memory that a run may add.
+    /// Memory limit of runs that set none: bytes that a run may add to its state.
     pub run_memory: Option<u64>,
 }
 
@@ -93,7 +94,7 @@ impl AppState {
         let stored = &start.files().credentials;
         keys.load_sessions(start.name(), &stored.sessions, now);
         keys.load_links(start.name(), &stored.links, now);
-        // A share link works before its notebook was opened.
+        // A share link works before its notebook is opened, so all links are loaded now.
         let others = sessions.kept().into_iter().filter(|name| name != notebook);
         for name in others.filter(|name| limits::check_notebook_name(name).is_ok()) {
             keys.load_links(&name, &sessions.credentials_of(&name).links, now);
@@ -115,11 +116,11 @@ impl AppState {
         })
     }
 
-    /// Waits for permission to send whole notebooks, `parts` of `MAX_WHOLES`. The owner does not
-    /// wait; clients with links share a bounded part of the server's memory.
+    /// Waits for `parts` of the `MAX_WHOLES` permits to send whole notebooks. Clients with share
+    /// links thus use a bounded part of the server's memory. The owner needs no permit.
     ///
     /// # Errors
-    /// 503 when it takes too long.
+    /// 503 after `WHOLE_PATIENCE`.
     pub(super) async fn whole_for(
         &self,
         access: &Access,
@@ -138,7 +139,7 @@ impl AppState {
     /// Takes a permit to upload or download a file.
     ///
     /// # Errors
-    /// 503 when all are taken.
+    /// 503 when all permits are taken.
     pub(super) fn file_permit(&self) -> Result<OwnedSemaphorePermit, Problem> {
         self.files.clone().try_acquire_owned().map_err(|_| {
             let why = format!("{MAX_FILES} files are being uploaded or downloaded already");
@@ -159,7 +160,7 @@ impl AppState {
         self.sessions.get(name).is_some() || is_kept()
     }
 
-    /// A notebook that exists. Opens it if it is not open yet.
+    /// Returns an existing notebook. Opens it if it is not open yet.
     ///
     /// # Errors
     /// When there is none of this name, or it cannot be opened.
@@ -189,7 +190,7 @@ impl AppState {
             if let Some(session) = app.sessions.get(&name) {
                 return Ok(Ok(session));
             }
-            // It may have been renamed or deleted in the meantime.
+            // The notebook may have been renamed or deleted before this task got the lock.
             if !create && !app.has(&name) {
                 return Ok(Err(no_notebook(&name)));
             }

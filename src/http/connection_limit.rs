@@ -3,7 +3,7 @@
 //!
 //! A new connection closes an idle one: first those that never showed a valid credential, then the
 //! one that has been idle longest. A connection with an authenticated request is never closed, so
-//! sockets held open without a token keep nobody out. While all connections are busy, requests
+//! sockets held open without a token lock no user out. While all connections are busy, requests
 //! that stop or delete something are still answered.
 
 use crate::problem::{Kind, Problem};
@@ -32,7 +32,7 @@ pub(super) const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a connection may stay without a request.
 pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// All connections.
+/// Counts the connections, and chooses which to close.
 #[derive(Clone, Debug)]
 pub(super) struct ConnectionLimit {
     connections: Arc<Mutex<OpenConnections>>,
@@ -59,7 +59,7 @@ struct StatusInner {
 
 #[derive(Debug)]
 struct RequestCounts {
-    /// Requests being answered, and how many of them have a valid credential.
+    /// Requests being answered, and the number of those with a valid credential.
     requests: usize,
     admitted: usize,
     /// Whether any request on it had a valid credential.
@@ -74,14 +74,16 @@ struct RequestCounts {
 }
 
 impl ConnectionLimit {
-    /// A third of this process's file descriptors may be connections; kernels need the rest.
+    /// At most a third of this process's file descriptors may be connections. The rest is for
+    /// kernel processes and files.
     pub(super) fn new() -> Self {
         let descriptors = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft);
         let limit = usize::try_from(descriptors / 3).unwrap_or(usize::MAX).min(MAX_CONNECTIONS);
         Self { connections: Arc::default(), limit }
     }
 
-    /// The share of one worker of all connections, including the reserved ones.
+    /// The most connections of each of `workers` threads, so that all of them together reach the
+    /// limit, including the reserved connections.
     pub(super) fn of_each(&self, workers: usize) -> usize {
         (self.limit + RESERVED.min(self.limit / 2)).div_ceil(workers)
     }
@@ -95,7 +97,7 @@ impl ConnectionLimit {
     fn enter(&self, now: Instant) -> (u64, ConnectionStatus) {
         let mut connections = self.lock();
         if connections.open.len() >= self.limit {
-            // Among equals, the oldest.
+            // Among connections of equal rank, the oldest closes.
             let can_go =
                 connections.open.iter().filter_map(|(number, status)| Some((status.lock().rank()?, *number)));
             if let Some(status) = can_go.min().and_then(|(_, number)| connections.open.remove(&number)) {
@@ -129,7 +131,8 @@ impl ConnectionLimit {
 }
 
 impl RequestCounts {
-    /// Order of eviction, the least first; none if the connection must not be closed.
+    /// The order of eviction: the least rank is closed first. None if the connection must not be
+    /// closed.
     fn rank(&self) -> Option<(bool, Instant)> {
         (self.admitted == 0).then_some((self.is_known, self.idle_since))
     }
@@ -175,7 +178,8 @@ impl ConnectionStatus {
         Self(Arc::new(StatusInner { state: Mutex::new(state), waker: AtomicWaker::new() }))
     }
 
-    /// Begins a request, whose head has arrived. It ends when its `Busy` is dropped.
+    /// Begins a request when its head has arrived. The request ends when the returned `Busy` is
+    /// dropped.
     pub(super) fn begin(&self) -> Busy {
         self.lock().begin();
         Busy { status: self.clone(), is_admitted: false }

@@ -11,8 +11,8 @@ const PAGE_CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self';
     img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; \
     frame-src 'self'; base-uri 'none'; form-action 'none'; object-src 'none'; frame-ancestors 'none'";
 
-/// The output frame: its scripts may do anything in an opaque origin, but reach nothing. `sandbox`
-/// holds even when somebody opens the frame in a tab.
+/// The output frame: its scripts are unrestricted within an opaque origin, but have no network.
+/// `sandbox` also applies when a user opens the frame in a tab.
 const FRAME_CSP: &str = "sandbox allow-scripts; default-src 'none'; \
     script-src 'unsafe-inline' 'unsafe-eval' blob: data:; style-src 'unsafe-inline'; \
     img-src data: blob:; font-src data:; media-src data: blob:; worker-src blob:; connect-src 'none'; \
@@ -21,7 +21,7 @@ const FRAME_CSP: &str = "sandbox allow-scripts; default-src 'none'; \
 /// Our own files. A worker obeys the policy of its script.
 const ASSET_CSP: &str = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Data: a browser that shows it runs and loads nothing.
+/// Data: a browser that displays it runs no script and loads nothing.
 const DATA_CSP: &str =
     "default-src 'none'; sandbox; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

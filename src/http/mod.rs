@@ -1,12 +1,11 @@
-//! DOOR: the only part that knows HTTP. It translates and forwards; it decides nothing about
-//! notebooks.
+//! The HTTP layer, the only part that knows HTTP. It translates and forwards requests, and decides
+//! nothing about notebooks.
 //!
 //! A request passes `guard`, which looks its path up in `routes`, checks the credential (`auth`)
 //! and the headers, and hands it to the handler of that row. Handlers are in `compat` (REST at the
 //! root, as snapshot-kernel has it), `api` (the rest of the REST API), `socket` (the WebSocket) and
-//! `page` (the page itself). What they share is in
-//! `app_state`, `request` (what they read of a request), `command` (the way into a notebook),
-//! `limits` and `error`.
+//! `page` (the page itself). They share `app_state`, `request` (reads a request), `authorize`
+//! (checks a command and sends it to a notebook), `limits` and `error`.
 
 mod api;
 mod app_state;

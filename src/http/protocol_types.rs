@@ -1,4 +1,4 @@
-//! Makes `web/shell/protocol-types.d.ts`: what the page sends and gets, as TypeScript, from the
+//! Generates `web/shell/protocol-types.d.ts`, the TypeScript types of the page's messages, from the
 //! JSON schemas of the server's types. Only tests compile this.
 
 #![allow(clippy::unwrap_used)]
@@ -17,7 +17,7 @@ const HEAD: &str = "\
 
 ";
 
-/// Columns of a line. What is longer is broken into one line per field or variant.
+/// Longest line, in columns. A longer type is broken into one line per field or variant.
 const WIDTH: usize = 100;
 
 const INDENT: &str = "    ";
@@ -63,8 +63,8 @@ fn schemas_become_types() {
     }
 }
 
-/// The whole file. Types that the server sends come first; a type that it also reads, but in
-/// another shape (a field that may be left out), has a second one named `…Input`.
+/// The whole file. A type that the server also reads in another shape (some fields are optional)
+/// has a second definition named `…Input`.
 fn all_types() -> String {
     let mut sent = SchemaSettings::draft2020_12().for_serialize().into_generator();
     add::<Event>(&mut sent);
@@ -89,8 +89,8 @@ fn add<T: JsonSchema>(generator: &mut SchemaGenerator) {
     generator.subschema_for::<T>();
 }
 
-/// Renames each definition that differs from the one of its name among `sent`, and what refers to
-/// it.
+/// Renames each definition that differs from the definition of the same name in `sent`, and all
+/// references to it.
 fn renamed(read: Map<String, Value>, sent: &Map<String, Value>) -> Map<String, Value> {
     let differs = |name: &str| sent.get(name).is_some_and(|other| *other != read[name]);
     let names: Vec<&String> = read.keys().filter(|name| differs(name)).collect();
@@ -102,7 +102,7 @@ fn renamed(read: Map<String, Value>, sent: &Map<String, Value>) -> Map<String, V
     serde_json::from_str(&text).unwrap()
 }
 
-/// A schema as a type, its later lines indented by `depth`.
+/// A JSON schema as a TypeScript type. Lines after the first are indented by `depth`.
 fn type_of(schema: &Value, depth: usize) -> String {
     let Some(fields) = schema.as_object() else { return "unknown".into() };
     if let Some(choices) = fields.get("oneOf").or_else(|| fields.get("anyOf")) {
@@ -171,7 +171,7 @@ fn union(choices: &[Value], depth: usize) -> String {
     choices.iter().map(|choice| format!("\n{pad}| {}", type_of(choice, depth + 1))).collect()
 }
 
-/// Whether a type may stand in one line, behind some name.
+/// Whether a type fits on one line after `export type NAME`.
 fn fits(line: &str, depth: usize) -> bool {
     !line.contains('\n')
         && INDENT.len() * (depth + 1) + line.len() + "export type RestoredFrom".len() <= WIDTH

@@ -29,10 +29,11 @@ const SMALL: Body = Body::Json(64 * 1024);
 /// Bodies with names of variables, of which a state may have thousands.
 const NAMES: Body = Body::Json(1024 * 1024);
 
-/// A state in a file.
+/// The file of an exported state.
 const STATE: Body = Body::File(1024 * 1024 * 1024);
 
-/// Another program's notebook. It is read whole, which takes several times its size in memory.
+/// Another program's notebook. It is parsed as a whole, which takes several times its size in
+/// memory.
 const NOTEBOOK: Body = Body::Notebook(64 * 1024 * 1024);
 
 const PUBLIC: Least = Least::Public;
@@ -149,7 +150,7 @@ pub(crate) enum Least {
 /// The notebook that a route concerns. A share link opens only its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
-    /// None or all. The handler shows only what the caller may see.
+    /// No notebook or all of them. The handler shows only what the caller may see.
     Server,
     /// The notebook that the server was started with.
     Start,
@@ -165,19 +166,19 @@ pub(crate) struct Route {
     pub(crate) path: &'static str,
     /// The credential it needs.
     pub(crate) least: Least,
-    /// The notebook it concerns.
+    /// The notebook that the route concerns.
     pub(crate) subject: Subject,
     /// What a browser may do with the answer.
     pub(crate) content: Content,
     /// The body that it takes.
     pub(crate) body: Body,
-    /// Makes the handler.
+    /// Makes the actix route that runs the handler.
     pub(crate) handler: fn() -> actix_web::Route,
 }
 
 impl Route {
     /// Whether it is answered even when there are too many connections: the health check, the list
-    /// of states, and all that stops or deletes something.
+    /// of states, and requests that stop or delete something.
     pub(crate) fn is_reserved(&self) -> bool {
         matches!(
             (&self.method, self.path),

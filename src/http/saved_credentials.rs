@@ -8,7 +8,8 @@ use crate::session::Session;
 use actix_web::web;
 use std::time::Duration;
 
-/// How often the time is stored. A clock that is set back can prolong a link by this much.
+/// How often the latest time is stored. Setting the clock back during a restart can prolong a link
+/// by at most this interval.
 const TIME_EVERY: Duration = Duration::from_secs(60);
 
 /// Stores a notebook's links and, with the start notebook, all browser sessions except those of the
@@ -32,11 +33,11 @@ pub(super) async fn keep(
 /// Stores the time, so that expired links stay expired when the clock is set back.
 async fn note_time(app: &AppState) {
     let (latest, now) = (app.sessions.latest_time().clone(), app.keys.now().wall_ms);
-    // If it cannot be written, links expire by the clock of the machine.
+    // If the time cannot be written, links expire by the machine's clock after a restart.
     let _ = app.threads.run(move || latest.note(now)).await;
 }
 
-/// While some link will expire, stores the time every minute and when a link expires.
+/// Stores the time every `TIME_EVERY`, and when a link expires, as long as any link has an end.
 pub(super) async fn keep_time(app: web::Data<AppState>) {
     loop {
         let next = app.keys.next_end(app.keys.now());

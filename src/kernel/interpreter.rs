@@ -1,6 +1,6 @@
-//! Chooses the Python that runs cells: the one asked for, or that of the active environment, or the
-//! one this program was built with. Refuses unsuitable ones before any kernel process starts: an
-//! embedded Python of another version would start, and silently lack the environment's packages.
+//! Chooses the Python that runs cells: that of `--python`, or of the active environment, or the one
+//! this program was built with. Refuses an unsuitable Python before any kernel process starts: with
+//! another version, the embedded Python would start, but silently lack the environment's packages.
 //!
 //! To support another version of Python: CONTRIBUTING.md, "Add a Python version".
 
@@ -63,7 +63,7 @@ pub fn choose(wish: Option<&Path>, virtual_env: Option<&Path>) -> Result<Interpr
     Ok(Interpreter { executable: candidate.path, version })
 }
 
-/// A file that should be a Python.
+/// A file that should be a Python interpreter.
 struct Candidate {
     path: PathBuf,
     source: &'static str,

@@ -9,8 +9,8 @@
 use serde::{Deserialize, Serialize};
 use std::io::Read;
 
-/// Space for the pids of some ten thousand children, most of them states. It is large because each
-/// read makes Linux search them again.
+/// Capacity for a list of child pids, in bytes: some ten thousand, most of them states. It is
+/// large, because each further read makes Linux search the list again.
 const LIST_BYTES: usize = 128 * 1024;
 
 /// Memory of one process, in bytes.
@@ -23,7 +23,7 @@ pub struct MemoryUse {
 }
 
 impl MemoryUse {
-    /// None: the process is gone.
+    /// Measures a process. None if it has ended.
     pub fn of(pid: i32) -> Option<Self> {
         let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
         Some(Self { anonymous: anonymous(pid)?, own: kilobytes(&rollup, "Private_Dirty:")? * 1024 })
@@ -43,8 +43,8 @@ pub fn is_whole(pid: i32) -> bool {
     anonymous(pid).is_some()
 }
 
-/// Own memory of all processes below one, without those that `is_ours` selects and their
-/// descendants.
+/// The sum of `own` over all descendants of a process, except those that `is_ours` selects and
+/// their descendants.
 pub fn below(pid: i32, is_ours: &impl Fn(i32) -> bool) -> u64 {
     children(pid)
         .into_iter()
@@ -58,7 +58,7 @@ fn anonymous(pid: i32) -> Option<u64> {
     Some(kilobytes(&status, "RssAnon:")? * 1024)
 }
 
-/// The children of all threads of a process. Empty if it is gone.
+/// The children of all threads of a process. Empty if it has ended.
 pub(super) fn children(pid: i32) -> Vec<i32> {
     let mut list = Vec::new();
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
@@ -77,7 +77,7 @@ pub(super) fn children(pid: i32) -> Vec<i32> {
     list
 }
 
-/// The number of a field in a table of `/proc`, without its unit.
+/// The number in a field of a table in `/proc`. Most fields are in kB.
 pub fn kilobytes(text: &str, field: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(field))?;
     line.split_whitespace().next()?.parse().ok()

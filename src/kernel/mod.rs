@@ -30,7 +30,7 @@ pub use tree::{Heard, Hung, ProcessEvent, RunOrder, Seen, Tree, end_all_below};
 
 use std::path::PathBuf;
 
-/// What a notebook's first process is started with.
+/// The settings of a notebook's processes.
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// This program, which is started again as `ratoon kernel`.

@@ -13,8 +13,8 @@ const NAMES: [&str; 7] =
 
 const MAX_BYTES: u64 = 32 * 1024 * 1024;
 
-/// The text of a JavaScript library. None: it is unknown, or missing in the user's environment.
-/// Starts a Python process, which takes some 50 ms and ends itself if it hangs.
+/// The text of a JavaScript library. None if it is unknown, or missing in the user's environment.
+/// Starts a Python process, which takes some 50 ms. The process ends itself if it hangs.
 pub fn find_plot_javascript(python: &Path, name: &str) -> Option<String> {
     let name = NAMES.iter().find(|known| **known == name)?;
     let mut child = Command::new(python)

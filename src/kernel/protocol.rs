@@ -1,7 +1,8 @@
 //! Messages between the server and one process, on the process' own socket: orders and reports.
 //!
 //! A frame is its length (u32, little endian) and JSON. Descriptors travel with the first byte of
-//! an order. Nothing waits for replies: an order names a child or a run, and reports name it again.
+//! an order. No sender waits for a reply: an order names a child or a run, and its reports name the
+//! same one.
 
 use super::memory::MemoryUse;
 use crate::notebook::{
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// The longest frame: one output with its base64, or the code of one cell.
+/// The longest frame, in bytes: one output with its base64, or the code of one cell.
 pub(crate) const MAX_FRAME_BYTES: usize = 64 * 1024 * 1024;
 
 /// A process of a notebook, numbered by the session. Unlike a pid, a number is never reused.
@@ -29,8 +30,8 @@ pub enum Role {
     /// Runs the next cell. Its order brings the pipes of descriptors 1 and 2, the text pipe, and
     /// the three descriptors of `text_pipe::SharedCounts`.
     Head,
-    /// Reports the variables and exits. It is not the frozen process, because a `__repr__` may
-    /// change its process.
+    /// Reports the variables and exits. The frozen process does not do this itself, because a
+    /// `__repr__` may change the process that runs it.
     ListVariables,
     /// Reports fingerprints of the variables, which show what differs between states, and exits.
     Fingerprint,
@@ -45,7 +46,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// Whether it does one thing and exits. Whatever it starts must end with it.
+    /// Whether its processes are throw-away forks. What they start must end with them.
     pub fn is_thrown_away(self) -> bool {
         !matches!(self, Self::Frozen | Self::Head)
     }
@@ -64,7 +65,8 @@ pub struct Load {
     pub max_bytes: Option<u64>,
 }
 
-/// The most pipes with one order to run a cell: they are descriptors beside one message.
+/// The most pipes with one order to run a cell. Their descriptors travel with one message, and
+/// Linux limits these to 253.
 pub const MAX_DELIVERIES: usize = 64;
 
 /// Which variables are sent to another process.
@@ -76,7 +78,7 @@ pub enum Wanted {
         /// The names.
         names: Vec<String>,
     },
-    /// Those that code reads from the state with an alias.
+    /// Those that code reads from the state with this alias, as in `alias.x`.
     For {
         /// The alias.
         alias: String,
@@ -92,11 +94,11 @@ pub struct Delivery {
     pub alias: String,
     /// That state's id.
     pub state: String,
-    /// Whether they come through a pipe. If not, the cell needs none of them.
+    /// Whether the variables come through a pipe. If not, the cell needs none of them.
     pub comes: bool,
 }
 
-/// What is asked about a place in code.
+/// The kind of a question about a place in code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IntrospectKind {
@@ -106,7 +108,7 @@ pub enum IntrospectKind {
     Object,
 }
 
-/// What was found at a place in code.
+/// The answer to a question about a place in code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Introspected {
@@ -123,8 +125,8 @@ pub enum Introspected {
     Object(Option<Box<Inspection>>),
 }
 
-/// What to compare with a variable of another state: a fingerprint of the content if it has one,
-/// and the type and address.
+/// The parts of a variable that are compared between states: a fingerprint of the content, if there
+/// is one, and the type and address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint(pub Option<String>, pub String);
 
@@ -158,9 +160,9 @@ pub(crate) enum Order {
     SpawnRoot {
         /// The user's interpreter.
         python: PathBuf,
-        /// For the end of `sys.path`.
+        /// A directory to append to `sys.path`.
         support: Option<PathBuf>,
-        /// Where cells run.
+        /// The working directory of cells.
         cwd: PathBuf,
         /// Niceness of cell processes.
         nice: u8,
@@ -169,13 +171,13 @@ pub(crate) enum Order {
     Fork {
         /// The child's id.
         child: ProcId,
-        /// What it does.
+        /// The child's role.
         role: Role,
-        /// What it loads first; to the root only.
+        /// The checkpoint that the child loads first. Only the root gets such orders.
         load: Option<Load>,
-        /// The folder of the notebook's blobs, if it loads or saves.
+        /// The folder of the notebook's blobs, if the child loads or saves a checkpoint.
         blobs: Option<PathBuf>,
-        /// What it sends.
+        /// The variables that a child of `Role::Send` sends.
         #[serde(default)]
         wanted: Option<Wanted>,
     },
@@ -194,7 +196,8 @@ pub(crate) enum Order {
         /// Whether the head reports which variables the cell has read, assigned and deleted.
         #[serde(default)]
         report_symbols: bool,
-        /// Variables of other states. Those that come through a pipe bring its end.
+        /// Variables of other states. For each delivery with `comes`, the order carries the read
+        /// end of a pipe.
         #[serde(default)]
         deliveries: Vec<Delivery>,
     },
@@ -206,7 +209,7 @@ pub(crate) enum Order {
         kind: IntrospectKind,
         /// The whole cell.
         code: String,
-        /// Where, in code points from the beginning.
+        /// The place, in code points from the beginning.
         cursor: u32,
     },
     /// The user's input; to a head that asked for it.
@@ -227,7 +230,8 @@ pub(crate) enum Order {
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Report {
-    /// The process is ready for its role. The parent reports the pid too, but may die before.
+    /// The process is ready for its role. The parent reports the pid too, but may die before it
+    /// does.
     Ready {
         /// This process' id.
         pid: i32,
@@ -260,14 +264,14 @@ pub enum Report {
         /// What failed, and what to do.
         why: String,
     },
-    /// A child was made.
+    /// A child was forked.
     Forked {
         /// The child's id.
         child: ProcId,
         /// Its process id.
         pid: i32,
     },
-    /// A child could not be made.
+    /// A child could not be forked.
     ForkFailed {
         /// The child's id.
         child: ProcId,
@@ -390,10 +394,10 @@ pub enum Exit {
     Code(i32),
     /// By this signal.
     Signal(i32),
-    /// Killed by the system because memory ran out, as far as that shows from outside.
+    /// Killed by the system, apparently because memory ran out.
     OutOfMemory,
-    /// Killed by the server because it could not be reached: it had closed its socket, or become
-    /// another program.
+    /// Killed by the server because it could not be reached: it had closed its socket, or replaced
+    /// itself with another program.
     Unreachable,
 }
 
@@ -423,7 +427,7 @@ pub(crate) fn frame<T: Serialize>(message: &T) -> Vec<u8> {
     seal(bytes)
 }
 
-/// Sets the length of a frame whose first four bytes were left free.
+/// Writes the length of a frame into its first four bytes, which the caller left free.
 pub(crate) fn seal(mut bytes: Vec<u8>) -> Vec<u8> {
     let length = u32::try_from(bytes.len() - 4).unwrap_or(u32::MAX);
     bytes[..4].copy_from_slice(&length.to_le_bytes());

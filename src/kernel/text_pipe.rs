@@ -2,13 +2,14 @@
 //! order.
 //!
 //! Each text is a record with a stamp: how many reports were sent, and how many bytes were written
-//! to the pipes of descriptors 1 and 2, before it. A record fits into `PIPE_BUF` bytes, so the
-//! system writes it whole or not at all. The reader believes nothing that it finds: user code can
-//! write here too.
+//! to the pipes of descriptors 1 and 2, before it. A record fits into `PIPE_BUF` bytes, so Linux
+//! writes it whole or not at all. The reader trusts no record, because user code can write to the
+//! pipe too.
 //!
-//! The system does not say how many bytes were ever written to a pipe. A head adds what the server
-//! has read, which the server notes in a shared file, and what is still in the pipe. The server
-//! writes a sequence number before and after each read, so a head notices a read between the two.
+//! Linux does not tell how many bytes were ever written to a pipe. So a head adds two numbers: the
+//! bytes that the server has read, which a shared file contains, and the bytes that are still in
+//! the pipe. The server writes a sequence number before and after each read, so a head notices a
+//! read that happens while it adds.
 
 use super::protocol::Written;
 use crate::notebook::StreamName;
@@ -25,7 +26,8 @@ use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileExt;
 
-/// Capacity of each pipe of a head, in bytes: what may be printed between two ticks of the server.
+/// Capacity of each pipe of a head, in bytes. It holds what a cell prints between two ticks of the
+/// server.
 const PIPE_BYTES: i32 = 1024 * 1024;
 /// Bytes of a record's header: the text's length, the number of reports and the bytes of stdout and
 /// stderr before it (each u32), and its stream (u8).
@@ -33,9 +35,9 @@ const STAMP_BYTES: usize = 17;
 /// The longest text of one record, in bytes.
 pub(crate) const MAX_TEXT_BYTES: usize = libc::PIPE_BUF - STAMP_BYTES;
 const STDERR: u8 = 1;
-/// Size of the server's buffer, in bytes: many records, so that one always fits.
+/// Size of the server's buffer, in bytes: room for many records, so that one always fits.
 const READ_BYTES: usize = 64 * 1024;
-/// How often a head waits for the server to end a read of a pipe.
+/// Most times that a head reads the counts again because the server is reading a pipe.
 const MAX_POLLS: usize = 10_000;
 
 /// The position of a text among everything else that its process sends. Counts are modulo 2³².
@@ -52,7 +54,7 @@ pub(crate) struct Stamp {
 pub(crate) struct Text {
     pub(crate) name: StreamName,
     pub(crate) stamp: Stamp,
-    /// UTF-8 if the writer is honest.
+    /// UTF-8, unless user code wrote the record.
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -64,14 +66,15 @@ pub(crate) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((read, write))
 }
 
-/// Makes reads or writes fail instead of waiting.
+/// Makes reads and writes fail instead of waiting (`O_NONBLOCK`).
 pub(crate) fn set_nonblocking(fd: &OwnedFd) -> io::Result<()> {
     let flags = OFlag::from_bits_truncate(fcntl(fd, FcntlArg::F_GETFL)?);
     fcntl(fd, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
     Ok(())
 }
 
-/// Writes a text of at most `MAX_TEXT_BYTES` into a pipe that does not block. False: it is full.
+/// Writes a text of at most `MAX_TEXT_BYTES` into a pipe that does not block. Returns false if the
+/// pipe is full.
 pub(crate) fn write(pipe: BorrowedFd<'_>, name: StreamName, stamp: Stamp, text: &[u8]) -> bool {
     let mut record = [0; libc::PIPE_BUF];
     let Written { out, err } = stamp.written;
@@ -99,7 +102,7 @@ pub(crate) struct TextReader {
     unread: Range<usize>,
 }
 
-/// Whether there is something to read in a pipe.
+/// Whether a pipe has bytes to read.
 pub(crate) fn has_bytes(pipe: &OwnedFd) -> bool {
     let polled = poll(&mut [PollFd::new(pipe.as_fd(), PollFlags::POLLIN)], PollTimeout::ZERO);
     polled.is_ok_and(|count| count > 0)
@@ -142,7 +145,7 @@ impl TextReader {
         }
     }
 
-    /// Reads more. Returns whether something came.
+    /// Reads more. Returns whether bytes came.
     fn fill(&mut self) -> bool {
         if self.buffer.is_empty() {
             if !has_bytes(&self.pipe) {
@@ -216,7 +219,7 @@ impl ReadCounts {
         Ok(Self { file, changed, sequence: 0, read: Written::default() })
     }
 
-    /// Notes a read of a pipe; `read` returns how many bytes it took. A head that wants to add up
+    /// Notes a read of a pipe; `read` returns how many bytes it took. A head that counts bytes
     /// waits meanwhile.
     pub(crate) fn note<T>(&mut self, name: StreamName, read: impl FnOnce() -> (usize, T)) -> T {
         self.sequence = self.sequence.wrapping_add(1);
@@ -253,9 +256,10 @@ impl WriteCounts {
         [self.file.as_raw_fd(), self.changed.as_raw_fd(), self.watch.0.as_raw_fd()].contains(&number)
     }
 
-    /// How many bytes were ever written to the pipes; `waiting` counts those in them.
+    /// How many bytes were ever written to the pipes. `waiting` counts the bytes that are still in
+    /// them.
     pub(crate) fn written(&self, waiting: impl Fn() -> Written) -> Written {
-        // An error means that user code has closed the set.
+        // An error means that user code has closed the epoll descriptor.
         if self.watch.wait(&mut [EpollEvent::empty()], EpollTimeout::ZERO) != Ok(1) {
             return self.read.get();
         }
@@ -270,7 +274,7 @@ impl WriteCounts {
             }
             std::thread::yield_now();
         }
-        // User code has written to the file.
+        // The numbers never matched: user code has written to the file.
         Written::default()
     }
 
@@ -281,7 +285,7 @@ impl WriteCounts {
     }
 }
 
-/// Whether a count modulo 2³² is beyond another.
+/// Whether a count modulo 2³² is larger than another.
 pub(crate) fn is_after(count: u32, other: u32) -> bool {
     count != other && count.wrapping_sub(other) < u32::MAX / 2
 }

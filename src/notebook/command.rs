@@ -41,15 +41,15 @@ pub enum Command {
         /// first. Ignored when the draft exists and `in_place` is set.
         #[serde(default)]
         after: Option<DraftId>,
-        /// Leave the draft where it stands.
+        /// Leave an existing draft at its place.
         #[serde(default)]
         in_place: bool,
-        /// The version that the text grew from; 0 for a new draft. A change of another version is
-        /// refused as a conflict, and one of a draft that is gone as not found. Without `base` the
-        /// text always wins.
+        /// The version that the text is based on; 0 for a new draft. A change based on another
+        /// version is refused as a conflict, a change of a deleted draft as not found. Without
+        /// `base` the text always wins.
         #[serde(default)]
         base: Option<u64>,
-        /// How the text grew from the version `base`, for the editors of other clients.
+        /// The change from version `base` to this text, for the editors of other clients.
         #[serde(default)]
         update: Option<TextUpdate>,
     },
@@ -65,40 +65,40 @@ pub enum Command {
         /// All its markdown cells.
         prose: Vec<String>,
     },
-    /// Label a state for people.
+    /// Set or remove a state's label.
     Label {
         /// The state.
         state: StateRef,
         /// The label; null removes it.
         label: Option<String>,
     },
-    /// Delete a state. The states that grew from it live on unless `subtree` is set.
+    /// Delete a state. Its descendants remain unless `subtree` is set.
     DeleteState {
         /// The state.
         state: StateRef,
-        /// Delete all that grew from it, too.
+        /// Delete the descendants too.
         #[serde(default)]
         subtree: bool,
     },
-    /// Forget a run that has failed.
+    /// Remove a failed run.
     DropAttempt {
         /// The run.
         exec_id: ExecId,
     },
-    /// Stop all runs and forget all states but the root.
+    /// Stop all runs, and remove all runs, drafts and states except the root.
     Reset,
-    /// Keep a state in memory as long as that is possible, or no longer.
+    /// Pin or unpin a state. A pinned state stays in memory as long as possible.
     Pin {
         /// The state.
         state: StateRef,
-        /// Whether to keep it.
+        /// Whether to pin it.
         pinned: bool,
     },
-    /// Fork a state for its branches although it warns against that, or no longer.
+    /// Allow forks of a state's process although the state warns against them, or withdraw that.
     ForkAnyway {
         /// The state.
         state: StateRef,
-        /// Whether to fork it.
+        /// Whether to allow forks.
         anyway: bool,
     },
     /// Write a state's checkpoint now. Answered when it is on disk.
@@ -108,7 +108,7 @@ pub enum Command {
         /// What the checkpoint holds.
         #[serde(default = "environment")]
         form: Form,
-        /// A label for people.
+        /// The user's label for the checkpoint.
         #[serde(default)]
         label: Option<String>,
         /// The caller's own data.
@@ -131,7 +131,8 @@ pub enum Command {
         /// refused.
         replay: bool,
     },
-    /// Trust the notebook's checkpoints, whoever wrote them: code in them runs when they are used.
+    /// Trust all checkpoints of the notebook, including those of other installs. Code in a trusted
+    /// checkpoint runs when the checkpoint is loaded.
     Trust,
     /// Add a checkpoint to a task's sequence.
     SaveTask {
@@ -179,20 +180,20 @@ pub enum Command {
         /// The cursor, in Unicode code points from the beginning.
         cursor: u32,
     },
-    /// Say which state the client looks at. WebSocket only: presence ends with the connection.
+    /// Report which state the client looks at. WebSocket only: presence ends with the connection.
     Stand {
-        /// The state it looks at.
+        /// The state that the client looks at.
         state: StateId,
-        /// The name that others see; at most 40 characters.
+        /// The visitor's name, which other clients show; at most 40 characters.
         #[serde(default)]
         name: Option<String>,
-        /// The caret in a draft that its user edits.
+        /// The user's caret in the draft being edited.
         #[serde(default)]
         caret: Option<Caret>,
     },
 }
 
-/// A run as it was asked for. HTTP and WebSocket fill it in, and the machine keeps it.
+/// A requested run. REST and WebSocket clients fill it in.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunSpec {
@@ -206,7 +207,7 @@ pub struct RunSpec {
     #[serde(default)]
     pub new_state_name: Option<String>,
     /// The draft that runs. When the run succeeds the draft becomes the state, and the drafts after
-    /// it move on. All versions of a cell that ran and runs again name the same draft.
+    /// it move on. All versions of one cell name the same draft.
     #[serde(default)]
     pub draft: Option<DraftId>,
     /// The lineage that this run replaces. Its state becomes a sibling of the first state or, for a
@@ -220,21 +221,22 @@ pub struct RunSpec {
     /// is ended.
     #[serde(default)]
     pub run_memory: Option<u64>,
-    /// Whether `input()` may ask. A client that cannot answer sets it to false.
+    /// Whether `input()` may ask the user. A client that cannot answer sets it to false.
     #[serde(default = "yes")]
     pub allow_stdin: bool,
-    /// Replay a state that cannot come back otherwise. Without it the run is refused.
+    /// Replay the base state if it has neither a process nor a usable checkpoint. Without this flag
+    /// such a run is refused.
     #[serde(default)]
     pub replay: bool,
-    /// What happens to what the cell had set when it raises or is interrupted.
+    /// What happens to the variables that the cell had set when it raises or is interrupted.
     #[serde(default)]
     pub on_error: OnError,
     /// Whether the answer carries outputs and symbols. Clients without events would otherwise lose
     /// them with a state that is deleted meanwhile.
     #[serde(skip)]
     pub with_outputs: bool,
-    /// Other states whose variables the code reads: then the run leaves nothing behind, not even
-    /// itself.
+    /// Other states whose variables the code reads. Such a run leaves no state, and its record is
+    /// removed when it ends.
     #[serde(skip)]
     pub reads: Option<Vec<Reading>>,
 }
@@ -268,7 +270,7 @@ fn yes() -> bool {
     true
 }
 
-/// The part of a lineage that a run is another version of, from its first state to its last.
+/// The part of a lineage that a run replaces, from its first state to its last.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LineageRange {
@@ -291,14 +293,14 @@ pub enum Reply {
         /// The checkpoint.
         checkpoint: Box<Checkpoint>,
     },
-    /// A task has another checkpoint, on disk.
+    /// A new checkpoint of a task is on disk.
     TaskSaved {
         /// The checkpoint.
         checkpoint: Box<TaskCheckpoint>,
     },
-    /// Checkpoints are trusted now.
+    /// All checkpoints of the notebook are trusted.
     Trusted {
-        /// How many were not before.
+        /// Number of checkpoints that were not trusted before.
         count: usize,
     },
     /// Whether there was a run to interrupt.
@@ -313,14 +315,15 @@ pub enum Reply {
     },
     /// Digests of a state's variables.
     Digested {
-        /// Them.
+        /// The digests, and which variables share objects.
         digests: Digests,
     },
     /// Completions at a cursor.
     Completions {
-        /// Where the text begins that a completion replaces, in code points.
+        /// Start of the text that a completion replaces, in code points from the beginning of the
+        /// cell.
         from: u32,
-        /// Where it ends.
+        /// End of that text, in the same unit.
         to: u32,
         /// Best first; at most 500.
         items: Vec<Completion>,
@@ -358,7 +361,7 @@ pub struct Ended {
     /// What the user should know about the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Whether what it had set can still be kept. Absent if not.
+    /// Whether `KeepPartial` can still keep what the run had set. Absent when false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keepable: bool,
     /// What it printed and showed, if `RunSpec::with_outputs` asked for that.
@@ -369,26 +372,26 @@ pub struct Ended {
 /// One completion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Completion {
-    /// What replaces the text.
+    /// The replacement.
     pub text: String,
-    /// `function`, `class`, `module`, `instance`, `keyword`, `param`, `property`, `path`, `magic`
-    /// or another word of Jedi's.
+    /// `function`, `class`, `module`, `instance`, `keyword`, `param`, `property`, `path`, `magic`,
+    /// or another kind that Jedi reports.
     pub kind: String,
-    /// Of a function: its parameters, as `(a, b=1)`.
+    /// The parameters of a function, as `(a, b=1)`.
     pub signature: Option<String>,
 }
 
 /// A description of an object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Inspection {
-    /// How the code calls it.
+    /// The expression in the code that means the object.
     pub name: String,
     /// `type(v).__name__`.
     #[serde(rename = "type")]
     pub type_name: String,
-    /// `repr(v)`, shortened; none where it says nothing (functions, modules).
+    /// `repr(v)`, shortened; none for functions and modules, whose `repr` tells nothing.
     pub repr: Option<String>,
-    /// How it is called, parameter by parameter; none when it cannot be called.
+    /// Its signature; none if it cannot be called.
     pub signature: Option<Signature>,
     /// Its docstring, cut when it is long.
     pub doc: Option<String>,
@@ -396,14 +399,14 @@ pub struct Inspection {
     pub place: Option<String>,
 }
 
-/// How a function is called.
+/// The signature of a callable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Signature {
     /// The parameters as they are written: `x: int = 3`, `*args`, `/`.
     pub parameters: Vec<String>,
     /// What follows `->`.
     pub returns: Option<String>,
-    /// Which of the parameters is being typed; none outside of a call's parentheses.
+    /// Index of the parameter at the cursor; none outside the parentheses of a call.
     pub active: Option<u32>,
 }
 
@@ -420,14 +423,14 @@ pub struct Variable {
     /// Shape or length, where it has one.
     #[serde(default)]
     pub size: Option<String>,
-    /// How much memory it takes, in bytes, as far as that is known cheaply.
+    /// Its size in memory, in bytes; none if measuring would be expensive.
     #[serde(default)]
     pub bytes: Option<u64>,
     /// Fingerprint of its content: equal fingerprints mean equal values. None if unknown.
     #[serde(default)]
     pub fingerprint: Option<String>,
-    /// Whether the fingerprint is of samples only, as the value is large: then equal fingerprints
-    /// promise nothing.
+    /// Whether the fingerprint covers only samples of a large value. Equal fingerprints then do not
+    /// imply equal values.
     #[serde(default)]
     pub sampled: bool,
     /// A summary of the content of arrays, series and frames.

@@ -14,7 +14,7 @@ use serde::Serialize;
 pub enum Event {
     /// A change of the notebook itself. The store saves it.
     Fact(Fact),
-    /// A change of processes, the disk or visitors. It is not saved.
+    /// A change of processes, of the disk's status or of presence. It is not saved.
     Live(Live),
 }
 
@@ -22,7 +22,7 @@ pub enum Event {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Fact {
-    /// A run was asked for.
+    /// A run was requested.
     RunAdded {
         /// The run, queued.
         run: Run,
@@ -36,7 +36,8 @@ pub enum Fact {
         /// Milliseconds since the Unix epoch, with fractions.
         started_at: f64,
     },
-    /// A run printed or showed something. Text joins the last item if that is of the same stream.
+    /// A run printed or showed something. Text is appended to the last item if both belong to the
+    /// same stream.
     OutputAdded {
         /// The run.
         exec_id: ExecId,
@@ -47,7 +48,7 @@ pub enum Fact {
     OutputsCleared {
         /// The run.
         exec_id: ExecId,
-        /// Clear only when the next output comes.
+        /// Whether to clear only when the next output comes.
         wait: bool,
     },
     /// The displays of a run with this id have new data.
@@ -68,12 +69,12 @@ pub enum Fact {
         /// A sentence.
         warning: String,
     },
-    /// A run has ended. `StateAdded` with the state it left came just before. Sent again, with a
-    /// state, when a failed cell's variables are kept later.
+    /// A run has ended. `StateAdded` for the state that it left comes just before. The event is
+    /// sent again, with a state, when a failed cell's variables are kept later.
     RunEnded {
         /// The run.
         exec_id: ExecId,
-        /// How.
+        /// The final status.
         status: RunStatus,
         /// Why it failed.
         error: Option<RunError>,
@@ -106,9 +107,9 @@ pub enum Fact {
     DraftsChanged {
         /// The state.
         on: StateId,
-        /// Drafts that were deleted or became a state. To be applied first.
+        /// Drafts that were deleted or became a state. Clients remove them before they apply `put`.
         removed: Vec<DraftId>,
-        /// Drafts that now hang on the state, in their order.
+        /// Drafts that were added, changed or moved, in their order.
         put: Vec<PlacedDraft>,
     },
     /// The changes that a state's cell made to the variables are known.
@@ -134,18 +135,18 @@ pub enum Fact {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Live {
-    /// The code of a run asks for input, or (none) got its answer.
+    /// A run waits for input, or has got it.
     PromptChanged {
         /// The run.
         exec_id: ExecId,
-        /// The prompt.
+        /// The prompt; none once the input has come.
         prompt: Option<Prompt>,
     },
     /// Whether the variables of a failed run can still be kept has changed.
     KeepableChanged {
         /// The run.
         exec_id: ExecId,
-        /// Whether they can.
+        /// Whether they can still be kept.
         keepable: bool,
     },
     /// The progress of a state's checkpoint changed.
@@ -162,8 +163,8 @@ pub enum Live {
         /// In bytes.
         memory_bytes: u64,
     },
-    /// A replay of a state's lineage made progress. It has ended when `done` reaches `total`; with
-    /// a `total` of 0 it was given up.
+    /// A replay of a state's lineage made progress. The replay has ended when `done` equals
+    /// `total`. A `total` of 0 means that it was abandoned.
     Replaying {
         /// The state to restore.
         state: StateId,
@@ -177,10 +178,10 @@ pub enum Live {
         /// The state.
         state: StateId,
     },
-    /// The disk refuses to be written to, or (none) accepts it again.
+    /// Writing to the disk fails, or works again.
     #[serde(rename = "trouble_changed")]
     DiskStatusChanged {
-        /// What is wrong.
+        /// The failure; none once writing works again.
         #[serde(rename = "trouble")]
         disk_status: Option<DiskStatus>,
     },
@@ -251,11 +252,11 @@ pub struct Snapshot {
     pub name: String,
     /// States in creation order; the root first.
     pub states: Vec<State>,
-    /// Runs in the order in which they were asked for.
+    /// Runs in the order in which they were requested.
     pub runs: Vec<Run>,
     /// Drafts; those of one state in their order.
     pub drafts: Vec<Draft>,
-    /// The problem of the disk, if it has one.
+    /// The failure of the disk, if writing fails at present.
     #[serde(rename = "trouble")]
     pub disk_status: Option<DiskStatus>,
     /// Visitors.

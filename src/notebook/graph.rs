@@ -1,4 +1,4 @@
-//! The graph of states with the runs and drafts that hang on it.
+//! The graph of states, with the runs and drafts that are attached to it.
 //!
 //! Invariants: the root always exists; a parent exists before its children; a name means at most
 //! one state; a deleted state stays only while it has descendants.
@@ -17,7 +17,7 @@ pub struct Notebook {
     states: IndexMap<StateId, State>,
     names: IndexMap<String, StateId>,
     runs: IndexMap<ExecId, Run>,
-    /// Runs that leave nothing behind. They are only here until they end.
+    /// Runs that leave neither a state nor a record. Each is removed when it ends.
     passing: IndexMap<ExecId, Run>,
     drafts: Vec<Draft>,
     tasks: IndexMap<String, Vec<TaskCheckpoint>>,
@@ -34,7 +34,7 @@ pub struct Parts {
     pub states: Vec<State>,
     /// Names with their states, in the order in which they were first given.
     pub names: Vec<(String, StateId)>,
-    /// Runs in the order in which they were asked for.
+    /// Runs in the order in which they were requested.
     pub runs: Vec<Run>,
     /// Drafts; those of one state in their order.
     pub drafts: Vec<Draft>,
@@ -99,7 +99,7 @@ impl Notebook {
         &self.name
     }
 
-    /// States in creation order, deleted ones that still carry descendants included.
+    /// States in creation order, including deleted ones that still have descendants.
     pub fn states(&self) -> impl DoubleEndedIterator<Item = &State> {
         self.states.values().inspect(|_| seen())
     }
@@ -115,7 +115,7 @@ impl Notebook {
         self.names.iter().map(|(name, id)| (name.as_str(), id))
     }
 
-    /// Runs in the order in which they were asked for.
+    /// Runs in the order in which they were requested.
     pub fn runs(&self) -> impl DoubleEndedIterator<Item = &Run> {
         self.runs.values().inspect(|_| seen())
     }
@@ -145,12 +145,12 @@ impl Notebook {
         self.saves_by_itself = saves;
     }
 
-    /// The problem of the disk, if it has one.
+    /// The failure of the disk, if writing fails at present.
     pub fn disk_status(&self) -> Option<&DiskStatus> {
         self.disk_status.as_ref()
     }
 
-    /// Sets the problem of the disk.
+    /// Sets the failure of the disk.
     pub fn set_disk_status(&mut self, trouble: Option<DiskStatus>) {
         self.disk_status = trouble;
     }
@@ -175,37 +175,37 @@ impl Notebook {
         self.states.get(id)
     }
 
-    /// A state to be changed in place.
+    /// A state by id, to be changed in place.
     pub fn state_mut(&mut self, id: &StateId) -> Option<&mut State> {
         self.states.get_mut(id)
     }
 
-    /// A run by id, including runs that leave nothing behind.
+    /// A run by id, including runs that leave no record.
     pub fn run(&self, id: &ExecId) -> Option<&Run> {
         self.runs.get(id).or_else(|| self.passing.get(id))
     }
 
-    /// A run to be changed in place.
+    /// A run by id, to be changed in place.
     pub fn run_mut(&mut self, id: &ExecId) -> Option<&mut Run> {
         self.runs.get_mut(id).or_else(|| self.passing.get_mut(id))
     }
 
-    /// Adds a run that leaves nothing behind: no list shows it, and its end removes it.
+    /// Adds a run that leaves no record: no list shows it, and its end removes it.
     pub fn add_passing(&mut self, run: Run) {
         self.passing.insert(run.exec_id.clone(), run);
     }
 
-    /// Whether a run leaves nothing behind.
+    /// Whether a run leaves no record.
     pub fn is_passing(&self, id: &ExecId) -> bool {
         self.passing.contains_key(id)
     }
 
-    /// Removes a run that leaves nothing behind.
+    /// Removes a run that leaves no record.
     pub fn forget_passing(&mut self, id: &ExecId) {
         self.passing.shift_remove(id);
     }
 
-    /// What a client means by a text: a name first, then an id. Deleted states are not found.
+    /// Finds a state by name, or else by id. Does not find deleted states.
     pub fn find(&self, text: &str) -> Option<&State> {
         let by_name = self.names.get(text).and_then(|id| self.states.get(id));
         by_name.or_else(|| self.states.get(&StateId::new(text))).filter(|s| s.residency != Residency::Deleted)
@@ -225,7 +225,7 @@ impl Notebook {
         Some(loser)
     }
 
-    /// Adds a run that was asked for.
+    /// Adds a requested run.
     pub fn add_run(&mut self, run: Run) {
         self.runs.insert(run.exec_id.clone(), run);
     }
@@ -277,8 +277,8 @@ impl Notebook {
         Some(self.forget_deleted(id))
     }
 
-    /// Removes a deleted state without descendants or open runs, and its deleted ancestors of which
-    /// the same is then true. Returns the states and runs that left.
+    /// Removes a deleted state that has neither children nor open runs. Goes on with its parent in
+    /// the same way. Returns the states and runs that left.
     pub fn forget_deleted(&mut self, id: &StateId) -> (Vec<StateId>, Vec<ExecId>) {
         let (mut states, mut runs) = (Vec::new(), Vec::new());
         let mut next = Some(id.clone());
@@ -312,7 +312,8 @@ impl Notebook {
         self.runs.values().any(|r| r.on == on && !r.status.has_ended())
     }
 
-    /// Removes the runs that waited for removed runs, transitively. Returns them.
+    /// Removes ended runs that had waited for the removed runs `gone`, directly or through other
+    /// runs. Returns them.
     pub fn drop_stranded(&mut self, gone: &[ExecId]) -> Vec<ExecId> {
         let mut lost: indexmap::IndexSet<ExecId> = gone.iter().cloned().collect();
         // Each run comes after the run that it waited for.
@@ -326,7 +327,7 @@ impl Notebook {
         stranded
     }
 
-    /// Removes a run that left no state. Returns whether there was one.
+    /// Removes an ended run that left no state. Returns whether there was one.
     pub fn drop_attempt(&mut self, id: &ExecId) -> bool {
         let droppable = self.runs.get(id).is_some_and(|r| r.status.has_ended() && r.state.is_none());
         if droppable {
@@ -335,7 +336,7 @@ impl Notebook {
         droppable
     }
 
-    /// Removes all states but the root, all runs and all drafts. Tasks keep their numbers.
+    /// Removes all states but the root, all runs and all drafts. Tasks keep their checkpoints.
     pub fn reset(&mut self, now_ms: f64) {
         let fresh = Self::new(std::mem::take(&mut self.name), now_ms);
         let before = std::mem::replace(self, fresh);
@@ -343,15 +344,15 @@ impl Notebook {
         self.saves_by_itself = before.saves_by_itself;
     }
 
-    /// The drafts at one place, in order: above the cell of a child of a state, or at the end of
-    /// the line to it.
+    /// The drafts at one place, in order: above the cell of the child `before` or, without it,
+    /// after the state `on`.
     pub fn drafts_at(&self, on: &StateId, before: Option<&StateId>) -> Vec<Draft> {
         let is_there = |draft: &&Draft| draft.on == *on && self.child_below(draft) == before;
         self.drafts.iter().filter(is_there).cloned().collect()
     }
 
-    /// All drafts by their place, those of one place in order. For a whole line: going through all
-    /// drafts for each of its states would take long.
+    /// All drafts by place; those of one place are in order. For callers that need a whole lineage:
+    /// `drafts_at` scans all drafts for each state.
     pub fn drafts_by_place(&self) -> HashMap<(&StateId, Option<&StateId>), Vec<&Draft>> {
         let mut places: HashMap<_, Vec<&Draft>> = HashMap::new();
         for draft in &self.drafts {
@@ -360,7 +361,7 @@ impl Notebook {
         places
     }
 
-    /// The child above whose cell a draft stands, if that is still there.
+    /// The child above whose cell a draft is placed, if that child still exists.
     pub fn child_below<'a>(&self, draft: &'a Draft) -> Option<&'a StateId> {
         let is_child = |id: &&StateId| self.state(id).is_some_and(|s| s.parent.as_ref() == Some(&draft.on));
         draft.before.as_ref().filter(is_child)
@@ -394,7 +395,7 @@ impl Notebook {
         }
     }
 
-    /// Puts a draft behind another of its state, or before all of them.
+    /// Places a draft directly after another draft of its state, or before all of them.
     pub fn place_draft(&mut self, draft: Draft, after: Option<&DraftId>) {
         self.drafts.retain(|d| d.id != draft.id);
         let behind = after.and_then(|a| self.drafts.iter().position(|d| &d.id == a && d.on == draft.on));
@@ -405,7 +406,7 @@ impl Notebook {
         self.drafts.insert(at, draft);
     }
 
-    /// Adds a draft behind all others of its state.
+    /// Adds a draft after all others of its state.
     pub fn append_draft(&mut self, draft: Draft) {
         self.drafts.push(draft);
     }

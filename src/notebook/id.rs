@@ -1,5 +1,5 @@
-//! The ids that cross every boundary. Each is a newtype, so that a state can never be mistaken for
-//! a run.
+//! The ids of states, runs and drafts. Each is a newtype, so the compiler rejects the id of a run
+//! where the id of a state belongs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,8 +60,8 @@ impl StateId {
     }
 }
 
-/// How a request refers to a state. The page sends ids, which mean one state for ever; REST clients
-/// send names or ids, and a name means the newest state that was given it.
+/// How a request refers to a state. The page sends ids; an id always means the same state. REST
+/// clients send names or ids; a name means the newest state that got this name.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(from = "StateId")]
 pub enum StateRef {

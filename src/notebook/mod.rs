@@ -1,8 +1,8 @@
-//! WHAT a notebook is: plain data and pure functions.
+//! The domain model: what a notebook is, as plain data and pure functions.
 //!
 //! Owns the product's terms (state, run, draft, output, command, event) and the graph that connects
-//! them. Knows no clock, process, socket or disk: time and names are passed in, so tests give
-//! values and compare values.
+//! them. Uses no clock, process, socket or disk: callers pass in times and ids, so tests only
+//! compare values.
 
 mod command;
 mod event;

@@ -10,11 +10,11 @@ use std::sync::Arc;
 pub type MimeBundle = Map<String, Value>;
 
 /// Most bytes of text and data that a run keeps. Further output is only counted, and a last item
-/// says how much was dropped, so that `while True: display(i)` cannot fill the server's memory.
+/// tells how much was dropped. So `while True: display(i)` cannot fill the server's memory.
 pub const MAX_RUN_OUTPUT_BYTES: usize = 32 * 1024 * 1024;
 
-/// Most bytes kept before further text is dropped: endless prints leave room for displays after
-/// them.
+/// Most bytes of a run's outputs, displays included, before further text is dropped. Half of the
+/// limit, so that endless prints leave room for displays after them.
 const MAX_RUN_TEXT_BYTES: usize = 16 * 1024 * 1024;
 
 /// Bytes of an item beside its content: its place in a list that grows by doubling.
@@ -57,7 +57,7 @@ pub enum Output {
         data: MimeBundle,
         /// nbformat metadata (for example the size of an image).
         metadata: MimeBundle,
-        /// Set when the code may update it later.
+        /// The id by which the code may update the display later.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_id: Option<String>,
     },
@@ -87,8 +87,8 @@ pub struct RunError {
     pub traceback: Vec<String>,
 }
 
-/// The error of a run that never began because the system had no room for a process. It may be
-/// tried again.
+/// The error of a run that never began because the system had no room for a process. The run can be
+/// retried.
 const FORK_REFUSED: &str = "ForkRefused";
 
 impl RunError {
@@ -115,7 +115,7 @@ impl RunError {
 }
 
 impl Output {
-    /// An empty bundle of text of one stream.
+    /// Text of one stream.
     pub fn stream(name: StreamName, text: impl Into<String>) -> Self {
         Self::Stream { name, text: text.into() }
     }
@@ -250,7 +250,7 @@ impl Outputs {
         self.keep(Output::Error(error));
     }
 
-    /// If output was dropped, adds a last stderr item that says how much, and returns it.
+    /// If output was dropped, adds a last stderr item that tells how much. Returns this item.
     pub fn note_dropped(&mut self) -> Option<Output> {
         if self.dropped == 0 {
             return None;

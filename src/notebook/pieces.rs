@@ -1,20 +1,20 @@
 //! A whole notebook as JSON, serialised piece by piece while it is sent.
 //!
-//! The outputs of all runs may be many times what one run may keep. Sending holds the text of one
-//! run at a time; the outputs themselves are shared with the notebook.
+//! All outputs together can be many times larger than the limit of one run. The sender holds the
+//! JSON of one run at a time, and shares the outputs with the notebook.
 
 use super::{Run, Snapshot};
 
 /// Least bytes of a piece, except the last. Small runs share a piece.
 const MIN_PIECE_BYTES: usize = 64 * 1024;
 
-/// Where the runs stand in the text of a snapshot without runs.
+/// The place of the runs in the JSON of a snapshot without runs.
 const NO_RUNS: &str = "\"runs\":[]";
 
-/// The text of a snapshot, in pieces.
+/// The JSON of a snapshot, in pieces.
 #[derive(Debug)]
 pub struct Pieces {
-    /// The text before and behind the runs, until it is sent.
+    /// The JSON before and after the runs. None once it was sent.
     before: Option<String>,
     behind: Option<String>,
     runs: std::vec::IntoIter<Run>,
@@ -22,12 +22,13 @@ pub struct Pieces {
 }
 
 impl Snapshot {
-    /// Its JSON in pieces, between two texts.
+    /// Serialises the snapshot in pieces. The first piece begins with `before`, the last ends with
+    /// `behind`.
     pub fn into_pieces(mut self, before: &str, behind: &str) -> Pieces {
         let runs = std::mem::take(&mut self.runs);
         let text = text_of(&self);
-        // Nothing behind the runs can contain these characters as a key: strings escape their
-        // quotes.
+        // The last match is the key itself: no string after it contains these characters, because
+        // JSON escapes quotes in strings.
         let at = text.rfind(NO_RUNS).map_or(text.len(), |at| at + NO_RUNS.len() - 1);
         let (head, tail) = text.split_at(at);
         Pieces {
@@ -59,7 +60,7 @@ impl Iterator for Pieces {
 }
 
 fn text_of<T: serde::Serialize>(value: &T) -> String {
-    // Plain data: there is nothing in it that JSON cannot say.
+    // Serialising plain data into memory cannot fail.
     serde_json::to_string(value).unwrap_or_default()
 }
 

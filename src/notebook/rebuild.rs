@@ -3,7 +3,7 @@
 
 use super::StateId;
 
-/// Such code begins with this magic, which the shell knows.
+/// The IPython magic at the beginning of such code. `transfer.py` implements it.
 const MAGIC: &str = "%rebuild_state";
 
 /// A cell that combines variables of the state that it runs against with variables of another
@@ -12,14 +12,14 @@ const MAGIC: &str = "%rebuild_state";
 pub struct Rebuild {
     /// The other state.
     pub from: StateId,
-    /// The variables that come from it.
+    /// The variables taken from the other state.
     pub take: Vec<String>,
-    /// The variables that stay of the state that it runs against.
+    /// The variables kept from the state that the cell runs against.
     pub keep: Vec<String>,
 }
 
 impl Rebuild {
-    /// The code.
+    /// The cell's code: the magic and its arguments on one line.
     pub fn code(&self) -> String {
         let mut words = vec![MAGIC, "--from", self.from.as_str(), "--take"];
         words.extend(self.take.iter().map(String::as_str));
@@ -28,7 +28,7 @@ impl Rebuild {
         words.join(" ")
     }
 
-    /// Parses code; none if it is anything else.
+    /// Parses such code. `None` for any other code.
     pub fn read(code: &str) -> Option<Self> {
         let mut words = code.trim().strip_prefix(MAGIC)?.split(' ').filter(|word| !word.is_empty());
         if code.trim().contains('\n') || words.next() != Some("--from") {

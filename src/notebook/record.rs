@@ -1,5 +1,4 @@
-//! The records a notebook is made of: state, run, draft. They cross boundaries whole (to the page,
-//! to the store).
+//! The records a notebook is made of: state, run, draft. The page and the store get whole records.
 
 use super::{DraftId, ExecId, Outputs, RunError, StateId, StateRef};
 use crate::problem::{Kind, Problem};
@@ -8,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// A node of the graph: the namespace after a cell ran. Immutable but for its name, label and
+/// A node of the graph: the namespace after a cell ran. Immutable except for its name, label and
 /// prose.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct State {
     /// Its id; never used again for another state.
     pub id: StateId,
-    /// The name that REST clients use. A name means the newest state that was given it.
+    /// The name that REST clients use. A name means the newest state that got this name.
     pub name: String,
     /// The state its cell ran against; none for the root.
     pub parent: Option<StateId>,
@@ -26,14 +25,14 @@ pub struct State {
     pub created_at: f64,
     /// The user's label.
     pub label: Option<String>,
-    /// The markdown that stood before its code, as separate cells.
+    /// The Markdown above its code, as separate cells.
     pub prose: Vec<String>,
-    /// What does not survive a branch of this state, as sentences.
+    /// What a branch of this state lacks or shares with other branches, as sentences.
     pub warnings: Vec<String>,
     /// Whether its process may be forked. If not (a library's threads would be lost), branches come
     /// from its checkpoint.
     pub forks: bool,
-    /// Whether the user has decided to fork it anyway.
+    /// Whether the user allows forks although the state warns against them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fork_anyway: bool,
     /// Whether to keep it in memory as long as possible.
@@ -90,7 +89,7 @@ impl State {
 pub struct Changes {
     /// New variables.
     pub added: Vec<String>,
-    /// Variables with another value, as far as that can be seen.
+    /// Variables whose fingerprint or address differs.
     pub changed: Vec<String>,
     /// Deleted variables.
     pub removed: Vec<String>,
@@ -98,10 +97,11 @@ pub struct Changes {
     pub more: u32,
 }
 
-/// Variables of the state it ran against that a run's code uses. Sorted names.
+/// Variables of its base state that a run's code uses. Sorted names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbols {
-    /// Variables that existed and were read, as far as the code tells. May list too many.
+    /// Existing variables that the code reads. Found by analysing the code, so it may list too
+    /// many.
     pub accessed: Vec<String>,
     /// Assigned variables.
     pub modified: Vec<String>,
@@ -121,14 +121,14 @@ pub struct Digests {
     pub fingerprints: Vec<Option<String>>,
 }
 
-/// A state whose variables a run reads, and the name by which its code calls it.
+/// A state whose variables a run reads, and the alias that the code uses for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// The name.
     pub alias: String,
     /// The state.
     pub state: StateRef,
-    /// Whether the code contains this name. If not, nothing of the state is read.
+    /// Whether the code contains the alias. If not, nothing of the state is read.
     pub is_named: bool,
 }
 
@@ -143,7 +143,7 @@ pub struct Participant {
     pub scope: String,
     /// The state that the visitor looks at.
     pub state: StateId,
-    /// Their caret in a draft that they edit.
+    /// The visitor's caret in the draft being edited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caret: Option<Caret>,
 }
@@ -207,7 +207,7 @@ pub struct Checkpoint {
     pub namespace_size_bytes: u64,
     /// Bytes on disk, including those shared with other checkpoints.
     pub compressed_size_bytes: u64,
-    /// Bytes that were not on disk before.
+    /// Bytes that no earlier checkpoint had already stored.
     pub new_bytes: u64,
     /// `namespace_size_bytes / compressed_size_bytes`.
     pub compression_ratio: f64,
@@ -224,8 +224,8 @@ pub struct Checkpoint {
     pub total_execution_time_ms: f64,
     /// What could not be saved.
     pub missing: Vec<Missing>,
-    /// Whether this install wrote it (its HMAC is right). If not, only its values may be read,
-    /// never its objects.
+    /// Whether this install wrote it (its HMAC matches). If not, only its plain values are loaded,
+    /// never its pickled objects.
     pub is_trusted: bool,
 }
 
@@ -263,7 +263,8 @@ pub struct Missing {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "now", rename_all = "lowercase")]
 pub enum Saving {
-    /// Nothing is being done. The list of states says `Done`, `Waiting` or `Never` instead.
+    /// No save is in progress. The list of states shows `Done`, `Waiting` or `Never` instead
+    /// (`Notebook::outlook`).
     #[default]
     Idle,
     /// It is on disk.
@@ -280,7 +281,7 @@ pub enum Saving {
         /// From 0 to 100.
         percent: u8,
     },
-    /// The last attempt failed. The state itself is unharmed, and there will be another attempt.
+    /// The last save failed. The state is unharmed, and the save will be retried.
     Failed {
         /// Why.
         why: String,
@@ -319,7 +320,7 @@ pub enum Base {
 pub struct Run {
     /// The caller's id for it.
     pub exec_id: ExecId,
-    /// What it runs against: a state as soon as that is known.
+    /// What it runs against. Another run is replaced by the state that it left, once that exists.
     pub on: Base,
     /// The source as it was sent.
     pub code: String,
@@ -339,7 +340,7 @@ pub struct Run {
     /// Warnings for the user, as sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Whether what it had set until it failed can still be kept (`keep_partial`). Absent when
+    /// Whether `keep_partial` can still keep what the run had set before it failed. Absent when
     /// false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keepable: bool,
@@ -368,14 +369,14 @@ pub struct Asked {
     pub new_state_name: Option<String>,
 }
 
-/// What becomes of what a cell had set when it raises or is interrupted.
+/// What happens to the variables that a cell had set when it raises or is interrupted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OnError {
-    /// It is discarded: the run leaves no state.
+    /// They are discarded: the run leaves no state.
     #[default]
     Discard,
-    /// It is kept: the run leaves a partial state.
+    /// They are kept: the run leaves a partial state.
     Keep,
 }
 
@@ -395,8 +396,8 @@ pub enum RunStatus {
     Interrupted,
     /// Its process died.
     Crashed,
-    /// It never ran here: its outputs came from a file. They stand below the draft until the draft
-    /// runs.
+    /// It never ran here: its outputs were imported from a file. The page shows them below the
+    /// draft until the draft runs.
     Imported,
 }
 
@@ -426,8 +427,8 @@ pub struct Draft {
     pub id: DraftId,
     /// The state that it would run against.
     pub on: StateId,
-    /// The child of that state whose cell it precedes. Without one, or when that child is gone, the
-    /// draft comes last in the lineage.
+    /// The child of that state whose cell it precedes. Without one, or when that child was deleted,
+    /// the draft comes last in the lineage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<StateId>,
     /// Code or markdown.
@@ -438,8 +439,8 @@ pub struct Draft {
     /// are ignored.
     #[serde(default)]
     pub version: u64,
-    /// The last update of each client that wrote lately, newest last. A client that was
-    /// disconnected learns from it which of its updates arrived. Values from clients are ignored.
+    /// The last update of each client that wrote lately, newest last. After a disconnect, a client
+    /// sees here which of its updates have arrived. Values from clients are ignored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub received: Vec<ReceivedUpdate>,
 }
@@ -461,25 +462,27 @@ pub struct PlacedDraft {
     pub draft: Draft,
     /// The draft of the same state that it follows; none for the first.
     pub after: Option<DraftId>,
-    /// How this version's text grew from the version before, where its editor said so.
+    /// The change from the previous version to this one, if the client sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update: Option<TextUpdate>,
 }
 
-/// How a text grew from the version before. Editors move carets and unsent changes by it. The text
-/// itself is sent beside it, and wins where the two disagree.
+/// The change from the previous version of a text to this one. Editors use it to move carets and
+/// unsent changes. The message also contains the text itself, which wins if the two disagree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TextUpdate {
-    /// The client that made the change, by an id that it chose. It recognizes its own change by it.
+    /// The id of the client that made the change. The client chooses this id, and recognises its
+    /// own changes by it.
     pub client: String,
-    /// Counts the client's updates of this draft, from 1. One that arrives again changes nothing;
-    /// one that arrives after a refused one is refused too. Without a number it is always taken as
-    /// new.
+    /// The number of this update among the client's updates of this draft, from 1. A repeated
+    /// number changes nothing. After a refused update, later ones are refused too. Without a
+    /// number, an update always counts as new.
     #[serde(default)]
     pub number: u64,
-    /// The change, as CodeMirror writes a `ChangeSet`: a length that stays, or a list of the length
-    /// that goes and the lines that come. The server does not read it.
+    /// The change, as the JSON of CodeMirror's `ChangeSet`. Each item is a length of unchanged
+    /// text, or a list of a deleted length and the inserted lines. The server does not interpret
+    /// it.
     pub changes: Vec<Value>,
 }
 
@@ -517,7 +520,7 @@ pub struct TaskCheckpoint {
 pub struct KeptLink {
     /// Its public id.
     pub id: String,
-    /// The name of the notebook that it opens. It does not open a copy under another name.
+    /// The name of the notebook that it opens. The link does not open a copy under another name.
     pub notebook: String,
     /// SHA-256 of the token, in hex.
     pub token_sha256: String,
@@ -527,18 +530,18 @@ pub struct KeptLink {
     pub label: Option<String>,
     /// Milliseconds since the Unix epoch.
     pub created_at: f64,
-    /// When it ends, in milliseconds since the Unix epoch.
+    /// When it expires, in milliseconds since the Unix epoch.
     pub expires_at: Option<f64>,
 }
 
-/// A browser session as stored: without its id, which only the cookie holds. The aliases are the
-/// names of version 1 of the format, in which it was a link of the scope `session`.
+/// A browser session as stored: without its id, which only the cookie holds. The serde aliases are
+/// the field names of format version 1, which stored a session as a link of the scope `session`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptSession {
     /// `ID_PREFIX` and `cookie_sha256`.
     pub id: String,
-    /// The name of the notebook it is stored with. It is worth nothing in a copy under another
-    /// name.
+    /// The name of the notebook that it is stored with. The session is invalid in a copy under
+    /// another name.
     pub notebook: String,
     /// SHA-256 of the cookie's value, in hex.
     #[serde(alias = "token_sha256")]
@@ -547,12 +550,13 @@ pub struct KeptSession {
     /// token that the user chose.
     #[serde(alias = "label")]
     pub began_with: String,
-    /// When it ends, in milliseconds since the Unix epoch.
+    /// When it expires, in milliseconds since the Unix epoch.
     pub expires_at: f64,
 }
 
 impl KeptSession {
-    /// Begins the id of each. No link has such an id, so a link's signed row is no browser session.
+    /// Prefix of every session's id. No link's id has it, so a link's signed row cannot pass as a
+    /// browser session.
     pub const ID_PREFIX: &str = "session-";
 }
 

@@ -18,15 +18,15 @@ pub(super) fn wipe(token: &str) {
 /// The addresses of the command line, from `/proc/self/stat` (proc_pid_stat(5): fields 48 and 49).
 fn region() -> Option<(usize, usize)> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // The second field is the program's name, which may contain anything; the third follows its
-    // last bracket.
+    // The second field, the program's name in parentheses, may contain any character. The third
+    // field follows the last `)`.
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(48 - 3);
     let start = fields.next()?.parse().ok()?;
     let end = fields.next()?.parse().ok()?;
     (start != 0 && start < end).then_some((start, end))
 }
 
-/// Finds it in a command line as Linux stores it: each argument ends in NUL.
+/// Overwrites the token in a command line as Linux stores it: each argument ends in NUL.
 fn wipe_from(argv: &mut [u8], token: &[u8]) {
     let mut is_value = false;
     for argument in argv.split_mut(|byte| *byte == 0) {

@@ -164,7 +164,7 @@ pub enum Subcommand {
 pub struct Secret(String);
 
 impl Secret {
-    /// The text.
+    /// The secret in clear text.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -10,7 +10,7 @@ pub(crate) struct Health {
     status: &'static str,
 }
 
-/// Says that the server is there.
+/// Answers as long as the server runs.
 #[utoipa::path(get, path = "/health", tag = "server", security(()), responses((status = 200, body = Health)))]
 pub(crate) async fn health() -> HttpResponse {
     HttpResponse::Ok().json(Health { status: "ok" })

@@ -1,5 +1,4 @@
-//! The JavaScript of the user's plotting packages, for the frames of outputs, which have no network
-//! to take it from.
+//! The JavaScript of the user's plotting packages, for output frames, which have no network.
 
 use crate::http::app_state::AppState;
 use crate::http::request::PathParams;
@@ -8,7 +7,7 @@ use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{HttpResponse, web};
 
 /// Finds the JavaScript library of a plotting package in the environment that cells run in. It is
-/// sent as plain text: our own page cannot run it.
+/// sent as plain text, so that our own page cannot run it as a script.
 #[utoipa::path(
     get, path = "/api/libraries/{library}", tag = "notebooks",
     params((
@@ -23,7 +22,7 @@ use actix_web::{HttpResponse, web};
 )]
 pub(crate) async fn library(app: web::Data<AppState>, path: PathParams) -> Result<HttpResponse, Problem> {
     let name = path.get(0).to_owned();
-    // One at a time: each is a process.
+    // One search at a time, because each starts a process.
     let _lock = app.library_search.lock().await;
     let sessions = app.sessions.clone();
     let text = app.threads.run(move || sessions.library(&name)).await?;

@@ -70,7 +70,7 @@ components!(
 
 /// The OpenAPI document of the REST API.
 pub(crate) fn document() -> Value {
-    // Plain data: JSON can say all of it.
+    // Serialising plain data cannot fail.
     let mut document = serde_json::to_value(ApiDoc::openapi()).unwrap_or_default();
     if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
         schemas.extend(components());

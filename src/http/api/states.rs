@@ -1,5 +1,5 @@
-//! The REST API about the start notebook's states: where they live, their checkpoints, and a
-//! namespace that begins anew.
+//! The REST API of the start notebook's states: list, checkpoints, replay, pins, labels, and
+//! clearing the namespace.
 
 use crate::http::app_state::AppState;
 use crate::http::authorize::{find_state, unexpected};
@@ -16,14 +16,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-/// A cell that forgets the user's names.
+/// A cell that deletes all variables of the user.
 const FORGET: &str = include_str!("forget.py");
 
 /// The body of `POST /api/states/{name}/checkpoint`.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CheckpointWish {
-    /// A name for people.
+    /// The user's label.
     #[serde(default)]
     label: Option<String>,
     /// `environment` (everything that can be pickled) or `data` (plain values only).
@@ -46,11 +46,11 @@ pub(crate) struct Checkpointed {
     ok: bool,
     /// The state.
     state_id: StateId,
-    /// How much it is on disk.
+    /// Its size on disk, in bytes.
     bytes: u64,
-    /// The name for people.
+    /// The user's label.
     label: Option<String>,
-    /// All that is known about it.
+    /// The whole record of the checkpoint.
     checkpoint: Checkpoint,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Checkpointed {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PinWish {
-    /// Whether it is to stay in memory as long as that is possible.
+    /// Whether to keep the state in memory as long as possible.
     pinned: bool,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct PinWish {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ForkWish {
-    /// Whether its branches are forked although it warns of that.
+    /// Whether to allow forks although the state warns against them.
     anyway: bool,
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct ForkWish {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LabelWish {
-    /// The name for people; none takes it away.
+    /// The label; null removes it.
     label: Option<String>,
 }
 
@@ -82,13 +82,13 @@ pub(crate) struct LabelWish {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClearWish {
-    /// The caller's id for the run, by which a repeat is known.
+    /// The caller's id for the run. A repeat of the same request gets the first answer.
     #[serde(default)]
     exec_id: Option<String>,
-    /// The name that the new state is to have; without it, its id.
+    /// The name of the new state; without it, its id.
     #[serde(default)]
     new_state_name: Option<String>,
-    /// Whether a state that can only come back by running its cells again is brought back so.
+    /// Whether to replay a state that has neither a process nor a usable checkpoint.
     #[serde(default)]
     replay: bool,
 }
@@ -96,7 +96,7 @@ pub(crate) struct ClearWish {
 /// The answer to `POST /api/trust`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Trusted {
-    /// How many checkpoints were not trusted before.
+    /// Number of checkpoints that were not trusted before.
     trusted: usize,
 }
 
@@ -107,59 +107,60 @@ pub(crate) struct StateList {
     states: Vec<StateSummary>,
 }
 
-/// A state, where it lives, and what it costs.
+/// A state in the list, with its residency and memory.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct StateSummary {
     /// Its id.
     id: StateId,
-    /// The name by which clients know it.
+    /// The name that REST clients use.
     name: String,
-    /// A name for people.
+    /// The user's label.
     label: Option<String>,
     /// The state its cell ran against.
     parent: Option<StateId>,
-    /// Where it can be run from.
+    /// Where its variables are.
     living: Residency,
-    /// Whether it is to stay in memory.
+    /// Whether it stays in memory as long as possible.
     pinned: bool,
-    /// Whether its process may be forked. Else branches come from its checkpoint.
+    /// Whether its process may be forked. If not, branches come from its checkpoint.
     forks: bool,
-    /// Whether the user chose to fork it despite the warning.
+    /// Whether the user allows forks although the state warns against them.
     fork_anyway: bool,
-    /// What its process holds for itself alone, when it was last measured.
+    /// Private memory of its frozen process in bytes, as last measured.
     memory_bytes: Option<u64>,
-    /// What becomes of its checkpoint: `done`, `waiting`, `writing`, `failed`, or `never` with the
+    /// The progress of its checkpoint: `done`, `waiting`, `writing`, `failed`, or `never` with the
     /// reason.
     saving: Saving,
-    /// Whether its cell failed: it holds what the cell had set until then. Absent where it did not.
+    /// Whether its cell failed: the state holds what the cell had set until then. Absent when
+    /// false.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     partial: bool,
-    /// How its process came to be, when it was not by running its cell.
+    /// How its process was restored; null if its cell ran in it.
     revival: Option<RestoredFrom>,
-    /// What of it does not survive a branch, or is shared between branches, as sentences.
+    /// What a branch of this state lacks or shares with other branches, as sentences.
     warnings: Vec<String>,
-    /// Its checkpoint, when it has one.
+    /// Its checkpoint, if it has one.
     checkpoint: Option<CheckpointSummary>,
 }
 
-/// What of a checkpoint belongs into a list.
+/// A checkpoint in the list of states.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CheckpointSummary {
     /// The digest of its manifest.
     checkpoint_id: String,
     /// What it holds.
     form: Form,
-    /// A name for people.
+    /// The user's label.
     label: Option<String>,
     /// Milliseconds since the Unix epoch.
     created_at: f64,
-    /// How much it is when it is unpacked.
+    /// Its unpacked size, in bytes.
     namespace_size_bytes: u64,
-    /// How much it is on disk.
+    /// Its size on disk, in bytes.
     compressed_size_bytes: u64,
-    /// How many names it could not hold.
+    /// Number of names that could not be saved.
     missing: usize,
-    /// Whether it was written by this install.
+    /// Whether this install wrote it.
     is_trusted: bool,
 }
 
@@ -194,7 +195,7 @@ impl StateSummary {
     }
 }
 
-/// Lists the states: where each lives, and what it costs.
+/// Lists the states with their residency, memory and checkpoints.
 #[utoipa::path(get, path = "/api/states", tag = "states", responses((status = 200, body = StateList)))]
 pub(crate) async fn states(app: web::Data<AppState>) -> Result<HttpResponse, Problem> {
     let living = |state: &&State| state.residency != Residency::Deleted;
@@ -236,7 +237,7 @@ pub(crate) async fn save(
     }
 }
 
-/// Shows what is known about a state's checkpoint.
+/// Shows the record of a state's checkpoint.
 #[utoipa::path(
     get, path = "/api/states/{name}/checkpoint", tag = "states",
     params(("name" = String, Path, description = "Name or id")),
@@ -254,7 +255,7 @@ pub(crate) async fn checkpoint(app: web::Data<AppState>, path: PathParams) -> Re
     Ok(HttpResponse::Ok().json(state.checkpoint.as_ref().ok_or_else(none)?))
 }
 
-/// Brings a state back by running the cells of its lineage again; answered when it is there.
+/// Restores a state by running the cells of its lineage again; answered when it is restored.
 #[utoipa::path(
     post, path = "/api/states/{name}/replay", tag = "states",
     params(("name" = String, Path, description = "Name or id")),
@@ -273,7 +274,7 @@ pub(crate) async fn replay(
     changed(&app, &caller, &path, |state| Command::Replay { state }).await
 }
 
-/// Keeps a state in memory as long as that is possible, or no longer.
+/// Pins or unpins a state. A pinned state stays in memory as long as possible.
 #[utoipa::path(
     post, path = "/api/states/{name}/pin", tag = "states", request_body = PinWish,
     params(("name" = String, Path, description = "Name or id")),
@@ -291,7 +292,7 @@ pub(crate) async fn pin(
     changed(&app, &caller, &path, |state| Command::Pin { state, pinned: wish.pinned }).await
 }
 
-/// Forks a state for its branches although it warns of that, or no longer.
+/// Allows forks of a state's process although the state warns against them, or withdraws that.
 #[utoipa::path(
     post, path = "/api/states/{name}/fork_anyway", tag = "states", request_body = ForkWish,
     params(("name" = String, Path, description = "Name or id")),
@@ -309,7 +310,7 @@ pub(crate) async fn fork_anyway(
     changed(&app, &caller, &path, |state| Command::ForkAnyway { state, anyway: wish.anyway }).await
 }
 
-/// Names a state for people, or takes the label away.
+/// Sets or removes a state's label.
 #[utoipa::path(
     post, path = "/api/states/{name}/label", tag = "states", request_body = LabelWish,
     params(("name" = String, Path, description = "Name or id")),
@@ -346,8 +347,8 @@ async fn changed(
     }
 }
 
-/// Grows a state without the user's names from another. Builtins, IPython and its settings stay,
-/// and cells are counted on.
+/// Makes a child of a state without the user's variables. Builtins, IPython and its settings stay,
+/// and the count of cells continues.
 #[utoipa::path(
     post, path = "/api/states/{name}/clear_namespace", tag = "states", request_body = ClearWish,
     params(("name" = String, Path, description = "Name or id")),
@@ -375,8 +376,8 @@ pub(crate) async fn clear_namespace(
     compat::executed(&app, caller.access()?, run, Vec::new()).await
 }
 
-/// Trusts all checkpoints of the notebook, also those of other installs: code in them runs when
-/// they are loaded.
+/// Trusts all checkpoints of the notebook, including those of other installs. Code in them runs
+/// when they are loaded.
 #[utoipa::path(
     post, path = "/api/trust", tag = "states",
     responses(

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// Separates the owner's cookie name and the link's id in the cookie name of a link.
 pub(crate) const LINK_COOKIE: &str = "_";
 
-/// The time of a request, on two clocks. Durations use the one that nobody can set.
+/// The time of a request, on two clocks. Durations use the monotonic clock, which nobody can set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Now {
     /// The monotonic clock.
@@ -23,7 +23,8 @@ impl Now {
         Self { at: Instant::now(), wall_ms: u64::try_from(wall.as_millis()).unwrap_or(u64::MAX) }
     }
 
-    /// The same time, on a wall clock that never goes back: it showed `latest_ms` at `since`.
+    /// The same time, but the wall clock shows at least `latest_ms` plus the time since `since`. So
+    /// it never runs backwards.
     pub(super) fn not_before(self, latest_ms: u64, since: Instant) -> Self {
         let gone = self.at.saturating_duration_since(since);
         let least = latest_ms.saturating_add(u64::try_from(gone.as_millis()).unwrap_or(u64::MAX));
@@ -39,13 +40,13 @@ impl Now {
 /// The rights that a valid credential gives.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
-    /// What its holder may do.
+    /// What the holder of the credential may do.
     pub(crate) scope: Scope,
-    /// The only notebook that it opens; none: all.
+    /// The only notebook that the credential opens; none if it opens all.
     pub(crate) notebook: Option<String>,
-    /// The id of the share link that gave it.
+    /// The id of the share link, if this is the access of a link.
     pub(super) link: Option<String>,
-    /// The browser session that gave it.
+    /// The browser session, if the credential was a session cookie.
     pub(super) session: Option<SecretHash>,
 }
 
@@ -56,7 +57,7 @@ impl Access {
         self.link.as_ref().map_or_else(|| owners.to_owned(), |link| format!("{owners}{LINK_COOKIE}{link}"))
     }
 
-    /// Whether it opens a notebook.
+    /// Whether this access includes a notebook.
     pub(crate) fn opens(&self, notebook: &str) -> bool {
         self.notebook.as_deref().is_none_or(|own| own == notebook)
     }

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 /// link cannot fill the memory.
 const MAX_SESSIONS_EACH: usize = 64;
 
-/// Most share links. Every request is compared with each.
+/// Most share links. The token of a request is compared with each of them.
 const MAX_LINKS: usize = 256;
 
 /// Length of a link's id, which is unique but no secret.
@@ -27,10 +27,11 @@ const ID_LETTERS: usize = 12;
 #[derive(Debug)]
 pub(crate) struct Keys {
     owner: SecretHash,
-    /// Marks the owner's stored sessions. If the user chose the token, it contains the token's
-    /// hash, so that another token ends these sessions.
+    /// Marks the owner's stored sessions. If the user chose the token, this text contains the
+    /// token's hash, so another token ends these sessions.
     owners_word: String,
-    /// The latest time that was seen before this start, and the start.
+    /// The latest time seen before this start, in milliseconds since the Unix epoch, and the time
+    /// of this start.
     latest_ms: u64,
     started: Instant,
     kept: Mutex<Credentials>,
@@ -58,7 +59,8 @@ pub(crate) enum LinkError {
 
 impl Keys {
     /// Begins with the owner's token alone. `was_made`: Ratoon made the token, a new one at each
-    /// start. `latest_ms`: the latest time seen before this start. What had expired stays expired.
+    /// start. `latest_ms`: the latest time seen before this start; links that had expired by then
+    /// stay expired.
     pub(crate) fn new(owner_token: &str, was_made: bool, latest_ms: u64) -> Self {
         let (taken_back, _) = watch::channel(0);
         let owner = SecretHash::of(owner_token);
@@ -72,13 +74,13 @@ impl Keys {
         Now::read().not_before(self.latest_ms, self.started)
     }
 
-    /// How long until the next link expires; none if none will.
+    /// The time until the next link expires; none if no link will expire.
     pub(crate) fn next_end(&self, now: Now) -> Option<Duration> {
         let ends = |link: &HeldLink| link.ends.filter(|end| now.at < *end);
         self.lock().links.iter().filter_map(ends).min().map(|end| end.saturating_duration_since(now.at))
     }
 
-    /// What a token gives: the owner's, or a link's.
+    /// The access that a token gives: that of the owner or of a link.
     pub(crate) fn by_token(&self, token: &str, now: Now) -> Option<Access> {
         let token = SecretHash::of(token);
         if token.is(&self.owner) {
@@ -89,7 +91,7 @@ impl Keys {
         Some(link.access(None))
     }
 
-    /// What a browser session gives.
+    /// The access that a browser session gives.
     pub(crate) fn by_session(&self, id: &str, now: Now) -> Option<Access> {
         let id = SecretHash::of(id);
         let kept = self.lock();
@@ -152,7 +154,7 @@ impl Keys {
         good.map(to_kept).collect()
     }
 
-    /// Ends the browser session that gave `access`, if one did.
+    /// Ends the browser session of `access`, if it has one.
     pub(crate) fn end_session(&self, access: &Access) {
         if let Some(id) = access.session {
             self.lock().sessions.retain(|s| !s.id.is(&id));
@@ -160,10 +162,11 @@ impl Keys {
         }
     }
 
-    /// Makes a share link and its token, which is not kept. The link is valid once it is added.
+    /// Makes a share link and its token. Only the token's hash is stored. The link is valid after
+    /// `add_link`.
     ///
     /// # Errors
-    /// When there are too many, or no random numbers.
+    /// When there are too many links, or no random numbers.
     pub(crate) fn make_link(&self, new: NewLink, now: Now) -> Result<(HeldLink, String), LinkError> {
         if self.links(now).len() >= MAX_LINKS {
             return Err(LinkError::TooMany);
@@ -190,14 +193,14 @@ impl Keys {
         kept.links.push(link);
     }
 
-    /// Adds the browser sessions that are stored with the start notebook. Those of other notebooks
-    /// stay out: signing out could not delete them there.
+    /// Adds the browser sessions that are stored with the start notebook. Skips sessions of other
+    /// notebooks, because signing out could not delete them there.
     pub(crate) fn load_sessions(&self, start: &str, stored: &[KeptSession], now: Now) {
         let own = stored.iter().filter(|session| session.notebook == start);
         self.lock().sessions.extend(own.filter_map(|session| self.session_from(session, now)));
     }
 
-    /// Adds the links that are stored with a notebook, except those that are known.
+    /// Adds the links that are stored with a notebook, except links that were added before.
     pub(crate) fn load_links(&self, notebook: &str, stored: &[KeptLink], now: Now) {
         let mut kept = self.lock();
         for link in stored.iter().filter_map(|link| HeldLink::from_kept(notebook, link, now)) {
@@ -287,7 +290,7 @@ impl Keys {
         }
     }
 
-    /// When `access` expires: the inner `None` means never, the outer one that it has.
+    /// When `access` expires. `Some(None)`: never. `None`: it has expired or was revoked.
     fn end_of(&self, access: &Access, now: Instant) -> Option<Option<Instant>> {
         let kept = self.lock();
         let session = match access.session {

@@ -36,7 +36,7 @@ impl SecretHash {
     }
 }
 
-/// The stored form, from which the secret cannot be found.
+/// The stored form, 64 hexadecimal digits. The secret cannot be derived from it.
 impl fmt::Display for SecretHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))

@@ -27,12 +27,12 @@ pub(crate) struct Link {
     pub last_used: Option<u64>,
 }
 
-/// A link in memory: what the owner sees, and the fingerprint of its token.
+/// A link in memory: what the owner sees, and the hash of its token.
 #[derive(Clone, Debug)]
 pub(crate) struct HeldLink {
     pub(super) shown: Link,
     pub(super) token: SecretHash,
-    /// When it expires on the monotonic clock. `expires_at` is shown and stored.
+    /// When it expires, on the monotonic clock. `Link::expires_at` is only shown and stored.
     pub(super) ends: Option<Instant>,
 }
 
@@ -96,10 +96,10 @@ impl HeldLink {
 pub(crate) struct NewLink {
     /// `view` or `run`.
     pub(crate) scope: Scope,
-    /// The notebook it opens.
+    /// The only notebook that it opens.
     pub(crate) notebook: String,
     /// The owner's note.
     pub(crate) label: Option<String>,
-    /// How long it lasts.
+    /// How long it is valid; none: until it is revoked.
     pub(crate) lasts: Option<Duration>,
 }

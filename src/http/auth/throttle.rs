@@ -24,7 +24,7 @@ impl Throttle {
         Self { bucket: Mutex::new((AT_ONCE, now)) }
     }
 
-    /// Counts a failure. Returns false if there were too many lately.
+    /// Counts a failure. Returns false if the bucket is empty.
     pub(crate) fn admits_failure(&self, now: Instant) -> bool {
         let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
         let (left, since) = *bucket;

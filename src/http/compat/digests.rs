@@ -1,5 +1,5 @@
-//! `POST /symbol_hashes` and `POST /alias_groups`: clients compare them to learn which cells need
-//! not run again.
+//! `POST /symbol_hashes` and `POST /alias_groups`. Clients compare the answers for two states to
+//! find the cells that need not run again.
 
 use crate::http::app_state::AppState;
 use crate::http::authorize::{find_state, unexpected};
@@ -20,7 +20,7 @@ pub(crate) struct SymbolHashes {
     state_name: String,
     /// The variables.
     symbols: Vec<String>,
-    /// `full`: of the whole content.
+    /// Must be `full`, the default: the digests cover the whole content.
     #[serde(default)]
     hash_algo: Option<String>,
 }
@@ -28,7 +28,7 @@ pub(crate) struct SymbolHashes {
 /// The answer to `POST /symbol_hashes`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Hashes {
-    /// 64 hexadecimal digits for each variable; null of one that is not there. Equal only for equal
+    /// 64 hexadecimal digits for each variable; null for a missing one. Equal only for equal
     /// values.
     hashes: BTreeMap<String, Option<String>>,
 }
@@ -43,13 +43,13 @@ pub(crate) struct AliasGroups {
 /// The answer to `POST /alias_groups`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Groups {
-    /// Each variable is in one: with all that share an object with it that can be changed.
+    /// Each variable is in one group, together with all that share a mutable object with it.
     pub(super) groups: Vec<Vec<String>>,
-    /// Of each group, 64 hexadecimal digits: of its values and of what they share.
+    /// A digest of each group's values and sharing, as 64 hexadecimal digits.
     pub(super) fingerprints: Vec<String>,
 }
 
-/// Digests of variables.
+/// Digests a state's variables.
 #[utoipa::path(
     post, path = "/symbol_hashes", tag = "kernel", request_body = SymbolHashes,
     responses(
@@ -84,7 +84,7 @@ pub(crate) async fn symbol_hashes(
     Ok(HttpResponse::Ok().json(Hashes { hashes }))
 }
 
-/// Which variables of a state share objects.
+/// Groups a state's variables by the objects that they share.
 #[utoipa::path(
     post, path = "/alias_groups", tag = "kernel", request_body = AliasGroups,
     responses(
@@ -116,8 +116,8 @@ async fn digests(app: &AppState, caller: &Caller, state: &StateId) -> Result<Dig
     }
 }
 
-/// Stands for a digest that cannot be made. No other state has it, so clients take the value for a
-/// different one.
+/// A substitute for a digest that cannot be computed. No other state has it, so clients treat the
+/// value as changed.
 fn unlike_all(state: &StateId, names: &[impl AsRef<str>]) -> String {
     let mut hash = Sha256::new();
     hash.update(state.as_str());

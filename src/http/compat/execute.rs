@@ -1,4 +1,4 @@
-//! `POST /execute` and `POST /interrupt`, and how the end of a run becomes the answer.
+//! `POST /execute` and `POST /interrupt`, and the answer that a run's end gives.
 
 use crate::http::app_state::AppState;
 use crate::http::auth::Access;
@@ -31,15 +31,15 @@ pub(crate) struct Execute {
     /// Seconds after which the run is interrupted.
     #[serde(default)]
     timeout: Option<f64>,
-    /// Bytes of memory that the run may add to what its state holds, its subprocesses counted.
-    /// Beyond them it is ended.
+    /// Bytes of memory that the run and its subprocesses may add to its state. A run that adds more
+    /// is ended.
     #[serde(default)]
     run_memory: Option<u64>,
-    /// Whether a state that can only come back by running its cells again is brought back so.
+    /// Whether to replay a state that has neither a process nor a usable checkpoint.
     #[serde(default)]
     replay: bool,
-    /// What becomes of what the cell had set when it raises or is interrupted: with `keep` it is a
-    /// state, which `state_name` names beside the error.
+    /// What happens to the variables that the cell had set when it raises or is interrupted. With
+    /// `keep` they become a partial state, and the answer has `state_name` beside the error.
     #[serde(default)]
     on_error: OnError,
 }
@@ -49,7 +49,7 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D
     String::deserialize(deserializer).map(Some)
 }
 
-/// A warning about a request without code: most likely its field has another name.
+/// The warning for a request without `code`: the client has probably misspelled the field.
 const NO_CODE: &str = "the request has no field `code`, so an empty cell ran: \
     its state is the one before it under another name";
 
@@ -95,7 +95,7 @@ pub(crate) async fn execute(
     executed(&app, caller.access()?, run, warnings).await
 }
 
-/// Runs, and answers what a client of this API expects when the run has ended.
+/// Runs code, and answers in the shape of this API when the run has ended.
 pub(crate) async fn executed(
     app: &AppState,
     access: &Access,
@@ -105,7 +105,7 @@ pub(crate) async fn executed(
     let keeps = run.on_error == OnError::Keep;
     let named = named_by(&run);
     let command = app.authorize(access, Command::Run(run))?;
-    // The first name that means no state, as it was when the run was refused.
+    // The first name that no state had when the run was refused.
     let unknown = move |notebook: &Notebook| named.into_iter().find(|name| notebook.find(name).is_none());
     let read = move |notebook: &Notebook, reply| match reply {
         Reply::Refused(refused) if refused.kind == Kind::NotFound => {
@@ -137,7 +137,7 @@ pub(crate) async fn executed(
     }
 }
 
-/// The states that a run names, in the order in which a client expects the unknown ones.
+/// The states that a run names. The answer reports the first unknown one in this order.
 fn named_by(run: &RunSpec) -> Vec<String> {
     let on = match &run.on {
         Base::Name(name) => Some(name.clone()),
@@ -157,7 +157,7 @@ pub(crate) struct Interrupt {
     exec_id: String,
 }
 
-/// Interrupts a run. A run that is not there is not an error.
+/// Interrupts a run. An unknown run is not an error.
 #[utoipa::path(
     post, path = "/interrupt", tag = "kernel", request_body = Interrupt,
     responses((status = 200, body = Interrupted))
@@ -186,14 +186,14 @@ pub(crate) struct Executed {
     state_name: Option<String>,
     /// Why it failed.
     error: Option<RunError>,
-    /// The variables that were there before and that it read, as far as its code tells; rather too
-    /// many than too few.
+    /// Existing variables that the code reads. Found by analysing the code, so it may list too
+    /// many.
     accessed_symbols: Vec<String>,
     /// The variables that it assigned.
     modified_symbols: Vec<String>,
     /// The variables that it deleted.
     deleted_symbols: Vec<String>,
-    /// What the caller should know of its request.
+    /// Warnings about the request and the run, as sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
@@ -203,8 +203,8 @@ const TAKEN_BACK: &str = "what the cell had set until it failed was taken back; 
     to keep it as a state, run the cell with on_error \"keep\"";
 
 impl Executed {
-    /// `state_name` beside an error is that of a partial state. With `keepable` the cell had set
-    /// something.
+    /// Beside an error, `state_name` names a partial state. `keepable` means that the cell had set
+    /// something that was not kept.
     pub(super) fn new(ended: Ended) -> Self {
         let Ended { status, state_name, error, symbols, keepable, outputs, .. } = ended;
         let mut output = ShownOutputs { outputs, last: None };
@@ -233,7 +233,7 @@ impl Executed {
         answer(output, state_name, Some(error))
     }
 
-    /// A run that could not begin, because of the state it was to be run against.
+    /// The answer for a run that could not begin because of its base state.
     pub(super) fn not_begun(ename: &str, evalue: String) -> Self {
         let error = Some(RunError::new(ename, evalue));
         Self {
@@ -247,19 +247,19 @@ impl Executed {
         }
     }
 
-    /// The same, and what else the caller should know.
+    /// Adds warnings.
     pub(super) fn with_warnings(mut self, warnings: Vec<String>) -> Self {
         self.warnings.extend(warnings);
         self
     }
 }
 
-/// The outputs of a run, shared with the notebook, as a client of this API knows them. Only one at
-/// a time is copied.
+/// The outputs of a run, shared with the notebook. They are serialised in the shape of this API,
+/// and copied one at a time.
 #[derive(Debug)]
 struct ShownOutputs {
     outputs: Outputs,
-    /// The error, where it is not among them.
+    /// The error, if the outputs do not end with it.
     last: Option<Output>,
 }
 
@@ -269,7 +269,7 @@ impl Serialize for ShownOutputs {
     }
 }
 
-/// An output of a run as a client of this API knows it.
+/// An output of a run in the shape of this API.
 fn for_client(output: Output) -> Output {
     match output {
         Output::DisplayData { data, metadata, display_id: _ } => {
@@ -280,8 +280,8 @@ fn for_client(output: Output) -> Output {
     }
 }
 
-/// An error whose parts of a traceback end with a line: clients join them with nothing between, as
-/// `traceback.format_exception` makes them. Jupyter's clients set the ends of lines between them.
+/// Ends each part of a traceback with a newline. Clients of this API concatenate the parts, like
+/// those of `traceback.format_exception`. Jupyter's clients join the parts with newlines.
 fn with_line_ends(mut error: RunError) -> RunError {
     for part in &mut error.traceback {
         if !part.ends_with('\n') {

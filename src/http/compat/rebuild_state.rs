@@ -1,4 +1,4 @@
-//! `POST /rebuild_state`: a state of the variables of two.
+//! `POST /rebuild_state`: combines variables of two states in a new state.
 
 use super::digests::{Groups, groups};
 use crate::http::app_state::AppState;
@@ -14,14 +14,14 @@ use utoipa::ToSchema;
 /// The body of `POST /rebuild_state`.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct RebuildState {
-    /// The state that the new one grows from.
+    /// The parent of the new state.
     input_state: String,
     /// The other state.
     source_state: String,
-    /// The variables that come from the other state. What shares objects with them is to come with
-    /// them.
+    /// The variables to take from the other state. They should include all variables that share
+    /// objects with them.
     source_vars: Vec<String>,
-    /// The variables that stay of the first one.
+    /// The variables to keep from the parent.
     input_vars: Vec<String>,
     /// The name for the new state; without it, its id.
     #[serde(default)]
@@ -33,13 +33,13 @@ pub(crate) struct RebuildState {
 pub(crate) struct Rebuilt {
     /// The name of the new state.
     state_name: String,
-    /// As `POST /alias_groups` answers of it.
+    /// Of the new state, as in the answer to `POST /alias_groups`.
     groups: Vec<Vec<String>>,
-    /// As `POST /alias_groups` answers of it.
+    /// Of the new state, as in the answer to `POST /alias_groups`.
     fingerprints: Vec<String>,
 }
 
-/// Makes a state of the variables of two, without running what made them.
+/// Combines variables of two states in a new state, without running the cells that made them.
 #[utoipa::path(
     post, path = "/rebuild_state", tag = "kernel", request_body = RebuildState,
     responses(

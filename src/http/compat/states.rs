@@ -22,7 +22,7 @@ pub(crate) struct StateNames {
 /// The answer to `GET /states/{name}`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct StateView {
-    /// As it was asked for.
+    /// The name or id, as in the request.
     name: String,
     /// When the state was made: ISO 8601, UTC, microseconds.
     timestamp: String,
@@ -65,7 +65,7 @@ pub(crate) struct VariableView {
 /// The answer to `DELETE /states/{name}`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Deleted {
-    /// The name, as it was given.
+    /// The name or id, as in the request.
     deleted: String,
 }
 
@@ -128,7 +128,7 @@ pub(crate) async fn delete_state(
     }
 }
 
-/// Stops all runs and forgets all states but `initial`. A copy of what was there goes into the
+/// Stops all runs and removes all states except `initial`. A copy of the notebook goes into the
 /// trash.
 #[utoipa::path(post, path = "/reset", tag = "kernel", responses((status = 200, body = Status)))]
 pub(crate) async fn reset(
@@ -147,7 +147,7 @@ pub(crate) async fn reset(
 fn iso_8601(ms: f64) -> String {
     let micros = (ms * 1000.0).round().max(0.0) as i64;
     let date = OffsetDateTime::UNIX_EPOCH.checked_add(Duration::microseconds(micros));
-    // Years after 9999 only stand in a damaged notebook.
+    // Years after 9999 occur only in a damaged notebook.
     let date = date.unwrap_or(OffsetDateTime::UNIX_EPOCH);
     let (year, month, day) = date.to_calendar_date();
     let (hour, minute, second, micro) = date.to_hms_micro();

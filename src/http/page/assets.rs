@@ -45,8 +45,8 @@ static PACKED: LazyLock<HashMap<[u8; 32], &'static [u8]>> = LazyLock::new(|| {
     table.iter().copied().collect()
 });
 
-/// The bundles by path. While somebody edits the files they may not parse: then there are no
-/// bundles, and browsers load each module alone.
+/// The bundles by path. If a file does not parse (in a debug build, while it is edited), there are
+/// no bundles, and browsers load each module separately.
 static JOINED: LazyLock<BTreeMap<String, Joined>> = LazyLock::new(|| {
     let files = bundle::all(&text_of).unwrap_or_default().into_iter();
     files.map(|(path, text)| (path, Joined { hash: Sha256::digest(&text).into(), text })).collect()
@@ -57,8 +57,8 @@ struct Joined {
     text: String,
 }
 
-/// The modules of others that the notebook's page needs at once, as paths below `web/`: its head
-/// names them, so that they are fetched together with its own.
+/// The third-party modules that the notebook's page needs at once, as paths below `web/`. The
+/// page's head preloads them.
 pub(super) static NEEDED: LazyLock<Vec<String>> =
     LazyLock::new(|| bundle::script("notebook.js", &text_of).map(|one| one.vendored).unwrap_or_default());
 
@@ -91,8 +91,7 @@ pub(crate) async fn asset(request: HttpRequest, path: PathParams) -> Result<Http
     })
 }
 
-/// Whether the client says that it can unpack a coding, and not that it does so with quality 0,
-/// which means not at all.
+/// Whether the client accepts a content coding. Quality 0 means that it does not.
 pub(super) fn takes(coding: &str, headers: &HeaderMap) -> bool {
     let named = headers.get_all(ACCEPT_ENCODING).filter_map(|value| value.to_str().ok());
     named.flat_map(|value| value.split(',')).any(|one| {
@@ -102,7 +101,7 @@ pub(super) fn takes(coding: &str, headers: &HeaderMap) -> bool {
     })
 }
 
-/// `GET /frame/v1`: the document in which an output's HTML and scripts live.
+/// `GET /frame/v1`: the document in which an output's HTML and scripts run.
 pub(crate) async fn frame() -> Result<HttpResponse, Problem> {
     let file =
         Web::get("frame.html").ok_or_else(|| Problem::internal("the output frame is not in this build"))?;
@@ -111,8 +110,8 @@ pub(crate) async fn frame() -> Result<HttpResponse, Problem> {
         .body(file.data.into_owned()))
 }
 
-/// The exact type by a file's ending; what the page does not need is not served. HTML is not: a
-/// document has its own route and headers.
+/// The content type by a file's extension. Files with other extensions are not served. HTML is not
+/// served here, because documents have routes and headers of their own.
 fn content_type(path: &str) -> Option<&'static str> {
     let (_, ending) = path.rsplit_once('.')?;
     Some(match ending {

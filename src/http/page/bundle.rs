@@ -2,8 +2,8 @@
 //! styles into one: a hundred small requests take half a second.
 //!
 //! The files under `web/` stay plain ES modules that browsers can load directly. In a bundle each
-//! module is a function that is called once and returns the module's exports. It stands below the
-//! modules that it imports, so imports must not form a cycle. Third-party modules stay separate
+//! module is a function that is called once and returns the module's exports. Each module follows
+//! the modules that it imports, so imports must not form a cycle. Third-party modules stay separate
 //! files. `build.rs` compiles this file, too, and compresses the bundles.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,7 +63,7 @@ pub(crate) fn script(entry: &str, read: &dyn Fn(&str) -> Option<String>) -> Resu
     let mut modules = Modules { read, parsed: BTreeMap::new(), order: Vec::new(), path: Vec::new() };
     modules.add(entry)?;
     let at_once = modules.order.len();
-    // Modules that fetched modules fetch are in the same bundle.
+    // Modules that fetched modules fetch in turn go into the same bundle.
     let mut seen = 0;
     while seen < modules.order.len() {
         let wanted = modules.parsed[&modules.order[seen]].fetched.clone();
@@ -132,7 +132,7 @@ struct Modules<'a> {
     parsed: BTreeMap<String, Module>,
     /// Each module after those that it imports.
     order: Vec<String>,
-    /// The modules that are being added, each because of the one before.
+    /// The modules that are being added: each is imported by the one before.
     path: Vec<String>,
 }
 
@@ -176,7 +176,7 @@ impl Modules<'_> {
         paths.iter().map(|path| self.name(path)).collect()
     }
 
-    /// What the object with a module's exports is called.
+    /// The variable that holds a module's exports.
     fn name(&self, path: &str) -> String {
         match self.order.iter().position(|known| known == path) {
             Some(at) => format!("$${at}"),
@@ -209,8 +209,8 @@ impl Modules<'_> {
         text
     }
 
-    /// What a module names relative to itself, named relative to the file that it has become a part
-    /// of.
+    /// Rewrites the paths that a module names relative to itself, so that they are relative to the
+    /// bundle.
     fn with_places(&self, path: &str, source: &str, entry: &str) -> String {
         let mut text = source.replace("import.meta.url", &format!("new URL('./{path}', import.meta.url)"));
         for fetched in fetches(source) {
@@ -287,7 +287,8 @@ fn taken(statement: &str) -> Option<(String, Option<&str>)> {
     Some((format!("{{ {} }}", names.trim().trim_end_matches(',').replace(" as ", ": ")), from))
 }
 
-/// The names in a pattern: in the other module, and here. `* as name` has none.
+/// The names in a pattern, as pairs: the name in the other module, and the name here. `* as name`
+/// has none.
 fn pairs(pattern: &str) -> Vec<(&str, &str)> {
     let Some(inner) = pattern.strip_prefix('{') else { return Vec::new() };
     let names =
@@ -295,7 +296,7 @@ fn pairs(pattern: &str) -> Vec<(&str, &str)> {
     names.map(|name| name.split_once(": ").unwrap_or((name, name))).collect()
 }
 
-/// The names in a text's `import('…')`.
+/// The paths in all `import('…')` of a text.
 fn fetches(text: &str) -> Vec<String> {
     text.split("import('").skip(1).filter_map(|rest| Some(rest.split_once("')")?.0.to_owned())).collect()
 }
@@ -314,8 +315,8 @@ fn resolved(from: &str, name: &str) -> Option<String> {
     name.starts_with('.').then(|| folders.join("/"))
 }
 
-/// Removes comments, which are a quarter of our scripts and styles. This looks at lines only, which
-/// suffices for how this page is written: a browser test compares the result with the files.
+/// Removes comments, which are a quarter of our scripts and styles. It works line by line, which
+/// suffices for the style of this page. A browser test compares the result with the files.
 pub(crate) fn without_comments(text: &str) -> String {
     let mut left = String::with_capacity(text.len());
     let mut is_inside = false;

@@ -1,4 +1,4 @@
-//! Templates as answers.
+//! Renders templates as answers.
 
 use crate::problem::Problem;
 use actix_web::http::StatusCode;

@@ -1,4 +1,4 @@
-//! Browser sessions: a token in the URL is exchanged for one, and signing out ends it.
+//! Begins a browser session in exchange for a token in the URL, and ends it at signing out.
 
 use super::assets::PREFIX;
 use super::render::render;
@@ -25,9 +25,9 @@ struct StripTokenPage<'a> {
     assets: &'a str,
 }
 
-/// Exchanges the token in the URL for a session. Not by a redirect: a browser that came from
-/// another site would withhold the `SameSite=Strict` cookie after it. The page's script opens the
-/// same path without the token.
+/// Exchanges the token in the URL for a session. The answer is a page whose script opens the same
+/// path without the token. After a redirect, a browser that came from another site would withhold
+/// the `SameSite=Strict` cookie.
 pub(super) async fn begin_session(
     app: web::Data<AppState>,
     caller: &Caller,

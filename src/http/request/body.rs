@@ -13,7 +13,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-/// How long JSON may take to arrive. actix has no such limit, and a slow sender holds memory.
+/// How long a JSON body may take to arrive. actix has no such limit, and the body of a slow sender
+/// occupies memory.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a file may take to arrive: a gigabyte over a slow connection.

@@ -1,4 +1,4 @@
-//! Who sends a request: the credential in it, and the access that the guard found for it.
+//! The sender of a request: the credential in the request, and the access that it gives.
 
 use super::url::query_values;
 use crate::http::auth::{Access, LINK_COOKIE};
@@ -8,11 +8,12 @@ use actix_web::http::header::{AUTHORIZATION, COOKIE, HeaderMap};
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
 use std::future::{Ready, ready};
 
-/// How many cookies of share links are tried: a browser may have as many links open at once.
+/// Most cookies of share links that are tried per request: a browser can have this many links open
+/// at once.
 const MAX_LINK_COOKIES_TRIED: usize = 16;
 
-/// How many cookies of the owner's name are tried. Another server on this machine can set cookies
-/// that shadow ours; ours is then still among them.
+/// Most cookies of the owner's name that are tried per request. Another server on this machine can
+/// set cookies of this name beside ours, so the first one may not be ours.
 const MAX_COOKIES_TRIED: usize = 4;
 
 /// The sender of a request that passed the guard.

@@ -1,5 +1,5 @@
-//! Strict JSON: refuses text that two parsers could read differently, such as an object with a key
-//! that stands twice.
+//! Strict JSON: refuses text that two parsers could read differently, such as an object with a
+//! repeated key.
 
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -46,7 +46,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        // JSON has no other numbers than finite ones.
+        // JSON numbers are finite.
         Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
     }
 

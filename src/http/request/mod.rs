@@ -1,4 +1,4 @@
-//! What handlers read of a request: who sends it, the parameters of its URL, and its body.
+//! What handlers read of a request: its sender, the parameters of its URL, and its body.
 
 mod body;
 mod caller;

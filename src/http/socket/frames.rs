@@ -1,7 +1,7 @@
-//! Looks at the header of every WebSocket frame before its content is let into memory.
+//! Checks the header of every WebSocket frame before the frame's content is kept in memory.
 //!
-//! actix-ws checks a frame's length only after the whole frame is there: one header that announces
-//! 2 GiB makes the server hold what follows. Here the announcement itself ends the connection.
+//! actix-ws checks a frame's length only when the whole frame has arrived. A header that announces
+//! 2 GiB would make the server buffer all of it. Here the header alone ends the connection.
 
 use actix_web::dev::Payload;
 use actix_web::error::PayloadError;
@@ -14,19 +14,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::{Context, Poll};
 
-/// The largest message, in bytes: a cell of 1 MiB as JSON is sent in less than this, or over REST.
+/// The largest message, in bytes. A cell whose JSON is longer can be sent over REST.
 pub(super) const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 
-/// What was wrong with a frame. The connection is closed with it.
+/// Why a frame is refused. The close frame names this reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// It is, or says it is, too long.
+    /// The frame announces more bytes than its message may have.
     TooLong,
-    /// It has bits set that mean nothing without an extension, and none was agreed on.
+    /// The frame sets reserved bits, which only extensions use. The server offers no extension.
     ReservedBits,
 }
 
-/// Where the fault is left when there is one.
+/// The fault of a connection, if any, shared by the stream and its reader.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Verdict(Arc<AtomicU8>);
 
@@ -45,20 +45,20 @@ impl Verdict {
     }
 }
 
-/// Follows the frames in a stream of bytes.
+/// Parses the frame headers in a stream of bytes.
 #[derive(Debug, Default)]
 struct Frames {
-    /// The header that is being collected: at most 2 bytes, 8 of length and 4 of mask.
+    /// The header so far: 2 bytes, then at most 8 of length and 4 of mask.
     header: [u8; 14],
     have: usize,
     /// Bytes of content still to come.
     content: usize,
-    /// Bytes of the message so far, when it comes in parts.
+    /// Bytes so far of a fragmented message.
     message: usize,
 }
 
 impl Frames {
-    /// Looks at the next bytes.
+    /// Parses the next bytes.
     fn look(&mut self, mut bytes: &[u8]) -> Result<(), Fault> {
         while !bytes.is_empty() {
             if self.content > 0 {
@@ -77,10 +77,10 @@ impl Frames {
         Ok(())
     }
 
-    /// The header is whole: content comes next.
+    /// Begins the content of a frame whose header is complete.
     fn begin(&mut self, length: usize) {
         let (is_last, is_control) = (self.header[0] & 0x80 != 0, self.header[0] & 0x08 != 0);
-        // A control frame may stand between the parts of a message and is none of them.
+        // A control frame may come between the fragments of a message, and is not one of them.
         if !is_control {
             self.message = if is_last { 0 } else { self.message + length };
         }
@@ -88,7 +88,7 @@ impl Frames {
         self.have = 0;
     }
 
-    /// The announced length, when the header is whole. Refuses as soon as the length is known.
+    /// The announced length, once the header is complete. Refuses a length as soon as it is known.
     fn announced(&self) -> Result<Option<usize>, Fault> {
         let header = &self.header[..self.have];
         if header[0] & 0x70 != 0 {
@@ -113,7 +113,7 @@ impl Frames {
     }
 }
 
-/// The bytes of a connection, cut off at the first frame that may not come in.
+/// The bytes of a connection, up to the first refused frame.
 pub(super) struct Guarded {
     bytes: Rc<RefCell<Payload>>,
     frames: Frames,

@@ -4,10 +4,11 @@ use super::message::is_urgent;
 use crate::notebook::Command;
 use std::cell::Cell;
 
-/// Most commands of one client at a time.
+/// Most commands of one client that await their replies at a time.
 pub(super) const MAX_IN_FLIGHT: usize = 256;
 
-/// Most presence updates among them. Only the last counts, and all clients may send some at once.
+/// Most presence updates among these commands. Only the newest matters, and many clients may send
+/// updates at the same time.
 const MAX_STANDING: usize = 16;
 
 /// Counts the commands of one client that await their replies.

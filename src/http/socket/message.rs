@@ -38,8 +38,8 @@ fn unreadable(why: &str) -> Problem {
     Problem::new(Kind::BadRequest, "read a message", why, r#"send JSON like {"id": 7, "do": "run", …}"#)
 }
 
-/// Whether a command is exempt from the limit of commands: one that stops runs must not wait for
-/// them.
+/// Whether a command is exempt from the limit of commands: a command that stops runs or answers
+/// `input()` must not wait for runs.
 pub(super) fn is_urgent(command: &Command) -> bool {
     matches!(command, Command::Interrupt { .. } | Command::AnswerInput { .. } | Command::Reset)
 }
@@ -72,11 +72,11 @@ pub(super) fn refusal(id: Option<u64>, refused: Problem) -> String {
 }
 
 fn down(reply: Option<u64>, answer: &Reply) -> String {
-    // Text and numbers only: there is nothing in a reply that JSON cannot say.
+    // Serialising plain data into memory cannot fail.
     serde_json::to_string(&Down { reply, answer }).unwrap_or_default()
 }
 
-/// The greeting: what the client may do here.
+/// The greeting, which names the client's scope.
 pub(super) fn you(scope: Scope) -> String {
     format!(r#"{{"you":{{"scope":"{}"}}}}"#, scope.word())
 }

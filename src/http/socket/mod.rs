@@ -38,16 +38,18 @@ use waiting::Waiting;
 /// The interval of pings and beats.
 const BEAT: Duration = Duration::from_secs(15);
 
-/// How long a client may be silent. Clients answer each ping, so after three it is gone.
+/// How long a client may be silent, before it counts as unreachable. Clients answer each ping, and
+/// this is three pings.
 const SILENCE: Duration = Duration::from_secs(45);
 
 /// How long sending the close frame may take.
 const CLOSING: Duration = Duration::from_secs(1);
 
-/// A client that pauses this long has sent all it had.
+/// How long the server waits for more unread bytes before it sends the close frame.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Most answers that wait to be sent: more than can be in flight, so none waits for room.
+/// Most answers that wait to be sent. More than the commands in flight, so answers do not wait for
+/// room.
 const ANSWER_QUEUE: usize = MAX_IN_FLIGHT * 2;
 
 /// `GET /ws/{name}?epoch=E&seq=N`.
@@ -82,7 +84,7 @@ pub(crate) async fn open(
     Ok(response)
 }
 
-/// The client's position in the event stream; none if it is new.
+/// The client's position in the event stream; none for a new client.
 fn position(request: &HttpRequest) -> Result<Option<Position>, Problem> {
     match (query_value(request, "epoch"), query_value(request, "seq")) {
         (None, None) => Ok(None),
@@ -115,13 +117,14 @@ struct Talk {
 enum End {
     /// The client left.
     Left,
-    /// The client is gone without closing, so no close frame is sent.
+    /// The client disappeared without closing, so no close frame is sent.
     Unreachable,
     /// The client broke the protocol.
     Broken(CloseCode, &'static str),
     /// The client's session has ended or its link was revoked.
     SignedOut,
-    /// The client was too slow, or the server ends. It may reconnect with its position.
+    /// The client was too slow, or the server shuts down. The client may reconnect with its
+    /// position.
     Behind,
     /// The notebook was renamed or deleted.
     Moved,
@@ -166,7 +169,7 @@ async fn converse(
     let _ = tokio::time::timeout(patience, sink.close(reason)).await;
 }
 
-/// A name, if it fits into the 123 bytes of a close frame's reason.
+/// A name, or an empty text if the name exceeds the 123 bytes of a close frame's reason.
 fn short(name: &str) -> &str {
     if name.len() <= 123 { name } else { "" }
 }
@@ -205,7 +208,7 @@ async fn listen(
             AggregatedMessage::Binary(_) => {
                 return End::Broken(CloseCode::Unsupported, "only text messages are accepted");
             }
-            // A full queue of answers shows just as well that the server is alive.
+            // If the queue is full, the answers in it show the client that the server is alive.
             AggregatedMessage::Ping(bytes) => drop(answers.try_send(Outgoing::Pong(bytes.to_vec()))),
             AggregatedMessage::Pong(_) => (),
             AggregatedMessage::Close(_) => return End::Left,
@@ -213,7 +216,7 @@ async fn listen(
     }
 }
 
-/// Takes one message. A command is carried out in a task of its own.
+/// Handles one message. Each command runs in a separate task.
 fn take(talk: &Talk, text: &str, answers: &mpsc::Sender<Outgoing>, in_flight: &Rc<InFlight>) {
     let checked = Up::parse(text).and_then(|Up { id, command }| {
         let command = talk.app.authorize(&talk.access, command).map_err(|refused| (Some(id), refused))?;
@@ -225,7 +228,8 @@ fn take(talk: &Talk, text: &str, answers: &mpsc::Sender<Outgoing>, in_flight: &R
     let (id, command) = match checked {
         Ok(checked) => checked,
         Err((id, refused)) => {
-            // A client that sends nonsense without reading the answers loses some of them.
+            // The queue may be full: a client that sends invalid messages without reading the
+            // answers loses some of them.
             let _ = answers.try_send(Outgoing::Text(message::refusal(id, refused)));
             return;
         }

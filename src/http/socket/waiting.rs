@@ -11,20 +11,20 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
 
-/// Most bytes that wait. A browser that is busy for a moment stays far below; one that sleeps
-/// reconnects with its position.
+/// Most bytes that wait for one client. A busy browser stays far below; a suspended one is
+/// disconnected, and later reconnects with its position.
 const MAX_WAITING_BYTES: usize = 8 * 1024 * 1024;
 
 /// Bytes of a whole notebook that are sent at a time. actix queues several such parts.
 const PART_BYTES: usize = 64 * 1024;
 
-/// The queue.
+/// The messages to one client that are not sent yet.
 pub(super) struct Waiting {
     messages: VecDeque<Message>,
     /// A whole notebook, with its greeting. It is sent before the messages.
     whole: Option<Whole>,
     bytes: usize,
-    /// Most bytes; what the client missed does not count.
+    /// Limit of `bytes`: `MAX_WAITING_BYTES` beyond the events that the client had missed.
     most: usize,
 }
 
@@ -54,7 +54,7 @@ impl Waiting {
         self.messages.push_back(message);
     }
 
-    /// Whether nothing waits.
+    /// Whether no message waits.
     pub(super) fn is_empty(&self) -> bool {
         self.messages.is_empty() && self.whole.is_none()
     }

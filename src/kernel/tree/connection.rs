@@ -27,12 +27,13 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 /// How long text that follows other text may wait, so that a thousand prints are not a thousand
 /// messages.
 const COALESCE: Duration = Duration::from_millis(10);
-/// Bytes read from a pipe in one turn. A subprocess that floods must not silence the socket.
+/// Most bytes read from a pipe in one turn, so that a subprocess that floods its pipe does not
+/// delay the reports on the socket.
 const MAX_PIPE_READ: usize = 256 * 1024;
-/// Bytes of text taken at once. It is more than a text pipe holds, so it covers all text before a
-/// report. It is limited, as a cell may print without end.
+/// Most bytes of text taken at once. A text pipe holds less, so they include all text before a
+/// report. The limit ends the reading of a cell that prints endlessly.
 const MAX_TEXT_READ: usize = 2 * 1024 * 1024;
-/// Largest capacity that the empty buffers of a pipe and of the socket keep, in bytes.
+/// Largest capacity, in bytes, that the empty buffers of a pipe and of the socket keep.
 const MAX_PIPE_KEPT: usize = 64 * 1024;
 const MAX_BUFFER_KEPT: usize = 1024 * 1024;
 
@@ -57,7 +58,7 @@ struct ReadEnd {
     decoder: Decoder,
     /// Bytes read so far, modulo 2³².
     taken: u32,
-    /// The last of them, not yet passed on.
+    /// The last of these bytes, not yet passed on.
     pending: Vec<u8>,
     /// Bytes read when this turn began. Later bytes may follow text that was not read yet.
     settled: u32,
@@ -69,10 +70,10 @@ impl HeadIo {
         Ok(Self { text, counts, out, err })
     }
 
-    /// Waits until there is something in a pipe. Descriptors 1 and 2 count while a cell runs.
+    /// Waits until a pipe has bytes. The pipes of descriptors 1 and 2 count only while a cell runs.
     ///
-    /// The pipes are registered with tokio only meanwhile; otherwise each write of a flood would
-    /// wake this thread.
+    /// The pipes are registered with tokio only during this wait. Otherwise each write of a flood
+    /// would wake this thread.
     async fn readable(&self, is_running: bool) {
         if !is_running {
             return readable(self.text.pipe()).await;
@@ -113,7 +114,7 @@ impl ReadEnd {
         Ok(Self { name, end, decoder: Decoder::default(), taken: 0, pending: Vec::new(), settled: 0 })
     }
 
-    /// Reads what is there. Returns whether there was something.
+    /// Reads the bytes that are in the pipe, up to `MAX_PIPE_READ`. Returns whether there were any.
     fn take(&mut self, counts: &mut ReadCounts) -> bool {
         let mut bytes = [0; 16 * 1024];
         let mut count = 0;
@@ -149,7 +150,7 @@ impl ReadEnd {
     }
 }
 
-/// Waits until there is something in a pipe, or tokio cannot take it.
+/// Waits until a pipe has bytes. Returns at once if tokio cannot register the pipe.
 async fn readable(pipe: &OwnedFd) {
     if let Ok(receiver) = pipe.try_clone().and_then(Receiver::from_owned_fd_unchecked) {
         let _ = receiver.readable().await;
@@ -187,7 +188,8 @@ async fn write(socket: Arc<UnixStream>, mut queue: mpsc::UnboundedReceiver<Outgo
             break;
         }
     }
-    // The queue was dropped, or the process cannot be reached. It sees its socket close and exits.
+    // The queue was dropped, or the process cannot be reached. The process sees its socket close
+    // and exits.
     let _ = nix::sys::socket::shutdown(socket.as_raw_fd(), nix::sys::socket::Shutdown::Both);
 }
 
@@ -222,9 +224,10 @@ struct Listener {
     buffer: Vec<u8>,
     /// Reports received so far, modulo 2³².
     heard: u32,
-    /// A cell runs, and pipe bytes are its output. Between cells they wait for the next one.
+    /// Whether a cell runs: pipe bytes are then its output. Between cells, pipe bytes wait for the
+    /// next cell.
     is_running: bool,
-    /// The pipes are read at every tick.
+    /// Whether the pipes are read at every tick.
     is_polling: bool,
 }
 
@@ -287,7 +290,7 @@ impl Listener {
         }
     }
 
-    /// Reads what is there and passes it on in order.
+    /// Reads the pipes and the socket, and passes everything on in order.
     async fn turn(&mut self, tick: &mut Interval) -> Progress {
         self.take_pipes();
         let mut progress = Progress::Nothing;
@@ -313,13 +316,13 @@ impl Listener {
         if self.pass_on(rest).await { progress } else { Progress::End }
     }
 
-    /// Reads from the socket. Returns whether there was something; an error at its end.
+    /// Reads from the socket. Returns whether bytes came; an error if the socket is closed.
     fn read_socket(&mut self) -> Result<bool, ()> {
         let start = self.buffer.len();
         self.buffer.resize(start + 128 * 1024, 0);
         let into = &mut self.buffer[start..];
         let read = recv(self.socket.as_raw_fd(), into, MsgFlags::MSG_DONTWAIT).map_err(io::Error::from);
-        // As with the pipes: `try_read` clears tokio's readiness.
+        // Only `try_read` clears tokio's readiness.
         let read = read.or_else(|_| self.socket.try_read(into));
         self.buffer.truncate(start + *read.as_ref().unwrap_or(&0));
         match read {
@@ -344,7 +347,7 @@ impl Listener {
             }
         }
         self.buffer.drain(..at);
-        // There may be thousands of frozen processes, which report little.
+        // Frozen processes keep no buffer: there may be thousands, and they report little.
         let room = if self.head_io.is_none() { 0 } else { MAX_BUFFER_KEPT };
         if self.buffer.is_empty() && self.buffer.capacity() > room {
             self.buffer = Vec::new();
@@ -433,7 +436,8 @@ fn unreadable(error: &serde_json::Error) -> Envelope<Report> {
     Envelope { report: Report::Output(Output::stream(StreamName::Stderr, text)), written: Written::default() }
 }
 
-/// The length of the next frame's body, once it is complete; an error if it is too long to be ours.
+/// The length of the next frame's body, once it is complete; an error if it exceeds
+/// `MAX_FRAME_BYTES`.
 fn next_frame(bytes: &[u8]) -> Option<Result<usize, ()>> {
     let head = bytes.get(..4)?;
     let length = u32::from_le_bytes([head[0], head[1], head[2], head[3]]) as usize;

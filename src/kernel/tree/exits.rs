@@ -1,4 +1,4 @@
-//! How processes appear and go: pids that become known, sockets that close, exit statuses.
+//! Tracks how processes begin and end: reported pids, closed sockets, exit statuses.
 
 use super::{Heard, ProcessEvent, Tree, procfs, reaper};
 use crate::kernel::protocol::{Exit, Order, ProcId, Report};
@@ -6,10 +6,10 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use std::time::{Duration, Instant};
 
-/// How long to wait for the exit status of a dead head. It is there at once unless its parent
-/// hangs.
+/// How long to wait for the exit status of a dead process. The status comes at once unless the
+/// parent hangs.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
-/// The same if the pid is unknown: the parent reports the pid at once, or has died before.
+/// The same for an unknown pid: the parent reports the pid at once, or it has died before it could.
 const UNBORN_TIMEOUT: Duration = Duration::from_millis(500);
 
 impl Tree {
@@ -22,8 +22,8 @@ impl Tree {
                 None
             }
             Heard::KilledLongAgo => {
-                // A process that the dead one left behind holds the socket open. Closing our end
-                // makes its reader see the end.
+                // A process that the killed one left behind holds the socket open. Without the
+                // queue of orders, our end closes, and our reader sees the end.
                 if let Some(killed) = self.processes.get_mut(&process) {
                     killed.orders = None;
                 }
@@ -57,9 +57,9 @@ impl Tree {
         self.processes.contains_key(&process).then_some(ProcessEvent::Report(process, report))
     }
 
-    /// A process' socket has closed. A process that still lives cannot be reached any more and is
-    /// killed. Its parent waits for it, or the server does if the parent is gone. A process may die
-    /// before its parent has reported its pid; then this is done again when the pid is known.
+    /// Handles the closed socket of a process. A process that still lives can no longer be reached,
+    /// and is killed. Its parent waits for it; if the parent has ended, the server does. A process
+    /// may die before its parent has reported its pid: then `set_pid` calls this again.
     fn on_exit(&mut self, dead: ProcId) {
         let was_unreachable = self.pid(dead).is_some_and(procfs::is_alive);
         self.signal(dead, Signal::SIGKILL);
@@ -93,7 +93,7 @@ impl Tree {
         Some(ProcessEvent::Gone(dead, exit))
     }
 
-    /// The parent is gone: children that it has not reported will not appear.
+    /// Gives up the children that an ended parent has not reported: they will not appear.
     fn give_up_unborn_children(&self, parent: ProcId) {
         let unborn = self.processes.iter().filter(|(_, p)| p.parent == Some(parent) && p.pid.is_none());
         for (child, _) in unborn {
@@ -126,7 +126,7 @@ impl Tree {
             self.signal(id, signal);
         }
         if self.processes.get(&id).is_some_and(|p| p.is_closed) {
-            // It died before its parent reported it.
+            // The process died before its parent reported its pid.
             self.on_exit(id);
         }
     }

@@ -1,4 +1,4 @@
-//! Examines a process that hangs or waits from outside, through `/proc`.
+//! Examines from outside, through `/proc`, a process that hangs or waits.
 
 use super::{Tree, procfs};
 use crate::kernel::memory;
@@ -6,7 +6,7 @@ use crate::kernel::protocol::ProcId;
 use nix::unistd::Pid;
 use std::time::Duration;
 
-/// Libraries that keep threads, locks or devices: a part of the file name, and the usual name.
+/// Libraries that have threads, locks or devices: a part of the file name, and the usual name.
 const LIBRARIES: &[(&str, &str)] = &[
     ("libgomp", "OpenMP (libgomp)"),
     ("libomp", "OpenMP (libomp)"),
@@ -28,14 +28,15 @@ const LIBRARIES: &[(&str, &str)] = &[
     ("libQt", "Qt"),
 ];
 
-/// A process that should have reported itself ready and has not, seen from outside.
+/// A process that is late to report itself ready, seen from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hung {
     /// Whether it exists. If not, its parent has not forked it yet.
     pub is_there: bool,
     /// How long ago the parent made its last child.
     pub parent_made_one: Option<Duration>,
-    /// What it does (or its parent, if it does not exist), as text for the user.
+    /// What the process does, or its parent if the process does not exist yet. A clause for the
+    /// user.
     pub doing: &'static str,
     /// Libraries loaded in it that have threads of their own.
     pub libraries: Vec<String>,
@@ -55,7 +56,7 @@ pub struct Seen {
 }
 
 impl Tree {
-    /// Examines a process that should be ready and is not.
+    /// Examines a process that is late to report itself ready.
     pub fn examine(&self, process: ProcId) -> Hung {
         let child = self.processes.get(&process);
         let parent = child.and_then(|child| self.processes.get(&child.parent?));
@@ -69,7 +70,7 @@ impl Tree {
         }
     }
 
-    /// Observes a process that runs a cell. `None`: it is gone.
+    /// Observes a process that runs a cell. `None` if it has ended.
     pub fn observe(&self, process: ProcId) -> Option<Seen> {
         let pid = self.processes.get(&process)?.pid?;
         let ticks = |number| procfs::stat_field(pid.as_raw(), number)?.parse::<u64>().ok();

@@ -84,7 +84,8 @@ pub struct Tree {
     processes: HashMap<ProcId, ProcessHandle>,
     /// By sending process: the read end of its pipe, until a head gets it.
     pipes: HashMap<ProcId, OwnedFd>,
-    /// The files of all heads. A dead head's processes may still run and hold them.
+    /// The files of all heads. Processes that a dead head's cells started may still run and hold
+    /// these files.
     head_files: BTreeMap<ProcId, HeadFiles>,
     /// The server's limit of open descriptors.
     max_descriptors: u64,
@@ -95,10 +96,10 @@ struct ProcessHandle {
     parent: Option<ProcId>,
     role: Role,
     pid: Option<Pid>,
-    /// None: it was killed and its socket is closed. A child that is forked later finds it closed
-    /// and exits.
+    /// None once the process was killed and its socket closed. A child that is forked after that
+    /// finds its socket closed and exits.
     orders: Option<mpsc::UnboundedSender<OutgoingFrame>>,
-    /// A signal that was to be sent while the pid was unknown.
+    /// A signal that waits until the pid is known.
     pending_signal: Option<Signal>,
     /// When it last reported that it has made a child.
     last_fork: Option<Instant>,

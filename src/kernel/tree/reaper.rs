@@ -1,6 +1,6 @@
 //! Holds the lifeline and reaps the server's children. The server process has one of each.
 //!
-//! The server adopts every orphan below it (subreaper): states whose head is gone, and processes
+//! The server adopts every orphan below it (subreaper): states whose head has ended, and processes
 //! that cells left behind. It waits for all of them, so none stays a zombie.
 
 use super::strays;
@@ -17,10 +17,10 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-/// When the server stops: how often it looks for remaining children, and the interval.
+/// Most rounds in which a stopping server ends the remaining processes, and the pause between two.
 const ROUNDS: u32 = 100;
 const BETWEEN_ROUNDS: Duration = Duration::from_millis(5);
-/// How many exit statuses are kept for a later `wait_for`.
+/// Most exit statuses that are kept for a later `wait_for`.
 const MAX_REMEMBERED: usize = 4096;
 
 static LIFELINE: OnceLock<(OwnedFd, OwnedFd)> = OnceLock::new();
@@ -33,8 +33,8 @@ struct Reaper {
     order: VecDeque<i32>,
 }
 
-/// A copy of the read end of a pipe whose write end only this process holds. The first call makes
-/// this process adopt orphans and starts waiting for them.
+/// Returns a copy of the lifeline's read end. Only this process holds the write end. The first call
+/// makes this process adopt orphans, and starts the task that waits for them.
 pub(super) fn lifeline() -> io::Result<OwnedFd> {
     if LIFELINE.get().is_none() {
         nix::sys::prctl::set_child_subreaper(true)?;
@@ -64,7 +64,7 @@ pub(super) async fn wait_for(pid: Option<Pid>) -> Option<Exit> {
         if let Some(exit) = reaper.ended.remove(&pid) {
             return Some(exit);
         }
-        // Their own parents wait for most children, and the callers here have timed out.
+        // Removes callers that have timed out: most children are waited for by their own parents.
         reaper.waiting.retain(|_, waiting| !waiting.is_closed());
         let (tx, rx) = oneshot::channel();
         reaper.waiting.insert(pid, tx);

@@ -7,7 +7,7 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use std::time::Duration;
 
-/// How long the socket of a killed process may stay open.
+/// How long the socket of a killed process may stay open, before the server closes its end.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Tree {
@@ -81,8 +81,8 @@ impl Tree {
         Some(Search { heads, files, known: self.pids(), since: process.run_started })
     }
 
-    /// Continues a process at rest that a user stopped from outside. A running process gets no
-    /// signal, as the user's code may have a handler for SIGCONT.
+    /// Continues a process that a user stopped from outside (SIGSTOP). Other processes get no
+    /// signal, because the user's code may handle SIGCONT.
     pub(super) fn wake(&self, id: ProcId) {
         if let Some(pid) = self.processes.get(&id).and_then(|p| p.pid)
             && procfs::stat_field(pid.as_raw(), 0).as_deref() == Some("T")

@@ -1,11 +1,11 @@
 //! Ends the processes that cells started, in any session or process group. A signal to a group
 //! would not reach all of them.
 //!
-//! Every process found is stopped first, in rounds until a round finds nothing new; then all are
-//! killed. A stopped process cannot start another, while killing one makes room for the next of a
-//! fork bomb. The server adopts processes that lost their parent (subreaper). They are recognised
-//! by the pipes of their head, which they have open. A process that has closed all of them is a
-//! daemon and ends with the server.
+//! First, all processes are stopped, in rounds, until a round finds no new one. Then all are
+//! killed. A stopped process cannot fork, whereas killing one would let a fork bomb start the next.
+//! The server adopts processes that lost their parent (subreaper), and recognises them by the pipes
+//! of their head, which they hold open. A process that has closed all these pipes is a daemon, and
+//! ends with the server.
 
 use super::procfs::stat_field;
 use crate::kernel::memory::children;
@@ -16,7 +16,7 @@ use std::collections::HashSet;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// The most rounds of stopping. A fork bomb stands still after three or four.
+/// The most rounds of stopping. A fork bomb is stopped after three or four.
 const ROUNDS: u32 = 100;
 
 /// The files by which processes that a head's cells started are recognised: no other process has
@@ -61,7 +61,7 @@ impl Search<'_> {
         let _ = end_all(|| self.find());
     }
 
-    /// Ends them but not the heads. Returns how many it ended.
+    /// Ends the selected processes except the heads. Returns how many it ended.
     pub(super) fn end_all_but_heads(&self) -> usize {
         end_all(|| self.find().split_off(self.heads.len()))
     }
@@ -80,7 +80,7 @@ pub(super) fn end_below(pid: i32) {
     end_all(|| with_those_below(vec![pid], |_| true).split_off(1));
 }
 
-/// These processes and all descendants, except excluded ones and their descendants.
+/// `pids` and all their descendants, except those that `counts` rejects and their descendants.
 fn with_those_below(mut pids: Vec<i32>, counts: impl Fn(i32) -> bool) -> Vec<i32> {
     let mut at = 0;
     while let Some(parent) = pids.get(at) {

@@ -1,5 +1,5 @@
-//! Decodes bytes of a pipe: a character cut in two waits for its rest; bytes that are not UTF-8
-//! become `\xNN`.
+//! Decodes the bytes of a pipe. An incomplete character waits for its rest; bytes that are not
+//! UTF-8 become `\xNN`.
 
 /// A decoder for one stream of bytes.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ impl Decoder {
         }
     }
 
-    /// The bytes of a character whose rest never came.
+    /// The bytes of an incomplete last character, escaped.
     pub(super) fn finish(&mut self) -> String {
         let mut text = String::new();
         escape(&std::mem::take(&mut self.rest), &mut text);

@@ -1,24 +1,24 @@
-//! Plain values as Python source that a person can read.
+//! Writes plain values as readable Python source.
 
 use serde_json::{Map, Value};
 
-/// Words that look like names and are none.
+/// Python's keywords, which cannot be names.
 const KEYWORDS: &[&str] = &[
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
     "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is",
     "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
 ];
 
-/// One assignment for each value whose key can be a variable. Others have no name to stand under,
-/// and names with two underscores on both sides are Python's own.
+/// Writes one assignment for each value whose key can be a variable's name. Skips all others, and
+/// names with two underscores on both sides, which Python reserves.
 pub(super) fn assignments(values: &Map<String, Value>) -> String {
     let mut source = String::new();
     for (key, value) in values.iter().filter(|(key, _)| is_name(key)) {
         if key.is_ascii() {
             source += key;
         } else {
-            // Which letters of the world Python takes into its names is its own table; as text it
-            // takes all of them.
+            // Python has its own table of the letters that a name may contain. A key of `globals()`
+            // may contain any.
             source += "globals()[";
             text(key, &mut source);
             source += "]";
@@ -38,7 +38,7 @@ fn is_name(key: &str) -> bool {
         && !KEYWORDS.contains(&key)
 }
 
-/// JSON is Python but for three words. The depth is limited where the values came in.
+/// JSON is Python except for three words. `limits::check_data` has limited the depth.
 fn literal(value: &Value, source: &mut String) {
     match value {
         Value::Null => *source += "None",
@@ -67,8 +67,8 @@ fn literal(value: &Value, source: &mut String) {
     }
 }
 
-/// In ASCII with Python's escapes, so that nothing in it can be a line's end, or turn the text
-/// around on the screen.
+/// Writes a Python string. Escapes all but ASCII, letters and digits, so that no character ends the
+/// line or changes the direction of the text.
 fn text(text: &str, source: &mut String) {
     *source += "\"";
     for c in text.chars() {
