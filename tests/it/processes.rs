@@ -135,6 +135,41 @@ fn a_fork_bomb_that_leaves_its_group_ends_with_an_interrupt_a_reset_and_a_stop()
 }
 
 #[test]
+fn processes_that_hand_over_to_a_child_end_with_an_interrupt_and_a_reset() {
+    let Some(limited) = Limited::start(61_303, 100) else { return };
+    let state = limited.server.run("initial", "x = 7").state().to_owned();
+    let before = limited.processes();
+    let relays = "import os, time\nfor _ in range(8):\n    if os.fork() == 0:\n        while True:\n            \
+                  if os.fork(): os._exit(0)\n            os.setsid()\n";
+    for _ in 0..5 {
+        let going = limited.server.begin(&state, &format!("{relays}time.sleep(600)"));
+        until("they run", || limited.processes() > before + 6);
+        assert!(limited.server.interrupt(&going.exec_id));
+        assert_eq!(going.end().ename(), "KeyboardInterrupt");
+        until("none is left", || limited.processes() <= before + 2);
+    }
+    limited.server.run(&state, relays);
+    until("they run", || limited.processes() > before + 6);
+    limited.server.reset();
+    until("none is left", || limited.processes() <= before + 2);
+}
+
+/// A process that is told to stop in the middle of a fork finishes it first.
+#[test]
+fn a_fork_bomb_of_slow_forks_ends_with_an_interrupt() {
+    let Some(limited) = Limited::start(61_304, 100) else { return };
+    let large = limited.server.run("initial", "large = b'x' * 300_000_000").state().to_owned();
+    let before = limited.processes();
+    for _ in 0..3 {
+        let going = limited.server.begin(&large, BOMB);
+        until("there are many", || limited.processes() > before + 20);
+        assert!(limited.server.interrupt(&going.exec_id));
+        assert_eq!(going.end().ename(), "KeyboardInterrupt");
+        until("the bomb is over", || limited.processes() <= before + 2);
+    }
+}
+
+#[test]
 fn what_an_earlier_cell_has_detached_lives_on_when_a_run_is_stopped() {
     let server = TestServer::start();
     let code = "import os, time\nchild = os.fork()\n\

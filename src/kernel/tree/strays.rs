@@ -1,8 +1,11 @@
 //! Ends the processes that cells started, in any session or process group. A signal to a group
 //! would not reach all of them.
 //!
-//! First, all processes are stopped, in rounds, until a round finds no new one. Then all are
-//! killed. A stopped process cannot fork, whereas killing one would let a fork bomb start the next.
+//! First, all processes are stopped, in rounds, until two rounds in succession see the same ones.
+//! Then all are killed. A stopped process cannot fork, whereas killing one would let a fork bomb
+//! start the next. A process that is told to stop in the midst of a fork finishes that fork first,
+//! so the search is repeated after the killing, until it finds no new process.
+//!
 //! The server adopts processes that lost their parent (subreaper), and recognises them by the pipes
 //! of their head, which they hold open. A process that has closed all these pipes is a daemon, and
 //! ends with the server.
@@ -16,8 +19,10 @@ use std::collections::HashSet;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// The most rounds of stopping. A fork bomb is stopped after three or four.
+/// The most rounds of stopping. A fork bomb is stopped after four or five.
 const ROUNDS: u32 = 100;
+/// How often at most the search is repeated after the killing. Mostly the first finds nothing.
+const MAX_SEARCHES: u32 = 100;
 
 /// The files by which processes that a head's cells started are recognised: no other process has
 /// them open.
@@ -58,51 +63,107 @@ pub(super) struct Search<'a> {
 
 impl Search<'_> {
     pub(super) fn end(&self) {
-        let _ = end_all(|| self.find());
+        end_all(|| self.find());
     }
 
     /// Ends the selected processes except the heads. Returns how many it ended.
     pub(super) fn end_all_but_heads(&self) -> usize {
-        end_all(|| self.find().split_off(self.heads.len()))
+        end_all(|| {
+            let mut found = self.find();
+            found.selected.drain(..self.heads.len());
+            found
+        })
     }
 
-    fn find(&self) -> Vec<i32> {
+    fn find(&self) -> Found {
         let is_young = |pid: i32| started_at(pid).is_some_and(|at| at >= self.since);
         let is_ours = |pid: i32| !self.known.contains(&pid) && is_young(pid);
-        let orphans = children(std::process::id().cast_signed()).into_iter().filter(|pid| is_ours(*pid));
-        let orphans = orphans.filter(|pid| self.files.iter().any(|files| files.are_held_by(*pid)));
-        with_those_below(self.heads.iter().copied().chain(orphans).collect(), is_ours)
+        let mut found = Found { selected: self.heads.clone(), ..Found::default() };
+        found.add_those_below(0, is_ours);
+        // The orphans come last: a process that loses its parent meanwhile becomes one.
+        let roots = found.selected.len();
+        let has_files = |pid: i32| self.files.iter().any(|files| files.are_held_by(pid));
+        found.add_children(std::process::id().cast_signed(), |pid| is_ours(pid) && has_files(pid));
+        found.add_those_below(roots, is_ours);
+        found
+    }
+}
+
+/// What one search found.
+#[derive(Default)]
+struct Found {
+    /// The processes to end.
+    selected: Vec<i32>,
+    /// All processes that it came across. If they are others than last time, a process has ended
+    /// during the search, and may have hidden its children from it.
+    listed: HashSet<i32>,
+}
+
+impl Found {
+    /// Adds the children that `counts` selects.
+    fn add_children(&mut self, parent: i32, counts: impl Fn(i32) -> bool) {
+        for child in children(parent) {
+            self.listed.insert(child);
+            if counts(child) {
+                self.selected.push(child);
+            }
+        }
+    }
+
+    /// Adds all descendants of `selected[first..]`, except those that `counts` rejects and their
+    /// descendants.
+    fn add_those_below(&mut self, first: usize, counts: impl Fn(i32) -> bool) {
+        let mut at = first;
+        while let Some(parent) = self.selected.get(at) {
+            self.add_children(*parent, &counts);
+            at += 1;
+        }
     }
 }
 
 /// Ends every process below another one.
 pub(super) fn end_below(pid: i32) {
-    end_all(|| with_those_below(vec![pid], |_| true).split_off(1));
+    end_all(|| {
+        let mut found = Found { selected: vec![pid], ..Found::default() };
+        found.add_those_below(0, |_| true);
+        found.selected.remove(0);
+        found
+    });
 }
 
-/// `pids` and all their descendants, except those that `counts` rejects and their descendants.
-fn with_those_below(mut pids: Vec<i32>, counts: impl Fn(i32) -> bool) -> Vec<i32> {
-    let mut at = 0;
-    while let Some(parent) = pids.get(at) {
-        pids.extend(children(*parent).into_iter().filter(|pid| counts(*pid)));
-        at += 1;
+/// Ends all processes that `find` selects. Returns how many.
+fn end_all(find: impl Fn() -> Found) -> usize {
+    let mut killed = HashSet::new();
+    for _ in 0..MAX_SEARCHES {
+        let stopped = stop_all(&find, &killed);
+        if stopped.is_empty() {
+            break;
+        }
+        stopped.iter().for_each(|pid| signal(*pid, Signal::SIGKILL));
+        killed.extend(stopped);
     }
-    pids
+    killed.len()
 }
 
-fn end_all(find: impl Fn() -> Vec<i32>) -> usize {
-    // Fails for a process that has ended by itself.
-    let signal = |pid: i32, signal| _ = kill(Pid::from_raw(pid), signal);
-    let mut stopped = HashSet::new();
+/// Stops the processes that `find` selects, except those that were killed. Returns which.
+fn stop_all(find: impl Fn() -> Found, killed: &HashSet<i32>) -> HashSet<i32> {
+    let (mut stopped, mut listed) = (HashSet::new(), HashSet::new());
     for _ in 0..ROUNDS {
-        let new: Vec<i32> = find().into_iter().filter(|pid| stopped.insert(*pid)).collect();
-        if new.is_empty() {
+        let found = find();
+        let selected = found.selected.into_iter().filter(|pid| !killed.contains(pid));
+        let new: Vec<i32> = selected.filter(|pid| stopped.insert(*pid)).collect();
+        if new.is_empty() && found.listed == listed {
             break;
         }
         new.into_iter().for_each(|pid| signal(pid, Signal::SIGSTOP));
+        listed = found.listed;
     }
-    stopped.iter().for_each(|pid| signal(*pid, Signal::SIGKILL));
-    stopped.len()
+    stopped
+}
+
+fn signal(pid: i32, signal: Signal) {
+    // Fails for a process that has ended by itself.
+    let _ = kill(Pid::from_raw(pid), signal);
 }
 
 /// When a process started, in clock ticks since the machine started (proc_pid_stat(5), field 22).
