@@ -44,12 +44,34 @@ whenOver(async () => {
 async function emptied() {
     if (!process.env.RATOON_BIN) return startServer();
     shared ??= await startServer();
-    const { origin, searchParams } = new URL(shared.url);
-    const headers = { authorization: `Bearer ${searchParams.get('token')}` };
-    const answer = await fetch(`${origin}/reset`, { method: 'POST', headers });
-    assert.equal(answer.status, 200, await answer.text());
+    await post(shared, '/reset');
     return shared;
 }
+
+/** Asks a server as its owner. */
+async function post(to, path, body = {}) {
+    const { origin, searchParams } = new URL(to.url);
+    const answer = await fetch(origin + path, {
+        method: 'POST',
+        headers: {
+            authorization: `Bearer ${searchParams.get('token')}`,
+            'content-type': 'application/json',
+        },
+        body: JSON.stringify(body),
+    });
+    assert.equal(answer.status, 200, await answer.text());
+}
+
+/** Python that waits until `release(name)` is called. */
+export const untilReleased = (name) =>
+    `while not __import__("os").path.exists("${name}"): __import__("time").sleep(0.02)`;
+/** Lets the cells of a server go on that wait for this name. */
+export const release = (name, on = server) =>
+    post(on, '/execute', {
+        exec_id: `release ${name}`,
+        state_name: 'initial',
+        code: `open("${name}", "w").close()`,
+    });
 
 /** @param {() => Promise<any>} start @returns {(name: string, ...rest: any[]) => void} */
 const testOn =

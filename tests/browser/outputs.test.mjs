@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { becomes } from './browser.mjs';
-import { forgive, open, page, prints, ran, run, test, texts } from './harness.mjs';
+import { forgive, open, page, prints, ran, release, run, test, texts, untilReleased } from './harness.mjs';
 
 const isReal = Boolean(process.env.RATOON_BIN);
 const python = process.env.RATOON_TEST_PYTHON;
@@ -365,16 +365,10 @@ test('the end of a running cell is followed until the user looks elsewhere', rea
                 )
             );
         });
-    // It goes on when it is told to, by files that other cells make.
-    const tell = (name) =>
-        page.request.post(new URL('/execute', page.url()).href, {
-            data: { code: `open("${name}", "w").close()`, exec_id: `tell ${name}`, state_name: 'initial' },
-            headers: { origin: new URL(page.url()).origin },
-        });
-    await run(
-        'import sys, os, time\nfor i in range(601):\n    print("line", i, file=(sys.stdout, sys.stderr)[i // 10 % 2])\n    while i % 300 == 0 and i and not os.path.exists(f"go {i}"): time.sleep(0.02)',
-        'Control+Enter',
-    );
+    const lines = (from, to) =>
+        `for i in range(${from}, ${to}): print("line", i, file=(sys.stdout, sys.stderr)[i // 10 % 2])`;
+    const parts = [lines(0, 301), untilReleased('go 300'), lines(301, 601), untilReleased('go 600')];
+    await run(['import sys', ...parts].join('\n'), 'Control+Enter');
     await prints('line 300');
     await page.waitForFunction(
         () =>
@@ -386,14 +380,14 @@ test('the end of a running cell is followed until the user looks elsewhere', rea
     await page.mouse.wheel(0, -600);
     await page.getByRole('button', { name: '↓ Follow' }).waitFor();
     const top = await page.evaluate(() => document.querySelector('main').scrollTop);
-    await tell('go 300');
+    await release('go 300');
     await prints('line 600');
     const moved = (await page.evaluate(() => document.querySelector('main').scrollTop)) - top;
     assert.ok(Math.abs(moved) < 60, `stays where the user looks, and moved by ${moved}`);
     await picture('follow');
     await page.getByRole('button', { name: '↓ Follow' }).click();
     assert.ok((await below()) <= 0, 'followed again');
-    await tell('go 600');
+    await release('go 600');
     await ran(2);
 });
 

@@ -33,6 +33,7 @@ import {
     page,
     prints,
     ran,
+    release,
     rows,
     run,
     sees,
@@ -41,6 +42,7 @@ import {
     testOnOwnServer,
     testWithoutPage,
     texts,
+    untilReleased,
 } from './harness.mjs';
 
 const GALLERY = fileURLToPath(new URL('../gallery/notebook.py', import.meta.url));
@@ -284,15 +286,20 @@ test('after an early cell was changed, one button replays the rest, and the old 
 
 test('a reload in the middle of a run: output goes on, and nothing is lost', async () => {
     const lines = 30;
-    await run(`import time\nfor i in range(${lines}):\n    print("line", i)\n    time.sleep(0.15)`);
-    await prints('line 2');
+    const first = 'for i in range(10): print("line", i)';
+    const rest = `for i in range(10, ${lines}): print("line", i)`;
+    await run([first, untilReleased('reloaded'), rest, untilReleased('seen again')].join('\n'));
+    await prints('line 9');
     await page.keyboard.insertText('after = "typed while it ran"');
     await sees('typed while it ran');
     await page.reload();
     await page.waitForSelector('.cell[data-status="running"]');
-    await prints('line 2');
+    await prints('line 9');
+    await release('reloaded');
+    await prints(`line ${lines - 1}`);
     await shot('reload-1-still-running');
     await page.reload();
+    await release('seen again');
     await ran(1);
     assert.deepEqual(await texts('.stream'), [
         Array.from({ length: lines }, (_, i) => `line ${i}`).join('\n'),
