@@ -21,8 +21,8 @@ use std::os::fd::OwnedFd;
 
 /// The most rounds of stopping. A fork bomb is stopped after four or five.
 const ROUNDS: u32 = 100;
-/// How often at most the search is repeated after the killing. Mostly the first finds nothing.
-const MAX_SEARCHES: u32 = 100;
+/// How often the search is repeated at most. The second mostly finds nothing.
+const MAX_SEARCHES: u32 = 10;
 
 /// The files by which processes that a head's cells started are recognised: no other process has
 /// them open.
@@ -63,102 +63,101 @@ pub(super) struct Search<'a> {
 
 impl Search<'_> {
     pub(super) fn end(&self) {
-        end_all(|| self.find());
+        end_all(|sweep| {
+            self.heads.iter().for_each(|head| sweep.stop(*head));
+            self.sweep(sweep);
+        });
     }
 
     /// Ends the selected processes except the heads. Returns how many it ended.
     pub(super) fn end_all_but_heads(&self) -> usize {
-        end_all(|| {
-            let mut found = self.find();
-            found.selected.drain(..self.heads.len());
-            found
-        })
+        end_all(|sweep| self.sweep(sweep))
     }
 
-    fn find(&self) -> Found {
+    fn sweep(&self, sweep: &mut Sweep<'_>) {
         let is_young = |pid: i32| started_at(pid).is_some_and(|at| at >= self.since);
         let is_ours = |pid: i32| !self.known.contains(&pid) && is_young(pid);
-        let mut found = Found { selected: self.heads.clone(), ..Found::default() };
-        found.add_those_below(0, is_ours);
+        sweep.stop_below(self.heads.clone(), is_ours);
         // The orphans come last: a process that loses its parent meanwhile becomes one.
-        let roots = found.selected.len();
         let has_files = |pid: i32| self.files.iter().any(|files| files.are_held_by(pid));
-        found.add_children(std::process::id().cast_signed(), |pid| is_ours(pid) && has_files(pid));
-        found.add_those_below(roots, is_ours);
-        found
-    }
-}
-
-/// What one search found.
-#[derive(Default)]
-struct Found {
-    /// The processes to end.
-    selected: Vec<i32>,
-    /// All processes that it came across. If they are others than last time, a process has ended
-    /// during the search, and may have hidden its children from it.
-    listed: HashSet<i32>,
-}
-
-impl Found {
-    /// Adds the children that `counts` selects.
-    fn add_children(&mut self, parent: i32, counts: impl Fn(i32) -> bool) {
-        for child in children(parent) {
-            self.listed.insert(child);
-            if counts(child) {
-                self.selected.push(child);
-            }
-        }
-    }
-
-    /// Adds all descendants of `selected[first..]`, except those that `counts` rejects and their
-    /// descendants.
-    fn add_those_below(&mut self, first: usize, counts: impl Fn(i32) -> bool) {
-        let mut at = first;
-        while let Some(parent) = self.selected.get(at) {
-            self.add_children(*parent, &counts);
-            at += 1;
-        }
+        let own = std::process::id().cast_signed();
+        let orphans = sweep.stop_children(own, |pid| is_ours(pid) && has_files(pid));
+        sweep.stop_below(orphans, is_ours);
     }
 }
 
 /// Ends every process below another one.
 pub(super) fn end_below(pid: i32) {
-    end_all(|| {
-        let mut found = Found { selected: vec![pid], ..Found::default() };
-        found.add_those_below(0, |_| true);
-        found.selected.remove(0);
-        found
-    });
+    end_all(|sweep| sweep.stop_below(vec![pid], |_| true));
 }
 
-/// Ends all processes that `find` selects. Returns how many.
-fn end_all(find: impl Fn() -> Found) -> usize {
-    let mut killed = HashSet::new();
+/// One round of stopping.
+struct Sweep<'a> {
+    /// What was stopped so far, in all rounds.
+    stopped: &'a mut HashSet<i32>,
+    /// All processes that this round came across. If they are others than in the last round, a
+    /// process has ended meanwhile, and may have hidden its children from the round.
+    listed: HashSet<i32>,
+    has_stopped_some: bool,
+}
+
+impl Sweep<'_> {
+    fn stop(&mut self, pid: i32) {
+        if self.stopped.insert(pid) {
+            signal(pid, Signal::SIGSTOP);
+            self.has_stopped_some = true;
+        }
+    }
+
+    /// Stops the children that `counts` selects. Returns them.
+    fn stop_children(&mut self, parent: i32, counts: impl Fn(i32) -> bool) -> Vec<i32> {
+        let mut selected = Vec::new();
+        for child in children(parent) {
+            self.listed.insert(child);
+            if counts(child) {
+                self.stop(child);
+                selected.push(child);
+            }
+        }
+        selected
+    }
+
+    /// Stops all descendants of `parents`, except those that `counts` rejects and their
+    /// descendants.
+    fn stop_below(&mut self, mut parents: Vec<i32>, counts: impl Fn(i32) -> bool) {
+        while let Some(parent) = parents.pop() {
+            parents.extend(self.stop_children(parent, &counts));
+        }
+    }
+}
+
+/// Ends all processes that `sweep` stops. Returns how many.
+fn end_all(sweep: impl Fn(&mut Sweep<'_>)) -> usize {
+    let (mut stopped, mut killed) = (HashSet::new(), HashSet::new());
     for _ in 0..MAX_SEARCHES {
-        let stopped = stop_all(&find, &killed);
-        if stopped.is_empty() {
+        stop_all(&mut stopped, &sweep);
+        let new: Vec<i32> = stopped.difference(&killed).copied().collect();
+        if new.is_empty() {
             break;
         }
-        stopped.iter().for_each(|pid| signal(*pid, Signal::SIGKILL));
-        killed.extend(stopped);
+        new.iter().for_each(|pid| signal(*pid, Signal::SIGKILL));
+        killed.extend(new);
     }
     killed.len()
 }
 
-/// Stops the processes that `find` selects, except those that were killed. Returns which.
-fn stop_all(find: impl Fn() -> Found, killed: &HashSet<i32>) -> HashSet<i32> {
-    let (mut stopped, mut listed) = (HashSet::new(), HashSet::new());
+/// Sweeps until a round stops nothing and comes across the same processes as the one before.
+fn stop_all(stopped: &mut HashSet<i32>, sweep: impl Fn(&mut Sweep<'_>)) {
+    let mut last = HashSet::new();
     for _ in 0..ROUNDS {
-        let found = find();
-        let selected = found.selected.into_iter().filter(|pid| !killed.contains(pid));
-        let new: Vec<i32> = selected.filter(|pid| stopped.insert(*pid)).collect();
-        if new.is_empty() && found.listed == listed {
+        let mut round = Sweep { stopped, listed: HashSet::new(), has_stopped_some: false };
+        sweep(&mut round);
+        let Sweep { listed, has_stopped_some, .. } = round;
+        if !has_stopped_some && listed == last {
             break;
         }
-        new.into_iter().for_each(|pid| signal(pid, Signal::SIGSTOP));
-        listed = found.listed;
+        last = listed;
     }
-    stopped
 }
 
 fn signal(pid: i32, signal: Signal) {
@@ -192,5 +191,24 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(before > 0 && before <= started && started <= after, "{before} {started} {after}");
+    }
+
+    #[test]
+    fn a_child_that_appears_when_its_parent_is_killed_is_ended() {
+        let sleep = || std::process::Command::new("sleep").arg("100").spawn().unwrap();
+        let (mut parent, mut child) = (sleep(), sleep());
+        let rounds = std::cell::Cell::new(0);
+        let ended = end_all(|sweep| {
+            rounds.set(rounds.get() + 1);
+            sweep.stop(parent.id().cast_signed());
+            // The first round stops the parent, the second finds nothing new, then it is killed.
+            if rounds.get() > 2 {
+                sweep.stop(child.id().cast_signed());
+            }
+        });
+        parent.wait().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(ended, 2);
     }
 }
