@@ -19,16 +19,15 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 /// checkpoints.
 const CLOSING: Duration = Duration::from_millis(5500);
 
-/// How long connections may take to end after that.
+/// How long connections may take to close after the notebooks.
 const HANGING_UP: Duration = Duration::from_millis(1000);
 
-/// Least length of a token. At most 20 wrong tokens are answered per second
-/// (`http/auth/throttle`), so trying all tokens of seven random letters and digits takes a
-/// century. Programs make longer ones: plainbook's have 32 characters; the tests of snapshot-kernel
-/// use seven.
+/// Least length of a token. At most 20 wrong tokens are answered per second (`http/auth/throttle`),
+/// so trying all tokens of seven random letters and digits takes a century. The tests of
+/// snapshot-kernel use tokens of seven characters; plainbook makes tokens of 32.
 const MIN_TOKEN_CHARS: usize = 7;
 
-/// How long to wait for a port that a server which has just ended still holds.
+/// How long `bind` retries a taken port, which a server that has just ended may still hold.
 const TAKEN_ON: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -66,7 +65,7 @@ fn start_and_wait(options: &Options) -> Result<ExitCode, Problem> {
         let sessions = Sessions::new(launch, keeping, threads);
         serve(options, token, listener, sessions).await
     });
-    // Work that is still under way has no client any more.
+    // No client waits for work that is still running.
     runtime.shutdown_background();
     code
 }
@@ -95,7 +94,8 @@ async fn serve(
 
     stop.wait().await;
     let close = async {
-        // Notebooks first: their clients see them end, and no kernel process outlives the server.
+        // Notebooks close first: their clients see the end, and no kernel process outlives the
+        // server.
         let _ = tokio::time::timeout(CLOSING, sessions.close_all()).await;
         let _ = tokio::time::timeout(HANGING_UP, handle.stop(true)).await;
     };
@@ -103,7 +103,7 @@ async fn serve(
         () = close => Ok(ExitCode::SUCCESS),
         // A second signal stops at once.
         () = stop.wait() => Ok(ExitCode::FAILURE),
-        // A server that ends by itself before it was stopped has failed.
+        // The server task ends when `handle.stop` has stopped it.
         _ = serving => Ok(ExitCode::SUCCESS),
     }
 }
@@ -116,7 +116,12 @@ fn launch(options: &Options) -> Result<Launch, Problem> {
         .map_err(|e| Problem::new(Kind::BadRequest, format!("use the Python {}", e.python), e.why, e.how))?;
     let Some(data_dir) = &options.data_dir else {
         let why = "neither HOME nor XDG_DATA_HOME names a directory";
-        return Err(Problem::new(Kind::BadRequest, "find a place for what it installs", why, "set HOME"));
+        return Err(Problem::new(
+            Kind::BadRequest,
+            "find a directory for installed packages",
+            why,
+            "set HOME",
+        ));
     };
     let support = provision::ensure(&interpreter, data_dir, &mut |line| tell(line)).map_err(|e| {
         Problem::new(Kind::BadRequest, "provide IPython", format!("{}: {}", e.what, e.why), e.how)
@@ -129,7 +134,7 @@ fn launch(options: &Options) -> Result<Launch, Problem> {
 fn keeping(options: &Options, launch: &Launch) -> Result<NotebookConfig, Problem> {
     let Some(config_dir) = &options.config_dir else {
         let why = "neither HOME nor XDG_CONFIG_HOME names a directory";
-        return Err(Problem::new(Kind::BadRequest, "find a place for its key", why, "set HOME"));
+        return Err(Problem::new(Kind::BadRequest, "find a directory for its key", why, "set HOME"));
     };
     let own = Budget::of_this_machine();
     // Each state has a socket. A third of the descriptors is for connections, and some are for
@@ -146,9 +151,14 @@ fn keeping(options: &Options, launch: &Launch) -> Result<NotebookConfig, Problem
 }
 
 fn working_directory(options: &Options) -> Result<PathBuf, Problem> {
-    let how = "name a directory that is there with --dir DIR";
+    let how = "name an existing directory with --dir DIR";
     let Some(dir) = options.dir.as_ref().or(options.current_dir.as_ref()) else {
-        return Err(Problem::new(Kind::BadRequest, "run cells in the current directory", "it is gone", how));
+        return Err(Problem::new(
+            Kind::BadRequest,
+            "run cells in the current directory",
+            "it was deleted",
+            how,
+        ));
     };
     let what = || format!("run cells in {}", dir.display());
     let full = dir.canonicalize().map_err(|e| Problem::new(Kind::BadRequest, what(), reason(&e), how))?;
@@ -162,14 +172,14 @@ fn token(options: &Options) -> Result<String, Problem> {
     match options.token.as_ref().map(Secret::reveal) {
         Some("") => {
             let how = "give one that cannot be guessed, or leave --token out to have one made";
-            Err(Problem::new(Kind::BadRequest, "take the token", "it is empty", how))
+            Err(Problem::new(Kind::BadRequest, "use the token", "it is empty", how))
         }
         Some(given) if given.chars().count() < MIN_TOKEN_CHARS => {
             let why = format!(
                 "it has less than {MIN_TOKEN_CHARS} characters, and anyone who guesses it can run code as you"
             );
             let how = "leave --token out to have one made, or make one: `openssl rand -hex 16`";
-            Err(Problem::new(Kind::BadRequest, "take the token", why, how))
+            Err(Problem::new(Kind::BadRequest, "use the token", why, how))
         }
         Some(given) => Ok(given.to_owned()),
         None => http::new_secret().map_err(|e| {
@@ -194,7 +204,7 @@ fn check_limits(options: &Options) -> Result<(), Problem> {
             Err(Problem::new(
                 Kind::BadRequest,
                 what,
-                "that is no time to wait",
+                "a timeout must be a positive number",
                 "give --timeout a number above 0",
             ))
         }
@@ -232,9 +242,9 @@ fn listen(options: &Options) -> Result<TcpListener, Problem> {
     })
 }
 
-/// Binds the address, and retries a taken port for a moment: a server killed while it started a
-/// process leaves its socket to that process until it executes its program. Notebook locks do the
-/// same.
+/// Binds the address. Retries a taken port for `TAKEN_ON`: when a server is killed while it starts
+/// a process, that process holds the server's socket until its `exec`. Notebook locks are retried
+/// for the same reason.
 fn bind(address: &SocketAddr, mut pause: impl FnMut()) -> io::Result<TcpListener> {
     let began = Instant::now();
     loop {
@@ -250,7 +260,7 @@ fn reason(error: &io::Error) -> String {
         ErrorKind::AddrInUse => "the port is taken".into(),
         ErrorKind::AddrNotAvailable => "this machine has no such address".into(),
         ErrorKind::PermissionDenied => "it is not allowed".into(),
-        ErrorKind::NotFound => "it is not there".into(),
+        ErrorKind::NotFound => "it does not exist".into(),
         _ => error.to_string(),
     }
 }
@@ -317,7 +327,8 @@ impl StopSignals {
     }
 }
 
-/// Whether SIGHUP, the first signal, was ignored at the start (proc_pid_status(5)).
+/// Whether SIGHUP was ignored when this process started. It is signal 1, so the mask's lowest bit
+/// (proc_pid_status(5)).
 fn ignores_hang_up() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

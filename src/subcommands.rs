@@ -19,7 +19,7 @@ pub fn run(command: &Subcommand, options: &Options) -> ExitCode {
     match perform(command, options) {
         Ok((lines, code)) => {
             let mut out = io::stdout().lock();
-            // stdout may be closed; the exit code says it too.
+            // stdout may be closed. The exit code carries the result too.
             let _ = lines.iter().try_for_each(|line| writeln!(out, "{line}"));
             code
         }
@@ -59,7 +59,7 @@ fn perform(command: &Subcommand, options: &Options) -> Result<(Vec<String>, Exit
     }
 }
 
-/// Most names shown of a list.
+/// Most names printed of one list. The rest is counted.
 const MAX_LISTED: usize = 12;
 
 /// Shows what a notebook's checkpoints hold, asks, and signs them.
@@ -86,8 +86,8 @@ fn trust(dir: &Path, key: &InstallKey, yes: bool) -> Result<(Vec<String>, ExitCo
     Ok((vec![format!("{count} checkpoints are trusted now that were not")], ExitCode::SUCCESS))
 }
 
-/// Describes a checkpoint before it is trusted. Its text comes from elsewhere and is shown as plain
-/// text.
+/// Describes an untrusted checkpoint in lines of text. Its names come from another machine, so
+/// `plain` makes them safe to print.
 fn in_lines(one: &store::Untrusted) -> Vec<String> {
     let id = if one.name == one.id { String::new() } else { format!(" ({})", plain(&one.id)) };
     let signed =
@@ -119,7 +119,8 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// Replaces control characters, so that the terminal cannot be controlled.
+/// Replaces control and bidirectional characters, which could steer the terminal. Cuts the text at
+/// `MAX_CHARS` characters.
 fn plain(text: &str) -> String {
     const MAX_CHARS: usize = 200;
     let is_shown = |c: char| {
@@ -191,7 +192,7 @@ fn export(
     Ok(vec![path.display().to_string()])
 }
 
-/// Finds a state by name or id, or else the newest.
+/// Finds a state by name or id. Without one, finds the newest state.
 fn wanted(notebook: &Notebook, state: Option<&str>) -> Option<StateId> {
     let newest = || notebook.states().rfind(|state| state.residency != Residency::Deleted);
     let found: Option<&State> = match state {
@@ -201,13 +202,14 @@ fn wanted(notebook: &Notebook, state: Option<&str>) -> Option<StateId> {
     found.map(|state| state.id.clone())
 }
 
-/// The error for a notebook that a server has open: it can be exported there.
+/// The error for a notebook that cannot be read. If a server has it open, the remedy is to export
+/// it from there.
 fn elsewhere(error: Problem, dir: &Path, name: &str, format: Format) -> Problem {
     let mut refused = error;
     if store::is_open(dir) {
         let name = crate::http::percent_encoded(name);
         refused.how = format!(
-            "take it from there: GET /api/notebooks/{name}/states/STATE/document?as={}, \
+            "export it from that server: GET /api/notebooks/{name}/states/STATE/document?as={}, \
              or the menu of its page; or stop it first",
             format.word()
         );
@@ -217,13 +219,18 @@ fn elsewhere(error: Problem, dir: &Path, name: &str, format: Format) -> Problem 
 
 /// Creates a notebook from a file.
 fn import(file: &Path, name: Option<&str>) -> Result<Vec<String>, Problem> {
-    let what = || format!("take in {}", file.display());
+    let what = || format!("import {}", file.display());
     let format = match file.extension().and_then(OsStr::to_str) {
         Some("ipynb" | "json") => Format::Ipynb,
         Some("py") => Format::Script,
         _ => {
-            let how = "take a file whose name ends in .ipynb or .py";
-            return Err(Problem::new(Kind::BadRequest, what(), "its name does not say what it is", how));
+            let how = "rename the file, or give another one";
+            return Err(Problem::new(
+                Kind::BadRequest,
+                what(),
+                "its name does not end in .ipynb or .py",
+                how,
+            ));
         }
     };
     let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();

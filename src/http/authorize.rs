@@ -1,5 +1,5 @@
-//! Which commands a caller may give: checks a command once, and only then can it be sent to a
-//! notebook.
+//! Checks which commands a caller may send. Only a command that passed the check (`Authorized`) can
+//! be sent to a notebook.
 
 use super::app_state::{AppState, detached};
 use super::auth::{Access, Scope};
@@ -9,13 +9,13 @@ use crate::problem::{Kind, Problem};
 use crate::session::{Session, Visit};
 use std::rc::Rc;
 
-/// A command that its sender may give. Only this file can make one, and take the command out.
+/// A command that passed the check. Only this file can make one and unwrap it.
 #[derive(Debug)]
 pub(super) struct Authorized(Command);
 
 impl AppState {
-    /// Checks that a caller may give a command, that its texts are within their limits and that it
-    /// does not delete the root. A run without limits gets those of the server.
+    /// Checks that a caller may send a command, that the command's texts are within their limits,
+    /// and that it does not delete the root. A run without limits gets the server's limits.
     ///
     /// # Errors
     /// 400, 403, 409 or 413.
@@ -34,7 +34,8 @@ impl AppState {
         Ok(Authorized(command))
     }
 
-    /// Checks that a caller may delete a state. snapshot-kernel deletes even `initial`.
+    /// Checks that a caller may delete a state. Unlike `authorize`, it allows `initial`, because
+    /// snapshot-kernel does.
     ///
     /// # Errors
     /// 403.
@@ -47,7 +48,7 @@ impl AppState {
     /// Authorizes a command and sends it to a notebook; a refusal is an error.
     ///
     /// # Errors
-    /// When the caller may not give it, or the notebook refuses it.
+    /// When the caller may not send the command, or the notebook refuses it.
     pub(super) async fn ask(
         &self,
         session: &Session,
@@ -67,13 +68,13 @@ impl Authorized {
         Self(Command::DropAttempt { exec_id })
     }
 
-    /// The command, to read.
+    /// The command, for reading.
     pub(super) fn command(&self) -> &Command {
         &self.0
     }
 
-    /// Sends the command to a notebook and waits for the reply. A client that disconnects does not
-    /// take its command back.
+    /// Sends the command to a notebook and waits for the reply. A disconnecting client does not
+    /// cancel its command.
     pub(super) async fn send(self, session: &Session) -> Result<Reply, Problem> {
         self.send_then(session, |_, reply| reply).await
     }
@@ -88,12 +89,13 @@ impl Authorized {
         detached(async move { session.ask_then(self.0, read).await }).await
     }
 
-    /// Sends the command of a WebSocket, which alone can have presence.
+    /// Sends the command of a WebSocket client. Only WebSocket clients have presence.
     pub(super) async fn send_for(self, visit: Rc<Visit>, session: Session) -> Reply {
         match self.0 {
             Command::Stand { state, name, caret } => visit.stand(state, name, caret).await,
             command => {
-                // Presence ends with the connection, even while a run goes on for an hour.
+                // Dropped now, because presence must end with the connection, even if the run
+                // continues for an hour.
                 drop(visit);
                 session.ask(command).await
             }
@@ -108,7 +110,7 @@ fn check_scope(access: &Access, command: &Command) -> Result<(), Problem> {
     }
     let why =
         format!("this link is for `{}`, and the command needs `{}`", access.scope.word(), needed.word());
-    Err(Problem::new(Kind::Forbidden, "carry out the command", why, "ask the owner for a link that may"))
+    Err(Problem::new(Kind::Forbidden, "carry out the command", why, "ask the owner for such a link"))
 }
 
 /// The least scope that allows a command.
@@ -148,7 +150,7 @@ pub(super) async fn find_state(session: &Session, name: &str) -> Result<State, P
     state.ok_or_else(|| Problem::not_found(format!("find state {name:?}"), "no state has this name or id"))
 }
 
-/// The problem of a reply that does not belong to the command.
+/// The problem of an unexpected reply: a refusal, or a fault of Ratoon.
 pub(super) fn unexpected(reply: Reply) -> Problem {
     match reply {
         Reply::Refused(problem) => problem,

@@ -1,44 +1,48 @@
-//! What names, ids and texts may look like before they go further in.
+//! Checks the names, ids and texts that clients send.
 //!
-//! A name comes back exactly as it was given or is refused: two names that look the same or mean
-//! the same must not be two, and no name may steer a terminal, a path or a header.
+//! A name is stored exactly as it was given, or refused. Refused are names that could look like
+//! another name (invisible characters, other Unicode forms), and names that could steer a terminal,
+//! a path or a header.
 
 use crate::notebook::{Command, Draft, RunSpec, TextUpdate};
 use crate::problem::{Kind, Problem};
 use icu_normalizer::ComposingNormalizerBorrowed;
 use serde_json::{Map, Value};
 
-/// Names and ids, in characters. A uuid has 36.
+/// Longest name, id or label, in characters. A uuid has 36.
 const MAX_NAME_CHARS: usize = 128;
 
-/// What a person wants to be called, in characters: it stands beside small marks.
+/// Longest name of a visitor, in characters. The page shows it beside small marks.
 const MAX_PERSON_CHARS: usize = 40;
 
-/// One cell, in bytes.
+/// Longest source of one cell, in bytes.
 const MAX_SOURCE_BYTES: usize = 1024 * 1024;
 
-/// How a cell's text grew, as JSON, in bytes: its text with quotes around each line.
+/// Longest `TextUpdate::changes`, in bytes of JSON. It may contain the whole text, with quotes
+/// around each line.
 const MAX_UPDATE_BYTES: usize = 2 * MAX_SOURCE_BYTES;
 
-/// An answer to `input()`, in bytes.
+/// Longest answer to `input()`, in bytes.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
-/// Data of the caller's that is kept beside a state or in a task, as JSON, in bytes.
+/// Longest data of a caller in one field of a checkpoint or task, in bytes of JSON.
 const MAX_DATA_BYTES: usize = 1024 * 1024;
 
-/// How deep such data may be nested: it is written as Python, too, whose parser gives up at 100.
+/// Deepest nesting of such data. Restoring a task writes it as Python source, and Python's parser
+/// fails at 100 levels.
 const MAX_DATA_DEPTH: usize = 64;
 
-/// Markdown cells before one state.
+/// Most Markdown cells above the code of one state.
 const MAX_PROSE_CELLS: usize = 1000;
 
-/// A year: longer than any run, and far from what a timer cannot count.
+/// Longest timeout of a run, in seconds: a year. No run takes longer, and timers do not overflow.
 const MAX_TIMEOUT_SECONDS: f64 = 365.0 * 24.0 * 3600.0;
 
-/// A notebook's name is also the name of its directory, so it takes letters, digits and `-_.` only.
+/// A notebook's name is also the name of its directory, so it may contain only letters, digits,
+/// spaces and `-_.`.
 ///
 /// # Errors
-/// `Problem` with what is wrong with it.
+/// A `Problem` that tells which rule the name breaks.
 pub fn check_notebook_name(name: &str) -> Result<(), Problem> {
     let what = || format!("name a notebook {name:?}");
     check_text(name).map_err(|why| bad(what(), why, HOW_NAME))?;
@@ -53,7 +57,7 @@ pub fn check_notebook_name(name: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Whether a command's names, ids and texts may go further in.
+/// Checks the names, ids and texts of a command.
 pub(crate) fn check_command(command: &Command) -> Result<(), Problem> {
     match command {
         Command::Run(RunSpec { exec_id, code, new_state_name, timeout, run_memory, .. }) => {
@@ -89,7 +93,8 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Problem> {
             check_data("token_usage", token_usage)?;
             check_data("metadata", metadata)
         }
-        // What these name has to be there already; if it is not, that is the answer.
+        // These commands name existing things. The notebook answers an unknown name with
+        // `NotFound`.
         Command::Interrupt { .. }
         | Command::KeepPartial { .. }
         | Command::DeleteDraft { .. }
@@ -122,7 +127,7 @@ pub(crate) fn check_label(label: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What a person wants to be called: a label that is short.
+/// Checks a visitor's name: a short label.
 fn check_person(name: &str) -> Result<(), Problem> {
     if name.chars().count() > MAX_PERSON_CHARS {
         let what = format!("be called {name:?}");
@@ -149,7 +154,7 @@ fn check_id(which: &str, id: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Whether data of the caller's may be kept.
+/// Checks the depth and the length of a caller's data.
 pub(crate) fn check_data(which: &str, data: &Map<String, Value>) -> Result<(), Problem> {
     let what = || format!("keep {which}");
     if data.values().any(|value| !is_shallow(value, MAX_DATA_DEPTH - 1)) {
@@ -176,8 +181,8 @@ fn check_timeout(seconds: f64) -> Result<(), Problem> {
     }
     Err(bad(
         format!("stop a run after {seconds} seconds"),
-        "that is no time to wait",
-        "give a number above 0",
+        "a timeout is more than 0 seconds and at most a year",
+        "give a number of seconds from that range",
     ))
 }
 
@@ -188,8 +193,8 @@ fn check_run_memory(bytes: u64) -> Result<(), Problem> {
     Err(bad("let a run add 0 bytes".into(), "every cell needs some memory", "give a number of bytes above 0"))
 }
 
-/// Nothing but lengths and lists of a length and lines: what the clients are sent is no deeper or
-/// longer than a cell.
+/// Accepts only lengths, and lists of a length and lines, so the updates sent to clients are flat
+/// and not much longer than a cell.
 fn check_update(update: &TextUpdate) -> Result<(), Problem> {
     check_id("client id", &update.client)?;
     let is_flat = |value: &Value| value.is_u64() || value.is_string();
@@ -223,7 +228,7 @@ fn check_length(what: &str, text: &str, max: usize) -> Result<(), Problem> {
     Err(too_large(what, format!("it has {} bytes, more than {max}", text.len())))
 }
 
-/// What is wrong with a name, if anything.
+/// Checks a name. The error is the reason, for `Problem::why`.
 fn check_text(text: &str) -> Result<(), &'static str> {
     if text.is_empty() {
         return Err("it is empty");
@@ -249,7 +254,8 @@ fn check_text(text: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Control characters, and those that have no width or turn the direction of what follows.
+/// Whether a character is invisible: a control character, one without width, or one that changes
+/// the direction of the text.
 fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

@@ -363,7 +363,7 @@ fn the_command_line_exports_and_imports_without_a_server() {
         (&["export", "theirs", "--as", "docx"], "there is no format"),
         (&["export", "theirs", "--state", "none"], "no state of the notebook"),
         (&["import", "none.ipynb"], "No such file"),
-        (&["import", "theirs.txt"], "does not say what it is"),
+        (&["import", "theirs.txt"], "does not end in .ipynb or .py"),
         (&["import", "theirs.ipynb", "a/b"], "characters"),
     ] {
         let (is_done, said) = in_room(&room, arguments);

@@ -1,4 +1,4 @@
-//! Any command to any notebook, and a notebook or a state as a whole.
+//! Sends commands to a notebook, and shows a whole notebook or a state's variables.
 
 use crate::http::app_state::{AppState, WHOLE_TIMEOUT};
 use crate::http::error::ErrorBody;
@@ -13,7 +13,7 @@ use futures_util::stream;
 use std::io;
 use std::time::Instant;
 
-/// Shows a notebook whole: states, runs with their outputs, drafts.
+/// Shows a whole notebook: states, runs with their outputs, drafts.
 #[utoipa::path(
     get, path = "/api/notebooks/{name}", tag = "notebooks", params(("name" = String, Path)),
     responses((status = 200, body = Snapshot), (status = 404, body = ErrorBody))
@@ -43,12 +43,12 @@ pub(crate) async fn snapshot(
     request_body = Command,
     responses(
         (status = 200, description = "Done", body = Reply),
-        (status = 400, description = "It makes no sense", body = Reply),
-        (status = 403, description = "The caller may not", body = Reply),
-        (status = 404, description = "What it names is not there", body = Reply),
-        (status = 409, description = "It contradicts what is", body = Reply),
+        (status = 400, description = "The command is invalid", body = Reply),
+        (status = 403, description = "The caller's scope does not allow it", body = Reply),
+        (status = 404, description = "It names something that does not exist", body = Reply),
+        (status = 409, description = "It conflicts with the current state", body = Reply),
         (status = 413, description = "It is too long", body = Reply),
-        (status = 503, description = "Not now", body = Reply),
+        (status = 503, description = "Too busy; try again", body = Reply),
         (status = 504, description = "No answer in time", body = Reply),
     )
 )]

@@ -1,5 +1,4 @@
-//! Notebooks as files of other programs: one line of a notebook to take away, and a file to make a
-//! notebook of.
+//! Notebooks as files of other programs: exports a lineage, and imports a file as a new notebook.
 
 use super::state_files::file_name;
 use crate::formats::{Document, Format};
@@ -23,17 +22,17 @@ use std::task::Poll;
 use std::time::{SystemTime, UNIX_EPOCH};
 use utoipa::ToSchema;
 
-/// A notebook that was made of a file.
+/// The answer to `POST /api/notebooks/import`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Imported {
     /// Its name.
     name: String,
-    /// What was in the file and is not in the notebook, as sentences.
+    /// Content of the file that the notebook lacks, as sentences.
     left_out: Vec<String>,
 }
 
-/// Sends the line that ends in a state, with its drafts, as a file: an `.ipynb` with outputs, a
-/// `.py`, or a page to read.
+/// Sends the lineage of a state, with its drafts, as a file: an `.ipynb` with outputs, a `.py`, or
+/// an HTML page.
 #[utoipa::path(
     get, path = "/api/notebooks/{name}/states/{id}/document", tag = "notebooks",
     params(
@@ -44,7 +43,7 @@ pub(crate) struct Imported {
         (status = 200, description = "The file", content_type = "application/x-ipynb+json"),
         (status = 400, description = "There is no such format", body = ErrorBody),
         (status = 404, description = "No such notebook or state", body = ErrorBody),
-        (status = 503, description = "Too many files are coming and going", body = ErrorBody),
+        (status = 503, description = "Too many uploads and downloads", body = ErrorBody),
     )
 )]
 pub(crate) async fn document(
@@ -72,7 +71,7 @@ pub(crate) async fn document(
         .body(SizedStream::new(text.len() as u64, sent_with(text.into(), whole))))
 }
 
-/// A body that holds something until it is sent.
+/// A body of one text. Drops `held` when the text has been sent.
 fn sent_with<T: 'static>(text: Bytes, held: T) -> impl Stream<Item = Result<Bytes, io::Error>> {
     stream::once(ready(Ok(text))).chain(stream::poll_fn(move |_| {
         let _held = &held;
@@ -80,17 +79,17 @@ fn sent_with<T: 'static>(text: Bytes, held: T) -> impl Stream<Item = Result<Byte
     }))
 }
 
-/// Makes a new notebook of a file. Its cells are drafts on the root, and what they printed
-/// elsewhere stands below them. Nothing runs.
+/// Imports a file as a new notebook. Its cells become drafts on the root, with their outputs below
+/// them. Nothing runs.
 #[utoipa::path(
     post, path = "/api/notebooks/import", tag = "notebooks",
-    params(("name" = String, Query, description = "What the notebook is to be called")),
+    params(("name" = String, Query, description = "Name of the new notebook")),
     request_body(
         content = String, content_type = "application/json",
         description = "The `.ipynb`; or, as `text/x-python`, a program whose cells begin with `# %%`"
     ),
     responses(
-        (status = 201, description = "It is there", body = Imported),
+        (status = 201, description = "The notebook was made", body = Imported),
         (status = 400, description = "It is no such file, or the name cannot be used", body = ErrorBody),
         (status = 409, description = "There is a notebook of this name", body = ErrorBody),
         (status = 413, description = "The file is too long", body = ErrorBody),
@@ -102,8 +101,8 @@ pub(crate) async fn import(
     app: web::Data<AppState>,
 ) -> Result<HttpResponse, Problem> {
     let Some(name) = query_value(&request, "name") else {
-        let how = "add `?name=` with the name that the notebook is to have";
-        return Err(Problem::bad_request("make a notebook of a file", "it has no name", how));
+        let how = "add `?name=` with the name of the new notebook";
+        return Err(Problem::bad_request("import a notebook", "it has no name", how));
     };
     limits::check_notebook_name(&name)?;
     app.check_free(&name)?;
@@ -116,12 +115,13 @@ pub(crate) async fn import(
         Ok(())
     })
     .await?;
-    // Read before anything is locked. Reading stops when the client leaves, which drops `waiting`.
+    // The file is parsed before anything is locked. Parsing stops when the client disconnects,
+    // which drops `waiting`.
     let waiting = Arc::new(());
     let waits = Arc::downgrade(&waiting);
     let read = app.threads.run(move || {
         let read = Document::read_while(&bytes, format, &|| waits.strong_count() > 0);
-        // Held as long as a thread is busy with it.
+        // The permit is held until the thread has finished.
         (read, permit)
     });
     let (document, permit) = read.await?;

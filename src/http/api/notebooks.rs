@@ -1,5 +1,4 @@
-//! Notebooks as wholes, as the list of them shows and changes them: what each is, renamed, copied,
-//! removed.
+//! Lists, opens, renames, copies and deletes notebooks.
 
 use crate::http::app_state::{AppState, detached};
 use crate::http::error::ErrorBody;
@@ -16,7 +15,7 @@ use utoipa::ToSchema;
 pub(crate) struct Notebooks {
     /// The names of the notebooks, open or in the directory, sorted.
     notebooks: Vec<String>,
-    /// What is known of each, in the same order.
+    /// A summary of each, in the same order.
     about: Vec<NotebookSummary>,
 }
 
@@ -24,17 +23,17 @@ pub(crate) struct Notebooks {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct NotebookSummary {
     name: String,
-    /// How many of its cells left a state; none when that cannot be told now.
+    /// Number of its states except the root; none if unknown at the moment.
     states: Option<u64>,
-    /// How much it takes on disk, in bytes.
+    /// Size on disk, in bytes.
     bytes: u64,
     /// When it was last written to, in milliseconds since the Unix epoch.
     last_used: Option<f64>,
     /// Whether it has processes.
     is_open: bool,
-    /// How many of its cells run or wait to run.
+    /// Number of its cells that run or wait to run.
     running: u64,
-    /// Whether it is the one that the server was started with, which stays as long as the server.
+    /// Whether the server was started with it. If so, it cannot be renamed or deleted.
     is_start: bool,
 }
 
@@ -46,19 +45,19 @@ pub(crate) struct Named {
     pub(crate) name: String,
 }
 
-/// Another name.
+/// The body of `rename` and `duplicate`.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewName {
-    /// The name.
+    /// The new name.
     to: String,
-    /// Whether cells that run may be stopped for it.
+    /// Whether running cells may be stopped for a rename.
     #[serde(default)]
     stop: bool,
 }
 
-/// Lists the notebooks that the caller may see, open or not. One that is not is opened when it is
-/// asked for.
+/// Lists the notebooks that the caller may see, open or not. The first request for a closed
+/// notebook opens it.
 #[utoipa::path(get, path = "/api/notebooks", tag = "notebooks", responses((status = 200, body = Notebooks)))]
 pub(crate) async fn notebooks(app: web::Data<AppState>, caller: Caller) -> Result<HttpResponse, Problem> {
     let names = app.names_for(caller.access()?);
@@ -87,7 +86,7 @@ async fn about_all(app: &web::Data<AppState>, names: Vec<String>) -> Result<Vec<
     let mut all = app.threads.run(look).await?;
     for about in &mut all {
         let Some(session) = app.sessions.get(&about.name) else { continue };
-        // One that is being closed just now is not open.
+        // Reading fails for a notebook that is just being closed.
         if let Ok((states, running)) = session.read(counts).await {
             (about.states, about.running) = (Some(states), running);
         }
@@ -95,7 +94,7 @@ async fn about_all(app: &web::Data<AppState>, names: Vec<String>) -> Result<Vec<
     Ok(all)
 }
 
-/// How many cells left a state that is there, and how many run or wait.
+/// The number of states, without the root and deleted ones, and of runs that have not ended.
 fn counts(notebook: &Notebook) -> (u64, u64) {
     let states =
         notebook.states().filter(|s| s.parent.is_some() && s.residency != Residency::Deleted).count();
@@ -103,8 +102,7 @@ fn counts(notebook: &Notebook) -> (u64, u64) {
     (states as u64, running as u64)
 }
 
-/// Opens a notebook, made when it is not there yet, or answers the one that is open under this
-/// name.
+/// Opens a notebook, and makes it if it does not exist.
 #[utoipa::path(
     post, path = "/api/notebooks", tag = "notebooks", request_body = Named,
     responses(
@@ -121,12 +119,12 @@ pub(crate) async fn open_notebook(
     Ok(HttpResponse::Ok().json(Named { name: session.name().to_owned() }))
 }
 
-/// Gives a notebook another name. Its pages are told where it went; its share links go on to work.
+/// Renames a notebook. Its open pages follow to the new name, and its share links still work.
 #[utoipa::path(
     post, path = "/api/notebooks/{name}/rename", tag = "notebooks", params(("name" = String, Path)),
     request_body = NewName,
     responses(
-        (status = 200, description = "It has the name", body = Named),
+        (status = 200, description = "It was renamed", body = Named),
         (status = 400, description = "The name cannot be used", body = ErrorBody),
         (status = 404, description = "No such notebook", body = ErrorBody),
         (
@@ -154,13 +152,13 @@ pub(crate) async fn rename(
     .await
 }
 
-/// Copies a notebook, with its states, outputs and drafts, but without its share links and what
-/// tasks keep. Cells that run go on.
+/// Copies a notebook, with its states, outputs and drafts, but without its share links and task
+/// checkpoints. Running cells continue.
 #[utoipa::path(
     post, path = "/api/notebooks/{name}/duplicate", tag = "notebooks", params(("name" = String, Path)),
     request_body = NewName,
     responses(
-        (status = 201, description = "The copy is there", body = Named),
+        (status = 201, description = "It was copied", body = Named),
         (status = 400, description = "The name cannot be used", body = ErrorBody),
         (status = 404, description = "No such notebook", body = ErrorBody),
         (status = 409, description = "The name is taken", body = ErrorBody),
@@ -183,16 +181,15 @@ pub(crate) async fn duplicate(
     .await
 }
 
-/// Moves a notebook with all that belongs to it into the trash. Its pages are told, its share links
-/// end.
+/// Moves a notebook into the trash. Its open pages are notified, and its share links are revoked.
 #[utoipa::path(
     delete, path = "/api/notebooks/{name}", tag = "notebooks",
     params(
         ("name" = String, Path),
-        ("stop" = Option<bool>, Query, description = "Whether cells that run may be stopped for it"),
+        ("stop" = Option<bool>, Query, description = "Whether running cells may be stopped for it"),
     ),
     responses(
-        (status = 204, description = "It is gone"),
+        (status = 204, description = "It is in the trash"),
         (status = 404, description = "No such notebook", body = ErrorBody),
         (status = 409, description = "Cells run, or it is the start notebook", body = ErrorBody),
     )
@@ -219,10 +216,10 @@ fn is_there(app: &AppState, name: &str) -> Result<(), Problem> {
         return Ok(());
     }
     let what = format!("find notebook {name:?}");
-    Err(Problem::new(Kind::NotFound, what, "there is no notebook of this name", "look at the list again"))
+    Err(Problem::new(Kind::NotFound, what, "there is no notebook of this name", "see GET /api/notebooks"))
 }
 
-/// Whether a notebook may be closed permanently.
+/// Refuses to close the start notebook and, without `stop`, a notebook with running cells.
 async fn may_go(app: &AppState, name: &str, stop: bool, deed: &str) -> Result<(), Problem> {
     is_there(app, name)?;
     let what = format!("{deed} notebook {name:?}");
@@ -237,5 +234,5 @@ async fn may_go(app: &AppState, name: &str, stop: bool, deed: &str) -> Result<()
     }
     let cells =
         if running == 1 { "one of its cells runs".into() } else { format!("{running} of its cells run") };
-    Err(Problem::new(Kind::Conflict, what, cells, "wait for them, stop them, or say `stop`"))
+    Err(Problem::new(Kind::Conflict, what, cells, "wait for them, stop them, or set `stop`"))
 }

@@ -1,5 +1,4 @@
-//! Share links: listed, made and revoked. They are kept with their notebook, and outlive the
-//! server.
+//! Lists, makes and revokes share links. They are stored with their notebook, and survive restarts.
 
 use crate::http::app_state::{AppState, detached};
 use crate::http::auth::{HeldLink, Link, LinkError, NewLink, Scope};
@@ -14,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use utoipa::ToSchema;
 
-/// The longest time for which a link can be made. Without an end it lasts until it is taken back.
+/// Longest time after which a link may expire, in seconds: ten years. A link without an end is
+/// valid until it is revoked.
 const MAX_LINK_SECONDS: u64 = 10 * 365 * 24 * 3600;
 
 /// The body of `POST /api/links`.
@@ -23,13 +23,13 @@ const MAX_LINK_SECONDS: u64 = 10 * 365 * 24 * 3600;
 pub(crate) struct LinkWish {
     /// `view` or `run`.
     scope: Scope,
-    /// The notebook that it is to open; without it, the one given at start.
+    /// The notebook that the link opens; without it, the one given at start.
     #[serde(default)]
     notebook: Option<String>,
-    /// A note, such as who gets it.
+    /// The owner's note, for example who has the link.
     #[serde(default)]
     label: Option<String>,
-    /// Seconds until it ends; without it, when it is taken back.
+    /// Seconds until the link expires; without it, the link is valid until it is revoked.
     #[serde(default)]
     expires_in: Option<u64>,
 }
@@ -41,7 +41,7 @@ pub(crate) struct NewLinkView {
     link: Link,
     /// The token. It is shown only here.
     token: String,
-    /// What to open on this server, token included.
+    /// The link's path and query on this server, with the token.
     path: String,
 }
 
@@ -65,7 +65,7 @@ pub(crate) async fn links(app: web::Data<AppState>) -> HttpResponse {
         (status = 201, body = NewLinkView),
         (status = 400, body = ErrorBody),
         (status = 404, body = ErrorBody),
-        (status = 507, description = "It could not be kept, and is not good", body = ErrorBody),
+        (status = 507, description = "The link could not be stored, and is not valid", body = ErrorBody),
     )
 )]
 pub(crate) async fn add_link(
@@ -73,7 +73,7 @@ pub(crate) async fn add_link(
     Json(wish): Json<LinkWish>,
 ) -> Result<HttpResponse, Problem> {
     if wish.scope == Scope::Owner {
-        let why = "a link cannot give everything";
+        let why = "a link cannot have the scope `owner`";
         return Err(Problem::bad_request("make a link", why, "make it for `view` or `run`"));
     }
     if let Some(label) = &wish.label {
@@ -93,10 +93,10 @@ pub(crate) async fn add_link(
     Ok(HttpResponse::Created().json(NewLinkView { link, token, path }))
 }
 
-/// Revokes a share link, and ends the connections that came in by it.
+/// Revokes a share link, and closes the connections that use it.
 #[utoipa::path(
     delete, path = "/api/links/{id}", tag = "links", params(("id" = String, Path)),
-    responses((status = 204, description = "It is gone"), (status = 404, body = ErrorBody))
+    responses((status = 204, description = "It was revoked"), (status = 404, body = ErrorBody))
 )]
 pub(crate) async fn take_back_link(
     app: web::Data<AppState>,
@@ -107,7 +107,7 @@ pub(crate) async fn take_back_link(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// Makes a link, and lets it be good when it is on disk.
+/// Makes a link and stores it. The link is valid once it is on disk.
 async fn keep_and_add(app: web::Data<AppState>, new: NewLink) -> Result<(Link, String), Problem> {
     let session = AppState::notebook(&app, &new.notebook).await?;
     let _one = app.changes.lock().await;
@@ -121,15 +121,15 @@ async fn keep_and_add(app: web::Data<AppState>, new: NewLink) -> Result<(Link, S
     Ok((shown, token))
 }
 
-/// Takes a link back when it is off the disk: one that was taken back must not come again with the
-/// next start.
+/// Removes a link from the disk, then revokes it. In this order, a revoked link cannot return with
+/// the next start.
 async fn keep_and_take_back(app: web::Data<AppState>, id: String) -> Result<(), Problem> {
     let no_such =
         || Problem::not_found(format!("find link {id:?}"), "there is no such link, or it has ended");
     let name = app.keys.notebook_of(&id, app.keys.now()).ok_or_else(no_such)?;
     let session = match AppState::notebook(&app, &name).await {
         Ok(session) => Some(session),
-        // Its directory is gone, and its links with it.
+        // Its directory was deleted, and its links with it.
         Err(refused) if refused.kind == Kind::NotFound => None,
         Err(refused) => return Err(refused),
     };
@@ -146,7 +146,7 @@ impl From<LinkError> for Problem {
     fn from(error: LinkError) -> Self {
         match error {
             LinkError::TooMany => {
-                Problem::new(Kind::Conflict, "make a link", error.to_string(), "take some of them back")
+                Problem::new(Kind::Conflict, "make a link", error.to_string(), "revoke some of them")
             }
             LinkError::NoSecret(_) => Problem::internal("the operating system gives no random numbers"),
         }

@@ -1,4 +1,4 @@
-//! States as files: a download and an upload.
+//! Exports a state as a file, and imports one.
 
 use crate::blocking_pool::BlockingPool;
 use crate::http::app_state::{AppState, detached};
@@ -21,13 +21,13 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
-/// The ending of a state's file name.
+/// File extension of exported states.
 const SUFFIX: &str = ".ratoon-state";
 
-/// Bytes that are written at a time.
+/// Size of the pieces in which files are sent and written, in bytes.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// PieceSender of a download that may wait for the network.
+/// Most pieces of a download that wait for the network.
 const PIECES: usize = 4;
 
 /// Most code of an imported lineage, in bytes.
@@ -70,7 +70,7 @@ pub(crate) async fn export(
     let export = session.export(&state.id, form, environ).await?;
     let bytes = export.bytes;
     let (sender, mut pieces) = mpsc::channel(PIECES);
-    // The thread ends when all is sent, or when the client has gone, which closes the channel.
+    // The thread ends when all is sent, or when the client disconnects, which closes the channel.
     app.threads.spawn(move || {
         let failure = sender.clone();
         if let Err(error) = export.write(&mut BufWriter::with_capacity(PIECE_BYTES, PieceSender(sender))) {
@@ -85,16 +85,16 @@ pub(crate) async fn export(
         .body(SizedStream::new(bytes, stream::poll_fn(move |cx| pieces.poll_recv(cx)))))
 }
 
-/// Imports a state from a file. The answer is that of a run that has ended. The checkpoint is not
-/// trusted: only its plain values are loaded until the notebook is trusted.
+/// Imports a state from a file. The answer is the reply to a run that has ended. The checkpoint is
+/// not trusted: only its plain values are loaded until the notebook is trusted.
 #[utoipa::path(
     post, path = "/api/notebooks/{name}/import", tag = "notebooks", params(("name" = String, Path)),
     request_body(content = String, content_type = "application/x-ratoon-state", description = "The file"),
     responses(
-        (status = 200, description = "It is a state of the notebook", body = Reply),
+        (status = 200, description = "The notebook has the new state", body = Reply),
         (
             status = 400,
-            description = "The file is cut off, altered or not one; nothing is kept",
+            description = "The file is cut off, altered, or not a state; nothing is kept",
             body = ErrorBody,
         ),
         (status = 404, description = "No such notebook", body = ErrorBody),
@@ -195,12 +195,12 @@ async fn on_disk<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, Problem> {
     threads.run(work).await?.map_err(|e| {
-        Problem::new(Kind::Disk, "take in a file", e.to_string(), "make room on the disk and try again")
+        Problem::new(Kind::Disk, "import a file", e.to_string(), "make room on the disk and try again")
     })
 }
 
-/// The header that names a download. Old programs read the first name, which is ASCII; new ones the
-/// second.
+/// The header that names a download. Old programs read the first name, which is ASCII; new programs
+/// read the second.
 pub(super) fn file_name(label: &str, suffix: &str) -> String {
     let plain: String = label
         .chars()

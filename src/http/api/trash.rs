@@ -1,4 +1,4 @@
-//! The trash: notebooks that were deleted, and what was in those that were reset.
+//! The trash: deleted notebooks, and copies of notebooks that were reset.
 
 use super::notebooks::Named;
 use crate::http::app_state::{AppState, detached};
@@ -10,10 +10,11 @@ use actix_web::{HttpResponse, web};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// How many names are tried for a notebook that is restored beside others of its name.
+/// Most names that are tried for a restored notebook whose name is taken.
 const MAX_NAMES: usize = 1000;
 
-/// How much of a name is kept in one like it: four bytes each, they fit into a directory's name.
+/// Most characters of a name that a similar name keeps. At four bytes each they fit into a
+/// directory's name.
 const MAX_COPIED_CHARS: usize = 40;
 
 /// The answer to `GET /api/trash`.
@@ -29,13 +30,13 @@ pub(crate) struct Entry {
     id: String,
     /// The name that it had.
     name: String,
-    /// `deleted`, or `reset`: then it is a copy of what the notebook was.
+    /// `deleted`, or `reset` for a copy from before a reset.
     why: &'static str,
-    /// When, in milliseconds since the Unix epoch.
+    /// When it came into the trash, in milliseconds since the Unix epoch.
     at: u64,
-    /// How many of its cells left a state; none when that cannot be told.
+    /// Number of its states except the root; none if unknown.
     states: Option<u64>,
-    /// How much it takes on disk, in bytes.
+    /// Size on disk, in bytes.
     bytes: u64,
 }
 
@@ -55,12 +56,12 @@ pub(crate) async fn list(app: web::Data<AppState>) -> Result<HttpResponse, Probl
     Ok(HttpResponse::Ok().json(Trash { trash: entries.collect() }))
 }
 
-/// Makes a notebook of an entry again, under its name or, where that is taken, under one like it.
-/// Its share links do not come back.
+/// Restores a notebook under its name or, if that is taken, under a similar one. Its share links
+/// are not restored.
 #[utoipa::path(
     post, path = "/api/trash/{id}/restore", tag = "notebooks", params(("id" = String, Path)),
     responses(
-        (status = 200, description = "It is there again, under this name", body = Named),
+        (status = 200, description = "It was restored under this name", body = Named),
         (status = 404, description = "No such entry", body = ErrorBody),
         (status = 409, description = "It cannot be read", body = ErrorBody),
     )
@@ -86,7 +87,7 @@ pub(crate) async fn restore(
 #[utoipa::path(
     delete, path = "/api/trash/{id}", tag = "notebooks", params(("id" = String, Path)),
     responses(
-        (status = 204, description = "It is gone"),
+        (status = 204, description = "It was deleted"),
         (status = 404, description = "No such entry", body = ErrorBody),
     )
 )]
@@ -108,13 +109,13 @@ pub(crate) async fn purge(
 async fn named(app: &web::Data<AppState>, id: &str) -> Result<String, Problem> {
     let (sessions, wanted) = (app.sessions.clone(), id.to_owned());
     let name = app.sessions.threads().run(move || sessions.find_trashed(&wanted)).await?;
-    let why = "it may have been restored, or pushed out by newer ones";
+    let why = "it may have been restored, or removed to make room for newer ones";
     name.ok_or_else(|| Problem::not_found(format!("find {id:?} in the trash"), why))
 }
 
-/// The name itself, or one like it.
+/// The name itself if it is free, or else a similar one.
 fn free_name(app: &AppState, name: &str) -> String {
-    // A long name is cut, so that one like it is not too long.
+    // A long name is cut, so that the similar name is not too long.
     let short: String = name.chars().take(MAX_COPIED_CHARS).collect();
     let restored = format!("{} restored", short.trim_end());
     let more = (2..MAX_NAMES).map(|n| format!("{restored} {n}"));

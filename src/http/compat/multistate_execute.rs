@@ -11,9 +11,10 @@ use serde::Deserialize;
 use serde_json::Map;
 use utoipa::ToSchema;
 
-/// How many states one piece of code may read: a process of each sends what is read of it.
+/// Most states that one run may read. A process of each state sends its variables.
 const MAX_READ_STATES: usize = 64;
-/// How many states may be named beside it: of one that the code does not name, nothing is read.
+/// Most states in `state_mapping`. Nothing is read of a state whose alias the code does not
+/// contain.
 const MAX_NAMED_STATES: usize = 10_000;
 
 /// The body of `POST /multistate_execute`.
@@ -22,14 +23,14 @@ pub(crate) struct MultistateExecute {
     /// The source.
     #[serde(default)]
     code: String,
-    /// The caller's id for the run, by which it is interrupted. It is free again when the run has
-    /// ended.
+    /// The caller's id for the run, with which it can be interrupted. The id can be used again when
+    /// the run has ended.
     exec_id: String,
-    /// States by the names that the code has for them: `a.x` is the variable `x` of the state
-    /// called `a`.
+    /// States by their aliases in the code: `a.x` is the variable `x` of the state with the alias
+    /// `a`.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     state_mapping: Map<String, serde_json::Value>,
-    /// The state whose variables the code has as its own.
+    /// The state that the code runs against; without it, the root.
     #[serde(default)]
     default_state: Option<String>,
     /// Seconds after which the run is interrupted.
@@ -38,8 +39,7 @@ pub(crate) struct MultistateExecute {
     /// Bytes of memory that the run may add to what its state holds.
     #[serde(default)]
     run_memory: Option<u64>,
-    /// Whether a default state that can only come back by running its cells again is brought back
-    /// so.
+    /// Whether to replay a default state that has neither a process nor a usable checkpoint.
     #[serde(default)]
     replay: bool,
 }
@@ -62,7 +62,7 @@ pub(crate) async fn multistate_execute(
     let on = wish.default_state.map_or(Base::State(StateId::root()), Base::Name);
     for (alias, name) in &wish.state_mapping {
         let name =
-            name.as_str().ok_or_else(|| bad(format!("read a state as {alias:?}"), "its name is no text"))?;
+            name.as_str().ok_or_else(|| bad(format!("read a state as {alias:?}"), "its name is not text"))?;
         let state = StateRef::name(name);
         reads.push(Reading { alias: alias.clone(), state, is_named: names(&wish.code, alias) });
     }
@@ -85,7 +85,7 @@ pub(crate) async fn multistate_execute(
     executed(&app, caller.access()?, run, Vec::new()).await
 }
 
-/// Whether code has a name in it.
+/// Whether code contains a name as a whole word.
 fn names(code: &str, name: &str) -> bool {
     !name.is_empty() && code.split(|c: char| c != '_' && !c.is_alphanumeric()).any(|word| word == name)
 }

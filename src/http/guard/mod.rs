@@ -30,12 +30,12 @@ use actix_web::{HttpMessage, HttpResponse, ResponseError, web};
 use futures_util::FutureExt;
 use std::panic::AssertUnwindSafe;
 
-/// The outermost middleware.
+/// The outermost middleware: checks a request, and hardens its answer.
 pub(crate) async fn guard(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
-    // Every connection of the server has one; those of unit tests do not.
+    // Connections of the server have a status; those of unit tests do not.
     let mut busy = request.conn_data::<ConnectionStatus>().map(ConnectionStatus::begin);
     let (content, mut response) = match check(&mut request) {
         Ok((content, is_known)) => {
@@ -105,11 +105,11 @@ impl Denied {
             response.headers_mut().insert(ALLOW, allow);
         }
         if self.error.status_code() == StatusCode::SERVICE_UNAVAILABLE {
-            // Too many connections: this one makes room.
+            // There are too many connections. Closing this one makes room.
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         if has_body(request.headers()) {
-            // The unread body would be taken for the next request of this connection.
+            // Otherwise the unread body would be parsed as the next request of this connection.
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             response.head_mut().set_connection_type(actix_web::http::ConnectionType::Close);
         }
@@ -166,8 +166,8 @@ fn check(request: &mut ServiceRequest) -> Result<(Content, bool), Denied> {
     Ok((content, is_known))
 }
 
-/// The access that a credential gives. Of several browser sessions the strongest one for the
-/// notebook counts, so opening a link takes nothing from the owner.
+/// The access that a credential gives. Of several browser sessions the one with the widest scope
+/// for the notebook counts, so the owner loses no rights by opening a share link.
 fn identify(app: &AppState, credential: &Credential, notebook: Option<&str>) -> Result<Access, Problem> {
     let now = app.keys.now();
     let strength = |access: &Access| (notebook.is_none_or(|name| access.opens(name)), access.scope);
@@ -279,7 +279,7 @@ fn is_json(headers: &HeaderMap) -> bool {
         .all(|p| p.eq_ignore_ascii_case("charset=utf-8") || p.eq_ignore_ascii_case("charset=\"utf-8\""))
 }
 
-/// Whether a browser will show the answer to its user.
+/// Whether the client accepts HTML, as a browser does when it will display the answer.
 pub(crate) fn wants_html(headers: &HeaderMap) -> bool {
     let accept = headers.get(ACCEPT).and_then(|v| v.to_str().ok()).unwrap_or_default();
     accept.split(',').any(|part| part.split(';').next().is_some_and(|t| t.trim() == "text/html"))
@@ -315,7 +315,7 @@ fn too_many_failures() -> Problem {
 }
 
 fn forbidden(why: impl Into<String>) -> Problem {
-    Problem::new(Kind::Forbidden, "do what was asked", why, "ask the owner for a link that may")
+    Problem::new(Kind::Forbidden, "allow the request", why, "ask the owner for another link")
 }
 
 fn no_cors() -> Problem {

@@ -16,7 +16,7 @@ const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 pub(crate) struct Hosts {
     /// `host:port`, lower case.
     accepted: Vec<String>,
-    /// Those of a proxy, where the scheme may be https.
+    /// The accepted hosts of a proxy, where the scheme may be https.
     proxied: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ fn is_visit(headers: &HeaderMap) -> bool {
         && one(headers, &SEC_FETCH_DEST) == Ok(Some("document"))
 }
 
-/// A header that may stand once, in printable ASCII.
+/// The value of a header that may occur only once, in printable ASCII. Fails for any other header.
 fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, ()> {
     let mut values = headers.get_all(name);
     match (values.next(), values.next()) {
@@ -99,7 +99,7 @@ fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>,
 fn misdirected() -> Problem {
     Problem::new(
         Kind::Misdirected,
-        "find the server that is asked",
+        "find the addressed server",
         "the Host is not a name of this one",
         "use the address that was printed at start, or start with --reachable-as HOST:PORT",
     )

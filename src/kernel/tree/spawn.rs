@@ -10,10 +10,10 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 
-/// How many descriptors to keep free for connections and files.
+/// Descriptors that forks leave free for connections and files.
 const RESERVED_DESCRIPTORS: u64 = 128;
-/// The number of heads whose files are remembered. They matter only while a process runs that a
-/// cell of that head has detached.
+/// Most heads whose files are remembered. These matter only while a process runs that a cell of the
+/// head has detached.
 const MAX_HEAD_FILES: usize = 4096;
 
 impl Tree {
@@ -43,10 +43,10 @@ impl Tree {
         Ok(())
     }
 
-    /// Makes `from` fork a child. The child may be sent orders at once; they wait in its socket.
+    /// Makes `from` fork a child. Orders to the child can be sent at once; they wait in its socket.
     ///
     /// # Errors
-    /// The operating system's: no descriptors left.
+    /// The operating system's, or too few descriptors are left.
     pub fn fork(&mut self, from: ProcId, child: ProcId, role: Role, load: Option<Load>) -> io::Result<()> {
         self.wake(from);
         let (ours, theirs) = socket_pair()?;
@@ -67,7 +67,7 @@ impl Tree {
     /// Makes `from` fork a child that sends variables to a head, which `run` names.
     ///
     /// # Errors
-    /// The operating system's: no descriptors left.
+    /// The operating system's, or too few descriptors are left.
     pub fn send_variables(&mut self, from: ProcId, child: ProcId, wanted: Wanted) -> io::Result<()> {
         self.wake(from);
         let (ours, theirs) = socket_pair()?;
@@ -104,7 +104,7 @@ impl Tree {
             return Ok(());
         }
         let limit = self.max_descriptors;
-        let why = format!("of the {limit} descriptors that the server may have (ulimit -n) too few are left");
+        let why = format!("too few of the server's {limit} descriptors (ulimit -n) are left");
         Err(io::Error::other(why))
     }
 

@@ -17,13 +17,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-/// The body of `POST /api/tasks/{task_id}/checkpoints`. What a `GET` answers may be sent again, to
-/// another task as well: its
-/// `task_id`, `version` and `created_at` are not looked at.
+/// The body of `POST /api/tasks/{task_id}/checkpoints`. Clients may send the answer of a `GET`
+/// again, even to another task: `task_id`, `version` and `created_at` are ignored.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TaskWish {
-    /// The state that it is to point at, by name or id.
+    /// The state that the checkpoint points at, by name or id.
     #[serde(default)]
     state: Option<String>,
     /// Plain values.
@@ -58,24 +57,24 @@ pub(crate) struct TaskView {
     versions: Vec<u64>,
     /// All checkpoints, in the same order.
     checkpoints: Vec<TaskCheckpoint>,
-    /// How many there are.
+    /// Number of checkpoints.
     len: usize,
 }
 
-/// A state to go on from.
+/// The answer to a restore: a state to continue from.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Restored {
     /// The state.
     state_id: StateId,
-    /// The name by which it is known.
+    /// The state's name.
     state_name: String,
     /// The checkpoint's plain values.
     #[schema(value_type = Object)]
     values: Map<String, Value>,
-    /// The checkpoint's counters.
+    /// The checkpoint's counters of tokens.
     #[schema(value_type = Object)]
     token_usage: Map<String, Value>,
-    /// The checkpoint's own data.
+    /// The caller's own data in the checkpoint.
     #[schema(value_type = Object)]
     metadata: Map<String, Value>,
 }
@@ -148,21 +147,21 @@ pub(crate) async fn version(app: web::Data<AppState>, path: PathParams) -> Resul
     Ok(HttpResponse::Ok().json(look_up(&app, path.get(0), Some(path.get(1))).await?))
 }
 
-/// Answers a state to go on from: the one that the checkpoint points at, brought back if need be,
-/// or a new one that has the checkpoint's values as variables.
+/// Restores a checkpoint. Answers the state that it points at, loaded if needed, or a new state
+/// that has the checkpoint's values as variables.
 #[utoipa::path(
     post, path = "/api/tasks/{task_id}/checkpoints/{version}/restore", tag = "tasks",
     params(
         ("task_id" = String, Path), ("version" = u64, Path),
         (
             "replay" = Option<bool>, Query,
-            description = "Whether the state's cells may run again to bring it back"
+            description = "Whether the state's cells may run again to restore it"
         ),
     ),
     responses(
         (status = 200, body = Restored),
         (status = 404, description = "No such task or version", body = ErrorBody),
-        (status = 410, description = "The state was deleted, or only comes back by replay", body = ErrorBody),
+        (status = 410, description = "The state was deleted, or needs a replay", body = ErrorBody),
     )
 )]
 pub(crate) async fn restore(
@@ -182,7 +181,7 @@ pub(crate) async fn restore(
     Ok(HttpResponse::Ok().json(Restored { state_id, state_name, values, token_usage, metadata }))
 }
 
-/// A version of a task's checkpoints, or the newest.
+/// Finds a checkpoint of a task by its version; without one, the newest.
 async fn look_up(app: &AppState, task_id: &str, version: Option<&str>) -> Result<TaskCheckpoint, Problem> {
     let number = version.map(|v| v.parse::<u64>().ok());
     let wanted = task_id.to_owned();
@@ -199,7 +198,7 @@ async fn look_up(app: &AppState, task_id: &str, version: Option<&str>) -> Result
         let which = version.map_or("the latest checkpoint".into(), |v| format!("checkpoint {v:?}"));
         let why = match count {
             0 => "the task has none".to_owned(),
-            count => format!("there are {count}, and none is called that"),
+            count => format!("there are {count}, and none has this version"),
         };
         let how = "see GET /api/tasks/{task_id}/checkpoints for what there is";
         let what = format!("find {which} of task {task_id:?}");
@@ -242,7 +241,7 @@ async fn grow(
         Reply::Ended(Ended { error, .. }) => {
             let why = error.map_or("its run left no state".into(), |e| e.in_words());
             let what = format!("restore checkpoint {} of task {:?}", checkpoint.version, checkpoint.task_id);
-            Err(Problem::new(Kind::Kernel, what, why, "read its values, and set them yourself"))
+            Err(Problem::new(Kind::Kernel, what, why, "read its values, and assign them in a cell"))
         }
         other => Err(unexpected(other)),
     }
