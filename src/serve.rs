@@ -14,13 +14,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::JoinHandle;
 
 /// How long notebooks may take to end their processes. Two of the seconds are for pending
 /// checkpoints.
-const CLOSING: Duration = Duration::from_millis(5500);
+const NOTEBOOKS_CLOSE_TIMEOUT: Duration = Duration::from_millis(5500);
 
 /// How long connections may take to close after the notebooks.
-const HANGING_UP: Duration = Duration::from_millis(1000);
+const CONNECTIONS_CLOSE_TIMEOUT: Duration = Duration::from_millis(1000);
 
 /// Least length of a token. At most 20 wrong tokens are answered per second (`http/auth/throttle`),
 /// so trying all tokens of seven random letters and digits takes a century. The tests of
@@ -28,8 +29,8 @@ const HANGING_UP: Duration = Duration::from_millis(1000);
 const MIN_TOKEN_CHARS: usize = 7;
 
 /// How long `bind` retries a taken port, which a server that has just ended may still hold.
-const TAKEN_ON: Duration = Duration::from_millis(500);
-const PAUSE: Duration = Duration::from_millis(10);
+const PORT_RETRY_TIMEOUT: Duration = Duration::from_millis(500);
+const PORT_RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The exit code for errors of the command line, as clap uses it.
 const EXIT_USAGE: u8 = 2;
@@ -37,14 +38,10 @@ const EXIT_USAGE: u8 = 2;
 /// Serves until a signal stops it.
 pub fn run(options: Options) -> ExitCode {
     crate::allocator::give_large_blocks_back();
-    match start_and_wait(&options) {
-        Ok(code) => code,
-        Err(Problem { what, why, how, .. }) => {
-            // With stderr closed, nothing more can be done.
-            let _ = writeln!(io::stderr(), "ratoon cannot {what}: {why}\n  {how}");
-            ExitCode::from(EXIT_USAGE)
-        }
-    }
+    start_and_wait(&options).unwrap_or_else(|problem| {
+        print_problem(&problem);
+        ExitCode::from(EXIT_USAGE)
+    })
 }
 
 fn start_and_wait(options: &Options) -> Result<ExitCode, Problem> {
@@ -54,15 +51,15 @@ fn start_and_wait(options: &Options) -> Result<ExitCode, Problem> {
     set_limits();
     let listener = listen(options)?;
     let launch = launch(options)?;
-    let keeping = keeping(options, &launch)?;
-    let no_room = |e: io::Error| {
+    let config = notebook_config(options, &launch)?;
+    let cannot_start = |e: io::Error| {
         Problem::new(Kind::BadRequest, "start", e.to_string(), "close some programs and try again")
     };
-    let threads = BlockingPool::start().map_err(no_room)?;
+    let threads = BlockingPool::start().map_err(cannot_start)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let runtime = runtime.map_err(no_room)?;
+    let runtime = runtime.map_err(cannot_start)?;
     let code = runtime.block_on(async {
-        let sessions = Sessions::new(launch, keeping, threads);
+        let sessions = Sessions::new(launch, config, threads);
         serve(options, token, listener, sessions).await
     });
     // No client waits for work that is still running.
@@ -76,36 +73,61 @@ async fn serve(
     listener: TcpListener,
     sessions: Sessions,
 ) -> Result<ExitCode, Problem> {
-    let broken = |e: io::Error| Problem::new(Kind::BadRequest, "serve", e.to_string(), "try again");
-    let mut stop = StopSignals::new().map_err(broken)?;
-    let address = listener.local_addr().map_err(broken)?;
+    let cannot_serve = |e: io::Error| Problem::new(Kind::BadRequest, "serve", e.to_string(), "try again");
+    let mut stop = StopSignals::new().map_err(cannot_serve)?;
+    let address = listener.local_addr().map_err(cannot_serve)?;
     let path = format!("/n/{}?token={}", http::percent_encoded(&options.name), http::percent_encoded(&token));
-    let door_options = AppOptions {
+    let app_options = AppOptions {
         token,
         token_was_made: options.token.is_none(),
         timeout: options.timeout,
         run_memory: options.run_memory,
     };
-    let app = AppState::new(&listener, sessions.clone(), &options.name, door_options)?;
-    let server = http::serve(listener, app, &options.reachable_as).map_err(broken)?;
+    let app = AppState::new(&listener, sessions.clone(), &options.name, app_options)?;
+    let server = http::serve(listener, app, &options.reachable_as).map_err(cannot_serve)?;
     let handle = server.handle();
-    let serving = tokio::spawn(server);
-    say(&format!("Ratoon is at http://{}{path}\nCtrl-C stops it.", shown(address)));
+    let server = tokio::spawn(server);
+    print_stdout(&format!("Ratoon is at http://{}{path}\nCtrl-C stops it.", browser_address(address)));
 
-    stop.wait().await;
+    let code = match stopped_or_failed(stop.wait(), server).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            print_problem(&problem);
+            ExitCode::FAILURE
+        }
+    };
     let close = async {
         // Notebooks close first: their clients see the end, and no kernel process outlives the
         // server.
-        let _ = tokio::time::timeout(CLOSING, sessions.close_all()).await;
-        let _ = tokio::time::timeout(HANGING_UP, handle.stop(true)).await;
+        let _ = tokio::time::timeout(NOTEBOOKS_CLOSE_TIMEOUT, sessions.close_all()).await;
+        let _ = tokio::time::timeout(CONNECTIONS_CLOSE_TIMEOUT, handle.stop(true)).await;
     };
     tokio::select! {
-        () = close => Ok(ExitCode::SUCCESS),
+        () = close => Ok(code),
         // A second signal stops at once.
         () = stop.wait() => Ok(ExitCode::FAILURE),
-        // The server task ends when `handle.stop` has stopped it.
-        _ = serving => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// Waits until a signal stops the server.
+///
+/// # Errors
+/// When the server's task ends before that: with an error, in a panic, or without a reason.
+async fn stopped_or_failed(
+    stopped: impl Future<Output = ()>,
+    server: JoinHandle<io::Result<()>>,
+) -> Result<(), Problem> {
+    let ended = tokio::select! {
+        () = stopped => return Ok(()),
+        ended = server => ended,
+    };
+    let why = match ended {
+        Ok(Ok(())) => "the server ended without an error".to_owned(),
+        Ok(Err(error)) => error.to_string(),
+        Err(panicked) => panicked.to_string(),
+    };
+    let how = "start it again: notebooks are stored; close some programs if that fails too";
+    Err(Problem::new(Kind::Internal, "serve any longer", why, how))
 }
 
 /// The Python to run and its working directory, from the options. Installs IPython if it is
@@ -123,7 +145,7 @@ fn launch(options: &Options) -> Result<Launch, Problem> {
             "set HOME",
         ));
     };
-    let support = provision::ensure(&interpreter, data_dir, &mut |line| tell(line)).map_err(|e| {
+    let support = provision::ensure(&interpreter, data_dir, &mut |line| print_stderr(line)).map_err(|e| {
         Problem::new(Kind::BadRequest, "provide IPython", format!("{}: {}", e.what, e.why), e.how)
     })?;
     let (program, python) = ("/proc/self/exe".into(), interpreter.executable);
@@ -131,7 +153,7 @@ fn launch(options: &Options) -> Result<Launch, Problem> {
 }
 
 /// The configuration of notebooks. They are in the directory in which cells run.
-fn keeping(options: &Options, launch: &Launch) -> Result<NotebookConfig, Problem> {
+fn notebook_config(options: &Options, launch: &Launch) -> Result<NotebookConfig, Problem> {
     let Some(config_dir) = &options.config_dir else {
         let why = "neither HOME nor XDG_CONFIG_HOME names a directory";
         return Err(Problem::new(Kind::BadRequest, "find a directory for its key", why, "set HOME"));
@@ -230,7 +252,7 @@ fn listen(options: &Options) -> Result<TcpListener, Problem> {
         let how = "bind to 127.0.0.1 and reach it by `ssh -L`, or add --dangerously-listen-beyond-loopback";
         return Err(Problem::new(Kind::BadRequest, what(), why, how));
     }
-    bind(address, || std::thread::sleep(PAUSE)).map_err(|error| {
+    bind(address, || std::thread::sleep(PORT_RETRY_INTERVAL)).map_err(|error| {
         let how = match error.kind() {
             ErrorKind::AddrInUse => {
                 "stop the program that has it, or let --bind 127.0.0.1:0 take any free port"
@@ -242,14 +264,16 @@ fn listen(options: &Options) -> Result<TcpListener, Problem> {
     })
 }
 
-/// Binds the address. Retries a taken port for `TAKEN_ON`: when a server is killed while it starts
-/// a process, that process holds the server's socket until its `exec`. Notebook locks are retried
-/// for the same reason.
+/// Binds the address. Retries a taken port for `PORT_RETRY_TIMEOUT`: when a server is killed while
+/// it starts a process, that process holds the server's socket until its `exec`. Notebook locks are
+/// retried for the same reason.
 fn bind(address: &SocketAddr, mut pause: impl FnMut()) -> io::Result<TcpListener> {
     let began = Instant::now();
     loop {
         match TcpListener::bind(address) {
-            Err(error) if error.kind() == ErrorKind::AddrInUse && began.elapsed() < TAKEN_ON => pause(),
+            Err(error) if error.kind() == ErrorKind::AddrInUse && began.elapsed() < PORT_RETRY_TIMEOUT => {
+                pause()
+            }
             other => return other,
         }
     }
@@ -279,19 +303,24 @@ fn set_limits() {
     }
 }
 
+fn print_problem(Problem { what, why, how, .. }: &Problem) {
+    print_stderr(&format!("ratoon cannot {what}: {why}\n  {how}"));
+}
+
 /// The address to show: no browser can open "any address".
-fn shown(address: SocketAddr) -> String {
+fn browser_address(address: SocketAddr) -> String {
     if address.ip().is_unspecified() { format!("localhost:{}", address.port()) } else { address.to_string() }
 }
 
-fn say(text: &str) {
-    // stdout may be closed; the caller then knows the token itself.
+fn print_stdout(text: &str) {
+    // If stdout is closed, the caller knows the address and the token.
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
 }
 
 /// Prints a message to stderr. Only the address goes to stdout.
-fn tell(text: &str) {
+fn print_stderr(text: &str) {
+    // With stderr closed, nothing more can be done.
     let _ = writeln!(io::stderr(), "{text}");
 }
 
@@ -339,11 +368,27 @@ fn ignores_hang_up() -> bool {
 mod tests {
     use super::*;
 
+    #[tokio::test]
+    async fn a_server_that_fails_before_a_signal_is_a_problem_at_once() {
+        let pending = std::future::pending::<()>;
+        let failed = tokio::spawn(async { Err(io::Error::other("no descriptors are left")) });
+        let problem = stopped_or_failed(pending(), failed).await.unwrap_err();
+        assert_eq!((problem.kind, problem.why.as_str()), (Kind::Internal, "no descriptors are left"));
+        let ended = tokio::spawn(async { Ok(()) });
+        let problem = stopped_or_failed(pending(), ended).await.unwrap_err();
+        assert_eq!(problem.why, "the server ended without an error");
+        let panicked = tokio::spawn(async { panic!("a fault") });
+        let problem = stopped_or_failed(pending(), panicked).await.unwrap_err();
+        assert!(problem.why.contains("a fault"), "{}", problem.why);
+        let serving = tokio::spawn(std::future::pending());
+        assert_eq!(stopped_or_failed(async {}, serving).await, Ok(()));
+    }
+
     #[test]
     fn a_port_that_is_let_go_in_time_is_taken_and_another_is_not() {
         let mut other = Some(TcpListener::bind("127.0.0.1:0").unwrap());
         let address = other.as_ref().unwrap().local_addr().unwrap();
-        let refused = bind(&address, || std::thread::sleep(PAUSE)).unwrap_err();
+        let refused = bind(&address, || std::thread::sleep(PORT_RETRY_INTERVAL)).unwrap_err();
         assert_eq!(reason(&refused), "the port is taken");
         // The other server releases the port between two tries.
         let taken = bind(&address, || drop(other.take())).unwrap();

@@ -69,7 +69,7 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Problem> {
         }
         Command::Complete { code, .. } | Command::Inspect { code, .. } => check_source(code),
         Command::Stand { name, caret, .. } => {
-            name.as_deref().map_or(Ok(()), check_person)?;
+            name.as_deref().map_or(Ok(()), check_visitor_name)?;
             caret.as_ref().map_or(Ok(()), |caret| check_id("draft id", caret.draft.as_str()))
         }
         Command::AnswerInput { text, .. } => check_length("answer input()", text, MAX_ANSWER_BYTES),
@@ -128,7 +128,7 @@ pub(crate) fn check_label(label: &str) -> Result<(), Problem> {
 }
 
 /// Checks a visitor's name: a short label.
-fn check_person(name: &str) -> Result<(), Problem> {
+fn check_visitor_name(name: &str) -> Result<(), Problem> {
     if name.chars().count() > MAX_PERSON_CHARS {
         let what = format!("be called {name:?}");
         return Err(bad(what, "it is too long", "use 1 to 40 visible characters"));

@@ -36,18 +36,18 @@ const STATE: Body = Body::File(1024 * 1024 * 1024);
 /// memory.
 const NOTEBOOK: Body = Body::Notebook(64 * 1024 * 1024);
 
-const PUBLIC: Least = Least::Public;
-const VIEW: Least = Least::Needs(Scope::View);
-const RUN: Least = Least::Needs(Scope::Run);
-const OWNER: Least = Least::Needs(Scope::Owner);
+const PUBLIC: RequiredAccess = RequiredAccess::Public;
+const VIEW: RequiredAccess = RequiredAccess::AtLeast(Scope::View);
+const RUN: RequiredAccess = RequiredAccess::AtLeast(Scope::Run);
+const OWNER: RequiredAccess = RequiredAccess::AtLeast(Scope::Owner);
 
 macro_rules! routes {
-    ($($method:ident $path:literal $least:ident $subject:ident $content:ident $body:expr
+    ($($method:ident $path:literal $required:ident $subject:ident $content:ident $body:expr
         => $handler:path;)*) => {
         &[$(Route {
             method: Method::$method,
             path: $path,
-            least: $least,
+            required: $required,
             subject: Subject::$subject,
             content: Content::$content,
             body: $body,
@@ -140,11 +140,11 @@ impl Body {
 
 /// The credential that a request needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Least {
+pub(crate) enum RequiredAccess {
     /// None.
     Public,
     /// One of this scope or a higher one.
-    Needs(Scope),
+    AtLeast(Scope),
 }
 
 /// The notebook that a route concerns. A share link opens only its own.
@@ -165,7 +165,7 @@ pub(crate) struct Route {
     /// The path. `{}` matches one segment, `{..}` all remaining ones.
     pub(crate) path: &'static str,
     /// The credential it needs.
-    pub(crate) least: Least,
+    pub(crate) required: RequiredAccess,
     /// The notebook that the route concerns.
     pub(crate) subject: Subject,
     /// What a browser may do with the answer.
@@ -331,7 +331,8 @@ mod tests {
 
     #[test]
     fn only_these_are_public() {
-        let public: Vec<_> = TABLE.iter().filter(|r| r.least == Least::Public).map(|r| r.path).collect();
+        let public: Vec<_> =
+            TABLE.iter().filter(|r| r.required == RequiredAccess::Public).map(|r| r.path).collect();
         assert_eq!(public, ["/health", "/assets/{}/{..}", "/frame/v1"]);
     }
 

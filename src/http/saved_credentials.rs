@@ -10,11 +10,11 @@ use std::time::Duration;
 
 /// How often the latest time is stored. Setting the clock back during a restart can prolong a link
 /// by at most this interval.
-const TIME_EVERY: Duration = Duration::from_secs(60);
+const STORE_TIME_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Stores a notebook's links and, with the start notebook, all browser sessions except those of the
 /// link `without`, which is being revoked.
-pub(super) async fn keep(
+pub(super) async fn store(
     app: &AppState,
     session: &Session,
     links: Vec<KeptLink>,
@@ -26,31 +26,32 @@ pub(super) async fn keep(
         Vec::new()
     };
     session.keep_credentials(KeptCredentials { links, sessions }).await?;
-    note_time(app).await;
+    store_time(app).await;
     Ok(())
 }
 
 /// Stores the time, so that expired links stay expired when the clock is set back.
-async fn note_time(app: &AppState) {
+async fn store_time(app: &AppState) {
     let (latest, now) = (app.sessions.latest_time().clone(), app.keys.now().wall_ms);
     // If the time cannot be written, links expire by the machine's clock after a restart.
     let _ = app.threads.run(move || latest.note(now)).await;
 }
 
-/// Stores the time every `TIME_EVERY`, and when a link expires, as long as any link has an end.
-pub(super) async fn keep_time(app: web::Data<AppState>) {
+/// Stores the time at `STORE_TIME_INTERVAL` and when a link expires, as long as any link has an
+/// end.
+pub(super) async fn store_time_regularly(app: web::Data<AppState>) {
     loop {
         let next = app.keys.next_end(app.keys.now());
-        tokio::time::sleep(next.map_or(TIME_EVERY, |end| end.min(TIME_EVERY))).await;
+        tokio::time::sleep(next.map_or(STORE_TIME_INTERVAL, |end| end.min(STORE_TIME_INTERVAL))).await;
         if next.is_some() {
-            note_time(&app).await;
+            store_time(&app).await;
         }
     }
 }
 
 /// Stores the current browser sessions.
-pub(super) async fn keep_sessions(app: web::Data<AppState>) -> Result<(), Problem> {
-    let _one = app.changes.lock().await;
+pub(super) async fn store_sessions(app: web::Data<AppState>) -> Result<(), Problem> {
+    let _lock = app.changes.lock().await;
     let held = app.keys.held(app.start.name(), app.keys.now());
-    keep(&app, &app.start, held.iter().map(HeldLink::to_kept).collect(), None).await
+    store(&app, &app.start, held.iter().map(HeldLink::to_kept).collect(), None).await
 }

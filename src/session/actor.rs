@@ -471,7 +471,7 @@ impl Actor {
                 let ended = self.tree.stop(head);
                 self.feed(Input::Stopped(head, ended));
             }
-            Effect::Continue(head) => self.tree.go_on(head),
+            Effect::Continue(head) => self.tree.resume(head),
             Effect::Examine(process) => {
                 let hung = self.tree.examine(process);
                 self.feed(Input::Examined(process, hung));

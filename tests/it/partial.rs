@@ -49,7 +49,7 @@ fn what_a_failed_cell_had_set_is_taken_back_told_and_kept_on_demand() {
     // As it was for clients that know nothing of it.
     assert_eq!((&body["state_name"], &body["error"]["ename"]), (&Value::Null, &json!("ModuleNotFoundError")));
     let warnings = body["warnings"].to_string();
-    assert!(warnings.contains("on_error") && warnings.contains("taken back"), "{body:#}");
+    assert!(warnings.contains("on_error") && warnings.contains("undone"), "{body:#}");
     assert_eq!(run_of(&server, &exec_id)["keepable"], true);
     let kept = command(&server, json!({"do": "keep_partial", "exec_id": exec_id}));
     assert_eq!((&kept["kind"], &kept["status"]), (&json!("ended"), &json!("error")), "{kept:#}");

@@ -118,20 +118,20 @@ pub(crate) async fn import(
     // The file is parsed before anything is locked. Parsing stops when the client disconnects,
     // which drops `waiting`.
     let waiting = Arc::new(());
-    let waits = Arc::downgrade(&waiting);
+    let still_waiting = Arc::downgrade(&waiting);
     let read = app.threads.run(move || {
-        let read = Document::read_while(&bytes, format, &|| waits.strong_count() > 0);
+        let read = Document::read_while(&bytes, format, &|| still_waiting.strong_count() > 0);
         // The permit is held until the thread has finished.
         (read, permit)
     });
     let (document, permit) = read.await?;
     let document = document?;
-    let imported = detached(take_in(app, name, document)).await?;
+    let imported = detached(create_imported_notebook(app, name, document)).await?;
     drop((permit, waiting));
     Ok(HttpResponse::Created().json(imported))
 }
 
-async fn take_in(
+async fn create_imported_notebook(
     app: web::Data<AppState>,
     name: String,
     mut document: Document,
@@ -144,7 +144,7 @@ async fn take_in(
         document.into_notebook(&own, now, &mut new_id)
     });
     let notebook = made.await?;
-    let _one = app.changes.lock().await;
+    let _lock = app.changes.lock().await;
     let sessions = app.sessions.clone();
     app.threads.run(move || sessions.create(&notebook)).await??;
     Ok(Imported { name, left_out })

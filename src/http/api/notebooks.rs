@@ -61,14 +61,14 @@ pub(crate) struct NewName {
 #[utoipa::path(get, path = "/api/notebooks", tag = "notebooks", responses((status = 200, body = Notebooks)))]
 pub(crate) async fn notebooks(app: web::Data<AppState>, caller: Caller) -> Result<HttpResponse, Problem> {
     let names = app.names_for(caller.access()?);
-    let about = about_all(&app, names.clone()).await?;
+    let about = summaries(&app, names.clone()).await?;
     Ok(HttpResponse::Ok().json(Notebooks { notebooks: names, about }))
 }
 
-async fn about_all(app: &web::Data<AppState>, names: Vec<String>) -> Result<Vec<NotebookSummary>, Problem> {
+async fn summaries(app: &web::Data<AppState>, names: Vec<String>) -> Result<Vec<NotebookSummary>, Problem> {
     let (sessions, start) = (app.sessions.clone(), app.start.name().to_owned());
-    let look = move || -> Vec<NotebookSummary> {
-        let about = |name: String| {
+    let inspect_all = move || -> Vec<NotebookSummary> {
+        let summary = |name: String| {
             let (seen, is_open) = (sessions.inspect(&name), sessions.get(&name).is_some());
             let (is_start, running) = (name == start, 0);
             NotebookSummary {
@@ -81,14 +81,14 @@ async fn about_all(app: &web::Data<AppState>, names: Vec<String>) -> Result<Vec<
                 is_start,
             }
         };
-        names.into_iter().map(about).collect()
+        names.into_iter().map(summary).collect()
     };
-    let mut all = app.threads.run(look).await?;
-    for about in &mut all {
-        let Some(session) = app.sessions.get(&about.name) else { continue };
+    let mut all = app.threads.run(inspect_all).await?;
+    for summary in &mut all {
+        let Some(session) = app.sessions.get(&summary.name) else { continue };
         // Reading fails for a notebook that is just being closed.
         if let Ok((states, running)) = session.read(counts).await {
-            (about.states, about.running) = (Some(states), running);
+            (summary.states, summary.running) = (Some(states), running);
         }
     }
     Ok(all)
@@ -113,9 +113,9 @@ fn counts(notebook: &Notebook) -> (u64, u64) {
 )]
 pub(crate) async fn open_notebook(
     app: web::Data<AppState>,
-    Json(wish): Json<Named>,
+    Json(body): Json<Named>,
 ) -> Result<HttpResponse, Problem> {
-    let session = AppState::open(&app, &wish.name).await?;
+    let session = AppState::open(&app, &body.name).await?;
     Ok(HttpResponse::Ok().json(Named { name: session.name().to_owned() }))
 }
 
@@ -137,13 +137,13 @@ pub(crate) async fn open_notebook(
 pub(crate) async fn rename(
     app: web::Data<AppState>,
     path: PathParams,
-    Json(wish): Json<NewName>,
+    Json(body): Json<NewName>,
 ) -> Result<HttpResponse, Problem> {
-    let (name, NewName { to, stop }) = (path.get(0).to_owned(), wish);
+    let (name, NewName { to, stop }) = (path.get(0).to_owned(), body);
     limits::check_notebook_name(&to)?;
     detached(async move {
-        let _one = app.changes.lock().await;
-        may_go(&app, &name, stop, "rename").await?;
+        let _lock = app.changes.lock().await;
+        check_closable(&app, &name, stop, "rename").await?;
         app.check_free(&to)?;
         app.sessions.rename(&name, &to).await?;
         app.keys.rebind(&name, &to);
@@ -167,13 +167,13 @@ pub(crate) async fn rename(
 pub(crate) async fn duplicate(
     app: web::Data<AppState>,
     path: PathParams,
-    Json(wish): Json<NewName>,
+    Json(body): Json<NewName>,
 ) -> Result<HttpResponse, Problem> {
-    let (name, to) = (path.get(0).to_owned(), wish.to);
+    let (name, to) = (path.get(0).to_owned(), body.to);
     limits::check_notebook_name(&to)?;
     detached(async move {
-        let _one = app.changes.lock().await;
-        is_there(&app, &name)?;
+        let _lock = app.changes.lock().await;
+        check_exists(&app, &name)?;
         app.check_free(&to)?;
         app.sessions.duplicate(&name, &to).await?;
         Ok(HttpResponse::Created().json(Named { name: to }))
@@ -202,16 +202,16 @@ pub(crate) async fn remove(
     let name = path.get(0).to_owned();
     let stop = query_value(&request, "stop").is_some_and(|v| v == "true");
     detached(async move {
-        let _one = app.changes.lock().await;
-        may_go(&app, &name, stop, "delete").await?;
+        let _lock = app.changes.lock().await;
+        check_closable(&app, &name, stop, "delete").await?;
         app.sessions.remove(&name).await?;
-        app.keys.forget(&name);
+        app.keys.revoke_links_of(&name);
         Ok(HttpResponse::NoContent().finish())
     })
     .await
 }
 
-fn is_there(app: &AppState, name: &str) -> Result<(), Problem> {
+fn check_exists(app: &AppState, name: &str) -> Result<(), Problem> {
     if app.has(name) {
         return Ok(());
     }
@@ -220,9 +220,9 @@ fn is_there(app: &AppState, name: &str) -> Result<(), Problem> {
 }
 
 /// Refuses to close the start notebook and, without `stop`, a notebook with running cells.
-async fn may_go(app: &AppState, name: &str, stop: bool, deed: &str) -> Result<(), Problem> {
-    is_there(app, name)?;
-    let what = format!("{deed} notebook {name:?}");
+async fn check_closable(app: &AppState, name: &str, stop: bool, action: &str) -> Result<(), Problem> {
+    check_exists(app, name)?;
+    let what = format!("{action} notebook {name:?}");
     if name == app.start.name() {
         let how = "copy it, or start Ratoon with another notebook first";
         return Err(Problem::new(Kind::Conflict, what, "the server was started with it", how));
@@ -232,7 +232,7 @@ async fn may_go(app: &AppState, name: &str, stop: bool, deed: &str) -> Result<()
     if running == 0 || stop {
         return Ok(());
     }
-    let cells =
+    let why =
         if running == 1 { "one of its cells runs".into() } else { format!("{running} of its cells run") };
-    Err(Problem::new(Kind::Conflict, what, cells, "wait for them, stop them, or set `stop`"))
+    Err(Problem::new(Kind::Conflict, what, why, "wait for them, stop them, or set `stop`"))
 }

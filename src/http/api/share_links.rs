@@ -6,7 +6,7 @@ use crate::http::error::ErrorBody;
 use crate::http::limits;
 use crate::http::percent::percent_encoded;
 use crate::http::request::{Json, NoBody, PathParams};
-use crate::http::saved_credentials::keep;
+use crate::http::saved_credentials::store;
 use crate::problem::{Kind, Problem};
 use actix_web::{HttpResponse, web};
 use serde::{Deserialize, Serialize};
@@ -70,25 +70,25 @@ pub(crate) async fn links(app: web::Data<AppState>) -> HttpResponse {
 )]
 pub(crate) async fn add_link(
     app: web::Data<AppState>,
-    Json(wish): Json<LinkWish>,
+    Json(body): Json<LinkWish>,
 ) -> Result<HttpResponse, Problem> {
-    if wish.scope == Scope::Owner {
+    if body.scope == Scope::Owner {
         let why = "a link cannot have the scope `owner`";
         return Err(Problem::bad_request("make a link", why, "make it for `view` or `run`"));
     }
-    if let Some(label) = &wish.label {
+    if let Some(label) = &body.label {
         limits::check_label(label)?;
     }
-    let lasts = match wish.expires_in {
+    let lasts = match body.expires_in {
         Some(0) | Some(MAX_LINK_SECONDS..) => {
             let how = format!("give seconds between 1 and {MAX_LINK_SECONDS}, or leave it out");
             return Err(Problem::bad_request("make a link", "it would end at once or never", how));
         }
         seconds => seconds.map(Duration::from_secs),
     };
-    let notebook = wish.notebook.unwrap_or_else(|| app.start.name().to_owned());
-    let new = NewLink { scope: wish.scope, notebook, label: wish.label, lasts };
-    let (link, token) = detached(keep_and_add(app, new)).await?;
+    let notebook = body.notebook.unwrap_or_else(|| app.start.name().to_owned());
+    let new = NewLink { scope: body.scope, notebook, label: body.label, lasts };
+    let (link, token) = detached(store_and_add_link(app, new)).await?;
     let path = format!("/n/{}?token={token}", percent_encoded(&link.notebook));
     Ok(HttpResponse::Created().json(NewLinkView { link, token, path }))
 }
@@ -103,19 +103,19 @@ pub(crate) async fn take_back_link(
     path: PathParams,
     _: NoBody,
 ) -> Result<HttpResponse, Problem> {
-    detached(keep_and_take_back(app, path.get(0).to_owned())).await?;
+    detached(store_and_revoke_link(app, path.get(0).to_owned())).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
 /// Makes a link and stores it. The link is valid once it is on disk.
-async fn keep_and_add(app: web::Data<AppState>, new: NewLink) -> Result<(Link, String), Problem> {
+async fn store_and_add_link(app: web::Data<AppState>, new: NewLink) -> Result<(Link, String), Problem> {
     let session = AppState::notebook(&app, &new.notebook).await?;
-    let _one = app.changes.lock().await;
+    let _lock = app.changes.lock().await;
     let now = app.keys.now();
     let (link, token) = app.keys.make_link(new, now)?;
     let mut held = app.keys.held(session.name(), now);
     held.push(link.clone());
-    keep(&app, &session, held.iter().map(HeldLink::to_kept).collect(), None).await?;
+    store(&app, &session, held.iter().map(HeldLink::to_kept).collect(), None).await?;
     let shown = link.shown().clone();
     app.keys.add_link(link, now);
     Ok((shown, token))
@@ -123,7 +123,7 @@ async fn keep_and_add(app: web::Data<AppState>, new: NewLink) -> Result<(Link, S
 
 /// Removes a link from the disk, then revokes it. In this order, a revoked link cannot return with
 /// the next start.
-async fn keep_and_take_back(app: web::Data<AppState>, id: String) -> Result<(), Problem> {
+async fn store_and_revoke_link(app: web::Data<AppState>, id: String) -> Result<(), Problem> {
     let no_such =
         || Problem::not_found(format!("find link {id:?}"), "there is no such link, or it has ended");
     let name = app.keys.notebook_of(&id, app.keys.now()).ok_or_else(no_such)?;
@@ -133,13 +133,13 @@ async fn keep_and_take_back(app: web::Data<AppState>, id: String) -> Result<(), 
         Err(refused) if refused.kind == Kind::NotFound => None,
         Err(refused) => return Err(refused),
     };
-    let _one = app.changes.lock().await;
+    let _lock = app.changes.lock().await;
     if let Some(session) = session {
         let held = app.keys.held(&name, app.keys.now());
         let others = held.iter().filter(|l| l.shown().id != id).map(HeldLink::to_kept).collect();
-        keep(&app, &session, others, Some(&id)).await?;
+        store(&app, &session, others, Some(&id)).await?;
     }
-    if app.keys.take_back(&id) { Ok(()) } else { Err(no_such()) }
+    if app.keys.revoke_link(&id) { Ok(()) } else { Err(no_such()) }
 }
 
 impl From<LinkError> for Problem {

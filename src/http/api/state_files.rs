@@ -121,13 +121,17 @@ pub(crate) async fn import(
     })
     .await?;
     upload.write(piece.freeze()).await?;
-    match detached(take_in(session, upload, permit)).await? {
+    match detached(add_imported_state(session, upload, permit)).await? {
         reply @ Reply::Ended(_) => Ok(HttpResponse::Ok().json(reply)),
         other => Err(unexpected(other)),
     }
 }
 
-async fn take_in(session: Session, upload: Upload, permit: OwnedSemaphorePermit) -> Result<Reply, Problem> {
+async fn add_imported_state(
+    session: Session,
+    upload: Upload,
+    permit: OwnedSemaphorePermit,
+) -> Result<Reply, Problem> {
     let arrived = session.read_state(upload.path.clone()).await?;
     drop((upload, permit));
     if arrived.code.len() > MAX_CODE_BYTES {

@@ -220,10 +220,10 @@ pub(crate) async fn save(
     app: web::Data<AppState>,
     caller: Caller,
     path: PathParams,
-    MaybeJson(wish): MaybeJson<CheckpointWish>,
+    MaybeJson(body): MaybeJson<CheckpointWish>,
 ) -> Result<HttpResponse, Problem> {
     let state = StateRef::name(path.get(0));
-    let CheckpointWish { label, form, metadata } = wish;
+    let CheckpointWish { label, form, metadata } = body;
     let command = Command::Checkpoint { state, form, label, metadata };
     match app.ask(&app.start, caller.access()?, command).await? {
         Reply::Checkpointed { checkpoint } => Ok(HttpResponse::Ok().json(Checkpointed {
@@ -287,9 +287,9 @@ pub(crate) async fn pin(
     app: web::Data<AppState>,
     caller: Caller,
     path: PathParams,
-    Json(wish): Json<PinWish>,
+    Json(body): Json<PinWish>,
 ) -> Result<HttpResponse, Problem> {
-    changed(&app, &caller, &path, |state| Command::Pin { state, pinned: wish.pinned }).await
+    changed(&app, &caller, &path, |state| Command::Pin { state, pinned: body.pinned }).await
 }
 
 /// Allows forks of a state's process although the state warns against them, or withdraws that.
@@ -305,9 +305,9 @@ pub(crate) async fn fork_anyway(
     app: web::Data<AppState>,
     caller: Caller,
     path: PathParams,
-    Json(wish): Json<ForkWish>,
+    Json(body): Json<ForkWish>,
 ) -> Result<HttpResponse, Problem> {
-    changed(&app, &caller, &path, |state| Command::ForkAnyway { state, anyway: wish.anyway }).await
+    changed(&app, &caller, &path, |state| Command::ForkAnyway { state, anyway: body.anyway }).await
 }
 
 /// Sets or removes a state's label.
@@ -323,9 +323,9 @@ pub(crate) async fn label(
     app: web::Data<AppState>,
     caller: Caller,
     path: PathParams,
-    Json(wish): Json<LabelWish>,
+    Json(body): Json<LabelWish>,
 ) -> Result<HttpResponse, Problem> {
-    changed(&app, &caller, &path, |state| Command::Label { state, label: wish.label }).await
+    changed(&app, &caller, &path, |state| Command::Label { state, label: body.label }).await
 }
 
 /// Carries out a command about a state, and answers with the state afterwards.
@@ -361,15 +361,15 @@ pub(crate) async fn clear_namespace(
     app: web::Data<AppState>,
     caller: Caller,
     path: PathParams,
-    MaybeJson(wish): MaybeJson<ClearWish>,
+    MaybeJson(body): MaybeJson<ClearWish>,
 ) -> Result<HttpResponse, Problem> {
     let name = path.get(0);
     let exec_id =
-        ExecId::new(wish.exec_id.unwrap_or_else(|| format!("clear-{}", uuid::Uuid::new_v4().simple())));
+        ExecId::new(body.exec_id.unwrap_or_else(|| format!("clear-{}", uuid::Uuid::new_v4().simple())));
     let state = find_state(&app.start, name).await?.id;
     let run = RunSpec {
-        new_state_name: wish.new_state_name,
-        replay: wish.replay,
+        new_state_name: body.new_state_name,
+        replay: body.replay,
         with_outputs: true,
         ..RunSpec::new(exec_id, FORGET, Base::State(state))
     };

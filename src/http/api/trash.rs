@@ -73,7 +73,7 @@ pub(crate) async fn restore(
 ) -> Result<HttpResponse, Problem> {
     let id = path.get(0).to_owned();
     detached(async move {
-        let _one = app.changes.lock().await;
+        let _lock = app.changes.lock().await;
         let name = named(&app, &id).await?;
         limits::check_notebook_name(&name)?;
         let to = free_name(&app, &name);

@@ -29,14 +29,14 @@ pub(crate) struct Keys {
     owner: SecretHash,
     /// Marks the owner's stored sessions. If the user chose the token, this text contains the
     /// token's hash, so another token ends these sessions.
-    owners_word: String,
+    owner_marker: String,
     /// The latest time seen before this start, in milliseconds since the Unix epoch, and the time
     /// of this start.
     latest_ms: u64,
     started: Instant,
     kept: Mutex<Credentials>,
     /// Changes with each revocation, so that open sockets check their access again.
-    taken_back: watch::Sender<u64>,
+    revocations: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -62,11 +62,11 @@ impl Keys {
     /// start. `latest_ms`: the latest time seen before this start; links that had expired by then
     /// stay expired.
     pub(crate) fn new(owner_token: &str, was_made: bool, latest_ms: u64) -> Self {
-        let (taken_back, _) = watch::channel(0);
+        let (revocations, _) = watch::channel(0);
         let owner = SecretHash::of(owner_token);
-        let owners_word = if was_made { "owner".into() } else { format!("owner {owner}") };
+        let owner_marker = if was_made { "owner".into() } else { format!("owner {owner}") };
         let started = Instant::now();
-        Self { owner, owners_word, latest_ms, started, kept: Mutex::default(), taken_back }
+        Self { owner, owner_marker, latest_ms, started, kept: Mutex::default(), revocations }
     }
 
     /// The current time, never earlier than the latest time seen.
@@ -147,7 +147,7 @@ impl Keys {
             cookie_sha256: session.id.to_string(),
             began_with: match &session.link {
                 Some(link) => format!("link {link}"),
-                None => self.owners_word.clone(),
+                None => self.owner_marker.clone(),
             },
             expires_at: now.after(session.ends.saturating_duration_since(now.at)).wall_ms as f64,
         };
@@ -158,7 +158,7 @@ impl Keys {
     pub(crate) fn end_session(&self, access: &Access) {
         if let Some(id) = access.session {
             self.lock().sessions.retain(|s| !s.id.is(&id));
-            self.taken_back.send_modify(|n| *n += 1);
+            self.revocations.send_modify(|n| *n += 1);
         }
     }
 
@@ -213,7 +213,7 @@ impl Keys {
 
     fn session_from(&self, kept: &KeptSession, now: Now) -> Option<BrowserSession> {
         let link = kept.began_with.strip_prefix("link ").map(str::to_owned);
-        if link.is_none() && kept.began_with != self.owners_word {
+        if link.is_none() && kept.began_with != self.owner_marker {
             return None;
         }
         let left = Duration::from_millis((kept.expires_at as u64).saturating_sub(now.wall_ms));
@@ -239,14 +239,14 @@ impl Keys {
     }
 
     /// Revokes a link and all sessions that began with it. Returns whether it existed.
-    pub(crate) fn take_back(&self, link: &str) -> bool {
+    pub(crate) fn revoke_link(&self, link: &str) -> bool {
         let mut kept = self.lock();
         let before = kept.links.len();
         kept.links.retain(|l| l.shown.id != link);
         kept.sessions.retain(|s| s.link.as_deref() != Some(link));
         let found = kept.links.len() < before;
         drop(kept);
-        self.taken_back.send_modify(|n| *n += 1);
+        self.revocations.send_modify(|n| *n += 1);
         found
     }
 
@@ -256,25 +256,25 @@ impl Keys {
             to.clone_into(&mut link.shown.notebook);
         }
         // Open sockets still hold the access for the old name.
-        self.taken_back.send_modify(|n| *n += 1);
+        self.revocations.send_modify(|n| *n += 1);
     }
 
     /// Revokes the links of a deleted notebook.
-    pub(crate) fn forget(&self, notebook: &str) {
+    pub(crate) fn revoke_links_of(&self, notebook: &str) {
         let mut kept = self.lock();
-        let gone: Vec<String> =
+        let revoked: Vec<String> =
             kept.links.iter().filter(|l| l.shown.notebook == notebook).map(|l| l.shown.id.clone()).collect();
         kept.links.retain(|link| link.shown.notebook != notebook);
-        kept.sessions.retain(|session| session.link.as_ref().is_none_or(|link| !gone.contains(link)));
+        kept.sessions.retain(|session| session.link.as_ref().is_none_or(|link| !revoked.contains(link)));
         drop(kept);
-        self.taken_back.send_modify(|n| *n += 1);
+        self.revocations.send_modify(|n| *n += 1);
     }
 
     /// Waits until `access` is no longer valid: its session or link was revoked or has expired.
-    pub(crate) async fn gone(&self, access: &Access) {
-        let mut taken_back = self.taken_back.subscribe();
+    pub(crate) async fn wait_until_invalid(&self, access: &Access) {
+        let mut revocations = self.revocations.subscribe();
         loop {
-            taken_back.mark_unchanged();
+            revocations.mark_unchanged();
             let Some(end) = self.end_of(access, Instant::now()) else { return };
             let ended = async {
                 match end {
@@ -285,7 +285,7 @@ impl Keys {
             tokio::select! {
                 () = ended => (),
                 // The sender lives in `self`, so the channel cannot close while we wait.
-                _ = taken_back.changed() => (),
+                _ = revocations.changed() => (),
             }
         }
     }
@@ -394,8 +394,8 @@ mod tests {
         let (link, token) = add(&keys, None, now);
         let of_link = keys.begin_session(&keys.by_token(&token, now).unwrap(), now).unwrap();
         let of_owner = keys.begin_session(&keys.by_token("owner", now).unwrap(), now).unwrap();
-        assert!(keys.take_back(&link.id));
-        assert!(!keys.take_back(&link.id));
+        assert!(keys.revoke_link(&link.id));
+        assert!(!keys.revoke_link(&link.id));
         assert!(keys.by_token(&token, now).is_none());
         assert!(keys.by_session(&of_link, now).is_none());
         assert!(keys.by_session(&of_owner, now).is_some());

@@ -65,22 +65,22 @@ pub(crate) struct Groups {
 pub(crate) async fn symbol_hashes(
     app: web::Data<AppState>,
     caller: Caller,
-    Json(wish): Json<SymbolHashes>,
+    Json(body): Json<SymbolHashes>,
 ) -> Result<HttpResponse, Problem> {
-    if wish.hash_algo.as_deref().is_some_and(|algo| algo != "full") {
+    if body.hash_algo.as_deref().is_some_and(|algo| algo != "full") {
         return Err(Problem::bad_request(
             "hash variables",
             "the only hash_algo is \"full\"",
             "see docs/api.md",
         ));
     }
-    let state = find_state(&app.start, &wish.state_name).await?;
+    let state = find_state(&app.start, &body.state_name).await?;
     let digests = digests(&app, &caller, &state.id).await?;
     let of = |name: &String| {
         let known = digests.hashes.get(name)?;
         Some(known.clone().unwrap_or_else(|| unlike_all(&state.id, &[name])))
     };
-    let hashes = wish.symbols.iter().map(|name| (name.clone(), of(name))).collect();
+    let hashes = body.symbols.iter().map(|name| (name.clone(), of(name))).collect();
     Ok(HttpResponse::Ok().json(Hashes { hashes }))
 }
 
@@ -96,9 +96,9 @@ pub(crate) async fn symbol_hashes(
 pub(crate) async fn alias_groups(
     app: web::Data<AppState>,
     caller: Caller,
-    Json(wish): Json<AliasGroups>,
+    Json(body): Json<AliasGroups>,
 ) -> Result<HttpResponse, Problem> {
-    let state = find_state(&app.start, &wish.state_name).await?;
+    let state = find_state(&app.start, &body.state_name).await?;
     Ok(HttpResponse::Ok().json(groups(&app, &caller, &state.id).await?))
 }
 

@@ -77,18 +77,18 @@ const NO_CODE: &str = "the request has no field `code`, so an empty cell ran: \
 pub(crate) async fn execute(
     app: web::Data<AppState>,
     caller: Caller,
-    Json(wish): Json<Execute>,
+    Json(body): Json<Execute>,
 ) -> Result<HttpResponse, Problem> {
-    let exec_id = ExecId::new(wish.exec_id);
-    let warnings = if wish.code.is_none() { vec![NO_CODE.to_owned()] } else { Vec::new() };
-    let code = wish.code.unwrap_or_default();
-    let on = Base::Name(wish.state_name);
+    let exec_id = ExecId::new(body.exec_id);
+    let warnings = if body.code.is_none() { vec![NO_CODE.to_owned()] } else { Vec::new() };
+    let code = body.code.unwrap_or_default();
+    let on = Base::Name(body.state_name);
     let run = RunSpec {
-        new_state_name: wish.new_state_name,
-        timeout: wish.timeout,
-        run_memory: wish.run_memory,
-        replay: wish.replay,
-        on_error: wish.on_error,
+        new_state_name: body.new_state_name,
+        timeout: body.timeout,
+        run_memory: body.run_memory,
+        replay: body.replay,
+        on_error: body.on_error,
         with_outputs: true,
         ..RunSpec::new(exec_id, code, on)
     };
@@ -165,10 +165,10 @@ pub(crate) struct Interrupt {
 pub(crate) async fn interrupt(
     app: web::Data<AppState>,
     caller: Caller,
-    Json(wish): Json<Interrupt>,
+    Json(body): Json<Interrupt>,
 ) -> Result<HttpResponse, Problem> {
     match app
-        .ask(&app.start, caller.access()?, Command::Interrupt { exec_id: ExecId::new(wish.exec_id) })
+        .ask(&app.start, caller.access()?, Command::Interrupt { exec_id: ExecId::new(body.exec_id) })
         .await?
     {
         Reply::Interrupted { interrupted } => Ok(HttpResponse::Ok().json(Interrupted { interrupted })),
@@ -199,8 +199,8 @@ pub(crate) struct Executed {
 }
 
 /// A warning on a failed run whose cell had set something.
-const TAKEN_BACK: &str = "what the cell had set until it failed was taken back; \
-    to keep it as a state, run the cell with on_error \"keep\"";
+const CHANGES_UNDONE: &str = "the changes of the failed cell were undone; \
+    to keep them as a state, run the cell with on_error \"keep\"";
 
 impl Executed {
     /// Beside an error, `state_name` names a partial state. `keepable` means that the cell had set
@@ -209,7 +209,7 @@ impl Executed {
         let Ended { status, state_name, error, symbols, keepable, outputs, .. } = ended;
         let mut output = ShownOutputs { outputs, last: None };
         let Symbols { accessed, modified, deleted } = symbols.unwrap_or_default();
-        let warnings = if keepable { vec![TAKEN_BACK.to_owned()] } else { Vec::new() };
+        let warnings = if keepable { vec![CHANGES_UNDONE.to_owned()] } else { Vec::new() };
         let error = error.map(with_line_ends);
         let answer = |output, state_name, error| Self {
             output,

@@ -56,15 +56,15 @@ pub(crate) struct MultistateExecute {
 pub(crate) async fn multistate_execute(
     app: web::Data<AppState>,
     caller: Caller,
-    Json(wish): Json<MultistateExecute>,
+    Json(body): Json<MultistateExecute>,
 ) -> Result<HttpResponse, Problem> {
     let mut reads = Vec::new();
-    let on = wish.default_state.map_or(Base::State(StateId::root()), Base::Name);
-    for (alias, name) in &wish.state_mapping {
+    let on = body.default_state.map_or(Base::State(StateId::root()), Base::Name);
+    for (alias, name) in &body.state_mapping {
         let name =
             name.as_str().ok_or_else(|| bad(format!("read a state as {alias:?}"), "its name is not text"))?;
         let state = StateRef::name(name);
-        reads.push(Reading { alias: alias.clone(), state, is_named: names(&wish.code, alias) });
+        reads.push(Reading { alias: alias.clone(), state, is_named: names(&body.code, alias) });
     }
     let named = reads.iter().filter(|reading| reading.is_named).count();
     if named > MAX_READ_STATES || reads.len() > MAX_NAMED_STATES {
@@ -75,12 +75,12 @@ pub(crate) async fn multistate_execute(
         return Err(bad("read several states".into(), &why));
     }
     let run = RunSpec {
-        timeout: wish.timeout,
-        run_memory: wish.run_memory,
-        replay: wish.replay,
+        timeout: body.timeout,
+        run_memory: body.run_memory,
+        replay: body.replay,
         with_outputs: true,
         reads: Some(reads),
-        ..RunSpec::new(ExecId::new(wish.exec_id), wish.code, on)
+        ..RunSpec::new(ExecId::new(body.exec_id), body.code, on)
     };
     executed(&app, caller.access()?, run, Vec::new()).await
 }

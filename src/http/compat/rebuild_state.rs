@@ -57,19 +57,19 @@ pub(crate) struct Rebuilt {
 pub(crate) async fn rebuild_state(
     app: web::Data<AppState>,
     caller: Caller,
-    Json(wish): Json<RebuildState>,
+    Json(body): Json<RebuildState>,
 ) -> Result<HttpResponse, Problem> {
-    let what = format!("make a state of {:?} and {:?}", wish.input_state, wish.source_state);
-    let input = find_state(&app.start, &wish.input_state).await?;
-    let source = find_state(&app.start, &wish.source_state).await?;
+    let what = format!("make a state of {:?} and {:?}", body.input_state, body.source_state);
+    let input = find_state(&app.start, &body.input_state).await?;
+    let source = find_state(&app.start, &body.source_state).await?;
     let is_lost = |state: &State| state.parent.is_some() && state.residency == Residency::Replay;
     if let Some(lost) = [&input, &source].into_iter().find(|state| is_lost(state)) {
         let why = format!("state {:?} has neither a process nor a checkpoint", lost.name);
         return Err(Problem::new(Kind::Lost, what, why, "replay it, or run the cells again"));
     }
     let is_name = |name: &&String| name.chars().all(|c| c == '_' || c.is_alphanumeric()) && !name.is_empty();
-    let mut take: Vec<String> = wish.source_vars.iter().filter(is_name).cloned().collect();
-    let mut keep: Vec<String> = wish.input_vars.iter().filter(is_name).cloned().collect();
+    let mut take: Vec<String> = body.source_vars.iter().filter(is_name).cloned().collect();
+    let mut keep: Vec<String> = body.input_vars.iter().filter(is_name).cloned().collect();
     take.sort_unstable();
     take.dedup();
     keep.sort_unstable();
@@ -78,7 +78,7 @@ pub(crate) async fn rebuild_state(
     let code = Rebuild { from: source.id, take, keep }.code();
     let exec_id = ExecId::new(format!("rebuild-{}", uuid::Uuid::new_v4().simple()));
     let run = Command::Run(RunSpec {
-        new_state_name: wish.new_state_name,
+        new_state_name: body.new_state_name,
         ..RunSpec::new(exec_id.clone(), code, Base::State(input.id))
     });
     let access = caller.access()?;

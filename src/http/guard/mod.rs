@@ -16,7 +16,7 @@ use super::connection_limit::{Busy, ConnectionStatus};
 use super::headers::{self, Content};
 use super::page::sign_in;
 use super::request::{BodyLimit, Caller, Credential, PathParams, too_large, unauthorized};
-use super::routes::{self, Body, Least, MatchedRoute, NoRoute, Subject};
+use super::routes::{self, Body, MatchedRoute, NoRoute, RequiredAccess, Subject};
 use crate::problem::{Kind, Problem};
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
@@ -132,7 +132,7 @@ fn check(request: &mut ServiceRequest) -> Result<(Content, bool), Denied> {
     hosts.check_origin(request.headers(), &host)?;
     origin::check_fetch_site(request.headers(), is_page)?;
 
-    let is_public = matched.as_ref().is_ok_and(|m| m.route.least == Least::Public);
+    let is_public = matched.as_ref().is_ok_and(|m| m.route.required == RequiredAccess::Public);
     let credential = Credential::of(request.head(), &app.cookie);
     let by_cookie = matches!(credential, Credential::Cookies(_));
     let token_in_url = matches!(credential, Credential::Token { in_url: true, .. });
@@ -144,7 +144,7 @@ fn check(request: &mut ServiceRequest) -> Result<(Content, bool), Denied> {
     };
 
     let matched = matched.map_err(|error| no_route(request.method(), error))?;
-    if let (Some(access), Least::Needs(scope)) = (&access, matched.route.least) {
+    if let (Some(access), RequiredAccess::AtLeast(scope)) = (&access, matched.route.required) {
         if access.scope < scope {
             return Err(forbidden(format!("this link is for `{}` only", access.scope.word())).into());
         }

@@ -112,7 +112,7 @@ struct Module {
     /// Its static imports: the path, and a destructuring pattern of the names, `{ a, b: c }`.
     imports: Vec<(String, String)>,
     /// Its re-exports: the path, and a destructuring pattern of the names.
-    passed_on: Vec<(String, String)>,
+    reexports: Vec<(String, String)>,
     /// The names of its own exports.
     exports: Vec<String>,
     /// The modules that it fetches by `import(…)`, as paths below `web/`.
@@ -121,9 +121,9 @@ struct Module {
 
 impl Module {
     /// The names of all that it exports.
-    fn gives(&self) -> BTreeSet<&str> {
-        let passed_on = self.passed_on.iter().flat_map(|(_, names)| pairs(names)).map(|(_, ours)| ours);
-        self.exports.iter().map(String::as_str).chain(passed_on).collect()
+    fn export_names(&self) -> BTreeSet<&str> {
+        let reexported = self.reexports.iter().flat_map(|(_, names)| pairs(names)).map(|(_, ours)| ours);
+        self.exports.iter().map(String::as_str).chain(reexported).collect()
     }
 }
 
@@ -147,16 +147,16 @@ impl Modules<'_> {
         let text = (self.read)(path).ok_or_else(|| format!("{path} is missing"))?;
         let module = parse(path, &text)?;
         self.path.push(path.to_owned());
-        for (from, _) in module.imports.iter().chain(&module.passed_on) {
+        for (from, _) in module.imports.iter().chain(&module.reexports) {
             if !from.starts_with(VENDOR) {
                 self.add(from)?;
             }
         }
         self.path.pop();
-        for (from, names) in module.imports.iter().chain(&module.passed_on) {
-            let Some(given) = self.parsed.get(from).map(Module::gives) else { continue };
+        for (from, names) in module.imports.iter().chain(&module.reexports) {
+            let Some(exported) = self.parsed.get(from).map(Module::export_names) else { continue };
             for (theirs, _) in pairs(names) {
-                if !given.contains(theirs) {
+                if !exported.contains(theirs) {
                     return Err(format!("{path} imports {theirs}, which {from} does not export"));
                 }
             }
@@ -168,7 +168,7 @@ impl Modules<'_> {
 
     fn vendored(&self, path: &str) -> Vec<String> {
         let module = &self.parsed[path];
-        let from = module.imports.iter().chain(&module.passed_on).map(|(from, _)| from);
+        let from = module.imports.iter().chain(&module.reexports).map(|(from, _)| from);
         from.filter(|from| from.starts_with(VENDOR)).cloned().collect()
     }
 
@@ -198,12 +198,13 @@ impl Modules<'_> {
             }
             let _ = writeln!(text, "// {path}");
             text += &self.with_places(path, &module.source, entry);
-            let mut given = module.exports.clone();
-            for (from, names) in &module.passed_on {
+            let mut exports = module.exports.clone();
+            for (from, names) in &module.reexports {
                 let of = self.name(from);
-                given.extend(pairs(names).into_iter().map(|(theirs, ours)| format!("{ours}: {of}.{theirs}")));
+                exports
+                    .extend(pairs(names).into_iter().map(|(theirs, ours)| format!("{ours}: {of}.{theirs}")));
             }
-            let _ = writeln!(text, "return {{ {} }};\n}})();", given.join(", "));
+            let _ = writeln!(text, "return {{ {} }};\n}})();", exports.join(", "));
         }
         let _ = writeln!(text, "export {{ {} }};", self.names(paths).join(", "));
         text
@@ -231,7 +232,7 @@ fn parse(path: &str, text: &str) -> Result<Module, String> {
     let mut module = Module {
         source: String::new(),
         imports: vec![],
-        passed_on: vec![],
+        reexports: vec![],
         exports: vec![],
         fetched: vec![],
     };
@@ -248,7 +249,7 @@ fn parse(path: &str, text: &str) -> Result<Module, String> {
                         module.imports.push((from, names));
                     }
                     Some(from) => {
-                        module.passed_on.push((from, names));
+                        module.reexports.push((from, names));
                     }
                     None => return Err(unknown(&statement)),
                 }

@@ -5,7 +5,7 @@ use super::render::render;
 use crate::http::app_state::AppState;
 use crate::http::auth::SESSION_LASTS;
 use crate::http::request::{Caller, NoBody, session_cookies};
-use crate::http::saved_credentials::keep_sessions;
+use crate::http::saved_credentials::store_sessions;
 use crate::problem::Problem;
 use actix_web::http::StatusCode;
 use actix_web::http::header::SET_COOKIE;
@@ -38,7 +38,7 @@ pub(super) async fn begin_session(
         .begin_session(access, app.keys.now())
         .map_err(|_| Problem::internal("the operating system gives no random numbers"))?;
     // A session that cannot be stored is valid until the server restarts.
-    let _ = keep_sessions(app.clone()).await;
+    let _ = store_sessions(app.clone()).await;
     let (name, lasts) = (access.cookie(&app.cookie), SESSION_LASTS.as_secs());
     let cookie = format!("{name}={id}; Max-Age={lasts}; Path=/; HttpOnly; SameSite=Strict");
     let mut response = render(StatusCode::OK, &StripTokenPage { assets: &PREFIX });
@@ -73,7 +73,7 @@ pub(crate) async fn sign_out(
     for access in cookies.iter().filter_map(|(_, id)| app.keys.by_session(id, now)) {
         app.keys.end_session(&access);
     }
-    keep_sessions(app.clone()).await?;
+    store_sessions(app.clone()).await?;
     let mut response = HttpResponse::NoContent();
     for (name, _) in cookies {
         let cookie = format!("{name}=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict");

@@ -28,15 +28,15 @@ pub(super) enum Fault {
 
 /// The fault of a connection, if any, shared by the stream and its reader.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Verdict(Arc<AtomicU8>);
+pub(super) struct SharedFault(Arc<AtomicU8>);
 
-impl Verdict {
+impl SharedFault {
     fn set(&self, fault: Fault) {
         self.0.store(fault as u8 + 1, Ordering::Relaxed);
     }
 
     /// The fault that ended the stream, if one did.
-    pub(super) fn fault(&self) -> Option<Fault> {
+    pub(super) fn get(&self) -> Option<Fault> {
         match self.0.load(Ordering::Relaxed) {
             0 => None,
             1 => Some(Fault::TooLong),
@@ -47,7 +47,7 @@ impl Verdict {
 
 /// Parses the frame headers in a stream of bytes.
 #[derive(Debug, Default)]
-struct Frames {
+struct FrameParser {
     /// The header so far: 2 bytes, then at most 8 of length and 4 of mask.
     header: [u8; 14],
     have: usize,
@@ -57,9 +57,9 @@ struct Frames {
     message: usize,
 }
 
-impl Frames {
+impl FrameParser {
     /// Parses the next bytes.
-    fn look(&mut self, mut bytes: &[u8]) -> Result<(), Fault> {
+    fn parse(&mut self, mut bytes: &[u8]) -> Result<(), Fault> {
         while !bytes.is_empty() {
             if self.content > 0 {
                 let now = self.content.min(bytes.len());
@@ -114,32 +114,32 @@ impl Frames {
 }
 
 /// The bytes of a connection, up to the first refused frame.
-pub(super) struct Guarded {
+pub(super) struct CheckedPayload {
     bytes: Rc<RefCell<Payload>>,
-    frames: Frames,
-    verdict: Verdict,
+    parser: FrameParser,
+    shared: SharedFault,
 }
 
-impl Guarded {
+impl CheckedPayload {
     /// Wraps the bytes of an upgraded connection.
-    pub(super) fn new(bytes: Rc<RefCell<Payload>>, verdict: Verdict) -> Self {
-        Self { bytes, frames: Frames::default(), verdict }
+    pub(super) fn new(bytes: Rc<RefCell<Payload>>, shared: SharedFault) -> Self {
+        Self { bytes, parser: FrameParser::default(), shared }
     }
 }
 
-impl Stream for Guarded {
+impl Stream for CheckedPayload {
     type Item = Result<Bytes, PayloadError>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
-        if this.verdict.fault().is_some() {
+        if this.shared.get().is_some() {
             return Poll::Ready(None);
         }
         let next = Pin::new(&mut *this.bytes.borrow_mut()).poll_next(cx);
         if let Poll::Ready(Some(Ok(bytes))) = &next
-            && let Err(fault) = this.frames.look(bytes)
+            && let Err(fault) = this.parser.parse(bytes)
         {
-            this.verdict.set(fault);
+            this.shared.set(fault);
             return Poll::Ready(Some(Err(PayloadError::Overflow)));
         }
         next
@@ -178,9 +178,9 @@ mod tests {
         let all: Vec<u8> =
             [0, 1, 125, 126, 300, 65_535, 65_536, MAX_MESSAGE_BYTES, 5].into_iter().flat_map(frame).collect();
         for size in [1, 2, 3, 7, 13, 4096, all.len()] {
-            let mut frames = Frames::default();
-            assert!(all.chunks(size).all(|chunk| frames.look(chunk) == Ok(())), "chunks of {size}");
-            assert_eq!((frames.have, frames.content), (0, 0), "chunks of {size}");
+            let mut parser = FrameParser::default();
+            assert!(all.chunks(size).all(|chunk| parser.parse(chunk) == Ok(())), "chunks of {size}");
+            assert_eq!((parser.have, parser.content), (0, 0), "chunks of {size}");
         }
     }
 
@@ -189,11 +189,11 @@ mod tests {
         for length in [MAX_MESSAGE_BYTES as u64 + 1, 1 << 31, 1 << 62, u64::MAX] {
             let whole = header(length);
             // The mask has not come yet: the ten bytes of length are enough.
-            assert_eq!(Frames::default().look(&whole[..10]), Err(Fault::TooLong), "{length}");
+            assert_eq!(FrameParser::default().parse(&whole[..10]), Err(Fault::TooLong), "{length}");
         }
         let mut after_good = frame(300);
         after_good.extend(header(1 << 40));
-        assert_eq!(Frames::default().look(&after_good), Err(Fault::TooLong));
+        assert_eq!(FrameParser::default().parse(&after_good), Err(Fault::TooLong));
     }
 
     #[test]
@@ -204,28 +204,28 @@ mod tests {
             bytes
         };
         let half = MAX_MESSAGE_BYTES / 2;
-        let mut frames = Frames::default();
+        let mut parser = FrameParser::default();
         for _ in 0..3 {
             for whole in [part(0x01, half), part(0x00, half), part(0x89, 5), part(0x80, 0)] {
-                assert_eq!(frames.look(&whole), Ok(()));
+                assert_eq!(parser.parse(&whole), Ok(()));
             }
         }
-        assert_eq!(frames.look(&part(0x01, half)), Ok(()));
-        assert_eq!(frames.look(&part(0x00, half)), Ok(()));
-        assert_eq!(frames.look(&part(0x80, 1)), Err(Fault::TooLong));
+        assert_eq!(parser.parse(&part(0x01, half)), Ok(()));
+        assert_eq!(parser.parse(&part(0x00, half)), Ok(()));
+        assert_eq!(parser.parse(&part(0x80, 1)), Err(Fault::TooLong));
     }
 
     #[test]
     fn reserved_bits_are_refused() {
         for bits in [0x40, 0x20, 0x10] {
-            assert_eq!(Frames::default().look(&[0x81 | bits, 0x80]), Err(Fault::ReservedBits));
+            assert_eq!(FrameParser::default().parse(&[0x81 | bits, 0x80]), Err(Fault::ReservedBits));
         }
     }
 
     #[test]
     fn a_frame_without_a_mask_is_followed_too() {
-        let mut frames = Frames::default();
-        assert_eq!(frames.look(&[0x81, 2, b'h', b'i']), Ok(()));
-        assert_eq!((frames.have, frames.content), (0, 0));
+        let mut parser = FrameParser::default();
+        assert_eq!(parser.parse(&[0x81, 2, b'h', b'i']), Ok(()));
+        assert_eq!((parser.have, parser.content), (0, 0));
     }
 }

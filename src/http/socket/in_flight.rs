@@ -9,35 +9,35 @@ pub(super) const MAX_IN_FLIGHT: usize = 256;
 
 /// Most presence updates among these commands. Only the newest matters, and many clients may send
 /// updates at the same time.
-const MAX_STANDING: usize = 16;
+const MAX_PRESENCE_UPDATES: usize = 16;
 
 /// Counts the commands of one client that await their replies.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     all: Cell<usize>,
     /// Presence updates among them.
-    standing: Cell<usize>,
+    presence_updates: Cell<usize>,
 }
 
 impl InFlight {
     /// The limit that one more command would exceed, if any.
-    pub(super) fn full(&self, command: &Command) -> Option<usize> {
+    pub(super) fn exceeded_limit(&self, command: &Command) -> Option<usize> {
         let is_full = |count: &Cell<usize>, limit| (count.get() >= limit).then_some(limit);
-        let stands = matches!(command, Command::Stand { .. });
+        let is_presence = matches!(command, Command::Stand { .. });
         let all = is_full(&self.all, MAX_IN_FLIGHT).filter(|_| !is_urgent(command));
-        all.or_else(|| is_full(&self.standing, MAX_STANDING).filter(|_| stands))
+        all.or_else(|| is_full(&self.presence_updates, MAX_PRESENCE_UPDATES).filter(|_| is_presence))
     }
 
     /// Counts a command that was sent.
-    pub(super) fn begin(&self, stands: bool) {
+    pub(super) fn begin(&self, is_presence: bool) {
         self.all.set(self.all.get() + 1);
-        self.standing.set(self.standing.get() + usize::from(stands));
+        self.presence_updates.set(self.presence_updates.get() + usize::from(is_presence));
     }
 
     /// Counts a command that was answered.
-    pub(super) fn end(&self, stands: bool) {
+    pub(super) fn end(&self, is_presence: bool) {
         self.all.set(self.all.get() - 1);
-        self.standing.set(self.standing.get() - usize::from(stands));
+        self.presence_updates.set(self.presence_updates.get() - usize::from(is_presence));
     }
 }
 
@@ -48,20 +48,26 @@ mod tests {
 
     #[test]
     fn many_presence_updates_do_not_delay_other_commands() {
-        let flying = InFlight::default();
+        let in_flight = InFlight::default();
         let stand = Command::Stand { state: StateId::root(), name: None, caret: None };
-        let look = Command::ListVariables { state: StateId::root().into() };
-        for _ in 0..MAX_STANDING {
-            assert_eq!(flying.full(&stand), None);
-            flying.begin(true);
+        let list = Command::ListVariables { state: StateId::root().into() };
+        for _ in 0..MAX_PRESENCE_UPDATES {
+            assert_eq!(in_flight.exceeded_limit(&stand), None);
+            in_flight.begin(true);
         }
-        assert_eq!((flying.full(&stand), flying.full(&look)), (Some(MAX_STANDING), None));
-        flying.end(true);
-        assert_eq!(flying.full(&stand), None);
-        for _ in flying.all.get()..MAX_IN_FLIGHT {
-            flying.begin(false);
+        assert_eq!(
+            (in_flight.exceeded_limit(&stand), in_flight.exceeded_limit(&list)),
+            (Some(MAX_PRESENCE_UPDATES), None)
+        );
+        in_flight.end(true);
+        assert_eq!(in_flight.exceeded_limit(&stand), None);
+        for _ in in_flight.all.get()..MAX_IN_FLIGHT {
+            in_flight.begin(false);
         }
-        assert_eq!((flying.full(&look), flying.full(&stand)), (Some(MAX_IN_FLIGHT), Some(MAX_IN_FLIGHT)));
-        assert_eq!(flying.full(&Command::Reset), None, "a reset is always sent");
+        assert_eq!(
+            (in_flight.exceeded_limit(&list), in_flight.exceeded_limit(&stand)),
+            (Some(MAX_IN_FLIGHT), Some(MAX_IN_FLIGHT))
+        );
+        assert_eq!(in_flight.exceeded_limit(&Command::Reset), None, "a reset is always sent");
     }
 }

@@ -12,14 +12,14 @@ pub(super) const BEAT: &str = r#"{"beat":true}"#;
 
 /// A command with the client's number for it.
 #[derive(Debug)]
-pub(super) struct Up {
+pub(super) struct ClientMessage {
     /// The number; the reply carries it.
     pub(super) id: u64,
     /// The command.
     pub(super) command: Command,
 }
 
-impl Up {
+impl ClientMessage {
     /// Parses a message. An error carries the message's number, if that could be read.
     pub(super) fn parse(text: &str) -> Result<Self, (Option<u64>, Problem)> {
         let mut fields: serde_json::Map<String, Value> =
@@ -55,7 +55,7 @@ pub(super) fn too_many(limit: usize) -> Problem {
 }
 
 #[derive(Serialize)]
-struct Down<'a> {
+struct ReplyMessage<'a> {
     reply: Option<u64>,
     #[serde(flatten)]
     answer: &'a Reply,
@@ -63,21 +63,21 @@ struct Down<'a> {
 
 /// The reply to a command, as text.
 pub(super) fn reply(id: u64, answer: &Reply) -> String {
-    down(Some(id), answer)
+    to_json(Some(id), answer)
 }
 
 /// The refusal of a message, as text; without a number when the message had none.
 pub(super) fn refusal(id: Option<u64>, refused: Problem) -> String {
-    down(id, &Reply::Refused(refused))
+    to_json(id, &Reply::Refused(refused))
 }
 
-fn down(reply: Option<u64>, answer: &Reply) -> String {
+fn to_json(reply: Option<u64>, answer: &Reply) -> String {
     // Serialising plain data into memory cannot fail.
-    serde_json::to_string(&Down { reply, answer }).unwrap_or_default()
+    serde_json::to_string(&ReplyMessage { reply, answer }).unwrap_or_default()
 }
 
 /// The greeting, which names the client's scope.
-pub(super) fn you(scope: Scope) -> String {
+pub(super) fn greeting(scope: Scope) -> String {
     format!(r#"{{"you":{{"scope":"{}"}}}}"#, scope.word())
 }
 
@@ -89,8 +89,8 @@ mod tests {
 
     #[test]
     fn a_command_has_a_number() {
-        let up = Up::parse(r#"{"id":7,"do":"interrupt","exec_id":"a"}"#).unwrap();
-        assert_eq!((up.id, up.command), (7, Command::Interrupt { exec_id: ExecId::new("a") }));
+        let message = ClientMessage::parse(r#"{"id":7,"do":"interrupt","exec_id":"a"}"#).unwrap();
+        assert_eq!((message.id, message.command), (7, Command::Interrupt { exec_id: ExecId::new("a") }));
     }
 
     #[test]
@@ -108,14 +108,14 @@ mod tests {
             (r#"{"id":7,"do":"interrupt","exec_id":"a","x":1}"#, Some(7)),
             (r#"{"id":7,"id":8,"do":"reset"}"#, None),
         ] {
-            let (own, refused) = Up::parse(text).unwrap_err();
+            let (own, refused) = ClientMessage::parse(text).unwrap_err();
             assert_eq!((own, refused.kind), (id, Kind::BadRequest), "{text}");
         }
     }
 
     #[test]
     fn replies_and_greetings_are_flat_json() {
-        assert_eq!(you(Scope::View), r#"{"you":{"scope":"view"}}"#);
+        assert_eq!(greeting(Scope::View), r#"{"you":{"scope":"view"}}"#);
         assert_eq!(reply(7, &Reply::Done), r#"{"reply":7,"kind":"done"}"#);
         assert_eq!(
             refusal(None, Problem::new(Kind::Busy, "w", "y", "h")),

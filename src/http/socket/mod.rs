@@ -22,10 +22,10 @@ use actix_web::{FromRequest, HttpRequest, HttpResponse, web};
 use actix_ws::{
     AggregatedMessage, AggregatedMessageStream, CloseCode, CloseReason as CloseFrame, Message, ProtocolError,
 };
-use frames::{Fault, Guarded, MAX_MESSAGE_BYTES, Verdict};
+use frames::{CheckedPayload, Fault, MAX_MESSAGE_BYTES, SharedFault};
 use futures_util::{Stream, StreamExt};
 use in_flight::{InFlight, MAX_IN_FLIGHT};
-use message::Up;
+use message::ClientMessage;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -40,13 +40,13 @@ const BEAT: Duration = Duration::from_secs(15);
 
 /// How long a client may be silent, before it counts as unreachable. Clients answer each ping, and
 /// this is three pings.
-const SILENCE: Duration = Duration::from_secs(45);
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// How long sending the close frame may take.
-const CLOSING: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long the server waits for more unread bytes before it sends the close frame.
-const PAUSE: Duration = Duration::from_millis(50);
+const DRAIN_PAUSE: Duration = Duration::from_millis(50);
 
 /// Most answers that wait to be sent. More than the commands in flight, so answers do not wait for
 /// room.
@@ -65,11 +65,11 @@ pub(crate) async fn open(
     let session = AppState::notebook(&app, name).await?;
     let since = position(&request)?;
 
-    let verdict = Verdict::default();
+    let fault = SharedFault::default();
     let bytes = Rc::new(RefCell::new(body.into_inner()));
-    let guarded = Box::pin(Guarded::new(bytes.clone(), verdict.clone()));
-    let guarded = web::Payload::from_request(&request, &mut Payload::Stream { payload: guarded }).await?;
-    let (response, sink, messages) = actix_ws::handle(&request, guarded)?;
+    let checked = Box::pin(CheckedPayload::new(bytes.clone(), fault.clone()));
+    let checked = web::Payload::from_request(&request, &mut Payload::Stream { payload: checked }).await?;
+    let (response, sink, messages) = actix_ws::handle(&request, checked)?;
     let messages = messages
         .max_frame_size(MAX_MESSAGE_BYTES)
         .aggregate_continuations()
@@ -79,8 +79,8 @@ pub(crate) async fn open(
     let subscription = session.subscribe(since).await?;
     let permit = permit.filter(|_| matches!(subscription.missed, Missed::Whole(_)));
     let visit = Rc::new(session.visit(access.scope.word()));
-    let talk = Talk { app, access, session, visit, verdict, bytes, permit: Cell::new(permit) };
-    actix_web::rt::spawn(converse(talk, sink, messages, subscription));
+    let client = Client { app, access, session, visit, fault, bytes, permit: Cell::new(permit) };
+    actix_web::rt::spawn(run_connection(client, sink, messages, subscription));
     Ok(response)
 }
 
@@ -99,13 +99,14 @@ fn position(request: &HttpRequest) -> Result<Option<Position>, Problem> {
     }
 }
 
-struct Talk {
+/// One connected client.
+struct Client {
     app: web::Data<AppState>,
     access: Access,
     session: Session,
     /// Its presence, which other clients see.
     visit: Rc<Visit>,
-    verdict: Verdict,
+    fault: SharedFault,
     /// The incoming bytes.
     bytes: Rc<RefCell<Payload>>,
     /// The permit to send a whole notebook, until that is sent.
@@ -130,23 +131,23 @@ enum End {
     Moved,
 }
 
-async fn converse(
-    talk: Talk,
+async fn run_connection(
+    client: Client,
     mut sink: actix_ws::Session,
     messages: AggregatedMessageStream,
     events: Subscription,
 ) {
     let (answers, to_send) = mpsc::channel(ANSWER_QUEUE);
-    let heard = Rc::new(Cell::new(Instant::now()));
+    let last_received = Rc::new(Cell::new(Instant::now()));
     let end = tokio::select! {
-        end = listen(&talk, messages, answers, &heard) => end,
-        end = speak(&mut sink, &talk, events, to_send, &heard) => end,
-        () = talk.app.keys.gone(&talk.access) => End::SignedOut,
+        end = read_messages(&client, messages, answers, &last_received) => end,
+        end = write_messages(&mut sink, &client, events, to_send, &last_received) => end,
+        () = client.app.keys.wait_until_invalid(&client.access) => End::SignedOut,
     };
-    let end = if end == End::Behind && talk.session.close_reason().is_some() { End::Moved } else { end };
+    let end = if end == End::Behind && client.session.close_reason().is_some() { End::Moved } else { end };
     // Lets another client load a notebook.
-    talk.permit.take();
-    let Talk { visit, bytes, session, .. } = talk;
+    client.permit.take();
+    let Client { visit, bytes, session, .. } = client;
     // Presence ends now, not when the close frame is sent.
     drop(visit);
     let reason = |code: CloseCode, text: &str| Some(CloseFrame { code, description: Some(text.to_owned()) });
@@ -165,7 +166,7 @@ async fn converse(
         End::Behind => reason(CloseCode::Other(4408), "behind: come back with your position"),
     };
     // A slow client may read later, and must learn that it can reconnect.
-    let patience = if end == End::Behind { SILENCE } else { CLOSING };
+    let patience = if end == End::Behind { SILENCE_TIMEOUT } else { CLOSE_TIMEOUT };
     let _ = tokio::time::timeout(patience, sink.close(reason)).await;
 }
 
@@ -178,8 +179,9 @@ fn short(name: &str) -> &str {
 /// client would not get the reason.
 async fn drain(bytes: &RefCell<Payload>) {
     let next = || poll_fn(|cx| Pin::new(&mut *bytes.borrow_mut()).poll_next(cx));
-    let until_it_pauses = async { while let Ok(Some(Ok(_))) = tokio::time::timeout(PAUSE, next()).await {} };
-    let _ = tokio::time::timeout(CLOSING, until_it_pauses).await;
+    let until_it_pauses =
+        async { while let Ok(Some(Ok(_))) = tokio::time::timeout(DRAIN_PAUSE, next()).await {} };
+    let _ = tokio::time::timeout(CLOSE_TIMEOUT, until_it_pauses).await;
 }
 
 /// A message besides the notebook's events.
@@ -189,22 +191,22 @@ enum Outgoing {
 }
 
 /// Reads messages until the client leaves.
-async fn listen(
-    talk: &Talk,
+async fn read_messages(
+    client: &Client,
     mut messages: AggregatedMessageStream,
     answers: mpsc::Sender<Outgoing>,
-    heard: &Cell<Instant>,
+    last_received: &Cell<Instant>,
 ) -> End {
     let in_flight = Rc::new(InFlight::default());
     loop {
         let message = match messages.next().await {
             Some(Ok(message)) => message,
-            Some(Err(error)) => return broken(talk.verdict.fault(), &error),
-            None => return if talk.verdict.fault().is_some() { TOO_LONG } else { End::Left },
+            Some(Err(error)) => return broken(client.fault.get(), &error),
+            None => return if client.fault.get().is_some() { TOO_LONG } else { End::Left },
         };
-        heard.set(Instant::now());
+        last_received.set(Instant::now());
         match message {
-            AggregatedMessage::Text(text) => take(talk, &text, &answers, &in_flight),
+            AggregatedMessage::Text(text) => handle_message(client, &text, &answers, &in_flight),
             AggregatedMessage::Binary(_) => {
                 return End::Broken(CloseCode::Unsupported, "only text messages are accepted");
             }
@@ -217,10 +219,10 @@ async fn listen(
 }
 
 /// Handles one message. Each command runs in a separate task.
-fn take(talk: &Talk, text: &str, answers: &mpsc::Sender<Outgoing>, in_flight: &Rc<InFlight>) {
-    let checked = Up::parse(text).and_then(|Up { id, command }| {
-        let command = talk.app.authorize(&talk.access, command).map_err(|refused| (Some(id), refused))?;
-        match in_flight.full(command.command()) {
+fn handle_message(client: &Client, text: &str, answers: &mpsc::Sender<Outgoing>, in_flight: &Rc<InFlight>) {
+    let checked = ClientMessage::parse(text).and_then(|ClientMessage { id, command }| {
+        let command = client.app.authorize(&client.access, command).map_err(|refused| (Some(id), refused))?;
+        match in_flight.exceeded_limit(command.command()) {
             Some(limit) => Err((Some(id), message::too_many(limit))),
             None => Ok((id, command)),
         }
@@ -234,15 +236,15 @@ fn take(talk: &Talk, text: &str, answers: &mpsc::Sender<Outgoing>, in_flight: &R
             return;
         }
     };
-    let (session, visit) = (talk.session.clone(), talk.visit.clone());
+    let (session, visit) = (client.session.clone(), client.visit.clone());
     let (answers, in_flight) = (answers.clone(), in_flight.clone());
-    let stands = matches!(command.command(), Command::Stand { .. });
-    in_flight.begin(stands);
+    let is_presence = matches!(command.command(), Command::Stand { .. });
+    in_flight.begin(is_presence);
     actix_web::rt::spawn(async move {
         let reply = command.send_for(visit, session).await;
         // Fails if the client has left.
         let _ = answers.send(Outgoing::Text(message::reply(id, &reply))).await;
-        in_flight.end(stands);
+        in_flight.end(is_presence);
     });
 }
 
@@ -261,15 +263,15 @@ fn broken(fault: Option<Fault>, error: &ProtocolError) -> End {
 }
 
 /// Sends events, answers and beats until the connection ends.
-async fn speak(
+async fn write_messages(
     sink: &mut actix_ws::Session,
-    talk: &Talk,
+    client: &Client,
     subscription: Subscription,
     mut answers: mpsc::Receiver<Outgoing>,
-    heard: &Cell<Instant>,
+    last_received: &Cell<Instant>,
 ) -> End {
     let Subscription { missed, mut events } = subscription;
-    let mut waiting = Waiting::new(message::you(talk.access.scope), missed);
+    let mut waiting = Waiting::new(message::greeting(client.access.scope), missed);
     let whole_by = Instant::now() + WHOLE_TIMEOUT;
     let mut beat = tokio::time::interval_at(Instant::now() + BEAT, BEAT);
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -279,7 +281,7 @@ async fn speak(
                 Some(text) => waiting.event(&text),
                 None => return End::Behind,
             },
-            // Never none: `listen` holds a sender as long as this loop runs.
+            // Never none: `read_messages` holds a sender as long as this loop runs.
             Some(answer) = answers.recv() => {
                 // Events that led to an answer are sent before it.
                 while let Ok(text) = events.try_recv() {
@@ -294,7 +296,7 @@ async fn speak(
                 if waiting.has_whole() && Instant::now() > whole_by {
                     return End::Behind;
                 }
-                if heard.get().elapsed() > SILENCE {
+                if last_received.get().elapsed() > SILENCE_TIMEOUT {
                     return End::Unreachable;
                 }
                 waiting.push(Message::Ping(Bytes::new()));
@@ -305,7 +307,7 @@ async fn speak(
             },
         }
         if !waiting.has_whole() {
-            talk.permit.take();
+            client.permit.take();
         }
         if waiting.is_too_long() {
             return End::Behind;

@@ -24,7 +24,7 @@ impl Tree {
     }
 
     /// Continues a stopped head.
-    pub fn go_on(&mut self, head: ProcId) {
+    pub fn resume(&mut self, head: ProcId) {
         self.signal(head, Signal::SIGCONT);
     }
 

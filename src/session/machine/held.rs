@@ -280,7 +280,7 @@ impl HeldHeads {
         let Held { process, report, .. } = self.all.remove(at);
         set_keepable(core, exec_id, false);
         core.effects.push(Effect::Continue(process));
-        core.processes.go_on(process);
+        core.processes.release(process);
         let Some(state) = runs.leave_state(core, process, exec_id, report, true) else {
             return Reply::Refused(not_found("run", exec_id));
         };

@@ -446,7 +446,7 @@ impl Processes {
     }
 
     /// Lets a held head run cells again.
-    pub(super) fn go_on(&mut self, id: ProcId) {
+    pub(super) fn release(&mut self, id: ProcId) {
         self.change_duty(id, |duty| match duty {
             Duty::Held(head) => Duty::Head(head),
             other => other,

@@ -93,13 +93,13 @@ pub(crate) async fn save(
     app: web::Data<AppState>,
     caller: Caller,
     path: PathParams,
-    Json(wish): Json<TaskWish>,
+    Json(body): Json<TaskWish>,
 ) -> Result<HttpResponse, Problem> {
-    let state = match &wish.state {
+    let state = match &body.state {
         Some(text) => Some(find_state(&app.start, text).await?.id),
         None => None,
     };
-    let TaskWish { values, token_usage, metadata, .. } = wish;
+    let TaskWish { values, token_usage, metadata, .. } = body;
     let task_id = path.get(0).to_owned();
     let command = Command::SaveTask { task_id, state, values, token_usage, metadata };
     match app.ask(&app.start, caller.access()?, command).await? {
