@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_that_is_let_go_in_time_is_taken_and_another_is_not() {
+    fn a_port_released_in_time_is_bound_and_a_taken_one_is_refused() {
         let mut other = Some(TcpListener::bind("127.0.0.1:0").unwrap());
         let address = other.as_ref().unwrap().local_addr().unwrap();
         let refused = bind(&address, || std::thread::sleep(PORT_RETRY_INTERVAL)).unwrap_err();

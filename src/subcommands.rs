@@ -132,7 +132,12 @@ fn plain(text: &str) -> String {
 fn is_agreed() -> Result<bool, Problem> {
     if !io::stdin().is_terminal() {
         let how = "read the list above, and add --yes if you know where the notebook comes from";
-        return Err(Problem::new(Kind::BadRequest, "trust it", "there is nobody to ask", how));
+        return Err(Problem::new(
+            Kind::BadRequest,
+            "ask whether to trust them",
+            "stdin is not a terminal",
+            how,
+        ));
     }
     let refused = |e: io::Error| Problem::new(Kind::BadRequest, "ask", e.to_string(), "add --yes");
     let mut out = io::stdout().lock();

@@ -19,7 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub(super) const MAX_WHOLES: u32 = 8;
 
 /// How long a client with a link waits for its turn. The page then tries again.
-const WHOLE_PATIENCE: Duration = Duration::from_secs(20);
+const WHOLE_WAIT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How long sending a whole notebook may take: 400 MB at 3 MB/s. Other clients may be waiting for
 /// its permit.
@@ -81,12 +81,7 @@ impl AppState {
         options: AppOptions,
     ) -> Result<Self, Problem> {
         let bound = listener.local_addr().map_err(|e| {
-            Problem::new(
-                Kind::Kernel,
-                "find out the port that was bound",
-                e.to_string(),
-                "try another --bind",
-            )
+            Problem::new(Kind::Kernel, "read the bound address", e.to_string(), "try another --bind")
         })?;
         let start = sessions.open(notebook)?;
         let keys = Keys::new(&options.token, options.token_was_made, sessions.latest_time().read());
@@ -120,7 +115,7 @@ impl AppState {
     /// links thus use a bounded part of the server's memory. The owner needs no permit.
     ///
     /// # Errors
-    /// 503 after `WHOLE_PATIENCE`.
+    /// 503 after `WHOLE_WAIT_TIMEOUT`.
     pub(super) async fn whole_for(
         &self,
         access: &Access,
@@ -129,7 +124,7 @@ impl AppState {
         if access.scope == Scope::Owner {
             return Ok(None);
         }
-        let wait = tokio::time::timeout(WHOLE_PATIENCE, self.wholes.clone().acquire_many_owned(parts));
+        let wait = tokio::time::timeout(WHOLE_WAIT_TIMEOUT, self.wholes.clone().acquire_many_owned(parts));
         wait.await.ok().and_then(Result::ok).map(Some).ok_or_else(|| {
             let why = "many clients with links are loading notebooks";
             Problem::new(Kind::Busy, "send the notebook", why, "try again when one of them is done")

@@ -40,7 +40,7 @@ fn a_notebook_is_checked_cleaned_and_trusted() {
         "initial: ",
         "signed by another install",
         "cannot be read: the blob",
-        "there is nobody to ask",
+        "stdin is not a terminal",
         "--yes",
     ];
     assert!(code == 1 && told.iter().all(|told| said.contains(told)), "{said}");

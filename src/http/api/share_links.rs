@@ -81,8 +81,8 @@ pub(crate) async fn add_link(
     }
     let lasts = match body.expires_in {
         Some(0) | Some(MAX_LINK_SECONDS..) => {
-            let how = format!("give seconds between 1 and {MAX_LINK_SECONDS}, or leave it out");
-            return Err(Problem::bad_request("make a link", "it would end at once or never", how));
+            let how = format!("give 1 or more seconds, but less than {MAX_LINK_SECONDS}, or leave it out");
+            return Err(Problem::bad_request("make a link", "`expires_in` is 0 or too large", how));
         }
         seconds => seconds.map(Duration::from_secs),
     };

@@ -308,7 +308,7 @@ fn no_route(method: &Method, error: NoRoute) -> Denied {
 fn too_many_failures() -> Problem {
     Problem::new(
         Kind::TooManyFailures,
-        "let the request in",
+        "authenticate the request",
         "too many wrong tokens were sent lately",
         "wait a second; the right token works at any time",
     )
@@ -332,6 +332,6 @@ fn unsupported(why: &str) -> Problem {
         Kind::UnsupportedMediaType,
         "read the body",
         why,
-        "send it plain, with the content type that /api/openapi.json names",
+        "send it without Content-Encoding, with the content type that /api/openapi.json names",
     )
 }

@@ -39,7 +39,7 @@ impl Caller {
 pub(crate) fn unauthorized() -> Problem {
     Problem::new(
         Kind::Unauthorized,
-        "let the request in",
+        "authenticate the request",
         "it shows no valid token or session",
         "open the address that was printed at start, or send `Authorization: Bearer TOKEN`",
     )

@@ -23,7 +23,7 @@ impl FromRequest for PathParams {
     type Future = Ready<Result<Self, Problem>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let missing = || Problem::internal("the request has passed no guard");
+        let missing = || Problem::internal("the request did not pass through the guard");
         ready(request.extensions().get::<Self>().cloned().ok_or_else(missing))
     }
 }
