@@ -126,7 +126,8 @@ async fn stopped_or_failed(
         Ok(Err(error)) => error.to_string(),
         Err(panicked) => panicked.to_string(),
     };
-    let how = "start it again: notebooks are stored; close some programs if that fails too";
+    let how = "allow more open files (`ulimit -n`) or close some programs, and start it again; \
+               the notebooks are stored";
     Err(Problem::new(Kind::Internal, "serve any longer", why, how))
 }
 

@@ -1,7 +1,7 @@
 //! Starting and stopping: what cannot work is said clearly and at once.
 
 use crate::request::Request;
-use crate::server::{TOKEN, TestServer, output_of};
+use crate::server::{TOKEN, TestServer, output_of, until};
 use crate::wire::{Frame, Wire};
 use nix::sys::signal::Signal;
 use std::process::Output;
@@ -38,6 +38,23 @@ fn what_cannot_work_is_said_with_a_way_out() {
         assert!(text.contains(why) && text.contains(how), "{options:?}: {text}");
         assert!(!text.contains("panicked"), "{text}");
     }
+}
+
+/// With very few descriptors the notebook opens, and then the threads that serve connections cannot
+/// start.
+#[test]
+fn a_server_that_cannot_serve_ends_with_an_error() {
+    let mut server = TestServer::start();
+    server.kill();
+    let has_begun = (8..64).any(|descriptors| {
+        let limit = format!("ulimit -n {descriptors}; exec \"$@\"");
+        let has_begun = server.start_again(&["sh", "-c", &limit, "sh"]);
+        assert_ne!(server.wait(), Some(0), "with {descriptors} descriptors");
+        has_begun
+    });
+    assert!(has_begun, "no limit lets the notebook open: {}", server.errors());
+    until("the error is printed", || server.errors().contains("ratoon cannot serve any longer: "));
+    until("the remedy is printed", || server.errors().contains("ulimit -n"));
 }
 
 #[test]
