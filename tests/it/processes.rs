@@ -7,7 +7,6 @@ use crate::cells::{Process, Room};
 use crate::request::{Answer, Request};
 use crate::server::{TestServer, until};
 use nix::sys::signal::Signal;
-use nix::unistd::{Pid, getsid};
 use serde_json::json;
 use std::os::unix::fs::MetadataExt;
 
@@ -133,32 +132,6 @@ fn a_fork_bomb_that_leaves_its_group_ends_with_an_interrupt_a_reset_and_a_stop()
     limited.server.signal(Signal::SIGTERM);
     limited.server.wait();
     until("nothing is left", || limited.processes() == 0);
-}
-
-#[test]
-fn processes_that_hand_over_to_a_child_end_with_an_interrupt_and_a_reset() {
-    let server = TestServer::start();
-    let state = server.run("initial", "x = 7").state().to_owned();
-    let relays = "import os, time\nfor _ in range(8):\n    if os.fork() == 0:\n        while True:\n            \
-                  if os.fork(): os._exit(0)\n            os.setsid()\n";
-    let own = getsid(None).unwrap();
-    let session = |pid: u32| getsid(Some(Pid::from_raw(pid.cast_signed()))).unwrap_or(own);
-    let is_left = || server.descendants().iter().any(|p| session(p.pid) != own && p.is_alive());
-    for _ in 0..5 {
-        let going = server.begin(&state, &format!("{relays}print(1)\ntime.sleep(600)"));
-        let has_printed = || {
-            let notebook = server.notebook();
-            notebook["runs"].as_array().unwrap().last().unwrap()["outputs"][0].is_object()
-        };
-        until("all are started", has_printed);
-        assert!(server.interrupt(&going.exec_id));
-        assert_eq!(going.end().ename(), "KeyboardInterrupt");
-        until("none is left", || !is_left());
-    }
-    server.run(&state, relays);
-    until("they run", is_left);
-    server.reset();
-    until("none is left", || !is_left());
 }
 
 #[test]

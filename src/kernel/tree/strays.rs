@@ -8,9 +8,10 @@
 //!
 //! The server adopts processes that lost their parent (subreaper), and recognises them by the pipes
 //! of their head, which they hold open. A process that has closed all these pipes is a daemon, and
-//! ends with the server.
+//! ends with the server. Processes that hand over to a child every millisecond may escape a search,
+//! and end with the server too.
 
-use super::procfs::stat_field;
+use super::procfs::{is_alive, stat_field};
 use crate::kernel::memory::children;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::fstat;
@@ -80,8 +81,19 @@ impl Search<'_> {
         sweep.stop_below(self.heads.clone(), is_ours);
         // The orphans come last: a process that loses its parent meanwhile becomes one.
         let has_files = |pid: i32| self.files.iter().any(|files| files.are_held_by(pid));
-        let own = std::process::id().cast_signed();
-        let orphans = sweep.stop_children(own, |pid| is_ours(pid) && has_files(pid));
+        let (mut parents, mut orphans) = (vec![std::process::id().cast_signed()], Vec::new());
+        while let Some(parent) = parents.pop() {
+            let ours: Vec<i32> = sweep.children(parent).into_iter().filter(|pid| is_ours(*pid)).collect();
+            for pid in ours {
+                if has_files(pid) {
+                    sweep.stop(pid);
+                    orphans.push(pid);
+                } else if !is_alive(pid) {
+                    // An exiting process closes its files before it gives up its children.
+                    parents.push(pid);
+                }
+            }
+        }
         sweep.stop_below(orphans, is_ours);
     }
 }
@@ -109,11 +121,16 @@ impl Sweep<'_> {
         }
     }
 
+    fn children(&mut self, parent: i32) -> Vec<i32> {
+        let children = children(parent);
+        self.listed.extend(&children);
+        children
+    }
+
     /// Stops the children that `counts` selects. Returns them.
     fn stop_children(&mut self, parent: i32, counts: impl Fn(i32) -> bool) -> Vec<i32> {
         let mut selected = Vec::new();
-        for child in children(parent) {
-            self.listed.insert(child);
+        for child in self.children(parent) {
             if counts(child) {
                 self.stop(child);
                 selected.push(child);
