@@ -32,7 +32,7 @@ const REPORTS: usize = 16;
 /// How long closing waits for killed processes to be gone.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long closing may go on writing checkpoints.
+/// How long closing may keep writing checkpoints.
 const SAVE_TIMEOUT: Duration = Duration::from_millis(2000);
 /// Outputs of this many bytes are worth returning the memory of their copies to the system.
 const MANY_BYTES: usize = 1024 * 1024;

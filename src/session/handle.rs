@@ -26,7 +26,7 @@ pub(super) enum Ask {
     Copy(PathBuf, oneshot::Sender<Result<(), Problem>>),
     /// End all runs and put a copy of the notebook into the trash, unless it is empty.
     SetAside(oneshot::Sender<Result<(), Problem>>),
-    /// Take in a state that came in a file.
+    /// Import a state from a file.
     Adopt(Box<Adopted>, oneshot::Sender<Reply>),
     /// Send the whole notebook with its visitors.
     Snapshot(oneshot::Sender<Snapshot>),
@@ -78,7 +78,7 @@ pub struct Session {
     close_reason: Arc<OnceLock<CloseReason>>,
 }
 
-/// Why a notebook is closed while the server goes on.
+/// Why a notebook was closed while the server keeps running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CloseReason {
     /// The notebook was renamed to this.
@@ -238,14 +238,14 @@ impl Session {
         self.send(Ask::KeepCredentials(credentials, tx), rx).await?
     }
 
-    /// Takes in a state that came in a file. Its blobs are in place already. Answered like a run
+    /// Imports a state from a file. Its blobs are in place already. Answered like a run
     /// that has ended.
     pub async fn adopt(&self, adopted: Adopted) -> Reply {
         let (tx, rx) = oneshot::channel();
         self.send(Ask::Adopt(Box::new(adopted), tx), rx).await.unwrap_or_else(Reply::Refused)
     }
 
-    /// Copies the notebook, as it is now, to another directory. Cells that run go on.
+    /// Copies the notebook, as it is now, to another directory. Running cells continue.
     ///
     /// # Errors
     /// `Problem` when the name is taken, the disk refuses, or the notebook has been closed.
@@ -266,7 +266,7 @@ impl Session {
         })
     }
 
-    /// Why it was closed, when the server goes on without it.
+    /// Why it was closed, if the server keeps running.
     pub fn close_reason(&self) -> Option<&CloseReason> {
         self.close_reason.get()
     }

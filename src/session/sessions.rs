@@ -179,7 +179,7 @@ impl Sessions {
         store::inspect(&self.dir_of(name), self.get(name).is_some())
     }
 
-    /// Copies a notebook, open or not. Cells that run go on.
+    /// Copies a notebook, open or not. Running cells continue.
     ///
     /// # Errors
     /// `Problem` when the new name is taken, another program has it open, or the disk refuses.

@@ -1,4 +1,4 @@
-//! Takes in states that come in files. Each becomes a child of the root.
+//! Imports states from files. Each becomes a child of the root.
 
 use super::core::Core;
 use super::runs::new_run;
@@ -76,7 +76,7 @@ impl Adoption {
     }
 }
 
-/// A state could not be taken in.
+/// The reply when a state cannot be imported.
 pub(super) fn refused(kind: Kind, why: &str, how: &str) -> Reply {
     Reply::Refused(Problem::new(kind, "import a state", why, how))
 }

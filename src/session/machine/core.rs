@@ -365,8 +365,8 @@ impl Core {
     /// state.
     fn may_have_to_freeze(&self, head: ProcId) -> bool {
         let begins = self.processes.head(head).is_some_and(|h| matches!(h.doing, Doing::Begin(_)));
-        let stands_there = self.processes.get(head).filter(|process| begins && process.is_ready);
-        let state = stands_there.and_then(|process| self.notebook.state(&process.at));
+        let waiting_head = self.processes.get(head).filter(|process| begins && process.is_ready);
+        let state = waiting_head.and_then(|process| self.notebook.state(&process.at));
         state.is_some_and(|s| s.residency == Residency::Freezing)
     }
 }

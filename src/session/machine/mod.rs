@@ -5,9 +5,9 @@
 //! nothing and waits for nothing. The result of an effect comes back as another input, or never. So
 //! a test can feed it anything that can happen to a notebook, in any order.
 //!
-//! The main rules: a cell runs in a head that stands at its state, or in a new head forked from the
+//! The main rules: a cell runs in a head that rests at its state, or in a new head forked from the
 //! state's frozen process. When the cell succeeds, the head forks the frozen process of the new
-//! state and stands there. When it fails, the head is held for a while, so that what the cell had
+//! state and rests there. When it fails, the head is held for a while, so that what the cell had
 //! set can be kept, or it ends. The state that the cell ran against never changes. This file only
 //! routes: each part (a field of `Machine`) owns its fields and has a file of its own.
 

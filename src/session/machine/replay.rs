@@ -198,7 +198,7 @@ impl Replays {
         false
     }
 
-    /// Ends a replay that cannot go on. The states that it has restored stay.
+    /// Ends a replay that cannot continue. The states that it has restored stay.
     pub(super) fn failed(&mut self, core: &mut Core, target: &StateId, why: &str) {
         let Some(replay) = self.all.remove(target) else { return };
         core.discard(replay.head);
