@@ -228,7 +228,7 @@ fn a_picture_is_read_once_however_often_it_is_named() {
         assert!(text.len() < 4 << 20, "{}", text.len());
         assert_eq!(document.left_out.len(), usize::from(is_too_large));
     }
-    // A line without an end, and names that go on for ever.
+    // A line without an end, and names without an end.
     let source = "](attachment:".repeat(70_000);
     let cell = json!({"cell_type": "markdown", "source": source, "attachments": {"a": {}}, "metadata": {}});
     assert_eq!(read(v4(json!([cell]))).unwrap().cells[0].source, source);

@@ -315,7 +315,7 @@ impl Actor {
         self.unsaved.is_store_dead = true;
         self.on_disk_failure(DiskStatus {
             what: "write to disk".into(),
-            why: "what writes has stopped".into(),
+            why: "the thread that writes to disk has stopped".into(),
             how: "start the server again, and report it".into(),
         });
     }
@@ -432,7 +432,7 @@ impl Actor {
 
     fn on_alarm(&mut self) {
         if let Some((_, alarm)) = self.alarms.pop_first() {
-            self.feed(Input::Rang(alarm));
+            self.feed(Input::AlarmDue(alarm));
         }
     }
 
@@ -469,7 +469,7 @@ impl Actor {
             Effect::Interrupt(head) => self.tree.interrupt(head),
             Effect::Stop(head) => {
                 let ended = self.tree.stop(head);
-                self.feed(Input::Stopped(head, ended));
+                self.feed(Input::HeadStopped(head, ended));
             }
             Effect::Continue(head) => self.tree.resume(head),
             Effect::Examine(process) => {
@@ -484,13 +484,13 @@ impl Actor {
             Effect::EndStarted(head) => drop(self.tree.end_started(head)),
             Effect::EndRun(head) => self.tree.end_run(head),
             Effect::EndCells => self.tree.end_cells(),
-            Effect::Keep { state, parent, about } => {
-                self.store.keep_checkpoint(NewCheckpoint { state, parent, checkpoint: *about })
+            Effect::Keep { state, parent, checkpoint } => {
+                self.store.keep_checkpoint(NewCheckpoint { state, parent, checkpoint: *checkpoint })
             }
             Effect::Trust => self.store.trust(),
             Effect::Measure(processes) => self.measure(&processes),
-            Effect::MeasureRun { exec_id, serial, head, beside } => {
-                self.measure_run(exec_id, serial, head, beside)
+            Effect::MeasureRun { exec_id, serial, head, frozen } => {
+                self.measure_run(exec_id, serial, head, frozen)
             }
             Effect::Wake(after, alarm) => {
                 self.last_alarm += 1;
@@ -576,14 +576,14 @@ impl Actor {
     }
 
     /// Measures the memory of a run on another thread.
-    fn measure_run(&self, exec_id: ExecId, serial: Serial, head: ProcId, beside: Option<ProcId>) {
-        let (pid, beside) = (self.tree.pid(head), beside.and_then(|p| self.tree.pid(p)));
+    fn measure_run(&self, exec_id: ExecId, serial: Serial, head: ProcId, frozen: Option<ProcId>) {
+        let (pid, frozen) = (self.tree.pid(head), frozen.and_then(|p| self.tree.pid(p)));
         let (ours, tell) = (self.tree.pids(), self.run_measures.clone());
         self.threads.spawn(move || {
             let memory = pid.and_then(|pid| {
                 let head = MemoryUse::of(pid)?;
                 // Checked last: if it is whole now, it was when the run was measured.
-                let is_shared = beside.is_some_and(kernel::is_whole);
+                let is_shared = frozen.is_some_and(kernel::is_whole);
                 Some(RunMemory { head, below: kernel::below(pid, &|pid| ours.contains(&pid)), is_shared })
             });
             // Fails if the notebook was closed.

@@ -15,15 +15,15 @@ impl Session {
     /// `Problem` when the state or its checkpoint does not exist or cannot be read.
     pub async fn export(&self, state: &StateId, form: Form, environ: bool) -> Result<Export, Problem> {
         let (id, what) = (state.clone(), format!("export state {state}"));
-        let found = self.read(move |notebook| leaving(notebook, &id)).await?;
+        let found = self.read(move |notebook| content_of(notebook, &id)).await?;
         let none = |why| Problem::new(Kind::NotFound, what.clone(), why, "save it first, then export it");
-        let leaving = found.ok_or_else(|| none("there is no such state in this notebook"))?;
-        let checkpoint = leaving.checkpoint.ok_or_else(|| none("it has no checkpoint yet"))?;
+        let content = found.ok_or_else(|| none("there is no such state in this notebook"))?;
+        let checkpoint = content.checkpoint.ok_or_else(|| none("it has no checkpoint yet"))?;
         let blobs = self.files().blobs.clone();
         let prepare = move || {
-            Export::prepare(&blobs, leaving.label, leaving.code, leaving.outputs, &checkpoint, form, environ)
+            Export::prepare(&blobs, content.label, content.code, content.outputs, &checkpoint, form, environ)
         };
-        beside(self.threads(), &what, prepare).await
+        run_blocking(self.threads(), &what, prepare).await
     }
 
     /// Reads a state's file and stores its blobs. `adopt` then makes it part of the notebook.
@@ -32,7 +32,7 @@ impl Session {
     /// `Problem` when the file is damaged or incomplete, or the disk refuses.
     pub async fn read_state(&self, file: PathBuf) -> Result<Arrived, Problem> {
         let blobs = self.files().blobs.clone();
-        beside(self.threads(), "import a state", move || store::read_state(&file, &blobs)).await
+        run_blocking(self.threads(), "import a state", move || store::read_state(&file, &blobs)).await
     }
 
     /// A new path for a temporary file. The next start deletes what is left there.
@@ -43,14 +43,14 @@ impl Session {
 }
 
 /// What a state's file holds besides its blobs.
-struct Leaving {
+struct StateContent {
     label: Option<String>,
     code: String,
     outputs: Vec<Output>,
     checkpoint: Option<Checkpoint>,
 }
 
-fn leaving(notebook: &Notebook, id: &StateId) -> Option<Leaving> {
+fn content_of(notebook: &Notebook, id: &StateId) -> Option<StateContent> {
     let state = notebook.find(id.as_str())?;
     let run_of = |exec_id: &Option<_>| exec_id.as_ref().and_then(|id| notebook.run(id));
     let lineage = notebook.lineage(&state.id);
@@ -60,11 +60,11 @@ fn leaving(notebook: &Notebook, id: &StateId) -> Option<Leaving> {
         .map(|run| format!("# %%\n{}\n", run.code))
         .collect();
     let outputs = run_of(&state.exec_id).map(|run| run.outputs.items().to_vec()).unwrap_or_default();
-    Some(Leaving { label: state.label.clone(), code, outputs, checkpoint: state.checkpoint.clone() })
+    Some(StateContent { label: state.label.clone(), code, outputs, checkpoint: state.checkpoint.clone() })
 }
 
 /// Reads or writes files on another thread.
-async fn beside<T: Send + 'static>(
+async fn run_blocking<T: Send + 'static>(
     threads: &BlockingPool,
     what: &str,
     work: impl FnOnce() -> Result<T, StateFileError> + Send + 'static,

@@ -222,7 +222,8 @@ impl Store {
             let (done, copied) = mpsc::channel();
             // The receiver below waits until this answer comes.
             self.send(Job::Copy(database.to_owned(), Box::new(move |copied| drop(done.send(copied)))));
-            let copied = copied.recv().map_err(|_| "what writes has stopped".to_owned())?;
+            let copied =
+                copied.recv().map_err(|_| "the thread that writes to disk has stopped".to_owned())?;
             copied.map_err(|trouble| trouble.why)
         })
     }

@@ -275,7 +275,7 @@ impl StoreThread {
         Ok(())
     }
 
-    /// Checks that the database was not moved or removed: SQLite would go on writing to it.
+    /// Checks that the database was not moved or removed: SQLite would continue to write to it.
     fn is_in_place(&self) -> Result<(), Fault> {
         let is_same = fs::metadata(self.paths.database()).is_ok_and(|metadata| metadata.ino() == self.inode);
         let how = "put the directory back where it was";

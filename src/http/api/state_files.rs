@@ -140,12 +140,12 @@ async fn add_imported_state(
     }
     // Labels and metadata from elsewhere must obey the limits of this server.
     let label = arrived.label.filter(|label| limits::check_label(label).is_ok());
-    let mut about = arrived.checkpoint;
-    about.label = about.label.filter(|label| limits::check_label(label).is_ok());
-    if limits::check_data("metadata", &about.metadata).is_err() {
-        about.metadata.clear();
+    let mut checkpoint = arrived.checkpoint;
+    checkpoint.label = checkpoint.label.filter(|label| limits::check_label(label).is_ok());
+    if limits::check_data("metadata", &checkpoint.metadata).is_err() {
+        checkpoint.metadata.clear();
     }
-    Ok(session.adopt(Adopted { code: arrived.code, outputs: arrived.outputs, label, about }).await)
+    Ok(session.adopt(Adopted { code: arrived.code, outputs: arrived.outputs, label, checkpoint }).await)
 }
 
 /// Writes a download in pieces to the connection's channel.

@@ -10,7 +10,7 @@ use std::io;
 const NEEDED_DESCRIPTORS: usize = 11;
 /// A branch needs this much memory to start: the first allocations of Python and IPython.
 const NEEDED_BYTES: usize = 16 << 20;
-const AS_BEFORE: &str = "The state before is as it was";
+const AS_BEFORE: &str = "The state before has not changed";
 
 /// Repairs what can be repaired. Returns a sentence about each repair.
 ///

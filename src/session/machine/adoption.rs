@@ -35,11 +35,11 @@ impl Adoption {
         let root = Some(StateId::root());
         let mut state = State::new(id.clone(), root, Some(exec_id.clone()), core.now_ms);
         (state.exec_count, state.label, state.residency) =
-            (adopted.about.execution_count, adopted.label, Residency::Replay);
+            (adopted.checkpoint.execution_count, adopted.label, Residency::Replay);
         core.notebook.add_state(state.clone());
         core.publish(Fact::StateAdded { state });
-        let (parent, about) = (Some(StateId::root()), Box::new(adopted.about));
-        core.effects.push(Effect::Keep { state: id.clone(), parent, about });
+        let (parent, checkpoint) = (Some(StateId::root()), Box::new(adopted.checkpoint));
+        core.effects.push(Effect::Keep { state: id.clone(), parent, checkpoint });
         let reply = Reply::Ended(Ended {
             exec_id,
             status: RunStatus::Ok,

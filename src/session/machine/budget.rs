@@ -108,7 +108,7 @@ impl Core {
             self.end(process);
         }
         self.uses.forget(id);
-        introspect::end_answers(self, id, Kind::Busy, "the state was let go, as memory is short");
+        introspect::end_answers(self, id, Kind::Busy, "its state left memory, because memory is short");
         if let Some(state) = self.notebook.state_mut(id) {
             (state.restored_from, state.memory_bytes) = (None, None);
         }

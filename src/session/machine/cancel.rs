@@ -93,7 +93,7 @@ impl Runs {
     }
 
     fn check_whether_stopped(&self, core: &mut Core, exec_id: &ExecId) {
-        let alarm = Alarm::Stopped(exec_id.clone(), self.serial(exec_id));
+        let alarm = Alarm::StopTimeout(exec_id.clone(), self.serial(exec_id));
         core.wake(INTERRUPT_GRACE, alarm);
     }
 
@@ -119,7 +119,7 @@ impl Runs {
         match core.runnable(&at) {
             Ok(()) => core.follow_up(FollowUp::Begin(exec_id.clone(), at)),
             Err(lost) => {
-                let known = core.known_of(&at);
+                let known = core.warnings_of(&at);
                 let why = format!("its process does not take up the cell, and {}{known}", lost.why);
                 self.end(core, exec_id, Outcome::fork_failed(&why));
             }
@@ -182,11 +182,11 @@ pub(super) fn exit_in_words(exit: Option<Exit>) -> String {
         }
         Some(Exit::OutOfMemory) => "the process of this cell was killed by SIGKILL: the machine ran out \
             of memory, most likely because of it. \
-             Its state is as it was. Have the cell hold less, or limit runs with --run-memory"
+             The state that it ran against has not changed. Have the cell hold less, or limit runs with --run-memory"
             .into(),
         Some(Exit::Unreachable) => "the process of this cell could not be reached any more and was \
             ended: the cell has closed all descriptors, \
-             or become another program (os.closerange, os.exec…). Its state is as it was"
+             or become another program (os.closerange, os.exec…). The state that it ran against has not changed"
             .into(),
         None => "the process of this cell is gone".into(),
     }

@@ -183,7 +183,7 @@ fn changes((before, space): &(Fingerprints, u64), (now, own): &(Fingerprints, u6
     let shares_addresses = space == own;
     let mut room = MAX_NAMES;
     let mut more = 0;
-    let mut told = |names: Vec<&String>| {
+    let mut limited = |names: Vec<&String>| {
         let count = names.len().min(room);
         room -= count;
         more += u32::try_from(names.len() - count).unwrap_or(u32::MAX);
@@ -193,9 +193,9 @@ fn changes((before, space): &(Fingerprints, u64), (now, own): &(Fingerprints, u6
         before.get(*name).is_some_and(|b| differ(b, found, shares_addresses))
     };
     Changes {
-        added: told(now.keys().filter(|name| !before.contains_key(*name)).collect()),
-        changed: told(now.iter().filter(differs).map(|(name, _)| name).collect()),
-        removed: told(before.keys().filter(|name| !now.contains_key(*name)).collect()),
+        added: limited(now.keys().filter(|name| !before.contains_key(*name)).collect()),
+        changed: limited(now.iter().filter(differs).map(|(name, _)| name).collect()),
+        removed: limited(before.keys().filter(|name| !now.contains_key(*name)).collect()),
         more,
     }
 }

@@ -214,9 +214,9 @@ impl Core {
     }
 
     /// The warnings of a state, as the end of a sentence.
-    pub(super) fn known_of(&self, state: &StateId) -> String {
+    pub(super) fn warnings_of(&self, state: &StateId) -> String {
         match self.notebook.state(state).map(|s| s.warnings.join("; ")) {
-            Some(warnings) if !warnings.is_empty() => format!("; of this state is known: {warnings}"),
+            Some(warnings) if !warnings.is_empty() => format!(". Its warnings: {warnings}"),
             _ => String::new(),
         }
     }

@@ -114,7 +114,7 @@ fn check_base(
     match (known, base) {
         (Some(known), Some(base)) if known.version != base || !follows => {
             let why = format!("it has version {}, and the text grew from {base}", known.version);
-            Err(Problem::new(Kind::Conflict, what, why, "lay the two texts together and send the result"))
+            Err(Problem::new(Kind::Conflict, what, why, "merge the two texts and send the result"))
         }
         (None, Some(base)) if base > 0 => Err(not_found("draft", id)),
         // A client sent it again after a lost connection. It would stand beside the state that it
@@ -181,9 +181,9 @@ pub(super) fn move_drafts(core: &mut Core, exec_id: &ExecId, parent: &StateId, s
 /// A new version of a state's cell ran, or a cell was inserted behind it. The later cells become
 /// drafts behind the new state. A new version also gets copies of the prose and of the drafts above
 /// the cell.
-pub(super) fn replay_as_drafts(core: &mut Core, line: &LineageRange, state: &StateId) {
-    let path: Vec<StateId> = core.notebook.lineage(&line.tip).iter().map(|s| s.id.clone()).collect();
-    let Some(at) = path.iter().position(|id| *id == line.state) else { return };
+pub(super) fn replay_as_drafts(core: &mut Core, range: &LineageRange, state: &StateId) {
+    let path: Vec<StateId> = core.notebook.lineage(&range.tip).iter().map(|s| s.id.clone()).collect();
+    let Some(at) = path.iter().position(|id| *id == range.state) else { return };
     let Some(parent) = core.notebook.state(state).and_then(|s| s.parent.clone()) else { return };
     let places = core.notebook.drafts_by_place();
     let texts_at = |on, before| {
@@ -194,7 +194,7 @@ pub(super) fn replay_as_drafts(core: &mut Core, line: &LineageRange, state: &Sta
     let texts_between =
         |above, below| texts_at(above, Some(below)).filter(|(_, text)| !text.trim().is_empty());
     let above: Vec<_> =
-        path[..at].last().into_iter().flat_map(|before| texts_between(before, &line.state)).collect();
+        path[..at].last().into_iter().flat_map(|before| texts_between(before, &range.state)).collect();
     let mut texts = Vec::new();
     for step in path[at..].windows(2) {
         texts.extend(texts_between(&step[0], &step[1]));
@@ -203,10 +203,10 @@ pub(super) fn replay_as_drafts(core: &mut Core, line: &LineageRange, state: &Sta
         let run = old.exec_id.as_ref().and_then(|run| core.notebook.run(run));
         texts.extend(run.map(|r| (DraftKind::Code, r.code.clone())));
     }
-    texts.extend(texts_at(&line.tip, None));
-    if parent != line.state {
+    texts.extend(texts_at(&range.tip, None));
+    if parent != range.state {
         add_drafts(core, &parent, Some(state), above);
-        let prose = core.notebook.state(&line.state).map(|s| s.prose.clone());
+        let prose = core.notebook.state(&range.state).map(|s| s.prose.clone());
         if let Some(prose) = prose.filter(|prose| !prose.is_empty()) {
             core.change_state(state, |s| s.prose = prose);
         }

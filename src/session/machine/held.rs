@@ -175,7 +175,7 @@ impl HeldHeads {
             let left_ms = HELD_FOR.as_secs_f64() * 1000.0 - (core.now_ms - oldest.since_ms);
             self.alarm_is_set = true;
             let after = Duration::from_secs_f64(left_ms.max(0.0) / 1000.0);
-            core.wake(after, Alarm::Held);
+            core.wake(after, Alarm::HoldTimeout);
         }
     }
 
@@ -310,11 +310,11 @@ fn cannot_keep(run: &Run, known: Option<&NotHeld>) -> Problem {
         }
         (_, Some(NotHeld::LeftNothing)) => {
             let why = "no line of it has run, or it has asked for its own end";
-            return Problem::new(Kind::Lost, what, why, "mend the cell and run it again");
+            return Problem::new(Kind::Lost, what, why, "fix the cell and run it again");
         }
         (_, Some(NotHeld::SetNothing)) => {
             let why = "it failed in its first statement, which set nothing";
-            return Problem::new(Kind::Lost, what, why, "go on from the state that it ran against");
+            return Problem::new(Kind::Lost, what, why, "run the next cell on the state that it ran against");
         }
         (_, Some(NotHeld::Unfit(why))) => (why.clone(), "run it again without that"),
         (_, Some(NotHeld::Ended)) | (RunStatus::Crashed, None) => ("its process has ended".into(), how),

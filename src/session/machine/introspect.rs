@@ -76,7 +76,7 @@ impl Introspection {
         answerer.waiting.insert(number, (ticket, sought));
         core.uses.note(state);
         core.effects.push(Effect::Question { process, number, sought, code, cursor });
-        core.wake(limit(sought), Alarm::Answered(process, number));
+        core.wake(limit(sought), Alarm::AnswerTimeout(process, number));
         None
     }
 }
@@ -119,7 +119,7 @@ pub(super) fn answerer_is_ready(core: &mut Core, process: ProcId) {
     let waiting: Vec<_> = answerer.waiting.iter().map(|(number, (_, sought))| (*number, *sought)).collect();
     // The wait for a load does not count: set the alarms of all questions again.
     for (number, sought) in waiting {
-        core.wake(limit(sought), Alarm::Answered(process, number));
+        core.wake(limit(sought), Alarm::AnswerTimeout(process, number));
     }
 }
 
@@ -196,10 +196,5 @@ fn limit(sought: IntrospectKind) -> Duration {
 }
 
 fn refused(state: &StateId, kind: Kind, why: impl Into<String>) -> Reply {
-    Reply::Refused(Problem::new(
-        kind,
-        format!("answer a question about state {state}"),
-        why,
-        "go on, and ask again",
-    ))
+    Reply::Refused(Problem::new(kind, format!("answer a question about state {state}"), why, "ask again"))
 }

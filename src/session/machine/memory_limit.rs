@@ -28,14 +28,14 @@ pub(super) struct MemoryLimit {
     /// What its head held when it began.
     start: Option<MemoryUse>,
     /// The frozen process that shared all of that then.
-    beside: Option<ProcId>,
+    frozen: Option<ProcId>,
     /// When a measurement was last ordered.
     measured_ms: f64,
 }
 
 impl MemoryLimit {
     pub(super) fn new(limit: u64) -> Self {
-        Self { limit, start: None, beside: None, measured_ms: 0.0 }
+        Self { limit, start: None, frozen: None, measured_ms: 0.0 }
     }
 }
 
@@ -46,7 +46,7 @@ pub(in crate::session) struct RunMemory {
     pub(in crate::session) head: MemoryUse,
     /// What the processes that it has started hold for themselves, in bytes.
     pub(in crate::session) below: u64,
-    /// Whether the process beside it is whole.
+    /// Whether its frozen process is whole.
     pub(in crate::session) is_shared: bool,
 }
 
@@ -66,9 +66,9 @@ impl Runs {
 
     /// A run has begun: if it has a limit, it is measured from now on.
     pub(super) fn begin_to_measure(&mut self, core: &mut Core, run: &ExecId, at: &StateId) {
-        let beside = core.processes.frozen(at);
+        let frozen = core.processes.frozen(at);
         if let Some(limit) = self.memory_limit(run) {
-            limit.beside = beside;
+            limit.frozen = frozen;
             self.measure_after(core, run, EVERY);
         }
     }
@@ -80,13 +80,13 @@ impl Runs {
     /// It is time to measure a run.
     pub(super) fn measure(&mut self, core: &mut Core, run: &ExecId, serial: Serial) {
         let Some(head) = core.processes.of_run(run).filter(|_| self.is_still(run, serial)) else { return };
-        let now_beside = core.processes.at(head).and_then(|at| core.processes.frozen(at));
+        let frozen_now = core.processes.at(head).and_then(|at| core.processes.frozen(at));
         let Some(limit) = self.memory_limit(run) else { return };
         limit.measured_ms = core.now_ms;
         // A process that was made later does not share what the run began with.
-        limit.beside = limit.beside.filter(|beside| Some(*beside) == now_beside);
-        let beside = limit.beside;
-        core.effects.push(Effect::MeasureRun { exec_id: run.clone(), serial, head, beside });
+        limit.frozen = limit.frozen.filter(|frozen| Some(*frozen) == frozen_now);
+        let frozen = limit.frozen;
+        core.effects.push(Effect::MeasureRun { exec_id: run.clone(), serial, head, frozen });
     }
 
     /// A run was measured. Beyond its limit it is killed.
@@ -100,7 +100,7 @@ impl Runs {
         let Some(head) = core.processes.of_run(run).filter(|_| self.is_still(run, serial)) else { return };
         let (Some(limit), Some(memory)) = (self.memory_limit(run), memory) else { return };
         let start = limit.start.unwrap_or_default();
-        let is_shared = memory.is_shared && limit.beside.is_some();
+        let is_shared = memory.is_shared && limit.frozen.is_some();
         let added = memory.head.added_since(start, is_shared).saturating_add(memory.below);
         let took = Duration::from_secs_f64((core.now_ms - limit.measured_ms).max(0.0) / 1000.0);
         if added <= limit.limit {
@@ -116,7 +116,7 @@ impl Runs {
         let limit = self.get(run).and_then(|r| r.memory_limit.as_ref()).map_or(0, |limit| limit.limit);
         let why = format!(
             "the run was ended at its limit of memory: it held {} more than its state, and may hold {}. \
-             Its state is as it was",
+             The state that it ran against has not changed",
             size(held),
             size(limit)
         );

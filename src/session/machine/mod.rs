@@ -85,7 +85,7 @@ pub(super) enum Input {
     /// A process reported.
     Reported(ProcId, Report),
     /// A head was stopped, and this many processes that its last cell had started were ended.
-    Stopped(ProcId, usize),
+    HeadStopped(ProcId, usize),
     /// A process exited.
     Gone(ProcId, Option<Exit>),
     /// The operating system refused to make a process.
@@ -93,7 +93,7 @@ pub(super) enum Input {
     /// A late process was examined from outside.
     Examined(ProcId, Hung),
     /// An alarm that was set has rung.
-    Rang(Alarm),
+    AlarmDue(Alarm),
     /// A checkpoint was made part of the notebook on disk, or could not be.
     Kept(StateId, Result<Box<Checkpoint>, String>),
     /// The checkpoints of these states are trusted from now on.
@@ -124,7 +124,7 @@ pub struct Adopted {
     /// A label for people.
     pub label: Option<String>,
     /// Its checkpoint, which is not trusted.
-    pub about: Checkpoint,
+    pub checkpoint: Checkpoint,
 }
 
 /// Something to be done.
@@ -149,7 +149,7 @@ pub(super) enum Effect {
     /// Stop a head's cell politely.
     Interrupt(ProcId),
     /// Stop a head (SIGSTOP) and end all that its last cell has started, in whatever session;
-    /// answered by `Input::Stopped`.
+    /// answered by `Input::HeadStopped`.
     Stop(ProcId),
     /// Resume a stopped head (SIGCONT).
     Continue(ProcId),
@@ -166,15 +166,15 @@ pub(super) enum Effect {
     /// Set an alarm.
     Wake(Duration, Alarm),
     /// Make a checkpoint part of the notebook on disk. Its blobs are written.
-    Keep { state: StateId, parent: Option<StateId>, about: Box<Checkpoint> },
+    Keep { state: StateId, parent: Option<StateId>, checkpoint: Box<Checkpoint> },
     /// Sign all checkpoints as our own.
     Trust,
     /// Measure the private memory of processes.
     Measure(Vec<ProcId>),
     /// Observe a run in a branch from outside.
     Observe { exec_id: ExecId, serial: Serial, head: ProcId },
-    /// Measure the memory of a run. `beside` is the frozen process of its state, if there is one.
-    MeasureRun { exec_id: ExecId, serial: Serial, head: ProcId, beside: Option<ProcId> },
+    /// Measure the memory of a run. `frozen` is the frozen process of its state, if there is one.
+    MeasureRun { exec_id: ExecId, serial: Serial, head: ProcId, frozen: Option<ProcId> },
 }
 
 /// What an alarm was set for.
@@ -183,15 +183,15 @@ pub(super) enum Alarm {
     /// A process has not done in time what it was forked for (its `Duty`).
     Late(ProcId),
     /// A question should have been answered.
-    Answered(ProcId, u64),
+    AnswerTimeout(ProcId, u64),
     /// Variables may be compared, if no cell is about to run.
     Compare,
     /// A head should have begun its cell.
-    Begun(ProcId, ExecId, Serial),
+    BeginTimeout(ProcId, ExecId, Serial),
     /// An interrupted cell should have stopped.
-    Stopped(ExecId, Serial),
+    StopTimeout(ExecId, Serial),
     /// A head whose cell failed may have been held long enough.
-    Held,
+    HoldTimeout,
     /// A run has reached its time limit.
     TimeLimit(ExecId, Serial),
     /// The memory of a run with a limit is measured again.
@@ -272,11 +272,11 @@ impl Machine {
             Input::Stand(ticket, visitor, standing) => self.presence.stand(core, ticket, visitor, standing),
             Input::Left(visitor) => self.presence.visitor_left(core, visitor),
             Input::Reported(process, report) => self.reported(process, report),
-            Input::Stopped(process, ended) => self.held.stopped(core, process, ended),
+            Input::HeadStopped(process, ended) => self.held.stopped(core, process, ended),
             Input::Gone(process, exit) => self.gone(process, exit),
             Input::Unable(process, why) => self.fork_refused(process, &why),
             Input::Examined(process, hung) => self.examined(process, &hung),
-            Input::Rang(alarm) => self.rang(alarm),
+            Input::AlarmDue(alarm) => self.on_alarm(alarm),
             Input::Kept(state, kept) => self.kept(&state, kept),
             Input::Trusted(states) => self.trust.done(core, &self.saver, states),
             Input::Measured(processes, available) => {
@@ -419,15 +419,15 @@ impl Machine {
         }
     }
 
-    fn rang(&mut self, alarm: Alarm) {
+    fn on_alarm(&mut self, alarm: Alarm) {
         let core = &mut self.core;
         match alarm {
             Alarm::Late(process) => self.is_late(process),
-            Alarm::Answered(process, number) => introspect::answer_is_late(core, process, number),
+            Alarm::AnswerTimeout(process, number) => introspect::answer_is_late(core, process, number),
             Alarm::Compare => self.comparer.time_to_compare(core),
-            Alarm::Begun(head, run, serial) => self.runs.did_not_begin(core, head, &run, serial),
-            Alarm::Stopped(run, serial) => self.runs.did_not_stop(core, &run, serial),
-            Alarm::Held => self.held.held_long_enough(core),
+            Alarm::BeginTimeout(head, run, serial) => self.runs.did_not_begin(core, head, &run, serial),
+            Alarm::StopTimeout(run, serial) => self.runs.did_not_stop(core, &run, serial),
+            Alarm::HoldTimeout => self.held.held_long_enough(core),
             Alarm::TimeLimit(run, serial) => self.runs.reached_time_limit(core, &run, serial),
             Alarm::MeasureRun(run, serial) => self.runs.measure(core, &run, serial),
             Alarm::Watch(run, serial) => self.runs.watch(core, &run, serial),

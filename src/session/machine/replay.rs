@@ -74,7 +74,7 @@ impl Replays {
     /// The replay of a state. It is begun if it is not under way.
     fn begin(&mut self, core: &mut Core, target: &StateId) -> Result<&mut Replay, Problem> {
         if !self.all.contains_key(target) {
-            let (from, steps) = way_to(core, target)?;
+            let (from, steps) = replay_path(core, target)?;
             let refused = |why: &str| {
                 Problem::new(
                     Kind::Lost,
@@ -139,7 +139,7 @@ impl Replays {
         match how {
             How::Ok => {}
             How::Refused => return self.failed(core, target, "a state on the way could not be kept"),
-            How::Error(error) if remains.can_be_a_state() && has_failed_so(core, &step, &error) => {}
+            How::Error(error) if remains.can_be_a_state() && failed_as_before(core, &step, &error) => {}
             How::Error(error) => {
                 let number = core.notebook.state(&step).map_or(0, |s| s.exec_count);
                 let is_partial = core.notebook.state(&step).is_some_and(|s| s.partial);
@@ -148,7 +148,7 @@ impl Replays {
                 return self.failed(core, target, &why);
             }
         }
-        let is_there = self.come_back(core, head, &step, report);
+        let is_there = self.restored(core, head, &step, report);
         let Some(replay) = self.all.get_mut(target) else { return };
         replay.done += 1;
         let (done, total) = (replay.done, replay.steps.len());
@@ -175,7 +175,7 @@ impl Replays {
     /// A head has reached a state again. Makes its frozen process again, unless another replay has
     /// restored the state meanwhile: heads may be about to be forked from that process. Returns
     /// whether it has.
-    fn come_back(&mut self, core: &mut Core, head: ProcId, id: &StateId, report: CellReport) -> bool {
+    fn restored(&mut self, core: &mut Core, head: ProcId, id: &StateId, report: CellReport) -> bool {
         core.processes.move_to(head, id);
         let Some(state) = core.notebook.state_mut(id) else { return false };
         let is_there = core.processes.frozen(id).is_some() && is_whole_in_memory(state);
@@ -234,7 +234,7 @@ pub(super) fn lacks_something(core: &Core, state: &State) -> bool {
 }
 
 /// The state where a replay starts, and the states that it restores.
-fn way_to(core: &Core, target: &StateId) -> Result<(StateId, Vec<StateId>), Problem> {
+fn replay_path(core: &Core, target: &StateId) -> Result<(StateId, Vec<StateId>), Problem> {
     let lineage = core.notebook.lineage(target);
     let [before @ .., _] = lineage.as_slice() else { return Err(not_found("state", target)) };
     if before.is_empty() {
@@ -249,7 +249,7 @@ fn way_to(core: &Core, target: &StateId) -> Result<(StateId, Vec<StateId>), Prob
                 Kind::Lost,
                 format!("replay state {target}"),
                 why,
-                "run what you remember of it",
+                "write the cell again and run it",
             ));
         }
     }
@@ -271,7 +271,7 @@ fn is_whole(core: &Core, state: &State) -> bool {
 
 /// Whether a cell of a partial state has failed with the same error as before, so that what it has
 /// set is the same.
-fn has_failed_so(core: &Core, step: &StateId, error: &RunError) -> bool {
+fn failed_as_before(core: &Core, step: &StateId, error: &RunError) -> bool {
     let Some(state) = core.notebook.state(step).filter(|s| s.partial) else { return false };
     let run = state.exec_id.as_ref().and_then(|run| core.notebook.run(run));
     run.and_then(|run| run.error.as_ref()).is_some_and(|before| before.ename == error.ename)

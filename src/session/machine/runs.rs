@@ -258,7 +258,7 @@ impl Runs {
         let refusal = core.processes.head_mut(head).and_then(|head| head.refusal.take());
         let mut why = "the state could not be kept, so that running on would have lost it".to_owned();
         if let Some(at) = core.processes.at(head).cloned() {
-            why += &core.known_of(&at);
+            why += &core.warnings_of(&at);
             core.processes.rest(head, at);
         }
         let outcome = match refusal {

@@ -310,7 +310,7 @@ impl Saver {
         let (state, form) = (writing.request.state.clone(), writing.request.form);
         let (label, metadata) = (writing.request.label.clone(), writing.request.metadata.clone());
         let (parent_checkpoint, total_execution_time_ms) = before_saved(core, &state);
-        let about = Checkpoint {
+        let checkpoint = Checkpoint {
             checkpoint_id: contents.manifest,
             notebook_id: String::new(),
             state_id: state.clone(),
@@ -330,7 +330,7 @@ impl Saver {
             missing: contents.missing,
             is_trusted: true,
         };
-        keep_checkpoint(core, &state, about);
+        keep_checkpoint(core, &state, checkpoint);
     }
 
     /// The store has made a checkpoint part of the notebook.
@@ -477,9 +477,9 @@ impl Saver {
     }
 }
 
-fn keep_checkpoint(core: &mut Core, state: &StateId, about: Checkpoint) {
+fn keep_checkpoint(core: &mut Core, state: &StateId, checkpoint: Checkpoint) {
     let parent = core.notebook.state(state).and_then(|s| s.parent.clone());
-    core.effects.push(Effect::Keep { state: state.clone(), parent, about: Box::new(about) });
+    core.effects.push(Effect::Keep { state: state.clone(), parent, checkpoint: Box::new(checkpoint) });
 }
 
 /// The checkpoint of the nearest ancestor that has one, and how long all cells of the lineage ran.

@@ -12,9 +12,9 @@ use std::time::Duration;
 const STANDSTILL: Duration = Duration::from_secs(20);
 /// How often a cell of a branch is observed. It costs the server three small files.
 const EVERY: Duration = Duration::from_secs(5);
-/// The warning of a state after a branch stood still until it was stopped.
+/// The warning of a state after a cell in a branch of it hung until it was stopped.
 const STOOD_STILL: &str =
-    "a cell in a branch of it stood still until it was stopped: branches come from the checkpoint";
+    "a cell in a branch of this state hung until it was stopped: branches now come from the checkpoint";
 
 /// What is known about a cell of a branch.
 #[derive(Debug, Default)]
@@ -65,12 +65,11 @@ impl Runs {
         let is_long = |(_, since): (u64, f64)| now_ms - since >= STANDSTILL.as_secs_f64() * 1000.0;
         if watch.still.is_some_and(is_long) && !may_be_woken {
             watch.is_warned = true;
-            let suspects =
-                suspects.unwrap_or_else(|| "Nothing of the kind is known of this state".to_owned());
+            let suspects = suspects.unwrap_or_else(|| "No such threads are known in this state".to_owned());
             let warning = format!(
                 "the cell has used no processor time for {} s and waits for a lock. In a branch, code \
                  that waits for \
-                 threads of its state waits for ever. {suspects}. If nothing else is to wake it, interrupt \
+                 threads of its state waits forever. {suspects}. Unless something else wakes it, interrupt \
                  it and run it again: branches of this state then come from its checkpoint",
                 STANDSTILL.as_secs(),
             );
@@ -96,7 +95,7 @@ impl Runs {
         (!suspects.is_empty()).then(|| format!("Suspected: {}", suspects.join("; ")))
     }
 
-    /// A run was stopped. If it stood still before, its state is not forked any more.
+    /// A run was stopped. If it hung, its state is not forked any more.
     pub(super) fn distrust_after(&mut self, core: &mut Core, run: &ExecId, state: &StateId) {
         let is_it = |request: &Request| request.watch.is_warned && request.stop.is_some();
         if state.is_root() || !self.get(run).is_some_and(is_it) {

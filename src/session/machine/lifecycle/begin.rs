@@ -105,7 +105,7 @@ impl Machine {
             if let Some(head) = core.processes.head_mut(head) {
                 head.doing = Doing::Begin(exec_id.clone());
             }
-            core.wake(BEGIN_TIMEOUT, Alarm::Begun(head, exec_id.clone(), self.runs.serial(exec_id)));
+            core.wake(BEGIN_TIMEOUT, Alarm::BeginTimeout(head, exec_id.clone(), self.runs.serial(exec_id)));
             return Some(head);
         }
         if core.has_to_wait_for_its_checkpoint(state) {
@@ -243,7 +243,7 @@ impl Machine {
                 self.memory.wake_to_measure(core, &self.held);
                 self.runs.end(core, exec_id, outcome);
                 if is_held {
-                    // Last: what follows from `Input::Stopped` must be published after the end of
+                    // Last: what follows from `Input::HeadStopped` must be published after the end of
                     // the run.
                     core.effects.push(Effect::Stop(head));
                 }

@@ -1159,7 +1159,9 @@ fn new_runs_wait_until_states_beyond_the_budget_are_on_disk() {
                     };
                     unsaved.push_back(Input::Reported(child, Report::Saved(contents)));
                 }
-                Effect::Keep { state, about, .. } => inputs.push_back(Input::Kept(state, Ok(about))),
+                Effect::Keep { state, checkpoint, .. } => {
+                    inputs.push_back(Input::Kept(state, Ok(checkpoint)))
+                }
                 Effect::Run { head, .. } => {
                     inputs.push_back(Input::Reported(head, Report::Started));
                     inputs.push_back(Input::Reported(head, ended()));

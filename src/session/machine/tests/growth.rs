@@ -72,7 +72,7 @@ impl Chain {
                 };
                 vec![Input::Reported(head, Report::Started), Input::Reported(head, ended)]
             }
-            Effect::Keep { state, about, .. } => vec![Input::Kept(state, Ok(about))],
+            Effect::Keep { state, checkpoint, .. } => vec![Input::Kept(state, Ok(checkpoint))],
             Effect::Measure(processes) => {
                 vec![Input::Measured(processes.into_iter().map(|process| (process, 1000)).collect(), None)]
             }
@@ -96,7 +96,7 @@ impl Chain {
             // Some set others.
             for _ in 0..4 {
                 for alarm in std::mem::take(&mut self.alarms) {
-                    self.feed(Input::Rang(alarm));
+                    self.feed(Input::AlarmDue(alarm));
                 }
             }
         }

@@ -829,7 +829,7 @@ fn a_cell_that_was_interrupted_or_reached_its_time_limit_is_held_one_that_was_ki
             kill p7
         p7 raises MemoryError having set
             kill p7
-            answer 20: d Interrupted RunOutOfMemory: the run was ended at its limit of memory: it held 1990 bytes more than its state, and may hold 100 bytes. Its state is as it was
+            answer 20: d Interrupted RunOutOfMemory: the run was ended at its limit of memory: it held 1990 bytes more than its state, and may hold 100 bytes. The state that it ran against has not changed
         p7 gone
         keep d
             answer 27: refused, lost: keep what run d had set: its process has ended

@@ -218,7 +218,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
                 code: "# %%\nx = 1\n".into(),
                 outputs: vec![Output::stream(StreamName::Stdout, "made")],
                 label: Some("mine".into()),
-                about: checkpoint("elsewhere", &["foreign"]),
+                checkpoint: checkpoint("elsewhere", &["foreign"]),
             }),
         ),
         ["unkept", id] => Input::Kept(state(id), Err("the disk is full".into())),
@@ -234,26 +234,30 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             let pair = |p: &[&str]| (proc(p[0]), p[1].parse().expect("a number"));
             Input::Measured(pairs.chunks(2).map(pair).collect(), None)
         }
-        ["alarm", "again", id] => Input::Rang(Alarm::SaveAgain(state(id))),
+        ["alarm", "again", id] => Input::AlarmDue(Alarm::SaveAgain(state(id))),
         ["alarm", "answered", id, number] => {
-            Input::Rang(Alarm::Answered(proc(id), number.parse().expect("a number")))
+            Input::AlarmDue(Alarm::AnswerTimeout(proc(id), number.parse().expect("a number")))
         }
-        ["alarm", "unasked", id] => Input::Rang(Alarm::Late(proc(id))),
-        ["alarm", "compare"] => Input::Rang(Alarm::Compare),
-        ["alarm", "marked", id] => Input::Rang(Alarm::Late(proc(id))),
-        ["alarm", "save"] => Input::Rang(Alarm::Save),
-        ["alarm", "people"] => Input::Rang(Alarm::Presence),
-        ["alarm", "measure"] => Input::Rang(Alarm::Measure),
-        ["alarm", "sending", id] => Input::Rang(Alarm::Late(proc(id))),
-        ["alarm", "stalled", id] => Input::Rang(Alarm::Late(proc(id))),
-        ["alarm", "stopped", id, rest @ ..] => Input::Rang(Alarm::Stopped(exec(id), serial(id, rest))),
-        ["alarm", "measure", id, rest @ ..] => Input::Rang(Alarm::MeasureRun(exec(id), serial(id, rest))),
-        ["alarm", "watch", id, rest @ ..] => Input::Rang(Alarm::Watch(exec(id), serial(id, rest))),
-        ["alarm", "held"] => Input::Rang(Alarm::Held),
-        ["alarm", "limit", id, rest @ ..] => Input::Rang(Alarm::TimeLimit(exec(id), serial(id, rest))),
-        ["alarm", "begun", head, id] => Input::Rang(Alarm::Begun(proc(head), exec(id), serial(id, &[]))),
-        ["alarm", "ready", id] => Input::Rang(Alarm::Late(proc(id))),
-        ["alarm", "looked", id] => Input::Rang(Alarm::Late(proc(id))),
+        ["alarm", "unasked", id] => Input::AlarmDue(Alarm::Late(proc(id))),
+        ["alarm", "compare"] => Input::AlarmDue(Alarm::Compare),
+        ["alarm", "marked", id] => Input::AlarmDue(Alarm::Late(proc(id))),
+        ["alarm", "save"] => Input::AlarmDue(Alarm::Save),
+        ["alarm", "people"] => Input::AlarmDue(Alarm::Presence),
+        ["alarm", "measure"] => Input::AlarmDue(Alarm::Measure),
+        ["alarm", "sending", id] => Input::AlarmDue(Alarm::Late(proc(id))),
+        ["alarm", "stalled", id] => Input::AlarmDue(Alarm::Late(proc(id))),
+        ["alarm", "stopped", id, rest @ ..] => {
+            Input::AlarmDue(Alarm::StopTimeout(exec(id), serial(id, rest)))
+        }
+        ["alarm", "measure", id, rest @ ..] => Input::AlarmDue(Alarm::MeasureRun(exec(id), serial(id, rest))),
+        ["alarm", "watch", id, rest @ ..] => Input::AlarmDue(Alarm::Watch(exec(id), serial(id, rest))),
+        ["alarm", "held"] => Input::AlarmDue(Alarm::HoldTimeout),
+        ["alarm", "limit", id, rest @ ..] => Input::AlarmDue(Alarm::TimeLimit(exec(id), serial(id, rest))),
+        ["alarm", "begun", head, id] => {
+            Input::AlarmDue(Alarm::BeginTimeout(proc(head), exec(id), serial(id, &[])))
+        }
+        ["alarm", "ready", id] => Input::AlarmDue(Alarm::Late(proc(id))),
+        ["alarm", "looked", id] => Input::AlarmDue(Alarm::Late(proc(id))),
         [_, "ready", "without", name] => {
             reported(Report::Ready { pid: 0, missing: vec![missing(name)], hazard: None })
         }
@@ -379,7 +383,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             },
         ),
         [_, "gone"] => Input::Gone(proc(words[0]), Some(Exit::Signal(11))),
-        [_, "stopped", ended] => Input::Stopped(proc(words[0]), ended.parse().expect("a number")),
+        [_, "stopped", ended] => Input::HeadStopped(proc(words[0]), ended.parse().expect("a number")),
         [_, "exits", code] => Input::Gone(proc(words[0]), Some(Exit::Code(code.parse().expect("a code")))),
         _ => panic!("what is {line:?}?"),
     }
@@ -463,10 +467,12 @@ fn effect_text(effect: &Effect) -> Option<String> {
         Effect::EndStarted(head) => format!("end what the cell of p{} has started", head.0),
         Effect::EndRun(head) => format!("end p{} and what its cell has started", head.0),
         Effect::EndCells => "end what cells have started".into(),
-        Effect::Keep { state, about, .. } => format!("keep checkpoint {} of {state}", about.checkpoint_id),
+        Effect::Keep { state, checkpoint, .. } => {
+            format!("keep checkpoint {} of {state}", checkpoint.checkpoint_id)
+        }
         Effect::Trust => "trust all".into(),
-        Effect::MeasureRun { exec_id, head, beside, .. } => {
-            let beside = beside.map_or(String::new(), |p| format!(" beside p{}", p.0));
+        Effect::MeasureRun { exec_id, head, frozen, .. } => {
+            let beside = frozen.map_or(String::new(), |p| format!(" beside p{}", p.0));
             format!("measure {exec_id}: p{}{beside}", head.0)
         }
         Effect::Observe { exec_id, head, .. } => format!("observe {exec_id}: p{}", head.0),
@@ -475,16 +481,16 @@ fn effect_text(effect: &Effect) -> Option<String> {
         Effect::Wake(
             _,
             Alarm::Late(_)
-            | Alarm::Begun(..)
+            | Alarm::BeginTimeout(..)
             | Alarm::Save
             | Alarm::SaveAgain(_)
-            | Alarm::Answered(..)
+            | Alarm::AnswerTimeout(..)
             | Alarm::Compare
             | Alarm::Watch(..)
             | Alarm::Measure,
         ) => return None,
-        Effect::Wake(after, Alarm::Held) => format!("wake in {} s: end what is held", after.as_secs()),
-        Effect::Wake(after, Alarm::Stopped(run, _)) => {
+        Effect::Wake(after, Alarm::HoldTimeout) => format!("wake in {} s: end what is held", after.as_secs()),
+        Effect::Wake(after, Alarm::StopTimeout(run, _)) => {
             format!("wake in {} s: has {run} stopped?", after.as_secs())
         }
         Effect::Wake(after, Alarm::MeasureRun(run, _)) => {

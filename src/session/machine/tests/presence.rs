@@ -141,7 +141,7 @@ fn quick_moves_are_published_together() {
     assert_eq!(stand(1010.0, step(2)), ["later"]);
     assert_eq!(stand(1020.0, step(3)), [""; 0]);
     assert_eq!(stand(1030.0, Input::Left(Visitor(3))), [""; 0]);
-    assert_eq!(stand(1100.0, Input::Rang(super::Alarm::Presence)), ["told"]);
+    assert_eq!(stand(1100.0, Input::AlarmDue(super::Alarm::Presence)), ["told"]);
     assert_eq!(stand(1300.0, step(2)), [""; 0], "nothing has changed");
     for who in 3..200 {
         stand(2000.0 + 1000.0 * who as f64, step(who));

@@ -545,7 +545,7 @@ fn a_run_beyond_its_limit_of_memory_is_killed() {
             kill p2
         p2 ok
             kill p2
-            answer 3: a Interrupted RunOutOfMemory: the run was ended at its limit of memory: it held 101 bytes more than its state, and may hold 100 bytes. Its state is as it was
+            answer 3: a Interrupted RunOutOfMemory: the run was ended at its limit of memory: it held 101 bytes more than its state, and may hold 100 bytes. The state that it ran against has not changed
         run b memory 100
             p1 forks p3, head
             p3 runs b
@@ -560,7 +560,7 @@ fn a_run_beyond_its_limit_of_memory_is_killed() {
             end p3 and what its cell has started
             kill p3
         p3 gone
-            answer 11: b Interrupted RunOutOfMemory: the run was ended at its limit of memory: it held 990 bytes more than its state, and may hold 100 bytes. Its state is as it was
+            answer 11: b Interrupted RunOutOfMemory: the run was ended at its limit of memory: it held 990 bytes more than its state, and may hold 100 bytes. The state that it ran against has not changed
         initial
         ├─ × a Interrupted
         └─ × b Interrupted
@@ -902,10 +902,7 @@ fn a_cell_of_a_branch_that_stands_still_gets_a_warning_and_once_stopped_its_stat
 fn a_cell_that_stands_still_gets_a_warning_without_suspects_too() {
     let still = "c used 7\n".repeat(21);
     let story = watched(&format!("{still} interrupt c\n p4 raises KeyboardInterrupt\n run d on s1"));
-    assert!(
-        story.contains("waits for ever. Nothing of the kind is known of this state. If nothing"),
-        "{story}"
-    );
+    assert!(story.contains("waits forever. No such threads are known in this state. Unless"), "{story}");
     assert!(
         story.contains("p3 forks p5, save(environment)") && !story.contains("p3 forks p6, head"),
         "{story}"

@@ -101,7 +101,7 @@ impl World {
                 Effect::Answer(ticket, _) => {
                     assert!(self.open.remove(&ticket.0), "answered twice: {ticket:?}")
                 }
-                Effect::Keep { state, about, .. } => self.to_keep.push((state, *about)),
+                Effect::Keep { state, checkpoint, .. } => self.to_keep.push((state, *checkpoint)),
                 Effect::Trust => self.to_trust = true,
                 Effect::Question { process, number, .. } => self.questions.push((process, number)),
                 Effect::Wake(_, alarm @ (Alarm::Save | Alarm::Measure | Alarm::Compare)) => {
@@ -226,7 +226,7 @@ impl World {
             }
             2 => match self.alarms.pop()? {
                 Alarm::Measure => Some(Input::Measured(Vec::new(), None)),
-                alarm => Some(Input::Rang(alarm)),
+                alarm => Some(Input::AlarmDue(alarm)),
             },
             _ => None,
         }
@@ -259,7 +259,7 @@ impl World {
         }
         let life = self.processes[&id].clone();
         if life == Life::Waits && chance.below(4) == 0 {
-            self.feed(Input::Stopped(id, 20));
+            self.feed(Input::HeadStopped(id, 20));
             return true;
         }
         let report = match life.clone() {
