@@ -205,7 +205,7 @@ pub(crate) enum Order {
     Question {
         /// Its number, which the answer names.
         number: u64,
-        /// What is asked.
+        /// The kind of question.
         kind: IntrospectKind,
         /// The whole cell.
         code: String,

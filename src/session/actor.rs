@@ -666,7 +666,7 @@ mod tests {
             assert_eq!(session.ask(draft(&format!("draft {round}"))).await, Reply::Done);
             let failed = session.read(|notebook| assert!(notebook.name().is_empty(), "as it should")).await;
             assert_eq!(failed.unwrap_err().kind, Kind::Closed);
-            // The end of the stream tells the subscribers.
+            // Subscribers notice the end of the stream.
             while events.recv().await.is_some() {}
             assert_eq!(session.read(|notebook| notebook.drafts().count()).await, Ok(round + 1));
         }

@@ -2,7 +2,7 @@
 //!
 //! A client that reconnects sends the last number it has and gets exactly the rest. If that is no
 //! longer kept, or belongs to another opening of the notebook, it gets a snapshot. A client that
-//! does not keep up is disconnected and comes back the same way. So slowness, sleep and restart
+//! does not keep up is disconnected and reconnects the same way. So slowness, sleep and restart
 //! have one recovery.
 
 use super::{Missed, Position, Subscription};
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// How many bytes of events are kept for clients that come back.
+/// How many bytes of events are kept for clients that reconnect.
 const MAX_KEPT_BYTES: usize = 8 * 1024 * 1024;
 /// How many messages may wait for one client.
 const MAX_WAITING: usize = 1024;

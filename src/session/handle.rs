@@ -169,7 +169,8 @@ impl Session {
     }
 
     /// Carries out a command and waits for its reply; a run is answered when it has ended. The
-    /// command continues if the future is dropped. A reset puts what it forgets into the trash first.
+    /// command continues if the future is dropped. A reset puts what it forgets into the trash
+    /// first.
     pub async fn ask(&self, command: Command) -> Reply {
         self.ask_then(command, |_, reply| reply).await.unwrap_or_else(Reply::Refused)
     }

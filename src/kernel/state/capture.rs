@@ -264,8 +264,8 @@ impl Channel {
     }
 
     /// Runs in every forked child, before the user's fork hooks, and closes what belongs to the
-    /// parent. A child that user code forked continues to print to the parent's descriptors. What one
-    /// of our forks prints before it is a head is discarded.
+    /// parent. A child that user code forked continues to print to the parent's descriptors. What
+    /// one of our forks prints before it is a head is discarded.
     fn has_forked(&self) -> io::Result<()> {
         control::close();
         *lock() = None;

@@ -1,7 +1,7 @@
 //! Native threads of a process that its branches would lack.
 //!
 //! A fork copies one thread. A library whose worker threads are missing in a branch waits for them
-//! for ever, without an error. So a thread counts as lost unless Python knows it or it is proven to
+//! forever, without an error. So a thread counts as lost unless Python knows it or it is proven to
 //! start again after a fork. The list of proven ones is short on purpose: an unknown library counts
 //! as lost.
 //!

@@ -60,7 +60,7 @@ impl Default for Budget {
 pub(super) struct Uses {
     count: u64,
     used: HashMap<StateId, u64>,
-    /// States that can come back from a checkpoint, by last use. The first one that can be spared
+    /// States that can be restored from a checkpoint, by last use. The first one that can be spared
     /// leaves memory next.
     evictable: BTreeSet<(u64, StateId)>,
 }
@@ -75,7 +75,7 @@ impl Uses {
         }
     }
 
-    /// Notes that a state can come back from its checkpoint.
+    /// Notes that a state can be restored from its checkpoint.
     fn note_evictable(&mut self, state: &StateId) {
         let used = *self.used.entry(state.clone()).or_default();
         self.evictable.insert((used, state.clone()));
@@ -102,7 +102,7 @@ impl Core {
         }
     }
 
-    /// Ends the frozen process of a state that can come back from its checkpoint.
+    /// Ends the frozen process of a state that can be restored from its checkpoint.
     pub(super) fn evict(&mut self, id: &StateId) {
         if let Some(process) = self.processes.frozen(id) {
             self.end(process);

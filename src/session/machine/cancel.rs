@@ -181,12 +181,12 @@ pub(super) fn exit_in_words(exit: Option<Exit>) -> String {
             format!("the process of this cell was killed by {name}")
         }
         Some(Exit::OutOfMemory) => "the process of this cell was killed by SIGKILL: the machine ran out \
-            of memory, most likely because of it. \
-             The state that it ran against has not changed. Have the cell hold less, or limit runs with --run-memory"
+             of memory, most likely because of it. The state that it ran against has not changed. Use \
+             less memory in the cell, or limit runs with --run-memory"
             .into(),
         Some(Exit::Unreachable) => "the process of this cell could not be reached any more and was \
-            ended: the cell has closed all descriptors, \
-             or become another program (os.closerange, os.exec…). The state that it ran against has not changed"
+             ended: the cell has closed all descriptors, or become another program (os.closerange, \
+             os.exec…). The state that it ran against has not changed"
             .into(),
         None => "the process of this cell is gone".into(),
     }

@@ -207,7 +207,7 @@ impl HeldHeads {
         self.take(core, process, NotHeld::Died(exit));
     }
 
-    /// A head that was held is gone: the runs that waited for that begin.
+    /// A held head has ended: the runs that waited for its end begin.
     pub(super) fn has_ended(&mut self, core: &mut Core, process: ProcId) {
         core.processes.remove(process);
         let ending = self.ending.remove(&process);

@@ -76,7 +76,7 @@ pub(super) struct Serial(pub(super) u64);
 pub(super) enum Input {
     /// The notebook was opened.
     Opened,
-    /// A client asks for something.
+    /// A client sent a command.
     Command(Ticket, Command),
     /// A client says which state it looks at.
     Stand(Ticket, Visitor, Standing),

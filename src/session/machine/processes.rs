@@ -196,7 +196,7 @@ impl Processes {
         self.all.insert(id, process);
     }
 
-    /// A process that is not known to be gone.
+    /// A process that has not ended, as far as the machine knows.
     pub(super) fn get(&self, id: ProcId) -> Option<&Process> {
         self.all.get(&id)
     }

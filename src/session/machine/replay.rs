@@ -261,7 +261,7 @@ fn code_of(core: &Core, id: &StateId) -> Option<String> {
     core.notebook.run(run).map(|r| r.code.clone())
 }
 
-/// Whether everything that its cells left can be had of a state.
+/// Whether a state holds, or can restore, everything that its cells left.
 fn is_whole(core: &Core, state: &State) -> bool {
     let on_disk = state.checkpoint.as_ref().is_some_and(Checkpoint::is_whole);
     state.id.is_root()

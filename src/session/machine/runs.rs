@@ -66,10 +66,10 @@ pub(super) struct CellReport {
     pub(super) is_alone: bool,
 }
 
-/// A run that was asked for, as long as the notebook knows it.
+/// A requested run, as long as the notebook knows it.
 #[derive(Debug)]
 pub(super) struct Request {
-    /// What was asked for.
+    /// The request.
     pub(super) spec: RunSpec,
     pub(super) timeout: Option<Duration>,
     pub(super) memory_limit: Option<MemoryLimit>,
@@ -158,7 +158,7 @@ impl Runs {
         let leaves_nothing = spec.reads.is_some();
         let on = match resolve(core, spec.on.clone(), spec.replay) {
             Ok(on) => on,
-            // An empty namespace can always be had, even if the root state was deleted.
+            // An empty namespace is always available, even if the root state was deleted.
             Err(_) if leaves_nothing && spec.on == Base::State(StateId::root()) => spec.on.clone(),
             Err(refused) => return Err(refused),
         };
@@ -494,7 +494,7 @@ fn is_same(run: &Run, spec: &RunSpec) -> bool {
     (&run.code, &run.asked.on, &run.asked.new_state_name) == (&spec.code, &spec.on, &spec.new_state_name)
 }
 
-/// A run that was asked for and has not begun.
+/// A requested run that has not begun.
 pub(super) fn new_run(exec_id: ExecId, on: Base, code: String, draft: Option<DraftId>, asked: Asked) -> Run {
     Run {
         exec_id,

@@ -497,7 +497,7 @@ fn before_saved(core: &Core, id: &StateId) -> (Option<String>, f64) {
     (None, total_ms)
 }
 
-/// Whether only the values of a state can be had, while its untrusted checkpoint holds more.
+/// Whether only the values of a state can be loaded, while its untrusted checkpoint holds more.
 fn holds_values_only(state: &State) -> bool {
     let has_more = |c: &Checkpoint| !c.is_trusted && c.form == Form::Environment;
     let is_whole = matches!(state.residency, Residency::Memory | Residency::Freezing)

@@ -243,8 +243,8 @@ impl Machine {
                 self.memory.wake_to_measure(core, &self.held);
                 self.runs.end(core, exec_id, outcome);
                 if is_held {
-                    // Last: what follows from `Input::HeadStopped` must be published after the end of
-                    // the run.
+                    // Last: what follows from `Input::HeadStopped` must be published after the end
+                    // of the run.
                     core.effects.push(Effect::Stop(head));
                 }
                 return;

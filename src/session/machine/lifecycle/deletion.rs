@@ -9,7 +9,7 @@ use crate::session::machine::processes::Duty;
 use crate::session::machine::runs::Outcome;
 use crate::session::machine::{Effect, Machine, introspect, listings, not_found};
 
-/// The error of a run that was going on when the server stopped.
+/// The error of a run that had not ended when the server stopped.
 const STOPPED: &str = "interrupted by server stop";
 
 impl Machine {
