@@ -103,7 +103,7 @@ fn lines(text: &str) -> Value {
 }
 
 /// Reads a file of version 3 or 4.
-pub(super) fn read(bytes: &[u8], goes_on: &dyn Fn() -> bool) -> Result<Document, FormatError> {
+pub(super) fn read(bytes: &[u8], should_continue: &dyn Fn() -> bool) -> Result<Document, FormatError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let file: Value = serde_json::from_slice(bytes).map_err(|error| {
         let is_list = bytes.trim_ascii_start().first() != Some(&b'{');
@@ -115,8 +115,8 @@ pub(super) fn read(bytes: &[u8], goes_on: &dyn Fn() -> bool) -> Result<Document,
     };
     let number = |key: &str| file.get(key).and_then(Value::as_u64);
     match number("nbformat") {
-        Some(4) => new(&file, goes_on),
-        Some(3) => nbformat3::read(&file, goes_on),
+        Some(4) => new(&file, should_continue),
+        Some(3) => nbformat3::read(&file, should_continue),
         Some(version @ (1 | 2)) => {
             let why = format!("it is of version {version} of the format, of the year 2011 or 2012");
             Err(FormatError::new(why, "open it in Jupyter and save it again"))
@@ -129,7 +129,7 @@ pub(super) fn read(bytes: &[u8], goes_on: &dyn Fn() -> bool) -> Result<Document,
     }
 }
 
-fn new(file: &Map<String, Value>, goes_on: &dyn Fn() -> bool) -> Result<Document, FormatError> {
+fn new(file: &Map<String, Value>, should_continue: &dyn Fn() -> bool) -> Result<Document, FormatError> {
     let cells = list(file, "cells", "the file")?;
     check_count(cells.len())?;
     let mut document = Document::default();
@@ -138,7 +138,7 @@ fn new(file: &Map<String, Value>, goes_on: &dyn Fn() -> bool) -> Result<Document
         let place = format!("cell {}", i + 1);
         let cell = object(cell, &place)?;
         let kind = word(cell, "cell_type", &place)?;
-        if !goes_on() {
+        if !should_continue() {
             return Err(FormatError::stopped());
         }
         let mut source = source(cell, "source", &place)?;

@@ -190,13 +190,17 @@ impl Document {
         Self::read_while(bytes, format, &|| true)
     }
 
-    /// Same, but cancellable: calls `goes_on` before each cell.
+    /// Like `read`, but can be cancelled: calls `should_continue` before each cell.
     ///
     /// # Errors
     /// As `read`, and when it was cancelled.
-    pub fn read_while(bytes: &[u8], format: Format, goes_on: &dyn Fn() -> bool) -> Result<Self, FormatError> {
+    pub fn read_while(
+        bytes: &[u8],
+        format: Format,
+        should_continue: &dyn Fn() -> bool,
+    ) -> Result<Self, FormatError> {
         let document = match format {
-            Format::Ipynb => ipynb::read(bytes, goes_on)?,
+            Format::Ipynb => ipynb::read(bytes, should_continue)?,
             Format::Script => script::read(bytes)?,
             Format::Html => {
                 let how = "take the .ipynb or the .py";

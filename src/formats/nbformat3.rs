@@ -20,12 +20,15 @@ const MIMES: &[(&str, &str)] = &[
 ];
 
 /// Reads all worksheets, one after the other.
-pub(super) fn read(file: &Map<String, Value>, goes_on: &dyn Fn() -> bool) -> Result<Document, FormatError> {
+pub(super) fn read(
+    file: &Map<String, Value>,
+    should_continue: &dyn Fn() -> bool,
+) -> Result<Document, FormatError> {
     let mut document = Document::default();
     for (s, sheet) in list(file, "worksheets", "the file")?.iter().enumerate() {
         let place = format!("worksheet {}", s + 1);
         for (i, own) in list(object(sheet, &place)?, "cells", &place)?.iter().enumerate() {
-            if !goes_on() {
+            if !should_continue() {
                 return Err(FormatError::stopped());
             }
             let place = format!("cell {} of {place}", i + 1);

@@ -239,11 +239,11 @@ fn a_file_that_nobody_waits_for_is_not_read_to_its_end() {
     let cell = json!({"cell_type": "code", "source": "1", "metadata": {}, "outputs": []});
     let bytes = serde_json::to_vec(&v4(Value::from(vec![cell; 100]))).unwrap();
     let asked = std::cell::Cell::new(0);
-    let goes_on = || {
+    let should_continue = || {
         asked.set(asked.get() + 1);
         asked.get() < 10
     };
-    let error = Document::read_while(&bytes, Format::Ipynb, &goes_on).unwrap_err();
+    let error = Document::read_while(&bytes, Format::Ipynb, &should_continue).unwrap_err();
     assert!(error.why.contains("has disconnected") && asked.get() == 10, "{error:?}");
 }
 
