@@ -45,7 +45,7 @@ try {
 
     await page.locator('.row', { hasText: 'PCA' }).last().click({ modifiers: ['Shift'] });
     await page.waitForSelector('.compare .diff-line');
-    await page.waitForFunction(() => document.querySelector('.compare-value') && [...document.querySelectorAll('.compare img')].filter((one) => one.naturalWidth > 100).length >= 2);
+    await page.waitForFunction(() => document.querySelector('.compare-value') && [...document.querySelectorAll('.compare img')].filter((/** @type {HTMLImageElement} */ one) => one.naturalWidth > 100).length >= 2);
     await page.setViewportSize({ width: 1280, height: 600 });
     await page.locator('.compare').first().evaluate((one) => (one.closest('main') ?? one).scrollTo(0, 1e6));
     await still();
@@ -94,7 +94,7 @@ async function label(count, name) {
 /** Nothing moves, nothing is pointed at, and frames have said how high they are. */
 async function still() {
     await page.mouse.move(1279, 799);
-    await page.evaluate(() => document.activeElement.blur());
+    await page.evaluate(() => /** @type {HTMLElement} */ (document.activeElement).blur());
     await page.waitForFunction(() => [...document.querySelectorAll('iframe')].every((one) => one.clientHeight > 60));
     await page.evaluate(() => Promise.all(document.getAnimations().map(({ finished }) => finished.catch(() => {}))));
 }

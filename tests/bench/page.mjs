@@ -12,6 +12,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openBrowser } from '../browser/browser.mjs';
+import { listen } from '../browser/listen.mjs';
 
 const LINES = 100_000;
 /**
@@ -138,8 +139,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
 
 async function freePort() {
     const server = createServer();
-    await new Promise((done) => server.listen(0, '127.0.0.1', done));
-    const { port } = server.address();
+    const port = await listen(server);
     await new Promise((done) => server.close(done));
     return port;
 }
@@ -181,7 +181,7 @@ async function start(name) {
             child.once(event, (how) => {
                 hasEnded = true;
                 if (event === 'error') said = String(how);
-                done();
+                done(undefined);
             });
         }
     });
@@ -240,7 +240,7 @@ function watch(outputs) {
         const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
         let text = '';
         for (let node = texts.lastChild(); node && text.length < 200; node = texts.previousNode())
-            text = node.data + text;
+            text = node.textContent + text;
         return text;
     };
     let wait = Promise.resolve();
@@ -365,7 +365,9 @@ async function cold(browser, name) {
         const times = await page.evaluate(() => {
             const paint = (kind) =>
                 performance.getEntriesByType('paint').find((one) => one.name === kind)?.startTime ?? NaN;
-            const [navigation] = performance.getEntriesByType('navigation');
+            const [navigation] = /** @type {PerformanceNavigationTiming[]} */ (
+                performance.getEntriesByType('navigation')
+            );
             return {
                 origin: performance.timeOrigin,
                 paint: paint('first-paint'),

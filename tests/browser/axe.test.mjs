@@ -53,10 +53,13 @@ const top = (button, item) => async (page) => {
 };
 
 /**
- * [name, what leads there, {notebook: of the stand-in, scope, people: how many others are here,
- * stays: the pointer stays where it is, and options of the browser's context}]
- * @type {[string, (page: any, server: any) => Promise<void>, {notebook?: () => object, scope?: string, people?: number, stays?: boolean, viewport?: object}?][]}
+ * A name, what leads there, and: the stand-in's notebook, the scope, how many others are here, that
+ * the pointer stays where it is, and options of the browser's context.
+ * @typedef {[string, (page: any, server: any) => Promise<void>, {notebook?: () => object,
+ *   scope?: string, people?: number, stays?: boolean, viewport?: object}?]} ShownState
  */
+
+/** @type {ShownState[]} */
 const STATES = [
     [
         'completions below a signature',
@@ -254,11 +257,9 @@ const STATES = [
         },
         { notebook: branches },
     ],
-    ...['load', 'disk', 'restored', 'writing', 'failed', 'only', 'replay', 'foreign', 'gone'].map((id) => [
-        `a state that is "${id}"`,
-        node(id),
-        { notebook: kept },
-    ]),
+    ...['load', 'disk', 'restored', 'writing', 'failed', 'only', 'replay', 'foreign', 'gone'].map(
+        (id) => /** @type {ShownState} */ ([`a state that is "${id}"`, node(id), { notebook: kept }]),
+    ),
     ['view only', node('restored'), { notebook: kept, scope: 'view' }],
     [
         'the disk takes nothing',

@@ -6,7 +6,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startBinary } from './browser.mjs';
-import { forgive, open, page, prints, ran, run, sees, test, testWithoutPage, texts } from './harness.mjs';
+import {
+    forgive,
+    onDisk,
+    open,
+    page,
+    prints,
+    ran,
+    run,
+    sees,
+    test,
+    testWithoutPage,
+    texts,
+} from './harness.mjs';
 import { start } from './mock.mjs';
 
 const real = { skip: !process.env.RATOON_BIN };
@@ -52,6 +64,7 @@ testWithoutPage(
         const tab = await open(servers[0].url);
         await run('x = 1', 'Shift+Enter', tab);
         await ran(1, tab);
+        await onDisk(tab);
         await servers[0].kill();
         await tab
             .locator('[role="status"] .banner', {

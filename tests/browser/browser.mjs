@@ -7,6 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
+import { listen } from './listen.mjs';
 import { start as startMock } from './mock.mjs';
 
 const FLAGS = [
@@ -111,8 +112,7 @@ export async function openLine() {
         }
         return undefined;
     });
-    await new Promise((done) => server.listen(0, '127.0.0.1', done));
-    line.port = server.address().port;
+    line.port = await listen(server);
     line.cut = () => {
         line.isCut = true;
         for (const socket of line.sockets) socket.destroy();

@@ -17,8 +17,8 @@ const contrasts = () =>
             }
             return [...canvas.getImageData(0, 0, 1, 1).data];
         };
-        const light = ([r, g, b]) =>
-            [r, g, b]
+        const light = (/** @type {number[]} */ colour) =>
+            colour
                 .map((v) => v / 255)
                 .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
                 .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);

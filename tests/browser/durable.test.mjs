@@ -6,7 +6,18 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { becomes, startBinary } from './browser.mjs';
-import { forgive, open, openFar, prints, ran, run, sees, testWithoutPage, texts } from './harness.mjs';
+import {
+    forgive,
+    onDisk,
+    open,
+    openFar,
+    prints,
+    ran,
+    run,
+    sees,
+    testWithoutPage,
+    texts,
+} from './harness.mjs';
 
 const story = { skip: !process.env.RATOON_BIN };
 
@@ -117,23 +128,7 @@ testWithoutPage(
         const { tab, crash, again } = await begin(t);
         await run('import time\nprint("before")\ntime.sleep(600)', 'Control+Enter', tab);
         await prints('before', tab);
-        // Output is on disk a moment after it is shown; what is answered afterwards is there behind
-        // it.
-        const label = JSON.stringify({ do: 'label', state: 'initial', label: 'kept' });
-        assert.equal(
-            await tab.evaluate(
-                async (body) =>
-                    (
-                        await fetch('/api/notebooks/main/commands', {
-                            method: 'POST',
-                            headers: { 'content-type': 'application/json' },
-                            body,
-                        })
-                    ).status,
-                label,
-            ),
-            200,
-        );
+        await onDisk(tab);
         await crash();
         await tab.waitForSelector('.banner');
         await again();

@@ -346,8 +346,8 @@ testWithoutPage(
 
 testWithoutPage('a refusal to complete is silent', async () => {
     const { on, keys: k, notebook } = await asked();
-    notebook.complete = () => notebook.refuse('complete', 'it is not built yet');
-    notebook.inspect = () => notebook.refuse('inspect', 'it is not built yet');
+    notebook.complete = async () => notebook.refuse('complete', 'it is not built yet');
+    notebook.inspect = async () => notebook.refuse('inspect', 'it is not built yet');
     await k.type('print(');
     await k.press('Tab');
     await k.press('Shift+Tab');

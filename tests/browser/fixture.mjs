@@ -96,7 +96,7 @@ export function kept() {
     };
     const states = [root];
     const runs = [];
-    for (const [id, parent, code, more] of LINES) {
+    for (const [id, parent, code, more] of /** @type {[string, string, string, object][]} */ (LINES)) {
         const exec_count = states.find((one) => one.id === parent).exec_count + 1;
         states.push({ ...root, id, name: id, parent, exec_id: `run-${id}`, exec_count, ...more });
         runs.push({

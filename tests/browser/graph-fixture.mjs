@@ -90,7 +90,7 @@ export function notebook(lines) {
     const states = [root];
     const byId = new Map([['initial', root]]);
     const runs = [];
-    lines.forEach(([id, parent, code, more = {}, run = {}], i) => {
+    lines.forEach(([id, parent, code, more = {}, run = /** @type {any} */ ({})], i) => {
         const started_at = now - (lines.length - i) * 140_000;
         const isOk = (run.status ?? 'ok') === 'ok';
         runs.push({

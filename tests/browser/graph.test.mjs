@@ -355,7 +355,7 @@ testWithoutPage('a thousand states: a branch, and a line that goes on in sight',
     await one.$eval('#graph', (box) => {
         box.scrollTop = 300;
     });
-    await one.waitForFunction(() => document.querySelector('.row')?.dataset.row < 5);
+    await one.waitForFunction(() => Number(document.querySelector('.row')?.dataset.row) < 5);
     await run('x = 2', 'Shift+Enter', one);
     await one.waitForFunction(
         () =>

@@ -73,6 +73,19 @@ export const release = (name, on = server) =>
         code: `open("${name}", "w").close()`,
     });
 
+/**
+ * Waits until the server has on disk all that the page shows. The page shows what has happened a
+ * moment before it is on disk; what is answered afterwards is there behind it.
+ */
+export async function onDisk(on = page) {
+    const status = await on.evaluate(async () => {
+        const body = JSON.stringify({ do: 'label', state: 'initial', label: 'kept' });
+        const headers = { 'content-type': 'application/json' };
+        return (await fetch('/api/notebooks/main/commands', { method: 'POST', headers, body })).status;
+    });
+    assert.equal(status, 200);
+}
+
 /** @param {() => Promise<any>} start @returns {(name: string, ...rest: any[]) => void} */
 const testOn =
     (start) =>
@@ -170,7 +183,7 @@ export const focus = (on = page) =>
                   : at.closest('.input-prompt')
                     ? 'answer'
                     : at.tagName;
-        return [[...document.querySelectorAll('.cell')].indexOf(cell), what];
+        return [[...document.querySelectorAll('.cell')].indexOf(/** @type {Element} */ (cell)), what];
     });
 
 /** Waits until the focus is there. */
@@ -208,7 +221,7 @@ export async function drafts(...sources) {
  */
 export const allParts = (on = page) =>
     on.evaluate(async () => {
-        const entry = document.querySelector('script[type="module"]').src;
+        const entry = /** @type {HTMLScriptElement} */ (document.querySelector('script[type="module"]')).src;
         const joined = Object.values(await import(entry)).find((module) => module.loadPart);
         const { loadPart } = joined ?? (await import(new URL('shell/lazy-parts.js', entry).href));
         for (const part of [

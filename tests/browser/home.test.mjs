@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { listen } from './listen.mjs';
 import { forgive, open, page, ran, run, sees, testOnOwnServer, texts } from './harness.mjs';
 
 const real = { skip: !process.env.RATOON_BIN };
@@ -226,9 +227,8 @@ testOnOwnServer(
     async (t) => {
         const heard = [];
         const evil = createServer((request, response) => (heard.push(request.url), response.end()));
-        await new Promise((done) => evil.listen(0, '127.0.0.1', done));
+        const elsewhere = `http://127.0.0.1:${await listen(evil)}`;
         t.after(() => evil.close());
-        const elsewhere = `http://127.0.0.1:${evil.address().port}`;
         const probe = `<h3>rich</h3><script>const t = (f) => { try { return String(f()) } catch (e) { return e.name } }; document.title = "x"; document.body.append([t(() => document.cookie), t(() => parent.document.title), t(() => localStorage.length), document.baseURI, document.referrer].join("|")); fetch("${elsewhere}/a").catch(() => {}); new Image().src = "${elsewhere}/b"</script>`;
         const leave = `<script>location.href = "${elsewhere}/c"</script>`;
         await run(

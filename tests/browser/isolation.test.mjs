@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
+import { listen } from './listen.mjs';
 import { allParts, forgive, openFar, page, ran, run, test, testWithoutPage } from './harness.mjs';
 
 const isReal = Boolean(process.env.RATOON_BIN);
@@ -206,11 +207,11 @@ testWithoutPage(
     async (t) => {
         const heard = [];
         const evil = createServer((request, response) => (heard.push(request.url), response.end()));
-        await new Promise((done) => evil.listen(0, '127.0.0.1', done));
+        const elsewhere = `http://127.0.0.1:${await listen(evil)}`;
         t.after(() => evil.close());
         const { line, far: page } = await openFar(t);
         const own = new URL(page.url()).origin;
-        const script = `(${probe})(${JSON.stringify(own)}, ${JSON.stringify(`http://127.0.0.1:${evil.address().port}`)})`;
+        const script = `(${probe})(${JSON.stringify(own)}, ${JSON.stringify(elsewhere)})`;
         const html = `<div id="report"></div><script>${script}</script>`;
         await allParts(page);
         line.heard.length = 0;

@@ -125,6 +125,7 @@ test('until the modules are there the page has its frame, and they put the same 
 }, async () => {
     const context = page.context();
     const other = await context.newPage();
+    /** @type {(value?: any) => void} */
     let release = () => {};
     const held = new Promise((done) => (release = done));
     await other.route('**/notebook.js', async (route) => (await held, route.continue()));
@@ -171,7 +172,10 @@ test('what comes joined is every module and style once, without its comments and
     skip,
 }, async () => {
     const assets = await page.evaluate(() =>
-        document.querySelector('script[type="module"]').src.replace(/notebook\.js$/, ''),
+        /** @type {HTMLScriptElement} */ (document.querySelector('script[type="module"]')).src.replace(
+            /notebook\.js$/,
+            '',
+        ),
     );
     const served = async (path) => {
         const response = await fetch(new URL(path, assets), { headers: { 'accept-encoding': 'br' } });
@@ -228,6 +232,7 @@ test('a part that is not there yet is fetched when it is wanted, and keys wait f
     skip,
 }, async () => {
     const other = await page.context().newPage();
+    /** @type {(value?: any) => void} */
     let release = () => {};
     const held = new Promise((done) => (release = done));
     await other.route('**/notebook-later.js', async (route) => (await held, route.continue()));
@@ -284,7 +289,10 @@ test('once the page rests, the parts that nobody asked for are fetched', { skip 
     await other.waitForFunction(() =>
         performance
             .getEntriesByType('resource')
-            .some(({ name, responseEnd }) => name.endsWith('/notebook-later.js') && responseEnd > 0),
+            .some(
+                (/** @type {any} */ { name, responseEnd }) =>
+                    name.endsWith('/notebook-later.js') && responseEnd > 0,
+            ),
     );
     await other.close();
 });

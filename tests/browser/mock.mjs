@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { dirname, extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { WebSocketServer } from 'ws';
+import { listen } from './listen.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TYPES = { '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.txt': 'text/plain' };
@@ -52,8 +53,7 @@ export async function start(port = 0, fixture = null) {
     sockets.on('connection', (socket, request) =>
         notebook.join(socket, new URL(request.url, 'http://x'), request.headers.cookie ?? ''),
     );
-    await new Promise((done) => server.listen(port, '127.0.0.1', done));
-    const url = `http://127.0.0.1:${server.address().port}/n/main?token=secret`;
+    const url = `http://127.0.0.1:${await listen(server, port)}/n/main?token=secret`;
     const restart = () => (notebook.restart(), sockets.clients.forEach((one) => one.terminate()));
     // As when the link by which a browser came in is taken back.
     const endAccess = () => sockets.clients.forEach((one) => one.close(4401));
@@ -158,6 +158,17 @@ class Notebook {
         this.answers = new Map();
         /** What was asked about code. */
         this.questions = [];
+        /** How many of them were answered. */
+        this.answered = 0;
+        /** How late the answers to them and replays are, in milliseconds. */
+        this.slowMs = 0;
+        this.replayMs = 5;
+        /** @type {Map<string, any>} */
+        this.states = new Map();
+        /** @type {Map<string, any>} */
+        this.runs = new Map();
+        /** @type {any[]} */
+        this.drafts = [];
         this.empty();
         if (fixture) this.become(fixture);
     }
@@ -552,7 +563,7 @@ class Notebook {
         const total = this.states.get(state).exec_count;
         for (let done = 0; done < total; done += 1) {
             this.tell({ event: 'replaying', state, done, total });
-            await pause(this.replayMs ?? 5);
+            await pause(this.replayMs);
         }
         this.change(state, { living: 'memory', revival: { by: 'replay' } });
     }
@@ -603,13 +614,14 @@ class Notebook {
 
     /** Counts the answers to `questions`, which may be late. */
     async #pause() {
-        await pause(this.slowMs ?? 0);
-        this.answered = (this.answered ?? 0) + 1;
+        await pause(this.slowMs);
+        this.answered += 1;
     }
 
     /**
      * Names of the state and a few of Python's; attributes of `text.`; a magic, a path, keys.
      * Places in code points, as the server's.
+     * @returns {Promise<any>}
      */
     async complete({ state, code, cursor }) {
         this.questions.push({ do: 'complete', state, code, cursor });
@@ -639,6 +651,7 @@ class Notebook {
         };
     }
 
+    /** @returns {Promise<any>} */
     async inspect({ state, code, cursor }) {
         this.questions.push({ do: 'inspect', state, code, cursor });
         await this.#pause();

@@ -46,7 +46,8 @@ async function cutNetwork() {
 
 const inFrame = (nth = 0) => page.frameLocator('iframe.frame').nth(nth);
 
-for (const [name, modules, code, painted] of [
+/** @type {[string, string[], string, string][]} */
+const PLOTS = [
     [
         'plotly',
         ['plotly'],
@@ -77,7 +78,8 @@ for (const [name, modules, code, painted] of [
         'import altair as alt\nalt.Chart(alt.Data(values=[{"a": "A", "b": 2}])).mark_bar().encode(x="a:N", y="b:Q")',
         '.vega-embed canvas, .vega-embed svg',
     ],
-]) {
+];
+for (const [name, modules, code, painted] of PLOTS) {
     test(`${name} shows its plot without a network`, { skip: lacks(...modules) }, async () => {
         const asked = await cutNetwork();
         await run(code);
@@ -220,7 +222,7 @@ test(
         const width = () => page.locator('.image').evaluate((one) => one.clientWidth);
         await page.waitForFunction(
             () =>
-                document.querySelector('.image')?.complete &&
+                /** @type {HTMLImageElement} */ (document.querySelector('.image'))?.complete &&
                 document.querySelector('.image').clientWidth === 300,
         );
         await page.locator('.handle').focus();

@@ -6,7 +6,7 @@ import { drafts, page, test } from './harness.mjs';
 /** Counts what cells render from now on. The server joins modules; the stand-in does not. */
 const count = () =>
     page.evaluate(async () => {
-        const entry = document.querySelector('script[type="module"]').src;
+        const entry = /** @type {HTMLScriptElement} */ (document.querySelector('script[type="module"]')).src;
         const joined = Object.values(await import(entry)).find((module) => module.Cell);
         const { Cell } = joined ?? (await import(new URL('cell/cell.js', entry).href));
         const { render } = Cell.prototype;

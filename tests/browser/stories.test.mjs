@@ -80,7 +80,7 @@ const drawn = (count, on = page) =>
     on.waitForFunction(
         (n) =>
             [...document.querySelectorAll('.outputs img, .compare img')].filter(
-                (one) => one.complete && one.naturalWidth > 100,
+                (/** @type {HTMLImageElement} */ one) => one.complete && one.naturalWidth > 100,
             ).length >= n,
         count,
     );
@@ -351,13 +351,16 @@ test('who has a link to view sees all of it, live, and can run nothing', async (
         refused.join(),
     );
     forgive(guest, /status of 40[03]/);
-    await run('import time\nfor i in range(4): print("live", i); time.sleep(0.1)');
-    await guest.locator('.row').nth(2).waitFor();
+    await run(`print("live")\n${untilReleased('the guest looks')}\nprint("to the end")`);
     await guest.locator('.row').nth(2).click();
-    await prints('live 3', guest);
+    await prints('live', guest);
+    await release('the guest looks');
+    await prints('live\nto the end', guest);
+    await ran(2, guest);
     await shot('view-2-the-guest', guest);
+    for (const on of [page, guest]) await on.locator('.row').nth(3).waitFor();
     assert.deepEqual(await rows(guest), await rows());
-    assert.equal((await rows()).length, 3);
+    assert.equal((await rows()).length, 4);
 });
 
 testOnOwnServer(

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { Drafts } from '../../web/notebook/drafts.js';
 import { Model } from '../../web/shell/model.js';
+import { snapshot, state } from './records.mjs';
 
 /** How long the server takes to write a change to disk. Only then does it answer. */
 const FSYNC_MS = 20;
@@ -96,8 +97,19 @@ export class World {
 
 class Client {
     constructor(world, number) {
-        Object.assign(this, { world, number, typed: 0, downAt: 0, upAt: 0, editor: '' });
-        Object.assign(this, { connection: 1, isConnected: true, epoch: 0, given: 0, heard: 0 });
+        this.world = world;
+        this.number = number;
+        this.typed = 0;
+        this.downAt = 0;
+        this.upAt = 0;
+        this.editor = '';
+        /** @type {number | undefined} */
+        this.cursor = undefined;
+        this.connection = 1;
+        this.isConnected = true;
+        this.epoch = 0;
+        this.given = 0;
+        this.heard = 0;
         this.pending = new Set();
         this.model = new Model();
         this.load([]);
@@ -115,8 +127,7 @@ class Client {
     }
 
     load(drafts) {
-        const states = [{ id: 's', name: 's', parent: null, exec_id: null, prose: [] }];
-        this.model.load({ name: 'n', states, runs: [], drafts, trouble: null, people: [] });
+        this.model.load(snapshot({ states: [state('s', null)], drafts }));
     }
 
     disconnect() {

@@ -6,42 +6,13 @@ import { CodeAssist, stateBehind } from '../../web/editor/code-assist.js';
 import { CellOperations, isRestOfLine } from '../../web/cell/cell-operations.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
+import { run, state } from './records.mjs';
 
-const state = (id, parent, more = {}) => ({
-    id,
-    name: id,
-    parent,
-    exec_id: parent && `run-${id}`,
-    exec_count: 0,
-    created_at: 0,
-    label: null,
-    prose: [],
-    warnings: [],
-    forks: true,
-    pinned: false,
-    living: 'memory',
-    checkpoint: null,
-    saving: { now: 'idle' },
-    revival: null,
-    memory_bytes: null,
-    changes: null,
-    ...more,
+/** @param {import('../../web/shell/protocol-types.d.ts').DraftKind} [kind] @returns {import('../../web/shell/protocol-types.d.ts').Draft} */
+const draft = (id, on, source = id, kind = 'code', before = null) => ({
+    ...{ id, on, before, kind, source },
+    version: 1,
 });
-const run = (id, on, more = {}) => ({
-    exec_id: id,
-    on: { state: on },
-    code: `code of ${id}`,
-    status: 'ok',
-    draft: null,
-    outputs: [],
-    error: null,
-    prompt: null,
-    started_at: 1,
-    duration_ms: 1,
-    state: null,
-    ...more,
-});
-const draft = (id, on, source = id, kind = 'code', before = null) => ({ id, on, before, kind, source });
 
 /**
  * root → a → b → c, and what the page sends; where `edits` says so, a second version of a stands
@@ -84,11 +55,12 @@ function open({ drafts = [], more = [], here = 'c', living = {}, prose = {} } = 
     );
     return { page, sent, replies, operations: new CellOperations(page) };
 }
-const cell = (page, key) => page.cells().find((one) => one.key === key || one.state?.id === key);
+/** The cells, each of the kind that the test expects. @returns {any[]} */
+const cellsOf = (page) => page.cells();
+const cell = (page, key) => cellsOf(page).find((one) => one.key === key || one.state?.id === key);
 const sources = (page, on = page.here) => page.drafts.on(on).map((one) => one.source);
 const shown = (page) =>
-    page
-        .cells()
+    cellsOf(page)
         .map((one) => one.state?.id ?? (one.isFresh ? '?' : one.draft.source || '_'))
         .join(' ');
 
@@ -121,7 +93,7 @@ test('a cell that runs in the midst of the line takes what stands below it along
     ]);
     sent.length = 0;
     page.run(
-        page.cells().find((one) => one.draft?.id === 'tail'),
+        cellsOf(page).find((one) => one.draft?.id === 'tail'),
         'tail',
     );
     assert.deepEqual(runs(), [['tail', 'c', undefined]], 'below the last nothing stands');
@@ -257,7 +229,7 @@ test('a draft is split at its cursors and merged again', () => {
     const { page, operations } = open({ drafts: [draft('d', 'c', 'one\ntwo\nthree')] });
     operations.split(cell(page, 'd'), 'one\ntwo\nthree', [8, 4]);
     assert.deepEqual(sources(page), ['one', 'two', 'three']);
-    const drafts = page.cells().filter((one) => one.kind === 'draft' && !one.isFresh);
+    const drafts = cellsOf(page).filter((one) => one.kind === 'draft' && !one.isFresh);
     operations.merge(drafts, () => {});
     assert.deepEqual(sources(page), ['one\n\ntwo\n\nthree']);
     page.notice.act.act();

@@ -1,21 +1,7 @@
 // Notebooks that grow at random, the same each time, for the tests of the graph.
 
 import { Model } from '../../web/shell/model.js';
-
-const STATE = {
-    prose: [],
-    warnings: [],
-    forks: true,
-    pinned: false,
-    living: 'memory',
-    checkpoint: null,
-    saving: { now: 'idle' },
-    revival: null,
-    memory_bytes: null,
-    changes: null,
-    label: null,
-};
-const RUN = { draft: null, outputs: [], error: null, prompt: null, duration_ms: null, state: null };
+import { run, snapshot, state } from './records.mjs';
 
 /** The same numbers for the same seed. */
 export function dice(seed) {
@@ -26,29 +12,15 @@ export function dice(seed) {
     };
 }
 
+/** The state that a run ran against. @param {import('./records.mjs').Run | import('../../web/shell/model.js').Run} run */
+export const baseOf = ({ on }) => ('state' in on ? on.state : null);
+
 /** A notebook as the server would tell of it. */
 export class Growing {
     constructor() {
         this.model = new Model();
         this.count = 0;
-        this.model.load({
-            name: 'main',
-            states: [
-                {
-                    ...STATE,
-                    id: 'initial',
-                    name: 'initial',
-                    parent: null,
-                    exec_id: null,
-                    exec_count: 0,
-                    created_at: 0,
-                },
-            ],
-            runs: [],
-            drafts: [],
-            trouble: null,
-            people: [],
-        });
+        this.model.load(snapshot());
     }
 
     /** A run begins at a state. @returns {string} its id */
@@ -56,29 +28,30 @@ export class Growing {
         const exec_id = `r${(this.count += 1)}`;
         this.model.fold({
             event: 'run_added',
-            run: { ...RUN, exec_id, on: { state: on }, code, status: 'queued', started_at: null },
+            run: run(exec_id, on, { code, status: 'queued', started_at: null, duration_ms: null }),
         });
         this.model.fold({ event: 'run_started', exec_id, on: { state: on }, started_at: this.count });
         return exec_id;
     }
 
-    /** It ends; well, unless a status is given. @returns {string | null} the state */
+    /**
+     * It ends; well, unless a status is given.
+     * @param {string} exec_id
+     * @param {import('../../web/shell/protocol.js').RunStatus} [status]
+     * @returns {string | null} the state
+     */
     end(exec_id, status = 'ok', more = {}) {
-        const parent = this.model.runs.get(exec_id).on.state;
+        const parent = baseOf(this.model.runs.get(exec_id));
         const id = status === 'ok' ? `s${exec_id.slice(1)}` : null;
         if (id)
             this.model.fold({
                 event: 'state_added',
-                state: {
-                    ...STATE,
-                    id,
-                    name: id,
-                    parent,
+                state: state(id, parent, {
                     exec_id,
                     exec_count: this.model.states.get(parent).exec_count + 1,
                     created_at: 1,
                     ...more,
-                },
+                }),
             });
         this.model.fold({
             event: 'run_ended',
@@ -93,23 +66,17 @@ export class Growing {
 
     /** What it had set until it failed is kept. @returns {string} the state */
     keep(exec_id) {
-        const {
-            error,
-            on: { state: parent },
-        } = this.model.runs.get(exec_id);
+        const { error } = this.model.runs.get(exec_id);
+        const parent = baseOf(this.model.runs.get(exec_id));
         const id = `s${exec_id.slice(1)}`;
         this.model.fold({
             event: 'state_added',
-            state: {
-                ...STATE,
-                id,
-                name: id,
-                parent,
+            state: state(id, parent, {
                 exec_id,
                 exec_count: this.model.states.get(parent).exec_count + 1,
                 created_at: 1,
                 partial: true,
-            },
+            }),
         });
         this.model.fold({ event: 'run_ended', exec_id, status: 'error', error, duration_ms: 3, state: id });
         return id;

@@ -2,8 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Scene } from '../../web/graph/scene.js';
 import { nodesOf, Nodes } from '../../web/graph/nodes.js';
-import { dice, grown, Growing } from './graph-growing.mjs';
+import { baseOf, dice, grown, Growing } from './graph-growing.mjs';
+import { run } from './records.mjs';
 
+/** @typedef {Parameters<Scene['update']>[1]} Look */
+
+/** @param {string} here @param {Partial<Look>} [more] @returns {Look} */
 const look = (here, more = {}) => ({ here, standing: [], seen: [0, 0], ...more });
 /** Where each row is drawn. */
 const drawn = (scene) => scene.rows.map(({ id, place }) => [id, place.row, place.lane]);
@@ -21,13 +25,16 @@ test('nothing moves when something is added, whatever grows from where', () => {
             const before = drawn(scene);
             const isOurs = next(3) > 0;
             if (open.length && next(2)) {
-                const [run] = open.splice(next(open.length), 1);
-                const on = growing.model.runs.get(run).on.state;
-                const state = growing.end(run, next(4) ? 'ok' : 'error');
+                const [ended] = open.splice(next(open.length), 1);
+                const on = baseOf(growing.model.runs.get(ended));
+                const state = growing.end(ended, next(4) ? 'ok' : 'error');
                 const followed = isOurs && state !== null && on === here;
                 if (followed) here = state;
                 scene.update(growing.model, look(here, { seen: [0, 1e9] }));
-                const renamed = before.map(([id, ...place]) => [id === run ? (state ?? run) : id, ...place]);
+                const renamed = before.map(([id, ...place]) => [
+                    id === ended ? (state ?? ended) : id,
+                    ...place,
+                ]);
                 assert.deepEqual(drawn(scene), renamed, `seed ${seed}, step ${step}: an end moves nothing`);
             } else {
                 const states = [...growing.model.states.keys()];
@@ -97,19 +104,7 @@ test('a run that is called off before it began leaves no row', () => {
     const nodes = new Nodes();
     growing.model.fold({
         event: 'run_added',
-        run: {
-            exec_id: 'q',
-            on: { state: 'initial' },
-            code: 'x',
-            status: 'queued',
-            draft: null,
-            outputs: [],
-            error: null,
-            prompt: null,
-            started_at: null,
-            duration_ms: null,
-            state: null,
-        },
+        run: run('q', 'initial', { status: 'queued', started_at: null, duration_ms: null }),
     });
     nodes.update(growing.model);
     assert.equal(nodes.list.length, 2);
@@ -242,7 +237,10 @@ test('a long session folds by itself, but only what is out of sight', () => {
     let folded = 0;
     for (let i = 0; i < 60; i += 1) {
         here = growing.run(here);
-        const seen = [Math.max(0, scene.rows.length - 10), scene.rows.length - 1];
+        const seen = /** @type {[number, number]} */ ([
+            Math.max(0, scene.rows.length - 10),
+            scene.rows.length - 1,
+        ]);
         const sight = scene.rows.slice(...seen).map(({ node }) => node.id);
         const { isAnew } = scene.update(growing.model, look(here, { seen }));
         if (isAnew) folded += 1;

@@ -9,11 +9,14 @@ import { fileURLToPath } from 'node:url';
 const web = fileURLToPath(new URL('../../web', import.meta.url));
 
 /** Our own modules: path below web/ → text. */
+/** @returns {Promise<Map<string, string>>} */
 async function modules() {
     const all = await readdir(web, { recursive: true });
     const own = all.filter((path) => path.endsWith('.js') && !path.startsWith('vendor'));
     return new Map(
-        await Promise.all(own.map(async (path) => [path, await readFile(join(web, path), 'utf8')])),
+        await Promise.all(
+            own.map(async (path) => /** @type {const} */ ([path, await readFile(join(web, path), 'utf8')])),
+        ),
     );
 }
 

@@ -13,40 +13,18 @@ import {
 import { Model } from '../../web/shell/model.js';
 import { bytes } from '../../web/text/format.js';
 import { WORDS } from '../../web/shell/words.js';
+import { checkpoint as checkpointOf, root } from './records.mjs';
 
-const root = {
-    id: 'initial',
-    name: 'initial',
-    parent: null,
-    exec_id: null,
-    exec_count: 0,
-    created_at: 0,
-    label: null,
-    prose: [],
-    warnings: [],
-    pinned: false,
-    forks: true,
-    living: 'memory',
-    checkpoint: null,
-    saving: { now: 'idle' },
-    revival: null,
-    memory_bytes: null,
-    changes: null,
-};
 const MISSING = [
     { name: 'g', type: 'generator', reason: 'it holds a place' },
     { name: 'l', type: 'lock', reason: 'it is locked' },
 ];
-const checkpoint = (missing = [], is_trusted = true) => ({
-    checkpoint_id: 'c',
-    form: 'environment',
-    compressed_size_bytes: 1_200_000,
-    missing,
-    is_trusted,
-});
+const checkpoint = (missing = [], is_trusted = true) =>
+    checkpointOf({ compressed_size_bytes: 1_200_000, missing, is_trusted });
 
 test('a state says where it lives and how it is saved', () => {
-    for (const [more, said, parts] of [
+    /** @type {[Partial<import('./records.mjs').State>, string, string][]} */
+    const cases = [
         [{}, 'In memory', 'In memory'],
         [
             { memory_bytes: 3_100_000, checkpoint: checkpoint() },
@@ -85,7 +63,8 @@ test('a state says where it lives and how it is saved', () => {
             'On disk · 1.2 MB · loads when you run',
         ],
         [{ living: 'deleted' }, '', ''],
-    ]) {
+    ];
+    for (const [more, said, parts] of cases) {
         assert.equal(residencyText({ ...root, ...more }), said);
         assert.equal(residencyParts({ ...root, ...more }).join(' · '), parts);
     }
@@ -162,7 +141,8 @@ test('a replay begins behind the nearest ancestor that is whole', () => {
 });
 
 test('sizes', () => {
-    for (const [n, said] of [
+    /** @type {[number, string][]} */
+    const cases = [
         [0, '0 B'],
         [999, '999 B'],
         [1000, '1.0 kB'],
@@ -172,8 +152,8 @@ test('sizes', () => {
         [999_999, '1.0 MB'],
         [52e9, '52 GB'],
         [5e15, '5000 TB'],
-    ])
-        assert.equal(bytes(n), said);
+    ];
+    for (const [n, said] of cases) assert.equal(bytes(n), said);
 });
 
 test('trouble says what, why and how, and that work goes on', () => {

@@ -2,52 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nodesOf } from '../../web/graph/nodes.js';
 import { Model } from '../../web/shell/model.js';
+import { root, run as runOn, snapshot } from './records.mjs';
 
-const root = {
-    id: 'initial',
-    name: 'initial',
-    parent: null,
-    exec_id: null,
-    exec_count: 0,
-    created_at: 0,
-    label: null,
-    prose: [],
-    warnings: [],
-    forks: true,
-    pinned: false,
-    living: 'memory',
-    checkpoint: null,
-    saving: { now: 'idle' },
-    revival: null,
-    memory_bytes: null,
-    changes: null,
-};
-const run = (id, more) => ({
-    exec_id: id,
-    on: { state: 'initial' },
-    code: '',
-    status: 'running',
-    draft: null,
-    outputs: [],
-    error: null,
-    prompt: null,
-    started_at: 1,
-    duration_ms: null,
-    state: null,
-    ...more,
-});
+const run = (id, more = {}) =>
+    runOn(id, 'initial', { code: '', status: 'running', duration_ms: null, ...more });
 
-function loaded(snapshot = {}) {
+function loaded(more = {}) {
     const model = new Model();
-    model.load({
-        name: 'main',
-        states: [root],
-        runs: [],
-        drafts: [],
-        trouble: null,
-        people: [],
-        ...snapshot,
-    });
+    model.load(snapshot(more));
     return model;
 }
 
@@ -57,17 +19,16 @@ function outputs(...events) {
     for (const event of events) model.fold({ exec_id: 'r', ...event });
     return model.runs
         .get('r')
-        .outputs.map((item) =>
+        .outputs.map((/** @type {any} */ item) =>
             item.output_type === 'stream'
                 ? `${item.name}:${item.pieces.join('')}`
                 : `${item.display_id}:${item.data['text/plain']}`,
         );
 }
 
-const out = (text, name = 'stdout') => ({
-    event: 'output_added',
-    output: { output_type: 'stream', name, text },
-});
+/** @param {string} text @param {'stdout' | 'stderr'} [name] */
+const out = (text, name = 'stdout') =>
+    /** @type {const} */ ({ event: 'output_added', output: { output_type: 'stream', name, text } });
 const display = (text, display_id) => ({
     event: 'output_added',
     output: { output_type: 'display_data', data: { 'text/plain': text }, metadata: {}, display_id },
@@ -172,12 +133,14 @@ test('what is done about a checkpoint marks the node and leaves the shape of the
     const model = loaded();
     const { graphRev } = model;
     const [node] = nodesOf(model);
-    for (const saving of [
+    /** @type {import('../../web/shell/protocol.js').Saving[]} */
+    const all = [
         { now: 'waiting' },
         { now: 'writing', percent: 40 },
         { now: 'failed', why: 'no space' },
         { now: 'idle' },
-    ]) {
+    ];
+    for (const saving of all) {
         model.fold({ event: 'saving_changed', state: 'initial', saving });
         assert.deepEqual(node.state.saving, saving, 'a node that is painted already knows');
         assert.equal(model.marksRev, model.rev);
@@ -217,7 +180,8 @@ test('trouble comes and goes; what was made meanwhile is not on disk yet', () =>
     model.fold({ event: 'trouble_changed', trouble: null });
     assert.deepEqual([model.trouble, [...model.unsaved]], [null, []]);
     assert.deepEqual(loaded({ trouble }).trouble, trouble);
-    model.fold({ event: 'task_saved', checkpoint: { task_id: 't', version: 1 } });
+    const task = { task_id: 't', version: 1, state: null, values: {}, token_usage: {}, metadata: {} };
+    model.fold({ event: 'task_saved', checkpoint: { ...task, created_at: 0 } });
     assert.equal(model.states.size, 3);
 });
 
@@ -240,7 +204,7 @@ test('a new snapshot keeps the outputs that are shown already, and adds what is 
         [true, true, false, false],
     );
     assert.deepEqual(
-        after.map((item) => item.pieces?.join('') ?? item.data['text/html']),
+        after.map((/** @type {any} */ item) => item.pieces?.join('') ?? item.data['text/html']),
         ['a and b', '<b>', 'other', '<i>'],
     );
 });

@@ -8,46 +8,18 @@ import { CellOperations } from '../../web/cell/cell-operations.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
 import { WORDS } from '../../web/shell/words.js';
+import { refusal, run, state, variable } from './records.mjs';
 
-const state = (id, parent, more = {}) => ({
-    id,
-    name: id,
-    parent,
-    exec_id: parent && `run-${id}`,
-    exec_count: 0,
-    created_at: 0,
-    label: null,
-    prose: [],
-    warnings: [],
-    forks: true,
-    pinned: false,
-    living: 'memory',
-    checkpoint: null,
-    saving: { now: 'idle' },
-    revival: null,
-    memory_bytes: null,
-    changes: null,
-    ...more,
-});
-const run = (id, on, more = {}) => ({
-    exec_id: id,
-    on: { state: on },
-    code: `code of ${id}`,
-    status: 'ok',
-    draft: null,
-    outputs: [],
-    error: null,
-    prompt: null,
-    started_at: 1,
-    duration_ms: 1,
-    state: null,
-    ...more,
-});
+/** @returns {import('../../web/shell/protocol-types.d.ts').Draft} */
 const draft = (id, on, source = id, version = 1) => ({ id, on, kind: 'code', source, version });
 /** One that stands above the cell of a child of its state. */
 const above = (before, one) => ({ ...one, before });
 
 /** root → a → b, and what the page sends. */
+/**
+ * @param {{states?: string[], drafts?: any[], scope?: import('../../web/shell/protocol.js').Scope,
+ *   address?: string, living?: Record<string, import('../../web/shell/protocol-types.d.ts').Residency>}} [what]
+ */
 function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '', living = {} } = {}) {
     const sent = [];
     const answers = [];
@@ -92,6 +64,9 @@ function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '',
     return { page, sent, answers, addresses, tab, questions, decisions };
 }
 
+/** The cells, each of the kind that the test expects. @returns {any[]} */
+const cellsOf = (page) => page.cells();
+
 /** Cells as text: `[a]` ran, `d` draft, `?` the empty one, `!x` an attempt. */
 const shown = (page) =>
     page
@@ -103,7 +78,10 @@ const shown = (page) =>
         })
         .join(' ');
 
-/** What the server says of drafts that hang on a state now. */
+/**
+ * What the server says of drafts that hang on a state now.
+ * @returns {import('../../web/shell/protocol.js').Event}
+ */
 const puts = (on, ...drafts) => ({
     event: 'drafts_changed',
     on,
@@ -169,6 +147,24 @@ test('a run of somebody else leaves the page where it is', () => {
     assert.equal(page.here, 'b');
 });
 
+test('who looks at a run of somebody else goes on to the state that it leaves', () => {
+    const { page, addresses } = open({ scope: 'view' });
+    page.onEvent({ event: 'run_added', run: run('theirs', 'b', { status: 'running' }) });
+    page.goTo('theirs');
+    assert.equal(shown(page), '[a] [b] !theirs');
+    page.onEvent({ event: 'state_added', state: state('c', 'b', { exec_id: 'theirs' }) });
+    page.onEvent({
+        event: 'run_ended',
+        exec_id: 'theirs',
+        status: 'ok',
+        error: null,
+        duration_ms: 2,
+        state: 'c',
+    });
+    assert.equal(shown(page), '[a] [b] [c]');
+    assert.equal(addresses.at(-1), 'c');
+});
+
 test('who went elsewhere meanwhile is not called back', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b')] });
     page.run(page.cells()[2], 'd1');
@@ -205,8 +201,8 @@ test('a changed cell runs in the place of what it was', () => {
     assert.deepEqual(sent[0].instead_of, { state: 'a', tip: 'b' });
     page.onEvent({ event: 'run_added', run: run(sent[0].exec_id, 'initial', { status: 'running' }) });
     assert.equal(shown(page), '[a] [b] ?', 'it is shown where it was changed');
-    assert.equal(page.cells()[0].shown.exec_id, sent[0].exec_id);
-    assert.equal(page.cells()[1].isOutdated, true);
+    assert.equal(cellsOf(page)[0].shown.exec_id, sent[0].exec_id);
+    assert.equal(cellsOf(page)[1].isOutdated, true);
     succeed(page, sent[0], 'initial', 'a2', ['later']);
     assert.equal(shown(page), '[a2] later ?');
     assert.equal(page.edits.size, 0);
@@ -214,7 +210,7 @@ test('a changed cell runs in the place of what it was', () => {
 
 test('typing into the empty cell makes a draft, and there is an empty cell again', () => {
     const { page, sent } = open();
-    const fresh = page.cells().at(-1);
+    const fresh = cellsOf(page).at(-1);
     page.type(fresh, 'x');
     assert.equal(page.cells().length, 4);
     assert.equal(page.cells()[2].key, fresh.key);
@@ -262,7 +258,7 @@ test('what was typed while the cell ran stays, as a change of the new cell', () 
     page.type(page.cells()[2], 'first and more');
     succeed(page, { ...sent.find((one) => one.do === 'run') }, 'b', 'c');
     page.drafts.flushAll();
-    assert.equal(page.cells()[2].edit.text, 'first and more');
+    assert.equal(cellsOf(page)[2].edit.text, 'first and more');
 });
 
 test('versions of a cell are what it left when it ran again, not what was inserted beside it', () => {
@@ -399,7 +395,7 @@ test('what was typed into a draft that has become a state elsewhere is a change 
         await settle();
     }
     assert.equal(shown(page), '[a] [b] [c] ?');
-    assert.equal(page.cells()[2].edit.text, 'x = 2');
+    assert.equal(cellsOf(page)[2].edit.text, 'x = 2');
 });
 
 test('a draft that was thrown away is out of sight at once', () => {
@@ -452,15 +448,14 @@ test('a draft is put above another', () => {
 test('drafts are removed, and put back where they stood', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
     const clipboard = new ClipboardHistory(page);
-    clipboard.remove([page.cells()[3].draft], () => {});
+    clipboard.remove([cellsOf(page)[3].draft], () => {});
     assert.equal(page.notice.act.text, 'Undo');
     assert.deepEqual(sources(page), ['d1']);
     clipboard.undo();
     assert.deepEqual([sent.at(-1).draft.source, sent.at(-1).after], ['d2', 'd1']);
     assert.equal(clipboard.undo(), null);
     clipboard.remove(
-        page
-            .cells()
+        cellsOf(page)
             .slice(2, 4)
             .map((cell) => cell.draft),
         () => {},
@@ -542,16 +537,18 @@ test('variables: data first, and what was shown is shown after a reload', async 
     const { page, sent, answers, tab } = open();
     page.variables.show(true);
     assert.equal(sent[0].do, 'look_at_variables');
-    const one = (name, type) => ({ name, type, repr: '', size: null });
+    const one = (name, type) => variable(name, type, '');
     answers[0]({
         kind: 'variables',
         variables: [one('np', 'module'), one('f', 'function'), one('x', 'int'), one('df', 'DataFrame')],
     });
     await settle();
-    assert.deepEqual(
-        page.variables.here.map(({ name }) => name),
-        ['x', 'df', 'np', 'f'],
-    );
+    assert.deepEqual(Array.isArray(page.variables.here) && page.variables.here.map(({ name }) => name), [
+        'x',
+        'df',
+        'np',
+        'f',
+    ]);
     assert.equal(tab.get('showsVariables'), true);
 });
 
@@ -619,11 +616,40 @@ test('what was typed is sent before the run that builds on it, and waits for wha
     assert.deepEqual([sent[1].base, sent[3].on], [2, { run: sent[2].exec_id }]);
 });
 
+test('a text that has become that of a state is not shown twice until its own reply comes', async () => {
+    const { page, sent, answers } = open({ drafts: [draft('d', 'b')] });
+    const fresh = cellsOf(page).findLast((cell) => cell.isFresh).draft;
+    page.drafts.add({ ...fresh, id: 't', kind: 'markdown', source: '# A' }, null);
+    page.run(page.cells()[3], 'd');
+    const received = [{ client: page.drafts.client, number: 1 }];
+    page.onEvent(puts('b', { ...draft('t', 'b', '# A', 1), kind: 'markdown', received }, draft('d', 'b')));
+    const exec_id = sent.at(-1).exec_id;
+    page.onEvent({ event: 'run_added', run: run(exec_id, 'b', { status: 'queued', draft: 'd' }) });
+    page.onEvent({ event: 'state_added', state: state('c', 'b', { exec_id, prose: ['# A'] }) });
+    page.onEvent({ event: 'drafts_changed', on: 'b', removed: ['d', 't'], put: [] });
+    page.onEvent({
+        event: 'run_ended',
+        exec_id,
+        status: 'ok',
+        error: null,
+        duration_ms: 2,
+        state: 'c',
+    });
+    assert.equal(shown(page), '[a] [b] [c] ?');
+    answers[0]({ kind: 'done' });
+    await settle();
+    assert.equal(shown(page), '[a] [b] [c] ?');
+    assert.deepEqual(
+        sent.map((one) => one.do),
+        ['put_draft', 'run'],
+    );
+});
+
 test('a draft that runs already is not sent again when the run before it ends', () => {
     const { page, sent } = open();
     for (const code of ['one', 'two']) {
         page.type(
-            page.cells().findLast((cell) => cell.isFresh),
+            cellsOf(page).findLast((cell) => cell.isFresh),
             code,
         );
         page.run(
@@ -676,7 +702,7 @@ test('while a state is replayed already, a run at it does not ask again', () => 
     page.onEvent({ event: 'replaying', state: 'b', done: 0, total: 2 });
     page.run(page.cells()[2], 'd');
     assert.deepEqual([questions.length, sent.at(-1).replay], [0, true]);
-    assert.deepEqual(page.cells()[1].progress, { done: 0, total: 2 });
+    assert.deepEqual(cellsOf(page)[1].progress, { done: 0, total: 2 });
 });
 
 test('a replay asks how many cells will run, shows that it is under way, and says why it failed', async () => {
@@ -690,7 +716,7 @@ test('a replay asks how many cells will run, shows that it is under way, and say
     decisions[0](true);
     await settle();
     assert.deepEqual(sent, [{ do: 'replay', state: 'c' }]);
-    assert.ok(page.cells()[2].progress);
+    assert.ok(cellsOf(page)[2].progress);
     page.onEvent({ event: 'replaying', state: 'c', done: 1, total: 3 });
     answers[0]({
         kind: 'refused',
@@ -700,7 +726,7 @@ test('a replay asks how many cells will run, shows that it is under way, and say
         how: 'look at it',
     });
     await settle();
-    assert.equal(page.cells()[2].progress, undefined);
+    assert.equal(cellsOf(page)[2].progress, undefined);
     assert.equal(page.notice.text, 'Cannot replay c: cell 2 failed. Look at it.');
 });
 
@@ -764,7 +790,7 @@ test('after a restart of the server the page stands where it stood, with all tha
         before,
     );
     assert.deepEqual(sources(page), ['typed and not sent', 'new']);
-    assert.equal(page.cells()[0].edit.text, 'changed');
+    assert.equal(cellsOf(page)[0].edit.text, 'changed');
     assert.deepEqual(tab.get('edits'), [['a', { text: 'changed', run: null }]]);
     assert.equal(page.notice, null);
     page.drafts.flushAll();
@@ -805,13 +831,7 @@ test('a replay that was stopped here has not failed', async () => {
 
 test('what the banner says about the disk no notice repeats', () => {
     const { page } = open();
-    const refused = {
-        kind: 'refused',
-        code: 'disk',
-        what: 'keep what was done',
-        why: 'the disk is full',
-        how: 'free some space',
-    };
+    const refused = refusal('disk', ['keep what was done', 'the disk is full', 'free some space']);
     page.reportRefusal(refused);
     assert.match(page.notice.text, /disk is full/);
     page.dismissNotice();
@@ -846,7 +866,6 @@ test('a run that was asked for is waiting from then on, also where the server sa
     page.onConnection('open');
     page.onEvent({
         event: 'run_added',
-        seq: 1,
         run: run(exec_id, 'b', { status: 'queued', draft: 'd', code: 'x = 1' }),
     });
     assert.equal(cell('d').isAsked, false, 'from now on its run tells');
@@ -855,7 +874,6 @@ test('a run that was asked for is waiting from then on, also where the server sa
     const again = page.edits.get('a').run;
     page.onEvent({
         event: 'run_added',
-        seq: 2,
         run: run(again, 'initial', { status: 'running', code: 'changed' }),
     });
     assert.equal(cell('a').isAsked, false);

@@ -10,27 +10,7 @@ import { colourOf, COLOURS, initialsOf, others, positionText } from '../../web/p
 import { applied, changesBetween, claimedChanges, wordChangesBetween } from '../../web/text/changes.js';
 import { SharedText } from '../../web/notebook/shared-text.js';
 import { chance, World } from './draft-world.mjs';
-
-const state = (id, parent, more = {}) => ({
-    id,
-    name: id,
-    parent,
-    exec_id: parent && `run-${id}`,
-    exec_count: 0,
-    created_at: 0,
-    label: null,
-    prose: [],
-    warnings: [],
-    forks: true,
-    pinned: false,
-    living: 'memory',
-    checkpoint: null,
-    saving: { now: 'idle' },
-    revival: null,
-    memory_bytes: null,
-    changes: null,
-    ...more,
-});
+import { root, run, snapshot, state } from './records.mjs';
 
 // Changes
 
@@ -272,18 +252,11 @@ test('others are shown by name, or as guests that everybody counts alike', () =>
 
 test('where somebody stands is said by label or number', () => {
     const model = new Model();
-    model.load({
-        name: 'n',
-        states: [
-            state('initial', null),
-            state('a', 'initial', { exec_count: 3 }),
-            state('b', 'a', { label: 'clean' }),
-        ],
-        runs: [],
-        drafts: [],
-        trouble: null,
-        people: [],
-    });
+    model.load(
+        snapshot({
+            states: [root, state('a', 'initial', { exec_count: 3 }), state('b', 'a', { label: 'clean' })],
+        }),
+    );
     assert.deepEqual(
         ['initial', 'a', 'b', 'gone'].map((id) => positionText(model, id)),
         ['the start', 'cell 3', 'clean', 'the start'],
@@ -309,35 +282,12 @@ function open(t, running = false) {
     page.onScope('owner');
     page.onConnection('open');
     const parents = { a: 'initial', b: 'a', c: 'b', d: 'a' };
-    const runs = running
-        ? [
-              {
-                  exec_id: 'r',
-                  on: { state: 'b' },
-                  code: '',
-                  status: 'running',
-                  draft: null,
-                  outputs: [],
-                  error: null,
-                  prompt: null,
-                  started_at: 1,
-                  duration_ms: null,
-                  state: null,
-              },
-          ]
-        : [];
+    const runs = running ? [run('r', 'b', { code: '', status: 'running', duration_ms: null })] : [];
     page.onSnapshot(
-        {
-            name: 'n',
-            states: [
-                state('initial', null),
-                ...Object.entries(parents).map(([id, parent]) => state(id, parent)),
-            ],
+        snapshot({
+            states: [root, ...Object.entries(parents).map(([id, parent]) => state(id, parent))],
             runs,
-            drafts: [],
-            trouble: null,
-            people: [],
-        },
+        }),
         'c',
     );
     const ring = async (ms) => {

@@ -5,41 +5,13 @@ import { test } from 'node:test';
 import { haveSameItems, renderInputs } from '../../web/notebook/cell-list.js';
 import { Page } from '../../web/notebook/page.js';
 import { Model } from '../../web/shell/model.js';
+import { root, run as runOn, snapshot, state as stateAt } from './records.mjs';
 
 const CELLS = 200;
 
-const state = (i) => ({
-    id: `s${i}`,
-    parent: i === 0 ? 'initial' : `s${i - 1}`,
-    exec_id: `r${i}`,
-    exec_count: i + 1,
-    created_at: 0,
-    label: null,
-    prose: [],
-    warnings: [],
-    forks: true,
-    pinned: false,
-    living: 'memory',
-    checkpoint: null,
-    saving: { now: 'idle' },
-    revival: null,
-    memory_bytes: null,
-    changes: null,
-});
-const root = { ...state(0), id: 'initial', parent: null, exec_id: null, exec_count: 0 };
-const run = (i) => ({
-    exec_id: `r${i}`,
-    on: { state: i === 0 ? 'initial' : `s${i - 1}` },
-    code: `x = ${i}`,
-    status: 'ok',
-    draft: null,
-    outputs: [],
-    error: null,
-    prompt: null,
-    started_at: 1,
-    duration_ms: 1,
-    state: `s${i}`,
-});
+const before = (i) => (i === 0 ? 'initial' : `s${i - 1}`);
+const state = (i) => stateAt(`s${i}`, before(i), { exec_id: `r${i}`, exec_count: i + 1 });
+const run = (i) => runOn(`r${i}`, before(i), { code: `x = ${i}`, state: `s${i}` });
 
 /** A page with `CELLS` cells that ran, a draft, and the empty cell at the end. */
 function open() {
@@ -55,18 +27,9 @@ function open() {
     });
     page.scope = 'owner';
     const each = Array.from({ length: CELLS }, (_, i) => i);
+    /** @type {import('../../web/shell/protocol-types.d.ts').Draft[]} */
     const drafts = [{ id: 'd', on: `s${CELLS - 1}`, kind: 'code', source: 'y', version: 1 }];
-    page.onSnapshot(
-        {
-            name: 'n',
-            states: [root, ...each.map(state)],
-            runs: each.map(run),
-            drafts,
-            trouble: null,
-            people: [],
-        },
-        '',
-    );
+    page.onSnapshot(snapshot({ states: [root, ...each.map(state)], runs: each.map(run), drafts }), '');
     return page;
 }
 
@@ -82,7 +45,7 @@ function changedBy(page, act) {
 
 test('an output renders the cell of its run again, and no other', () => {
     const page = open();
-    const output = { output_type: 'stream', name: 'stdout', text: 'hello' };
+    const output = /** @type {const} */ ({ output_type: 'stream', name: 'stdout', text: 'hello' });
     const act = () => page.onEvent({ event: 'output_added', exec_id: 'r7', output });
     assert.deepEqual(changedBy(page, act), ['s7']);
 });

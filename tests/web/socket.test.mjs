@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 const lines = [];
-globalThis.WebSocket = class {
+const globals = /** @type {any} */ (globalThis);
+globals.WebSocket = class {
     static OPEN = 1;
     constructor(url) {
         this.url = url;
@@ -18,8 +19,8 @@ globalThis.WebSocket = class {
 };
 const woken = [];
 globalThis.addEventListener = (name, act) => name === 'focus' && woken.push(act);
-globalThis.document = { addEventListener: () => {} };
-globalThis.location = new URL('http://127.0.0.1/n/main');
+globals.document = { addEventListener: () => {} };
+globals.location = new URL('http://127.0.0.1/n/main');
 const { Socket } = await import('../../web/shell/socket.js');
 
 function open() {
@@ -31,6 +32,7 @@ function open() {
         onScope: note('scope'),
         onStatus: note('status'),
         onRefused: note('refused'),
+        onLeft: note('left'),
     });
     const line = lines.at(-1);
     const tell = (message) => line.onmessage({ data: JSON.stringify(message) });
@@ -39,14 +41,17 @@ function open() {
         line,
         tell,
         heard,
-        end: () => clearTimeout(socket.silence) || clearTimeout(socket.retry),
+        end: () => {
+            clearTimeout(socket.silence);
+            clearTimeout(socket.retry);
+        },
     };
 }
 
 test('a line that was opened while the page was fetched is taken over with what it has said, once', async () => {
     const line = { url: 'ws://127.0.0.1/ws/main', readyState: 1, close: () => {} };
     const said = (message) => ({ data: JSON.stringify(message) });
-    globalThis.ratoonLine = {
+    globals.ratoonLine = {
         line,
         heard: [said({ you: { scope: 'run' } }), said({ epoch: 'e', seq: 4, snapshot: { name: 'main' } })],
     };
@@ -67,7 +72,7 @@ test('a line that was opened while the page was fetched is taken over with what 
     end();
     open().end();
     assert.equal(lines.length, before + 1, 'the next opens its own');
-    globalThis.ratoonLine = { line: { ...line, readyState: 3 }, heard: [] };
+    globals.ratoonLine = { line: { ...line, readyState: 3 }, heard: [] };
     open().end();
     assert.equal(lines.length, before + 2, 'one that is closed is left alone');
 });
@@ -100,7 +105,7 @@ test('a refusal without a number is not dropped', () => {
 });
 
 test('a server that knows nobody any more is another one; one that never let us in is not', async () => {
-    globalThis.fetch = async () => ({ status: 401 });
+    globals.fetch = async () => ({ status: 401 });
     Math.random = () => 0;
     for (const [hello, told] of [
         [true, 'gone'],
@@ -120,7 +125,7 @@ test('a server that knows nobody any more is another one; one that never let us 
 
 test('a tab that the new server did not know goes on when its user has signed in elsewhere', async () => {
     let status = 401;
-    globalThis.fetch = async () => ({ status });
+    globals.fetch = async () => ({ status });
     Math.random = () => 0;
     const { line, tell, heard, end } = open();
     const look = woken.at(-1);
@@ -148,7 +153,7 @@ test('a tab that the new server did not know goes on when its user has signed in
 });
 
 test('what was asked before the line broke is asked again, but for what would run code without being asked to', async () => {
-    globalThis.fetch = async () => ({ status: 200 });
+    globals.fetch = async () => ({ status: 200 });
     Math.random = () => 0;
     const { socket, line, tell, end } = open();
     tell({ you: { scope: 'owner' } });

@@ -66,6 +66,7 @@ test('what stands before a difference in the same statement is known, for where 
     const named = ['pred', 'prd'].map((last) => ({
         ...node('r', `model.fit(X, y)\npred = 1\nprint(mean_squared_error(y_test, ${last}))`),
         name: '',
+        lead: '',
     }));
     for (const one of named) names.add(one);
     assert.deepEqual(

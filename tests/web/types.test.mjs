@@ -51,6 +51,15 @@ test('the types in the comments hold, and so do the props of components in templ
     assert.equal(status, 0, stdout);
 });
 
+test('the types of the tests hold', () => {
+    const { stdout, status } = spawnSync(
+        process.execPath,
+        [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tests/tsconfig.json'],
+        { cwd: root, encoding: 'utf8' },
+    );
+    assert.equal(status, 0, stdout);
+});
+
 test('a template is checked as the call that htm makes of it, with the same lines', () => {
     const called = (/** @type {string} */ text) => withCalls(text).replaceAll(/\s+/g, ' ');
     assert.equal(

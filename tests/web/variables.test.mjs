@@ -6,28 +6,8 @@ import { test } from 'node:test';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
 import { changedBy, filtered, sorted } from '../../web/variables/variables.js';
+import { root, run, snapshot, state, variable } from './records.mjs';
 
-const state = (id, parent, more = {}) => ({
-    id,
-    name: id,
-    parent,
-    exec_id: parent && `run-${id}`,
-    exec_count: 0,
-    created_at: 0,
-    label: null,
-    prose: [],
-    warnings: [],
-    forks: true,
-    pinned: false,
-    living: 'memory',
-    checkpoint: null,
-    saving: { now: 'idle' },
-    revival: null,
-    memory_bytes: null,
-    changes: null,
-    ...more,
-});
-const variable = (name, type, repr, more = {}) => ({ name, type, repr, size: null, bytes: null, ...more });
 const names = (all) => all.map(({ name }) => name).join(' ');
 
 const ALL = [
@@ -108,30 +88,10 @@ function open() {
     page.onScope('owner');
     page.onConnection('open');
     page.onSnapshot(
-        {
-            name: 'main',
-            drafts: [],
-            trouble: null,
-            people: [],
-            states: [
-                state('initial', null),
-                state('a', 'initial', { exec_count: 1 }),
-                state('b', 'a', { exec_count: 2 }),
-            ],
-            runs: ['a', 'b'].map((id) => ({
-                exec_id: `run-${id}`,
-                on: { state: 'initial' },
-                code: id,
-                status: 'ok',
-                draft: null,
-                outputs: [],
-                error: null,
-                prompt: null,
-                started_at: 1,
-                duration_ms: 1,
-                state: id,
-            })),
-        },
+        snapshot({
+            states: [root, state('a', 'initial', { exec_count: 1 }), state('b', 'a', { exec_count: 2 })],
+            runs: ['a', 'b'].map((id) => run(`run-${id}`, 'initial', { code: id, state: id })),
+        }),
         'a',
     );
     return { page, answers };
@@ -159,26 +119,14 @@ test('what was shown stays in sight, marked as old, until the others are there',
 
 test('while a cell runs at the state we stand at, its variables may change', () => {
     const { page } = open();
-    const run = (id, on) =>
+    const begin = (id, on) =>
         page.onEvent({
             event: 'run_added',
-            run: {
-                exec_id: id,
-                on: { state: on },
-                code: '',
-                status: 'running',
-                draft: null,
-                outputs: [],
-                error: null,
-                prompt: null,
-                started_at: 1,
-                duration_ms: null,
-                state: null,
-            },
+            run: run(id, on, { status: 'running', duration_ms: null }),
         });
     assert.equal(page.variables.mayChange, false);
-    run('theirs', 'b');
+    begin('theirs', 'b');
     assert.equal(page.variables.mayChange, false, 'it runs elsewhere');
-    run('ours', 'a');
+    begin('ours', 'a');
     assert.equal(page.variables.mayChange, true);
 });

@@ -332,7 +332,12 @@ export class Drafts {
      * @param {{removed: string[], put: PlacedDraft[]}} event
      */
     applyServerDrafts({ removed, put }) {
-        for (const id of removed) this.gone.delete(id);
+        for (const id of removed) {
+            this.gone.delete(id);
+            // What the server has seen went with the draft; the reply may come later.
+            const local = this.local.get(id);
+            if (local?.text.isSettled && local.text.version !== NEW) this.forget(id);
+        }
         for (const placed of put) {
             const local = this.local.get(placed.draft.id);
             if (local) this.#receive(local, placed);

@@ -392,14 +392,18 @@ export class Page {
     }
 
     /**
-     * Goes to the result of our run if the user has not navigated away since its start.
+     * Goes to the result of our run if the user has not navigated away since its start, and to that
+     * of another's run that the page shows.
      * @param {string} id
      * @param {string | null} state
      */
     #onRunEnded(id, state) {
         const stood = this.ownRuns.get(id);
         this.stoppingRuns.delete(id);
-        if (stood === undefined) return;
+        if (stood === undefined) {
+            if (this.attempt === id && state && this.#exists(state)) this.#moveTo(state, null, true);
+            return;
+        }
         this.ownRuns.delete(id);
         const parent = state && this.model.states.get(state)?.parent;
         if (state && this.#exists(state)) {

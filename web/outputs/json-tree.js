@@ -116,5 +116,6 @@ function walk(event) {
     if (!act) return;
     event.preventDefault();
     event.stopPropagation();
-    act()?.focus();
+    const next = act();
+    if (next) next.focus();
 }

@@ -12,7 +12,7 @@ import { Component, html } from '../vendor/preact.js';
  * @param {Action[]} actions
  * @returns {Exclude<Action, null | false>[]}
  */
-export const availableActions = (actions) => actions.filter((action) => action !== null && action !== false);
+export const availableActions = (actions) => actions.flatMap((action) => action || []);
 
 /**
  * @extends {Component<{label: string, actions: Action[], close: (takesFocus: boolean) => void,

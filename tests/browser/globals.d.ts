@@ -1,0 +1,27 @@
+// What code that runs in the page finds there.
+
+interface Window {
+    axe: any;
+    /** The longest task or frame so far, in milliseconds. */
+    longest: number;
+    /** The keys of the cells that were rendered. */
+    rendered: string[];
+    sentCommands: string[];
+    frame: Element;
+    evil?: unknown;
+}
+
+/** What tests/bench/page.mjs adds to a page. */
+declare var bench: any;
+
+interface ParentNode {
+    querySelector<K extends keyof HTMLElementTagNameMap>(selectors: K): HTMLElementTagNameMap[K] | null;
+    querySelectorAll<K extends keyof HTMLElementTagNameMap>(selectors: K): NodeListOf<HTMLElementTagNameMap[K]>;
+    querySelector<E extends Element = HTMLElement>(selectors: string): E | null;
+    querySelectorAll<E extends Element = HTMLElement>(selectors: string): NodeListOf<E>;
+}
+
+interface Element {
+    /** The editor of CodeMirror. */
+    cmTile?: any;
+}
