@@ -135,6 +135,24 @@ fn a_fork_bomb_that_leaves_its_group_ends_with_an_interrupt_a_reset_and_a_stop()
 }
 
 #[test]
+fn what_a_cell_has_detached_ends_when_its_process_crashes() {
+    let server = TestServer::start();
+    let earlier = "import os, subprocess\nearlier = subprocess.Popen(['sleep', '600'], start_new_session=True)\n\
+                   print(earlier.pid)";
+    let ran = server.run("initial", earlier);
+    let pid: u32 = ran.text().trim().parse().unwrap();
+    let sleepers = || -> Vec<u32> {
+        let all = server.descendants().into_iter();
+        all.filter(|p| p.name == "sleep" && p.is_alive()).map(|p| p.pid).collect()
+    };
+    for crash in ["os._exit(3)", "os.kill(os.getpid(), 9)"] {
+        let code = format!("subprocess.Popen(['sleep', '600'], start_new_session=True)\n{crash}");
+        assert_eq!(server.run(ran.state(), &code).ename(), "KernelDied", "{crash}");
+        until("only the earlier one is left", || sleepers() == [pid]);
+    }
+}
+
+#[test]
 fn what_an_earlier_cell_has_detached_lives_on_when_a_run_is_stopped() {
     let server = TestServer::start();
     let code = "import os, time\nchild = os.fork()\n\

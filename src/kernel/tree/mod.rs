@@ -33,7 +33,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
-use strays::HeadFiles;
+use strays::{HeadFiles, Moment};
 use tokio::sync::mpsc;
 
 /// An event of a process, before the tree has handled it.
@@ -84,9 +84,8 @@ pub struct Tree {
     processes: HashMap<ProcId, ProcessHandle>,
     /// By sending process: the read end of its pipe, until a head gets it.
     pipes: HashMap<ProcId, OwnedFd>,
-    /// The files of all heads. Processes that a dead head's cells started may still run and hold
-    /// these files.
-    head_files: BTreeMap<ProcId, HeadFiles>,
+    /// All heads, with those that have ended: processes that their cells started may still run.
+    heads: BTreeMap<ProcId, HeadRecord>,
     /// The server's limit of open descriptors.
     max_descriptors: u64,
 }
@@ -103,12 +102,18 @@ struct ProcessHandle {
     pending_signal: Option<Signal>,
     /// When it last reported that it has made a child.
     last_fork: Option<Instant>,
-    /// When a head was ordered to run its last cell, on the clock of `strays::ticks`. The report
-    /// that the cell has begun may come after the cell's first subprocess.
-    run_started: u64,
     is_closed: bool,
     /// Whether it still ran when its socket was closed.
     was_unreachable: bool,
+}
+
+/// What outlives a head's process.
+#[derive(Debug)]
+struct HeadRecord {
+    files: HeadFiles,
+    /// When it was ordered to run its last cell. The report that the cell has begun may come after
+    /// the cell's first subprocess.
+    run_started: Moment,
 }
 
 impl Tree {
@@ -122,7 +127,7 @@ impl Tree {
             inbox,
             processes: HashMap::new(),
             pipes: HashMap::new(),
-            head_files: BTreeMap::new(),
+            heads: BTreeMap::new(),
             max_descriptors,
         }
     }
@@ -130,8 +135,8 @@ impl Tree {
     /// Runs a cell on a head.
     pub fn run(&mut self, head: ProcId, cell: RunOrder) {
         self.wake(head);
-        if let Some(head) = self.processes.get_mut(&head) {
-            head.run_started = strays::ticks();
+        if let Some(record) = self.heads.get_mut(&head) {
+            record.run_started = Moment::now();
         }
         let RunOrder { exec_id, code, allow_stdin, has_memory_limit, report_symbols, deliveries } = cell;
         let mut pipes = Vec::new();

@@ -1,6 +1,6 @@
 //! Interrupts, stops and kills processes, together with everything that their cells started.
 
-use super::strays::{self, Search};
+use super::strays::{self, Moment, Search};
 use super::{Heard, Tree, procfs};
 use crate::kernel::protocol::{ProcId, Role};
 use nix::sys::signal::{Signal, kill, killpg};
@@ -50,8 +50,8 @@ impl Tree {
         });
     }
 
-    /// Ends a head and everything its last cell has started: for a run that failed or was stopped.
-    /// Processes that earlier cells started continue.
+    /// Ends a head and everything its last cell has started: for a run that failed or was stopped, or
+    /// whose process has ended. Processes that earlier cells started continue.
     pub fn end_run(&mut self, head: ProcId) {
         if let Some(search) = self.search(head) {
             search.end();
@@ -62,8 +62,8 @@ impl Tree {
     pub fn end_cells(&mut self) {
         let heads = self.processes.values().filter(|p| p.role == Role::Head);
         let heads = heads.filter_map(|p| p.pid).map(Pid::as_raw).collect();
-        let files = self.head_files.values().collect();
-        Search { heads, files, known: self.pids(), since: 0 }.end();
+        let files = self.heads.values().map(|head| &head.files).collect();
+        Search { heads, files, known: self.pids(), since: Moment::default() }.end();
     }
 
     /// Kills all processes.
@@ -75,10 +75,9 @@ impl Tree {
     }
 
     fn search(&self, head: ProcId) -> Option<Search<'_>> {
-        let process = self.processes.get(&head)?;
-        let files = self.head_files.get(&head).into_iter().collect();
-        let heads = vec![process.pid?.as_raw()];
-        Some(Search { heads, files, known: self.pids(), since: process.run_started })
+        let record = self.heads.get(&head)?;
+        let heads = self.pid(head).into_iter().collect();
+        Some(Search { heads, files: vec![&record.files], known: self.pids(), since: record.run_started })
     }
 
     /// Continues a process that a user stopped from outside (SIGSTOP). Other processes get no

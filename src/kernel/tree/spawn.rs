@@ -1,8 +1,8 @@
 //! Makes processes: starts the root, orders forks, and creates each child's socket and pipes.
 
 use super::connection::{self, HeadIo};
-use super::strays::HeadFiles;
-use super::{ProcessHandle, Tree, reaper};
+use super::strays::{HeadFiles, Moment};
+use super::{HeadRecord, ProcessHandle, Tree, reaper};
 use crate::kernel::protocol::{Load, Order, ProcId, Role, Wanted};
 use crate::kernel::text_pipe::{ReadCounts, SharedCounts, TextReader, pipe, set_nonblocking};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
@@ -12,9 +12,9 @@ use std::process::{Command, Stdio};
 
 /// Descriptors that forks leave free for connections and files.
 const RESERVED_DESCRIPTORS: u64 = 128;
-/// Most heads whose files are remembered. These matter only while a process runs that a cell of the
-/// head has detached.
-const MAX_HEAD_FILES: usize = 4096;
+/// The number of heads that are remembered. Those that have ended matter only while a process runs
+/// that one of their cells has detached.
+const MAX_HEADS: usize = 4096;
 
 impl Tree {
     /// Starts the root: this program again, as `ratoon kernel`, with its socket as standard input.
@@ -88,9 +88,10 @@ impl Tree {
         let (out, out_end) = pipe()?;
         let (err, err_end) = pipe()?;
         let shared = SharedCounts::new([&out, &err])?;
-        self.head_files.insert(head, HeadFiles::of([&text, &out, &err])?);
-        if self.head_files.len() > MAX_HEAD_FILES {
-            self.head_files.pop_first();
+        let files = HeadFiles::of([&text, &out, &err])?;
+        self.heads.insert(head, HeadRecord { files, run_started: Moment::default() });
+        if self.heads.len() > MAX_HEADS {
+            self.heads.pop_first();
         }
         let io = HeadIo::new(TextReader::new(text)?, ReadCounts::new(&shared)?, out, err)?;
         Ok((io, [out_end, err_end, text_end, shared.counts, shared.changed, shared.watch]))
@@ -124,7 +125,6 @@ impl Tree {
             orders: Some(orders),
             pending_signal: None,
             last_fork: None,
-            run_started: 0,
             is_closed: false,
             was_unreachable: false,
         };

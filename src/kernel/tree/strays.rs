@@ -58,8 +58,8 @@ pub(super) struct Search<'a> {
     pub(super) files: Vec<&'a HeadFiles>,
     /// Processes of the tree: spared with everything below them, unless they are among `heads`.
     pub(super) known: HashSet<i32>,
-    /// Earliest start of a process to end, on the clock of `ticks`.
-    pub(super) since: u64,
+    /// Only processes that started later are ended.
+    pub(super) since: Moment,
 }
 
 impl Search<'_> {
@@ -76,7 +76,7 @@ impl Search<'_> {
     }
 
     fn sweep(&self, sweep: &mut Sweep<'_>) {
-        let is_young = |pid: i32| started_at(pid).is_some_and(|at| at >= self.since);
+        let is_young = |pid: i32| self.since.is_before(pid);
         let is_ours = |pid: i32| !self.known.contains(&pid) && is_young(pid);
         sweep.stop_below(self.heads.clone(), is_ours);
         // The orphans come last: a process that loses its parent meanwhile becomes one.
@@ -182,13 +182,37 @@ fn signal(pid: i32, signal: Signal) {
     let _ = kill(Pid::from_raw(pid), signal);
 }
 
+/// A moment between the starts of two processes. The default is before all of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Moment {
+    /// In clock ticks since the machine started, which are hundredths of a second.
+    ticks: u64,
+    /// The newest process: the next one may start in the same tick.
+    last_pid: i32,
+}
+
+impl Moment {
+    pub(super) fn now() -> Self {
+        // The last field is the newest process (proc_loadavg(5)). What cannot be read counts as 0:
+        // then too many processes count as later.
+        let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        let last_pid = load.split_whitespace().last().and_then(|pid| pid.parse().ok());
+        Self { ticks: ticks(), last_pid: last_pid.unwrap_or_default() }
+    }
+
+    fn is_before(self, pid: i32) -> bool {
+        let is_later = |at| at > self.ticks || at == self.ticks && pid > self.last_pid;
+        started_at(pid).is_some_and(is_later)
+    }
+}
+
 /// When a process started, in clock ticks since the machine started (proc_pid_stat(5), field 22).
 fn started_at(pid: i32) -> Option<u64> {
     stat_field(pid, 19)?.parse().ok()
 }
 
 /// The time now on the clock of process starts (proc_uptime(5)), in hundredths of a second.
-pub(super) fn ticks() -> u64 {
+fn ticks() -> u64 {
     let uptime = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
     let seconds = uptime.split(' ').next().unwrap_or_default();
     // 0 if unreadable: then every process counts as young enough.
@@ -199,6 +223,23 @@ pub(super) fn ticks() -> u64 {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_moment_tells_processes_of_one_tick_apart() {
+        let sleep = || std::process::Command::new("sleep").arg("100").spawn().unwrap();
+        for _ in 0..20 {
+            let mut earlier = sleep();
+            let moment = Moment::now();
+            let mut later = sleep();
+            let [is_earlier_one_later, is_later_one] =
+                [&earlier, &later].map(|child| moment.is_before(child.id().cast_signed()));
+            for child in [&mut earlier, &mut later] {
+                child.kill().unwrap();
+                child.wait().unwrap();
+            }
+            assert!(!is_earlier_one_later && is_later_one, "{moment:?}");
+        }
+    }
 
     #[test]
     fn a_process_starts_between_two_readings_of_the_clock() {

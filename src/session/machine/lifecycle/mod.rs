@@ -154,7 +154,10 @@ impl Machine {
         };
         match head.doing {
             Doing::Rest => {}
-            Doing::Run(run) => self.head_died(&run, exit),
+            Doing::Run(run) => {
+                self.core.effects.push(Effect::EndRun(process));
+                self.head_died(&run, exit);
+            }
             Doing::Begin(run) if self.runs.is_stopping(&run) => self.head_died(&run, exit),
             // It died at rest. The state has not changed, so another head can take over.
             Doing::Begin(run) if is_ready => self.begin(&run, &at),

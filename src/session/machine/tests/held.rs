@@ -156,6 +156,7 @@ fn a_cell_that_set_nothing_or_asked_for_its_end_is_not_held() {
         p4 began
             c began
         p4 gone
+            end p4 and what its cell has started
             answer 10: c Crashed KernelDied: the process of this cell was killed by SIGSEGV
         keep c
             answer 13: refused, lost: keep what run c had set: its process has ended

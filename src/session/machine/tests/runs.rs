@@ -143,6 +143,7 @@ fn a_failed_run_leaves_an_attempt_and_no_head() {
         p3 began
             b began
         p3 gone
+            end p3 and what its cell has started
             answer 8: b Crashed KernelDied: the process of this cell was killed by SIGSEGV
         run c
             p1 forks p4, head
@@ -150,6 +151,7 @@ fn a_failed_run_leaves_an_attempt_and_no_head() {
         p4 began
             c began
         p4 exits 3
+            end p4 and what its cell has started
             answer 11: c Crashed KernelDied: the process of this cell ended itself with exit code 3
         drop a
             removed [] [a]
@@ -377,6 +379,7 @@ fn a_cell_that_ignores_the_interrupt_is_killed() {
             end p2 and what its cell has started
             kill p2
         p2 gone
+            end p2 and what its cell has started
             answer 2: a Interrupted KeyboardInterrupt: the cell did not stop when asked, so its process was ended
         run b
             p1 forks p3, head
@@ -392,6 +395,7 @@ fn a_cell_that_ignores_the_interrupt_is_killed() {
             kill p3
             answer 10: interrupted true
         p3 gone
+            end p3 and what its cell has started
             answer 7: b Interrupted KeyboardInterrupt: the cell did not stop when asked, so its process was ended
         alarm stopped b
         initial Freezing
@@ -560,6 +564,7 @@ fn a_run_beyond_its_limit_of_memory_is_killed() {
             end p3 and what its cell has started
             kill p3
         p3 gone
+            end p3 and what its cell has started
             answer 11: b Interrupted RunOutOfMemory: the run was ended at its limit of memory: it held 990 bytes more than its state, and may hold 100 bytes. The state that it ran against has not changed
         initial
         ├─ × a Interrupted
@@ -619,6 +624,7 @@ fn a_time_limit_is_an_interrupt() {
             end p3 and what its cell has started
             kill p3
         p3 gone
+            end p3 and what its cell has started
             answer 6: b Interrupted RunTimeout: the run was stopped at its limit of 5 s
         run c limit 5
             p1 forks p4, head
