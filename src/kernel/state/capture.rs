@@ -1,8 +1,8 @@
-//! Sends what a cell prints, shows and asks to the server, in the order in which it happened.
+//! Sends a cell's printed text, outputs and questions to the server, in their order.
 //!
-//! Text goes through the text pipe, everything else as a report on the socket. Both say how many
-//! bytes had been written to descriptors 1 and 2 before; text says how many reports were sent. A
-//! child that user code forks has neither and prints to the descriptors.
+//! Text goes through the text pipe, everything else as a report on the socket. Both carry the
+//! number of bytes written to descriptors 1 and 2 so far; text also carries the number of reports
+//! sent. A child that user code forks has neither pipe nor socket, and prints to the descriptors.
 
 use super::{control, fork};
 use crate::kernel::protocol::{Order, Report, Written, seal};
@@ -27,15 +27,15 @@ static TAILS: Mutex<[String; 2]> = Mutex::new([String::new(), String::new()]);
 static ASKED: AtomicU32 = AtomicU32::new(0);
 static IS_USERS_CHILD: AtomicBool = AtomicBool::new(false);
 
-/// What a head prints through.
+/// The pipes and counters of a head's printed text.
 struct Printer {
     text: WriteEnd,
     counts: WriteCounts,
-    /// Of descriptors 1 and 2.
+    /// The pipes of descriptors 1 and 2.
     pipes: [WriteEnd; 2],
 }
 
-/// A head's outputs go to these pipes from now on: of descriptors 1 and 2, and for printed text.
+/// Connects a head's outputs: `pipes` become descriptors 1 and 2, and printed text goes to `text`.
 pub(super) fn connect(pipes: [OwnedFd; 2], text: OwnedFd, shared: SharedCounts) -> io::Result<()> {
     let [out, err] = pipes;
     let SharedCounts { counts, changed, watch } = shared;
@@ -43,7 +43,8 @@ pub(super) fn connect(pipes: [OwnedFd; 2], text: OwnedFd, shared: SharedCounts) 
     let counts = WriteCounts::new(SharedCounts { counts, changed, watch: super::descriptors::raise(watch)? });
     let printer =
         Printer { text: WriteEnd::keep(text)?, counts, pipes: [WriteEnd::keep(out)?, WriteEnd::keep(err)?] };
-    // The descriptors that came with the order may have had these numbers. They are closed by now.
+    // Descriptors received with the order may have had the numbers 1 and 2. Only their high copies
+    // are still open.
     nix::unistd::dup2_stdout(printer.pipes[0].end())?;
     nix::unistd::dup2_stderr(printer.pipes[1].end())?;
     *lock() = Some(printer);
@@ -54,7 +55,7 @@ pub(super) fn connect(pipes: [OwnedFd; 2], text: OwnedFd, shared: SharedCounts) 
 /// them, and subprocesses print to them. Returns a sentence about each repair.
 ///
 /// # Errors
-/// When the pipes that belong there are closed as well.
+/// When the pipes of descriptors 1 and 2 are closed as well.
 pub(super) fn repair_standard_descriptors() -> io::Result<Vec<String>> {
     let mut repaired = Vec::new();
     if Inode::of(io::stdin()).is_none() {
@@ -77,7 +78,7 @@ pub(super) fn repair_standard_descriptors() -> io::Result<Vec<String>> {
 }
 
 fn sentence(what: &str) -> String {
-    format!("{what} again: the cell had closed it or led it elsewhere, which lasts to its end")
+    format!("{what} again: the cell had closed or redirected it, which ends with the cell")
 }
 
 /// The write end of a head's pipe, at a high number. User code may have closed that number or given
@@ -129,7 +130,7 @@ impl Drop for WriteEnd {
     }
 }
 
-/// Whether this process prints through a descriptor, so that it is not the user's.
+/// Whether a descriptor belongs to our output channels, not to the user.
 pub(super) fn is_own(number: RawFd) -> bool {
     let is_own = |printer: &Printer| {
         let mut pipes = printer.pipes.iter().chain([&printer.text]);
@@ -138,7 +139,7 @@ pub(super) fn is_own(number: RawFd) -> bool {
     lock().as_ref().is_some_and(is_own)
 }
 
-/// Discards everything that is printed from now on.
+/// Discards all later output.
 pub(super) fn disconnect() -> io::Result<()> {
     *lock() = None;
     // Raised: if user code has closed 1, the file would get that number.
@@ -199,7 +200,7 @@ fn lock() -> std::sync::MutexGuard<'static, Option<Printer>> {
     PRINTER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The object through which Python talks to the server.
+/// The object with which Python code sends reports to the server.
 #[pyclass(frozen)]
 #[derive(Debug)]
 pub(super) struct Channel;
@@ -228,7 +229,7 @@ impl Channel {
     /// Sends a report that is encoded as JSON.
     ///
     /// # Errors
-    /// `ValueError` when it is longer than the server takes.
+    /// `ValueError` when it is longer than the server accepts.
     fn report(&self, py: Python<'_>, json: &str) -> PyResult<()> {
         if json.len() > MAX_REPORT_BYTES {
             let message = format!("{} bytes are more than can be shown ({MAX_REPORT_BYTES})", json.len());
@@ -264,8 +265,8 @@ impl Channel {
     }
 
     /// Runs in every forked child, before the user's fork hooks, and closes what belongs to the
-    /// parent. A child that user code forked continues to print to the parent's descriptors. What
-    /// one of our forks prints before it is a head is discarded.
+    /// parent. A child that user code forked continues to print to the parent's descriptors. Our
+    /// own forks discard their output until they become heads.
     fn has_forked(&self) -> io::Result<()> {
         control::close();
         *lock() = None;

@@ -45,7 +45,7 @@ impl Checkpoints {
         Ok(Self(module))
     }
 
-    /// Writes this process' state. This changes the process, so it must be a throw-away.
+    /// Writes this process' state. This changes the process, so it must be a throw-away fork.
     pub(super) fn save(&self, py: Python<'_>, form: Form, blobs: &Path) -> Report {
         match self.try_save(py, form, blobs) {
             Ok(contents) => Report::Saved(contents),
@@ -57,7 +57,8 @@ impl Checkpoints {
         let keeper = Bound::new(py, Keeper::at(blobs))?;
         let summary: Summary = self.0.call(py, "save", (&keeper, form_name(form)))?;
         if super::capture::is_users_child() {
-            // The code of a pickled object has forked, and this is the child. The parent continues.
+            // The code of a pickled object has forked, and this is the child. The parent writes the
+            // checkpoint.
             super::process_exit::leave();
         }
         let mut keeper = keeper.borrow_mut();
@@ -164,13 +165,12 @@ fn why(py: Python<'_>, error: &PyErr) -> String {
 #[derive(Debug)]
 struct Keeper {
     blobs: Blobs,
-    /// Memory that was put and may be put again. It is kept alive, so that its address is not
-    /// reused.
+    /// Stored memory that may be stored again. It is kept alive, so that its address is not reused.
     known: HashMap<(usize, usize), KeptBuffer>,
     counted: HashSet<Digest>,
     stored_bytes: u64,
     new_bytes: u64,
-    /// How many bytes will be put, for the progress.
+    /// How many bytes will be stored, for the progress.
     expected: u64,
     done: u64,
     reported_at: Option<Instant>,
@@ -205,7 +205,7 @@ impl Keeper {
         }
     }
 
-    /// Sets limits that follow from the size of the files that the manifest names.
+    /// Sets limits in proportion to the size of the files that the manifest names.
     fn limit(&mut self, digest: &Digest, manifest: &str, max_bytes: u64) {
         let listed: Option<Chunks<'_>> = serde_json::from_str(manifest).ok();
         let lists = listed.iter().flat_map(|listed| {
@@ -245,12 +245,12 @@ impl Keeper {
 
 #[pymethods]
 impl Keeper {
-    /// Sets about how many bytes will be put.
+    /// Sets the approximate number of bytes to come.
     fn expect(&mut self, bytes: u64) {
         self.expected = bytes;
     }
 
-    /// Cuts bytes into chunks and stores them. `again`: the same memory may be put again.
+    /// Cuts bytes into chunks and stores them. `again`: the same memory may be stored again.
     fn put(&mut self, memory: PyBuffer<u8>, again: bool) -> PyResult<(usize, Vec<String>)> {
         if super::capture::is_users_child() {
             super::process_exit::leave();
@@ -284,13 +284,13 @@ impl Keeper {
     /// called before the memory is allocated.
     fn check(&mut self, count: u64, chunks: Vec<String>) -> PyResult<u64> {
         if count.div_ceil(CHUNK_BYTES as u64) != chunks.len() as u64 {
-            let text = format!("{count} bytes cannot stand in {} chunks", chunks.len());
+            let text = format!("{count} bytes do not fit {} chunks", chunks.len());
             return Err(PyValueError::new_err(text));
         }
         self.budget = self.budget.checked_sub(count).ok_or_else(|| match &self.limits {
             Some(_) => PyMemoryError::new_err(()),
             None => PyOSError::new_err(
-                "there is not enough memory free to load this checkpoint: close something and try again",
+                "there is not enough free memory to load this checkpoint: close some programs and try again",
             ),
         })?;
         Ok(count)
@@ -300,7 +300,7 @@ impl Keeper {
     fn too_large(&self) -> String {
         match &self.limits {
             Some(limits) => format!("it {}", too_large(limits.bytes)),
-            None => "there is not enough memory free for it".into(),
+            None => "there is not enough free memory for it".into(),
         }
     }
 
@@ -349,11 +349,11 @@ fn bytes_of_mut(memory: &PyBuffer<u8>) -> PyResult<&mut [u8]> {
     Ok(unsafe { bytes.as_mut() })
 }
 
-/// How much memory a checkpoint may take, in bytes.
+/// How much memory a loaded checkpoint may take, in bytes.
 fn available_memory() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kib: Option<u64> = line.and_then(|l| l.trim().trim_end_matches(" kB").parse().ok());
-    // If the system does not say, its own limits apply.
+    // Without that line, only the system's own limits apply.
     kib.map_or(u64::MAX, |kib| kib * 1024 / 100 * (100 - PERCENT_KEPT_FREE))
 }

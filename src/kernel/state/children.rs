@@ -1,4 +1,5 @@
-//! Child processes: those that user code started belong to one process and not to its branches.
+//! Child processes that user code starts. They belong to one process; its branches do not have
+//! them.
 
 use super::control;
 use crate::kernel::protocol::{Exit, Report};
@@ -14,14 +15,15 @@ const MAX_NAMES: usize = 5;
 /// Space for the pids of some ten thousand children, most of them states.
 const LIST_BYTES: usize = 128 * 1024;
 
-/// How many generations of orphans a process ends before it exits.
+/// How many generations of orphans a process kills before it exits.
 const MAX_ROUNDS: usize = 100;
 
-/// The pid of the process that adopts the orphans below it. Its children do not inherit that.
+/// The pid of the process that adopts orphans. Forked children have a copy of this pid, but do not
+/// adopt.
 static ADOPTER: AtomicI32 = AtomicI32::new(0);
 
-/// From now on, everything started below this process stays below it, even a daemon that leaves its
-/// parent and its group.
+/// Makes this process the parent of all orphans among its descendants (a subreaper). So even a
+/// daemon that leaves its parent and its group stays a descendant.
 pub(super) fn adopt_orphans() {
     // If this fails, only daemons outlive this process.
     if nix::sys::prctl::set_child_subreaper(true).is_ok() {
@@ -29,7 +31,7 @@ pub(super) fn adopt_orphans() {
     }
 }
 
-/// Ends all processes below this one, if it adopts orphans.
+/// Kills all descendants of this process, if it adopts orphans.
 pub(super) fn end_adopted() {
     if ADOPTER.load(Ordering::Relaxed) != std::process::id().cast_signed() {
         return;
@@ -50,8 +52,7 @@ pub(super) fn end_adopted() {
     }
 }
 
-/// A sentence about the running children of this process that are not among `ours`, if there are
-/// any.
+/// A sentence about the running children of this process, without `ours`. None if there are none.
 pub(super) fn warning(ours: &HashSet<i32>) -> Option<String> {
     let list = list()?;
     let theirs = list.split_whitespace().filter_map(|p| p.parse().ok()).filter(|p| !ours.contains(p));
@@ -77,14 +78,13 @@ fn running(pid: i32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
     let is_zombie = rest.trim_start().starts_with('Z');
-    // A child that user code forked has this program's name, which would not mean anything to the
-    // user.
+    // A child that user code forked has this program's name, which users would not recognise.
     let own = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
     let name = if name == own.trim_end() { "python" } else { name };
     (!is_zombie).then(|| format!("{name} ({pid})"))
 }
 
-/// Waits for a child that has ended, so that it is no zombie, and reports how it ended.
+/// Reaps a child that has ended, and reports how it ended.
 pub(super) fn reap(pid: i32) {
     let exit = match waitpid(Pid::from_raw(pid), None) {
         Ok(WaitStatus::Exited(_, code)) => Some(Exit::Code(code)),

@@ -20,7 +20,7 @@ static SENT: AtomicU32 = AtomicU32::new(0);
 /// other states' variables.
 const MAX_DESCRIPTORS: usize = if MAX_DELIVERIES > 7 { MAX_DELIVERIES } else { 7 };
 
-/// Makes this the process' socket and closes the one before.
+/// Replaces the process' socket and closes the previous one.
 pub(super) fn adopt(socket: OwnedFd) {
     SENT.store(0, Ordering::Relaxed);
     *lock() = Some(socket);
@@ -36,12 +36,12 @@ pub(super) fn is_held() -> bool {
     lock().is_some()
 }
 
-/// How many frames have been sent. Text that is printed now comes after them.
+/// How many frames have been sent. Text printed now comes after them.
 pub(super) fn sent() -> u32 {
     SENT.load(Ordering::Relaxed)
 }
 
-/// The socket's number.
+/// The descriptor number of the socket.
 pub(super) fn number() -> Option<RawFd> {
     lock().as_ref().map(AsRawFd::as_raw_fd)
 }

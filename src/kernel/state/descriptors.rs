@@ -3,10 +3,9 @@
 use super::control;
 use std::os::fd::{AsFd, IntoRawFd, OwnedFd, RawFd};
 
-/// Our descriptors have numbers from here on, so that user code that counts on 3, 4, 5, or closes
-/// them, meets none of ours.
+/// The lowest number of our descriptors. User code may expect 3, 4 and 5 to be free, or close them.
 const FIRST_OWN_DESCRIPTOR: i32 = 200;
-/// What a fork needs: an order brings up to seven, and the child opens some more for a moment.
+/// Enough for a fork: an order carries up to seven, and the child opens a few more briefly.
 const SPARE_DESCRIPTORS: usize = 16;
 
 /// The descriptors of this process from 3 on, in order. One of them may be that of the listed
@@ -24,7 +23,7 @@ pub(super) fn close_inherited() {
     let own = control::number();
     for number in list().into_iter().filter(|number| Some(*number) != own) {
         // SAFETY: this process has just begun and owns only its socket. The directory's own
-        // descriptor is closed already, which answers EBADF.
+        // descriptor is closed already, so closing it fails with EBADF.
         #[allow(unsafe_code)]
         unsafe {
             libc::close(number);

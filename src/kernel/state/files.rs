@@ -3,8 +3,8 @@
 //! Forked processes share the offset of an open file: one branch's `readline()` would move the
 //! other's. They also share epoll instances. The head notes both before it is frozen. A head forked
 //! from that state opens each file again at the noted offset and makes new epoll instances. Copies
-//! of a descriptor (`dup`) stay copies. Pipes, sockets and terminals stay shared, as there is no
-//! second one to open.
+//! of a descriptor (`dup`) stay copies. Pipes, sockets and terminals stay shared, because they
+//! cannot be opened a second time.
 
 #![allow(unsafe_code)]
 
@@ -23,11 +23,11 @@ const KCMP_FILE: libc::c_int = 0;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OpenFile {
     number: RawFd,
-    what: What,
+    kind: OpenFileKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum What {
+enum OpenFileKind {
     /// A regular file, its offset, and whether the state had a lock on it.
     File { device: u64, inode: u64, offset: i64, is_locked: bool },
     /// A copy of this descriptor.
@@ -47,30 +47,30 @@ struct Watched {
 pub(super) fn note() -> Vec<OpenFile> {
     let mut files: Vec<OpenFile> = Vec::new();
     for number in super::descriptors::list() {
-        if let Some(what) = what_is(number).filter(|_| !super::capture::is_own(number)) {
-            let same = files.iter().find(|p| p.what == what && is_copy(p.number, number)).map(|p| p.number);
-            files.push(OpenFile { number, what: same.map_or(what, What::CopyOf) });
+        if let Some(kind) = classify(number).filter(|_| !super::capture::is_own(number)) {
+            let same = files.iter().find(|p| p.kind == kind && is_copy(p.number, number)).map(|p| p.number);
+            files.push(OpenFile { number, kind: same.map_or(kind, OpenFileKind::CopyOf) });
         }
     }
     files
 }
 
-fn what_is(number: RawFd) -> Option<What> {
+fn classify(number: RawFd) -> Option<OpenFileKind> {
     // SAFETY: the descriptor is only queried, never closed. If it was closed meanwhile, the query
     // fails with EBADF.
     let file = unsafe { BorrowedFd::borrow_raw(number) };
     let stat = fstat(file).ok()?;
-    match kind(&stat) {
+    match file_type(&stat) {
         SFlag::S_IFREG => {
             let offset = lseek(file, 0, Whence::SeekCur).ok()?;
             let is_locked = info_of(number).unwrap_or_default().lines().any(|line| line.starts_with("lock:"));
-            Some(What::File { device: stat.st_dev, inode: stat.st_ino, offset, is_locked })
+            Some(OpenFileKind::File { device: stat.st_dev, inode: stat.st_ino, offset, is_locked })
         }
         // Anonymous inodes have no file type.
         kind if kind.is_empty() => {
             let link = std::fs::read_link(format!("/proc/self/fd/{number}")).ok()?;
             let info = info_of(number)?;
-            link.as_os_str().eq("anon_inode:[eventpoll]").then(|| What::Epoll(watched(&info)))
+            link.as_os_str().eq("anon_inode:[eventpoll]").then(|| OpenFileKind::Epoll(watched(&info)))
         }
         _ => None,
     }
@@ -81,7 +81,7 @@ fn info_of(number: RawFd) -> Option<String> {
     std::fs::read_to_string(format!("/proc/self/fdinfo/{number}")).ok()
 }
 
-fn kind(stat: &FileStat) -> SFlag {
+fn file_type(stat: &FileStat) -> SFlag {
     SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT
 }
 
@@ -101,25 +101,24 @@ fn watched(info: &str) -> Vec<Watched> {
     info.lines().filter_map(parse).collect()
 }
 
-/// Whether two descriptors share one open file. If the system does not say, they count as two.
+/// Whether two descriptors share one open file. False if the system does not allow kcmp.
 fn is_copy(one: RawFd, other: RawFd) -> bool {
     let me = std::process::id();
     // SAFETY: the call takes numbers only, and changes nothing.
     unsafe { libc::syscall(libc::SYS_kcmp, me, me, KCMP_FILE, one, other) == 0 }
 }
 
-/// Opens each of them again. A file that cannot be opened again (its permissions were tightened)
+/// Reopens each file. One that cannot be opened again, because its permissions were tightened,
 /// stays shared.
 pub(super) fn reopen(files: &[OpenFile]) {
-    for OpenFile { number, what } in files {
-        // If this fails, the file works as before but stays shared. The state has a warning about
-        // that.
-        let _ = match what {
-            What::File { offset, .. } => reopen_file(*number, *offset),
+    for OpenFile { number, kind } in files {
+        // If this fails, the file stays shared, and `shared` warns about it.
+        let _ = match kind {
+            OpenFileKind::File { offset, .. } => reopen_file(*number, *offset),
             // SAFETY: the descriptor was open when it was noted, and nothing has run since.
             // Otherwise dup3 fails with EBADF.
-            What::CopyOf(first) => replace(*number, unsafe { BorrowedFd::borrow_raw(*first) }),
-            What::Epoll(watched) => rebuild_epoll(*number, watched),
+            OpenFileKind::CopyOf(first) => replace(*number, unsafe { BorrowedFd::borrow_raw(*first) }),
+            OpenFileKind::Epoll(watched) => rebuild_epoll(*number, watched),
         };
     }
 }
@@ -128,7 +127,7 @@ pub(super) fn reopen(files: &[OpenFile]) {
 /// after they were opened. A file that a function given to `os.register_at_fork` has closed is open
 /// in no branch and does not count.
 pub(super) fn stay_shared(files: &[OpenFile]) -> Vec<(RawFd, Errno)> {
-    let files = files.iter().filter(|file| matches!(file.what, What::File { .. }));
+    let files = files.iter().filter(|file| matches!(file.kind, OpenFileKind::File { .. }));
     let refused = files.filter_map(|file| Some((file.number, may_reopen(file.number).err()?)));
     refused.filter(|(_, why)| *why != Errno::EBADF).collect()
 }
@@ -136,12 +135,12 @@ pub(super) fn stay_shared(files: &[OpenFile]) -> Vec<(RawFd, Errno)> {
 /// The files on which the state had a lock. A lock belongs to an open file, so a branch, which
 /// opens the file again, does not hold it.
 pub(super) fn lose_their_lock(files: &[OpenFile]) -> Vec<RawFd> {
-    let is_locked = |file: &&OpenFile| matches!(file.what, What::File { is_locked: true, .. });
+    let is_locked = |file: &&OpenFile| matches!(file.kind, OpenFileKind::File { is_locked: true, .. });
     files.iter().filter(is_locked).map(|file| file.number).collect()
 }
 
-/// Checks the permission instead of opening the file, because programs that watch the file would
-/// see that.
+/// Checks the permission without opening the file, because programs that watch the file would
+/// notice an open.
 fn may_reopen(number: RawFd) -> Result<(), Errno> {
     // SAFETY: the descriptor is only queried. If it is not open, the query fails with EBADF.
     let status =
@@ -183,7 +182,8 @@ fn rebuild_epoll(number: RawFd, watched: &[Watched]) -> Result<(), Errno> {
     replace(number, new.0)
 }
 
-/// Makes a descriptor refer to another open file of the same kind. User objects keep its number.
+/// Makes a descriptor refer to another open file of the same kind. Its number stays, because user
+/// objects hold it.
 fn replace(number: RawFd, with: impl AsFd) -> Result<(), Errno> {
     // SAFETY: the descriptor is only queried. If it is not open, the query fails with EBADF.
     let on_exec = fcntl(unsafe { BorrowedFd::borrow_raw(number) }, FcntlArg::F_GETFD)? & libc::FD_CLOEXEC;

@@ -36,8 +36,8 @@ pub(super) fn is_ours() -> bool {
 /// CPython's fork hooks change and the child restores.
 ///
 /// A frozen process runs no Python code around a fork, neither `keep` nor hooks, which may be user
-/// code (`os.register_at_fork`). The hooks for the time before the fork run in the child. That
-/// makes no difference, as a frozen process has no other thread.
+/// code (`os.register_at_fork`). The before-fork hooks run in the child instead. That makes no
+/// difference, because a frozen process has no other thread.
 ///
 /// # Errors
 /// The operating system's (EAGAIN: too many processes; ENOMEM).
@@ -100,7 +100,7 @@ fn after<T>(kept: T) -> T {
 }
 
 /// Ends the thread pools of every loaded libgomp; the next parallel region starts them again.
-/// Returns whether all of them could be ended.
+/// Returns whether all pools ended.
 pub(super) fn pause_openmp() -> bool {
     let mut all_paused = true;
     let mut loaded: Vec<CString> = Vec::new();

@@ -10,7 +10,7 @@ use std::io;
 const NEEDED_DESCRIPTORS: usize = 11;
 /// A branch needs this much memory to start: the first allocations of Python and IPython.
 const NEEDED_BYTES: usize = 16 << 20;
-const AS_BEFORE: &str = "The state before has not changed";
+const UNCHANGED: &str = "The previous state has not changed";
 
 /// Repairs what can be repaired. Returns a sentence about each repair.
 ///
@@ -21,11 +21,11 @@ pub(super) fn make_freezable() -> Result<Vec<String>, String> {
     check_descriptors().map_err(|error| describe(&error))?;
     check_memory()?;
     check_processor_time()?;
-    lifeline::can_tie().map_err(|why| format!("the state could not be kept: {why}. {AS_BEFORE}"))?;
+    lifeline::can_tie().map_err(|why| format!("the state could not be kept: {why}. {UNCHANGED}"))?;
     Ok(repairs)
 }
 
-/// Whether enough descriptors are left, now that the spare ones are free again.
+/// Checks that enough descriptors are left, after the spare ones are closed.
 fn check_descriptors() -> io::Result<()> {
     let null = std::fs::File::open("/dev/null")?;
     let all: io::Result<Vec<_>> = (1..NEEDED_DESCRIPTORS).map(|_| null.try_clone()).collect();
@@ -38,22 +38,22 @@ fn describe(error: &io::Error) -> String {
             let limit = getrlimit(Resource::RLIMIT_NOFILE).map_or(0, |(soft, _)| soft);
             format!(
                 "the cell has left fewer than {NEEDED_DESCRIPTORS} descriptors within its limit of \
-                 {limit} (RLIMIT_NOFILE), so that its state could not be kept ({error}). {AS_BEFORE}: set \
+                 {limit} (RLIMIT_NOFILE), so its state could not be kept ({error}). {UNCHANGED}: set \
                  a higher limit, or close files"
             )
         }
         Some(libc::EBADF) => format!(
-            "the cell has closed descriptors 1 or 2, and all that could be put in their place, so that \
-             its state could not be kept. {AS_BEFORE}"
+            "the cell has closed descriptors 1 or 2, and the pipes to restore them, so its state could \
+             not be kept. {UNCHANGED}"
         ),
         _ => format!(
-            "the cell has led its process to where its state cannot be kept: not even /dev/null can be \
-             opened ({error}). {AS_BEFORE}"
+            "the state could not be kept: the cell's process cannot even open /dev/null any more \
+             ({error}). {UNCHANGED}"
         ),
     }
 }
 
-/// Whether a branch can allocate what it needs. Checked only if there is a limit.
+/// Checks that a branch can allocate what it needs, if there is a limit.
 fn check_memory() -> Result<(), String> {
     let limits = memory_limits();
     if limits.is_empty() || Vec::<u8>::new().try_reserve_exact(NEEDED_BYTES).is_ok() {
@@ -61,20 +61,20 @@ fn check_memory() -> Result<(), String> {
     }
     let needed = NEEDED_BYTES >> 20;
     Err(format!(
-        "the cell has left less than {needed} MiB within its own limit of memory ({}), so that no branch \
-         of its state could be made. {AS_BEFORE}: set a higher limit, or limit runs with `--run-memory` \
+        "the cell has left less than {needed} MiB within its own memory limit ({}), so no branch of its \
+         state could start. {UNCHANGED}: set a higher limit, or limit runs with `--run-memory` \
          or `run_memory`",
         limits.join(", ")
     ))
 }
 
-/// Whether a branch gets any processor time. Each fork starts at zero, so every limit but 0 leaves
-/// it some.
+/// Checks that a branch gets any processor time. Each fork starts at zero, so every limit but 0
+/// leaves it some.
 fn check_processor_time() -> Result<(), String> {
     match getrlimit(Resource::RLIMIT_CPU) {
         Ok((0, _)) => Err(format!(
-            "the cell has left its process no processor time (RLIMIT_CPU is 0), so that no branch of its \
-             state could be made. {AS_BEFORE}: set a higher limit, or limit runs with `--timeout` or \
+            "the cell has left its process no processor time (RLIMIT_CPU is 0), so no branch of its state \
+             could start. {UNCHANGED}: set a higher limit, or limit runs with `--timeout` or \
              `timeout`"
         )),
         _ => Ok(()),

@@ -39,8 +39,7 @@ impl Introspector {
         })
     }
 
-    /// Loads a part of what the completer needs, while no order waits. Returns whether more is
-    /// left.
+    /// Loads one part of what the completer needs. Returns whether more is left.
     pub(super) fn prime(&self, py: Python<'_>, step: u32) -> bool {
         // Only for speed, so errors do not matter.
         self.completion
@@ -71,7 +70,7 @@ impl Introspector {
         digests.ok()
     }
 
-    /// Answers a question about a place in code. What is unknown gives an empty answer.
+    /// Answers a question about a place in code. The answer is empty if nothing is known.
     pub(super) fn find(&self, py: Python<'_>, kind: IntrospectKind, code: &str, cursor: u32) -> Introspected {
         match kind {
             IntrospectKind::Completions => {

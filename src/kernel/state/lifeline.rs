@@ -1,9 +1,9 @@
 //! Ends this process and its process group when the server dies, even by SIGKILL.
 //!
 //! The server holds the write end of a pipe and never writes. When it dies, Linux signals the
-//! owners of the read ends; each process asks for SIGKILL to its process group. This needs no
-//! thread and no timer, and it ends tight C loops and users' subprocesses. The owner is a property
-//! of the open file, so every process opens the pipe again.
+//! owners of the read ends. Each process chooses SIGKILL to its process group as this signal. This
+//! needs no thread and no timer, and it ends tight C loops and users' subprocesses. The owner is a
+//! property of the open file, so every process opens the pipe again.
 
 #![allow(unsafe_code)]
 
@@ -33,7 +33,7 @@ pub(super) fn tie(pipe: OwnedFd) -> io::Result<()> {
         Errno::result(libc::fcntl(number, F_SETSIG, libc::SIGKILL))?;
         Errno::result(libc::fcntl(number, libc::F_SETFL, libc::O_ASYNC | libc::O_NONBLOCK))?;
     }
-    // The server may have died before we were tied.
+    // The server may have died before this process was tied.
     let mut ends = [PollFd::new(own.as_fd(), PollFlags::POLLIN)];
     if poll(&mut ends, PollTimeout::ZERO)? > 0 {
         super::process_exit::leave();
@@ -48,8 +48,8 @@ fn open_again(number: RawFd) -> nix::Result<OwnedFd> {
     nix::fcntl::open(path.as_str(), flags, nix::sys::stat::Mode::empty())
 }
 
-/// Whether a fork of this process could be tied, and killed by the server. User code may have made
-/// that impossible.
+/// Checks that a fork of this process could be tied, and killed by the server. User code may have
+/// made that impossible.
 ///
 /// # Errors
 /// The reason, as the end of a sentence.
@@ -58,8 +58,8 @@ pub(super) fn can_tie() -> Result<(), String> {
     if let Err(errno) = open_again(number) {
         return Err(match errno {
             Errno::EACCES | Errno::EPERM => format!(
-                "the cell has given its process to another user, or taken rights from it (os.setuid, \
-                 os.seteuid, os.unshare…): it may not open its own descriptors any more ({errno})"
+                "the cell has changed the user or the rights of its process (os.setuid, os.seteuid, \
+                 os.unshare…), so the process may not open its own descriptors any more ({errno})"
             ),
             _ => format!("its process cannot open its own descriptors in /proc any more ({errno})"),
         });
@@ -67,8 +67,8 @@ pub(super) fn can_tie() -> Result<(), String> {
     let space = |name: &str| std::fs::read_link(format!("/proc/self/ns/{name}")).ok();
     if space("pid_for_children") != space("pid") {
         return Err(
-            "the children of its process get process ids of their own (os.unshare with CLONE_NEWPID): a \
-             fork of it could not be signalled"
+            "its process starts children in another pid namespace (os.unshare with CLONE_NEWPID), so the \
+             server could not signal a fork of it"
                 .into(),
         );
     }

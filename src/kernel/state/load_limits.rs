@@ -10,13 +10,13 @@ use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 use nix::sys::resource::{UsageWho, getrusage};
 use std::time::Duration;
 
-/// Memory allowed for any file, however small: values that compress well are no attack.
+/// Memory allowed for any file, however small: harmless values may compress well, too.
 const BASE_BYTES: u64 = 256 << 20;
 /// Memory allowed for each byte of the files: an empty list takes 1 byte there and 64 in memory.
 const BYTES_PER_BYTE: u64 = 64;
 /// Processor time allowed for any file, in seconds.
 const BASE_SECONDS: u64 = 5;
-/// Bytes of the files that allow another second: half of what a slow machine reads.
+/// Bytes of the files for each further second: half of what a slow machine reads in one.
 const BYTES_PER_SECOND: u64 = 1 << 20;
 /// The most processor time, however large the files are.
 const MAX_SECONDS: u64 = 300;
@@ -30,8 +30,7 @@ pub(super) struct LoadLimits {
     /// How much memory the values may take.
     pub(super) bytes: u64,
     seconds: u64,
-    /// What the process had used when the limits were set, plus what it used while they were
-    /// lifted.
+    /// Usage when the limits were set, plus usage while they were lifted.
     start: Used,
     lifted: Option<Used>,
     before: [(Resource, rlim_t, rlim_t); 2],
@@ -79,7 +78,7 @@ impl LoadLimits {
         }
     }
 
-    /// Lifts the limits while a library is imported: what that takes does not count.
+    /// Lifts the limits for the import of a library, which does not count.
     pub(super) fn lift(&mut self) {
         self.restore();
         self.lifted = Some(Used::now());

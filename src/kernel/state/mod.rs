@@ -1,16 +1,16 @@
-//! A kernel process: it holds one state and obeys the server's orders. `ratoon kernel` begins here.
+//! A kernel process: it holds one state and obeys the server's orders. `ratoon kernel` starts here.
 //!
 //! It has one thread and no tokio. The root starts Python and waits; every other process is a fork
-//! of it. When its socket closes it leaves by `_exit`, so that no branch tears down what all share
-//! (atexit functions, temporary directories).
+//! of it. When its socket closes it calls `_exit`, so that no branch runs atexit functions or
+//! deletes temporary directories that other branches use.
 //!
 //! - `root`: the first process; `fork`: the only fork; `roles`: what a fork becomes; `process_exit`
 //! - `run_cell`: one cell; `capture`: its outputs; `sigint`: when an interrupt may arrive
-//! - `python`, `package`: CPython and our Python package; `introspection`, `symbols`,
-//!   `transfer`, `checkpoint`: what Rust calls in it
+//! - `python`, `package`: CPython and our Python package; `introspection`, `symbols`, `transfer`,
+//!   `checkpoint`: calls into that package
 //! - `freezable`: whether a state can be kept; `threads`, `children`: what branches would lack;
-//!   `shared`: what they share; `files`: open files, one opening per branch
-//! - `lifeline`, `priority`, `load_limits`: the process and the system
+//!   `shared`: what they share; `files`: reopens the state's files in each branch
+//! - `lifeline`: exit with the server; `priority`: OOM score and niceness; `load_limits`: rlimits
 //! - `control`, `descriptors`: its socket and its other descriptors
 
 mod capture;
@@ -52,7 +52,7 @@ use std::convert::Infallible;
 use std::os::fd::OwnedFd;
 use transfer::Transfer;
 
-/// How long a frozen process waits for an order, in milliseconds, before it looks for what its
+/// How long a frozen process waits for an order, in milliseconds, before it searches for what its
 /// branches share. The search takes a millisecond, which would delay orders right after its cell.
 const IDLE_BEFORE_SEARCH: u8 = 50;
 
@@ -107,7 +107,7 @@ impl KernelProcess {
                 self.forked.remove(&pid);
                 children::reap(pid);
             }
-            // Orders for another role, and the answer to a question that was interrupted.
+            // Ignores orders for other roles, and answers to interrupted questions.
             Order::Run { .. } | Order::Question { .. } | Order::Answer { .. } | Order::SpawnRoot { .. } => {}
         }
     }

@@ -1,4 +1,4 @@
-//! How a kernel process ends itself: at once, together with everything that its cell started.
+//! Ends a kernel process at once, together with everything that its cell started.
 
 use super::children;
 use nix::sys::signal::{Signal, killpg};
@@ -6,10 +6,10 @@ use nix::sys::signal::{Signal, killpg};
 /// How long a process that has lost its socket waits to be killed by the server, in milliseconds.
 const KILL_TIMEOUT: u16 = 5000;
 
-/// Ends this process and its process group. When the server dies, this process may see its socket
-/// close before the lifeline acts, and the lifeline would end with the process.
+/// Ends this process and its process group. Exiting alone is not enough: when the server dies, the
+/// socket may close before the lifeline kills the group, and the lifeline ends with this process.
 ///
-/// What a throw-away fork has started ends with it, in any process group.
+/// Descendants of a throw-away fork end with it, in any process group.
 pub(super) fn leave() -> ! {
     children::end_adopted();
     let me = nix::unistd::getpid();

@@ -103,7 +103,7 @@ impl Shell {
         Ok(Self { shell, forks: PackageModule::import(py, "forks")? })
     }
 
-    /// Freezes the root's objects for the garbage collector: the root does not change any more.
+    /// Freezes the root's objects for the garbage collector, because they do not change any more.
     pub(super) fn settle(&self, py: Python<'_>) -> PyResult<()> {
         self.shell.0.call_method0(py, "settle").map(drop)
     }
@@ -114,12 +114,12 @@ impl Shell {
             Ok(RanJson { error, exec_count, symbols, remains }) => {
                 Ran { how: error.map_or(How::Ok, How::Error), exec_count, symbols, remains }
             }
-            // An interrupt that came between our code and the shell.
+            // An interrupt arrived outside the shell.
             Err(error) => failed(as_run_error(py, &error)),
         }
     }
 
-    /// Touches the memory that running a cell touches, while no request waits.
+    /// Touches the memory that running a cell touches, so that the next cell starts faster.
     pub(super) fn rehearse(&self, py: Python<'_>) {
         // Only for speed, so errors do not matter.
         let _ = self.shell.0.call_method0(py, "rehearse");
@@ -131,12 +131,12 @@ impl Shell {
         self.forks.call(py, "hazards", ()).unwrap_or((Vec::new(), true, false))
     }
 
-    /// The sockets with which event loops wake themselves. Each branch gets its own.
+    /// The sockets that event loops use to wake themselves. Each branch gets its own.
     pub(super) fn own_sockets(&self, py: Python<'_>) -> Vec<RawFd> {
         self.forks.call(py, "own_sockets", ()).unwrap_or_default()
     }
 
-    /// How many locks between processes libraries keep for their own processes.
+    /// How many inter-process locks libraries own for their own processes.
     pub(super) fn own_locks(&self, py: Python<'_>) -> u64 {
         self.forks.call(py, "own_locks", ()).unwrap_or_default()
     }
@@ -146,12 +146,12 @@ impl Shell {
         self.forks.call(py, "native_ids", ()).unwrap_or_default()
     }
 
-    /// Before one of our forks: collects what the child restores.
+    /// Collects what the child restores. Called before each of our forks.
     pub(super) fn before_fork(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.forks.0.call_method0(py, "before_fork").ok()
     }
 
-    /// In the child.
+    /// Restores it in the child.
     pub(super) fn after_fork_in_child(&self, py: Python<'_>, kept: Option<Py<PyAny>>) {
         if let Some(kept) = kept {
             // Fails only if user code has broken `random`.

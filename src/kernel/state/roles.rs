@@ -1,5 +1,5 @@
-//! Forks a child, and makes the child what its role says: a frozen process, a head, or a throw-away
-//! process that does one thing and exits.
+//! Forks a child and gives it its role: a frozen process, a head, or a throw-away process that does
+//! one task and exits.
 
 use super::descriptors::raise;
 use super::fork::{self, Side};
@@ -15,7 +15,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// The fields of `Order::Fork`: what the child becomes, and from what.
+/// The fields of `Order::Fork` that describe the child.
 pub(super) struct ChildSpec {
     pub(super) role: Role,
     pub(super) load: Option<Load>,
@@ -27,8 +27,8 @@ pub(super) struct ChildSpec {
 pub(super) enum FrozenCopy {
     Missing,
     Exists,
-    /// It exists once it has written a byte into this pipe. If the pipe ends without one, it could
-    /// not be made.
+    /// It exists once it has written a byte into this pipe. If the pipe ends without one, it failed
+    /// to start.
     Starting(OwnedFd),
 }
 
@@ -82,7 +82,7 @@ impl KernelProcess {
         }
     }
 
-    /// In the parent. `started`: the pipe through which a frozen process signals that it is ready.
+    /// Runs in the parent. `started`: the pipe on which a frozen process signals that it is ready.
     fn note_child(&mut self, py: Python<'_>, child: ProcId, pid: i32, started: Option<OwnedFd>) {
         // The child does this too. Until then a signal to this process group would reach it.
         let group = nix::unistd::Pid::from_raw(pid);
@@ -97,8 +97,8 @@ impl KernelProcess {
         }
     }
 
-    /// The first steps of a child, which is tied to the server already. It adopts its own socket
-    /// first, which closes the parent's, then its other descriptors. It reports itself ready last.
+    /// Sets up a child, which is already tied to the server. Adopts its own socket first, which
+    /// closes the parent's, then its other descriptors. Reports ready last.
     fn become_role(&mut self, py: Python<'_>, spec: ChildSpec, descriptors: Vec<OwnedFd>) -> io::Result<()> {
         let ChildSpec { role, load, blobs, wanted } = spec;
         let blobs = blobs.as_deref().unwrap_or(Path::new(""));
@@ -132,7 +132,7 @@ impl KernelProcess {
             }
             _ => {
                 capture::disconnect()?;
-                // It may read from files; the state's own offsets must not move.
+                // This process may read from files, but must not move the state's offsets.
                 files::reopen(&self.open_files);
                 children::adopt_orphans();
             }
@@ -164,7 +164,7 @@ impl KernelProcess {
         leave();
     }
 
-    /// Loads a checkpoint. What its objects print meanwhile is discarded.
+    /// Loads a checkpoint. Discards the output of its objects meanwhile.
     fn load(&self, py: Python<'_>, load: &Load, blobs: &Path) -> io::Result<Vec<Missing>> {
         capture::disconnect()?;
         match self.checkpoints.load(py, load, blobs) {
@@ -177,7 +177,7 @@ impl KernelProcess {
     }
 }
 
-/// How many descriptors come with the order for a child: its socket, and what `Role` names.
+/// How many descriptors the order for a child carries: its socket, and those that `Role` lists.
 fn descriptors_of(role: Role) -> usize {
     match role {
         Role::Head => 7,
@@ -198,8 +198,8 @@ fn report_failed_start(child: ProcId, error: &io::Error) {
     control::report(&Report::ForkFailed { child, why });
 }
 
-/// A number for the processes forked from this one, in which objects keep their addresses. It is
-/// made of the pid and the time, so that no other process has it.
+/// Identifies the processes forked from this one: an object has the same address in all of them.
+/// The pid and the time make the number unique.
 pub(super) fn new_address_space() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     u64::from(std::process::id()) << 40 ^ u64::from(now.subsec_nanos()) ^ now.as_secs() << 20

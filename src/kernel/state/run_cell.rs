@@ -1,4 +1,4 @@
-//! Runs one cell in a head, and reports how it ended and what its state cannot take to a branch.
+//! Runs one cell in a head, and reports how it ended and what branches of its state would lack.
 
 use super::descriptors::Spare;
 use super::process_exit::leave;
@@ -25,7 +25,7 @@ pub(super) struct CellRun<'a> {
 struct Hazards {
     warnings: Vec<String>,
     may_fork: bool,
-    /// Whether part of the state lives in this process alone: threads, child processes.
+    /// Whether part of the state exists in this process alone: threads, child processes.
     is_alone: bool,
 }
 
@@ -61,12 +61,12 @@ impl KernelProcess {
         drop(spare);
         sigint::ignore_but_keep();
         if capture::is_users_child() {
-            // User code forked, and the child ran on to the end of the cell. It is no head.
+            // User code has forked, and this child has reached the end of the cell. It is no head.
             let _ = capture::flush(StreamName::Stdout).and_then(|()| capture::flush(StreamName::Stderr));
             leave();
         }
-        // Drops interrupts that came after the cell's last instruction: they must not stop the
-        // next.
+        // Drops interrupts that arrived after the cell's last instruction: they must not stop the
+        // next cell.
         while let Err(late) = py.check_signals() {
             drop(late);
         }

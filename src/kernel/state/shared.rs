@@ -2,8 +2,8 @@
 //! shared memory, and the offsets of files that cannot be opened again. What one branch does there
 //! affects the others.
 //!
-//! A frozen process searches after its state has been shown, while no order waits. It changes
-//! nothing and touches little memory.
+//! A frozen process does this when it is idle. The search changes nothing and touches little
+//! memory.
 
 use super::files::{self, OpenFile};
 use super::{control, descriptors, lifeline};
@@ -14,7 +14,7 @@ use std::io::{BufRead, BufReader};
 use std::os::fd::RawFd;
 use std::os::unix::fs::MetadataExt;
 
-/// The name of semaphores in shared memory in a warning, and the bytes of each: a page.
+/// Describes semaphores in shared memory in a warning, and the size of each: a page.
 const LOCKS: &str = "locks between processes";
 const LOCK_BYTES: u64 = 4096;
 /// The most names in a warning.
@@ -23,8 +23,8 @@ const MAX_NAMES: usize = 5;
 const MAX_PATH_CHARACTERS: usize = 120;
 
 /// Sentences about what this process' branches share with it. `own_sockets` returns sockets that
-/// each branch makes again. `own_locks` returns how many locks between processes libraries keep for
-/// their own processes; no branch waits for these.
+/// each branch replaces. `own_locks` returns how many inter-process locks libraries own for their
+/// own processes; no branch waits for these.
 pub(super) fn warnings(
     open_files: &[OpenFile],
     own_sockets: impl FnOnce() -> Vec<RawFd>,
@@ -68,7 +68,7 @@ struct Descriptors {
     others: Vec<String>,
 }
 
-/// The user's descriptors of things that cannot be opened a second time.
+/// The user's descriptors that cannot be opened a second time.
 fn users_descriptors() -> Descriptors {
     let mut list = Descriptors::default();
     let ours = [control::number(), lifeline::number()];

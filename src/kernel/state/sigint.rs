@@ -1,4 +1,4 @@
-//! Lets SIGINT reach running cells only. At other times it is ignored, as it would interrupt the
+//! Lets SIGINT reach running cells only. Otherwise it is ignored, because it would interrupt the
 //! next cell.
 //!
 //! A handler that user code installed is part of the state and is restored before the next cell.

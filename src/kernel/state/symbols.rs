@@ -14,7 +14,7 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub(super) struct Before(HashMap<String, usize>);
 
-/// Names that are new, mean another object, or are gone.
+/// The added, changed and removed names.
 type Changed = (Vec<String>, Vec<String>, Vec<String>);
 
 /// Records a namespace.

@@ -67,14 +67,14 @@ const RUNTIMES: &[&str] = &[
 const BYTES_BELOW: u64 = 16 * 1024;
 /// Bytes to read above it: the rest of `struct pthread`.
 const BYTES_ABOVE: u64 = 4096;
-/// How often to look for a thread's start function, and the interval in milliseconds. A thread that
-/// has not run yet does not show it.
-const MAX_LOOKS: u32 = 50;
-const LOOK_INTERVAL_MS: u8 = 1;
+/// How often to check whether a thread's start function is known, and the interval in milliseconds.
+/// It is unknown until the thread has run.
+const MAX_CHECKS: u32 = 50;
+const CHECK_INTERVAL_MS: u8 = 1;
 /// The threads are listed until a list has no new one, at most this many times: short-lived threads
 /// that start each other are never all in one list.
 const MAX_LISTS: u32 = 20;
-/// Their name in a warning.
+/// Describes such threads in a warning.
 const SHORT_LIVED: &str = "short-lived ones that start each other";
 /// How many names a warning holds.
 const MAX_NAMES: usize = 5;
@@ -95,7 +95,8 @@ struct NativeThread {
 }
 
 /// A sentence about the threads of this process that its branches would lack. Usually there are
-/// none, which costs one system call. `of_python` returns the ids of the threads that Python knows.
+/// none, and one system call finds that. `of_python` returns the ids of the threads that Python
+/// knows.
 pub(super) fn warning(of_python: impl FnOnce() -> Vec<i32>) -> Option<String> {
     if count() <= 1 {
         return None;
@@ -126,12 +127,12 @@ pub(super) fn warning(of_python: impl FnOnce() -> Vec<i32>) -> Option<String> {
 
 /// Describes threads. Returns those that still run, and the ids of those that have ended.
 fn describe(ids: &[i32], known: &[i32]) -> (Vec<(i32, NativeThread)>, Vec<i32>) {
-    for _ in 0..MAX_LOOKS {
+    for _ in 0..MAX_CHECKS {
         if ids.iter().all(|id| robust_list(*id).is_some() || is_ending(*id)) {
             break;
         }
         // There is no event to wait for.
-        let _ = nix::poll::poll(&mut [], LOOK_INTERVAL_MS);
+        let _ = nix::poll::poll(&mut [], CHECK_INTERVAL_MS);
     }
     let (mut gone, left): (Vec<i32>, Vec<i32>) = ids.iter().copied().partition(|id| is_ending(*id));
     if left.is_empty() {
@@ -164,7 +165,7 @@ fn is_proven(thread: &NativeThread, can_pause_openmp: bool) -> bool {
         };
         has_name && is_file(file, proven.file)
     };
-    // libgomp is proven if it can be asked to end its threads before a fork.
+    // libgomp is proven if it can end its threads before a fork.
     is_file(file, PYTHON) || can_pause_openmp && is_file(file, fork::LIBGOMP) || PROVEN.iter().any(matches)
 }
 
@@ -222,7 +223,7 @@ fn ids() -> Vec<i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// None: it has ended.
+/// None: the thread has ended.
 fn name_of(id: i32) -> Option<String> {
     let name = std::fs::read(format!("/proc/self/task/{id}/comm")).ok()?;
     Some(String::from_utf8_lossy(&name).trim_end().to_owned())

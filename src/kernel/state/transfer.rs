@@ -24,7 +24,7 @@ impl Transfer {
         let _ = self.0.0.call_method1(py, "send", (pipe.as_raw_fd(), wanted));
     }
 
-    /// Gives the next cell the pipes that came with its order.
+    /// Passes the pipes of an order to the cell that it runs.
     pub(super) fn deliver(&self, py: Python<'_>, deliveries: &[Delivery], pipes: Vec<OwnedFd>) {
         if deliveries.is_empty() {
             return;
