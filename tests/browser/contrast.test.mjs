@@ -19,6 +19,7 @@ const contrasts = () =>
         };
         const light = (/** @type {number[]} */ colour) =>
             colour
+                .slice(0, 3)
                 .map((v) => v / 255)
                 .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
                 .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);

@@ -183,7 +183,7 @@ export const focus = (on = page) =>
                   : at.closest('.input-prompt')
                     ? 'answer'
                     : at.tagName;
-        return [[...document.querySelectorAll('.cell')].indexOf(/** @type {Element} */ (cell)), what];
+        return [[...document.querySelectorAll('.cell')].indexOf(/** @type {HTMLElement} */ (cell)), what];
     });
 
 /** Waits until the focus is there. */

@@ -304,7 +304,7 @@ test('a reload in the middle of a run: output goes on, and nothing is lost', asy
     assert.deepEqual(await texts('.stream'), [
         Array.from({ length: lines }, (_, i) => `line ${i}`).join('\n'),
     ]);
-    assert.deepEqual(await texts('.cell[data-kind="draft"]:not([data-fresh]) .cm-content'), [
+    assert.deepEqual(await texts('.cell[data-kind="draft"]:not([data-fresh]) .editor'), [
         'after = "typed while it ran"',
     ]);
     await shot('reload-2-whole');

@@ -4,11 +4,14 @@
 /** @type {WeakMap<Element, (isNear: boolean) => void>} */
 const watching = new WeakMap();
 
+const NEAR = '800px';
+
 const observer = new IntersectionObserver(
     (entries) => {
         for (const { isIntersecting, target } of entries) watching.get(target)?.(isIntersecting);
     },
-    { rootMargin: '800px' },
+    // The cells are in a scroll container, to which `rootMargin` alone does not apply.
+    { rootMargin: NEAR, scrollMargin: NEAR },
 );
 
 /** Calls once, when the element comes near. @param {Element} element @param {() => void} what */
