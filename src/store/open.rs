@@ -4,13 +4,13 @@ use super::key::InstallKey;
 use super::load::{Loaded, load, load_credentials};
 use super::lock::Lock;
 use super::notebook_dir;
-use super::tables::{DatabaseHealth, Fault, META, NAMES, STATES, Tables};
+use super::tables::{Cause, DatabaseHealth, Fault, META, NAMES, STATES, Tables};
 use super::wal;
 use super::write::Writer;
 use crate::blobs::Blobs;
 use crate::blobs::nofollow::{FileKind, open_file};
 use crate::notebook::{KeptCredentials, Notebook, ROOT_NAME};
-use crate::problem::Problem;
+use crate::problem::{Kind, Problem};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ impl Paths {
     /// A refusal to open it.
     pub(super) fn refused(&self, why: impl Into<String>, how: &str) -> Problem {
         Problem {
-            kind: crate::problem::Kind::Conflict,
+            kind: Kind::Conflict,
             what: format!("open the notebook {}", self.dir.display()),
             why: why.into(),
             how: how.to_owned(),
@@ -86,7 +86,11 @@ impl Paths {
     }
 
     pub(super) fn fault(&self, fault: Fault) -> Problem {
-        if fault.is_malformed { self.malformed(&fault.why) } else { self.refused(fault.why, fault.how) }
+        match fault.cause {
+            Cause::Content => self.malformed(&fault.why),
+            Cause::Disk => Problem { kind: Kind::Disk, ..self.refused(fault.why, fault.how) },
+            Cause::Other => self.refused(fault.why, fault.how),
+        }
     }
 
     fn failed(&self, error: io::Error) -> Problem {

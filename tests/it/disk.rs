@@ -221,6 +221,20 @@ fn a_full_disk_at_the_start_is_said() {
 }
 
 #[test]
+fn a_notebook_that_does_not_fit_is_refused_and_leaves_nothing() {
+    let Some(disk) = SmallDisk::new(4) else { return };
+    let server = TestServer::in_dir(disk.path());
+    disk.fill(0);
+    let make = || server.owner(Request::post("/api/notebooks", r#"{"name":"other"}"#));
+    let answer = make();
+    let said = answer.json()["error"].clone();
+    assert_eq!((answer.status, &said["code"]), (507, &json!("disk")), "{said}");
+    assert!(!disk.path().join("other.ratoon").exists());
+    disk.clear();
+    assert_eq!(make().status, 200);
+}
+
+#[test]
 fn a_file_that_does_not_fit_is_refused_and_leaves_nothing() {
     let Some(disk) = SmallDisk::new(4) else { return };
     let server = TestServer::in_dir(disk.path());

@@ -8,7 +8,8 @@ import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
 import { run, state } from './records.mjs';
 
-/** @param {import('../../web/shell/protocol-types.d.ts').DraftKind} [kind] @returns {import('../../web/shell/protocol-types.d.ts').Draft} */
+/** @typedef {import('../../web/shell/protocol-types.d.ts').Draft} Draft */
+/** @param {Draft['kind']} [kind] @returns {Draft} */
 const draft = (id, on, source = id, kind = 'code', before = null) => ({
     ...{ id, on, before, kind, source },
     version: 1,

@@ -12,7 +12,10 @@ export function dice(seed) {
     };
 }
 
-/** The state that a run ran against. @param {import('./records.mjs').Run | import('../../web/shell/model.js').Run} run */
+/**
+ * The state that a run ran against.
+ * @param {import('./records.mjs').Run | import('../../web/shell/model.js').Run} run
+ */
 export const baseOf = ({ on }) => ('state' in on ? on.state : null);
 
 /** A notebook as the server would tell of it. */

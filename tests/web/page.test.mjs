@@ -15,10 +15,12 @@ const draft = (id, on, source = id, version = 1) => ({ id, on, kind: 'code', sou
 /** One that stands above the cell of a child of its state. */
 const above = (before, one) => ({ ...one, before });
 
-/** root → a → b, and what the page sends. */
+/** @typedef {import('../../web/shell/protocol-types.d.ts').Residency} Residency */
+
 /**
+ * root → a → b, and what the page sends.
  * @param {{states?: string[], drafts?: any[], scope?: import('../../web/shell/protocol.js').Scope,
- *   address?: string, living?: Record<string, import('../../web/shell/protocol-types.d.ts').Residency>}} [what]
+ *   address?: string, living?: Record<string, Residency>}} [what]
  */
 function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '', living = {} } = {}) {
     const sent = [];

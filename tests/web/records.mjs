@@ -116,6 +116,10 @@ export const variable = (name, type, repr, more = {}) => ({
     ...more,
 });
 
-/** A refusal. @param {import('../../web/shell/protocol-types.d.ts').Kind} code @param {string[]} texts */
+/**
+ * A refusal.
+ * @param {import('../../web/shell/protocol-types.d.ts').Kind} code
+ * @param {string[]} texts
+ */
 export const refusal = (code, [what, why, how] = ['', '', '']) =>
     /** @type {const} */ ({ kind: 'refused', code, what, why, how });

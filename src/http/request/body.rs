@@ -135,7 +135,7 @@ fn malformed(error: serde_json::Error) -> Problem {
 
 fn broken(error: PayloadError) -> Problem {
     let why = match error {
-        PayloadError::Incomplete(_) => "it ended before its length was reached",
+        PayloadError::Incomplete(_) => "it ended early, or its chunks are malformed",
         PayloadError::EncodingCorrupted => "its chunks are broken",
         _ => "it did not arrive whole",
     };

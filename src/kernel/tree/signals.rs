@@ -50,8 +50,8 @@ impl Tree {
         });
     }
 
-    /// Ends a head and everything its last cell has started: for a run that failed or was stopped, or
-    /// whose process has ended. Processes that earlier cells started continue.
+    /// Ends a head and everything its last cell has started: for a run that failed or was stopped,
+    /// or whose process has ended. Processes that earlier cells started continue.
     pub fn end_run(&mut self, head: ProcId) {
         if let Some(search) = self.search(head) {
             search.end();

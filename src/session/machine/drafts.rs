@@ -35,8 +35,8 @@ pub(super) fn put_draft(
         // Sent again, as the answer was lost.
         return Reply::Done;
     }
-    let follows = known.is_none() || number == 0 || number == arrived + 1;
-    if let Err(refused) = check_base(core, &draft.id, known.as_ref(), base, follows) {
+    let missing = (known.is_some() && number > arrived + 1).then_some(arrived + 1);
+    if let Err(refused) = check_base(core, &draft.id, known.as_ref(), base, missing) {
         return Reply::Refused(refused);
     }
     if let Some(known) = known.as_ref().filter(|_| in_place) {
@@ -101,25 +101,29 @@ fn received(known: Option<&Draft>, update: Option<&TextUpdate>) -> Vec<ReceivedU
     last
 }
 
-/// Checks that a text grew from the draft's current version, and that its update `follows` the last
-/// one of its client: one between the two was refused otherwise, and this one grew from that.
+/// Checks that a text grew from the draft's current version, and that no update of its client is
+/// missing before it.
 fn check_base(
     core: &Core,
     id: &DraftId,
     known: Option<&Draft>,
     base: Option<u64>,
-    follows: bool,
+    missing: Option<u64>,
 ) -> Result<(), Problem> {
-    let what = format!("change draft {id}");
-    match (known, base) {
-        (Some(known), Some(base)) if known.version != base || !follows => {
-            let why = format!("it has version {}, and the text grew from {base}", known.version);
-            Err(Problem::new(Kind::Conflict, what, why, "merge the two texts and send the result"))
+    let conflict = |why, how| Problem::new(Kind::Conflict, format!("change draft {id}"), why, how);
+    match (known, base, missing) {
+        (Some(known), Some(base), _) if known.version != base => Err(conflict(
+            format!("it has version {}, and the text grew from version {base}", known.version),
+            "merge the two texts and send the result",
+        )),
+        (Some(_), Some(_), Some(number)) => {
+            let why = format!("update {number} of the same client has not arrived");
+            Err(conflict(why, "send that update first"))
         }
-        (None, Some(base)) if base > 0 => Err(not_found("draft", id)),
+        (None, Some(base), _) if base > 0 => Err(not_found("draft", id)),
         // A client sent it again after a lost connection. It would stand beside the state that it
         // became.
-        (None, _) if has_become_a_state(core, id) => Err(not_found("draft", id)),
+        (None, ..) if has_become_a_state(core, id) => Err(not_found("draft", id)),
         _ => Ok(()),
     }
 }

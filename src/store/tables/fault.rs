@@ -10,8 +10,17 @@ use std::path::Path;
 pub(in crate::store) struct Fault {
     pub(in crate::store) why: String,
     pub(in crate::store) how: &'static str,
-    /// Whether the content is wrong, rather than the disk.
-    pub(in crate::store) is_malformed: bool,
+    pub(in crate::store) cause: Cause,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) enum Cause {
+    /// The disk is full, read-only or broken.
+    Disk,
+    /// What stands in the database is wrong.
+    Content,
+    /// Anything else: a missing permission, another program that has the database open.
+    Other,
 }
 
 const FREE: &str = "free some space";
@@ -19,12 +28,16 @@ const LOOK: &str = "look at the disk (dmesg, smartctl) and at its mount";
 
 impl Fault {
     pub(in crate::store) fn new(why: impl Into<String>, how: &'static str) -> Self {
-        Self { why: why.into(), how, is_malformed: false }
+        Self { why: why.into(), how, cause: Cause::Other }
+    }
+
+    fn disk(why: impl Into<String>, how: &'static str) -> Self {
+        Self { cause: Cause::Disk, ..Self::new(why, how) }
     }
 
     /// The content is wrong.
     pub(in crate::store) fn malformed(why: impl Into<String>) -> Self {
-        Self { is_malformed: true, ..Self::new(why, "put a copy of the directory in its place") }
+        Self { cause: Cause::Content, ..Self::new(why, "put a copy of the directory in its place") }
     }
 
     /// As the status that the notebook's clients see.
@@ -40,8 +53,8 @@ impl Fault {
 impl From<io::Error> for Fault {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::new("the disk is full", FREE),
-            ErrorKind::ReadOnlyFilesystem => Self::new("the file system is read-only", LOOK),
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::disk("the disk is full", FREE),
+            ErrorKind::ReadOnlyFilesystem => Self::disk("the file system is read-only", LOOK),
             ErrorKind::PermissionDenied => {
                 Self::new("it is not allowed", "give yourself the right to write there")
             }
@@ -54,9 +67,9 @@ impl From<rusqlite::Error> for Fault {
     fn from(error: rusqlite::Error) -> Self {
         let why = error.to_string();
         match error.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => Self::new("the disk is full", FREE),
-            Some(ErrorCode::ReadOnly) => Self::new("it cannot be written to: it is read-only", LOOK),
-            Some(ErrorCode::SystemIoFailure) => Self::new(format!("the disk failed ({why})"), LOOK),
+            Some(ErrorCode::DiskFull) => Self::disk("the disk is full", FREE),
+            Some(ErrorCode::ReadOnly) => Self::disk("it cannot be written to: it is read-only", LOOK),
+            Some(ErrorCode::SystemIoFailure) => Self::disk(format!("the disk failed ({why})"), LOOK),
             Some(ErrorCode::CannotOpen) => Self::new(
                 format!("the database cannot be opened ({why})"),
                 "check that the directory still exists, and its permissions",

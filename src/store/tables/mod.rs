@@ -5,7 +5,7 @@ mod sql_value;
 mod fault;
 mod schema;
 
-pub(super) use fault::Fault;
+pub(super) use fault::{Cause, Fault};
 pub(super) use schema::{
     BROWSER_SESSIONS, CHECKPOINTS, DRAFTS, LINKS, META, NAMES, OUTPUTS, RUNS, STATES, TASKS,
 };

@@ -391,12 +391,12 @@ fn a_text_that_grew_from_another_version_is_refused() {
             drafts on initial: [a]
             answer 2: done
         draft a initial code base 0 text other
-            answer 3: refused, conflict: change draft a: it has version 1, and the text grew from 0
+            answer 3: refused, conflict: change draft a: it has version 1, and the text grew from version 0
         draft a initial code in place base 1 text other
             drafts on initial: [a.2]
             answer 4: done
         draft a initial code in place base 1 text late
-            answer 5: refused, conflict: change draft a: it has version 2, and the text grew from 1
+            answer 5: refused, conflict: change draft a: it has version 2, and the text grew from version 1
         draft a initial code in place base 2 text other
             drafts on initial: [a.2]
             answer 6: done
@@ -450,14 +450,14 @@ fn an_update_that_arrives_again_changes_nothing() {
         draft a initial code in place base 1 by ada:2 text 12
             answer 6: done
         draft a initial code in place base 1 by ada:3 text 124
-            answer 7: refused, conflict: change draft a: it has version 3, and the text grew from 1
+            answer 7: refused, conflict: change draft a: it has version 3, and the text grew from version 1
         draft a initial code in place base 3 by ada:4 text 1234
-            answer 8: refused, conflict: change draft a: it has version 3, and the text grew from 3
+            answer 8: refused, conflict: change draft a: update 3 of the same client has not arrived
         draft a initial code in place base 3 by ada:3 text 1234
             drafts on initial: [a.4]
             answer 9: done
         draft a initial code in place base 3 by ada:0 text 1234
-            answer 10: refused, conflict: change draft a: it has version 4, and the text grew from 3
+            answer 10: refused, conflict: change draft a: it has version 4, and the text grew from version 3
         initial Freezing drafts [a]
     "#]]
     .assert_eq(&play(
