@@ -150,6 +150,8 @@ fn what_a_cell_has_detached_ends_when_its_process_crashes() {
         assert_eq!(server.run(ran.state(), &code).ename(), "KernelDied", "{crash}");
         until("only the earlier one is left", || sleepers() == [pid]);
     }
+    server.reset();
+    until("a reset ends that, too", || sleepers().is_empty());
 }
 
 #[test]
