@@ -37,7 +37,7 @@ test(
         assert.match(said, /was killed by SIGKILL/);
         assert.match(
             said,
-            /Only the process of this cell ended\. The state above and all other states are intact\. If the system ended it for lack of memory.*Change the cell and run it again\./,
+            /Only the process of this cell ended\. The state above and all other states are intact\. If the system killed the process because memory ran out.*Change the cell and run it again\./,
         );
         assert.equal(await page.locator('.status').textContent(), 'Ready');
         assert.equal(await page.locator('.banner').count(), 0, 'one cell, no alarm for the page');

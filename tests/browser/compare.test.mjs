@@ -147,7 +147,7 @@ testWithoutPage('a state is chosen by what is typed', async (t) => {
 
 testWithoutPage('a state without a process says so, and a replay brings its variables', async (t) => {
     const one = await at(t, 'compare=away..b3');
-    await one.getByText('A has no process and no checkpoint.').waitFor();
+    await one.getByText('The variables of A are not in memory and cannot be loaded from disk.').waitFor();
     assert.equal(await one.locator('.compare-cell').count(), 4, 'the code is compared all the same');
     one.server.notebook.variables.away = [];
     await one.getByRole('button', { name: 'Replay cells of A' }).click();

@@ -177,7 +177,7 @@ testOnOwnServer(
         );
         assert.equal(await page.locator('iframe').count(), 0, 'no script of the file runs');
         assert.equal(await page.locator('.row').count(), 1, 'the graph draws the root only');
-        await page.getByRole('button', { name: 'Show output' }).click();
+        await page.getByRole('button', { name: 'Show all interactive outputs' }).click();
         await page.waitForSelector('.frame-place[data-ready]');
         await page.getByRole('button', { name: /Run these 2 cells/ }).click();
         await ran(2);

@@ -276,7 +276,7 @@ test('a button that goes away when it is pressed leaves the focus with its cell'
     await page.locator('.cell').nth(1).locator('.editor').click();
     await page.keyboard.press('Control+Home');
     await page.keyboard.insertText('z = 0\n');
-    await page.getByRole('button', { name: 'Revert to what ran' }).click();
+    await page.getByRole('button', { name: 'Revert to the code that ran' }).click();
     await page.waitForSelector('.cell[data-edited]', { state: 'detached' });
     await focused([1, 'cell']);
     // Going on from an earlier state.

@@ -99,7 +99,7 @@ testWithoutPage('what could not come back is listed, and a replay brings it', as
     await one.locator('.residency-line', { hasText: 'restored by replaying its cells' }).waitFor();
     assert.match(
         await one.locator('.residency').textContent(),
-        /cannot be saved and last only while this state is in memory/,
+        /cannot be saved\. They exist only while this state is in memory/,
         'a restart would take them again',
     );
     assert.equal(await one.getByRole('button', { name: 'Replay cells' }).count(), 0);
@@ -107,7 +107,7 @@ testWithoutPage('what could not come back is listed, and a replay brings it', as
 
 testWithoutPage('a run at a state without a process asks, then brings it back', async (t) => {
     const one = await at('replay', t);
-    await sees('This state has no process and no checkpoint', one);
+    await sees('The variables of this state are not in memory and cannot be loaded from disk', one);
     await run('print("on")', 'Shift+Enter', one);
     await one.locator('dialog', { hasText: 'This state is not loaded. Replay its cell first?' }).waitFor();
     await one.getByRole('button', { name: 'Cancel' }).click();
@@ -173,7 +173,7 @@ testWithoutPage(
         await page.locator('[role="status"] .banner', { hasText: 'no space left on device' }).waitFor();
         assert.match(
             await page.locator('.banner').textContent(),
-            /Your work continues in memory and is saved once this is resolved/,
+            /You can keep working: changes stay in memory and are saved once this is resolved/,
         );
         await page.keyboard.insertText('a thought');
         await sees('half a thought', page);

@@ -131,7 +131,10 @@ test('a restart lays the line on the start as drafts, as it reads, and deletes n
         ['put_draft'],
     );
     assert.deepEqual(sources(page, 'c'), ['# t', ' '], 'the old line is as it was');
-    assert.match(page.notice.text, /5 cells are now drafts, above one that was already here/);
+    assert.match(
+        page.notice.text,
+        /5 cells are now drafts\. They come before the draft that was already here\./,
+    );
     page.notice.act.act();
     assert.equal(page.here, 'c');
     assert.deepEqual(sources(page, 'initial'), ['kept']);
@@ -157,7 +160,7 @@ test('what a restart has laid on the start is seen there alone, and replaced by 
     );
     page.goTo('b');
     operations.restart();
-    assert.match(page.notice.text, /3 cells are now drafts, above one/);
+    assert.match(page.notice.text, /3 cells are now drafts\. They come before/);
     assert.equal(shown(page), '# Title code of run-a code of run-b own ?');
     operations.restart();
     assert.equal(
@@ -261,7 +264,7 @@ test('going on without a cell takes along what was not run yet, and leaves the o
     for (const time of ['once', 'again']) {
         operations.skip([cell(page, 'b')]);
         assert.equal(shown(page), 'a # t between code of run-c tail other ?', time);
-        assert.match(page.notice.text, /4 cells after it are now drafts/);
+        assert.match(page.notice.text, /4 cells that followed are now drafts/);
         page.goTo('c');
         assert.equal(shown(page), 'a # t b between c tail ?', time);
     }

@@ -34,7 +34,7 @@ test('a state says where it lives and how it is saved', () => {
         [
             { living: 'disk', checkpoint: checkpoint(MISSING) },
             'On disk, 1.2 MB; 2 variables could not be saved',
-            'On disk · 1.2 MB · loads when you run',
+            'On disk · 1.2 MB · will be loaded when you run a cell',
         ],
         [
             { checkpoint: checkpoint(MISSING), revival: { by: 'checkpoint', missing: MISSING.slice(1) } },
@@ -60,7 +60,7 @@ test('a state says where it lives and how it is saved', () => {
         [
             { living: 'disk', checkpoint: checkpoint([], false) },
             'On disk, 1.2 MB; untrusted checkpoint: only plain values are loaded',
-            'On disk · 1.2 MB · loads when you run',
+            'On disk · 1.2 MB · will be loaded when you run a cell',
         ],
         [{ living: 'deleted' }, '', ''],
     ];
@@ -159,6 +159,6 @@ test('sizes', () => {
 test('trouble says what, why and how, and that work goes on', () => {
     assert.equal(
         WORDS.trouble({ what: 'write to main.ratoon', why: 'the disk is full', how: 'free some space' }),
-        'Cannot write to main.ratoon: the disk is full. Free some space. Your work continues in memory and is saved once this is resolved.',
+        'Cannot write to main.ratoon: the disk is full. Free some space. You can keep working: changes stay in memory and are saved once this is resolved.',
     );
 });

@@ -210,6 +210,26 @@ test('a changed cell runs in the place of what it was', () => {
     assert.equal(page.edits.size, 0);
 });
 
+test('a cell below a new version waits while that runs; once it failed, the page says so', () => {
+    const { page, sent } = open();
+    page.run(page.cells()[0], 'changed');
+    const { exec_id } = sent[0];
+    const told = () => {
+        page.run(cellsOf(page)[1], 'b again');
+        return page.notice.text;
+    };
+    assert.equal(told(), WORDS.wait, 'asked for');
+    page.onEvent({ event: 'run_added', run: run(exec_id, 'initial', { status: 'running' }) });
+    assert.equal(told(), WORDS.wait);
+    page.onEvent({ event: 'run_ended', exec_id, status: 'error', error: null, duration_ms: 2, state: null });
+    assert.equal(cellsOf(page)[1].isOutdated, true);
+    assert.equal(told(), WORDS.failedAbove);
+    assert.equal(sent.length, 1);
+    page.undoEdit(cellsOf(page)[0]);
+    page.run(cellsOf(page)[1], 'b again');
+    assert.equal(sent.length, 2);
+});
+
 test('typing into the empty cell makes a draft, and there is an empty cell again', () => {
     const { page, sent } = open();
     const fresh = cellsOf(page).at(-1);

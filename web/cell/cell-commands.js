@@ -280,7 +280,7 @@ export class CellCommands {
             if (next) this.controller.focusCell(next.key);
         } else if (ran.length) {
             this.page.notify(stays(ran.length), false, {
-                act: { text: WORDS.goOnWithout, act: () => this.operations.skip(ran) },
+                act: { text: WORDS.goOnWithout(ran.length), act: () => this.operations.skip(ran) },
             });
         }
     }

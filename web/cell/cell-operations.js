@@ -216,7 +216,7 @@ export class CellOperations {
             parent,
             behind.filter(({ key }) => !gone.has(key)),
         );
-        page.notify(WORDS.leftOut(made.length), false, { act: { text: WORDS.undo, act: back } });
+        page.notify(WORDS.leftOut(out.length, made.length), false, { act: { text: WORDS.undo, act: back } });
     }
 
     /**

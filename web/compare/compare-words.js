@@ -44,7 +44,8 @@ export const COMPARE_WORDS = Object.freeze({
     isGone: (/** @type {string} */ side) =>
         `${side} was deleted: its variables are gone. Its code and outputs are kept.`,
     needsReplay: (/** @type {string} */ side) =>
-        `${side} has no process and no checkpoint. Replay its cells to compare its variables.`,
+        `The variables of ${side} are not in memory and cannot be loaded from disk. Replay the ` +
+        `cells of ${side} to compare its variables.`,
     replay: (/** @type {string} */ side) => `Replay cells of ${side}`,
     lacks: (/** @type {string} */ side, /** @type {number} */ n) =>
         `${side} was restored from disk without ${count(n, 'variable', 'variables')}, so the comparison ` +

@@ -102,20 +102,18 @@ export const EDITOR_WORDS = Object.freeze({
     merged: (/** @type {number} */ n) => `${count(n, 'draft')} merged.`,
     changed: (/** @type {number} */ n) => `${count(n, 'cell')} changed.`,
     moved: (/** @type {number} */ k, /** @type {number} */ n) => `Moved, now ${k} of ${n}`,
-    leftOut: (/** @type {number} */ n) =>
-        n
-            ? `You are at the state before that cell. ` +
-              `${n === 1 ? 'The cell after it is now a draft' : `The ${n} cells after it are now drafts`}.`
-            : 'You are at the state before that cell.',
+    leftOut: (/** @type {number} */ skipped, /** @type {number} */ n) =>
+        `You are now at the state before the skipped ${skipped === 1 ? 'cell' : 'cells'}.` +
+        `${n ? ` ${n === 1 ? 'The cell that followed is now a draft' : `The ${n} cells that followed are now drafts`}.` : ''}`,
     staysRan: (/** @type {number} */ n) =>
         n === 1
-            ? 'This cell has run: its state stays in the graph.'
-            : 'These cells have run: their states stay in the graph.',
+            ? 'A cell that has run cannot be removed here; its state stays in the graph.'
+            : 'Cells that have run cannot be removed here; their states stay in the graph.',
     copiedRan: (/** @type {number} */ n) =>
         n === 1
-            ? 'Copied. The cell has run: its state stays in the graph.'
-            : 'Copied. The cells have run: their states stay in the graph.',
-    goOnWithout: 'Continue without it',
+            ? 'Copied. A cell that has run cannot be removed here; its state stays in the graph.'
+            : 'Copied. Cells that have run cannot be removed here; their states stay in the graph.',
+    goOnWithout: (/** @type {number} */ n) => (n === 1 ? 'Continue without it' : 'Continue without them'),
     onlyDrafts: 'Only drafts can be split, merged and moved. This cell has run.',
     copyAsDraft: 'Copy to a new draft',
     nothingBelow: 'There is no draft below to merge.',

@@ -27,7 +27,7 @@ export const GRAPH_WORDS = Object.freeze({
     waiting: (/** @type {number} */ n) => (n === 1 ? 'one draft' : `${n} drafts`),
     going: 'being deleted',
     compared: 'compared',
-    warned: 'not everything survives in a branch',
+    warned: 'has a warning',
     standsHere: (/** @type {string} */ names) => `here: ${names}`,
     // The card
     about: (/** @type {string} */ name) => `Details of ${name}`,

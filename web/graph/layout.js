@@ -173,7 +173,7 @@ class Lanes {
     }
 
     /**
-     * The first lane from `first` on that is free below a row, or -1.
+     * The first lane at or after `lane` that is free below `row`, or -1.
      * @param {number} row
      * @param {number} lane
      */

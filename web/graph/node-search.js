@@ -13,7 +13,7 @@ import { hasEnded } from '../shell/protocol.js';
  */
 
 /**
- * Cached lower-case code: each letter of the query searches again.
+ * Lower-case code, cached because each typed letter starts a new search.
  * @type {WeakMap<object, string>}
  */
 const lowered = new WeakMap();

@@ -98,8 +98,8 @@ export const HOME_WORDS = Object.freeze({
     failed: 'The server does not answer. Is Ratoon still running?',
     // In a notebook
     download: (/** @type {string} */ format) => `Download as ${format}`,
-    held: 'Show output',
-    heldHint: 'Runs its scripts, in a frame without access to this page or the network.',
+    held: 'Show all interactive outputs',
+    heldHint: 'Runs the scripts in these outputs, in a frame without access to this page or the network.',
     left: (/** @type {string | null} */ to) =>
         to ? `This notebook was renamed to “${to}”.` : 'This notebook was renamed or deleted.',
     leftHint: 'You can still copy what you see.',

@@ -189,6 +189,24 @@ export function runToWaitFor(cells, key, asked) {
 }
 
 /**
+ * Whether a new version of a cell above is requested, waiting or running. If none is, the new
+ * versions above have failed.
+ * @param {Cell[]} cells
+ * @param {string} key
+ */
+export function isRunningAbove(cells, key) {
+    const at = cells.findIndex((cell) => cell.key === key);
+    return cells
+        .slice(0, Math.max(0, at))
+        .some(
+            (cell) =>
+                cell.kind === 'ran' &&
+                cell.edit?.run != null &&
+                (cell.isAsked || (cell.shown && !hasEnded(cell.shown.status))),
+        );
+}
+
+/**
  * The drafts from a cell on that can run now, in order.
  * @param {Cell[]} cells
  * @param {string | undefined} key

@@ -356,7 +356,8 @@ export class Drafts {
     }
 
     /**
-     * The server's version of a draft with local typing: our own change, or another client's.
+     * Takes in the server's version of a draft that also has local typing. It is our own change or
+     * another client's.
      * @param {Local} local
      * @param {PlacedDraft} placed
      */

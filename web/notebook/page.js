@@ -8,7 +8,7 @@ import { Comparison } from '../compare/comparison.js';
 import { Deletion } from './deletion.js';
 import { Drafts } from './drafts.js';
 import { CheckpointController } from '../checkpoints/checkpoint-controller.js';
-import { cellId, cellsOf, runnableFrom, runToWaitFor, stateUnder } from './cell-list.js';
+import { cellId, cellsOf, isRunningAbove, runnableFrom, runToWaitFor, stateUnder } from './cell-list.js';
 import { others, Presence } from '../presence/presence.js';
 import { keepTypingDuringRun, keepOrphanedDraft } from './orphaned-edits.js';
 import { hasEnded, ROOT_STATE } from '../shell/protocol.js';
@@ -346,7 +346,7 @@ export class Page {
     }
 
     /**
-     * Runs a cell that ran again, as a new version.
+     * Runs a cell again, as a new version.
      * @param {Extract<Cell, {kind: 'ran'}>} cell
      * @param {string} code
      */
@@ -354,7 +354,7 @@ export class Page {
         const { state } = cell;
         if (cell.shown && !hasEnded(cell.shown.status)) return;
         if (cell.isOutdated) {
-            this.notify(WORDS.wait, false);
+            this.notify(isRunningAbove(this.cells(), cell.key) ? WORDS.wait : WORDS.failedAbove, false);
             return;
         }
         const exec_id = newId();

@@ -1,15 +1,15 @@
 // @ts-check
-// HTML and SVG from an imported file. Their scripts run only on request, so they are shown as text
-// until the user asks for them.
+// Interactive outputs of an imported file: HTML, plots, sound. Their scripts run only on request, so
+// the page shows their plain text until the user asks for the outputs.
 
 import { choose } from './mime.js';
 import { Component, html } from '../vendor/preact.js';
 import { HOME_WORDS } from '../home/home-words.js';
 import { StaticText } from './stream.js';
 
-/** Whether the user asked for such outputs in this tab. */
+/** Whether the user asked for these outputs in this tab. */
 let isWanted = false;
-/** @type {Set<() => void>} */
+/** Repaints each such output. @type {Set<() => void>} */
 const held = new Set();
 
 /**

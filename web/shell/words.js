@@ -23,8 +23,8 @@ export const WORDS = Object.freeze({
         'Ratoon was stopped or restarted, and this browser is no longer signed in. To reconnect this tab, ' +
         'open the link that Ratoon printed. Until you close the tab, it keeps everything you see and typed.',
     trouble: (/** @type {{what: string, why: string, how: string}} */ t) =>
-        `${sentence(`cannot ${t.what}: ${t.why}`)} ${sentence(t.how)} Your work continues in memory and ` +
-        `is saved once this is resolved.`,
+        `${sentence(`cannot ${t.what}: ${t.why}`)} ${sentence(t.how)} You can keep working: changes stay ` +
+        `in memory and are saved once this is resolved.`,
     partMissing:
         'This part of the page could not be loaded: the server does not answer. Try again once the ' +
         'connection is back.',
@@ -51,7 +51,7 @@ export const WORDS = Object.freeze({
     restartDo: 'Restart',
     restarted: (/** @type {number} */ n, /** @type {number} */ others) =>
         `Restarted. ${n === 1 ? 'One cell is now a draft' : `${n} cells are now drafts`}` +
-        `${others ? `, above ${others === 1 ? 'one that was' : `${others} that were`} already here` : ''}.`,
+        `.${others ? ` ${n === 1 ? 'It comes' : 'They come'} before ${draftsHere(others)}.` : ''}`,
     atStart: 'You are already at the start.',
     reset: 'Reset notebook…',
     resetAsk: 'Reset this notebook?',
@@ -61,7 +61,7 @@ export const WORDS = Object.freeze({
     resetDo: 'Reset notebook',
     forgotten: 'Notebook reset. A copy is in the trash.',
     restore: 'Restore',
-    restoreFailed: 'The copy is not in the trash. Open the list of notebooks to see the trash.',
+    restoreFailed: 'The copy is no longer in the trash. It may have been restored or deleted.',
     typeName: (/** @type {string} */ name) => `Type “${name}” to confirm`,
     // Cells
     run: 'Run',
@@ -94,19 +94,19 @@ export const WORDS = Object.freeze({
     labelWhy: 'A short name, shown in the graph. Leave it empty to remove the label.',
     labelDo: 'Save label',
     dropAttempt: 'Delete this attempt',
-    dropHint: 'Also deletes its draft, unless you changed it.',
+    dropHint: 'Also deletes the draft that it ran, unless the draft has changed since.',
     remove: 'Delete',
     cancel: 'Cancel',
     edited: 'Changed. Running it adds a new version; the graph keeps this one.',
-    undoEdit: 'Revert to what ran',
+    undoEdit: 'Revert to the code that ran',
     outdated: 'Ran before a cell above was changed',
     version: (/** @type {number} */ k, /** @type {number} */ n) => `version ${k} of ${n}`,
     earlierVersion: 'Earlier version of this cell',
     laterVersion: 'Later version of this cell',
-    inside: 'Runs on the state above. The cells below then become drafts.',
+    inside: 'Runs from the state above. The cells below then become drafts.',
     queued: 'waiting',
     asked: 'waiting for the server',
-    stoppedWhole: 'stopped; its changes were undone',
+    stoppedWhole: 'stopped; its changes to variables were undone',
     partial: (/** @type {boolean} */ isStopped, /** @type {number | undefined} */ line) =>
         `partial: the cell ${isStopped ? 'was stopped' : 'failed'}` +
         (line === undefined ? '' : ` at line ${line}`),
@@ -114,7 +114,8 @@ export const WORDS = Object.freeze({
     keepPartial: 'Keep its changes',
     keepPartialHint: 'Saves them as a state, marked as partial',
     wait: 'A cell above is still running. Run this cell when it has finished.',
-    goesOn: 'Continues with',
+    failedAbove: 'The new version of a cell above failed or was stopped. Fix or revert that cell first.',
+    goesOn: 'Cells that continue from here:',
     // Residency of a state
     lives: Object.freeze({
         freezing: 'In memory',
@@ -122,7 +123,7 @@ export const WORDS = Object.freeze({
         disk: 'On disk',
         replay: 'Needs replay',
     }),
-    comesBack: 'loads when you run',
+    comesBack: 'will be loaded when you run a cell',
     savedAs: (/** @type {string} */ size) => `${size} on disk`,
     saving: (/** @type {number} */ percent) => `saving ${percent}%`,
     waitsToBeSaved: 'waiting to be saved',
@@ -137,15 +138,15 @@ export const WORDS = Object.freeze({
     unsavable: (/** @type {number} */ n) => `${names(n)} could not be saved`,
     namesGone: (/** @type {number} */ n) => `${names(n)} could not be restored`,
     livesOnly: (/** @type {number} */ n) =>
-        capital(`${names(n)} cannot be saved and last only while this state is in memory`),
+        `${capital(names(n))} cannot be saved. ${n === 1 ? 'It exists' : 'They exist'} only while this state is in memory.`,
     restored: (/** @type {number} */ n) => `Restored from disk without ${names(n)}`,
     onDiskWithout: (/** @type {number} */ n) =>
         capital(`${names(n)} could not be saved and will be missing when this state is loaded`),
     moreNames: (/** @type {number} */ n) => `and ${n} more`,
     replayed: 'restored by replaying its cells',
     needsReplay:
-        'This state has no process and no checkpoint. Its code and outputs are kept; replay its cells to ' +
-        'restore its variables.',
+        'The variables of this state are not in memory and cannot be loaded from disk. Its code and ' +
+        'outputs are kept; replay its cells to restore the variables.',
     replayStopped: 'Replay stopped. The state is unchanged.',
     replay: 'Replay cells',
     replayMenu: 'Replay cells…',
@@ -164,11 +165,12 @@ export const WORDS = Object.freeze({
     replayingLong: (/** @type {number} */ done, /** @type {number} */ total) =>
         total ? `Replaying ${Math.min(done + 1, total)} of ${total}` : 'Replaying…',
     pin: 'Keep in memory',
-    pinHint: 'As long as memory allows. Other states are evicted first.',
+    pinHint: 'Kept as long as memory allows; other states are unloaded from memory first.',
     unpin: 'Stop keeping in memory',
-    forkAnyway: 'Fork anyway',
+    forkAnyway: 'Branch from memory',
     forkAnywayHint:
-        'Branches start at once with every variable, but may hang. By default they are loaded from disk.',
+        'Cells that branch from this state start at once with every variable, but may hang because of a ' +
+        'library in use. By default, branches are loaded from disk.',
     noForkAnyway: 'Load branches from disk',
     saveNow: 'Save now',
     savedNow: (/** @type {string} */ size, /** @type {number} */ n) =>
@@ -216,6 +218,10 @@ export const WORDS = Object.freeze({
 
 /** @param {number} n */
 const names = (n) => (n === 1 ? 'one variable' : `${n} variables`);
+
+/** @param {number} n */
+const draftsHere = (n) =>
+    n === 1 ? 'the draft that was already here' : `the ${n} drafts that were already here`;
 
 /** The server's texts begin in lower case and have no final period. @param {string} text */
 function sentence(text) {

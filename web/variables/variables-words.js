@@ -48,6 +48,6 @@ export const VARIABLES_WORDS = Object.freeze({
         bytes: 'Memory',
     }),
     column: 'Column',
-    moreColumns: (/** @type {number} */ n) => `and ${n} more columns`,
+    moreColumns: (/** @type {number} */ n) => `and ${n} more ${n === 1 ? 'column' : 'columns'}`,
     width: 'Width of the variables pane',
 });
