@@ -1,8 +1,9 @@
-//! Chooses the Python that runs cells: that of `--python`, or of the active environment, or the one
-//! this program was built with. Refuses an unsuitable Python before any kernel process starts: with
-//! another version, the embedded Python would start, but silently lack the environment's packages.
+//! Chooses the Python that runs cells: the one that `--python` names, else that of the active
+//! environment, else the one this program was built with. Refuses an unsuitable Python before any
+//! kernel process starts: if its version differs, the embedded Python would start, but would
+//! silently not find the environment's packages.
 //!
-//! To support another version of Python: CONTRIBUTING.md, "Add a Python version".
+//! How to support another version of Python: CONTRIBUTING.md, "Add a Python version".
 
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -12,13 +13,14 @@ use std::time::{Duration, Instant};
 
 /// The Python that this program was built with and is linked to.
 const BUILT_WITH: &str = env!("RATOON_BUILD_PYTHON");
-/// Its version, as `3.11`.
+/// The version of `BUILT_WITH`, such as `3.11`.
 const BUILT_WITH_VERSION: &str = env!("RATOON_BUILD_PYTHON_VERSION");
 /// The oldest Python that the pinned IPython runs on.
 const OLDEST: (u8, u8) = (3, 10);
 /// How long a Python may take to print its version. The first start from a network disk is slow.
 const ASK_LIMIT: Duration = Duration::from_secs(20);
-/// Prints the version, and then the executable, which is another file if a launcher was started.
+/// Python code that prints the version and then the executable. The executable is another file if a
+/// launcher was started.
 const ASK: &str = "import sys; print('%d.%d' % sys.version_info[:2]); print(sys.executable)";
 
 /// A Python that fits this program.
@@ -44,8 +46,8 @@ pub struct InterpreterError {
 }
 
 /// Chooses the Python: `wish` (`--python`; a directory means the environment in it), or that of
-/// `virtual_env` (`$VIRTUAL_ENV`), or the one this program was built with. The last is not started
-/// to print its version, which saves time.
+/// `virtual_env` (`$VIRTUAL_ENV`), or the one this program was built with. The version of the last
+/// is known, so it is not started.
 pub fn choose(wish: Option<&Path>, virtual_env: Option<&Path>) -> Result<Interpreter, InterpreterError> {
     let Some((path, source)) = wish.map(|p| (p, "--python")).or(virtual_env.map(|p| (p, "$VIRTUAL_ENV")))
     else {
@@ -119,7 +121,7 @@ impl Candidate {
         let mut output = String::new();
         if !status.success() {
             child.stderr.take().map(|mut e| e.read_to_string(&mut output));
-            let last = output.trim().lines().last().unwrap_or("it said nothing").trim();
+            let last = output.trim().lines().last().unwrap_or("it printed nothing").trim();
             return Err(format!("it does not answer as a Python would ({last})"));
         }
         child.stdout.take().map(|mut o| o.read_to_string(&mut output));
@@ -156,12 +158,12 @@ fn wait(child: &mut Child, limit: Duration) -> Result<std::process::ExitStatus, 
             Ok(Some(status)) => return Ok(status),
             Ok(None) if started.elapsed() < limit => std::thread::sleep(pause),
             Ok(None) => {
-                // Fails if it has just ended. Either way it is reaped afterwards.
+                // Fails if the process has just ended. In both cases the next line reaps it.
                 let _ = child.kill();
                 let _ = child.wait();
                 return Err(format!("it gave no answer within {} s", limit.as_secs_f32()));
             }
-            Err(e) => return Err(format!("its end cannot be waited for ({e})")),
+            Err(e) => return Err(format!("cannot wait for it to end ({e})")),
         }
         pause = (pause * 2).min(Duration::from_millis(20));
     }

@@ -1,24 +1,24 @@
 //! Measures how much memory a process holds, from `/proc` (proc_pid_status(5), proc_pid_smaps(5)).
 //!
-//! Branches share memory, so a process' size does not show what its run has added. Two figures
-//! together do. `anonymous` grows with every new page, but not when a page of the state is written
-//! to and copied. `own` grows then too, but it is only meaningful while the state's frozen process
-//! lives: afterwards, pages that the run has not added also count as its own. Neither counts memory
-//! that is reserved and never touched, nor files that are only read.
+//! Branches share memory, so the size of a process does not show how much its run has added. Two
+//! figures together show it. `anonymous` grows with every new page, but not when the run changes a
+//! page of the state, which copies the page. `own` also grows with each copied page, but is useful
+//! only while the state's frozen process lives: later, `own` also counts pages that the run has not
+//! added. Neither counts memory that is reserved and never touched, nor files that are only read.
 
 use serde::{Deserialize, Serialize};
 use std::io::Read;
 
-/// Capacity for a list of child pids, in bytes: some ten thousand, most of them states. It is
-/// large, because each further read makes Linux search the list again.
+/// Size of the buffer for a list of child pids, in bytes: enough for some ten thousand. Large,
+/// because Linux searches the list from its beginning at each further read.
 const LIST_BYTES: usize = 128 * 1024;
 
 /// Memory of one process, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryUse {
-    /// Memory outside files, shared with other processes or not.
+    /// Memory that belongs to no file, whether or not other processes share it.
     pub anonymous: u64,
-    /// Memory outside files that no other process shares.
+    /// Memory that belongs to no file and that no other process shares.
     pub own: u64,
 }
 
@@ -29,8 +29,8 @@ impl MemoryUse {
         Some(Self { anonymous: anonymous(pid)?, own: kilobytes(&rollup, "Private_Dirty:")? * 1024 })
     }
 
-    /// Bytes added since `start`. `is_shared`: another process still holds all memory of that
-    /// moment.
+    /// Bytes that the process has added since `start`. `is_shared`: whether another process still
+    /// holds all memory that the process had at `start`.
     pub fn added_since(self, start: Self, is_shared: bool) -> u64 {
         let new = self.anonymous.saturating_sub(start.anonymous);
         let changed = if is_shared { self.own.saturating_sub(start.own) } else { 0 };
@@ -38,7 +38,7 @@ impl MemoryUse {
     }
 }
 
-/// Whether a process still has its memory. An exiting one does not.
+/// Whether a process still has its memory. An exiting process does not.
 pub fn is_whole(pid: i32) -> bool {
     anonymous(pid).is_some()
 }
@@ -77,7 +77,8 @@ pub(super) fn children(pid: i32) -> Vec<i32> {
     list
 }
 
-/// The number in a field of a table in `/proc`. Most fields are in kB.
+/// The number in a field of a `/proc` file such as `status`; None if there is no such field. Most
+/// fields are in kB.
 pub fn kilobytes(text: &str, field: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(field))?;
     line.split_whitespace().next()?.parse().ok()
@@ -96,7 +97,7 @@ mod tests {
             // The state was deleted: all memory is the run's own, and nothing was added.
             (MemoryUse { anonymous: 1000, own: 1000 }, false, 0),
             (MemoryUse { anonymous: 1500, own: 1500 }, false, 500),
-            // A child of the run shares what was added.
+            // A child of the run shares the added memory.
             (MemoryUse { anonymous: 1500, own: 10 }, true, 500),
             (MemoryUse { anonymous: 900, own: 5 }, true, 0),
         ] {

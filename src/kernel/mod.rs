@@ -2,13 +2,13 @@
 //!
 //! - `tree`: the server's end (tokio, no Python)
 //! - `state`: the child's end (Python, no tokio, one thread); `python/` holds its Python
-//! - `protocol`: orders and reports between both ends; `text_pipe`: printed text
+//! - `protocol`: orders and reports between the two ends; `text_pipe`: printed text
 //! - `interpreter`: which Python is used, and which versions are supported
-//! - `provision`: installs IPython for environments that lack it (pinned in `support/`)
-//! - `plot_javascript`: plotting libraries' JavaScript, so that plots need no network
-//! - `memory`: how much memory a process holds
+//! - `provision`: installs IPython if the user's environment does not have it (pins: `support/`)
+//! - `plot_javascript`: finds the JavaScript of plotting libraries, so that plots need no network
+//! - `memory`: measures the memory of a process
 //!
-//! Imports nothing of session, store or http.
+//! This module imports nothing from session, store or http.
 
 pub mod interpreter;
 mod plot_javascript;
@@ -37,8 +37,8 @@ pub struct Launch {
     pub program: PathBuf,
     /// The user's interpreter: its environment is what cells see.
     pub python: PathBuf,
-    /// A directory for the end of `sys.path` with the packages that the user's environment lacks
-    /// (IPython, cloudpickle).
+    /// A directory to append to `sys.path`. It contains the packages that the user's environment
+    /// does not have (IPython, cloudpickle).
     pub support: Option<PathBuf>,
     /// The directory in which cells run.
     pub cwd: PathBuf,

@@ -1,8 +1,7 @@
 //! Messages between the server and one process, on the process' own socket: orders and reports.
 //!
 //! A frame is its length (u32, little endian) and JSON. Descriptors travel with the first byte of
-//! an order. No sender waits for a reply: an order names a child or a run, and its reports name the
-//! same one.
+//! an order. No sender waits for a reply: reports about a child or a question carry its id.
 
 use super::memory::MemoryUse;
 use crate::notebook::{
@@ -27,8 +26,8 @@ pub struct ProcId(pub u64);
 pub enum Role {
     /// A state in memory: waits for orders to fork and never runs user code.
     Frozen,
-    /// Runs the next cell. Its order brings the pipes of descriptors 1 and 2, the text pipe, and
-    /// the three descriptors of `text_pipe::SharedCounts`.
+    /// Runs the next cell. The order to fork it carries the pipes of descriptors 1 and 2, the text
+    /// pipe, and the three descriptors of `text_pipe::SharedCounts`.
     Head,
     /// Reports the variables and exits. The frozen process does not do this itself, because a
     /// `__repr__` may change the process that runs it.
@@ -37,7 +36,7 @@ pub enum Role {
     Fingerprint,
     /// Reports digests of the variables and which of them share objects, and exits.
     Digest,
-    /// Writes variables into a pipe, whose end comes with its order, and exits.
+    /// Writes variables into a pipe and exits. The order to fork it carries the pipe's write end.
     Send,
     /// Answers questions about code that would run against the state, until it is killed.
     Answer,
@@ -46,7 +45,8 @@ pub enum Role {
 }
 
 impl Role {
-    /// Whether its processes are throw-away forks. What they start must end with them.
+    /// Whether processes of this role are throw-away forks. Everything that a throw-away fork
+    /// starts must end with it.
     pub fn is_thrown_away(self) -> bool {
         !matches!(self, Self::Frozen | Self::Head)
     }
@@ -55,30 +55,30 @@ impl Role {
 /// The checkpoint that a fork of the root loads before it takes its role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Load {
-    /// The digest of its manifest, which the server has verified to be its own.
+    /// The digest of the checkpoint's manifest.
     pub manifest: String,
-    /// What it holds.
+    /// The form of the checkpoint that is loaded.
     pub form: Form,
-    /// Set if it is untrusted: the most bytes of memory it may take. Another limit follows from the
-    /// size of its files, and its processor time is limited too.
+    /// Set if the checkpoint is untrusted: how many bytes of memory loading it may take. A second
+    /// memory limit and a limit of processor time follow from the size of its files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
 }
 
-/// The most pipes with one order to run a cell. Their descriptors travel with one message, and
-/// Linux limits these to 253.
+/// Maximum number of pipes that one order to run a cell carries. Their descriptors travel with one
+/// message, and Linux allows 253 per message.
 pub const MAX_DELIVERIES: usize = 64;
 
 /// Which variables are sent to another process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Wanted {
-    /// Those with these names that exist.
+    /// The variables with these names. A name without a variable is ignored.
     Names {
         /// The names.
         names: Vec<String>,
     },
-    /// Those that code reads from the state with this alias, as in `alias.x`.
+    /// The variables that code reads through the alias of the state, as in `alias.x`.
     For {
         /// The alias.
         alias: String,
@@ -87,12 +87,12 @@ pub enum Wanted {
     },
 }
 
-/// Variables of another state for a cell.
+/// Variables of another state that a cell can use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
-    /// The cell's alias for that state; empty if the cell takes the variables as its own.
+    /// The cell's alias for the other state; empty if the cell takes the variables as its own.
     pub alias: String,
-    /// That state's id.
+    /// The id of the other state.
     pub state: String,
     /// Whether the variables come through a pipe. If not, the cell needs none of them.
     pub comes: bool,
@@ -133,20 +133,20 @@ pub struct Fingerprint(pub Option<String>, pub String);
 /// The fingerprints of all variables of a state, by name.
 pub type Fingerprints = BTreeMap<String, Fingerprint>;
 
-/// A written checkpoint, as its process describes it. All its blobs are on disk.
+/// A written checkpoint, as the process that wrote it describes it. All its blobs are on disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contents {
     /// The BLAKE3 digest of the manifest, in hex.
     pub manifest: String,
-    /// How many names it holds.
+    /// How many names the checkpoint contains.
     pub entry_count: u32,
-    /// Its size unpacked, in bytes.
+    /// The size of its content before compression, in bytes.
     pub namespace_bytes: u64,
     /// Its size on disk, in bytes, shared blobs included.
     pub stored_bytes: u64,
-    /// How much of that is new, in bytes.
+    /// The part of `stored_bytes` that was not stored before.
     pub new_bytes: u64,
-    /// Whether sources and import statements are in it.
+    /// Whether it contains sources and import statements.
     pub includes_source: bool,
     /// What could not be saved.
     pub missing: Vec<Missing>,
@@ -156,7 +156,7 @@ pub struct Contents {
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Order {
-    /// Start Python: the first order, to the root only. Comes with the lifeline's read end.
+    /// Start Python: the first order, to the root only. Carries the lifeline's read end.
     SpawnRoot {
         /// The user's interpreter.
         python: PathBuf,
@@ -167,7 +167,8 @@ pub(crate) enum Order {
         /// Niceness of cell processes.
         nice: u8,
     },
-    /// Fork. Comes with the child's socket, and for a head with what `Role::Head` names.
+    /// Fork a child. Carries the child's socket, and the descriptors that `Role::Head` or
+    /// `Role::Send` names.
     Fork {
         /// The child's id.
         child: ProcId,
@@ -181,9 +182,9 @@ pub(crate) enum Order {
         #[serde(default)]
         wanted: Option<Wanted>,
     },
-    /// Run a cell; to an idle head.
+    /// Run a cell. Only an idle head gets this order.
     Run {
-        /// The run.
+        /// The run's id.
         exec_id: ExecId,
         /// The source.
         code: String,
@@ -201,18 +202,18 @@ pub(crate) enum Order {
         #[serde(default)]
         deliveries: Vec<Delivery>,
     },
-    /// Answer a question; to an answering process.
+    /// Answer a question. Only a process of `Role::Answer` gets this order.
     Question {
-        /// Its number, which the answer names.
+        /// The question's number, which the answer repeats.
         number: u64,
         /// The kind of question.
         kind: IntrospectKind,
         /// The whole cell.
         code: String,
-        /// The place, in code points from the beginning.
+        /// The position in the code that the question is about, in code points from the beginning.
         cursor: u32,
     },
-    /// The user's input; to a head that asked for it.
+    /// The user's input, for a head that asked for it.
     Answer {
         /// The number of the question.
         number: u32,
@@ -230,15 +231,15 @@ pub(crate) enum Order {
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Report {
-    /// The process is ready for its role. The parent reports the pid too, but may die before it
-    /// does.
+    /// The process is ready for its role. The parent reports the pid too, but may die first.
     Ready {
         /// This process' id.
         pid: i32,
         /// What could not be restored from its checkpoint.
         #[serde(default)]
         missing: Vec<Missing>,
-        /// Why branches must not be forked from it: loading the checkpoint has started threads.
+        /// Set if branches must not be forked from this process, because loading the checkpoint has
+        /// started threads: a sentence about them.
         #[serde(default)]
         hazard: Option<String>,
     },
@@ -312,35 +313,36 @@ pub enum Report {
     Symbols(Symbols),
     /// The cell ended.
     Ended {
-        /// How.
+        /// How it ended.
         how: How,
         /// The number of the cell in `In[n]`.
         exec_count: u32,
-        /// What branches of this state lack.
+        /// Sentences about what branches of this state do not have.
         warnings: Vec<String>,
-        /// Whether this process may be forked. If not, it uses a library that is known to hang in
+        /// Whether this process may be forked. False if it uses a library that is known to hang in
         /// forks.
         forks: bool,
-        /// Whether part of this state exists in this process alone: threads, child processes.
+        /// Whether part of this state, such as a thread or a child process, exists only in this
+        /// process.
         #[serde(default)]
         is_alone: bool,
         /// What a cell that raised has left in this process.
         #[serde(default)]
         remains: Remains,
     },
-    /// What branches share with this process although each should have its own. Sent by an idle
-    /// frozen process.
+    /// Sentences about what branches share with this process although each should have its own. An
+    /// idle frozen process sends this.
     Shared(Vec<String>),
     /// The variables of a state.
     Variables(Vec<Variable>),
-    /// Digests of the variables of a state.
+    /// Digests of the variables of a state. None if they could not be computed.
     Digested(Option<Digests>),
     /// Fingerprints of the variables of a state.
     Fingerprinted {
-        /// None when there are too many.
+        /// None if there are too many variables.
         fingerprints: Option<Fingerprints>,
-        /// Identifies the root or loaded process from which this one was forked, directly or
-        /// through others. An object has the same address in all processes of one address space.
+        /// Identifies the process from which this one descends and which started Python or loaded a
+        /// checkpoint. An object has the same address in all processes of one address space.
         address_space: u64,
     },
     /// The answer to a question.
@@ -360,7 +362,8 @@ pub enum How {
     Ok,
     /// It raised.
     Error(RunError),
-    /// It was not run: this head's state could not be frozen, and running the cell would lose it.
+    /// It was not run: this head's state could not be frozen, and running the cell would lose that
+    /// state.
     Refused,
 }
 
@@ -368,19 +371,20 @@ pub enum How {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Remains {
-    /// Nothing that can become a state: no line of it ran, or it called `exit`.
+    /// Nothing that can become a state: no line of the cell ran, or the cell called `exit`.
     #[default]
     Nothing,
-    /// A process that cannot be frozen, and why.
+    /// A process that cannot be frozen. The text says why.
     Unfit(String),
-    /// The state that it ran against: the cell failed in its first statement, which set nothing.
+    /// The unchanged state that the cell ran against: the cell failed in its first statement, which
+    /// set nothing.
     Unchanged,
-    /// What it had set until it failed.
+    /// What the cell had set before it failed.
     Set,
 }
 
 impl Remains {
-    /// Whether it can become a state.
+    /// Whether what is left can become a state.
     pub fn can_be_a_state(&self) -> bool {
         matches!(self, Self::Unchanged | Self::Set)
     }
@@ -420,7 +424,7 @@ pub(crate) struct Envelope<R> {
     pub(crate) written: Written,
 }
 
-/// A message as a frame.
+/// Encodes a message as a frame.
 pub(crate) fn frame<T: Serialize>(message: &T) -> Vec<u8> {
     let mut bytes = vec![0; 4];
     serde_json::to_writer(&mut bytes, message).expect("plain data is serialised into memory");

@@ -1,15 +1,15 @@
-//! The pipe that carries printed text from a head to the server, and the counts that put it in
-//! order.
+//! The pipe that carries printed text from a head to the server, and the counts that give texts and
+//! other outputs their order.
 //!
 //! Each text is a record with a stamp: how many reports were sent, and how many bytes were written
 //! to the pipes of descriptors 1 and 2, before it. A record fits into `PIPE_BUF` bytes, so Linux
 //! writes it whole or not at all. The reader trusts no record, because user code can write to the
 //! pipe too.
 //!
-//! Linux does not tell how many bytes were ever written to a pipe. So a head adds two numbers: the
-//! bytes that the server has read, which a shared file contains, and the bytes that are still in
-//! the pipe. The server writes a sequence number before and after each read, so a head notices a
-//! read that happens while it adds.
+//! Linux does not report the total number of bytes written to a pipe. So a head adds two numbers:
+//! the bytes that the server has read, from a file that both share, and the bytes that are still in
+//! the pipe. The server writes a sequence number to the file before and after each read, so a head
+//! notices if the server reads between these two steps.
 
 use super::protocol::Written;
 use crate::notebook::StreamName;
@@ -26,8 +26,7 @@ use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileExt;
 
-/// Capacity of each pipe of a head, in bytes. It holds what a cell prints between two ticks of the
-/// server.
+/// Capacity of each pipe of a head, in bytes. Few cells print more between two ticks of the server.
 const PIPE_BYTES: i32 = 1024 * 1024;
 /// Bytes of a record's header: the text's length, the number of reports and the bytes of stdout and
 /// stderr before it (each u32), and its stream (u8).
@@ -35,9 +34,9 @@ const STAMP_BYTES: usize = 17;
 /// The longest text of one record, in bytes.
 pub(crate) const MAX_TEXT_BYTES: usize = libc::PIPE_BUF - STAMP_BYTES;
 const STDERR: u8 = 1;
-/// Size of the server's buffer, in bytes: room for many records, so that one always fits.
+/// Size of the server's buffer, in bytes. It has room for many records.
 const READ_BYTES: usize = 64 * 1024;
-/// Most times that a head reads the counts again because the server is reading a pipe.
+/// How often, at most, a head reads the counts again because the server is reading a pipe.
 const MAX_POLLS: usize = 10_000;
 
 /// The position of a text among everything else that its process sends. Counts are modulo 2³².
@@ -122,7 +121,7 @@ impl TextReader {
         Ok(Self { pipe, buffer: Vec::new(), unread: 0..0 })
     }
 
-    /// The pipe's end, for waiting.
+    /// The pipe's read end, to wait on.
     pub(crate) fn pipe(&self) -> &OwnedFd {
         &self.pipe
     }
@@ -145,7 +144,7 @@ impl TextReader {
         }
     }
 
-    /// Reads more. Returns whether bytes came.
+    /// Reads more bytes into the buffer. Returns whether there were any.
     fn fill(&mut self) -> bool {
         if self.buffer.is_empty() {
             if !has_bytes(&self.pipe) {
@@ -180,13 +179,13 @@ fn parse(bytes: &[u8], reports: u32) -> Parsed {
 /// The descriptors that let a head count the bytes written to descriptors 1 and 2.
 #[derive(Debug)]
 pub(crate) struct SharedCounts {
-    /// A file of four native u32: sequence number before a read, bytes out, bytes err, sequence
-    /// number after it.
+    /// A file of four native u32: the sequence number written before a read, the bytes read from
+    /// pipe 1 and from pipe 2, and the sequence number written after the read.
     pub(crate) counts: OwnedFd,
     /// An eventfd that is signalled when the counts change.
     pub(crate) changed: OwnedFd,
-    /// An epoll instance of `changed` and the read ends of descriptors 1 and 2. In the usual case
-    /// one system call on it shows a head that nothing was written.
+    /// An epoll instance that watches `changed` and the read ends of pipes 1 and 2. If nothing was
+    /// written, a head finds that with one system call.
     pub(crate) watch: OwnedFd,
 }
 
@@ -219,11 +218,11 @@ impl ReadCounts {
         Ok(Self { file, changed, sequence: 0, read: Written::default() })
     }
 
-    /// Notes a read of a pipe; `read` returns how many bytes it took. A head that counts bytes
-    /// waits meanwhile.
+    /// Calls `read`, which reads a pipe, and adds the number of bytes that it returns to the
+    /// counts. A head that counts bytes waits meanwhile.
     pub(crate) fn note<T>(&mut self, name: StreamName, read: impl FnOnce() -> (usize, T)) -> T {
         self.sequence = self.sequence.wrapping_add(1);
-        // Neither fails: the file has its size, and a full eventfd is readable as well.
+        // Errors do not matter: the file already has its size, and a full eventfd is readable too.
         let _ = self.file.write_all_at(&self.sequence.to_ne_bytes(), 0);
         let _ = nix::unistd::write(&self.changed, &1u64.to_ne_bytes());
         let (count, result) = read();
@@ -241,7 +240,7 @@ pub(crate) struct WriteCounts {
     file: File,
     changed: OwnedFd,
     watch: Epoll,
-    /// What the server had read when the head last looked.
+    /// The bytes that the server had read when the head last read the counts.
     read: Cell<Written>,
 }
 
@@ -251,15 +250,16 @@ impl WriteCounts {
         Self { file: counts.into(), changed, watch: Epoll(watch), read: Cell::default() }
     }
 
-    /// Whether a descriptor is one of these.
+    /// Whether this is the number of one of the three descriptors.
     pub(crate) fn owns(&self, number: RawFd) -> bool {
         [self.file.as_raw_fd(), self.changed.as_raw_fd(), self.watch.0.as_raw_fd()].contains(&number)
     }
 
-    /// How many bytes were ever written to the pipes. `waiting` counts the bytes that are still in
-    /// them.
+    /// The total number of bytes written to the pipes of descriptors 1 and 2. `waiting` returns how
+    /// many of them are still in the pipes.
     pub(crate) fn written(&self, waiting: impl Fn() -> Written) -> Written {
-        // An error means that user code has closed the epoll descriptor.
+        // Nothing has changed since the last call. Or, on an error, user code has closed the epoll
+        // descriptor.
         if self.watch.wait(&mut [EpollEvent::empty()], EpollTimeout::ZERO) != Ok(1) {
             return self.read.get();
         }
@@ -274,7 +274,7 @@ impl WriteCounts {
             }
             std::thread::yield_now();
         }
-        // The numbers never matched: user code has written to the file.
+        // The sequence numbers never matched: user code has written to the file.
         Written::default()
     }
 
@@ -285,7 +285,7 @@ impl WriteCounts {
     }
 }
 
-/// Whether a count modulo 2³² is larger than another.
+/// Whether `count` comes after `other`. Both are modulo 2³².
 pub(crate) fn is_after(count: u32, other: u32) -> bool {
     count != other && count.wrapping_sub(other) < u32::MAX / 2
 }

@@ -216,7 +216,7 @@ const NAMED: &[Row] = &[
     row(
         "child processes",
         "import subprocess; p = subprocess.Popen(['sleep', '1000'])",
-        &["child processes belong to this line alone, and end with it: sleep ("],
+        &["child processes belong to this lineage only, and end with it: sleep ("],
         ("print(subprocess.run('exit 4', shell=True).returncode)", "4"),
     ),
     row(
@@ -226,7 +226,7 @@ const NAMED: &[Row] = &[
          other = fork.Pool(1); other.map(math.sqrt, [4])",
         &[
             "threads do not go on in a branch: ",
-            "child processes belong to this line alone, and end with it: python (",
+            "child processes belong to this lineage only, and end with it: python (",
         ],
         (
             "for use in (lambda: pool.submit(math.sqrt, 4), lambda: other.map(math.sqrt, [4])):\n    try: \
@@ -294,7 +294,7 @@ fn a_file_that_may_not_be_opened_again_is_told() {
     warns_of(
         &server,
         state.state(),
-        &["branches share their place in these files", &says, "/bits (permission denied)"],
+        &["branches share their position in these files", &says, "/bits (permission denied)"],
     );
     assert!(!warnings(&server, state.state()).contains("kept"));
     server.run(state.state(), "pass");
@@ -553,7 +553,7 @@ const HANGS: &[(&str, &str, &str)] = &[
     (
         "a loop in the process that is to be the state",
         "def loop():\n    while True: pass\nos.register_at_fork(after_in_child=loop)",
-        "every state and branch: loop; a fork of it hung: it computes without an end",
+        "every state and branch: loop; a fork of it hung: it is still computing",
     ),
     (
         "a lock in a branch",

@@ -1,5 +1,5 @@
 //! Installs the pinned wheels into a directory with the first installer that works: the
-//! environment's pip, the pip that came with Python, uv, or a pip on the path. They use the user's
+//! environment's pip, the pip that came with Python, uv, or a pip on the path. Each uses the user's
 //! settings (index, proxy, certificates).
 
 use super::{Environment, last_line, python};
@@ -8,10 +8,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Installs only pinned packages with the pinned hashes, and runs no package's build code.
+/// Options of pip and uv: install only the pinned packages with the pinned hashes, and run no
+/// package's build code.
 const PINNED_ONLY: [&str; 5] = ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--requirement"];
 
-/// Fills a directory inside `dir` and returns it. The error quotes each installer's message.
+/// Installs the pinned packages into a new directory inside `dir`, with the first installer that
+/// works, and returns the directory. The error lists each installer's message.
 pub(super) fn install(
     interpreter: &Interpreter,
     environment: &Environment,
@@ -65,7 +67,8 @@ impl Installer<'_> {
 
     fn run(&self, interpreter: &Interpreter, pins: &Path, target: &Path, dir: &Path) -> Result<(), String> {
         let mut command = self.command(interpreter, dir)?;
-        // It starts in our directory, because Python imports modules from the current one.
+        // The installer runs in our directory, because Python imports modules from the current
+        // directory.
         command.args(PINNED_ONLY).arg(pins).arg("--target").arg(target).current_dir(dir).stdin(Stdio::null());
         let output = command.output().map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => "was not found".to_owned(),
@@ -102,8 +105,8 @@ impl Installer<'_> {
     }
 }
 
-/// No questions and no notices. Two user settings are overridden, because they make pip refuse to
-/// install into a plain directory.
+/// Makes pip ask no questions and print no notices. Overrides two user settings that make pip
+/// refuse to install into a plain directory.
 fn quiet(mut command: Command) -> Command {
     command.args(["--no-input", "--disable-pip-version-check", "--no-warn-script-location", "--no-compile"]);
     command.env("PIP_USER", "0").env("PIP_REQUIRE_VIRTUALENV", "0").env("PYTHONDONTWRITEBYTECODE", "1");
@@ -124,7 +127,7 @@ fn unpack(interpreter: &Interpreter, wheel: &Path, into: &Path) -> Result<(), St
     }
 }
 
-/// Writes byte code, so that the first start is as fast as the others. A failure does not matter.
+/// Writes byte code, so that the first start is as fast as later ones. A failure does not matter.
 fn compile(interpreter: &Interpreter, packages: &Path) {
     let _ = python(interpreter).args(["-I", "-m", "compileall", "-q"]).arg(packages).output();
 }

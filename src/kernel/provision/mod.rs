@@ -1,6 +1,7 @@
-//! Installs IPython and cloudpickle for environments that lack them. It never writes into the
-//! environment: pinned wheels with known hashes go once into a support directory of Ratoon's own.
-//! The kernel puts that at the end of `sys.path`, so packages of the environment come first.
+//! Installs IPython and cloudpickle if the user's environment does not have them. Never writes into
+//! that environment: pinned wheels with known hashes are installed once, into a support directory
+//! of Ratoon's own. The kernel appends this directory to `sys.path`, so packages of the environment
+//! come first.
 //!
 //! The pins are `support/py*.txt`; `scripts/lock-support` writes them.
 
@@ -18,18 +19,18 @@ use std::process::{Command, Stdio};
 const PY310: &str = include_str!("../support/py310.txt");
 /// IPython 9, for Python 3.11 and all later ones.
 const PY311: &str = include_str!("../support/py311.txt");
-/// Prints what the environment has. See `Environment`.
+/// Prints what the environment contains, for `Environment`.
 const MISSING_PACKAGES: &str = include_str!("../python/missing_packages.py");
 /// Imports what the kernel imports, with the support directory at the end of `sys.path`.
 const IMPORT_ALL: &str =
     "import sys; sys.path.append(sys.argv[1]); import IPython.core.interactiveshell, cloudpickle";
-/// Prefix of directories that an installation is filling. If no process holds the lock, that
-/// installation was killed.
+/// Prefix of a directory that is being filled. If no process holds the lock, the process that was
+/// filling the directory was killed.
 const UNFINISHED: &str = "unfinished-";
 
-/// Returns the directory to put at the end of `sys.path`, or none if the environment lacks nothing.
-/// `data_dir` is Ratoon's own. `progress` gets a sentence if this takes longer than a moment. If
-/// the directory already exists, no process is started.
+/// Returns the directory to append to `sys.path`, or None if the environment already has all
+/// packages. `data_dir` is Ratoon's data directory. `progress` is called with a sentence before
+/// each step that may take long. If the support directory already exists, no process is started.
 pub fn ensure(
     interpreter: &Interpreter,
     data_dir: &Path,
@@ -49,7 +50,7 @@ pub fn ensure(
         kind: Kind::Kernel,
         what: format!("cannot install IPython into {}", support.display()),
         why: e.to_string(),
-        how: format!("make room for it there and let it be written to; {}", by_hand(interpreter)),
+        how: format!("make sure that there is free space and that you may write there; {}", by_hand(interpreter)),
     };
     fs::create_dir_all(&parent).map_err(cannot_write)?;
     let _lock = lock(&parent, progress).map_err(cannot_write)?;
@@ -63,14 +64,14 @@ pub fn ensure(
         .map_err(cannot_write)
         .and_then(|()| fill(interpreter, &environment, pins, &unfinished))
         .and_then(|packages| fs::rename(packages, &support).map_err(cannot_write));
-    // If this fails, the next start removes it.
+    // If this fails, the next installation removes the directory.
     let _ = fs::remove_dir_all(&unfinished);
     installed.map(|()| Some(support))
 }
 
 /// What an interpreter can import, as `python/missing_packages.py` prints it.
 struct Environment {
-    /// The modules that the kernel needs and the environment lacks.
+    /// The modules that the kernel needs and the environment does not have.
     missing: Vec<String>,
     /// Whether it can run `-m pip`.
     has_pip: bool,
@@ -117,7 +118,8 @@ impl Environment {
     }
 }
 
-/// Installs the packages and tries to import them. Returns their directory.
+/// Installs the packages into a new directory inside `dir`, tries to import them, and returns their
+/// directory.
 fn fill(
     interpreter: &Interpreter,
     environment: &Environment,
@@ -135,7 +137,7 @@ fn fill(
     })?;
     let failed = |why| Problem {
         kind: Kind::Kernel,
-        what: format!("the IPython for {} does not start", interpreter.executable.display()),
+        what: format!("cannot import the IPython that was installed for {}", interpreter.executable.display()),
         why,
         how: format!("a package of the environment is probably too old for it; {}", by_hand(interpreter)),
     };
@@ -154,7 +156,8 @@ fn by_hand(interpreter: &Interpreter) -> String {
     format!("or install it yourself: {} -m pip install ipython cloudpickle", interpreter.executable.display())
 }
 
-/// The interpreter, without input, and without writing byte code into its environment.
+/// A command that starts the interpreter without input. It writes no byte code into the
+/// environment.
 fn python(interpreter: &Interpreter) -> Command {
     let mut command = Command::new(&interpreter.executable);
     command.arg("-B").stdin(Stdio::null());
@@ -165,8 +168,8 @@ fn pins(version: (u8, u8)) -> &'static str {
     if version < (3, 11) { PY310 } else { PY311 }
 }
 
-/// The name depends on everything that decides the content, so an existing directory is the right
-/// one.
+/// The name of the support directory. It depends on everything that decides the content, so an
+/// existing directory has the right content.
 fn directory_name((major, minor): (u8, u8), pins: &str) -> String {
     let hash = Sha256::digest(pins.as_bytes());
     let short: String = hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
@@ -206,7 +209,7 @@ fn remove_unfinished(parent: &Path) -> io::Result<()> {
 /// The last line of a program's output. Python and pip print the reason there.
 fn last_line(output: &[u8]) -> String {
     let output = String::from_utf8_lossy(output);
-    output.trim().lines().last().unwrap_or("it said nothing").trim().to_owned()
+    output.trim().lines().last().unwrap_or("it printed nothing").trim().to_owned()
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 //!
 //! Text goes through the text pipe, everything else as a report on the socket. Both carry the
 //! number of bytes written to descriptors 1 and 2 so far; text also carries the number of reports
-//! sent. A child that user code forks has neither pipe nor socket, and prints to the descriptors.
+//! sent. A child that user code forks has neither pipe nor socket, and prints to descriptors 1 and
+//! 2.
 
 use super::{control, fork};
 use crate::kernel::protocol::{Order, Report, Written, seal};
@@ -78,11 +79,12 @@ pub(super) fn repair_standard_descriptors() -> io::Result<Vec<String>> {
 }
 
 fn sentence(what: &str) -> String {
-    format!("{what} again: the cell had closed or redirected it, which ends with the cell")
+    format!("{what} again: the cell had closed or redirected it, and such a change ends with the cell")
 }
 
 /// The write end of a head's pipe, at a high number. User code may have closed that number or given
-/// it to another file, so this is not an `OwnedFd`: it closes only what is still the pipe.
+/// it to another file, so this is not an `OwnedFd`: `drop` closes the number only if it is still
+/// the pipe.
 struct WriteEnd {
     number: RawFd,
     inode: Inode,
@@ -142,14 +144,14 @@ pub(super) fn is_own(number: RawFd) -> bool {
 /// Discards all later output.
 pub(super) fn disconnect() -> io::Result<()> {
     *lock() = None;
-    // Raised: if user code has closed 1, the file would get that number.
+    // Raised, because `/dev/null` would get number 1 if user code has closed descriptor 1.
     let null = super::descriptors::raise(std::fs::OpenOptions::new().write(true).open("/dev/null")?)?;
     nix::unistd::dup2_stdout(&null)?;
     nix::unistd::dup2_stderr(&null)?;
     Ok(())
 }
 
-/// Whether user code forked this process, and not `fork`.
+/// Whether user code forked this process. False for processes that `fork` made.
 pub(super) fn is_users_child() -> bool {
     IS_USERS_CHILD.load(Ordering::Relaxed)
 }
@@ -164,7 +166,7 @@ impl Printer {
         self.counts.written(|| self.waiting())
     }
 
-    /// Writes as much text as there is room for. Returns the rest.
+    /// Writes as much text as the text pipe has room for. Returns the rest.
     fn write<'t>(&self, name: StreamName, text: &'t str) -> &'t str {
         let mut left = text;
         // User code may have closed the pipe and given its number to another file.
@@ -221,15 +223,14 @@ impl Channel {
         py.check_signals()
     }
 
-    /// Prints an unfinished line.
+    /// Prints the unfinished line of a stream.
     fn flush(&self, is_error: bool) -> io::Result<()> {
         flush(if is_error { StreamName::Stderr } else { StreamName::Stdout })
     }
 
     /// Sends a report that is encoded as JSON.
     ///
-    /// # Errors
-    /// `ValueError` when it is longer than the server accepts.
+    /// # Errors `ValueError` if the report is longer than the server accepts.
     fn report(&self, py: Python<'_>, json: &str) -> PyResult<()> {
         if json.len() > MAX_REPORT_BYTES {
             let message = format!("{} bytes are more than can be shown ({MAX_REPORT_BYTES})", json.len());
@@ -296,7 +297,7 @@ fn print(name: StreamName, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Prints to the descriptors, which a child shares with its parent, in whole lines.
+/// Prints whole lines to descriptors 1 and 2, which a child shares with its parent.
 fn print_in_lines(name: StreamName, text: &str) -> io::Result<()> {
     let mut tails = TAILS.lock().unwrap_or_else(PoisonError::into_inner);
     let tail = &mut tails[name as usize];

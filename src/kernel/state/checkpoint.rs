@@ -38,7 +38,7 @@ struct Summary {
 }
 
 impl Checkpoints {
-    /// Imports the module, after the shell.
+    /// Imports the module. The shell must have been imported before.
     pub(super) fn boot(py: Python<'_>) -> PyResult<Self> {
         let module = PackageModule::import(py, "checkpoint")?;
         module.0.call_method0(py, "boot")?;
@@ -62,8 +62,7 @@ impl Checkpoints {
             super::process_exit::leave();
         }
         let mut keeper = keeper.borrow_mut();
-        // A failure of the disk fails the whole checkpoint, not only the value that was being
-        // written.
+        // If a write fails, the whole checkpoint fails, not only the value that was being written.
         if let Some(why) = keeper.disk_error.take() {
             return Err(PyOSError::new_err(why));
         }
@@ -81,16 +80,15 @@ impl Checkpoints {
         })
     }
 
-    /// The names that the checkpoint of this process or of an ancestor could not restore, and that
-    /// are still missing.
+    /// The names that could not be restored from the checkpoint of this process or an ancestor, and
+    /// that are still missing.
     pub(super) fn lacking(&self, py: Python<'_>) -> Vec<Missing> {
         self.0.call(py, "still_lacking", ()).unwrap_or_default()
     }
 
     /// Loads a checkpoint into this fork of the root. Returns what could not be restored.
     ///
-    /// # Errors
-    /// Why it cannot be loaded. The process must not be used as a state then.
+    /// # Errors Why it cannot be loaded. After an error, the process must not become a state.
     pub(super) fn load(&self, py: Python<'_>, load: &Load, blobs: &Path) -> Result<Vec<Missing>, String> {
         let mut keeper = Keeper::at(blobs);
         let digest: Digest = load.manifest.parse().map_err(|e| format!("{e}"))?;
@@ -160,21 +158,22 @@ fn why(py: Python<'_>, error: &PyErr) -> String {
     why
 }
 
-/// Stores the bytes of a checkpoint for Python (`keeper.py`), and reads them back.
+/// Stores the bytes of a checkpoint and reads them back. Python uses it through `keeper.py`.
 #[pyclass(unsendable)]
 #[derive(Debug)]
 struct Keeper {
     blobs: Blobs,
-    /// Stored memory that may be stored again. It is kept alive, so that its address is not reused.
+    /// Stored memory that may be stored again, by address and length. It is kept alive, so that its
+    /// address is not reused.
     known: HashMap<(usize, usize), KeptBuffer>,
     counted: HashSet<Digest>,
     stored_bytes: u64,
     new_bytes: u64,
-    /// How many bytes will be stored, for the progress.
+    /// How many bytes will be stored, to compute the progress.
     expected: u64,
     done: u64,
     reported_at: Option<Instant>,
-    /// Why the disk refused a write.
+    /// Why a write failed.
     disk_error: Option<String>,
     /// How many bytes may still be unpacked.
     budget: u64,
@@ -218,7 +217,7 @@ impl Keeper {
         });
         let mut chunks: HashSet<Digest> = lists.filter_map(|chunk| chunk.parse().ok()).collect();
         chunks.insert(*digest);
-        // Reading a missing chunk reports it later.
+        // A missing chunk counts as 0 bytes; reading it later fails.
         let stored = chunks.iter().map(|chunk| self.blobs.stored_bytes(chunk).unwrap_or_default()).sum();
         let limits = LoadLimits::for_loading(stored, max_bytes);
         self.budget = self.budget.min(limits.bytes);
@@ -250,7 +249,8 @@ impl Keeper {
         self.expected = bytes;
     }
 
-    /// Cuts bytes into chunks and stores them. `again`: the same memory may be stored again.
+    /// Cuts bytes into chunks and stores them. Returns their number and the digests of the chunks.
+    /// `again`: the same memory may be stored again.
     fn put(&mut self, memory: PyBuffer<u8>, again: bool) -> PyResult<(usize, Vec<String>)> {
         if super::capture::is_users_child() {
             super::process_exit::leave();
@@ -280,8 +280,8 @@ impl Keeper {
         Ok((count, chunks))
     }
 
-    /// Checks that these chunks can hold `count` bytes and that there is memory for them. Must be
-    /// called before the memory is allocated.
+    /// Checks that these chunks can hold `count` bytes and that there is enough memory for the
+    /// bytes. Returns `count`. Must be called before the memory is allocated.
     fn check(&mut self, count: u64, chunks: Vec<String>) -> PyResult<u64> {
         if count.div_ceil(CHUNK_BYTES as u64) != chunks.len() as u64 {
             let text = format!("{count} bytes do not fit {} chunks", chunks.len());
@@ -309,7 +309,7 @@ impl Keeper {
         self.limits.iter_mut().for_each(LoadLimits::lift);
     }
 
-    /// Sets the limits again.
+    /// Sets the limits again after `lift`.
     fn limit_again(&mut self) {
         self.limits.iter_mut().for_each(LoadLimits::limit_again);
     }
@@ -345,7 +345,7 @@ pub(super) fn bytes_of(memory: &PyBuffer<u8>) -> PyResult<&[u8]> {
 fn bytes_of_mut(memory: &PyBuffer<u8>) -> PyResult<&mut [u8]> {
     let bytes = memory.as_slice_ptr().filter(|_| !memory.readonly());
     let mut bytes = bytes.ok_or_else(|| PyValueError::new_err("this memory cannot be filled"))?;
-    // SAFETY: as above. The memory was allocated for this call, and nothing else reads it.
+    // SAFETY: as above. The memory was allocated for this call, and nothing else reads the memory.
     Ok(unsafe { bytes.as_mut() })
 }
 

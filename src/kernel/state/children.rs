@@ -10,16 +10,16 @@ use std::collections::HashSet;
 use std::io::Read;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// The most names in a warning.
+/// Maximum number of names in a warning.
 const MAX_NAMES: usize = 5;
-/// Space for the pids of some ten thousand children, most of them states.
+/// Size of the buffer for a list of child pids, in bytes: enough for some ten thousand.
 const LIST_BYTES: usize = 128 * 1024;
 
 /// How many generations of orphans a process kills before it exits.
 const MAX_ROUNDS: usize = 100;
 
 /// The pid of the process that adopts orphans. Forked children have a copy of this pid, but do not
-/// adopt.
+/// adopt orphans.
 static ADOPTER: AtomicI32 = AtomicI32::new(0);
 
 /// Makes this process the parent of all orphans among its descendants (a subreaper). So even a
@@ -44,7 +44,7 @@ pub(super) fn end_adopted() {
             return;
         }
         for pid in pids {
-            // The next round finds its children, which become ours.
+            // The children of the killed process become ours, so the next round finds them.
             if kill(pid, Signal::SIGKILL).is_ok() {
                 let _ = waitpid(pid, None);
             }
@@ -52,7 +52,7 @@ pub(super) fn end_adopted() {
     }
 }
 
-/// A sentence about the running children of this process, without `ours`. None if there are none.
+/// A sentence about the running children of this process, except `ours`. None if there are none.
 pub(super) fn warning(ours: &HashSet<i32>) -> Option<String> {
     let list = list()?;
     let theirs = list.split_whitespace().filter_map(|p| p.parse().ok()).filter(|p| !ours.contains(p));
@@ -61,11 +61,11 @@ pub(super) fn warning(ours: &HashSet<i32>) -> Option<String> {
         return None;
     }
     names.truncate(MAX_NAMES);
-    Some(format!("child processes belong to this line alone, and end with it: {}", names.join(", ")))
+    Some(format!("child processes belong to this lineage only, and end with it: {}", names.join(", ")))
 }
 
-/// The pids of this process' children. The buffer is large, as each read makes Linux search them
-/// again.
+/// The pids of this process' children. The buffer is large, because Linux searches the list from
+/// its beginning at each further read.
 fn list() -> Option<String> {
     let mut file = std::fs::File::open(format!("/proc/self/task/{}/children", std::process::id())).ok()?;
     let mut list = Vec::with_capacity(LIST_BYTES);

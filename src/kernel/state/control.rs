@@ -1,7 +1,7 @@
 //! This process' socket: receives orders and sends reports.
 //!
-//! Each process has its own. A child that user code forks closes its copy at once, so the server
-//! sees the socket close when this process ends.
+//! Each process has its own socket. A child that user code forks closes its copy at once, so the
+//! server sees the socket close when this process ends.
 
 use crate::kernel::protocol::{Envelope, MAX_DELIVERIES, MAX_FRAME_BYTES, Order, Report, frame};
 use nix::errno::Errno;
@@ -16,8 +16,8 @@ static SOCKET: Mutex<Option<OwnedFd>> = Mutex::new(None);
 /// How many frames this process has sent on its socket.
 static SENT: AtomicU32 = AtomicU32::new(0);
 
-/// The most descriptors with one order: a head's socket and six for its outputs, or the pipes of
-/// other states' variables.
+/// Maximum number of descriptors that one order carries: a head's socket and six for its outputs,
+/// or the pipes of other states' variables.
 const MAX_DESCRIPTORS: usize = if MAX_DELIVERIES > 7 { MAX_DELIVERIES } else { 7 };
 
 /// Replaces the process' socket and closes the previous one.
@@ -36,7 +36,7 @@ pub(super) fn is_held() -> bool {
     lock().is_some()
 }
 
-/// How many frames have been sent. Text printed now comes after them.
+/// How many frames this process has sent on its socket. Text printed now comes after them.
 pub(super) fn sent() -> u32 {
     SENT.load(Ordering::Relaxed)
 }
@@ -82,9 +82,10 @@ pub(super) fn order_comes_within(time: PollTimeout) -> bool {
     poll(&mut [PollFd::new(socket.as_fd(), PollFlags::POLLIN)], time).is_ok_and(|n| n > 0)
 }
 
-/// Waits for the next order. None: the server closed the socket.
+/// Waits for the next order. None if the server closed the socket.
 ///
-/// `interrupted` decides after each signal whether to stop waiting.
+/// `interrupted` is called after each signal that arrives before the order. Its error ends the
+/// waiting.
 pub(super) fn receive<E>(
     mut interrupted: impl FnMut() -> Result<(), E>,
 ) -> Result<Option<(Order, Vec<OwnedFd>)>, E> {
@@ -121,7 +122,8 @@ fn receive_some(socket: RawFd, into: &mut [u8], descriptors: &mut Vec<OwnedFd>) 
     let mut space = nix::cmsg_space!([RawFd; MAX_DESCRIPTORS]);
     let mut slices = [IoSliceMut::new(into)];
     let message = recvmsg::<()>(socket, &mut slices, Some(&mut space), MsgFlags::MSG_CMSG_CLOEXEC)?;
-    // Some are missing if user code has used up the descriptors. `roles` checks their number.
+    // If user code has used up the descriptors, fewer arrive than were sent. `roles` checks their
+    // number.
     for control in message.cmsgs().into_iter().flatten() {
         if let ControlMessageOwned::ScmRights(numbers) = control {
             // SAFETY: Linux has just made these descriptors for this process; nobody else owns

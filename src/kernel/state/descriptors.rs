@@ -1,4 +1,5 @@
-//! Keeps our own descriptors at high numbers, out of the way of user code, and some in reserve.
+//! Keeps our own descriptors at high numbers, which user code does not use, and holds some
+//! descriptors in reserve.
 
 use super::control;
 use std::os::fd::{AsFd, IntoRawFd, OwnedFd, RawFd};
@@ -8,8 +9,8 @@ const FIRST_OWN_DESCRIPTOR: i32 = 200;
 /// Enough for a fork: an order carries up to seven, and the child opens a few more briefly.
 const SPARE_DESCRIPTORS: usize = 16;
 
-/// The descriptors of this process from 3 on, in order. One of them may be that of the listed
-/// directory, which is closed already.
+/// The descriptors of this process from 3 on, in order. The list may contain the descriptor of the
+/// directory that was read, which is closed already.
 pub(super) fn list() -> Vec<RawFd> {
     let entries = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -18,12 +19,13 @@ pub(super) fn list() -> Vec<RawFd> {
     numbers
 }
 
-/// Closes descriptors that the server has inherited, such as pipes of a shell or a supervisor.
+/// Closes descriptors that came from the server's own parent, such as pipes of a shell or a
+/// supervisor.
 pub(super) fn close_inherited() {
     let own = control::number();
     for number in list().into_iter().filter(|number| Some(*number) != own) {
-        // SAFETY: this process has just begun and owns only its socket. The directory's own
-        // descriptor is closed already, so closing it fails with EBADF.
+        // SAFETY: this process has just begun and owns only its socket. The descriptor of the
+        // listed directory is closed already, so closing it again fails with EBADF.
         #[allow(unsafe_code)]
         unsafe {
             libc::close(number);
@@ -31,7 +33,8 @@ pub(super) fn close_inherited() {
     }
 }
 
-/// Copies a descriptor to a high number, or to any number if a cell has set a lower limit.
+/// Copies a descriptor to a high number, or to any number from 3 on if a cell has set a limit below
+/// that.
 pub(super) fn raise(low: impl AsFd) -> std::io::Result<OwnedFd> {
     use nix::fcntl::{FcntlArg, fcntl};
     use std::os::fd::FromRawFd;

@@ -1,10 +1,10 @@
 //! Gives a branch its own offset in every open file, and its own epoll instances.
 //!
-//! Forked processes share the offset of an open file: one branch's `readline()` would move the
-//! other's. They also share epoll instances. The head notes both before it is frozen. A head forked
-//! from that state opens each file again at the noted offset and makes new epoll instances. Copies
-//! of a descriptor (`dup`) stay copies. Pipes, sockets and terminals stay shared, because they
-//! cannot be opened a second time.
+//! Forked processes share the offset of an open file: a `readline()` in one branch would move the
+//! offset in the others. Forked processes also share epoll instances. The head notes both before it
+//! is frozen. A head forked from that state opens each file again at the noted offset and makes new
+//! epoll instances. Copies of a descriptor (`dup`) stay copies. Pipes, sockets and terminals stay
+//! shared, because they cannot be opened a second time.
 
 #![allow(unsafe_code)]
 
@@ -16,7 +16,7 @@ use nix::unistd::{AccessFlags, Whence, lseek};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
 /// kcmp's command that compares the open files of two descriptors (Linux, kcmp.h). The libc crate
-/// lacks it.
+/// does not define it.
 const KCMP_FILE: libc::c_int = 0;
 
 /// A file that the state had open.
@@ -108,11 +108,11 @@ fn is_copy(one: RawFd, other: RawFd) -> bool {
     unsafe { libc::syscall(libc::SYS_kcmp, me, me, KCMP_FILE, one, other) == 0 }
 }
 
-/// Reopens each file. One that cannot be opened again, because its permissions were tightened,
-/// stays shared.
+/// Opens each file again and makes new epoll instances. A file that cannot be opened again, because
+/// its permissions were tightened, stays shared.
 pub(super) fn reopen(files: &[OpenFile]) {
     for OpenFile { number, kind } in files {
-        // If this fails, the file stays shared, and `shared` warns about it.
+        // If this fails, the file stays shared, and module `shared` warns about it.
         let _ = match kind {
             OpenFileKind::File { offset, .. } => reopen_file(*number, *offset),
             // SAFETY: the descriptor was open when it was noted, and nothing has run since.

@@ -25,7 +25,8 @@ pub(super) fn make_freezable() -> Result<Vec<String>, String> {
     Ok(repairs)
 }
 
-/// Checks that enough descriptors are left, after the spare ones are closed.
+/// Checks that enough descriptors are left. The caller has closed the spare ones
+/// (`descriptors::Spare`).
 fn check_descriptors() -> io::Result<()> {
     let null = std::fs::File::open("/dev/null")?;
     let all: io::Result<Vec<_>> = (1..NEEDED_DESCRIPTORS).map(|_| null.try_clone()).collect();
@@ -53,7 +54,7 @@ fn describe(error: &io::Error) -> String {
     }
 }
 
-/// Checks that a branch can allocate what it needs, if there is a limit.
+/// Checks that a branch can allocate what it needs, if there is a memory limit.
 fn check_memory() -> Result<(), String> {
     let limits = memory_limits();
     if limits.is_empty() || Vec::<u8>::new().try_reserve_exact(NEEDED_BYTES).is_ok() {
@@ -68,8 +69,8 @@ fn check_memory() -> Result<(), String> {
     ))
 }
 
-/// Checks that a branch gets any processor time. Each fork starts at zero, so every limit but 0
-/// leaves it some.
+/// Checks that a branch gets some processor time. Each fork starts counting at zero, so only a
+/// limit of 0 leaves it none.
 fn check_processor_time() -> Result<(), String> {
     match getrlimit(Resource::RLIMIT_CPU) {
         Ok((0, _)) => Err(format!(
@@ -93,8 +94,8 @@ fn memory_limits() -> Vec<String> {
         .collect()
 }
 
-/// The limits set by user code that may explain an error of the system, as the end of a sentence.
-/// Empty if there are none.
+/// Resource limits that user code set and that may explain a system error, phrased as the end of a
+/// sentence. Empty if there are none.
 pub(super) fn limits_behind(errno: Errno) -> String {
     let limits = match errno {
         Errno::ENOMEM => memory_limits(),

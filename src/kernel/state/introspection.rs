@@ -28,7 +28,7 @@ struct Completions {
 }
 
 impl Introspector {
-    /// Imports the modules, after the shell.
+    /// Imports the modules. The shell must have been imported before.
     pub(super) fn boot(py: Python<'_>) -> PyResult<Self> {
         let import = |name| PackageModule::import(py, name);
         Ok(Self {
@@ -39,9 +39,9 @@ impl Introspector {
         })
     }
 
-    /// Loads one part of what the completer needs. Returns whether more is left.
+    /// Loads one part of what the completer needs. Returns whether other parts are left.
     pub(super) fn prime(&self, py: Python<'_>, step: u32) -> bool {
-        // Only for speed, so errors do not matter.
+        // This only makes the first completion faster, so errors do not matter.
         self.completion
             .0
             .call_method1(py, "prime", (step,))
@@ -54,12 +54,12 @@ impl Introspector {
         self.variables.call(py, "list_variables", ()).unwrap_or_default()
     }
 
-    /// The fingerprints of the user's variables. None: there are too many.
+    /// The fingerprints of the user's variables. None if there are too many.
     pub(super) fn fingerprints(&self, py: Python<'_>) -> Option<Fingerprints> {
         self.variables.call(py, "fingerprints", ()).ok().flatten()
     }
 
-    /// Digests of the user's variables, and which of them share objects. None: they cannot be
+    /// Digests of the user's variables, and which of them share objects. None if they cannot be
     /// computed.
     pub(super) fn digests(&self, py: Python<'_>) -> Option<Digests> {
         let digests = self.sharing.call(py, "digests", ());

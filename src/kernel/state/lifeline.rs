@@ -1,9 +1,9 @@
 //! Ends this process and its process group when the server dies, even by SIGKILL.
 //!
-//! The server holds the write end of a pipe and never writes. When it dies, Linux signals the
-//! owners of the read ends. Each process chooses SIGKILL to its process group as this signal. This
-//! needs no thread and no timer, and it ends tight C loops and users' subprocesses. The owner is a
-//! property of the open file, so every process opens the pipe again.
+//! The server holds the write end of a pipe and never writes. When the server dies, Linux signals
+//! the owner of each read end. Each process makes its process group the owner and SIGKILL the
+//! signal. This needs no thread and no timer, and it ends tight C loops and users' subprocesses.
+//! The owner is a property of the open file, so every process opens the pipe again.
 
 #![allow(unsafe_code)]
 
@@ -14,12 +14,12 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::{Mutex, PoisonError};
 
 /// fcntl's command that sets the signal to send instead of SIGIO (Linux, asm-generic/fcntl.h). The
-/// libc crate lacks it.
+/// libc crate does not define it.
 const F_SETSIG: libc::c_int = 10;
 
 static PIPE: Mutex<Option<OwnedFd>> = Mutex::new(None);
 
-/// Makes this process the leader of its own group and ties the group to the pipe.
+/// Makes this process the leader of its own group and ties the group to the lifeline.
 pub(super) fn tie(pipe: OwnedFd) -> io::Result<()> {
     let group = nix::unistd::getpid();
     nix::unistd::setpgid(group, group)?;
@@ -48,8 +48,8 @@ fn open_again(number: RawFd) -> nix::Result<OwnedFd> {
     nix::fcntl::open(path.as_str(), flags, nix::sys::stat::Mode::empty())
 }
 
-/// Checks that a fork of this process could be tied, and killed by the server. User code may have
-/// made that impossible.
+/// Checks that a fork of this process could be tied to the lifeline and killed by the server. User
+/// code may have made that impossible.
 ///
 /// # Errors
 /// The reason, as the end of a sentence.
@@ -80,7 +80,7 @@ pub(super) fn number() -> Option<RawFd> {
     PIPE.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(AsRawFd::as_raw_fd)
 }
 
-/// Ties this process after a fork.
+/// Ties this process to the lifeline after a fork.
 pub(super) fn tie_again() -> io::Result<()> {
     let inherited = PIPE.lock().unwrap_or_else(PoisonError::into_inner).take();
     inherited.map_or(Ok(()), tie)

@@ -16,15 +16,15 @@ const BASE_BYTES: u64 = 256 << 20;
 const BYTES_PER_BYTE: u64 = 64;
 /// Processor time allowed for any file, in seconds.
 const BASE_SECONDS: u64 = 5;
-/// Bytes of the files for each further second: half of what a slow machine reads in one.
+/// Bytes of the files for each further second: half of what a slow machine reads in a second.
 const BYTES_PER_SECOND: u64 = 1 << 20;
-/// The most processor time, however large the files are.
+/// Maximum processor time, in seconds, however large the files are.
 const MAX_SECONDS: u64 = 300;
-/// Memory allowed for listing variables. The listed texts are short, but they may be cut from long
-/// ones.
+/// Memory allowed for listing variables. The listed texts are short, but may have been cut from
+/// long ones.
 const MAX_LISTING_BYTES: u64 = 1 << 30;
 
-/// Limits that are in force until this is dropped.
+/// Limits that apply until this value is dropped.
 #[derive(Debug)]
 pub(super) struct LoadLimits {
     /// How much memory the values may take.
@@ -71,14 +71,14 @@ impl LoadLimits {
     }
 
     fn set(&self) {
-        // One second more, as `start` was rounded down.
+        // One second more, because `start` was rounded down.
         let limits = [self.start.bytes.saturating_add(self.bytes), self.start.seconds + self.seconds + 1];
         for ((which, soft, hard), limit) in self.before.into_iter().zip(limits) {
             let _ = setrlimit(which, limit.min(soft).min(hard), hard);
         }
     }
 
-    /// Lifts the limits for the import of a library, which does not count.
+    /// Lifts the limits while a library is imported.
     pub(super) fn lift(&mut self) {
         self.restore();
         self.lifted = Some(Used::now());

@@ -1,23 +1,25 @@
 //! OOM score and niceness of each process.
 //!
-//! Under memory pressure the system kills the cheapest process first: a throw-away fork, then the
-//! running cell (the likely cause), then states, and the server last. Each process sets its own
-//! score after its fork. Programs that a cell starts inherit the cell's score.
+//! Under memory pressure the system kills the process with the highest score first: a throw-away
+//! fork, then the running cell (the likely cause), then states, and the server last. Each process
+//! sets its own score after its fork. Programs that a cell starts inherit the cell's score.
 
 #![allow(unsafe_code)]
 
 use crate::kernel::protocol::Role;
 
-/// Added to the OOM score, of a thousand (proc_pid_oom_score_adj(5)). Redis gives its forks 800.
+/// Values added to the OOM score, at most 1000 (proc_pid_oom_score_adj(5)). Redis gives its forks
+/// 800.
 const THROW_AWAY: &str = "1000";
 const HEAD: &str = "900";
 const STATE: &str = "600";
 
-/// Niceness of processes that no user waits for: a running cell gets nine times their share of a
-/// core.
+/// Niceness of processes that no user waits for: on a shared core, a running cell gets nine times
+/// as much time as they do.
 const BACKGROUND_NICENESS: i32 = 10;
 
-/// Sets the priority of a role. Failures are ignored: the system then only chooses less well.
+/// Sets this process' priority for its role. Errors are ignored: the system then only makes worse
+/// choices.
 pub(super) fn set(role: Role) {
     let badness = match role {
         Role::Frozen => STATE,

@@ -6,10 +6,10 @@ use nix::sys::signal::{Signal, killpg};
 /// How long a process that has lost its socket waits to be killed by the server, in milliseconds.
 const KILL_TIMEOUT: u16 = 5000;
 
-/// Ends this process and its process group. Exiting alone is not enough: when the server dies, the
+/// Ends this process and its process group. To exit would not be enough: when the server dies, the
 /// socket may close before the lifeline kills the group, and the lifeline ends with this process.
 ///
-/// Descendants of a throw-away fork end with it, in any process group.
+/// If this process is a throw-away fork, all its descendants end too, in any process group.
 pub(super) fn leave() -> ! {
     children::end_adopted();
     let me = nix::unistd::getpid();

@@ -1,4 +1,4 @@
-//! Starts the root, a notebook's first process: Python, IPython and our own package.
+//! Starts Python, IPython and our own package in the root, the first process of a notebook.
 
 use super::checkpoint::Checkpoints;
 use super::descriptors::close_inherited;
@@ -29,7 +29,7 @@ fn prepare() -> std::io::Result<Option<(Order, Vec<OwnedFd>)>> {
     control::adopt(control::take_from_stdin()?);
     close_inherited();
     sigint::ignore();
-    // Without this, writing the core file of a crash takes long.
+    // No core files: writing one after a crash takes long.
     let _ = nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, 0);
     priority::set(Role::Frozen);
     let Ok(first) = control::receive(|| Ok::<(), Infallible>(()));
@@ -65,7 +65,7 @@ fn start(
 ) -> Result<KernelProcess, String> {
     let pipe = descriptors.into_iter().next().ok_or("the server sent no lifeline")?;
     lifeline::tie(pipe).map_err(|e| format!("the process could not be tied to the server: {e}"))?;
-    std::env::set_current_dir(cwd).map_err(|e| format!("cannot work in {}: {e}", cwd.display()))?;
+    std::env::set_current_dir(cwd).map_err(|e| format!("cannot change to the directory {}: {e}", cwd.display()))?;
     sigint::default();
     python::start(python)?;
     sigint::ignore_but_keep();

@@ -1,6 +1,6 @@
 //! Finds what the branches of a state share although each should have its own: sockets, pipes,
-//! shared memory, and the offsets of files that cannot be opened again. What one branch does there
-//! affects the others.
+//! shared memory, and the offsets of files that cannot be opened again. What one branch does with
+//! them affects the others.
 //!
 //! A frozen process does this when it is idle. The search changes nothing and touches little
 //! memory.
@@ -14,17 +14,17 @@ use std::io::{BufRead, BufReader};
 use std::os::fd::RawFd;
 use std::os::unix::fs::MetadataExt;
 
-/// Describes semaphores in shared memory in a warning, and the size of each: a page.
+/// How a warning names semaphores in shared memory, and the size of each: one page.
 const LOCKS: &str = "locks between processes";
 const LOCK_BYTES: u64 = 4096;
-/// The most names in a warning.
+/// Maximum number of names in a warning.
 const MAX_NAMES: usize = 5;
 /// The longest path in a warning, in characters. The end of a longer path is kept.
 const MAX_PATH_CHARACTERS: usize = 120;
 
 /// Sentences about what this process' branches share with it. `own_sockets` returns sockets that
-/// each branch replaces. `own_locks` returns how many inter-process locks libraries own for their
-/// own processes; no branch waits for these.
+/// each branch replaces. `own_locks` returns how many inter-process locks libraries have made for
+/// their own processes; no branch waits for these.
 pub(super) fn warnings(
     open_files: &[OpenFile],
     own_sockets: impl FnOnce() -> Vec<RawFd>,
@@ -44,7 +44,7 @@ pub(super) fn warnings(
         ("branches share these pipes", named_by_descriptors(pipes)),
         ("branches share these", others),
         ("branches share this memory, and each sees what another writes there", memory(own_locks)),
-        ("branches share their place in these files, which cannot be opened again", files.collect()),
+        ("branches share their position in these files, which cannot be opened again", files.collect()),
         ("branches do not hold the locks on these files", locked),
     ];
     warnings.into_iter().filter_map(|(what, names)| sentence(what, names)).collect()
@@ -63,7 +63,7 @@ fn sentence(what: &str, mut names: Vec<String>) -> Option<String> {
 #[derive(Default)]
 struct Descriptors {
     sockets: Vec<(RawFd, String)>,
-    /// By their names in `/proc`: both ends of a pipe have one name.
+    /// By their names in `/proc`: both ends of a pipe have the same name.
     pipes: BTreeMap<String, Vec<RawFd>>,
     others: Vec<String>,
 }

@@ -1,5 +1,5 @@
-//! Lets SIGINT reach running cells only. Otherwise it is ignored, because it would interrupt the
-//! next cell.
+//! Lets SIGINT reach running cells only. Between cells it is ignored. Otherwise it would interrupt
+//! the next cell.
 //!
 //! A handler that user code installed is part of the state and is restored before the next cell.
 
@@ -15,18 +15,18 @@ pub(super) fn ignore() {
     set(&SigAction::new(SigHandler::SigIgn, SaFlags::empty(), SigSet::empty()));
 }
 
-/// Restores SIGINT's default, without which Python does not install its handler.
+/// Restores SIGINT's default action. Python installs its handler only if it finds that action.
 pub(super) fn default() {
     set(&SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty()));
 }
 
-/// Ignores SIGINT until `allow`, and keeps the handler.
+/// Ignores SIGINT until `allow`, which restores the handler that is installed now.
 pub(super) fn ignore_but_keep() {
     let before = set(&SigAction::new(SigHandler::SigIgn, SaFlags::empty(), SigSet::empty()));
     *CELL_HANDLER.lock().unwrap_or_else(PoisonError::into_inner) = before;
 }
 
-/// Restores the handler that Python or user code has installed.
+/// Restores the handler that Python or user code had installed.
 pub(super) fn allow() {
     if let Some(kept) = CELL_HANDLER.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
         set(kept);

@@ -1,6 +1,6 @@
 //! Finds which names of a namespace a cell has changed. It records the namespace before the cell
-//! without touching its objects, as each touch copies a memory page. `symbols.py` finds what the
-//! cell reads.
+//! without touching its objects, because each touch would copy a memory page. `symbols.py` finds
+//! what the cell reads.
 
 #![allow(unsafe_code)]
 
@@ -50,7 +50,7 @@ fn addresses(namespace: &Bound<'_, PyDict>) -> HashMap<String, usize> {
             let mut length = 0;
             let text = ffi::PyUnicode_AsUTF8AndSize(key, &raw mut length);
             if text.is_null() {
-                // A lone surrogate: no code can name it.
+                // The key contains a lone surrogate, so no code can name it.
                 ffi::PyErr_Clear();
                 continue;
             }

@@ -1,9 +1,9 @@
-//! Native threads of a process that its branches would lack.
+//! Finds native threads of a process that its branches would not have.
 //!
 //! A fork copies one thread. A library whose worker threads are missing in a branch waits for them
 //! forever, without an error. So a thread counts as lost unless Python knows it or it is proven to
-//! start again after a fork. The list of proven ones is short on purpose: an unknown library counts
-//! as lost.
+//! start again after a fork. The list of proven threads is short on purpose: a thread of an unknown
+//! library counts as lost.
 //!
 //! Most threads have no name of their own, but their stack shows which library started them:
 //! `get_robust_list(2)` gives an address in glibc's `struct pthread`, which is at the top of the
@@ -23,7 +23,7 @@ const PROVEN: &[Proven] = &[
     // OpenBLAS ends them before each fork and starts them with the next large product.
     Proven { name: None, file: "libopenblas" },
     Proven { name: None, file: "libscipy_openblas" },
-    // Not Arrow's other libraries: Flight's contains gRPC.
+    // The dot excludes Arrow's other libraries: that of Flight contains gRPC.
     Proven { name: None, file: "libarrow." },
     Proven { name: None, file: "_duckdb." },
     // numba's own pool starts again when the process id has changed.
@@ -37,9 +37,10 @@ const PROVEN: &[Proven] = &[
     Proven { name: None, file: "libomp." },
     Proven { name: None, file: "libomp-" },
     Proven { name: None, file: "libiomp5" },
-    // Only returns memory to the system.
+    // This thread only returns memory to the system.
     Proven { name: Some("jemalloc_bg_thd"), file: "" },
-    // Started by the import of polars; only removes files of queries that ran out of memory.
+    // The import of polars starts this thread. It only removes files of queries that ran out of
+    // memory.
     Proven { name: Some("polars-ooc-clea"), file: "_polars_runtime" },
     Proven { name: Some("polars-ooc-clea"), file: "polars." },
     Proven { name: Some("ZMQbg/"), file: "libzmq." },
@@ -67,16 +68,16 @@ const RUNTIMES: &[&str] = &[
 const BYTES_BELOW: u64 = 16 * 1024;
 /// Bytes to read above it: the rest of `struct pthread`.
 const BYTES_ABOVE: u64 = 4096;
-/// How often to check whether a thread's start function is known, and the interval in milliseconds.
-/// It is unknown until the thread has run.
+/// How often to check, at most, whether a thread's start function is known, and the interval in
+/// milliseconds. The function is unknown until the thread has run.
 const MAX_CHECKS: u32 = 50;
 const CHECK_INTERVAL_MS: u8 = 1;
-/// The threads are listed until a list has no new one, at most this many times: short-lived threads
-/// that start each other are never all in one list.
+/// The threads are listed again until a list contains no new thread, at most this many times: no
+/// list contains all of several short-lived threads that start each other.
 const MAX_LISTS: u32 = 20;
-/// Describes such threads in a warning.
+/// How a warning names such threads.
 const SHORT_LIVED: &str = "short-lived ones that start each other";
-/// How many names a warning holds.
+/// Maximum number of names in a warning.
 const MAX_NAMES: usize = 5;
 
 struct Proven {
@@ -94,8 +95,8 @@ struct NativeThread {
     file: Option<String>,
 }
 
-/// A sentence about the threads of this process that its branches would lack. Usually there are
-/// none, and one system call finds that. `of_python` returns the ids of the threads that Python
+/// A sentence about the threads of this process that its branches would not have. Usually there are
+/// none, which one system call finds out. `of_python` returns the ids of the threads that Python
 /// knows.
 pub(super) fn warning(of_python: impl FnOnce() -> Vec<i32>) -> Option<String> {
     if count() <= 1 {
@@ -125,7 +126,7 @@ pub(super) fn warning(of_python: impl FnOnce() -> Vec<i32>) -> Option<String> {
     sentence(threads.into_iter().filter(|thread| !is_proven(thread, can_pause_openmp)))
 }
 
-/// Describes threads. Returns those that still run, and the ids of those that have ended.
+/// Describes these threads. Returns those that still run, and the ids of those that have ended.
 fn describe(ids: &[i32], known: &[i32]) -> (Vec<(i32, NativeThread)>, Vec<i32>) {
     for _ in 0..MAX_CHECKS {
         if ids.iter().all(|id| robust_list(*id).is_some() || is_ending(*id)) {
@@ -223,7 +224,7 @@ fn ids() -> Vec<i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// None: the thread has ended.
+/// None if the thread has ended.
 fn name_of(id: i32) -> Option<String> {
     let name = std::fs::read(format!("/proc/self/task/{id}/comm")).ok()?;
     Some(String::from_utf8_lossy(&name).trim_end().to_owned())
@@ -253,7 +254,7 @@ fn start_file(id: i32, maps: &Maps) -> Option<String> {
     files.find(|file| !is_runtime(file)).map(str::to_owned)
 }
 
-/// An address in a thread's `struct pthread`. None: the thread has not run yet.
+/// An address in a thread's `struct pthread`. None if the thread has not run yet.
 fn robust_list(id: i32) -> Option<u64> {
     let mut head: *mut libc::c_void = std::ptr::null_mut();
     let mut length: libc::size_t = 0;

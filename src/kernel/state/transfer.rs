@@ -17,14 +17,14 @@ impl Transfer {
         Ok(Self(module))
     }
 
-    /// Writes variables into a pipe. This changes the process, so it must be a throw-away.
+    /// Writes variables into a pipe. This changes the process, so it must be a throw-away fork.
     pub(super) fn send(&self, py: Python<'_>, pipe: OwnedFd, wanted: &Wanted) {
         let wanted = serde_json::to_string(wanted).unwrap_or_default();
         // If this fails, the reader finds that the pipe ends too early.
         let _ = self.0.0.call_method1(py, "send", (pipe.as_raw_fd(), wanted));
     }
 
-    /// Passes the pipes of an order to the cell that it runs.
+    /// Passes the deliveries of an order to run a cell, and their pipes, to `transfer.py`.
     pub(super) fn deliver(&self, py: Python<'_>, deliveries: &[Delivery], pipes: Vec<OwnedFd>) {
         if deliveries.is_empty() {
             return;

@@ -1,11 +1,12 @@
-//! The connection to one process: a task that writes its orders and a task that reads its reports
-//! and outputs.
+//! The connection to one process: one task writes orders to it, another reads its reports and
+//! outputs.
 //!
-//! A head sends reports on its socket, prints through its text pipe, and writes natively to the
-//! pipes of descriptors 1 and 2. The reading task merges all of them into the order in which they
-//! happened: each text has the number of reports before it, and texts and reports have the number
-//! of pipe bytes before them. It reads pipes 1 and 2 first, then the socket, then the text pipe, so
-//! everything before a byte of those pipes is there. The first text is passed on at once; further
+//! A head sends reports on its socket, prints through its text pipe, and its native code writes to
+//! the pipes of descriptors 1 and 2 (pipes 1 and 2). The reading task merges all of them into the
+//! order in which they happened: each text carries the number of reports before it, and each text
+//! and report carries the number of bytes in pipes 1 and 2 before it. In each turn the task reads
+//! pipes 1 and 2 first, then the socket, then the text pipe. So everything that was sent before a
+//! byte of pipes 1 and 2 is read in the same turn. The first text is passed on immediately; later
 //! text is collected for some milliseconds.
 
 use super::Heard;
@@ -27,13 +28,14 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 /// How long text that follows other text may wait, so that a thousand prints are not a thousand
 /// messages.
 const COALESCE: Duration = Duration::from_millis(10);
-/// Most bytes read from a pipe in one turn, so that a subprocess that floods its pipe does not
-/// delay the reports on the socket.
+/// Maximum number of bytes read from a pipe in one turn, so that a subprocess that floods its pipe
+/// does not delay the reports on the socket.
 const MAX_PIPE_READ: usize = 256 * 1024;
-/// Most bytes of text taken at once. A text pipe holds less, so they include all text before a
-/// report. The limit ends the reading of a cell that prints endlessly.
+/// `take_text` stops after this many bytes of text. A text pipe holds less, so all text before a
+/// report is taken. Without the limit, a cell that prints endlessly would keep it busy.
 const MAX_TEXT_READ: usize = 2 * 1024 * 1024;
-/// Largest capacity, in bytes, that the empty buffers of a pipe and of the socket keep.
+/// Maximum capacity, in bytes, that the buffers of a pipe and of the socket keep while they are
+/// empty.
 const MAX_PIPE_KEPT: usize = 64 * 1024;
 const MAX_BUFFER_KEPT: usize = 1024 * 1024;
 
@@ -58,9 +60,10 @@ struct ReadEnd {
     decoder: Decoder,
     /// Bytes read so far, modulo 2³².
     taken: u32,
-    /// The last of these bytes, not yet passed on.
+    /// The last of these bytes: those that were not passed on yet.
     pending: Vec<u8>,
-    /// Bytes read when this turn began. Later bytes may follow text that was not read yet.
+    /// The value of `taken` at the beginning of this turn. Bytes read later may come after text
+    /// that was not read yet.
     settled: u32,
 }
 
@@ -70,7 +73,7 @@ impl HeadIo {
         Ok(Self { text, counts, out, err })
     }
 
-    /// Waits until a pipe has bytes. The pipes of descriptors 1 and 2 count only while a cell runs.
+    /// Waits until a pipe has bytes. Watches pipes 1 and 2 only while a cell runs.
     ///
     /// The pipes are registered with tokio only during this wait. Otherwise each write of a flood
     /// would wake this thread.
@@ -93,13 +96,13 @@ impl HeadIo {
         }
     }
 
-    /// Passes on what the pipes got before this point.
+    /// Passes on the bytes of pipes 1 and 2 up to these counts.
     fn pass_up_to(&mut self, written: Written, into: &mut Vec<Output>) {
         self.out.pass_up_to(written.out, &mut self.counts, into);
         self.err.pass_up_to(written.err, &mut self.counts, into);
     }
 
-    /// Passes on what was read before this turn. Returns whether bytes came since.
+    /// Passes on the bytes of pipes 1 and 2 up to `settled`. Returns whether others are left.
     fn pass_settled(&mut self, into: &mut Vec<Output>) -> bool {
         for pipe in [&mut self.out, &mut self.err] {
             pipe.pass_up_to(pipe.settled, &mut self.counts, into);
@@ -157,7 +160,7 @@ async fn readable(pipe: &OwnedFd) {
     }
 }
 
-/// Starts both tasks. Orders go into the returned queue; dropping it closes the socket.
+/// Starts both tasks. Returns the queue for orders; dropping it closes the socket.
 pub(super) fn spawn(
     id: ProcId,
     socket: OwnedFd,
@@ -208,7 +211,7 @@ async fn send(socket: &UnixStream, order: OutgoingFrame) -> io::Result<()> {
         match wrote {
             Ok(n) => sent += n,
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-            // The system limits an ordinary user's descriptors in flight: others must arrive first.
+            // The system limits an ordinary user's descriptors in flight. Some must arrive first.
             Err(e) if e.raw_os_error() == Some(libc::ETOOMANYREFS) => tokio::time::sleep(COALESCE).await,
             Err(e) => return Err(e),
         }
@@ -224,10 +227,10 @@ struct Listener {
     buffer: Vec<u8>,
     /// Reports received so far, modulo 2³².
     heard: u32,
-    /// Whether a cell runs: pipe bytes are then its output. Between cells, pipe bytes wait for the
-    /// next cell.
+    /// Whether a cell runs. Pipes 1 and 2 are read only then: bytes that arrive between cells stay
+    /// there until the next cell.
     is_running: bool,
-    /// Whether the pipes are read at every tick.
+    /// Whether the pipes are read at each tick instead of being watched.
     is_polling: bool,
 }
 
@@ -333,14 +336,15 @@ impl Listener {
         }
     }
 
-    /// Handles the complete frames. False: a frame is malformed, or the session has closed.
+    /// Handles the complete frames. Returns false if a frame is malformed or the session has
+    /// closed.
     async fn hear_frames(&mut self) -> bool {
         let mut at = 0;
         while let Some(body) = next_frame(&self.buffer[at..]) {
             let Ok(length) = body else { return false };
             let parsed = serde_json::from_slice::<Envelope<Report>>(&self.buffer[at + 4..at + 4 + length]);
             at += 4 + length;
-            // Only an output made by user code can be unreadable.
+            // Only a report that user code made can be unreadable.
             let envelope = parsed.unwrap_or_else(|error| unreadable(&error));
             if !self.hear(envelope).await {
                 return false;
@@ -386,7 +390,8 @@ impl Listener {
         }
     }
 
-    /// Takes the text that came before report `reports + 1`, with the pipe bytes before it.
+    /// Takes the text that was printed before report `reports + 1`, and the bytes of pipes 1 and 2
+    /// that come before it.
     fn take_text(&mut self, reports: u32, into: &mut Vec<Output>) {
         let Some(head_io) = &mut self.head_io else { return };
         let mut bytes = 0;
@@ -436,8 +441,8 @@ fn unreadable(error: &serde_json::Error) -> Envelope<Report> {
     Envelope { report: Report::Output(Output::stream(StreamName::Stderr, text)), written: Written::default() }
 }
 
-/// The length of the next frame's body, once it is complete; an error if it exceeds
-/// `MAX_FRAME_BYTES`.
+/// The length of the next frame's body. None if the frame is incomplete; an error if the body is
+/// longer than `MAX_FRAME_BYTES`.
 fn next_frame(bytes: &[u8]) -> Option<Result<usize, ()>> {
     let head = bytes.get(..4)?;
     let length = u32::from_le_bytes([head[0], head[1], head[2], head[3]]) as usize;

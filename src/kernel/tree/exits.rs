@@ -6,10 +6,11 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use std::time::{Duration, Instant};
 
-/// How long to wait for the exit status of a dead process. The status comes at once unless the
+/// How long to wait for the exit status of a dead process. The status comes immediately, unless the
 /// parent hangs.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
-/// The same for an unknown pid: the parent reports the pid at once, or it has died before it could.
+/// The same if the pid is unknown. The parent reports the pid immediately after the fork, unless it
+/// dies first.
 const UNBORN_TIMEOUT: Duration = Duration::from_millis(500);
 
 impl Tree {
@@ -22,8 +23,8 @@ impl Tree {
                 None
             }
             Heard::KilledLongAgo => {
-                // A process that the killed one left behind holds the socket open. Without the
-                // queue of orders, our end closes, and our reader sees the end.
+                // A process that the killed one has started may still hold the socket open.
+                // Dropping the queue of orders closes our end, so our reader ends.
                 if let Some(killed) = self.processes.get_mut(&process) {
                     killed.orders = None;
                 }
@@ -57,9 +58,9 @@ impl Tree {
         self.processes.contains_key(&process).then_some(ProcessEvent::Report(process, report))
     }
 
-    /// Handles the closed socket of a process. A process that still lives can no longer be reached,
-    /// and is killed. Its parent waits for it; if the parent has ended, the server does. A process
-    /// may die before its parent has reported its pid: then `set_pid` calls this again.
+    /// Handles the closed socket of a process. If the process is still alive, it can no longer be
+    /// reached and is killed. Its parent reaps it, or the server if the parent has ended. If the
+    /// process died before its parent reported its pid, `set_pid` calls this again.
     fn on_exit(&mut self, dead: ProcId) {
         let was_unreachable = self.pid(dead).is_some_and(procfs::is_alive);
         self.signal(dead, Signal::SIGKILL);
@@ -83,7 +84,7 @@ impl Tree {
     fn on_status(&mut self, dead: ProcId, exit: Option<Exit>) -> Option<ProcessEvent> {
         self.pipes.remove(&dead);
         let process = self.processes.remove(&dead)?;
-        // Processes that its cells started are in its group and end with it.
+        // Kills the processes in its group, which its cells have started.
         if let Some(pid) = process.pid {
             let _ = killpg(pid, Signal::SIGKILL);
         }
@@ -93,12 +94,13 @@ impl Tree {
         Some(ProcessEvent::Gone(dead, exit))
     }
 
-    /// Gives up the children that an ended parent has not reported: they will not appear.
+    /// Gives up the children whose fork an ended parent has not reported: they will never appear.
     fn give_up_unborn_children(&self, parent: ProcId) {
         let unborn = self.processes.iter().filter(|(_, p)| p.parent == Some(parent) && p.pid.is_none());
         for (child, _) in unborn {
             let (child, inbox) = (*child, self.inbox.clone());
-            // Queued after the parent's own end. Fails only when the session has closed.
+            // Arrives after the event of the parent's own end. Fails only when the session has
+            // closed.
             tokio::spawn(async move { drop(inbox.send((child, Heard::Status(None))).await) });
         }
     }
@@ -106,7 +108,8 @@ impl Tree {
     /// Kills a child that was forked after the session had given it up. Its parent reaps it.
     fn end_late_child(&mut self, parent: ProcId, pid: i32) {
         let parent_pid = self.processes.get(&parent).and_then(|p| p.pid);
-        // User code may have forged the report: only a child of the reporter is ended.
+        // User code may have forged the report: only a child of the process that reported it is
+        // killed.
         if pid > 1 && parent_pid.is_some() && procfs::parent_of(pid) == parent_pid {
             let pid = Pid::from_raw(pid);
             let _ = killpg(pid, Signal::SIGKILL);

@@ -6,7 +6,7 @@ use crate::kernel::protocol::ProcId;
 use nix::unistd::Pid;
 use std::time::Duration;
 
-/// Libraries that have threads, locks or devices: a part of the file name, and the usual name.
+/// Libraries that use threads, locks or devices: a part of the file name, and the usual name.
 const LIBRARIES: &[(&str, &str)] = &[
     ("libgomp", "OpenMP (libgomp)"),
     ("libomp", "OpenMP (libomp)"),
@@ -31,14 +31,14 @@ const LIBRARIES: &[(&str, &str)] = &[
 /// A process that is late to report itself ready, seen from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hung {
-    /// Whether it exists. If not, its parent has not forked it yet.
+    /// Whether the process exists. If not, its parent has not forked it yet.
     pub is_there: bool,
-    /// How long ago the parent made its last child.
+    /// How long ago the parent last reported that it has forked a child.
     pub parent_made_one: Option<Duration>,
-    /// What the process does, or its parent if the process does not exist yet. A clause for the
-    /// user.
+    /// What the process is doing, as a clause for the user. If it does not exist yet, what its
+    /// parent is doing.
     pub doing: &'static str,
-    /// Libraries loaded in it that have threads of their own.
+    /// The libraries of `LIBRARIES` that the process (or its parent) has loaded.
     pub libraries: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ impl Tree {
         Hung {
             is_there: pid.is_some(),
             parent_made_one: parent.and_then(|parent| parent.last_fork).map(|at| at.elapsed()),
-            doing: visible.map_or("nothing is known of it", doing),
+            doing: visible.map_or("nothing is known about it", doing),
             libraries: visible.map(libraries).unwrap_or_default(),
         }
     }
@@ -87,16 +87,16 @@ impl Tree {
 fn doing(pid: Pid) -> &'static str {
     let state = procfs::stat_field(pid.as_raw(), 0);
     match state.as_deref() {
-        Some("R") => "it computes without an end",
+        Some("R") => "it is still computing",
         Some("S") if waits_for_lock(pid) => "it waits for a lock",
         Some("S") => "it waits for something",
-        Some("D") => "it waits for the disk or the memory",
+        Some("D") => "it waits for the disk or for memory",
         Some("T" | "t") => "it has been stopped",
-        _ => "it is gone",
+        _ => "it has ended",
     }
 }
 
-/// Whether the thread that runs cells waits for a lock or for a thread.
+/// Whether the main thread, which runs cells, waits for a lock or for another thread.
 fn waits_for_lock(pid: Pid) -> bool {
     // The first word is the system call's number (proc_pid_syscall(5)). Reading it needs privileges
     // on some systems.

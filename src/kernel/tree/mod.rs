@@ -2,11 +2,12 @@
 //! writer's queue, and every event goes to the session's inbox.
 //!
 //! - `spawn`: starts the root, forks children, makes their sockets and pipes
-//! - `connection`: one process' socket and pipes, put into one exact order (`text`: bytes to
+//! - `connection`: merges one process' reports and outputs into one exact order (`text`: decodes
 //!   text)
-//! - `signals`: interrupt, stop, kill; `strays`: what cells have started, in any process group
-//! - `exits`: pids, closed sockets, exit statuses; `reaper`: waits for adopted orphans, lifeline
-//! - `hung`: what the system shows of a process that hangs (`procfs`)
+//! - `signals`: interrupt, stop, kill; `strays`: ends processes that cells have started
+//! - `exits`: pids, closed sockets, exit statuses; `reaper`: waits for adopted orphans, holds the
+//!   lifeline
+//! - `hung`: examines a process that hangs, through `/proc` (`procfs`)
 
 mod connection;
 mod exits;
@@ -43,7 +44,7 @@ pub enum Heard {
     Report(Report),
     /// Its socket is closed: it is dead or dying.
     Closed,
-    /// It was killed some time ago.
+    /// It was killed `KILL_TIMEOUT` ago.
     KilledLongAgo,
     /// Its exit status, or none after a timeout.
     Status(Option<Exit>),
@@ -54,7 +55,7 @@ pub enum Heard {
 pub enum ProcessEvent {
     /// A process reported something.
     Report(ProcId, Report),
-    /// A process is gone.
+    /// A process has ended. None: its exit status is unknown.
     Gone(ProcId, Option<Exit>),
 }
 
@@ -63,15 +64,15 @@ pub enum ProcessEvent {
 pub struct RunOrder {
     /// The run's id.
     pub exec_id: ExecId,
-    /// Source text.
+    /// The cell's source.
     pub code: String,
-    /// Whether `input()` may ask.
+    /// Whether `input()` may ask the user.
     pub allow_stdin: bool,
     /// Whether the run has a memory limit. The head then reports its memory before the cell begins.
     pub has_memory_limit: bool,
     /// Whether the head reports which variables the cell has read, assigned and deleted.
     pub report_symbols: bool,
-    /// Variables of other states, and which processes send them.
+    /// Variables of other states, each with the process that sends them.
     pub deliveries: Vec<(Delivery, Option<ProcId>)>,
 }
 
@@ -84,7 +85,8 @@ pub struct Tree {
     processes: HashMap<ProcId, ProcessHandle>,
     /// By sending process: the read end of its pipe, until a head gets it.
     pipes: HashMap<ProcId, OwnedFd>,
-    /// All heads, with those that have ended: processes that their cells started may still run.
+    /// All heads. Ended heads are included, because processes that their cells started may still
+    /// run.
     heads: BTreeMap<ProcId, HeadRecord>,
     /// The server's limit of open descriptors.
     max_descriptors: u64,
@@ -95,24 +97,24 @@ struct ProcessHandle {
     parent: Option<ProcId>,
     role: Role,
     pid: Option<Pid>,
-    /// None once the process was killed and its socket closed. A child that is forked after that
-    /// finds its socket closed and exits.
+    /// None after the server has killed the process and closed its socket. If the process is forked
+    /// only afterwards, it finds its socket closed and exits.
     orders: Option<mpsc::UnboundedSender<OutgoingFrame>>,
     /// A signal that waits until the pid is known.
     pending_signal: Option<Signal>,
-    /// When it last reported that it has made a child.
+    /// When it last reported that it has forked a child.
     last_fork: Option<Instant>,
     is_closed: bool,
     /// Whether it still ran when its socket was closed.
     was_unreachable: bool,
 }
 
-/// What outlives a head's process.
+/// What the tree remembers of a head after the head's process has ended.
 #[derive(Debug)]
 struct HeadRecord {
     files: HeadFiles,
-    /// When it was ordered to run its last cell. The report that the cell has begun may come after
-    /// the cell's first subprocess.
+    /// When the head was ordered to run its last cell. The report that the cell has begun may come
+    /// too late: after the start of the cell's first subprocess.
     run_started: Moment,
 }
 
@@ -152,7 +154,7 @@ impl Tree {
         self.send(head, &order, pipes);
     }
 
-    /// Asks an answering process about code.
+    /// Asks a process of `Role::Answer` about code.
     pub fn question(
         &mut self,
         process: ProcId,

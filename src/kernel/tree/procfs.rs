@@ -2,8 +2,8 @@
 
 use nix::unistd::Pid;
 
-/// Whether a process runs and is not exiting (`PF_EXITING`, include/linux/sched.h). The flag is set
-/// before its sockets close.
+/// Whether a process runs and is not exiting (`PF_EXITING`, include/linux/sched.h). Linux sets this
+/// flag before it closes the process' sockets.
 pub(super) fn is_alive(pid: i32) -> bool {
     const EXITING: u32 = 0x4;
     let flags = stat_field(pid, 6).and_then(|flags| flags.parse::<u32>().ok());

@@ -1,4 +1,5 @@
-//! Holds the lifeline and reaps the server's children. The server process has one of each.
+//! Holds the lifeline and reaps the server's children. There is one lifeline and one reaper for all
+//! notebooks.
 //!
 //! The server adopts every orphan below it (subreaper): states whose head has ended, and processes
 //! that cells left behind. It waits for all of them, so none stays a zombie.
@@ -17,10 +18,11 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-/// Most rounds in which a stopping server ends the remaining processes, and the pause between two.
+/// Maximum number of rounds in which a stopping server ends the remaining processes, and the pause
+/// between two rounds.
 const ROUNDS: u32 = 100;
 const BETWEEN_ROUNDS: Duration = Duration::from_millis(5);
-/// Most exit statuses that are kept for a later `wait_for`.
+/// Maximum number of exit statuses kept for a later `wait_for`.
 const MAX_REMEMBERED: usize = 4096;
 
 static LIFELINE: OnceLock<(OwnedFd, OwnedFd)> = OnceLock::new();
@@ -55,8 +57,8 @@ pub(super) fn lifeline() -> io::Result<OwnedFd> {
     read.try_clone()
 }
 
-/// Resolves when the server has waited for this child. Never resolves for another process' child or
-/// an unknown pid.
+/// Returns the exit status of a child as soon as the server has reaped it. Never returns for a
+/// child of another process or for an unknown pid.
 pub(super) async fn wait_for(pid: Option<Pid>) -> Option<Exit> {
     let Some(pid) = pid.map(Pid::as_raw) else { return std::future::pending().await };
     let exit = {
@@ -64,7 +66,7 @@ pub(super) async fn wait_for(pid: Option<Pid>) -> Option<Exit> {
         if let Some(exit) = reaper.ended.remove(&pid) {
             return Some(exit);
         }
-        // Removes callers that have timed out: most children are waited for by their own parents.
+        // Removes callers that have timed out: most children are reaped by their own parents.
         reaper.waiting.retain(|_, waiting| !waiting.is_closed());
         let (tx, rx) = oneshot::channel();
         reaper.waiting.insert(pid, tx);
@@ -78,8 +80,8 @@ pub(super) fn forget(pid: Pid) {
     REAPER.lock().unwrap_or_else(PoisonError::into_inner).ended.remove(&pid.as_raw());
 }
 
-/// Ends every process below the server, in any session, when the server stops. Nothing that a cell
-/// started is left.
+/// Ends all descendants of the server, in any process group, when the server stops. So no process
+/// that a cell started is left.
 pub async fn end_all_below() {
     let own = std::process::id().cast_signed();
     for _ in 0..ROUNDS {

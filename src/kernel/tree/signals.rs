@@ -7,7 +7,7 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use std::time::Duration;
 
-/// How long the socket of a killed process may stay open, before the server closes its end.
+/// How long the socket of a killed process may stay open before the server closes its end.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Tree {
@@ -16,9 +16,10 @@ impl Tree {
         self.signal(head, Signal::SIGINT);
     }
 
-    /// Stops a head and ends what its last cell has started. Returns how many processes it ended.
+    /// Stops a head (SIGSTOP) and ends the processes that its last cell has started. Returns how
+    /// many it ended.
     pub fn stop(&mut self, head: ProcId) -> usize {
-        // The head stops first, so that it starts no others.
+        // The head stops first, so that it starts no more processes.
         self.signal(head, Signal::SIGSTOP);
         self.end_started(head)
     }
@@ -28,8 +29,8 @@ impl Tree {
         self.signal(head, Signal::SIGCONT);
     }
 
-    /// Ends what the last cell of a head has started, in any session, but not the head. Returns how
-    /// many processes it ended.
+    /// Ends the processes that the last cell of a head has started, in any process group, but not
+    /// the head. Returns how many it ended.
     pub fn end_started(&self, head: ProcId) -> usize {
         self.search(head).map_or(0, |search| search.end_all_but_heads())
     }
@@ -50,15 +51,15 @@ impl Tree {
         });
     }
 
-    /// Ends a head and everything its last cell has started: for a run that failed or was stopped,
-    /// or whose process has ended. Processes that earlier cells started continue.
+    /// Ends a head and everything its last cell has started. Used when a run failed or was stopped,
+    /// or when its process has ended. Processes that earlier cells started continue.
     pub fn end_run(&mut self, head: ProcId) {
         if let Some(search) = self.search(head) {
             search.end();
         }
     }
 
-    /// Ends all heads, with everything that cells of this notebook have started except daemons.
+    /// Ends all heads, and all processes that cells of this notebook have started, except daemons.
     pub fn end_cells(&mut self) {
         let heads = self.processes.values().filter(|p| p.role == Role::Head);
         let heads = heads.filter_map(|p| p.pid).map(Pid::as_raw).collect();
@@ -80,8 +81,8 @@ impl Tree {
         Some(Search { heads, files: vec![&record.files], known: self.pids(), since: record.run_started })
     }
 
-    /// Continues a process that a user stopped from outside (SIGSTOP). Other processes get no
-    /// signal, because the user's code may handle SIGCONT.
+    /// Continues a process that was stopped from outside (SIGSTOP). A process that is not stopped
+    /// gets no signal, because user code may handle SIGCONT.
     pub(super) fn wake(&self, id: ProcId) {
         if let Some(pid) = self.processes.get(&id).and_then(|p| p.pid)
             && procfs::stat_field(pid.as_raw(), 0).as_deref() == Some("T")
@@ -90,7 +91,7 @@ impl Tree {
         }
     }
 
-    /// Signals a process and its group; remembers the signal while the pid is unknown.
+    /// Signals a process and its group. If the pid is unknown, `set_pid` sends the signal later.
     pub(super) fn signal(&mut self, id: ProcId, signal: Signal) {
         let Some(process) = self.processes.get_mut(&id) else { return };
         let Some(pid) = process.pid else {
@@ -100,7 +101,8 @@ impl Tree {
             }
             return;
         };
-        // Either call fails while the process does not lead its group yet, or when it is dead.
+        // The calls fail if the process is dead, and `killpg` also if the process does not lead its
+        // group yet.
         let _ = killpg(pid, signal);
         if signal == Signal::SIGKILL || process.role != Role::Head {
             let _ = kill(pid, signal);

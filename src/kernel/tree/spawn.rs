@@ -12,15 +12,15 @@ use std::process::{Command, Stdio};
 
 /// Descriptors that forks leave free for connections and files.
 const RESERVED_DESCRIPTORS: u64 = 128;
-/// The number of heads that are remembered. Those that have ended matter only while a process runs
-/// that one of their cells has detached.
+/// Maximum number of heads that are remembered. An ended head matters only while a process that one
+/// of its cells detached still runs.
 const MAX_HEADS: usize = 4096;
 
 impl Tree {
     /// Starts the root: this program again, as `ratoon kernel`, with its socket as standard input.
     ///
     /// # Errors
-    /// The operating system's.
+    /// An error of the operating system.
     pub fn spawn_root(&mut self, root: ProcId) -> io::Result<()> {
         let lifeline = reaper::lifeline()?;
         let (ours, theirs) = socket_pair()?;
@@ -46,7 +46,7 @@ impl Tree {
     /// Makes `from` fork a child. Orders to the child can be sent at once; they wait in its socket.
     ///
     /// # Errors
-    /// The operating system's, or too few descriptors are left.
+    /// An error of the operating system, or too few descriptors are left.
     pub fn fork(&mut self, from: ProcId, child: ProcId, role: Role, load: Option<Load>) -> io::Result<()> {
         self.wake(from);
         let (ours, theirs) = socket_pair()?;
@@ -64,10 +64,11 @@ impl Tree {
         Ok(())
     }
 
-    /// Makes `from` fork a child that sends variables to a head, which `run` names.
+    /// Makes `from` fork a child that sends variables through a pipe. A later `run` gives the pipe
+    /// to a head.
     ///
     /// # Errors
-    /// The operating system's, or too few descriptors are left.
+    /// An error of the operating system, or too few descriptors are left.
     pub fn send_variables(&mut self, from: ProcId, child: ProcId, wanted: Wanted) -> io::Result<()> {
         self.wake(from);
         let (ours, theirs) = socket_pair()?;
@@ -80,8 +81,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Makes a head's text pipe and pipes 1 and 2. Returns our ends, and the head's in the order of
-    /// `Role::Head`.
+    /// Makes a head's text pipe and the pipes of descriptors 1 and 2. Returns the server's ends,
+    /// and the head's descriptors in the order that `Role::Head` names.
     fn make_head_io(&mut self, head: ProcId) -> io::Result<(HeadIo, [OwnedFd; 6])> {
         let (text, text_end) = pipe()?;
         set_nonblocking(&text_end)?;
@@ -98,7 +99,7 @@ impl Tree {
     }
 
     /// Fails if few descriptors are left for connections and files. The system gives out the lowest
-    /// free number, so a high one means that few are left.
+    /// free number, so a high number means that few are left.
     fn check_descriptors(&self, newest: &OwnedFd) -> io::Result<()> {
         let left = self.max_descriptors.saturating_sub(newest.as_raw_fd().unsigned_abs().into());
         if left > RESERVED_DESCRIPTORS.min(self.max_descriptors / 4) {

@@ -1,15 +1,16 @@
 //! Ends the processes that cells started, in any session or process group. A signal to a group
 //! would not reach all of them.
 //!
-//! First, all processes are stopped, in rounds, until two rounds in succession see the same ones.
-//! Then all are killed. A stopped process cannot fork, whereas killing one would let a fork bomb
-//! start the next. A process that is told to stop in the midst of a fork finishes that fork first,
-//! so the search is repeated after the killing, until it finds no new process.
+//! First, all processes are stopped, in rounds, until two successive rounds find the same
+//! processes. Then all are killed. A stopped process cannot fork. If processes were killed one by
+//! one, a fork bomb would start new ones meanwhile. A process that is stopped during a fork
+//! finishes the fork first, so the search is repeated after the killing until it finds no new
+//! process.
 //!
 //! The server adopts processes that lost their parent (subreaper), and recognises them by the pipes
 //! of their head, which they hold open. A process that has closed all these pipes is a daemon, and
-//! ends with the server. Processes that hand over to a child every millisecond may escape a search,
-//! and end with the server too.
+//! ends with the server. Processes that start a child and exit every millisecond may escape a
+//! search. They end with the server too.
 
 use super::procfs::{is_alive, stat_field};
 use crate::kernel::memory::children;
@@ -20,13 +21,12 @@ use std::collections::HashSet;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// The most rounds of stopping. A fork bomb is stopped after four or five.
+/// Maximum number of rounds of stopping. A fork bomb is stopped after four or five.
 const ROUNDS: u32 = 100;
-/// How often the search is repeated at most. The second mostly finds nothing.
+/// Maximum number of searches. The second search usually finds nothing.
 const MAX_SEARCHES: u32 = 10;
 
-/// The files by which processes that a head's cells started are recognised: no other process has
-/// them open.
+/// The files that identify processes started by a head's cells: no other processes have them open.
 #[derive(Clone, Debug)]
 pub(super) struct HeadFiles {
     /// The pipes, as links in `/proc/PID/fd` name them.
@@ -52,13 +52,13 @@ impl HeadFiles {
 
 /// Selects processes to end.
 pub(super) struct Search<'a> {
-    /// Heads to end, with everything below them.
+    /// Heads to end, with all their descendants.
     pub(super) heads: Vec<i32>,
     /// The files of these heads and of earlier ones.
     pub(super) files: Vec<&'a HeadFiles>,
-    /// Processes of the tree: spared with everything below them, unless they are among `heads`.
+    /// Processes of the tree: not ended, nor are their descendants, unless they are among `heads`.
     pub(super) known: HashSet<i32>,
-    /// Only processes that started later are ended.
+    /// Only processes that started after this moment are ended.
     pub(super) since: Moment,
 }
 
@@ -89,7 +89,7 @@ impl Search<'_> {
                     sweep.stop(pid);
                     orphans.push(pid);
                 } else if !is_alive(pid) {
-                    // An exiting process closes its files before it gives up its children.
+                    // An exiting process may have closed its files and still have children.
                     parents.push(pid);
                 }
             }
@@ -98,17 +98,17 @@ impl Search<'_> {
     }
 }
 
-/// Ends every process below another one.
+/// Ends all descendants of a process.
 pub(super) fn end_below(pid: i32) {
     end_all(|sweep| sweep.stop_below(vec![pid], |_| true));
 }
 
 /// One round of stopping.
 struct Sweep<'a> {
-    /// What was stopped so far, in all rounds.
+    /// The processes stopped so far, in all rounds.
     stopped: &'a mut HashSet<i32>,
-    /// All processes that this round came across. If they are others than in the last round, a
-    /// process has ended meanwhile, and may have hidden its children from the round.
+    /// All processes that this round has found. If the last round found others, a process has ended
+    /// meanwhile, and this round may have missed its children.
     listed: HashSet<i32>,
     has_stopped_some: bool,
 }
@@ -148,7 +148,7 @@ impl Sweep<'_> {
     }
 }
 
-/// Ends all processes that `sweep` stops. Returns how many.
+/// Kills all processes that `sweep` stops. Returns how many.
 fn end_all(sweep: impl Fn(&mut Sweep<'_>)) -> usize {
     let (mut stopped, mut killed) = (HashSet::new(), HashSet::new());
     for _ in 0..MAX_SEARCHES {
@@ -163,7 +163,7 @@ fn end_all(sweep: impl Fn(&mut Sweep<'_>)) -> usize {
     killed.len()
 }
 
-/// Sweeps until a round stops nothing and comes across the same processes as the one before.
+/// Calls `sweep` until a round stops nothing and finds the same processes as the round before.
 fn stop_all(stopped: &mut HashSet<i32>, sweep: impl Fn(&mut Sweep<'_>)) {
     let mut last = HashSet::new();
     for _ in 0..ROUNDS {
@@ -182,19 +182,20 @@ fn signal(pid: i32, signal: Signal) {
     let _ = kill(Pid::from_raw(pid), signal);
 }
 
-/// A moment between the starts of two processes. The default is before all of them.
+/// A point in time, exact enough to order it among the starts of processes. The default is before
+/// all of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Moment {
     /// In clock ticks since the machine started, which are hundredths of a second.
     ticks: u64,
-    /// The newest process: the next one may start in the same tick.
+    /// The pid of the newest process: the next process may start in the same tick.
     last_pid: i32,
 }
 
 impl Moment {
     pub(super) fn now() -> Self {
-        // The last field is the newest process (proc_loadavg(5)). What cannot be read counts as 0:
-        // then too many processes count as later.
+        // The last field is the newest process (proc_loadavg(5)). A number that cannot be read
+        // counts as 0. Then too many processes count as later.
         let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
         let last_pid = load.split_whitespace().last().and_then(|pid| pid.parse().ok());
         Self { ticks: ticks(), last_pid: last_pid.unwrap_or_default() }
@@ -215,7 +216,7 @@ fn started_at(pid: i32) -> Option<u64> {
 fn ticks() -> u64 {
     let uptime = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
     let seconds = uptime.split(' ').next().unwrap_or_default();
-    // 0 if unreadable: then every process counts as young enough.
+    // 0 if unreadable: then every process counts as later.
     seconds.replace('.', "").parse().unwrap_or_default()
 }
 

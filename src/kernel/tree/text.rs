@@ -8,7 +8,8 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    /// The complete characters of these bytes and of what was left before.
+    /// Returns the complete characters of these bytes, including bytes left over from earlier
+    /// calls.
     pub(super) fn decode(&mut self, bytes: &[u8]) -> String {
         let mut all = std::mem::take(&mut self.rest);
         all.extend_from_slice(bytes);
@@ -34,7 +35,7 @@ impl Decoder {
         }
     }
 
-    /// The bytes of an incomplete last character, escaped.
+    /// Returns the bytes of an incomplete last character, escaped.
     pub(super) fn finish(&mut self) -> String {
         let mut text = String::new();
         escape(&std::mem::take(&mut self.rest), &mut text);
