@@ -12,8 +12,9 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 const HEAD: &str = "\
-// What the page sends and gets. Generated from the types in src/notebook/, which say what each
-// field means. To regenerate: cargo test --lib protocol_types::write -- --ignored
+// The messages between the page and the server. Generated from the types in src/notebook/, whose
+// comments say what each field means.
+// To regenerate: cargo test --lib protocol_types::write -- --ignored
 
 ";
 

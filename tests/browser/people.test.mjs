@@ -232,7 +232,7 @@ testOnOwnServer('a link is made, copied, used, listed and revoked; its users the
     await page.getByText(/Runs code on this machine/).waitFor();
     await shot(page, 'share-run');
     await page.getByRole('radio', { name: /can view/ }).check();
-    await page.getByText('It opens at cell 3, “x = x + 1”.').waitFor();
+    await page.getByText('The link opens at cell 3, “x = x + 1”.').waitFor();
     await page.getByLabel('Valid for').selectOption({ label: '1 day' });
     await page.getByRole('textbox', { name: 'Note' }).fill('for Grace');
     await page.keyboard.press('Enter');
@@ -253,7 +253,7 @@ testOnOwnServer('a link is made, copied, used, listed and revoked; its users the
     await shot(page, 'share-dark');
     const began = Date.now();
     await page.getByRole('button', { name: 'Revoke: can view, for Grace' }).click();
-    await page.getByText('Revoked. Its users are disconnected.').waitFor();
+    await page.getByText('Link revoked. Its users are disconnected.').waitFor();
     if (!isReal) return;
     await guest.locator('.banner', { hasText: 'access to this notebook has ended' }).waitFor();
     assert.ok(Date.now() - began < 5000);

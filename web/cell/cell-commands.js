@@ -37,7 +37,7 @@ export class CellCommands {
         /** If this run succeeds, the cells below are replayed. @type {string | null} */
         this.restAfter = null;
         /**
-         * Toggles the panes beside the cells.
+         * Functions that toggle the panes beside the cells.
          * @type {{graph: () => void, variables: () => void} | null}
          */
         this.panes = null;
@@ -103,12 +103,12 @@ export class CellCommands {
         this.restAfter = cell.kind === 'ran' ? (this.page.edits.get(cell.state.id)?.run ?? null) : null;
     }
 
-    /** The number of drafts here that followed an earlier version of a cell. */
+    /** The number of drafts that the page offers to replay; see `isRestOfLine`. */
     restCount(waiting = this.page.mayRun ? this.page.runnable() : []) {
         return isRestOfLine(this.page, waiting) ? waiting.length : 0;
     }
 
-    /** Replays the cells below once `restAfter` has left its state. */
+    /** Runs the drafts below once the run `restAfter` has left a state. */
     #runRest() {
         const run = this.page.model.runs.get(this.restAfter ?? '');
         if (!run || !hasEnded(run.status)) return;
@@ -120,7 +120,7 @@ export class CellCommands {
 
     /**
      * @param {CellView} view
-     * @returns {CellView[]} all selected cells in order if it is one of them, else only this cell
+     * @returns {CellView[]} all selected cells, in order; only the cell itself if not selected
      */
     #selected(view) {
         const keys = this.selection.keys(this.page.cells().map((cell) => cell.key));
@@ -209,7 +209,10 @@ export class CellCommands {
         this.controller.go({ key, asCell: true });
     }
 
-    /** The empty cell at the end serves as the cell below the last one. @param {CellData} cell */
+    /**
+     * The key of the empty cell, if it is directly below a cell: no other cell is inserted there.
+     * @param {CellData} cell
+     */
     #freshBelow(cell) {
         const cells = this.page.cells();
         const next = cells[cells.findIndex((one) => one.key === cell.key) + 1];
@@ -258,7 +261,7 @@ export class CellCommands {
     }
 
     /**
-     * Deletes the selected drafts. Cells that ran stay, and a notice says so.
+     * Deletes the selected drafts. If all selected cells have run, a notice says that they stay.
      * @param {CellView} view
      * @param {(n: number) => string} stays
      */
@@ -437,8 +440,8 @@ export class CellCommands {
     }
 
     /**
-     * Like Jupyter's restart. The confirming button has the initial focus only if no cell is
-     * running.
+     * Asks, then returns to the start, like Jupyter's restart. The confirming button has the
+     * initial focus only if no cell is running.
      */
     async restart() {
         const { page } = this;

@@ -17,7 +17,7 @@ import { deleteActions } from '../presence/avatars.js';
 /** @typedef {import('./cell.js').Cell} CellView */
 /** @typedef {import('../notebook/page.js').Page} Page */
 
-/** Space kept free below a followed cell, in px. */
+/** Space kept free below the focused cell while outputs above it grow, in px. */
 const FREE = 24;
 
 export class CellController {
@@ -52,8 +52,8 @@ export class CellController {
          */
         this.lastFocus = null;
         /**
-         * Whether the focus is inside the page. If it is not and the user did not move it, its
-         * element was removed.
+         * Whether the user left the focus inside the page. Stays true if the focused element is
+         * removed or disabled, so that the focus can be recovered.
          */
         this.hasFocus = false;
         this.assist = new CodeAssist(page, () => performance.now());
@@ -94,7 +94,7 @@ export class CellController {
         );
     }
 
-    // What a cell does
+    // Actions of cells
 
     /** @param {CellView} view @param {'next' | 'stay' | 'insert'} then */
     run(view, then) {
@@ -109,7 +109,7 @@ export class CellController {
     }
 
     /**
-     * Moves the focus at once, because the next key is meant for the new cell.
+     * Moves the focus without delay, because the next key is meant for the new cell.
      * @param {{key: string, asCell?: boolean} | {after: string}} where
      */
     go(where) {
@@ -160,7 +160,7 @@ export class CellController {
     }
 
     /**
-     * A run asks for input. The box takes the focus if this tab started the run and the user is not
+     * A run of this tab asks for input: focuses the input box, or shows a notice if the user is
      * typing elsewhere.
      * @param {string} exec_id
      * @param {string} text
@@ -334,7 +334,7 @@ export class CellController {
         if (first) this.focusCell(first.key);
     }
 
-    /** Goes to a state from a button that thereby disappears. @param {string} state */
+    /** Goes to a state and focuses its cell, as the button disappears. @param {string} state */
     goOn(state) {
         this.page.goTo(state);
         const cell = this.page
@@ -455,7 +455,7 @@ export class CellController {
         else if (next) this.#elementOf(next.key)?.focus({ preventScroll: isThere });
     }
 
-    /** Scrolls while the outputs above the focused cell grow, so that it stays in view. */
+    /** Scrolls while outputs above the focused cell grow, so that this cell stays in view. */
     follow() {
         const cell = this.followedCell === null ? null : cellElement(this.followedCell);
         const next = document.activeElement?.closest('.cell');
@@ -467,7 +467,7 @@ export class CellController {
         if (by > 0) box.scrollTop += by;
     }
 
-    /** The user scrolled elsewhere. */
+    /** Stops following: the user scrolled elsewhere. */
     unfollow() {
         this.followedCell = null;
     }

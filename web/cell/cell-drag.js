@@ -6,11 +6,9 @@ import { html } from '../vendor/preact.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 import { GripIcon } from '../ui/icons.js';
 
-/**
- * Dragging scrolls within this distance of an edge, in px, by at most the second number per
- * frame.
- */
+/** A drag within this distance of an edge scrolls, in px. */
 const EDGE = 60;
+/** The fastest scrolling, in px per frame. */
 const FASTEST = 14;
 
 export const DragHandle = () =>

@@ -77,7 +77,7 @@ export class CellOperations {
     }
 
     /**
-     * Moves drafts of one position by one step.
+     * Moves drafts that are at the same position of the graph one step up or down.
      * @param {string[]} ids
      * @param {1 | -1} step
      * @returns {boolean} whether anything moved
@@ -91,7 +91,7 @@ export class CellOperations {
     }
 
     /**
-     * Moves drafts behind another draft, or to the front.
+     * Moves drafts behind another draft, or to the front (null).
      * @param {string[]} ids
      * @param {string | null} after
      * @returns {boolean} whether anything moved
@@ -199,8 +199,8 @@ export class CellOperations {
     }
 
     /**
-     * Continues without some cells that ran: the cells after the state before the first of them
-     * become drafts there. Nothing is deleted.
+     * Continues without some cells that ran: goes to the state before the first of them. All other
+     * cells after that state become drafts there. Nothing is deleted.
      * @param {RanCell[]} out
      */
     skip(out) {
@@ -239,7 +239,7 @@ export class CellOperations {
 
     /**
      * Adds the current texts of cells as drafts on a state, above its own drafts, and goes there.
-     * Replaces drafts whose text also exists elsewhere: an earlier restart added them.
+     * Replaces the state's drafts whose text also exists elsewhere: an earlier restart added them.
      * @param {string} on
      * @param {Cell[]} cells
      * @returns {{made: string[], back: () => void}} the ids of the drafts, and an undo function
@@ -258,7 +258,8 @@ export class CellOperations {
         const back = () => {
             for (const id of made) drafts.remove(id);
             /**
-             * The server may still be about to delete the draft with the old id.
+             * From old to new ids: the server may still be about to delete the drafts with the old
+             * ids.
              * @type {Map<string | null, string>}
              */
             const ids = new Map();
@@ -319,6 +320,7 @@ export class CellOperations {
     }
 
     /**
+     * Writes the texts of one cell, if they changed.
      * @param {{key: string, text: string, prose?: string[]}} change
      * @param {{text: string, prose?: string[]} | null} now
      * @param {{text: string}} [expected] the change applies only if the code still reads like this
@@ -361,7 +363,7 @@ const piecesOf = (model, state) => [
     { kind: 'code', source: model.runOf(state)?.code ?? '' },
 ];
 
-/** Equal for pieces with equal text. @param {Piece} piece */
+/** Equal for pieces of equal kind and text. @param {Piece} piece */
 const pieceKey = ({ kind, source }) => `${kind} ${source}`;
 
 /** Whether the text of a cell may change now. @param {Cell} cell */
@@ -371,8 +373,8 @@ const isOpenToChange = (cell) =>
         (!cell.shown || (cell.shown.status !== 'running' && cell.shown.status !== 'queued')));
 
 /**
- * Whether the drafts here followed an earlier version of a cell, or a skipped cell. If so, the page
- * offers to replay the rest.
+ * Whether the drafts here repeat cells that followed an earlier version of the current cell, or a
+ * skipped cell. If so, the page offers to replay them.
  * @param {import('../notebook/page.js').Page} page
  * @param {DraftCell[]} waiting
  */
@@ -383,7 +385,7 @@ export function isRestOfLine({ model, here }, waiting) {
     const siblings = parent ? model.childrenOf(parent).filter(({ id }) => id !== here) : [];
     const isFirst = (/** @type {import('../shell/protocol.js').State} */ state) =>
         model.runOf(state)?.code === first.draft.source;
-    // The drafts below an inserted cell are the cells that followed its sibling.
+    // After an insertion, the first draft repeats the cell above which the new cell was inserted.
     if (siblings.some(isFirst)) return true;
     return [...siblings, ...model.childrenOf(here)].some(({ id }) => model.childrenOf(id).some(isFirst));
 }

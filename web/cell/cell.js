@@ -252,7 +252,7 @@ function Tools({ cell, isOpen, isStopping, controller, of }) {
  * @param {{cell: CellData, run: Run | undefined, controller: Acts, mayRun: boolean}} props
  */
 function Notes({ cell, run, controller, mayRun }) {
-    // Shown until the server confirms the run, usually at once.
+    // The server has not confirmed the run yet.
     if (cell.isAsked)
         return html`<div class="notes">
             <span class="busy" data-late=${controller.page.connection === 'open' ? '' : null}>
@@ -334,7 +334,8 @@ function versions({ state, versions: all }, controller) {
  * @property {string} text
  * @property {boolean} isEditable
  * @property {(text: string) => void} onChange
- * @property {(goesOn: boolean) => void} onDone a key ended the editing; `goesOn`: focus the code
+ * @property {(goesOn: boolean) => void} onDone a key ended the editing; `goesOn`: the focus
+ *   moves to the code
  */
 
 /** Markdown above a cell's code. @extends {Component<ProseProps, {isEditing: boolean}>} */

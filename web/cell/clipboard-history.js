@@ -67,7 +67,7 @@ export class ClipboardHistory {
      *   | null} undo returns the id of the draft to go to; null if it is already undone or too late
      */
     recordUndo(undo) {
-        // The deletion is no longer the last change, so its notice must not undo it.
+        // The button of an earlier notice would undo this step instead of its deletion.
         this.#dismissOffer();
         this.#push(undo);
     }
@@ -98,7 +98,7 @@ export class ClipboardHistory {
         if (typeof last === 'function') return last() ?? this.undo();
         this.#dismissOffer();
         /**
-         * The server may still be about to delete the draft with the old id.
+         * From old to new ids: the server may still be about to delete the drafts with the old ids.
          * @type {Map<string | null, string>}
          */
         const ids = new Map(last.map(({ draft }) => [draft.id, newId()]));

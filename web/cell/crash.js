@@ -1,5 +1,5 @@
 // @ts-check
-// The note below a crashed cell: the loss and the next step.
+// The note below a crashed cell: what was lost, and what to do next.
 
 import { html } from '../vendor/preact.js';
 import { CRASH_WORDS as SAY } from './crash-words.js';

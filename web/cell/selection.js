@@ -2,7 +2,7 @@
 // The cells selected in command mode: one, or a range. Pure.
 
 export class Selection {
-    /** The first selected cell of the range. @type {string | null} */
+    /** The cell where the range began. @type {string | null} */
     anchor = null;
     /** The focused cell. @type {string | null} */
     head = null;
@@ -15,7 +15,7 @@ export class Selection {
 
     /**
      * Extends the range to a cell.
-     * @param {string} from the first cell of a new range
+     * @param {string} from where the range begins, if there is none yet
      * @param {string} to
      */
     extend(from, to) {

@@ -20,7 +20,7 @@ export class CheckpointController {
          */
         this.requested = new Set();
         /**
-         * States whose replay this page stopped: their refusal needs no notice.
+         * States whose replay this page stopped. The server's refusal then needs no error notice.
          * @type {Set<string>}
          */
         this.stopped = new Set();
@@ -93,7 +93,7 @@ export class CheckpointController {
     }
 
     /**
-     * Saves the changes of a failed cell as a state and goes there, as after a run that ended well.
+     * Saves the changes of a failed cell as a state and goes there, as after a successful run.
      * @param {string} exec_id
      */
     async keepPartial(exec_id) {

@@ -9,13 +9,13 @@ import { WORDS } from '../shell/words.js';
 /** @typedef {import('../cell/cell-controller.js').CellController} Acts */
 /** @typedef {import('../shell/protocol.js').Missing} Missing */
 
-/** Names listed. More are only counted. */
+/** The largest number of listed names. Further names are only counted. */
 const LISTED = 20;
 
-/** Part of the line of remarks. @param {{cell: Ran}} props */
+/** The residency of a state, as part of its cell's line of remarks. @param {{cell: Ran}} props */
 export function ResidencyLine({ cell: { state } }) {
     const { saving } = state;
-    // Short steps would flicker, so CSS shows these with a delay.
+    // CSS shows this text with a delay, because short steps would make it flicker.
     const late =
         saving.now === 'writing'
             ? WORDS.saving(saving.percent)

@@ -22,7 +22,7 @@ export const lacksNames = (state) =>
     missingOf(state).length > 0 && (state.revival?.by === 'checkpoint' || state.living === 'disk');
 
 /**
- * Whether only plain values may be loaded, because another install wrote the checkpoint.
+ * Whether only plain values may be loaded, because the checkpoint is not trusted.
  * @param {State} state
  */
 export const isForeign = ({ living, checkpoint, revival }) =>
@@ -30,7 +30,7 @@ export const isForeign = ({ living, checkpoint, revival }) =>
     (living === 'disk' || living === 'replay' || revival?.by === 'checkpoint');
 
 /**
- * The mark at a graph node, besides where its state lives.
+ * The mark at a graph node about saving and missing names.
  * @param {State} state
  * @returns {'failed' | 'writing' | 'partial' | null}
  */
@@ -41,7 +41,7 @@ export function residencyMark(state) {
 }
 
 /**
- * Where the state lives and how it is saved, a few words each.
+ * Short texts about where the state lives and how it is saved.
  * @param {State} state
  * @returns {string[]}
  */
@@ -61,7 +61,8 @@ export function residencyParts(state) {
 }
 
 /**
- * The same as one sentence for a node's tooltip: "On disk, 1.2 MB; 2 variables could not be saved".
+ * The residency of a state in one line, for a node's tooltip: "On disk, 1.2 MB; 2 variables could
+ * not be saved".
  * @param {State} state
  * @param {Progress} [progress]
  * @param {boolean} [isUnsaved]
@@ -115,7 +116,7 @@ export function cellsToReplay(model, id) {
 }
 
 /**
- * Whether a replay can start from a state. The server's rule is in src/session/machine/replay.rs.
+ * Whether a replay can start from a state: the rule of src/session/machine/replay.rs.
  * @param {State} state
  */
 const isWhole = (state) =>

@@ -8,7 +8,7 @@
 //     addCommands([{ id: 'graph.search', title: 'Search the graph', key: 'Mod-g', act: open }]);
 //
 // `key` is one key or several equivalent ones: `'b'`, `'Shift-v'`, `'Mod-Shift-p'`, and, for two
-// presses in a row, `'d d'`. `Mod` is Ctrl, on a Mac Cmd too. Letters are lower-case; for other
+// presses in a row, `'d d'`. `Mod` is Ctrl, on a Mac also Cmd. Letters are lower-case; for other
 // characters, omit Shift (`'?'`, `'Mod-/'`), unless the key itself is named (`'Mod-Shift-Minus'`).
 // `mode` says where the key works: `'cell'` while a cell, not its editor, has the focus,
 // `'editor'` in an editor, `'anywhere'` (unless another handler used the key). From the palette,
@@ -51,7 +51,7 @@ export function addCommands(more) {
 }
 
 /**
- * Palette entries that depend on the target cell, besides the fixed entries.
+ * Functions that return further palette entries for a target cell.
  * @type {((at: Target) => Entry[])[]}
  */
 const offers = [];
@@ -77,7 +77,7 @@ const isFor = ({ mode = 'anywhere' }, where) => (Array.isArray(mode) ? mode.incl
 export function choosable(at, recent) {
     const own = entries.filter((entry) => !entry.isQuiet && (entry.when?.(at) ?? true));
     const names = new Set(own.map(({ title }) => title));
-    // Menus may offer the same title; the first one is kept.
+    // Several menus may offer the same title. The first entry is kept.
     const can = [
         ...own,
         ...offers.flatMap((offer) => offer(at)).filter(({ title }) => !names.has(title) && names.add(title)),

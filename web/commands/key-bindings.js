@@ -1,5 +1,5 @@
 // @ts-check
-// The notebook's table of keys and commands. commands.js explains the columns.
+// The notebook's table of keys and commands. commands.js explains the fields of an entry.
 
 import { addCommands, addOffer } from './commands.js';
 import { nextTheme } from '../ui/theme.js';
@@ -132,7 +132,7 @@ function running(does) {
             when: mayRun,
             act: ({ view }) => does.controller.stop(view?.props.cell),
         },
-        // For when no cell has the focus; otherwise the entry above applies first.
+        // Applies if no cell has the focus. Otherwise `run.stop` handles the key.
         {
             id: 'run.stop.anywhere',
             title: WORDS.stop,

@@ -60,7 +60,8 @@ export function header(does) {
 }
 
 /**
- * The actions of the target cell and of its state, or else of the current state.
+ * The menu actions of the target cell. If it is a draft or there is none, also those of the current
+ * state's cell.
  * @param {Gestures} does
  * @returns {(at: Target) => Entry[]}
  */

@@ -30,7 +30,7 @@ export const COMPARE_WORDS = Object.freeze({
     code: 'Code',
     shared: (/** @type {number} */ n, /** @type {string} */ from) =>
         n === 0
-            ? 'They have no cells in common.'
+            ? 'The two states have no cells in common.'
             : `${count(n, 'cell is', 'cells are')} common to both, up to “${from}”.`,
     sameLine: 'No cells differ.',
     equalCells: (/** @type {number} */ n) => `${count(n, 'equal cell', 'equal cells')}`,
@@ -38,7 +38,6 @@ export const COMPARE_WORDS = Object.freeze({
     cellChanged: (/** @type {number} */ a, /** @type {number} */ b) =>
         a === b ? `Cell ${a}` : `Cell ${a} in A, ${b} in B`,
     cellOnly: (/** @type {number} */ n) => `Cell ${n}`,
-    noCode: 'Its code is unknown.',
     variables: 'Variables',
     looking: (/** @type {string} */ side) => `Loading the variables of ${side}…`,
     isGone: (/** @type {string} */ side) =>
@@ -61,7 +60,7 @@ export const COMPARE_WORDS = Object.freeze({
     },
     equal: (/** @type {number} */ n) => `${n} equal`,
     alike: (/** @type {number} */ n) => `${n} probably equal`,
-    alikeHint: 'Their summaries are equal; their complete values could not be compared.',
+    alikeHint: 'The summaries of these variables are equal; the complete values could not be compared.',
     none: 'None',
     fact: Object.freeze({
         type: 'Type',
@@ -87,7 +86,7 @@ export const COMPARE_WORDS = Object.freeze({
     elsewhere: Object.freeze({
         unknown: 'The compared columns are equal: the difference is in another column or in the index.',
         order: 'The columns are in a different order.',
-        index: 'Every column is equal: the index differs, or the type of the column names.',
+        index: 'Every column is equal. The index or the type of the column names differs.',
     }),
     insideDiffers: 'The values differ; shape and statistics are the same.',
     outputs: 'Outputs',

@@ -12,9 +12,9 @@ import { toPoints, toUnits } from '../text/points.js';
  *   Completions Offsets in UTF-16 units.
  */
 
-/** Slower answers come too late while the user types, in milliseconds. */
+/** Answers that take longer are too late for a user who types, in milliseconds. */
 const QUICK_MS = 400;
-/** Requests while typing resume this long after a slow answer, in milliseconds. */
+/** After a slow answer, how long typing causes no requests, in milliseconds. */
 const FORGIVEN_MS = 20_000;
 
 export class CodeAssist {
@@ -78,7 +78,7 @@ export class CodeAssist {
 
 /**
  * The state whose variables a cell can use: the state it would run on or, below a running cell, the
- * state from which that run started. Undefined for Markdown, and if no process can exist.
+ * state from which that run started. Undefined for Markdown, and if no cell can run on that state.
  * @param {import('../notebook/page.js').Page} page
  * @param {string} key
  * @returns {string | undefined}

@@ -30,7 +30,7 @@ import { EDITOR_WORDS as WORDS } from './editor-words.js';
 
 /** The typing pause before a request, in milliseconds. */
 const PAUSE_MS = 80;
-/** Entries rendered at once. */
+/** The largest number of rendered entries. */
 const PAINTED = 60;
 
 /** @param {Asks} asks */
@@ -117,7 +117,7 @@ function isLate({ view, state, pos }) {
 const validFor = (typed) => (/^[\p{L}\p{N}_]*$/u.test(typed) ? /^[\p{L}\p{N}_]*$/u : undefined);
 
 /**
- * @param {Completion[]} items in the server's order, which they keep
+ * @param {Completion[]} items in the server's order, which the list keeps
  * @param {string} behind the text after the cursor
  */
 function optionsOf(items, behind) {

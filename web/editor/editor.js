@@ -1,6 +1,6 @@
 // @ts-check
-// One CodeMirror editor as a component. Tab focuses the cell, not its editor. The editor is created
-// when the cell comes near the viewport; until then, plain text of the same size is shown.
+// One CodeMirror editor as a component. The Tab key reaches cells, not editors. The editor is
+// created when the cell comes near the viewport; until then, plain text of the same size is shown.
 
 import {
     Annotation,
@@ -53,6 +53,7 @@ import { typing } from './typing.js';
  * @property {import('./completion.js').Asks} [asks] requests completions and documentation
  */
 
+/** Marks changes that the user did not make in this editor. */
 const fromOutside = Annotation.define();
 /** The line ends that CodeMirror normalizes to `\n`. */
 const LINE_ENDS = /\r\n?/g;
@@ -144,7 +145,7 @@ export class Editor extends Component {
     }
 
     /**
-     * Shows the carets of other participants.
+     * Shows the carets of other people.
      * @param {import('../presence/remote-carets.js').RemoteCaret[]} carets
      */
     showCarets(carets) {
@@ -176,7 +177,7 @@ export class Editor extends Component {
             drawSelection(),
             rectangularSelection(),
             crosshairCursor(),
-            // Outside the cells, which scroll and are greyed out when outdated.
+            // Tooltips are outside the cells, which scroll and are greyed out when outdated.
             tooltips({ parent: document.getElementById('tips') ?? document.body }),
             numbers(),
             findMarks,
@@ -204,7 +205,7 @@ export class Editor extends Component {
         if (isMoved && view.hasFocus && !state.readOnly) this.props.onCaret?.(true);
     }
 
-    /** Scrolls long lines back to their beginning, unless only the window lost the focus. */
+    /** After a blur: scrolls long lines back to their start, unless only the window lost the focus. */
     #left() {
         this.#scrollBack();
         // The editor may still scroll to the cursor of the last key press; it does so in the
@@ -233,8 +234,8 @@ export class Editor extends Component {
     }
 
     /**
-     * A press before the editor exists, in a busy page or after fast scrolling: creates and focuses
-     * the editor, so that the next keys are typed here.
+     * Handles a mouse press before the editor exists, in a busy page or after fast scrolling:
+     * creates and focuses the editor, so that the next keys are typed here.
      * @param {MouseEvent} event
      */
     #pressed(event) {
@@ -258,8 +259,9 @@ export class Editor extends Component {
 }
 
 /**
- * Replaces a selection by typed text itself. Chromium would copy the style of the old text into a
- * `style` attribute, which the page's content security policy blocks with a console error.
+ * Replaces a selection with typed text, instead of the browser. Chromium would copy the style of
+ * the old text into a `style` attribute, which the page's content security policy blocks with a
+ * console error.
  * @param {InputEvent} event
  * @param {EditorView} view
  */

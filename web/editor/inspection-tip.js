@@ -1,5 +1,5 @@
 // @ts-check
-// The content of a documentation tooltip. All of it is text.
+// The content of a documentation tooltip. Everything is inserted as text, never as HTML.
 
 import { EDITOR_WORDS as WORDS } from './editor-words.js';
 

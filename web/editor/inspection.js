@@ -18,8 +18,8 @@ import { tipDom } from './inspection-tip.js';
 /** @typedef {'signature' | 'short' | 'whole'} Size `whole` stays until it is closed. */
 /**
  * @typedef {{pos: number, size: Size, object: Inspection | null, call: number | null,
- *   create: () => import('@codemirror/view').TooltipView}} Tip `call`: the bracket whose signature
- *   it is.
+ *   create: () => import('@codemirror/view').TooltipView}} Tip `call`: for a signature, the offset
+ *   of the call's opening bracket
  */
 
 /** The typing pause before a signature is requested, in milliseconds. */
@@ -138,7 +138,10 @@ function show(view, tip) {
     view.dispatch({ effects: [shows.of({ ...tip, create }), EditorView.announce.of(said)] });
 }
 
-/** Shows documentation at the cursor; pressed again, all of it. @param {EditorView} view */
+/**
+ * Shows documentation at the cursor. The second press shows all of it, the third closes it.
+ * @param {EditorView} view
+ */
 export function inspectHere(view) {
     const tip = view.state.field(tipField);
     closeCompletion(view);

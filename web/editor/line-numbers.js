@@ -11,10 +11,14 @@ const editors = new Set();
 const isWanted = () => localStorage.getItem(KEY) === 'yes';
 const wanted = () => (isWanted() ? lineNumbers() : []);
 
-/** Registers an editor. Call the returned function when it is destroyed. */
+/** The extension of an editor that shows line numbers if they are wanted. */
 export const numbers = () => compartment.of(wanted());
 
-/** @param {import('../vendor/codemirror.js').EditorView} view @returns {() => void} unregister */
+/**
+ * Registers an editor, so that `toggleNumbers` changes it.
+ * @param {import('../vendor/codemirror.js').EditorView} view
+ * @returns {() => void} to be called when the editor is destroyed
+ */
 export function numbered(view) {
     editors.add(view);
     return () => editors.delete(view);

@@ -1,5 +1,6 @@
 // @ts-check
-// Automatic dedent and quotes for Python, which CodeMirror lacks.
+// For Python: dedents after `return` and the like, and types over closing triple quotes. CodeMirror
+// has neither.
 
 import { EditorView, indentUnit, keymap, Prec } from '../vendor/codemirror.js';
 import { closesTriple, isBlank, leavesBlock } from '../text/python.js';

@@ -16,7 +16,7 @@ export const HOME_WORDS = Object.freeze({
     list: 'Notebooks in this directory',
     none: 'No notebooks yet',
     noneHint: 'Create one, or drop an .ipynb or .py file here.',
-    noneForGuests: 'Ask the sender of your link for a new one.',
+    noneForGuests: 'Ask the sender of your link for a new link.',
     states: (/** @type {number | null} */ n) => (n === null ? '' : n === 0 ? 'no states' : count(n, 'state')),
     never: 'never used',
     isOpen: 'open',
@@ -30,12 +30,12 @@ export const HOME_WORDS = Object.freeze({
         `Ratoon was started with “${name}”, so it cannot be renamed or deleted while Ratoon runs. ` +
         `You can duplicate it, or start Ratoon with another notebook.`,
     makeAsk: 'New notebook',
-    makeWhy: 'The name is also the name of its directory.',
+    makeWhy: 'The directory of the notebook gets the same name.',
     makeDo: 'Create',
     renameAsk: (/** @type {string} */ name) => `Rename “${name}”`,
     renameWhy: (/** @type {boolean} */ isOpen, /** @type {number} */ running) =>
-        `Its share links keep working.${
-            isOpen ? ' It closes briefly; open pages show its new name.' : ''
+        `The share links of this notebook keep working.${
+            isOpen ? ' The notebook closes briefly; open pages show the new name.' : ''
         }${stops(running)}`,
     renameDo: 'Rename',
     duplicateAsk: (/** @type {string} */ name) => `Duplicate “${name}”`,

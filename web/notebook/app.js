@@ -19,9 +19,9 @@ import { NotebookGone } from './notebook-gone.js';
 import { CellController } from '../cell/cell-controller.js';
 import { LazyPart, preloadParts } from '../shell/lazy-parts.js';
 
-/** Below this width the graph is above the cells, and initially closed. In px. */
+/** In narrow windows the graph is above the cells, and initially closed. */
 const NARROW = '(max-width: 600px)';
-/** How long the content above a cell may still change its height. In ms. */
+/** After navigation, how long content above the target cell may change its height, in ms. */
 const SETTLING = 5000;
 /** The gap between a notice and the cell above it, in px. */
 const GAP = 8;
@@ -41,7 +41,10 @@ export class App extends Component {
         showsGraph: this.props.page.host.recall('showsGraph') ?? !matchMedia(NARROW).matches,
         isOver: false,
     };
-    /** False if the address names a state: a user who follows a link or returns reads first. */
+    /**
+     * Whether to focus a cell after loading. Not if the address names a state, because a user who
+     * follows a link or returns reads first.
+     */
     wantsToType = location.hash === '';
     controller = new CellController(this.props.page);
     /** @type {import('./cell-list.js').Cell[]} */
@@ -126,8 +129,8 @@ export class App extends Component {
     }
 
     /**
-     * Scrolls to the cell of the state navigated to. A run of our own does not scroll: the focus
-     * already does.
+     * Scrolls to the cell of the state navigated to. Does nothing if the focus is in the cells,
+     * because the focused cell is already in view.
      */
     #follow() {
         const at = this.props.page.attempt ?? this.props.page.here;
@@ -142,7 +145,7 @@ export class App extends Component {
         this.#settle();
     }
 
-    /** Scrolls a new notice off the focused cell. */
+    /** Scrolls the focused cell out from under a new notice. */
     #uncover() {
         const { notice } = this.props.page;
         if (notice === this.noticed) return;
@@ -169,7 +172,7 @@ export class App extends Component {
             });
     }
 
-    /** The user scrolled elsewhere. */
+    /** The user scrolls: stops all automatic scrolling. */
     #leave() {
         this.arrived = null;
         this.controller.unfollow();
@@ -181,7 +184,7 @@ export class App extends Component {
         const { finder } = this.controller.commands;
         this.cells = page.isLoaded ? page.cells() : [];
         const waiting = page.mayRun ? page.runnable(undefined, this.cells) : [];
-        // Remembered now, because the part that takes the focus may still be loading.
+        // Remembered now: the comparison takes the focus, but may still be loading.
         this.beforeComparing = page.comparison.pair ? (this.beforeComparing ?? document.activeElement) : null;
         return html`
             <div class="app" data-graph=${showsGraph ? '' : null}
@@ -235,7 +238,8 @@ export class App extends Component {
     }
 
     /**
-     * One flat list, so that a cell keeps its element when it moves.
+     * The cells, and the button that runs the drafts. The list is flat, so that a cell keeps its
+     * element when it moves.
      * @param {Extract<import('./cell-list.js').Cell, {kind: 'draft'}>[]} waiting
      */
     #column(waiting) {
@@ -302,7 +306,7 @@ function Banner({ page, code }) {
               ? WORDS.trouble(model.trouble)
               : null;
     const copy = () => copyText(page, code(), { said: WORDS.allCopied, title: WORDS.allReady });
-    // A live region must exist before its content to be announced.
+    // Screen readers announce a live region only if it exists before its content.
     return html`
         <div class="banners">
             <div role="status">${calm && html`<div class="banner">${calm}</div>`}</div>

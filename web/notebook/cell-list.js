@@ -1,7 +1,7 @@
 // @ts-check
-// The cells that the page shows, top to bottom: those that ran on the way to the current state, the
-// attempt looked at, the drafts, and an empty cell. Pure: from the model and the page's position to
-// a list of cells.
+// The cells that the page shows, top to bottom: those that ran on the way to the current state,
+// attempts, drafts, and an empty cell. Pure: computes the list from the model and the page's
+// position.
 
 import { hasEnded } from '../shell/protocol.js';
 
@@ -30,7 +30,8 @@ import { hasEnded } from '../shell/protocol.js';
  * @property {string | null} attempt the run shown below it
  * @property {Map<string, Edit>} edits by state
  * @property {string} freshId the id of the empty cell's future draft
- * @property {boolean} mayType true even without a connection, so that typing is not interrupted
+ * @property {boolean} mayType whether the user may type; even without a connection, so that typing
+ *   is not interrupted
  * @property {Set<string>} openedDrafts drafts between cells that ran, shown even while empty
  * @property {(state: string) => import('../checkpoints/residency.js').Progress
  *   | undefined} progressOf the progress of a replay
@@ -44,7 +45,7 @@ import { hasEnded } from '../shell/protocol.js';
 /** @param {Model} model @param {Look} look @returns {Cell[]} */
 export function cellsOf(model, look) {
     const taken = new Set();
-    /** Ids may collide; the first cell keeps its key. @param {string} wish @param {string} other */
+    /** `wish`, or `other` if a cell above uses it. @param {string} wish @param {string} other */
     const key = (wish, other) => {
         const chosen = taken.has(wish) ? other : wish;
         taken.add(chosen);
@@ -136,7 +137,7 @@ export const cellId = (model, state) => model.runOf(state)?.draft ?? state.id;
  */
 function draftCell(model, look, draft, key, isInside) {
     const run = model.runs.get(model.runOfDraft.get(draft.id) ?? '');
-    // A draft that moved to another state leaves its earlier failures behind.
+    // If a draft has moved to another state, its earlier failures are not shown.
     const isOurs =
         run &&
         !look.pendingDeletion.has(run.exec_id) &&
@@ -154,7 +155,7 @@ function draftCell(model, look, draft, key, isInside) {
 }
 
 /**
- * The runs on the current state that no cell shows: open runs, and the attempt looked at.
+ * The runs without a state: those open on the current state, and the attempt that the page shows.
  * @param {Model} model
  * @param {Look} look
  * @returns {Run[]}

@@ -1,6 +1,6 @@
 // @ts-check
-// Deletes states and failed attempts, with an undo: the command is sent only after the undo has
-// expired. No DOM; timers come from outside.
+// Deletes states and failed attempts, with an undo: the command is sent only when the undo is no
+// longer offered. No DOM; timers come from outside.
 
 import { PRESENCE_WORDS as WORDS } from '../presence/presence-words.js';
 
@@ -8,7 +8,7 @@ import { PRESENCE_WORDS as WORDS } from '../presence/presence-words.js';
 
 /** How long the undo is offered, in milliseconds. */
 export const UNDO_MS = 8000;
-/** Deleting more states than this asks first. */
+/** Before deleting more states than this, the page asks. */
 const MANY = 50;
 
 export class Deletion {
@@ -25,7 +25,8 @@ export class Deletion {
         /** States and attempts shown as being deleted. @type {Set<string>} */
         this.pendingIds = new Set();
         /**
-         * The command to send when the undo expires.
+         * The command to send when the undo is no longer offered, and the position to which an undo
+         * returns.
          * @type {{command: import('../shell/protocol.js').Command, stood: string | null,
          *     timer: unknown}
          *   | null}
@@ -99,7 +100,7 @@ export class Deletion {
         this.host.requestPaint();
     }
 
-    /** Sends the pending deletion: its undo expired, or the page is closing. */
+    /** Sends the pending deletion: the undo is over, or the page is closing. */
     async commit() {
         const { pending } = this;
         if (!pending) return;
@@ -136,7 +137,7 @@ export function subtreeOf(model, id) {
  * The number of descendants that still exist.
  * @param {Model} model
  * @param {string} id
- * @param {Set<string>} [going]
+ * @param {Set<string>} [going] states about to be deleted, which do not count
  */
 export const countBelow = (model, id, going = new Set()) =>
     subtreeOf(model, id)

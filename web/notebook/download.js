@@ -1,10 +1,10 @@
 // @ts-check
-// Downloads a lineage as a file, from the page's menu.
+// Downloads the lineage of the current state as a file.
 
 import { documentAt } from '../home/notebooks-api.js';
 import { HOME_WORDS } from '../home/home-words.js';
 
-/** How long to wait for unsent typing, in milliseconds. */
+/** How long to wait until all typing is sent, in milliseconds. */
 const PATIENCE = 2000;
 
 /**

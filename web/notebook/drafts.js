@@ -28,14 +28,14 @@ const WAIT_MS = 300;
  *   `number`: 1, 2, 3, …; the server reports the last one that it has
  */
 /**
- * @typedef {object} Local
+ * @typedef {object} Local A draft with local typing.
  * @property {Draft} draft as shown here; its source is that of `text`
  * @property {string | null} after the draft below which it was created
  * @property {SharedText} text
  * @property {Draft['kind']} kind the kind on the server
  * @property {Message[]} sent the unconfirmed messages, one for each of `text.sent`
  * @property {number} arrived the number of the last message that the server has
- * @property {boolean} unsent
+ * @property {boolean} unsent whether typing or a change of kind is not sent yet
  * @property {number} sending the number of unanswered messages
  * @property {unknown} timer
  */
@@ -57,7 +57,7 @@ export class Drafts {
         this.host = host;
         /** @type {Map<string, Local>} */
         this.local = new Map();
-        /** Drafts deleted here, until the server confirms it. @type {Set<string>} */
+        /** Drafts deleted here, until the server confirms the deletion. @type {Set<string>} */
         this.gone = new Set();
         /**
          * The offset at which our typing ended, for drafts without unconfirmed changes.
@@ -67,15 +67,15 @@ export class Drafts {
         /** Identifies our own changes among those that the server sends. */
         this.client = newId();
         /**
-         * Resolves when all typing is sent. All waiting callers share it, in order.
+         * The promise that all callers of `allSent` share while they wait.
          * @type {{done: () => void, kept: Promise<void>} | null}
          */
         this.behind = null;
     }
 
     /**
-     * The drafts at one position, in order, as this page shows them: above the cell of a child of
-     * a state, or at the end of the state's lineage.
+     * The drafts at one position, in order, as this page shows them: above the cell of the child
+     * `before` of a state, or at the end of the state's lineage.
      * @param {string} state
      * @param {string | null} [before]
      * @returns {Draft[]}
@@ -141,7 +141,7 @@ export class Drafts {
     }
 
     /**
-     * Creates a draft and sends it at once.
+     * Creates a draft and sends it without delay.
      * @param {Draft} draft
      * @param {string | null} after
      * @returns {string} its id
@@ -156,8 +156,8 @@ export class Drafts {
      * Creates or changes a draft.
      * @param {Draft} draft
      * @param {string | null} [after] the draft above a new one
-     * @param {Typed} [typed] how its editor changed it; the editor may not show the latest text
-     *   of other clients yet
+     * @param {Typed} [typed] how the editor changed the text; the editor may not show the latest
+     *   typing of other clients yet
      */
     put(draft, after = null, typed) {
         this.gone.delete(draft.id);
@@ -334,7 +334,7 @@ export class Drafts {
     applyServerDrafts({ removed, put }) {
         for (const id of removed) {
             this.gone.delete(id);
-            // What the server has seen went with the draft; the reply may come later.
+            // All typing was in the deleted draft, so nothing is left to send.
             const local = this.local.get(id);
             if (local?.text.isSettled && local.text.version !== NEW) this.forget(id);
         }
@@ -345,7 +345,7 @@ export class Drafts {
         }
     }
 
-    /** Another client changed a draft without local typing. @param {PlacedDraft} placed */
+    /** Another client changed a draft that has no local typing. @param {PlacedDraft} placed */
     #follow({ draft: { id, source }, update }) {
         const before = this.model.draft(id);
         if (!before || before.source === source) return;

@@ -1,11 +1,11 @@
 // @ts-check
-// Keeps the end of the running cell in view while it prints, until the user scrolls away. A button
-// resumes it.
+// Keeps the end of the running cell in view while it prints, until the user scrolls away. Then a
+// button offers to follow again.
 
 import { Component, html } from '../vendor/preact.js';
 import { OUTPUT_WORDS } from '../outputs/output-words.js';
 
-/** Space kept free below the cell, in px. */
+/** Space kept free below the running cell, in px. */
 const FREE = 24;
 
 /** @extends {Component<{}, {isOffered: boolean}>} */
@@ -33,7 +33,7 @@ export class FollowOutput extends Component {
         this.observer?.disconnect();
     }
 
-    /** How far the cell ends below the viewport, in px. */
+    /** How far the running cell ends below the viewport, in px. */
     get #below() {
         const { cell, main } = this;
         return cell && main
@@ -59,7 +59,7 @@ export class FollowOutput extends Component {
     #scroll() {
         const { cell, main } = this;
         if (!cell || !main) return;
-        // Show an output that appeared at once from its beginning.
+        // Printed text is shown from its end, any other output from its beginning.
         const shown = [...cell.querySelectorAll('.outputs > .output')].at(-1);
         const room =
             shown && !shown.querySelector('.stream')
@@ -70,7 +70,7 @@ export class FollowOutput extends Component {
         this.last = { top: main.scrollTop, height: main.scrollHeight };
     }
 
-    /** If the notebook did not shrink, the user scrolled up. */
+    /** Stops following if the user scrolled up, that is, if the notebook did not shrink. */
     #scrolled() {
         const { main, last } = this;
         if (!main) return;

@@ -109,7 +109,10 @@ export async function forgetEverything(page) {
     });
 }
 
-/** Opens the copy that the last reset left in the trash. @param {import('./page.js').Page} page */
+/**
+ * Restores and opens the copy that the last reset put in the trash.
+ * @param {import('./page.js').Page} page
+ */
 async function restoreForgotten(page) {
     try {
         const copy = (await listTrash()).find(({ name, why }) => name === page.model.name && why === 'reset');

@@ -4,7 +4,7 @@
 import { newId } from '../text/format.js';
 
 /**
- * Typing during a run is not part of that run: it becomes an edit of the new cell.
+ * A run has left a state: typing into its draft during the run becomes an edit of the state's cell.
  * @param {import('./page.js').Page} page
  * @param {import('../shell/protocol.js').State} state
  */

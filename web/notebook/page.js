@@ -1,5 +1,5 @@
 // @ts-check
-// The state of this page: its position in the graph, edits of cells that ran, its own runs.
+// What this tab knows: its position in the graph, edits of cells that ran, runs that it started.
 //
 // Turns user actions into commands and reacts to events; knows no DOM. The model holds what the
 // server knows; the page holds what this tab shows.
@@ -51,7 +51,7 @@ import { WORDS } from '../shell/words.js';
  */
 
 /**
- * @typedef {object} DraftEditor What the page needs of an editor.
+ * @typedef {object} DraftEditor What the page needs from an editor.
  * @property {(changes: import('../text/changes.js').Changes, before: string) => void} receive
  *   applies a change from the server, if the text equals `before`
  * @property {(carets: RemoteCaret[]) => void} showCarets
@@ -76,7 +76,7 @@ export class Page {
         this.connection = 'connecting';
         this.isLoaded = false;
         this.freshId = newId();
-        /** Drafts added here between cells that ran: shown even while empty. @type {Set<string>} */
+        /** Drafts of this tab between cells that ran: shown even if empty. @type {Set<string>} */
         this.openedDrafts = new Set();
         /** @type {Map<string, import('./cell-list.js').Edit>} */
         this.edits = new Map(host.recall('edits') ?? []);
@@ -84,7 +84,7 @@ export class Page {
         this.ownRuns = new Map(host.recall('mine') ?? []);
         /** Runs that the server has not confirmed yet, by draft. @type {Map<string, string>} */
         this.requestedRuns = new Map();
-        /** Runs that were asked to stop once. @type {Set<string>} */
+        /** Runs that this tab asked to stop; the next request kills them. @type {Set<string>} */
         this.stoppingRuns = new Set();
         this.variables = new Variables(this, host);
         this.checkpoints = new CheckpointController(this, host);
@@ -98,7 +98,7 @@ export class Page {
         };
         const refused = (/** @type {Reply} */ reply) => this.reportRefusal(reply);
         /**
-         * The mounted editors, by the draft that each may show.
+         * The mounted editors, by the key of their cell. For a draft, this is the draft's id.
          * @type {Map<string, DraftEditor>}
          */
         this.draftEditors = new Map();
@@ -255,7 +255,8 @@ export class Page {
     }
 
     /**
-     * The comparison hides the cells. A page without a position goes to the second compared state.
+     * A comparison was opened and hides the cells. A page without a position goes to the second
+     * compared state.
      * @param {import('../compare/comparison.js').Pair} pair
      * @param {boolean} isFirst
      */
@@ -281,7 +282,7 @@ export class Page {
 
     /**
      * Runs a cell with its current code. A draft below a running cell waits for that cell. With
-     * `beside` it does not wait, but runs on the same state.
+     * `beside`, the draft does not wait: it runs from its own state.
      * @param {Cell} cell
      * @param {string} code
      * @param {boolean} [beside]
@@ -378,11 +379,11 @@ export class Page {
         this.ownRuns.set(command.exec_id, this.here);
         this.saveTabState();
         this.host.requestPaint();
-        // Send the drafts that the run depends on first.
+        // The run may depend on typing that is not sent yet.
         const sent = this.drafts.allSent();
         if (sent) await sent;
         const reply = await this.host.send(command);
-        // A run sent again after a lost connection is refused if it is already known.
+        // The server refuses a run that is sent again after a lost connection if it already has it.
         if (reply.kind !== 'refused' || this.model.runs.has(command.exec_id)) return;
         this.ownRuns.delete(command.exec_id);
         if (command.draft) this.requestedRuns.delete(command.draft);
@@ -392,8 +393,8 @@ export class Page {
     }
 
     /**
-     * Goes to the result of our run if the user has not navigated away since its start, and to that
-     * of another's run that the page shows.
+     * Goes to the state that a run left. For a run of this tab: if the user has not navigated away
+     * since its start. For any other run: if the page shows it.
      * @param {string} id
      * @param {string | null} state
      */
@@ -441,7 +442,7 @@ export class Page {
      * The user typed into a cell.
      * @param {Cell} cell
      * @param {string} text
-     * @param {import('./drafts.js').Typed} [typed] how its editor changed it
+     * @param {import('./drafts.js').Typed} [typed] how the cell's editor changed the text
      */
     type(cell, text, typed) {
         if (cell.kind === 'ran') {
@@ -475,7 +476,7 @@ export class Page {
         }
     }
 
-    /** Shows the carets of other participants in the editors. */
+    /** Shows the carets of other people in the editors. */
     showCarets() {
         const carets = this.#carets();
         for (const [draft, editor] of this.draftEditors)

@@ -1,11 +1,11 @@
 // @ts-check
 // A text that several clients edit at once: operational transformation with the server as its
-// authority. Pure. The server accepts one change per version, made of the version that it has. Our
-// own unconfirmed changes are those sent to the server and those typed since. When the server
-// accepts a change of another client, ours are rebased onto it. This is the model of
-// @codemirror/collab except for one rule: when two clients insert at the same place, the insertion
-// that continues its author's own typing comes first. Otherwise words that two people type side by
-// side would be torn apart.
+// authority. Pure. The server accepts only changes that are based on its current version, and each
+// makes a new version. Our own unconfirmed changes are those sent to the server and those typed
+// since. When the server accepts a change of another client, ours are rebased onto it. This is the
+// model of @codemirror/collab except for one rule: when two clients insert at the same place, the
+// insertion that continues its author's own typing comes first. Otherwise words that two people
+// type side by side would be mixed.
 
 import {
     applied,
@@ -21,7 +21,7 @@ import {
 
 export class SharedText {
     /**
-     * @param {number} version the server's
+     * @param {number} version the server's version of the text
      * @param {string} source
      * @param {number | null} [typingEnd]
      */
@@ -43,7 +43,7 @@ export class SharedText {
         return this.sent.length === 0 && this.typed.empty;
     }
 
-    /** @param {Changes} changes of `text` */
+    /** @param {Changes} changes to `text` */
     edit(changes) {
         this.typed = this.typed.compose(changes);
         this.text = applied(changes, this.text);
@@ -97,8 +97,8 @@ export class SharedText {
      * The server has accepted a change of another client.
      * @param {number} version
      * @param {string} source the text of that version
-     * @param {unknown} [claimed] how it grew, as its client says
-     * @returns {Changes} the same change, to be made in `text`
+     * @param {unknown} [claimed] the change, as reported by its client
+     * @returns {Changes} the same change, rebased onto `text`
      */
     receive(version, source, claimed) {
         const theirs = claimedChanges(claimed, this.confirmed, source);
@@ -114,8 +114,8 @@ export class SharedText {
     }
 
     /**
-     * The server has another text, and how it came about is unknown: every difference counts as our
-     * own change.
+     * The server's text was replaced, and its history is unknown. Every difference between that
+     * text and `text` counts as our own change.
      * @param {number} version
      * @param {string} source
      */
@@ -128,8 +128,8 @@ export class SharedText {
     }
 
     /**
-     * The server lost changes that it had accepted, and may have accepted others since. What either
-     * text has stays.
+     * The server lost changes that it had accepted, and may have accepted others since. Keeps
+     * everything that is in either text.
      * @param {number} version
      * @param {string} source
      * @returns {Changes} what is new in `text`
@@ -145,8 +145,8 @@ export class SharedText {
 
 /**
  * Rebases our changes onto one of another client.
- * @param {Changes[]} ours each made of the text that the one before it leaves
- * @param {Changes} theirs made of the same text as the first of ours
+ * @param {Changes[]} ours each applies to the result of the one before
+ * @param {Changes} theirs applies to the same text as the first of ours
  * @param {number | null} typingEnd the offset in that text where our own typing ended
  * @returns {{moved: Changes[], over: Changes}} our changes after theirs, and theirs after ours
  */

@@ -12,10 +12,10 @@ const TARGETS = '.output, .editor, .cell';
 /**
  * @param {HTMLElement} main the scrolling element
  * @param {HTMLElement} notebook the growing content
- * @returns {() => void} stops it
+ * @returns {() => void} ends this
  */
 export function keepPointerSteady(main, notebook) {
-    /** The element below the pointer, its top on screen, and the scroll offset of `main` then. */
+    /** The element below the pointer, and, when noted, its top on screen and the scroll offset. */
     let pointed = /** @type {{target: Element, top: number, scrolled: number} | null} */ (null);
 
     const note = (/** @type {Element | null | undefined} */ target) => {
@@ -43,7 +43,7 @@ export function keepPointerSteady(main, notebook) {
         if (!pointed?.target.isConnected) return forget();
         const seen = pointed.target.getBoundingClientRect().top - pointed.top;
         const laidOut = seen + main.scrollTop - pointed.scrolled;
-        // All intended scrolling has happened by now.
+        // Intended scrolling moves the element on the screen, but not within the content.
         if (seen * laidOut > 0)
             scrollBy(main, notebook, Math.sign(seen) * Math.min(Math.abs(seen), Math.abs(laidOut)));
         note(pointed.target);
@@ -58,7 +58,6 @@ export function keepPointerSteady(main, notebook) {
 
 /**
  * Scrolls, and adds room below the notebook if it is too short.
- *
  * @param {HTMLElement} main @param {HTMLElement} notebook @param {number} by in px
  */
 function scrollBy(main, notebook, by) {

@@ -14,8 +14,8 @@ export const PRESENCE_WORDS = Object.freeze({
     yourName: 'Your name…',
     nameAsk: 'Your name',
     nameWhy:
-        'Others see it next to your position in the graph. Leave it empty to appear as a guest. It is ' +
-        'stored in this browser.',
+        'Others see this name next to your position in the graph. Leave it empty to appear as a guest. ' +
+        'The name is stored in this browser.',
     nameDo: 'Save name',
     // Deleting
     deleteState: 'Delete this state',
@@ -48,7 +48,7 @@ export const PRESENCE_WORDS = Object.freeze({
                 'Share it only with people whom you would let use your computer.',
         }),
     }),
-    opensAt: (/** @type {string} */ where) => `It opens at ${where}.`,
+    opensAt: (/** @type {string} */ where) => `The link opens at ${where}.`,
     lasts: 'Valid for',
     lastings: Object.freeze([
         ['3600', '1 hour'],
@@ -74,7 +74,7 @@ export const PRESENCE_WORDS = Object.freeze({
     unused: 'never used',
     revoke: 'Revoke',
     revokeOf: (/** @type {string} */ what) => `Revoke: ${what}`,
-    revoked: 'Revoked. Its users are disconnected.',
+    revoked: 'Link revoked. Its users are disconnected.',
     revokeFailed: 'The link could not be revoked. Try again.',
     listFailed: 'The list of links could not be loaded.',
 });

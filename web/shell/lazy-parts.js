@@ -9,9 +9,9 @@ import { WORDS } from './words.js';
 /** @typedef {import('../notebook/page.js').Page} Page */
 /** @template {keyof Parts} N @typedef {Awaited<ReturnType<Parts[N]>>} Part */
 
-/** Idle time before all remaining parts are loaded, in milliseconds. */
+/** How long the page waits before it loads all remaining parts, in milliseconds. */
 const REST_MS = 2000;
-/** How long key presses are held back for a part that is being loaded, in milliseconds. */
+/** The longest time that key presses are held back for a part, in milliseconds. */
 const HELD_MS = 1000;
 
 /** @type {Partial<Parts>} */
@@ -68,7 +68,7 @@ export async function withPart(name, page, act) {
     return done;
 }
 
-/** Holds all keys back. The returned function releases them and returns their text. */
+/** Holds all key presses back. The returned function ends that and returns the typed text. */
 function heldKeys() {
     let typed = '';
     const hold = (/** @type {KeyboardEvent} */ event) => {
@@ -88,7 +88,7 @@ export function preloadParts() {
     const names = /** @type {(keyof Parts)[]} */ (Object.keys(loaders));
     const next = () => {
         const name = names.shift();
-        // If one part cannot be loaded, the others cannot either. Opening one reports it.
+        // After a failure, stop: the other parts would fail as well. Opening a part reports it.
         if (name)
             loadPart(name).then(
                 () => whenIdle(next),
@@ -104,7 +104,7 @@ export function preloadParts() {
  */
 
 /**
- * Renders a view of a part and passes all other props to it; renders nothing until it is loaded.
+ * Renders a view of a part, with all other props. Renders nothing until the part is loaded.
  * @extends {Component<LazyProps, {}>}
  */
 export class LazyPart extends Component {

@@ -1,8 +1,8 @@
 // @ts-check
 // The notebook as this page knows it: a snapshot plus all later events.
 //
-// Pure: no DOM, no clock, no socket. It changes in place, because a cell may print a hundred
-// thousand lines; `rev` numbers on runs and on the graph tell the views what to repaint.
+// Pure: no DOM, no clock, no socket. The model changes in place, because a cell may print a hundred
+// thousand lines. The `rev` numbers of runs and of the graph tell the views what to repaint.
 
 import { EVENTS, hasEnded, ROOT_STATE } from './protocol.js';
 
@@ -12,14 +12,15 @@ import { EVENTS, hasEnded, ROOT_STATE } from './protocol.js';
 
 /**
  * An output as the page keeps it. A stream's text is a list of pieces, so that a view paints only
- * new pieces and nothing joins megabytes for each line.
+ * new pieces and no code joins megabytes of text for each printed line.
  * @typedef {{key: number, output_type: 'stream', name: 'stdout' | 'stderr', pieces: string[]}
  *   | ({key: number} & Exclude<import('./protocol.js').Output, {output_type: 'stream'}>)} Item
  */
 
 /**
  * @typedef {Omit<import('./protocol.js').Run, 'outputs'> & {outputs: Item[], rev: number,
- *   clearPending: boolean}} Run
+ *   clearPending: boolean}} Run `rev`: the model's `rev` when the run last changed; `clearPending`:
+ *   the next output replaces all earlier ones
  */
 
 export class Model {
@@ -27,13 +28,13 @@ export class Model {
         this.name = name;
         /** The notebook's new name, after it was renamed and closed. @type {string | null} */
         this.movedTo = null;
-        /** Changes with each event. */
+        /** Grows by one with each event and snapshot. */
         this.rev = 0;
         /** `rev` of the last change to the graph's shape. */
         this.graphRev = 0;
         /** `rev` of the last change to the graph's shape or to what its nodes show. */
         this.marksRev = 0;
-        /** `rev` of the last removal or reload; since then the maps have only grown. */
+        /** `rev` of the last removal or snapshot; since then the maps have only grown. */
         this.shrunkRev = 0;
         /** @type {Map<string, State>} in creation order */
         this.states = new Map();
@@ -67,7 +68,7 @@ export class Model {
         this.people = [];
     }
 
-    /** Replaces everything by a snapshot. @param {import('./protocol.js').Snapshot} snapshot */
+    /** Replaces everything with a snapshot. @param {import('./protocol.js').Snapshot} snapshot */
     load(snapshot) {
         this.rev += 1;
         this.graphRev = this.marksRev = this.shrunkRev = this.rev;
@@ -191,8 +192,8 @@ export class Model {
     }
 
     /**
-     * The child of the draft's state whose cell follows the draft; null at the end of the lineage,
-     * and if that child was deleted.
+     * The state whose cell follows the draft: a child of the draft's state. Null if the draft is at
+     * the end of the lineage, or if that child was deleted.
      * @param {Draft} draft
      * @returns {string | null}
      */
@@ -275,7 +276,7 @@ export class Model {
 
     /**
      * @param {import('./protocol.js').Run} run
-     * @param {Item[]} [before] its known outputs
+     * @param {Item[]} [before] the outputs of the run that the page already had
      */
     #addRun(run, before = []) {
         /** @type {Run} */
@@ -305,7 +306,7 @@ export class Model {
             this.stateOfDraft.set(draft.id, on);
         }
         if (put.length) this.drafts.set(on, drafts);
-        // The graph shows the number of drafts, and must not repaint for each letter.
+        // The graph shows the number of drafts. It must not repaint for each typed letter.
         if (states.some((state, i) => this.waitingAt(state) !== waited[i])) this.marksRev = this.rev;
     }
 
@@ -368,7 +369,7 @@ function listAt(lists, key) {
 }
 
 /**
- * Text of the same stream joins the last item, as on the server.
+ * Adds an output. Text of the same stream is appended to the last item, as on the server.
  * @param {Run} run
  * @param {import('./protocol.js').Output} output
  */
@@ -388,8 +389,8 @@ function addOutput(run, output) {
 }
 
 /**
- * Reuses the known item if the new one is equal, so that a snapshot of the same outputs repaints
- * nothing: frames stay loaded and the scroll position holds.
+ * Reuses the known item if the new one equals it or, for a stream, continues it. So a snapshot of
+ * the same outputs repaints nothing: frames stay loaded and the scroll position holds.
  * @param {Item} item
  * @param {Item | undefined} known
  * @returns {Item}

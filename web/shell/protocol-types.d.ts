@@ -1,5 +1,6 @@
-// What the page sends and gets. Generated from the types in src/notebook/, which say what each
-// field means. To regenerate: cargo test --lib protocol_types::write -- --ignored
+// The messages between the page and the server. Generated from the types in src/notebook/, whose
+// comments say what each field means.
+// To regenerate: cargo test --lib protocol_types::write -- --ignored
 
 export type Asked = { on: Base; new_state_name: string | null };
 export type Base = { state: StateId } | { run: ExecId };

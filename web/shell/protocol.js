@@ -20,7 +20,7 @@
 /** @typedef {import('./protocol-types').Participant} Person */
 /** @typedef {import('./protocol-types').Output} Output */
 /** @typedef {import('./protocol-types').Run} Run */
-/** @typedef {import('./protocol-types').DraftInput} Draft A new one has no version yet. */
+/** @typedef {import('./protocol-types').DraftInput} Draft A new draft has no version yet. */
 /** @typedef {import('./protocol-types').Snapshot} Snapshot */
 /** @typedef {import('./protocol-types').TextUpdate} TextUpdate */
 /**
@@ -56,11 +56,12 @@
  *   Column
  */
 
-/** The id of the state from which every notebook grows. */
+/** The id of the root: the state in which no cell has run. */
 export const ROOT_STATE = 'initial';
 
 /**
- * All events, and which part of the graph they change: its shape, only the marks of nodes, or none.
+ * All events, and what they change in the graph: its shape, only the marks of its nodes, or nothing
+ * (null).
  */
 export const EVENTS = Object.freeze({
     run_added: { graph: 'shape' },
@@ -133,7 +134,7 @@ export const REPLIES = Object.freeze([
     'refused',
 ]);
 
-/** Why the server closed the socket, where the page must distinguish. */
+/** The close codes of the WebSocket to which the page reacts differently. */
 export const CLOSED = Object.freeze({ accessEnded: 4401, tooSlow: 4408, renamed: 4301, deleted: 4404 });
 
 /** Whether a run is over. @param {RunStatus} status */

@@ -4,8 +4,8 @@
 /** @typedef {import('./protocol.js').Event} Event */
 
 /**
- * A run that makes a state sends several events: the state, the moved drafts, the end. They are
- * applied together, so that no paint shows a draft twice or not at all.
+ * When a run leaves a state, the server sends several events: the state, the moved drafts, the end.
+ * They are applied together, so that no paint shows a draft twice or not at all.
  */
 export class RunCompletionBuffer {
     constructor() {

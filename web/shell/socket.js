@@ -1,9 +1,9 @@
 // @ts-check
 // The only module that uses the WebSocket: commands up, events down, in order and without gaps.
 //
-// After a lost connection it reconnects with the position of the last event, and the server sends
-// exactly the later events, or a snapshot. Unanswered commands are kept. Only `onStatus` reports
-// the loss to other modules.
+// After a lost connection, the socket reconnects with the position of the last event, and the
+// server sends exactly the later events, or a snapshot. Unanswered commands are sent again if that
+// is safe. Only `onStatus` reports the loss to other modules.
 
 import { CLOSED, COMMANDS } from './protocol.js';
 
@@ -15,6 +15,7 @@ import { CLOSED, COMMANDS } from './protocol.js';
  * connection is dead, even if TCP has not noticed.
  */
 const SILENCE_MS = 40_000;
+/** The first and the longest delay before an attempt to reconnect. */
 const FIRST_WAIT_MS = 300;
 const LONGEST_WAIT_MS = 15_000;
 
@@ -42,8 +43,8 @@ export class Socket {
         this.isOpen = false;
         this.wasOpen = false;
         /**
-         * The current server does not know this browser. Signing in again in another tab signs this
-         * one in as well.
+         * Whether the server was restarted and does not know this browser. Signing in again in
+         * another tab also signs this tab in.
          */
         this.isStranger = false;
         this.failures = 0;
@@ -59,7 +60,7 @@ export class Socket {
     }
 
     /**
-     * Sends a command. The promise resolves with its reply, across reconnections.
+     * Sends a command. The promise resolves with its reply, even after a lost connection.
      * @param {Command} command
      * @returns {Promise<Reply>}
      */
@@ -73,8 +74,8 @@ export class Socket {
     }
 
     /**
-     * The page is closing, and messages in flight may be lost. Sends repeatable commands again, as
-     * requests that outlive the page.
+     * The page is closing, and messages in flight may be lost. Sends unanswered commands again as
+     * requests that outlive the page, if they may be repeated.
      */
     leave() {
         if (!this.isOpen) return;
@@ -107,7 +108,7 @@ export class Socket {
             if (this.socket === line) this.#onMessage(JSON.parse(data));
         };
         line.onmessage = hear;
-        // Deferred, so that the caller can assign its reference first.
+        // Deferred, because the handlers use the caller's reference to this socket.
         queueMicrotask(() => early?.heard.forEach(hear));
         line.onclose = ({ code, reason }) => {
             if (this.socket === line) this.#onClosed(code, reason);
@@ -132,7 +133,7 @@ export class Socket {
     #onEvent(message) {
         const here = this.position;
         if (!here || message.epoch !== here.epoch || message.seq > here.seq + 1) {
-            // A gap: reconnecting lets the server fill it.
+            // Events are missing. The server sends them after a reconnection.
             this.socket?.close();
             return;
         }
@@ -152,7 +153,7 @@ export class Socket {
     /** @param {number} id @param {{command: Command, sent: boolean}} asked */
     #put(id, asked) {
         asked.sent = true;
-        // A closing socket accepts nothing; the command goes over the next one.
+        // A closing socket sends nothing. The command is sent over the next socket.
         if (this.socket && !(this.socket.readyState > WebSocket.OPEN))
             this.socket.send(JSON.stringify({ id, ...asked.command }));
     }
@@ -187,8 +188,8 @@ export class Socket {
     }
 
     /**
-     * A refused handshake looks like a lost connection; a request to the page's own address
-     * distinguishes the two.
+     * Reconnects. A refused handshake looks like a lost connection; a request to the page's own
+     * address distinguishes the two.
      * @param {boolean} askFirst
      */
     async #retry(askFirst) {
@@ -202,7 +203,8 @@ export class Socket {
                 return;
             }
             if (answer && (answer.status === 401 || answer.status === 403)) {
-                // A restarted server knows no browser; a running one reports over the socket.
+                // A restarted server knows no browser. A server that still runs reports the end of
+                // the access over the socket.
                 this.isStranger = this.wasOpen;
                 this.handlers.onStatus(this.wasOpen ? 'gone' : 'ended');
                 return;
@@ -222,7 +224,7 @@ export class Socket {
                 code: 'lost',
                 what,
                 why: 'the connection was lost before the answer came',
-                how: 'look, then try again',
+                how: 'check whether it was done, then try again',
             });
         }
     }
@@ -256,7 +258,7 @@ export class Socket {
 
 /**
  * The socket that early.js opened, if it has the right address and is still usable. Later calls
- * return nothing.
+ * return null.
  * @param {URL} url
  * @returns {Early | null}
  */

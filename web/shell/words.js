@@ -21,7 +21,8 @@ export const WORDS = Object.freeze({
         'the link that Ratoon printed when it started, or ask for a new one.',
     gone:
         'Ratoon was stopped or restarted, and this browser is no longer signed in. To reconnect this tab, ' +
-        'open the link that Ratoon printed. Until you close the tab, it keeps everything you see and typed.',
+        'open the link that Ratoon printed. All that you see ' +
+        'and have typed stays in this tab until you close it.',
     trouble: (/** @type {{what: string, why: string, how: string}} */ t) =>
         `${sentence(`cannot ${t.what}: ${t.why}`)} ${sentence(t.how)} You can keep working: changes stay ` +
         `in memory and are saved once this is resolved.`,
@@ -97,7 +98,7 @@ export const WORDS = Object.freeze({
     dropHint: 'Also deletes the draft that it ran, unless the draft has changed since.',
     remove: 'Delete',
     cancel: 'Cancel',
-    edited: 'Changed. Running it adds a new version; the graph keeps this one.',
+    edited: 'Changed. Run the cell to add a new version; the graph keeps the earlier one.',
     undoEdit: 'Revert to the code that ran',
     outdated: 'Ran before a cell above was changed',
     version: (/** @type {number} */ k, /** @type {number} */ n) => `version ${k} of ${n}`,
@@ -112,7 +113,7 @@ export const WORDS = Object.freeze({
         (line === undefined ? '' : ` at line ${line}`),
     takenBack: 'The changes that this cell made to variables were undone.',
     keepPartial: 'Keep its changes',
-    keepPartialHint: 'Saves them as a state, marked as partial',
+    keepPartialHint: 'Saves these changes as a state that is marked as partial',
     wait: 'A cell above is still running. Run this cell when it has finished.',
     failedAbove: 'The new version of a cell above failed or was stopped. Fix or revert that cell first.',
     goesOn: 'Cells that continue from here:',
@@ -138,7 +139,8 @@ export const WORDS = Object.freeze({
     unsavable: (/** @type {number} */ n) => `${names(n)} could not be saved`,
     namesGone: (/** @type {number} */ n) => `${names(n)} could not be restored`,
     livesOnly: (/** @type {number} */ n) =>
-        `${capital(names(n))} cannot be saved. ${n === 1 ? 'It exists' : 'They exist'} only while this state is in memory.`,
+        `${capital(names(n))} cannot be saved. ${n === 1 ? 'It exists' : 'They exist'} only while this ` +
+        `state is in memory.`,
     restored: (/** @type {number} */ n) => `Restored from disk without ${names(n)}`,
     onDiskWithout: (/** @type {number} */ n) =>
         capital(`${names(n)} could not be saved and will be missing when this state is loaded`),

@@ -13,7 +13,7 @@ export const VARIABLES_WORDS = Object.freeze({
         cell: 'Cell',
         value: 'Value',
     }),
-    cellHint: 'The cell that last changed it',
+    cellHint: 'The cell that last changed the variable',
     of: (/** @type {number} */ n) => (n === 0 ? 'at the start' : `after cell ${n}`),
     count: (/** @type {number} */ n, /** @type {number} */ all) =>
         n === all ? `${all} ${all === 1 ? 'variable' : 'variables'}` : `${n} of ${all}`,
@@ -21,7 +21,7 @@ export const VARIABLES_WORDS = Object.freeze({
         n === 0
             ? 'Showing the variables at the start; loading…'
             : `Showing the variables after cell ${n}; loading…`,
-    runs: 'A running cell may change them.',
+    runs: 'A running cell may change these variables.',
     noneFound: 'No matching variables.',
     none: 'No variables yet.',
     looking: 'Loading…',
