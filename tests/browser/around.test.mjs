@@ -50,7 +50,7 @@ testWithoutPage(
         await far.waitForSelector('.banner[data-bad]');
         assert.match(
             await far.locator('.banner').textContent(),
-            /stopped or restarted, and this browser is no longer signed in.*stays in this tab until you close it/,
+            /stopped or restarted, and this browser is no longer signed in.*stays in this tab/,
         );
         assert.equal(await far.locator('.status').textContent(), 'Disconnected');
         assert.ok((await far.locator('.notebook').textContent()).includes('typed and not run'));

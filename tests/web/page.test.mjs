@@ -552,7 +552,7 @@ test('when the server starts anew, what was typed and not yet sent hangs where w
     );
     assert.deepEqual(sources(page, 'initial'), ['typed']);
     assert.equal(sent.at(-1).draft.on, 'initial');
-    assert.match(page.notice.text, /are gone/);
+    assert.match(page.notice.text, /no longer exists/);
 });
 
 test('variables: data first, and what was shown is shown after a reload', async () => {

@@ -205,7 +205,7 @@ export class Editor extends Component {
         if (isMoved && view.hasFocus && !state.readOnly) this.props.onCaret?.(true);
     }
 
-    /** After a blur: scrolls long lines back to their start, unless only the window lost the focus. */
+    /** After a blur: scrolls long lines back, unless only the window lost the focus. */
     #left() {
         this.#scrollBack();
         // The editor may still scroll to the cursor of the last key press; it does so in the

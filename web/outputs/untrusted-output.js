@@ -1,6 +1,6 @@
 // @ts-check
-// Interactive outputs of an imported file: HTML, plots, sound. Their scripts run only on request, so
-// the page shows their plain text until the user asks for the outputs.
+// Interactive outputs of an imported file: HTML, plots, sound. Their scripts run only on request:
+// the page shows the plain text of these outputs until the user asks for more.
 
 import { choose } from './mime.js';
 import { Component, html } from '../vendor/preact.js';

@@ -18,11 +18,11 @@ export const WORDS = Object.freeze({
         'Connection lost. Reconnecting… You can keep typing; changes are sent once the connection is back.',
     ended:
         'Your access to this notebook has ended. You can still copy what you see. To continue, open ' +
-        'the link that Ratoon printed when it started, or ask for a new one.',
+        'the link that Ratoon printed when it started, or ask for a new link.',
     gone:
         'Ratoon was stopped or restarted, and this browser is no longer signed in. To reconnect this tab, ' +
-        'open the link that Ratoon printed. All that you see ' +
-        'and have typed stays in this tab until you close it.',
+        'open the link that Ratoon printed. All that you see and have typed stays in this tab until you ' +
+        'close it.',
     trouble: (/** @type {{what: string, why: string, how: string}} */ t) =>
         `${sentence(`cannot ${t.what}: ${t.why}`)} ${sentence(t.how)} You can keep working: changes stay ` +
         `in memory and are saved once this is resolved.`,
@@ -30,8 +30,7 @@ export const WORDS = Object.freeze({
         'This part of the page could not be loaded: the server does not answer. Try again once the ' +
         'connection is back.',
     startedAnew:
-        'Ratoon was restarted or the notebook was reset: its earlier states are gone. Your latest ' +
-        'changes are in a draft below.',
+        'The state that was shown here no longer exists. Your unsaved typing, if any, is in the drafts below.',
     copyAll: 'Copy all code',
     allCopied: 'Copied the code of all cells.',
     allReady: 'Copy this code',
@@ -51,8 +50,8 @@ export const WORDS = Object.freeze({
         `graph.${n ? ` ${n === 1 ? 'One running cell' : `${n} running cells`} will be stopped.` : ''}`,
     restartDo: 'Restart',
     restarted: (/** @type {number} */ n, /** @type {number} */ others) =>
-        `Restarted. ${n === 1 ? 'One cell is now a draft' : `${n} cells are now drafts`}` +
-        `.${others ? ` ${n === 1 ? 'It comes' : 'They come'} before ${draftsHere(others)}.` : ''}`,
+        `Restarted. ${n === 1 ? 'One cell is now a draft.' : `${n} cells are now drafts.`}` +
+        `${others ? ` ${n === 1 ? 'It comes' : 'They come'} before ${draftsHere(others)}.` : ''}`,
     atStart: 'You are already at the start.',
     reset: 'Reset notebook…',
     resetAsk: 'Reset this notebook?',
@@ -132,7 +131,7 @@ export const WORDS = Object.freeze({
     unsaved: 'not on disk yet',
     saveFailed: (/** @type {string} */ why) => `could not be saved: ${why}`,
     saveFailedLong: (/** @type {string} */ why) =>
-        `${sentence(`This state could not be saved: ${why}`)} The state itself is fine.`,
+        `${sentence(`This state could not be saved: ${why}`)} You can still use the state.`,
     saveAgain: 'Try again',
     pinned: 'kept in memory',
     pinnedAway: 'stays in memory once loaded',
