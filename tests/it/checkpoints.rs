@@ -116,7 +116,7 @@ fn what_cannot_be_saved_is_told_by_name_and_reason() {
     assert_eq!(server.run(&state, "print(x)").text(), "1\n");
     for (look, reason) in [
         ("g", "a generator"),
-        ("box", "it holds a generator that has begun its work (['a'][0])"),
+        ("box", "it holds a generator (['a'][0])"),
         ("h", "it holds a lock that is held (_lock)"),
         ("f", "an open file"),
         ("uses()", "a generator"),

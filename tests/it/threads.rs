@@ -277,7 +277,7 @@ fn what_a_checkpoint_cannot_hold_is_refused_in_a_sentence_or_forked_when_the_use
     let state = server.run("initial", "import pool; pool.ask(); g = (n for n in range(9)); next(g)");
     server.run(state.state(), "pass");
     let ran = server.run(state.state(), "next(g)");
-    assert!(ran.evalue().contains("Replay the cells of this state to have it again"), "{ran:?}");
+    assert!(ran.evalue().contains("Replay the cells of this state to get it back"), "{ran:?}");
     let anyway = |anyway: bool| {
         let wish = json!({ "anyway": anyway }).to_string();
         let path = format!("/api/states/{}/fork_anyway", state.state());

@@ -94,11 +94,11 @@ def test_memory_is_shared_by_its_views(run, namespace):
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        ("(n for n in [1])", "a generator that has begun its work"),
+        ("(n for n in [1])", "a generator"),
         ("open('/dev/null')", "an open file"),
         (
             "[1, {'key': (n for n in [1])}]",
-            "it holds a generator that has begun its work ([1]['key'])",
+            "it holds a generator ([1]['key'])",
         ),
         ("held()", "a lock that is held"),
         ("__import__('contextvars').ContextVar('c')", "a context variable"),

@@ -1,12 +1,12 @@
-"""Prints which modules the kernel needs and an environment lacks, and which pip it has.
+"""Prints the modules that the kernel needs and the environment does not have, and its pip.
 
-The program runs this in the user's environment. It imports nothing from there, as that could take
-seconds or fail.
+Ratoon runs this with the user's Python. It imports no package of the environment, because that
+could take seconds or fail.
 """
 
 import sys
 
-# A file IPython.py in the working directory is no package of the environment.
+# Ignores the working directory: a file IPython.py there is no package of the environment.
 sys.path = [entry for entry in sys.path if entry]
 
 import glob  # noqa: E402

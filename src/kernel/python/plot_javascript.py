@@ -1,6 +1,7 @@
-"""Prints one JavaScript library from the user's Python packages; nothing if the package is missing.
+"""Prints one JavaScript library from the user's Python packages. Prints nothing if the package is
+missing.
 
-Runs as a program: `python -c TEXT NAME`. It imports as little as it can.
+Runs as a program: `python -c TEXT NAME`, where TEXT is this file. It imports as little as possible.
 """
 
 import importlib.util

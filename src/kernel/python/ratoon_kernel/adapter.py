@@ -1,9 +1,9 @@
-"""Adapters: each owns what the kernel knows about one library, and is found by the names of its
-classes.
+"""Adapters: each contains what the kernel knows about one library, and is found by the names of the
+library's classes.
 
-An adapter owns how objects of its library are pickled, written as plain values, fingerprinted and
-summarised, and which of the library's settings belong to a state. No adapter imports its library:
-it handles objects that exist and libraries that are loaded.
+An adapter defines how objects of its library are pickled, written as plain values, fingerprinted
+and summarised, and which of the library's settings belong to a state. It does not import the
+library to handle its objects, because they exist only if the library is loaded.
 """
 
 from __future__ import annotations
@@ -34,37 +34,38 @@ class Unknown(Exception):
 
 
 class Setting(NamedTuple):
-    """One setting of a library. `collect` returns None if it has its default value."""
+    """One setting of a library. `collect` returns None if the setting has its default value."""
 
     collect: Callable[[], Any]
     restore: Callable[[Any], None]
 
 
 class Change(NamedTuple):
-    """Objects of a library that cells changed. `collect` returns parts by the expression of each;
-    `restore` takes the items of one part."""
+    """Objects of a library that cells changed. `collect` returns the parts of the change, each by
+    its expression; `restore` takes the items of one part."""
 
     collect: Callable[[], Mapping[str, tuple[Any, ...]]]
     restore: Callable[..., None]
 
 
 class Adapter:
-    """Knows one library. The defaults of this class know nothing."""
+    """Handles one library. The defaults of this class handle nothing."""
 
-    # Its top-level package.
+    # The library's top-level package.
     library: str = ""
 
     # -- environment form: pickling --
 
     # Reducers of exactly these classes.
     reducers: Mapping[ClassName, Reduce] = {}
-    # Reducers of these classes and of their subclasses that do not define their own.
+    # Reducers of these classes and of their subclasses that do not define their own reduction.
     families: Mapping[ClassName, Reduce] = {}
     # Reducers of classes of Python itself.
     types: Mapping[type, Callable[[Reducers, Any], Reduced]] = {}
 
     def reducer(self, pickler: Reducers, kind: type) -> Reduce | None:
-        """How to reduce objects of another class. Called once for each class and pickler."""
+        """The reducer of a class that the tables above do not contain. Called once for each class
+        and pickler."""
         return None
 
     # -- data form --
@@ -73,16 +74,16 @@ class Adapter:
     decoders: Mapping[int, Callable[[Decoder, int], Any]] = {}
 
     def encode(self, encoder: Encoder, value: Any, depth: int) -> bool:
-        """Writes a value. False: it is not plain."""
+        """Writes a value. Returns False if it is not plain."""
         return False
 
     # -- fingerprint and summary --
 
-    # Whether `repr` of its objects runs no user code.
+    # Whether `repr` of the library's objects runs no user code.
     has_own_repr = False
 
     def fingerprint(self, reader: Reader, value: Any, depth: int) -> bool:
-        """Feeds a value to the reader. False: it is read as an object of an unknown class."""
+        """Feeds a value to the reader. After False, it is read as an object of an unknown class."""
         return False
 
     def size_in_bytes(self, value: Any) -> int | None:
@@ -126,12 +127,13 @@ class Registry:
         self.changes.update(adapter.changes)
 
     def of_class(self, kind: type) -> Adapter | None:
-        """The adapter of the library that a class names, if that library is loaded."""
+        """The adapter of the library that a class says it belongs to, if that library is loaded."""
         top = module_of(kind).split(".")[0]
         return self._by_library.get(top) if top in sys.modules else None
 
     def of_known_class(self, kind: type) -> Adapter | None:
-        """The same, if the library or the module has the class under its name. Runs no code."""
+        """Like `of_class`, but only if the library or the class's module contains this class. Runs
+        no user code."""
         adapter = self.of_class(kind)
         if adapter is None:
             return None
@@ -141,7 +143,7 @@ class Registry:
         return adapter if known else None
 
     def reducer(self, pickler: Reducers, kind: type) -> Reduce | None:
-        """What the adapter of a loaded library says about a class."""
+        """The reducer that the adapter of a loaded library returns for a class."""
         for adapter in self._loaded():
             reduce = adapter.reducer(pickler, kind)
             if reduce is not None:
@@ -149,11 +151,11 @@ class Registry:
         return None
 
     def reducer_of_class(self, kind: type) -> Reduce | None:
-        """The entry of exactly this class."""
+        """The entry of exactly this class in `reducers`."""
         return self._reducers.get((kind.__module__, kind.__qualname__))
 
     def reducers_of_families(self, kind: type) -> Iterator[tuple[type, Reduce]]:
-        """The entry of a class or of its nearest superclass."""
+        """The entries in `families` of a class and its superclasses, the nearest first."""
         for base in kind.__mro__:
             reduce = self._families.get((base.__module__, base.__qualname__))
             if reduce is not None:

@@ -1,4 +1,4 @@
-"""Finds what the cells of a lineage import, in their source."""
+"""Finds in the source of a lineage's cells what they import."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ def _has_spec(module: types.ModuleType | None) -> bool:
 
 
 def packages(modules: list[str]) -> dict[str, str]:
-    """The versions of the packages of modules, to explain why something cannot be loaded."""
+    """The versions of the packages that contain these modules, to explain why something cannot be
+    loaded."""
     found = {}
     for name in modules:
         top = name.split(".")[0]

@@ -52,7 +52,7 @@ def sources(defined: dict[str, Any]) -> dict[str, str]:
 
 
 def find_classes_of_cells() -> None:
-    """Lets `inspect` find the source of the notebook's classes, which it refuses otherwise."""
+    """Makes `inspect` find the source of the notebook's classes. It refuses them otherwise."""
     inspect.getfile = _getfile
 
 

@@ -32,7 +32,7 @@ def collect(shell: Any) -> dict[str, tuple[Any, ...]]:
 
 
 def restore(parts: Mapping[str, tuple[Any, ...]]) -> dict[str, str]:
-    """Returns why changes could not be restored, by expression."""
+    """Restores changes. Returns the reason for each that could not be restored, by expression."""
     failed, known = {}, _changes(None)
     for expression, (kind, *part) in parts.items():
         try:

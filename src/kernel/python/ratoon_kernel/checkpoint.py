@@ -1,5 +1,5 @@
-"""Checkpoints: a throw-away fork of a state's frozen process writes what the state holds to blobs,
-and a fork of the root loads it.
+"""Checkpoints: a throw-away fork of a state's frozen process writes the state to blobs, and a fork
+of the root loads it.
 
 Rust calls these functions (checkpoint.rs). `keeper` stores the bytes (keeper.py).
 """
@@ -37,11 +37,11 @@ def save(keeper: Sink, form: str) -> str:
 
 def load(keeper: LimitedSource, text: str, form: str) -> str:
     """Loads a checkpoint into this fork of the root. Returns JSON: what could not be restored.
-    After an error this process must not be used as a state.
+    After an error, this process must not become a state.
     """
     manifest = loads(text)
     if manifest.get("format") != FORMAT:
-        raise ValueError("this checkpoint is of a format that this version of Ratoon does not know")
+        raise ValueError("this checkpoint has a format that this version of Ratoon does not know")
     is_environment = form == "environment"
     if is_environment and "environment" not in manifest:
         raise ValueError("this checkpoint holds only values, not the environment")
@@ -56,6 +56,6 @@ def load(keeper: LimitedSource, text: str, form: str) -> str:
     with former_names.resolved():
         lacks = loading.environment() if is_environment else loading.data()
     missing.take_note(lacks)
-    # As in the root: a collection in a later state copies no pages of these objects.
+    # As in the root: then a garbage collection in a later state copies no pages of these objects.
     gc.freeze()
     return dumps(list(lacks.values()))

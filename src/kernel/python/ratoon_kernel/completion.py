@@ -1,8 +1,8 @@
 """Completes code at a cursor.
 
 IPython's completer finds the names, without Jedi: it inspects live objects, takes a millisecond,
-and runs no user code but `__dir__`. Jedi is asked when nothing is found behind a dot, for names
-that only the cell itself defines. It takes a second to load, so its time is limited."""
+and runs no user code except `__dir__`. Jedi is used when IPython finds nothing after a dot, for
+names that only the cell itself defines. Jedi takes a second to load, so its time is limited."""
 
 import contextlib
 import gc
@@ -26,7 +26,8 @@ from .signatures import kind_of_value, short_signature, signature_of
 from .text import clean, to_json
 
 MAX_ITEMS = 500
-# One completion, in characters. A longer one is mostly a dictionary key that is a whole text.
+# Maximum length of one completion, in characters. Longer ones are mostly dictionary keys that are
+# whole texts.
 MAX_ITEM_CHARACTERS = 1000
 # How long Jedi may take, in seconds.
 JEDI_SECONDS = 0.4
@@ -35,12 +36,13 @@ MAX_SIGNATURES = 200
 SIGNATURES_SECONDS = 0.03
 
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-# Kinds of IPython's completions that say little: the object itself is asked.
+# For these kinds of IPython's completions, the object itself is examined to find the kind.
 _VAGUE_KINDS = ("variable", "attribute", "instance", "function", "<unknown>", "")
 
 
 def prime(step: int) -> bool:
-    """Loads a part of what the completer needs, in the root. Returns whether more is left."""
+    """Loads a part of what the completer needs, in the root. Returns whether other parts are
+    left."""
     for code in ("pri", "ratoon = ''\nratoon.", "import ra")[step : step + 1]:
         complete(code, len(code))
         return True
@@ -107,11 +109,11 @@ def _found_by_ipython(code: str, cursor: int) -> Any:
             begin -= 1
         return begin, cursor, []
     begin, end = found[0].start, found[0].end
-    # Some matchers return the whole expression, some what follows the dot.
+    # Some matchers return the whole expression, others only the part after the dot.
     typed = "".join(code[begin:cursor].rpartition(".")[:2])
     is_plain = not any(one.type in ("path", "dict key", "magic") for one in found)
     dot = len(typed) if is_plain and all(one.text.startswith(typed) for one in found) else 0
-    # IPython offers magics in the middle of code, too. Only a typed `%` asks for them.
+    # IPython also offers magics in the middle of code. They are shown only after a typed `%`.
     is_magic = code[begin:cursor].startswith("%")
     seen = dict.fromkeys(
         (one.text[dot:], one.type) for one in found if is_magic or one.type != "magic"
@@ -120,8 +122,8 @@ def _found_by_ipython(code: str, cursor: int) -> Any:
 
 
 def _makes_up_attributes(code: str, cursor: int) -> bool:
-    """Whether a key is typed of an object whose class, the user's, has `__getattr__` or
-    `__getattribute__`."""
+    """Whether the cursor is in square brackets after an object of a user's class that has
+    `__getattr__` or `__getattribute__`."""
     opening = re.search(r"\[\s*[^\[\]]*$", code[:cursor])
     value = value_of(expression_before(code, opening.start())) if opening else MISSING
     if value is MISSING:
@@ -150,7 +152,8 @@ def _parameters(code: str, begin: int, cursor: int) -> Any:
 
 
 def _attributes(code: str, begin: int, cursor: int) -> Any:
-    """Attributes of the object before the dot. Older completers miss those of a literal."""
+    """Attributes of the object before the dot. Older versions of IPython do not find those of a
+    literal."""
     owner = owner_at(code, begin)
     if owner is None or owner is MISSING:
         return []
@@ -168,7 +171,8 @@ def _attributes(code: str, begin: int, cursor: int) -> Any:
 
 
 def _is_of_the_cell_alone(code: str, cursor: int) -> bool:
-    """Whether an attribute is typed of something that begins with an unknown name."""
+    """Whether an attribute is typed after an expression that begins with a name only the cell
+    defines."""
     typed = re.search(r"[\w\])\"']\.\w*$", code[:cursor])
     if typed is None:
         return False
@@ -213,13 +217,13 @@ def _words_of_the_cell(code: str, begin: int, cursor: int, known: set[str]) -> A
 
 
 def _found_by_jedi(code: str, cursor: int) -> Any:
-    """What Jedi finds in the text of the cell. It does not get the variables: it would run user
-    code to inspect them."""
+    """What Jedi finds in the text of the cell. Jedi does not get the variables, because it would
+    run user code to inspect them."""
     begin = cursor
     while begin and (code[begin - 1].isalnum() or code[begin - 1] == "_"):
         begin -= 1
     signal.signal(signal.SIGALRM, _too_slow)
-    # Repeated, as Jedi may take the first signal for an error in the code that it reads.
+    # Repeated, because Jedi may treat the first TimeoutError as an error in the code that it reads.
     signal.setitimer(signal.ITIMER_REAL, JEDI_SECONDS, JEDI_SECONDS / 10)
     try:
         import jedi
@@ -241,7 +245,7 @@ def _keep_parso_cache_whole() -> None:
     """Makes parso write its cache files under a temporary name, then rename them.
 
     All programs of the user share these files. We interrupt Jedi when it takes too long, and a
-    half-written file would make Jedi fail from then on, everywhere.
+    half-written file would make Jedi fail in all of them from then on.
     """
     import parso.cache as cache
 

@@ -58,7 +58,7 @@ _PATHS = {
 
 
 class _NotYet:
-    """Stands for a container that is still being read."""
+    """Marks a container that is still being read."""
 
 
 class Decoder:
@@ -83,7 +83,7 @@ class Decoder:
         self.at = 0
         # The containers by their number.
         self.objects: list[Any] = []
-        # The file cannot make a reader read more than an Encoder writes.
+        # A file cannot make the decoder read more parts than an Encoder writes.
         self.left = MAX_COUNT
         self.hashed = 0
         limit = sys.getrecursionlimit()
@@ -150,7 +150,7 @@ class Decoder:
         return struct.unpack(layout, self._take(struct.calcsize(layout)))[0]
 
     def _counted(self, head: int) -> tuple[type, int] | None:
-        """The type and the length of a list or a dictionary. Each item takes one byte at least."""
+        """The type and the length of a list or a dictionary. Each item takes at least one byte."""
         if 0x80 <= head < 0xA0:
             kind, count = (dict if head < 0x90 else list), head & 15
         elif head in (0xDC, 0xDE):
@@ -164,8 +164,8 @@ class Decoder:
         return kind, count
 
     def _hashable(self, key: Any) -> Any:
-        """A value that will be hashed. Hashing visits shared items of tuples repeatedly: 60 nested
-        pairs of the same tuple would take for ever.
+        """Checks a value that will be hashed. Hashing visits shared items of tuples repeatedly: 60
+        nested pairs of the same tuple would take forever.
         """
         parts = [key]
         while parts:
@@ -179,7 +179,7 @@ class Decoder:
             parts += inside
             self.hashed += len(inside)
             if self.hashed > MAX_HASHED:
-                raise Malformed("what it uses as keys holds too much")
+                raise Malformed("its keys have too many items")
         return key
 
     def _all_hashable(self, parts: list[Any]) -> list[Any]:
@@ -199,7 +199,7 @@ class Decoder:
         return counted[1]
 
     def of(self, kind: type | tuple[type, ...]) -> Any:
-        """A value of a type; a bool is no int."""
+        """A value of this type. A bool does not count as an int."""
         value = self.value(MAX_DEPTH)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
             raise Malformed
@@ -216,7 +216,8 @@ class Decoder:
         return [self.of(kind) for _ in range(self.count())]
 
     def reserve(self) -> int:
-        """The number of a container that can be referred to once it is read."""
+        """Returns the number of the next container. Other values can refer to it after it has been
+        read."""
         self.objects.append(_NotYet)
         return len(self.objects) - 1
 

@@ -50,7 +50,7 @@ from .data_form import (
     NotPlain,
 )  # fmt: skip
 
-# The first byte of lists and of maps: of short ones, and of longer ones.
+# The first bytes of lists and of maps: of a short one, and of a longer one.
 _LIST, _MAP = (0x90, 0xDC), (0x80, 0xDE)
 _PLACEHOLDER_MARK = bytes((0x81, 0xD4, MARK, PLACEHOLDER))
 _WITH_SHAPE = ("numpy", "pandas", "polars", "torch", "scipy")
@@ -128,7 +128,7 @@ class Encoder:
     # For adapters
 
     def mark(self, number: int) -> None:
-        """Begins a value of a type that MessagePack lacks."""
+        """Begins a value of a type that MessagePack does not have."""
         self.out += bytes((0x81, 0xD4, MARK, number))
 
     def list_of(self, count: int) -> None:
@@ -136,7 +136,7 @@ class Encoder:
         self._head(_LIST, count)
 
     def plain(self, value: Any) -> None:
-        """Writes a value that is neither shared nor counted, because the caller has made it."""
+        """Writes a value that the caller has made. It gets no number, because it is not shared."""
         if type(value) is list:
             self.list_of(len(value))
             for item in value:
@@ -145,14 +145,14 @@ class Encoder:
             _writers[type(value)](self, value, 0)
 
     def begins(self, value: Any) -> bool:
-        """Whether a container is written for the first time; if not, its number is written."""
+        """Whether a container is written for the first time. If not, writes its number instead."""
         number = self.numbers.get(id(value))
         if number is None:
             self.numbers[id(value)] = len(self.numbers)
             self.alive.append(value)
             return True
         if id(value) in self.open:
-            raise NotPlain("it holds itself")
+            raise NotPlain("it contains itself")
         self.mark(SAME)
         self._int(number)
         return False
@@ -198,7 +198,7 @@ class Encoder:
             begin = len(self.out)
             self.value(key, depth + 1)
             if _PLACEHOLDER_MARK in self.out[begin : begin + 4096]:
-                raise NotPlain("a key is no plain value")
+                raise NotPlain("a key is not a plain value")
             self.value(item, depth + 1)
 
     def _tuple(self, value: tuple[Any, ...], depth: int) -> None:
@@ -350,7 +350,7 @@ class Encoder:
 
 
 def _flat(pairs: Any) -> list[Any]:
-    """Keys and values, one after the other."""
+    """Keys and values in one list, alternating."""
     return [part for pair in pairs.items() for part in pair]
 
 
@@ -363,7 +363,7 @@ def _zone(zone: datetime.tzinfo | None) -> int | str | None:
     key = getattr(zone, "key", None)
     if type(zone).__module__ == "zoneinfo" and type(key) is str:
         return key
-    raise NotPlain("a time zone of its own kind")
+    raise NotPlain("a time zone of an unknown kind")
 
 
 def _packed(value: list[Any]) -> tuple[str, bytes] | None:

@@ -2,9 +2,9 @@
 
 A value is MessagePack that any reader understands: nil, booleans, integers, floats, text, bytes,
 arrays (lists) and maps (dictionaries). A value of another type is a map of one pair: the key is the
-extension type MARK with the number of the type, the value is what the object is made of. Containers
-are numbered in the order in which they begin. A later value can refer to such a number, so objects
-stay shared, and an object can contain itself.
+extension type MARK with the number of the type, the value contains the object's parts. Containers
+are numbered in the order in which they begin. A later value can refer to a container by its number,
+so objects stay shared, and an object can contain itself.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import types
 from typing import Any
 
 MARK = 0x52
-# Deeper values are not plain: a reader recurses and must end.
+# Values that are nested more deeply are not plain, because the reader is recursive.
 MAX_DEPTH = 200
-# The most parts of one name: writing more takes too long for a preview.
+# Maximum number of parts of one variable: writing more takes too long for a preview.
 MAX_COUNT = 2_000_000
-# Lists of at least this many numbers, or texts, of one type are written as one piece.
+# A list of at least this many numbers of one type, or of texts, is written as one piece.
 MIN_PACKED = 32
-# The most hashing for keys in total: more than MAX_COUNT, as tuples may be shared. It takes a
-# second.
+# Maximum number of items that are hashed for keys. It is more than MAX_COUNT, because tuples may be
+# shared. Hashing so many takes a second.
 MAX_HASHED = 4 * MAX_COUNT
 # Larger bytes become buffers.
 LARGE_BYTES = 256 * 1024
@@ -31,14 +31,14 @@ LARGE_BYTES = 256 * 1024
     TABLE, TIMEZONE, DEQUE, ORDERED, COUNTER, DEFAULTS, PACKED, BYTES_KEPT, ELLIPSIS,
 ) = range(32)  # fmt: skip
 
-# Default factories that are written by their name.
+# Factories of a defaultdict that are written by their name.
 FACTORIES: dict[str, type] = {
     "list": list, "dict": dict, "set": set, "int": int, "float": float, "str": str,
 }  # fmt: skip
 
 
 class NotPlain(Exception):
-    """This form cannot hold a value."""
+    """The data form cannot represent a value."""
 
 
 class Malformed(ValueError):
@@ -63,8 +63,8 @@ class Placeholder:
 
 
 def is_left_out(name: str, value: Any) -> bool:
-    """Whether a name holds a value: not a function, class or module, and not named
-    `__like_this__`."""
+    """Whether the data form omits a name: it is `__like_this__`, or its value is a function, class
+    or module."""
     if name.startswith("__") and name.endswith("__"):
         return True
     code = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)

@@ -1,12 +1,12 @@
 """Fingerprints: short digests, equal for equal values in every branch and after a restart.
 
 Only objects of exactly known types are read, so no user code runs: no `__eq__`, no `__hash__`, no
-`__reduce__`. A value of another type, or one that contains it, has no fingerprint. Type and content
-count, sharing does not. The order of dictionaries counts.
+`__reduce__`. A value of another type, or one that contains it, has no fingerprint. A fingerprint
+depends on type and content, not on sharing. It depends on the order of dictionaries.
 
-An array or text of more than MAX_WHOLE_BYTES is sampled: its length and SAMPLES pieces of
-SAMPLE_BYTES count, spread evenly from the first byte to the last. Changes between them go
-unnoticed.
+An array or text of more than MAX_WHOLE_BYTES is sampled: the fingerprint depends on its length and
+on SAMPLES pieces of SAMPLE_BYTES, spread evenly from the first byte to the last. Changes between
+the pieces go unnoticed.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ from ._native import digest
 from .adapter import Columns, Unknown, registry
 from .classes import module_of, name_of
 
-# Read whole up to here: some 50 ms.
+# Values up to this size are read whole, which takes some 50 ms.
 MAX_WHOLE_BYTES = 128 * 1024 * 1024
 SAMPLES = 512
 SAMPLE_BYTES = 16 * 1024
-# How many items of one value are visited one by one, and how deeply.
+# Maximum number of items of one value that are visited one by one, and their maximum depth.
 MAX_ITEMS = 200_000
 MAX_DEPTH = 30
-# Lists of plain items alone are read at once, and may be longer.
+# A list of only plain items is read in one call, so it may be longer than MAX_ITEMS. Below
+# MIN_FLAT, items are visited one by one.
 MIN_FLAT = 16
 MAX_FLAT = 5_000_000
 
@@ -59,7 +60,7 @@ _NOT_WRITTEN = frozenset(
     " __abstractmethods__ _abc_impl __annotations__ __annotate__ __annotate_func__"
     " __annotations_cache__ __conditional_annotations__ __slotnames__".split()
 )
-# Modules whose time zones and paths have all their content in their repr.
+# Modules whose time zone and path classes have a `repr` that shows their whole content.
 _PLAIN_MODULES = frozenset(
     "datetime zoneinfo pathlib pathlib._local pytz pytz.tzfile dateutil.tz.tz".split()
 )
@@ -72,7 +73,7 @@ class OutOfTime(Exception):
 def fingerprint(value: Any, deadline: float) -> str | None:
     """The fingerprint of a value: 32 hexadecimal digits.
 
-    None when its type is not known, or when `time.process_time()` has passed the deadline.
+    None if its type is not known, or if `time.process_time()` has passed the deadline.
     """
     return fingerprint_and_columns(value, deadline)[0]
 
@@ -100,7 +101,7 @@ class Reader:
         self.deadline = deadline
         self.hash = hashlib.blake2b(digest_size=16)
         self.left = MAX_ITEMS
-        # How many bytes are read whole.
+        # Values of more bytes are sampled.
         self.room = MAX_WHOLE_BYTES
         # The containers that are being read, by their id, and how deep they are.
         self.open: dict[int, int] = {}
@@ -138,16 +139,16 @@ class Reader:
             raise OutOfTime
 
     def put(self, tag: bytes, data: bytes | bytearray = b"") -> None:
-        """Reads one piece: its kind and its bytes."""
+        """Adds one piece to the hash: its kind and its bytes."""
         self.hash.update(struct.pack("<BQ", len(tag), len(data)))
         self.hash.update(tag)
         self.hash.update(data)
 
     def memory(self, tag: bytes, data: Any) -> None:
-        """Reads bytes that may be many."""
+        """Adds bytes to the hash, or samples of them if they are many."""
         self.check()
         view = memoryview(data)
-        # Arrow's bytes are signed, and `digest` takes none of these.
+        # Arrow's bytes are signed, and `digest` accepts only unsigned ones.
         view = view if view.format == "B" else view.cast("B")
         count = len(view)
         if count <= self.room:
@@ -171,7 +172,7 @@ class Reader:
 
     def each_column(self, columns: Sequence[Any], read: Callable[[Any], None]) -> None:
         """Reads the columns of a frame. If one is unknown, the frame has no fingerprint, but the
-        other columns have."""
+        other columns have one."""
         self.room = MAX_WHOLE_BYTES // max(1, len(columns))
         outside, is_sampled = dict(self.open), self.is_sampled
         for column in columns:
@@ -192,7 +193,7 @@ class Reader:
             raise Unknown
 
     def _apart(self, read: Callable[..., None], *arguments: Any) -> bytes:
-        """The digest of one reading by itself."""
+        """Calls `read` and returns the digest of only what it has read."""
         outer, self.hash = self.hash, hashlib.blake2b(digest_size=16)
         try:
             read(*arguments)
@@ -223,7 +224,7 @@ class Reader:
         if count <= self.room:
             self.memory(b"str", value.encode("utf-8", "surrogatepass"))
             return
-        # Not encoded at once, which would take as much memory again.
+        # Not encoded as a whole, which would take as much memory again.
         self.check()
         self.is_sampled = True
         pieces = (value[at : at + SAMPLE_BYTES] for at in _sampled(count))
@@ -234,7 +235,7 @@ class Reader:
         self.memory(name_of(type(value)).encode(), value)
 
     def _by_repr(self, value: Any, depth: int) -> None:
-        """A value whose repr, which is not user code, has all of its content."""
+        """Reads a value by its repr, which shows all of its content and runs no user code."""
         self.put(name_of(type(value)).encode(), repr(value).encode("utf-8", "backslashreplace"))
 
     def _zoned(self, value: Any, depth: int) -> None:
@@ -249,14 +250,15 @@ class Reader:
     # Containers
 
     def _is_open(self, value: Any, depth: int) -> bool:
-        """Whether a container is inside itself; then its distance is read instead."""
+        """Whether a container is inside itself. Then the distance to the outer one is read
+        instead."""
         if id(value) in self.open:
             self.put(b"outside", str(depth - self.open[id(value)]).encode())
             return True
         return False
 
     def _flat(self, items: Collection[Any]) -> bool:
-        """Reads a list of plain items at once. False: it has other items."""
+        """Reads plain items in one call. Returns False if there are other items or too few."""
         if len(items) < MIN_FLAT:
             return False
         if len(items) > MAX_FLAT:
@@ -356,7 +358,7 @@ class Reader:
         self.put(b"module", name.encode())
 
     def _class(self, value: Any, depth: int) -> None:
-        """A class: an importable one by its name, one of the notebook by its statement."""
+        """Reads a class: an importable one by its name, one of the notebook by its content."""
         if self._is_open(value, depth):
             return
         written = _DICT_OF(value)
@@ -377,13 +379,13 @@ class Reader:
         del self.open[id(value)]
 
     def _instance(self, kind: type, value: Any, depth: int) -> None:
-        """An object of a class written in Python that has only attributes."""
+        """Reads an object of a class written in Python that has only attributes."""
         if self._is_open(value, depth):
             return
         bases = _BASES_OF(kind)
         for base in bases[:-1]:
-            # Classes made in C are static, or hold things that cannot be seen; `__slots__` hold
-            # things elsewhere.
+            # Classes written in C are static or have content that cannot be seen. `__slots__` keep
+            # attributes elsewhere.
             is_plain = _FLAGS_OF(base) & _MADE_BY_STATEMENT and "__slots__" not in _DICT_OF(base)
             if not is_plain or not isinstance(type.__dict__["__module__"].__get__(base), str):
                 raise Unknown
@@ -450,7 +452,7 @@ _readers: dict[Any, Callable[..., None]] = {
     types.ModuleType: Reader._module,
     type: Reader._class,
 }
-# For these, `sys.getsizeof` does not return the memory they take.
+# Types for which `sys.getsizeof` does not return the memory that an object takes.
 _WITHOUT_SIZE = (type, types.FunctionType, types.ModuleType, types.BuiltinFunctionType)
 
 
@@ -473,7 +475,7 @@ def size_in_bytes(value: Any) -> int | None:
 def summary(value: Any, columns: Columns, deadline: float) -> dict[str, Any] | None:
     """The page's summary of an array, a series or a frame (protocol.js).
 
-    `columns` are those of `fingerprint_and_columns`, as far as time was left.
+    `columns` are those of `fingerprint_and_columns`. Some are absent if there was no time left.
     """
     adapter = registry.of_known_class(type(value))
     try:

@@ -8,7 +8,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-# The modules that replace each. Names are searched in all of them.
+# For each former module: the modules that replace it. Names are searched in all of them.
 _MODULES = {
     "_ratoon_databases": (
         "adapters.databases",
@@ -35,7 +35,7 @@ _MODULES = {
 
 
 class _Former(types.ModuleType):
-    """Stands for a module that was split."""
+    """A former module whose content is in several modules now."""
 
     def __init__(self, name: str, modules: list[types.ModuleType]) -> None:
         super().__init__(name)
@@ -55,7 +55,7 @@ def _module(former: str, names: tuple[str, ...]) -> types.ModuleType:
 
 @contextlib.contextmanager
 def resolved() -> Iterator[None]:
-    """While a checkpoint is loaded, these names lead to the modules."""
+    """Makes the former names importable while a checkpoint is loaded."""
     known = {former: _module(former, names) for former, names in _MODULES.items()}
     sys.modules.update(known)
     try:

@@ -14,8 +14,8 @@ PIECE_BYTES = 16 * 1024
 
 
 def collect(shell: Any, keep_buffer: Callable[[bytes], int]) -> dict[str, Any]:
-    """A line of JSON for each cell, cut into pieces from the beginning. A full piece stays the same
-    while the history grows, so a state stores only the last piece again.
+    """Returns the history: a line of JSON for each cell, cut into pieces. A full piece stays the
+    same while the history grows, so a state stores only the last piece again.
     """
     manager, lines = shell.history_manager, []
     cells = itertools.zip_longest(manager.input_hist_parsed, manager.input_hist_raw)

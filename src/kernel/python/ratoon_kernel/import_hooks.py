@@ -1,8 +1,8 @@
 """Adapts well-known libraries to notebooks and forks when they are imported.
 
-Plots, charts and progress bars appear below their cell without a network. User settings win, and
-nothing is imported here. Environment variables (MPLBACKEND, PLOTLY_RENDERER) are not used, as
-scripts started from a cell would inherit them.
+Plots, charts and progress bars appear below their cell without a network. User settings take
+precedence, and this module imports no library. It does not set MPLBACKEND or PLOTLY_RENDERER,
+because scripts started from a cell would inherit these variables.
 """
 
 import functools
@@ -82,7 +82,7 @@ class _Loader:
         try:
             self._after(module)
         except Exception:
-            pass  # another version: it shows what it shows elsewhere
+            pass  # an unexpected version of the library: it behaves as outside Ratoon
 
 
 def _plot_inline() -> None:
@@ -95,8 +95,9 @@ def _plot_inline() -> None:
 
 
 def _leave_forks_alone() -> None:
-    """Switches off gRPC's fork handlers, which start threads in each child: a state would not have
-    one thread, and some states would crash. gRPC reads the variable once, during its import."""
+    """Switches off gRPC's fork handlers, which start threads in each child. With them, states would
+    have several threads, and some states would crash. gRPC reads the variable once, during its
+    import."""
     if _GRPC not in os.environ:
         os.environ[_GRPC] = _OFF
 
@@ -106,7 +107,7 @@ def _allow_forks_again(module: Any) -> None:
         del os.environ[_GRPC]
 
 
-# A value that users do not write, so that ours is recognised.
+# The value has a space, so that it differs from a value that the user has set.
 _GRPC, _OFF = "GRPC_ENABLE_FORK_SUPPORT", "0 "
 
 
@@ -123,7 +124,7 @@ def _plotly(module: Any) -> None:
 
 def _bokeh(module: Any) -> None:
     """Makes `show` show below the cell, as after `output_notebook()`. Each plot is self-contained,
-    as plotly's are."""
+    like those of plotly."""
     from bokeh.io.state import curstate
 
     def load(resources: Any, verbose: Any, hide_banner: Any, load_timeout: Any) -> None:
@@ -157,8 +158,8 @@ def _note_process_pools(module: Any) -> None:
 
 
 def _tqdm(module: Any) -> None:
-    """Switches off tqdm's monitor, a thread that only redraws bars which stand still. A thread
-    would keep the state from being forked."""
+    """Switches off tqdm's monitor, a thread that only redraws bars that do not move. The thread
+    would prevent forks of the state."""
     module.tqdm.monitor_interval = 0
 
 
@@ -183,6 +184,6 @@ def _tqdm_notebook(module: Any) -> None:
 
 
 def _interaction(module: Any) -> None:
-    """Keeps `interact` from clearing outputs. It means to clear its own widget, but the page would
-    clear the cell's outputs."""
+    """Keeps `interact` from clearing outputs. It would clear its own widget elsewhere, but on the
+    page the cell's outputs."""
     module.clear_output = lambda wait=False: None

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def is_importable(value: Any, qualname: str | None = None) -> bool:
-    """Whether a name in a module other than the notebook's leads to this object."""
+    """Whether the object can be imported by its name from a module other than the notebook's."""
     module = sys.modules.get(getattr(value, "__module__", None) or "")
     if module is None or module.__name__ == "__main__" or not can_be_imported(module):
         return False

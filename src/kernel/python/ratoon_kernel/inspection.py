@@ -1,4 +1,5 @@
-"""Describes the object at a cursor: type, text, signature, documentation, place."""
+"""Describes the object at a cursor: its type, repr, signature, documentation and place in the
+source."""
 
 import ast
 import inspect as inspecting
@@ -34,10 +35,10 @@ _TERMINAL_CODES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|.\x08")
 
 
 def inspect(code: str, cursor: int) -> str:
-    """Returns JSON: what is known of the object at the cursor, or null.
+    """Returns JSON: what is known about the object at the cursor, or null.
 
-    Inside the parentheses of a call this is the called function, unless the cursor points at a
-    name.
+    Inside the parentheses of a call, that object is the called function, unless the cursor points
+    at a name.
     """
     with names_of_the_cell(code, cursor):
         return _inspection(code, cursor)
@@ -76,7 +77,7 @@ def _inspected(name: str, arguments: list[str] | None, code: str) -> Any:
         and owner is not MISSING
     ):
         try:
-            # A property is described itself, not its value.
+            # The property itself is described, not its value.
             value = inspecting.getattr_static(owner, name.rpartition(".")[2])
             is_bound = type(value) is types.FunctionType and not issubclass(
                 type(owner), (type, types.ModuleType)
@@ -123,7 +124,7 @@ def _doc(value: Any, kind: Any) -> str | None:
 
 
 def _place(value: Any, kind: Any) -> str | None:
-    """Where an object is written: the path, and the line if it is known at once."""
+    """Where an object is defined: the path, and the line if it is known without a search."""
     try:
         if kind == "module":
             file = vars(value).get("__file__")

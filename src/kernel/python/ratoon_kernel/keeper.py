@@ -15,11 +15,11 @@ class Sink(Protocol):
     """Stores bytes."""
 
     def expect(self, count: int, /) -> None:
-        """Announces about how many bytes will come."""
+        """Announces the approximate number of bytes that will come."""
 
     def put(self, memory: Any, again: bool, /) -> tuple[int, list[str]]:
         """Cuts bytes into chunks and stores them. Returns their count and the chunks. `again`: the
-        same memory may be put again.
+        same memory may be stored again.
         """
 
 
@@ -27,14 +27,15 @@ class Source(Protocol):
     """Reads bytes."""
 
     def check(self, count: int, chunks: Sequence[str], /) -> int:
-        """Returns `count` if the chunks can hold as many bytes and there is memory for them."""
+        """Returns `count`. Fails if the chunks cannot hold so many bytes, or there is not enough
+        memory."""
 
     def fill(self, memory: Any, chunks: Sequence[str], /) -> None:
-        """Fills memory with chunks. Each is verified before it is used."""
+        """Fills memory with chunks. Each chunk is verified before it is used."""
 
 
 class LimitedSource(Source, Protocol):
-    """The bytes may be untrusted, so there are limits."""
+    """Reads bytes that may be untrusted, within limits."""
 
     def too_large(self) -> str:
         """Describes a value that exceeds the memory limit."""

@@ -28,7 +28,7 @@ class Buffers:
     def read(self, kept: Kept) -> bytearray | memoryview:
         memory = bytearray(self.keeper.check(kept["bytes"], kept["chunks"]))
         self.keeper.fill(memory, kept["chunks"])
-        # A slice of a view is no copy.
+        # Slicing a view copies nothing.
         return memory if len(memory) < pickling.LARGE_BYTES else memoryview(memory)
 
     def fill(self, number: int, memory: Any) -> None:
@@ -68,7 +68,8 @@ class RecordBytes:
 
 
 class Loading:
-    """Loads one checkpoint. Both forms return what could not be loaded, by name."""
+    """Loads one checkpoint. `environment` and `data` load its two forms and return what could not
+    be loaded, by name."""
 
     def __init__(self, keeper: LimitedSource, manifest: dict[str, Any]) -> None:
         self.keeper = keeper
@@ -78,7 +79,7 @@ class Loading:
         self.namespace: dict[str, Any] = self.shell.user_ns
         self.types = {entry["name"]: entry["type"] for entry in manifest["entries"]}
         self.missing: dict[str, Lack] = {one["name"]: one for one in manifest["missing"]}
-        # The names that were imported.
+        # The names that `_take` has imported.
         self.taken: set[str] = set()
 
     def environment(self) -> dict[str, Lack]:
@@ -95,7 +96,7 @@ class Loading:
         before = dict(self.namespace)
         failed = self._records(part, stream, {})
         if failed and not self.missing:
-            # Repeated, now that it is known what is missing.
+            # Loads the records again, now that the missing names are known.
             self.namespace.clear()
             self.namespace.update(before)
             missing.tell_of(failed)
@@ -108,7 +109,7 @@ class Loading:
         return found
 
     def _take(self, taken: dict[str, list[str]]) -> None:
-        """Imports names. Pickled values of the same names replace them later."""
+        """Imports names. Pickled values replace those with the same names later."""
         for name, (module, attribute) in taken.items():
             found = vars(sys.modules[module]) if module in sys.modules else {}
             if attribute in found:
@@ -151,9 +152,9 @@ class Loading:
         part = self.manifest["data"]
         (stream,) = part["streams"]
         data, kept = RecordBytes(self.buffers, self.buffers.read(stream)), set()
-        reason = "it is no plain value"
+        reason = "it is not a plain value"
         if "environment" in self.manifest:
-            reason += ", and those of others are loaded only when the notebook is trusted"
+            reason += ", and other values are loaded only from trusted notebooks"
         sizes = [one["bytes"] for one in self.manifest["buffers"]]
         decoder = Decoder(self.buffers.fill, sizes, self._import)
         for name, count, buffer in part["records"]:

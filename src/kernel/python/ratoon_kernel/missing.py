@@ -1,4 +1,4 @@
-"""Explains why a checkpoint lacks names, also to cells that use one of them."""
+"""Explains why names are missing in a checkpoint, also to cells that use such a name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_REASON = 300
 # A name that is missing: its "name", its "type" and the "reason".
 Lack = dict[str, str]
 
-# What this process lacks of its state, by name.
+# The names of its state that this process could not load.
 lacking: dict[str, Lack] = {}
 
 
@@ -31,7 +31,8 @@ def take_note(missing: Mapping[str, Lack]) -> None:
 
 
 def still_lacking() -> str:
-    """What this state still lacks since an ancestor was loaded, as JSON."""
+    """The names that could not be loaded in this process or an ancestor and that are still
+    undefined, as JSON."""
     if not lacking:
         return "[]"
     shell = kernel.shell
@@ -49,7 +50,7 @@ class _Builtins(dict[str, Any]):
             return vars(builtins)[name]
         raise NameError(
             f"name '{name}' is not defined: it is missing since this state was restored "
-            f"({one['reason']}). Replay the cells of this state to have it again.",
+            f"({one['reason']}). Replay the cells of this state to get it back.",
             name=name,
         )
 
@@ -83,7 +84,7 @@ def _explain(error: BaseException, value: Any) -> str:
     if isinstance(error, RecursionError):
         return "it is nested too deeply for this Python"
     if isinstance(error, MemoryError):
-        return "there was not enough memory to write it down"
+        return "there was not enough memory to save it"
     if isinstance(error, Unsavable):
         if error.found is value:
             return error.what

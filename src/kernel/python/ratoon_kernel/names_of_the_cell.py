@@ -14,18 +14,18 @@ from typing import Any
 from . import shell as kernel_shell
 from .code_position import MISSING
 
-# How many statements of one line are read.
+# At most this many statements of one line are read.
 _MAX_STATEMENTS = 20
-# Python's own modules, and those of them that act when they are imported.
+# The directory of Python's own modules, and the ones that do something visible when imported.
 _STANDARD_LIBRARY = os.path.join(sysconfig.get_path("stdlib"), "")
 _LOUD = frozenset({"antigravity", "this", "idlelib", "turtledemo", "turtle", "__main__"})
 
 
 @contextlib.contextmanager
 def names_of_the_cell(code: str, cursor: int) -> Iterator[Any]:
-    """Meanwhile the namespace holds what the lines above the cursor import or assign: loaded
-    modules, modules of Python, and literals. Existing variables stay as they are, and no user code
-    runs."""
+    """While the block runs, the namespace also contains what the lines above the cursor import or
+    assign: loaded modules, Python's own modules, and literals. Existing variables do not change,
+    and no user code runs."""
     namespace, made = kernel_shell.shell.user_ns, []
     for line in code[:cursor].split("\n")[:-1]:
         try:
@@ -46,7 +46,8 @@ def names_of_the_cell(code: str, cursor: int) -> Iterator[Any]:
 
 
 def _assigned_by(statement: ast.stmt) -> Iterator[Any]:
-    """Names that a statement defines, with their values, if these are known without running it."""
+    """Names that a statement defines, with their values, as far as these are known without running
+    it."""
     if isinstance(statement, ast.Import):
         for one in statement.names:
             module = _module_of_python(one.name if one.asname else one.name.partition(".")[0])

@@ -1,10 +1,10 @@
 """The pickler of the environment form: everything that can be pickled, as it was.
 
 cloudpickle reduces classes. This module reduces functions, closures and objects that only a name
-identifies: they must come back bound to the live namespace, and share what they shared. Adapters
-reduce objects of libraries. One pickler with one memo writes a record for each name. The memo
-contains the namespace from the beginning, so a function's record holds its code and none of its
-globals.
+identifies: when loaded, they must be bound to the live namespace and share what they shared before.
+Adapters reduce objects of libraries. One pickler with one memo writes a record for each name. The
+memo contains the namespace from the beginning, so a function's record holds its code and none of
+its globals.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ from .rebuilding import (
 PROTOCOL = 5
 # Smaller buffers stay in the stream.
 LARGE_BYTES = 256 * 1024
-# A function made by `exec` keeps its whole namespace up to this many names; of a larger one, only
-# what it uses.
+# A function made by `exec` is saved with its whole namespace if that has at most this many names.
+# Of a larger namespace, only the names that the function uses are saved.
 MAX_FOREIGN_NAMES = 200
 
 # Stores the bytes of a buffer and returns its number.
@@ -69,7 +69,7 @@ _by_cloudpickle: Any = cloudpickle.CloudPickler
 
 
 class Unsavable(Exception):
-    """No form can hold an object: `found` is the object, `what` describes it."""
+    """An object cannot be saved in any form: `found` is the object, `what` describes it."""
 
     def __init__(self, found: Any, what: str) -> None:
         super().__init__(what)
@@ -85,7 +85,7 @@ def pinned(namespace: dict[str, Any]) -> list[dict[str, Any]]:
 # -- what cannot be saved --------------------------------------------------------------------------
 
 _REFUSED: dict[type, str] = {
-    types.GeneratorType: "a generator that has begun its work",
+    types.GeneratorType: "a generator",
     types.CoroutineType: "a coroutine",
     types.AsyncGeneratorType: "an asynchronous generator",
     types.FrameType: "a frame of running code",
@@ -95,7 +95,7 @@ _REFUSED: dict[type, str] = {
     threading.Thread: "a thread",
     socket.socket: "a socket",
 }
-# Types of modules that may not be loaded.
+# Types by module and name, because their modules may not be loaded.
 _REFUSED_BY_NAME = {
     ("sqlite3", "Connection"): "a database connection",
     ("sqlite3", "Cursor"): "a cursor of a database connection",
@@ -118,17 +118,17 @@ _REFUSED_BY_NAME = {
     (
         "sqlalchemy.orm.decl_api",
         "registry",
-    ): "SQLAlchemy's registry, which knows mapped classes by their place in memory",
+    ): "SQLAlchemy's registry, which identifies mapped classes by their address",
     ("multiprocessing.managers", "BaseManager"): "a manager, whose process ends with the server",
     (
         "multiprocessing.managers",
         "BaseProxy",
-    ): "something that lives in a manager's process, which ends with the server",
+    ): "an object in a manager's process, which ends with the server",
 }
 
 
 def _refusal(value: Any) -> str | None:
-    """Why an object cannot be saved, by its type alone. None: unknown."""
+    """Why an object of this type cannot be saved. None if no reason is known."""
     for base in type(value).__mro__:
         what = _REFUSED.get(base) or _REFUSED_BY_NAME.get((base.__module__, base.__name__))
         if what:
@@ -164,7 +164,7 @@ class Reducers:
     keep_buffer: KeepBuffer
     memo: Any
     dispatch_table: Any
-    # The pickled objects with a source: the files of cells, and functions and classes by name.
+    # Sources of pickled objects: the files of their cells, and the functions and classes by name.
     files: set[str]
     defined: dict[str, Any]
     # The cells of closures that functions fill.
@@ -173,7 +173,7 @@ class Reducers:
     decided: dict[type, Reduce]
 
     def prepare(self, namespace: dict[str, Any], keep_buffer: KeepBuffer) -> Any:
-        """`keep_buffer` takes the bytes of an array and returns their number."""
+        """`keep_buffer` stores the bytes of an array and returns the buffer's number."""
         self.namespace = namespace
         self.keep_buffer = keep_buffer
         self.own_cells = {}
@@ -252,7 +252,7 @@ class Reducers:
         return make_function, arguments, state, None, None, set_function
 
     def _home(self, value: Any) -> Any:
-        """The globals of a function when it is loaded."""
+        """The globals that a function gets when it is loaded."""
         home = value.__globals__
         if home is self.namespace:
             return home
@@ -308,19 +308,19 @@ class Fast(Reducers, _by_cloudpickle):
     """The usual pickler, in C."""
 
     def dump(self, value: Any) -> None:
-        # Not by cloudpickle's `dump`, which hides what a RecursionError was.
+        # Not cloudpickle's `dump`, which replaces a RecursionError by another error.
         pickle.Pickler.dump(typing.cast(Any, self), value)
 
 
 class Deep(Reducers, pickle._Pickler):
-    """For objects nested too deeply for C's stack. It is slow, as it is written in Python, but
+    """For objects nested too deeply for C's stack. It is slow, because it is written in Python, but
     Python's stack may be as large as memory.
     """
 
     def prepare(self, namespace: dict[str, Any], keep_buffer: KeepBuffer) -> Any:
-        # One dictionary: searching cloudpickle's chain of two takes C's stack.
+        # One dictionary, because searching cloudpickle's chain of two uses C's stack.
         self.dispatch_table = dict(_by_cloudpickle.dispatch_table)
-        # A function: calling a bound method with `*` goes through C, too.
+        # A function, because calling a bound method with `*` also uses C's stack.
         whole: Any = pickle._Pickler.save_reduce  # type: ignore[attr-defined]
         override: Any = self
         override.save_reduce = lambda *parts, **more: whole(self, *parts, **more)
@@ -347,7 +347,7 @@ def _skeleton(value: Any, make: Any, arguments: list[Any], state: Any, set_state
     # The tracker is random: the same class would have different bytes each time.
     arguments[4] = None
     if typing.NamedTuple in bases:
-        # It defines its slots itself, and refuses others.
+        # NamedTuple defines the slots itself, and refuses others.
         named.pop("__slots__", None)
     if value.__qualname__ != value.__name__:
         named["__qualname__"] = value.__qualname__
@@ -381,8 +381,8 @@ def _reduce_by_table(reduce: Reduce, value: Any) -> Reduced:
 
 
 def _unless_of_notebook(value: Any, reduced: Reduced) -> Reduced:
-    """Refuses objects that are only a name in the notebook's module, as no checkpoint contains the
-    name. multiprocessing knows that module by a second name.
+    """Refuses an object that pickles as only a name in the notebook's module, because no checkpoint
+    contains the object under that name. multiprocessing gives the module a second name.
     """
     modules = ("__main__", "__mp_main__")
     whichmodule: Any = getattr(pickle, "whichmodule")
@@ -430,7 +430,7 @@ def _reduce_exception(value: Any) -> Reduced:
 
 
 def _reduce_random(value: Any) -> Reduced:
-    # The functions of the module are methods of this one.
+    # The functions of the module are methods of this object.
     shared: Any = random
     return (getattr, (random, "_inst")) if value is shared._inst else NotImplemented
 
@@ -564,7 +564,7 @@ _OF_EVERY_MODULE = {"__builtins__", "__loader__", "__spec__", "__cached__", "__n
 
 
 def own_stream(kind: type) -> None:
-    """Replaces our standard streams by those of the process that loads them."""
+    """Makes our standard streams load as the standard streams of the loading process."""
     _own_reducers[kind] = _reduce_stream
 
 

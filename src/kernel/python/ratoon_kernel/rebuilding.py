@@ -1,7 +1,7 @@
 """The functions that rebuild objects when a checkpoint is loaded.
 
-Checkpoints name them by this module and their name: they must not move, and their parameters must
-not change.
+Checkpoints refer to them by module and name: do not move or rename them, and do not change their
+parameters.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 
 from .importable import is_importable
 
-# Stands for the content of an empty cell of a closure.
+# Marks an empty cell of a closure.
 EMPTY = "<empty cell>"
 
-# Fills memory with the kept buffer of a number.
+# Fills memory with the kept buffer that has this number.
 Fill = Callable[[int, Any], None]
 
 
@@ -88,8 +88,8 @@ def make_class(
     tracker: Any,
     extra: Any,
 ) -> Any:
-    """As cloudpickle does it, but without running user code: metaclasses and the bases'
-    `__init_subclass__` have already seen this class with its arguments.
+    """Makes a class as cloudpickle does, but without running user code: metaclasses and the bases'
+    `__init_subclass__` already ran when the class was defined.
     """
     put_back = []
     all_bases = (one for base in types.resolve_bases(bases) for one in base.__mro__)
@@ -147,7 +147,7 @@ def make_cached_property(kind: Any, function: Any) -> Any:
 
 
 def make_parameter(kind: Any, name: str) -> Any:
-    """A ParamSpec or a TypeVarTuple of the notebook's."""
+    """A ParamSpec or a TypeVarTuple of the notebook."""
     made = kind(name)
     made.__module__ = "__main__"
     return made

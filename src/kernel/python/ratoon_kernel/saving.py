@@ -1,4 +1,5 @@
-"""Writes the names of a state: the environment form and the data form, over the same buffers."""
+"""Writes the variables of a state in the environment form and the data form, which share
+buffers."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from .missing import Lack
 from .text import is_clean
 
 FORMAT = "ratoon-checkpoint-1"
-# How long saving a name may make no progress, in seconds.
+# How long saving one name may go without progress, in seconds.
 MAX_STANDSTILL = 30
 # The stack for deeply nested objects. Only its used part takes memory.
 DEEP_STACK_BYTES = 1 << 30
@@ -97,7 +98,7 @@ class Saving:
     ) -> dict[str, Any]:
         writer = RecordWriter(self)
         taken = cell_imports.imported_from(self.shell, names)
-        # Collected first: user code that pickling runs may change settings.
+        # Collected first, because user code that pickling runs may change settings.
         wanted = list(self._wanted(names, taken, umask))
         for kind, name, value in wanted:
             error = writer.write_record(kind, name, value)
@@ -180,7 +181,7 @@ class Saving:
     def _data(self, names: dict[str, Any], entries: dict[str, str], form: str) -> dict[str, Any]:
         stream = RecordStream(self.keeper)
         records: list[list[Any]] = []
-        # The buffers that this form needs: a file with values alone omits the others.
+        # The buffers that this form needs. An exported file that has only values omits the others.
         used: set[int] = set()
 
         def noting(keep: Callable[..., int]) -> Callable[..., int]:
@@ -224,7 +225,7 @@ class Saving:
         except BaseException as error:
             signal.alarm(0)
             return missing.reason(error, value), None
-        return ("it is no plain value" if data.is_placeholder else None), data
+        return ("it is not a plain value" if data.is_placeholder else None), data
 
 
 class RecordWriter:
@@ -254,7 +255,7 @@ class RecordWriter:
         return None
 
     def write_last(self, name: str, value: Any) -> None:
-        """Adds the record of a setting that follows from all others; it must not fail."""
+        """Adds the record of a setting that depends on all earlier records. It must not fail."""
         record = self._write(("setting", name, value))
         self.records.append(["setting", name, *self._end(record), len(self.oob)])
 
@@ -327,7 +328,7 @@ class RecordWriter:
         self.pickler = self._like(self._pickler(pickling.Fast), kept)
 
     def _take_buffer(self, buffer: pickle.PickleBuffer) -> bool:
-        """Whether a buffer stays in its record."""
+        """Called for each buffer. Returns whether the buffer stays in its record."""
         raw = buffer.raw()
         if raw.nbytes < pickling.LARGE_BYTES:
             return True
@@ -348,8 +349,8 @@ def _number(data: bytes | bytearray) -> int:
 
 
 class Record:
-    """The bytes of one record. Full chunks are stored at once, so no large record is whole in
-    memory."""
+    """The bytes of one record. Full chunks are stored immediately, so memory never contains a whole
+    large record."""
 
     def __init__(self, keeper: Sink) -> None:
         self.keeper = keeper
@@ -412,7 +413,7 @@ class _Target:
 
 
 def give_up_standstills() -> None:
-    """Starts the alarm, which ends the saving of a name."""
+    """Sets the handler of the alarm, which ends the saving of a name that makes no progress."""
     signal.signal(signal.SIGALRM, _stands_still)
 
 
@@ -421,7 +422,7 @@ def restart_clock() -> None:
 
 
 def go_on() -> None:
-    """Restarts the clock, if it runs, after progress."""
+    """Called after progress. Restarts the clock if it runs."""
     if signal.alarm(0):
         restart_clock()
 
@@ -440,7 +441,7 @@ def _refuse_to_exit(*_: object) -> NoReturn:
 
 
 def _size(value: Any) -> int:
-    """About how many bytes there are to hash, for the progress."""
+    """The approximate number of bytes to hash, to compute the progress."""
     try:
         if type(value).__module__.startswith("pandas.") and hasattr(value, "memory_usage"):
             used = value.memory_usage()

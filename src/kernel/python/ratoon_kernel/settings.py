@@ -58,7 +58,7 @@ def _umask() -> int:
 
 
 def _digits() -> int | None:
-    """The longest integer as text. None: this Python has no such limit."""
+    """The maximum number of digits of an integer as text. None if this Python has no such limit."""
     has_limit = hasattr(sys, "get_int_max_str_digits")
     return sys.get_int_max_str_digits() if has_limit else None
 
@@ -90,7 +90,7 @@ def collect(shell: Any, umask: int, keep_buffer: Any) -> dict[str, Any]:
 
 
 def early() -> dict[str, Any]:
-    """What must be restored before anything is loaded, in JSON types."""
+    """The settings that must be restored before anything is loaded, in JSON types."""
     found: dict[str, Any] = {}
     if _cwd() != root["cwd"]:
         found["cwd"] = _cwd()
@@ -218,7 +218,7 @@ _settings = {
     ),
     "gc": Setting(lambda: _unless_as_in_root("gc", _gc()), _restore_gc),
 }
-# Collected elsewhere.
+# Settings that other functions collect.
 _only_restored = {
     "cells": Setting(lambda: None, cell_sources.restore),
     "umask": Setting(lambda: None, _restore_umask),

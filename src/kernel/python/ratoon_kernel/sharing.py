@@ -1,9 +1,9 @@
-"""Computes digests of a state's variables, and which of them share objects. Runs in a throw-away
-process.
+"""Computes digests of a state's variables, and finds which of them share objects. Runs in a
+throw-away process.
 
 Clients compare digests of two states to decide whether a cell has to run again, so equal digests
-must mean equal values. A value that cannot be read has no digest; the server makes one of the
-state's id in its place.
+must mean equal values. A value that cannot be read has no digest; the server then uses a digest of
+the state's id.
 """
 
 import gc
@@ -24,15 +24,15 @@ from .classes import module_of, name_of
 from .importable import is_importable
 from .text import to_json
 
-# How long values are read, in seconds of processor time and by the clock. One value gets at most
-# half of what is left. Values that are not reached have no digest.
+# How long reading all values may take, in seconds of processor time and of real time. Each value
+# gets at most half of the remaining time. Values that are not reached have no digest.
 MAX_SECONDS = 20
 MAX_SECONDS_BY_CLOCK = 40
-# How many objects behind a value that cannot be pickled are searched.
+# Maximum number of objects that are searched behind a value that cannot be pickled.
 MAX_OBJECTS = 20_000
 # How deep nested tuples are searched for mutable objects.
 MAX_DEPTH = 4
-# More than for the page's fingerprints, as no user waits for this.
+# More than for the page's fingerprints, because no user waits for this.
 MAX_ITEMS = 20_000_000
 
 # Immutable, so they never count as shared.
@@ -86,7 +86,7 @@ def digests() -> str:
             endless.add(name)
         if not limit.read(shared.below, value):
             shared.tangled.append(name)
-    # A value that took too long to search is not pickled: that would take as long.
+    # A value that took too long to search is not pickled, because that would also take too long.
     hashes = {
         name: limit.read(_digest, value, limit.deadline, name not in endless)
         for name, value in found.items()
@@ -127,13 +127,13 @@ class _Limit:
             return None
         try:
             try:
-                # Repeated, as the code being read may catch the first.
+                # Repeated, because the code being read may catch the first exception.
                 signal.setitimer(signal.ITIMER_REAL, left / 2, 1)
                 return read(*arguments)
             finally:
                 signal.setitimer(signal.ITIMER_REAL, 0)
         except BaseException:  # `__reduce__` and metaclasses may raise anything
-            # The timer may have fired in the line above.
+            # The timer may have fired in `finally`.
             signal.setitimer(signal.ITIMER_REAL, 0)
             return None
 
@@ -163,8 +163,8 @@ class _Whole(fingerprints.Reader):
 
 
 def _digest(value: Any, deadline: float, may_pickle: bool) -> str | None:
-    """64 hexadecimal digits, equal only for equal values. Raises anything if the value cannot be
-    read."""
+    """64 hexadecimal digits, equal only for equal values. Raises any exception if the value cannot
+    be read."""
     limit = sys.getrecursionlimit()
     try:
         sys.setrecursionlimit(max(limit, 3000))
@@ -230,13 +230,14 @@ class _Shared(pickling.Fast):
         return True
 
     def persistent_id(self, value: Any) -> Any:
-        """Called for each object, also when it was pickled before. None: the pickler goes on into
-        the object."""
+        """Called for each object, also when it was pickled before. After None, the pickler
+        continues with the parts of the object."""
         kind = type(value)
         if kind in _ATOMS or id(value) in self.pinned:
             return None
         if kind is tuple or kind is frozenset:
-            # The pickler does not enter it twice: what is in it is shared with it.
+            # The pickler does not enter the object a second time. Its items are shared together
+            # with it.
             if not self.is_constant(value):
                 self.note(value)
             return None
@@ -307,7 +308,8 @@ class _Shared(pickling.Fast):
             return dict, ()
 
     def below(self, value: Any) -> bool:
-        """Records what a value reaches, without calling its code. False: there is too much."""
+        """Records the objects that a value reaches, without calling its code. Returns False if
+        there are too many."""
         waiting: list[Any] = [value]
         seen: dict[int, Any] = {}
         while waiting:

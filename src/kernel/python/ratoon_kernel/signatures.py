@@ -9,7 +9,7 @@ from typing import Any
 from .classes import name_of
 from .text import clean
 
-# One signature in a list of completions, or one parameter, in characters.
+# Maximum length of a signature in a list of completions, or of a parameter, in characters.
 MAX_SIGNATURE_CHARACTERS = 300
 MAX_PARAMETERS = 100
 
@@ -49,7 +49,8 @@ def is_function(kind: Any) -> bool:
 
 
 def signature_of(value: Any, is_bound: bool = False) -> inspect.Signature | None:
-    """A function's signature. None: Python does not know it, or asking would run user code."""
+    """A function's signature. None if Python does not know it, or if finding it would run user
+    code."""
     try:
         if is_function(type(value)):
             signature = inspect.signature(value)
@@ -130,7 +131,8 @@ def described_signature(
 
 
 def as_written(parameters: list[inspect.Parameter]) -> Any:
-    """The parameters as in source, with `/` and `*`, and the position of each among these."""
+    """The parameters as source texts, with `/` and `*`, and the position of each parameter in that
+    list."""
     texts, places, last = [], [], None
     kinds = inspect.Parameter
     for one in parameters:
@@ -157,7 +159,7 @@ def _unquoted(annotation: Any) -> Any:
 
 
 def active_parameter(parameters: Kinds, arguments: list[str] | None) -> int | None:
-    """Which parameter is being typed: by name, else by position."""
+    """The index of the parameter that is being typed, found by name or else by position."""
     if not arguments:
         return None
     kinds = inspect.Parameter
@@ -187,7 +189,7 @@ def active_parameter(parameters: Kinds, arguments: list[str] | None) -> int | No
 
 
 class Written:
-    """Represents itself as source code: a default or an annotation in a signature."""
+    """A default or an annotation in a signature. Its repr is its source code."""
 
     def __init__(self, code: str | ast.AST) -> None:
         self.text = code if isinstance(code, str) else ast.unparse(code)

@@ -4,8 +4,8 @@ Clients use this to skip cells whose inputs are unchanged. Assignments and delet
 the namespace before the cell is compared with the one after it. Reads cannot be observed without
 slowing every name down, so they are found in the code that ran: the names that a statement loads,
 and those that the functions reachable through them load. Where code reads variables in ways that
-its names do not show (`globals()`, `eval`), all variables count as read. A name too many makes a
-client run a cell again; a name too few would make it show a stale result.
+its names do not show (`globals()`, `eval`), all variables count as read. An unnecessary name makes
+a client run a cell again; a missing name would make it show a stale result.
 """
 
 import ast
@@ -24,12 +24,12 @@ from . import variables
 from ._native import note
 from .classes import module_of
 
-# How many objects behind the names of one statement are looked at for functions; with more, all
-# variables count as read.
+# Maximum number of objects behind the names of one statement that are searched for functions. If
+# there are more, all variables count as read.
 MAX_OBJECTS = 5000
-# Characters of a text that are searched for names.
+# Maximum number of characters of a text that are searched for names.
 MAX_TEXT = 100_000
-# Items of a container that are searched.
+# Maximum number of items of a container that are searched.
 MAX_ITEMS = 1000
 
 # Names by which code reads variables that it does not name.
@@ -57,8 +57,8 @@ _EXTENDED = _OPS["EXTENDED_ARG"]
 _JUMPS = frozenset(opcode.hasjrel) | frozenset(opcode.hasjabs)
 # From 3.11 on, the lowest bit of LOAD_GLOBAL's argument says whether a call follows.
 _GLOBAL_SHIFT = 1 if sys.version_info >= (3, 11) else 0
-# What a statement that only defines, imports or assigns constants consists of: no function runs in
-# it.
+# The instructions of a statement that only defines, imports or assigns constants. No function runs
+# in such a statement.
 _INERT = frozenset(
     _OPS[op]
     for op in (
@@ -95,8 +95,8 @@ _PLAIN = frozenset(
         types.MethodWrapperType,
     }
 )
-# By this name code says that it has deleted a variable, as a function in `builtins` while the cell
-# runs.
+# The name of a function that is in `builtins` while a cell runs. Marked code calls it to report a
+# name that it deletes.
 _DELETED = "__ratoon_deleted__"
 _COMPOUND = tuple(
     getattr(ast, kind)
@@ -104,7 +104,7 @@ _COMPOUND = tuple(
     if hasattr(ast, kind)
 )
 
-# Their objects hold data and no functions of a notebook.
+# Objects of these libraries hold data and no functions of a notebook.
 _DATA_LIBRARIES = frozenset("numpy pandas polars pyarrow torch scipy PIL datetime decimal".split())
 
 
@@ -125,9 +125,9 @@ class Tracker:
         self.walk = _Walk(self)
 
     def mark(self, tree: Any) -> None:
-        """Lets statements say which names they delete where that depends on the road through them:
-        `except … as name` deletes one too. Such a name may be neither there before the cell nor
-        after it, so nothing else tells."""
+        """Makes compound statements report the names that they delete, which depend on the path
+        that is taken. `except … as name` deletes a name too. Such a name may exist neither before
+        nor after the cell, so comparing namespaces does not show it."""
         for statement in tree.body:
             if isinstance(statement, _COMPOUND) and _Marking().marks(statement):
                 setattr(builtins, _DELETED, self.deleted.add)
@@ -138,7 +138,7 @@ class Tracker:
             self._scan(code, True)
             self.walk.go()
         except Exception:
-            # Unexpected bytecode.
+            # The bytecode is of an unexpected kind.
             self.reads_all = True
 
     def read(self, code: types.CodeType) -> None:
@@ -166,7 +166,7 @@ class Tracker:
 
     def _take(self, loads: set[str], words: frozenset[str], code: types.CodeType) -> None:
         self._load(loads)
-        # Unless it is a variable that happens to have such a name.
+        # A variable may happen to have such a name. It does not count.
         if any(word not in loads or word not in self.namespace for word in words & _READS_ALL):
             self.reads_all = True
         if words & _READS_BY_TEXT:
@@ -196,8 +196,8 @@ class Tracker:
             if self.reads_all or any(variables.is_shells(name) for name in self.loaded & kept)
             else self.loaded & kept
         )
-        # Assigned perhaps, to what it was before: then its value may have passed through the cell,
-        # so it counts as read.
+        # These names have their old value and are assigned only on some paths. If the cell took
+        # another path, the old value passed through it, so the names count as read.
         accessed = accessed | (same & self.unsure & kept)
         deleted = gone | (self.deleted - now)
         return {
@@ -208,7 +208,7 @@ class Tracker:
 
 
 class _Marking(ast.NodeTransformer):
-    """Inserts a call that records a name beside each place that deletes it."""
+    """Inserts a call that reports the name next to each place that deletes a name."""
 
     def __init__(self) -> None:
         self.is_marked = False
@@ -233,7 +233,8 @@ class _Marking(ast.NodeTransformer):
         return ast.fix_missing_locations(ast.copy_location(ast.Expr(call), beside))
 
     def leave(self, node: Any) -> Any:
-        """Names inside it are its own, or are deleted after the statement."""
+        """Not entered: names in a function or class are its own, or are deleted after the
+        statement."""
         return node
 
     visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = leave
@@ -248,11 +249,11 @@ class _Walk:
         self.left = MAX_OBJECTS
 
     def go(self) -> None:
-        """Looks behind the names that wait, and behind those that the functions there load, until
-        none waits.
+        """Searches the values of the pending names, and of the names that functions found there
+        load, until none is pending.
 
-        Holds nothing afterwards: an object that the statement drops is gone at once, as without a
-        tracker."""
+        Keeps no reference afterwards, so an object that the statement drops is freed immediately,
+        as without a tracker."""
         tracker = self.tracker
         self.left = MAX_OBJECTS
         while tracker.pending and not tracker.reads_all:
@@ -318,7 +319,8 @@ class _Walk:
 
 
 def reach(names: Iterable[Any]) -> Any:
-    """These names, and those that functions behind them load; None when that may be any."""
+    """Returns these names, and the names that functions behind them load. None if those may be any
+    names."""
     tracker = Tracker()
     try:
         tracker._load(set(names))
@@ -354,8 +356,9 @@ def _makes_class(code: types.CodeType) -> bool:
 
 
 def _parts(code: types.CodeType) -> Any:
-    """Of code: the names that it loads, stores and deletes, whether it runs straight from beginning
-    to end, its names and attributes but for those that it only stores, and the code inside it."""
+    """Returns for some code: the names that it loads, stores and deletes; whether it runs straight
+    from beginning to end; its names and attributes, except those that it only stores; and the code
+    objects inside it."""
     loads, stores, deletes, argument, raw, is_straight = set(), set(), set(), 0, code.co_code, True
     for at in range(0, len(raw), 2):
         op = raw[at]

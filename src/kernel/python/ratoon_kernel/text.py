@@ -8,10 +8,10 @@ from typing import Any
 
 from .classes import name_of
 
-# Names of classes, threads and displays.
+# Maximum length of the name of a class, thread or display.
 MAX_NAME_CHARACTERS = 200
 TRUNCATED = "\n... [truncated]"
-# How many names a sentence lists.
+# Maximum number of names that a sentence lists.
 MAX_LISTED = 5
 
 # Cells may replace `json.dumps`.
@@ -19,7 +19,7 @@ _dumps = json.dumps
 
 
 def clean(text: str) -> str:
-    """Text without lone surrogates, which JSON readers refuse."""
+    """Replaces lone surrogates, which JSON readers refuse, by escapes."""
     try:
         text.encode()
         return text
@@ -36,12 +36,13 @@ def cut(text: str, length: int) -> str:
 
 
 def short(text: str, length: int) -> str:
-    """Clean text, cut. It may be a gigabyte, so it is cut before it is copied."""
+    """The beginning of a text, clean. The text may be a gigabyte, so it is cut before it is
+    copied."""
     return cut(clean(text[: length + 1]), length)
 
 
 def listed(names: Sequence[Any]) -> str:
-    """Names for a sentence: the first ones, and how many more there are."""
+    """The first names, and how many more there are, for a sentence."""
     more = f", and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
     return ", ".join(cut(str(name), MAX_NAME_CHARACTERS) for name in names[:MAX_LISTED]) + more
 

@@ -2,7 +2,7 @@
 
 `send` runs in a throw-away fork of the state that has the variables, `receive` in the process that
 runs a cell. A small checkpoint goes through the pipe and never touches a disk: first chunks, then
-the manifest. Only these two processes hold its ends, so `send` wrote what is read.
+the manifest. Only these two processes hold the pipe's ends, so all data in it comes from `send`.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from .unpickling import Records
 # The head of a frame: its kind, and how many bytes follow.
 _HEAD = struct.Struct("<cQ")
 _CHUNK, _MANIFEST = b"C", b"M"
-# A manifest names variables, and counts chunks of 4 MiB.
+# Maximum size of a manifest. It names variables and chunks of 4 MiB.
 MAX_MANIFEST_BYTES = 256 << 20
 # Names by which code reads variables that it does not name.
 _READS_ALL = ("eval", "exec", "globals", "locals", "vars", "get_ipython")
 
 # The alias and id of a state, and the descriptor of the pipe.
 Delivery = tuple[str | None, str, int | None]
-# The pipes of the running cell.
+# The deliveries of the running cell.
 deliveries: list[Delivery] = []
 
 
@@ -119,7 +119,8 @@ class _PipeSink:
         return len(whole), chunks
 
     def frame(self, kind: bytes, data: bytes | memoryview) -> None:
-        # Only the other end can be late here, and a frame that has begun must be completed.
+        # The alarm is off meanwhile: only the other end can be late here, and a frame that has
+        # begun must be completed.
         clock = signal.alarm(0)
         for left in (memoryview(_HEAD.pack(kind, len(data))), memoryview(data)):
             while left:
@@ -147,7 +148,7 @@ def prepare() -> None:
 
 
 def end() -> None:
-    """Closes what the cell has not read."""
+    """Closes the pipes that the cell has not read."""
     while deliveries:
         _, _, descriptor = deliveries.pop()
         if descriptor is not None:
@@ -159,7 +160,9 @@ def _as_object(state: str, descriptor: int | None) -> types.SimpleNamespace:
     home: dict[str, Any] = {"__builtins__": builtins, "__name__": "__main__"}
     reasons: dict[str | None, str]
     if descriptor is None:
-        reasons = {None: "the code does not name it, so nothing of it was read"}
+        reasons = {
+            None: "the cell's code does not use this state, so no variables were read from it"
+        }
     else:
         reasons = dict(receive(state, descriptor, home, home).items())
     values = {name: one for name, one in home.items() if not _is_dunder(name)}
@@ -175,7 +178,7 @@ def _is_dunder(name: str) -> bool:
 
 
 class _Partial(types.SimpleNamespace):
-    """The variables of another state, without those that could not be read."""
+    """The variables of another state, except those that could not be read."""
 
     def __getattr__(self, name: str) -> Any:
         reasons = _reasons.get(id(self), {})
@@ -186,15 +189,16 @@ class _Partial(types.SimpleNamespace):
 
 
 _Partial.__name__ = _Partial.__qualname__ = "SimpleNamespace"
-# Why names are missing in such an object, by its id. The object itself has only the state's names.
+# Why names are missing in such an object, by its id. They are not in the object, which has only the
+# state's names.
 _reasons: dict[int, dict[str | None, str]] = {}
 
 
 def receive(
     state: str, descriptor: int, namespace: dict[str, Any], into: dict[str, Any]
 ) -> dict[str, str]:
-    """Reads the values of a pipe into a dictionary. Their functions belong to `namespace`. Returns
-    why names could not be read.
+    """Reads variables from a pipe and puts them into `into`. Their functions get the globals
+    `namespace`. Returns the reasons for names that could not be read.
     """
     with os.fdopen(descriptor, "rb", buffering=1 << 20) as pipe:
         chunks: list[bytes] = []
@@ -206,7 +210,7 @@ def receive(
             elif kind == _MANIFEST and count <= MAX_MANIFEST_BYTES:
                 manifest = json.loads(_exactly(pipe, count, state))
             else:
-                raise TransferFailed(f"what came from state {state} is damaged")
+                raise TransferFailed(f"the data from state {state} is damaged")
     return _load(manifest, chunks, namespace, into)
 
 
@@ -237,7 +241,7 @@ def _exactly(pipe: BinaryIO, count: int, state: str) -> bytes:
     data = pipe.read(count)
     if len(data) < count:
         raise TransferFailed(
-            f"the process that was to send the variables of state {state} has ended before it had"
+            f"the process that sends the variables of state {state} ended before it had sent them"
         )
     return data
 
@@ -259,7 +263,7 @@ class _ChunkSource:
             at += len(chunk)
 
 
-# -- a state of the variables of two ---------------------------------------------------------------
+# -- a state with variables of two others ----------------------------------------------------------
 
 
 def _rebuild_state(line: str) -> None:
@@ -267,7 +271,7 @@ def _rebuild_state(line: str) -> None:
 
     Combines variables of another state with variables of this one. It must be the whole cell: it is
     the code of the states that POST /rebuild_state makes. Variables that share objects with a taken
-    one must be taken too.
+    variable must be taken too.
     """
     parts = line.split()
     take, keep = _after("--take", parts), _after("--keep", parts)
@@ -292,7 +296,7 @@ def _rebuild_state(line: str) -> None:
 
 
 def _after(flag: str, parts: list[str]) -> list[str]:
-    """The words behind a flag, up to the next."""
+    """The words after a flag, up to the next flag."""
     words = parts[parts.index(flag) + 1 :] if flag in parts else []
     end = next((at for at, word in enumerate(words) if word.startswith("--")), len(words))
     return words[:end]

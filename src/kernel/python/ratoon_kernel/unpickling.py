@@ -30,15 +30,18 @@ class Records:
         # The memo's numbers of objects that could not be loaded.
         self.lost: set[int] = set()
         self.known = len(pinned(namespace))
-        # Records whose memo objects are not counted yet. Only an error makes counting necessary.
+        # Records whose memo objects are not counted yet. They are counted only after an error.
         self.uncounted: list[Record] = []
         self._begin(pinned(namespace))
 
     def load(self, record: Record, first_buffer: int) -> Any:
-        """The object of a record. If it fails, records that refer to its objects fail too."""
+        """Returns the object of a record. If a record fails, later records that refer to its
+        objects fail too."""
         if self.lost and self.lost & _referred(record):
             self._lose(record)
-            raise ValueError("it holds something that could not be loaded with another name")
+            raise ValueError(
+                "it shares an object with another variable, and that object could not be loaded"
+            )
         self.source.turn_to(record)
         self.next_buffer = first_buffer
         try:
@@ -50,8 +53,8 @@ class Records:
         return value
 
     def end(self) -> None:
-        """Breaks the reference cycle of the readers. The collector never visits loaded objects, so
-        a variable that is deleted later would stay in memory.
+        """Breaks the reference cycle of the readers. The garbage collector never visits loaded
+        objects, so with the cycle a variable that is deleted later would stay in memory.
         """
         del self.unpickler, self.source
 

@@ -11,12 +11,13 @@ from . import shell as kernel_shell
 from .classes import name_of
 from .text import MAX_NAME_CHARACTERS, short, text_of, to_json
 
-# One repr in the list, in characters.
+# Maximum length of one repr in the list, in characters.
 MAX_REPR_CHARACTERS = 10_000
-# How long one repr may take, and all of them, in seconds. Later variables are listed without.
+# How long one repr may take, and all of them, in seconds. Later variables are listed without their
+# repr.
 REPR_SECONDS = 0.5
 ALL_REPRS_SECONDS = 2.5
-# All reprs together, in characters. Later variables are listed by name only.
+# Maximum length of all reprs together, in characters. Later variables are listed by name only.
 MAX_LIST_CHARACTERS = 8_000_000
 # Processor time for reading values, in seconds. Later variables have no fingerprint.
 READING_SECONDS = 0.3
@@ -25,7 +26,7 @@ MAX_FINGERPRINTS = 20_000
 
 # What IPython defines in every namespace.
 SHELL_HELPERS = frozenset({"In", "Out", "get_ipython", "exit", "quit"})
-# Names of IPython's history. A user's `_private` is not one.
+# Names of IPython's history. A user's `_private` does not match.
 _SHELL_NAME = re.compile(r"_+|_i+|_i?\d+|_[oid]h|__\w+__")
 _long = reprlib.Repr()
 _long.maxlist = _long.maxtuple = _long.maxset = _long.maxfrozenset = _long.maxdict = (
@@ -43,7 +44,7 @@ def list_variables() -> str:
     total = 0
     no_more_reprs = time.monotonic() + ALL_REPRS_SECONDS
     deadline = time.process_time() + READING_SECONDS
-    # Contents first: a __repr__ may change them.
+    # Contents are read first, because a __repr__ may change them.
     inside = {name: _inside(value, deadline) for name, value in variables()}
     for name, value in variables():
         if total >= MAX_LIST_CHARACTERS:

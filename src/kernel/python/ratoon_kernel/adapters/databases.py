@@ -1,7 +1,7 @@
-"""Shared by the adapters of databases.
+"""What the adapters of databases share.
 
-A saving process is a throw-away. So an adapter may change a database there once it is saved, to
-find what a connection does not reveal.
+Checkpoints are written in a throw-away process. There an adapter may change a database after
+copying it, to find what a connection does not reveal.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from typing import Any
 
 from ..adapter import Reduce, Reduced
 
-# A table of this name marks a database that is saved: another connection to it finds the table.
+# A table of this name marks a database that was copied: another connection to the database finds
+# the table.
 MARK = "ratoon_mark"
 
-# The saved connections and how they were reduced, by their id. A connection is needed again if an
-# object that contains it could not be saved.
+# The saved connections and their reductions, by the connection's id. A reduction is needed again if
+# an object that contains the connection could not be saved.
 saved: dict[int, tuple[Any, Reduced]] = {}
 
 
@@ -38,7 +39,7 @@ def asking(execute: Callable[[str], Any]) -> Callable[[str], list[Any]]:
     return ask
 
 
-# Checkpoints name these two functions: they must not move.
+# Checkpoints refer to these two functions by module and name: do not move or rename them.
 
 
 def make_cursor(connection: Any) -> Any:

@@ -61,7 +61,7 @@ def _reduce_connection(value: Any) -> Reduced:
 
 
 def _copied(value: Any, name: str) -> bytes:
-    """The bytes of a database, as a file of DuckDB's."""
+    """The bytes of a database in DuckDB's file format."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "kept")
         value.execute(f"ATTACH '{path}' AS ratoon_kept")
@@ -72,7 +72,7 @@ def _copied(value: Any, name: str) -> bytes:
 
 
 def make_duckdb(kept: bytes, settings: dict[str, Any]) -> Any:
-    # Checkpoints name this function: it must not move.
+    # Checkpoints refer to this function by module and name: do not move or rename it.
     import duckdb
 
     made = duckdb.connect()
@@ -94,7 +94,7 @@ def make_duckdb(kept: bytes, settings: dict[str, Any]) -> Any:
 
 
 def _default_connection() -> dict[str, tuple[Any, ...]]:
-    """The connection of `duckdb.sql` and its like, unless it is empty."""
+    """The connection that functions such as `duckdb.sql` use, unless it is empty."""
     duckdb = sys.modules.get("duckdb")
     if duckdb is None or not hasattr(duckdb, "set_default_connection"):
         return {}

@@ -28,7 +28,7 @@ def summary(
     statistics: Statistics,
     deadline: float,
 ) -> dict[str, Any]:
-    """The summary of a frame or a series, of which these are the first columns."""
+    """The summary of a frame or a series. `named` are its first columns with their names."""
     unknown = {"fingerprint": None, "sampled": False}
     summaries = []
     for at, (name, column) in enumerate(named):

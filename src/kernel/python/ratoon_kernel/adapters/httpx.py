@@ -20,7 +20,7 @@ def _reduce_client(value: Any) -> Reduced:
     pool = getattr(value._transport, "_pool", None)
     is_usual = type(value._transport).__name__ in _TRANSPORTS and type(pool).__name__ in _POOLS
     if pool is None or not is_usual or any(one is not None for one in value._mounts.values()):
-        raise pickling.Unsavable(value, "a client with transports or proxies of its own")
+        raise pickling.Unsavable(value, "a client with custom transports or proxies")
     limits = pool._max_connections, pool._max_keepalive_connections, pool._keepalive_expiry
     verifies = _verifies(value, pool._ssl_context)
     arguments = (type(value), verifies, pool._http1, pool._http2, limits)
@@ -29,7 +29,8 @@ def _reduce_client(value: Any) -> Reduced:
 
 
 def _verifies(value: Any, context: Any) -> bool:
-    """Whether certificates are checked. The trusted ones of a context can only be counted."""
+    """Whether the client checks certificates. Only the number of trusted certificates is
+    compared."""
     import httpx
 
     usual = httpx.create_ssl_context() if context is not None else None
@@ -37,14 +38,14 @@ def _verifies(value: Any, context: Any) -> bool:
         return context is None
     is_usual = type(context) is ssl.SSLContext
     if not is_usual or context.cert_store_stats() != usual.cert_store_stats():
-        raise pickling.Unsavable(value, "a client with certificates of its own")
+        raise pickling.Unsavable(value, "a client with custom certificates")
     return True
 
 
 def make_client(
     kind: Any, verify: bool, http1: bool, http2: bool, limits: tuple[Any, Any, Any]
 ) -> Any:
-    # Checkpoints name this function: it must not move.
+    # Checkpoints refer to this function by module and name: do not move or rename it.
     import httpx
 
     most, kept_alive, expiry = limits

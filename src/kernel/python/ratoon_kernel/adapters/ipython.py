@@ -1,4 +1,5 @@
-"""What cells changed in IPython's shell: its options, and how it shows objects of a type."""
+"""Saves and restores what cells changed in IPython's shell: its options, and how it shows objects
+of a type."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def _reduce_data_set(value: Any) -> Reduced:
     return make_data_set, arguments, state, None, None, rebuilding.set_dict
 
 
-# Checkpoints name these two functions: they must not move.
+# Checkpoints refer to these two functions by module and name: do not move or rename them.
 
 
 def make_data_set(kind: Any, kept: bytes | None, params: Any) -> Any:

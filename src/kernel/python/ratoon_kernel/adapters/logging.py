@@ -21,7 +21,7 @@ _LEVEL_NAMES = set(logging._levelToName.values())
 
 
 def _reduce_file_handler(value: Any) -> Reduced:
-    # The next record opens the file again, to append. A file that was closed stays closed.
+    # The next log record opens the file again, to append. A handler that was closed stays closed.
     is_closed = getattr(value, "_closed", False)
     mode = value.mode if is_closed else value.mode.replace("w", "a")
     kept = {**_without_lock(vars(value)), "stream": None, "mode": mode}
@@ -39,7 +39,7 @@ def _without_lock(state: dict[str, Any]) -> dict[str, Any]:
     return {name: one for name, one in state.items() if name != "lock"}
 
 
-# Checkpoints name these two functions: they must not move.
+# Checkpoints refer to these two functions by module and name: do not move or rename them.
 
 
 def make_handler(kind: Any) -> Any:
@@ -60,7 +60,7 @@ def set_handler(made: Any, kept: dict[str, Any]) -> None:
 
 
 def _levels() -> dict[str, Any] | None:
-    """The settings of loggers, and names of levels. None: cells have changed nothing."""
+    """The settings of loggers, and names of levels. None if cells have changed nothing."""
     states = {name: _state(one) for name, one in _loggers().items() if _state(one) != _UNSET}
     known = logging._levelToName
     names = {number: name for number, name in known.items() if name not in _LEVEL_NAMES}
@@ -94,7 +94,8 @@ def _restore_handlers(name: str, kept: list[Any], filters: list[Any]) -> None:
     if [type(each) for each in one.handlers] != [type(each) for each in kept]:
         one.handlers[:] = kept
         return
-    # A library made these during its import and refers to them: they stay, with their settings.
+    # A library made these during its import and refers to them, so they stay and get the saved
+    # settings.
     for each, was in zip(one.handlers, kept):
         each.level, each.formatter, each.filters = was.level, was.formatter, was.filters
 

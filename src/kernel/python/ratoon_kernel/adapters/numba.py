@@ -17,17 +17,17 @@ def _reduce_compiled(files: set[str], value: Any) -> Reduced:
     reduced = value.__reduce__()
     if value._cache.cache_path is None:
         return reduced
-    # numba itself forgets that its compiled code is cached on disk (`cache=True`).
+    # numba's own pickles do not contain whether compiled code is cached on disk (`cache=True`).
     return *reduced, True, None, None, cache_again
 
 
 def cache_again(made: Any, _: Any) -> None:
-    # Checkpoints name this function: it must not move.
+    # Checkpoints refer to this function by module and name: do not move or rename it.
     made._cache = _CacheLater(made)
 
 
 class _CacheLater:
-    """Enables the cache at the first use: numba reads the source, which is restored last."""
+    """Enables the cache at the first use. The cache needs the source, which is restored last."""
 
     def __init__(self, function: Any) -> None:
         self._function = function

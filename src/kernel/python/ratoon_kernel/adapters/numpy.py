@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Larger arrays have no minimum, maximum and mean in their summary.
 MAX_SUMMARY_BYTES = 64 * 1024 * 1024
-# Arrays of objects with more items are not read, nor searched for nulls.
+# Maximum size of an array of objects whose items are read, and whose nulls are counted.
 MAX_OBJECTS = 5_000_000
 MAX_NULLS_COUNTED = 1_000_000
 MAX_DIMENSIONS = 32
@@ -100,7 +100,7 @@ def _order(value: Any) -> str:
 
 
 def _bytes(value: Any) -> Any:
-    """The items of an array as they lie in memory."""
+    """The items of an array in the order in which memory contains them."""
     numpy = loaded()
     return numpy.asarray(value).ravel(order=_order(value)).view(numpy.uint8)
 
@@ -111,7 +111,7 @@ def _address(value: Any) -> int:
 
 
 def _root(value: Any) -> Any:
-    """The array of which this one is a view. None: it has its own memory."""
+    """The array of which this one is a view. None if this one is saved with its own memory."""
     numpy, root = loaded(), value
     while isinstance(root.base, numpy.ndarray):
         root = root.base
@@ -131,7 +131,7 @@ def _root(value: Any) -> Any:
 
 
 def _memory_below(value: Any) -> tuple[Any, int] | None:
-    """The bytearray or array.array whose memory an array shows, and where the array begins."""
+    """The bytearray or array.array whose memory an array uses, and the array's offset in it."""
     numpy, below = loaded(), value.base
     while isinstance(below, memoryview):
         below = below.obj
@@ -145,7 +145,8 @@ def _reduce_random(value: Any) -> Reduced:
     return (getattr, (legacy, "_rand")) if value is legacy._rand else NotImplemented
 
 
-# Checkpoints name the functions from here to the next line: they must not move.
+# Checkpoints refer to the functions from here to the next line by module and name: do not move or
+# rename them.
 
 
 def make_memmap(
@@ -169,7 +170,7 @@ def make_view(
 
     plain = numpy.asarray(root)
     if dtype.hasobject:
-        # The dtype is its root's: only the layout differs.
+        # The view has the root's dtype. Only the layout differs.
         plain = plain.reshape(-1, order="A")
     return _finish(numpy.ndarray(shape, dtype, plain, at, strides), kind, writeable)
 
@@ -354,7 +355,7 @@ def read_array(reader: Reader, value: Any, depth: int) -> None:
     """Feeds an array to a fingerprint."""
     numpy, dtype = loaded(), value.dtype
     if dtype.hasobject:
-        # A broadcast array repeats one item, which would be written out each time.
+        # A broadcast array repeats one item, which would be read each time.
         if dtype.kind != "O" or value.size > MAX_OBJECTS:
             raise Unknown
         reader.put(b"objects", repr(value.shape).encode())

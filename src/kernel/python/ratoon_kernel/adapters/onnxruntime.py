@@ -28,7 +28,7 @@ def _is_option(kind: type, name: str) -> bool:
 
 
 def make_session_options(kind: type, options: dict[str, Any]) -> Any:
-    # Checkpoints name this function: it must not move.
+    # Checkpoints refer to this function by module and name: do not move or rename it.
     made = kind()
     for name, one in options.items():
         setattr(made, name, one)

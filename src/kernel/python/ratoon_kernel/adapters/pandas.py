@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..fingerprint import Reader
     from ..pickling import Reducers
 
-# In columns with more items nulls are not counted one by one.
+# Columns with more items have no count of nulls, if nulls must be counted one by one.
 MAX_NULLS_COUNTED = 1_000_000
 
 # The extension arrays of pandas, by what they wrap.
@@ -38,8 +38,9 @@ def loaded() -> Any:
 
 
 def _reduce_block(value: Any) -> Reduced:
-    """A block of a frame. It may share its array with another frame until one is written to. Only
-    live objects know which frames share it, so each block is saved with its own array.
+    """Reduces a block of a frame. Frames may share the array of a block until one of them is
+    changed. Only live objects know which frames share it, so each block is saved with its own
+    array.
     """
     reduced = value.__reduce_ex__(pickling.PROTOCOL)
     if _writes_through():

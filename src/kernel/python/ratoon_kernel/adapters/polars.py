@@ -1,8 +1,8 @@
 """Frames, series and queries of polars.
 
-polars computes in its own threads, which a fork lacks, so operations that need them wait there for
-ever. Whole frames and columns of several chunks need them, single chunks do not (measured with
-polars 2.1).
+polars computes in its own threads, which a fork does not have, so operations that need them would
+wait there forever. Whole frames and columns of several chunks need them, single chunks do not
+(measured with polars 2.1).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # How long pickling a query may take in another fork, in seconds.
 MAX_TRIAL = 5
-# Checkpoints replace `os._exit` while they are written.
+# `os._exit` is replaced while a checkpoint is written.
 _exit = os._exit
 
 
@@ -64,7 +64,7 @@ def _ends_in_a_fork(work: Callable[[], object]) -> bool:
     return False
 
 
-# Checkpoints name these two functions: they must not move.
+# Checkpoints refer to these two functions by module and name: do not move or rename them.
 
 
 def make_polars_frame(columns: Sequence[Any]) -> Any:

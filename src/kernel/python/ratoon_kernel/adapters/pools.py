@@ -1,7 +1,7 @@
 """Pools of threads and processes: their arguments, not their tasks and workers.
 
-Branches lack threads and processes that start while a checkpoint is loaded. So a pool that starts
-some in its constructor is constructed at its first use, in the branch that uses it.
+Threads and processes that start while a checkpoint is loaded would not exist in branches. So a pool
+that starts some in its constructor is constructed at its first use, in the branch that uses it.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ def _reduce_thread_pool(value: Any) -> Reduced:
         queue.put(work)
     # None only wakes the threads.
     if any(work is not None for work in waiting):
-        raise pickling.Unsavable(value, "a pool with work that has not been done")
+        raise pickling.Unsavable(value, "a pool with unfinished work")
     arguments = (value._max_workers, value._thread_name_prefix, *_initializer(value))
     return make_executor, (type(value), arguments, {}, value._shutdown)
 
 
 def _reduce_process_pool(value: Any) -> Reduced:
     if value._pending_work_items:
-        raise pickling.Unsavable(value, "a pool with work that has not been done")
+        raise pickling.Unsavable(value, "a pool with unfinished work")
     positional, named = _arguments(value)
     if value._shutdown_thread:
         return make_executor, (type(value), positional, named, True)
-    # Its constructor makes pipes and locks for its processes, which all branches would share.
+    # Constructed later: its constructor makes pipes and locks for its processes, which all branches
+    # would share.
     return make_later, (type(value), positional, named)
 
 
@@ -63,7 +64,7 @@ def _checked(value: Any) -> tuple[Any, ...]:
     if value._state != "RUN":
         raise pickling.Unsavable(value, "a pool that is closed")
     if value._cache:
-        raise pickling.Unsavable(value, "a pool with work that has not been done")
+        raise pickling.Unsavable(value, "a pool with unfinished work")
     return (value._processes, *_initializer(value))
 
 
@@ -75,7 +76,8 @@ def _reduce_default_context(_: Any) -> Reduced:
     return make_default_context, ()
 
 
-# Checkpoints name the functions from here to `_later`: they must not move.
+# Checkpoints refer to the functions from here to `_later` by module and name: do not move or rename
+# them.
 
 
 def make_executor(
@@ -107,10 +109,10 @@ def make_later(kind: Any, arguments: tuple[Any, ...], named: dict[str, Any] | No
     return made
 
 
-# -- made at its first use -------------------------------------------------------------------------
+# -- pools that are constructed at their first use -------------------------------------------------
 
 _MADE_WITH = "_ratoon_made_with"
-# The subclass that stands for each class until the first use.
+# For each class, the subclass that its objects have until their first use.
 _later: dict[type, type] = {}
 
 
@@ -130,8 +132,8 @@ def _later_of(kind: type) -> type:
 
 
 def begin_anew(pools: Iterable[Any]) -> None:
-    """In a child: removes the pipes and locks of unused pools, which belong to another process. The
-    pool makes its own at its first use.
+    """Called in a child. Removes the pipes and locks of unused pools, which belong to another
+    process. Each pool makes its own at its first use.
     """
     for pool in pools:
         kind = type(pool)
@@ -147,7 +149,7 @@ def begin_anew(pools: Iterable[Any]) -> None:
 def _make_now(made: Any, name: str) -> Any:
     made_with = vars(made).get(_MADE_WITH)
     kind: Any = type(made).__base__
-    # Code that inspects any object reads such names, so this is not a use of the pool.
+    # Code that inspects objects reads such names. This is not a use of the pool.
     if made_with is None or name.startswith(("__", "_repr_", "_ipython_")):
         raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
     object.__delattr__(made, _MADE_WITH)

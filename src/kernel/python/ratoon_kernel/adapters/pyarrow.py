@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..data_encoder import Encoder
     from ..fingerprint import Reader
 
-# Older versions run code that a table names (CVE-2023-47248).
+# Older versions of pyarrow run code that a table names (CVE-2023-47248).
 OLDEST_SAFE_VERSION = 15
 
 # The bytes of an item, by Arrow's name of the type.
@@ -25,14 +25,15 @@ _WIDTHS = {
     "time32[s]": 4, "time32[ms]": 4,
 }  # fmt: skip
 _EIGHT_BYTES_WIDE = ("timestamp[", "duration[", "time64[")
-# The types of offsets, which say where each text begins.
+# The types of the offsets at which the texts begin.
 _OFFSETS = {
     "string": "int32", "binary": "int32", "large_string": "int64", "large_binary": "int64",
 }  # fmt: skip
 
 
 def read_column(reader: Reader, kind: Any, chunks: Sequence[Any]) -> bool:
-    """Feeds a column to a fingerprint, independent of its chunks. False: its type is unknown."""
+    """Feeds a column to a fingerprint. How it is chunked does not matter. False if its type is
+    unknown."""
     numpy, name = sys.modules["numpy"], str(kind)
     is_text = name in _OFFSETS
     if not is_text and name not in _WIDTHS and not name.startswith(_EIGHT_BYTES_WIDE):

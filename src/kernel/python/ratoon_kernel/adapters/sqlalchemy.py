@@ -11,12 +11,12 @@ _HELPERS = "sqlalchemy.util.langhelpers"
 
 
 def _reduce_symbol(value: Any) -> Reduced:
-    # Its number is a hash of its name, which differs between processes.
+    # A symbol's number is a hash of its name, and that hash differs between processes.
     return make_symbol, (value.name,)
 
 
 def make_symbol(name: str) -> Any:
-    # Checkpoints name this function: it must not move.
+    # Checkpoints refer to this function by module and name: do not move or rename it.
     symbol = sys.modules[_HELPERS].symbol
     return symbol.symbols.get(name) or symbol(name)
 

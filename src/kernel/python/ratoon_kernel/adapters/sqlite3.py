@@ -18,7 +18,7 @@ def _reduce_connection(value: Any) -> Reduced:
         raise pickling.Unsavable(value, f"a database connection {why}")
 
     if not hasattr(value, "serialize"):
-        refuse("(that can be kept from Python 3.11 on)")
+        refuse("(saving one needs Python 3.11 or later)")
     plain = value.cursor(sqlite3.Cursor)
     plain.row_factory = None
     ask = asking(plain.execute)
@@ -29,7 +29,7 @@ def _reduce_connection(value: Any) -> Reduced:
         if len(databases) > 2 or ask("SELECT 1 FROM sqlite_temp_master"):
             refuse("with temporary tables or other databases attached")
         if ask(f"SELECT 1 FROM sqlite_master WHERE name = '{MARK}'"):
-            refuse("to a database that another connection has, too")
+            refuse("to a database that another connection also uses")
         fresh = sqlite3.connect(":memory:")
         for listed in ("PRAGMA function_list", "PRAGMA collation_list"):
             if len(ask(listed)) != len(fresh.execute(listed).fetchall()):
@@ -56,7 +56,7 @@ def _reduce_connection(value: Any) -> Reduced:
 
 
 def _detected_types(sqlite3: Any, value: Any) -> int:
-    """`detect_types`, found by trying."""
+    """The connection's `detect_types`, found by trying."""
     sqlite3.register_converter("ratoonprobe", lambda _: MARK)
     plain = value.cursor(sqlite3.Cursor)
     plain.row_factory = None
@@ -69,7 +69,7 @@ def _detected_types(sqlite3: Any, value: Any) -> int:
 
 
 def _checks_thread(sqlite3: Any, value: Any) -> bool:
-    """`check_same_thread`, found by trying."""
+    """The connection's `check_same_thread`, found by trying."""
     refused = []
 
     def use() -> None:
@@ -86,7 +86,7 @@ def _checks_thread(sqlite3: Any, value: Any) -> bool:
 
 
 def make_sqlite(kept: bytes, named: dict[str, Any], foreign_keys: bool, has_begun: bool) -> Any:
-    # Checkpoints name this function: it must not move.
+    # Checkpoints refer to this function by module and name: do not move or rename it.
     import sqlite3
 
     made: Any = sqlite3.connect(":memory:", **named)

@@ -27,8 +27,8 @@ def _reduce_lock(_: Reducers, value: Any) -> Reduced:
 
 
 def _reduce_reentrant_lock(_: Reducers, value: Any) -> Reduced:
-    # Checking for this owner is not enough: another thread may hold it, even one that a fork has
-    # lost.
+    # `_is_owned` checks only this thread. Another thread may hold the lock, even one that this fork
+    # does not have.
     if value._is_owned() or not value.acquire(blocking=False):
         raise pickling.Unsavable(value, "a lock that is held")
     value.release()
@@ -36,7 +36,7 @@ def _reduce_reentrant_lock(_: Reducers, value: Any) -> Reduced:
 
 
 def _reduce_simple_queue(value: Any) -> Reduced:
-    # Reading a queue's items removes them. They are put back, as it may be read again.
+    # Reading a queue's items removes them. They are put back, because the queue may be read again.
     items = [value.get_nowait() for _ in range(value.qsize())]
     for item in items:
         value.put(item)
@@ -44,9 +44,10 @@ def _reduce_simple_queue(value: Any) -> Reduced:
 
 
 def _reduce_local(value: Any) -> Reduced:
-    """The data of the main thread: checkpoints hold no other threads."""
+    """Reduces thread-local data to that of the main thread, because checkpoints hold no other
+    threads."""
     if threading.current_thread() is not threading.main_thread():
-        raise pickling.Unsavable(value, "data of one thread, nested too deeply")
+        raise pickling.Unsavable(value, "thread-local data that is nested too deeply")
     # The arguments of its class: each thread that uses it later calls `__init__` with them.
     called = gc.get_referents(value)
     arguments = next((one for one in called if type(one) is tuple), ())
@@ -61,11 +62,11 @@ def _are_names(found: dict[Any, Any]) -> bool:
 
 def _reduce_future(value: Any) -> Reduced:
     if not value.done():
-        raise pickling.Unsavable(value, "work of a pool that has not been done")
+        raise pickling.Unsavable(value, "a future whose work is not done")
     return NotImplemented
 
 
-# Checkpoints name these two functions: they must not move.
+# Checkpoints refer to these two functions by module and name: do not move or rename them.
 
 
 def fill_queue(queue: Any, items: Iterable[Any]) -> None:

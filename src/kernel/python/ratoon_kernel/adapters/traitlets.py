@@ -30,7 +30,8 @@ def _reduce_observed(value: Any) -> Reduced:
 
 
 def _place_in_shell(value: Any) -> Reduced | None:
-    """IPython's shell and its parts are those of the process that loads the checkpoint."""
+    """Reduces IPython's shell and its parts to those of the loading process. None for other
+    objects."""
     shell = kernel.shell
     if value is shell:
         return getattr, (kernel, "shell")
@@ -65,7 +66,7 @@ def _reduce_sentinel(value: Any) -> Reduced:
     return (getattr, (module, value.name)) if is_known else NotImplemented
 
 
-# Checkpoints name these two functions: they must not move.
+# Checkpoints refer to these two functions by module and name: do not move or rename them.
 
 
 def make_formatter(kind: str) -> Any:

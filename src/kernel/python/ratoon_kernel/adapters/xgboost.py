@@ -14,7 +14,7 @@ def _reduce_matrix(value: Any) -> Reduced:
 
 
 def make_matrix(kind: type, kept: bytes, types: Any, names: Any) -> Any:
-    # Checkpoints name this function: it must not move.
+    # Checkpoints refer to this function by module and name: do not move or rename it.
     made = by_file.read(kept, kind)
     made.feature_names, made.feature_types = names, types
     return made
