@@ -2,7 +2,7 @@
 // so that neither flashes. It also opens the notebook's WebSocket, so that the snapshot arrives
 // while the modules load; socket.js takes the socket over.
 {
-    // Until the page listens, dropped files must not navigate away.
+    // Until the page handles drops itself, the browser must not open dropped files.
     for (const kind of ['dragover', 'drop'])
         addEventListener(
             kind,

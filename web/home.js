@@ -10,7 +10,7 @@ import { WORDS } from './shell/words.js';
 
 const element = /** @type {HTMLElement} */ (document.getElementById('home'));
 
-// The address may name a missing notebook; the list then says so.
+// The address may name a missing notebook; the page then says so above the list.
 const wanted = decodeURIComponent(location.pathname.match(/^\/n\/([^/]*)/)?.[1] ?? '');
 if (wanted) document.title = WORDS.noNotebook(wanted);
 const said = wanted ? { text: WORDS.noNotebook(wanted), isBad: true } : null;

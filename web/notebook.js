@@ -12,13 +12,13 @@ import { App } from './notebook/app.js';
 import { ask } from './ui/dialog.js';
 import { trackKeyboardInset } from './ui/keyboard-inset.js';
 
-/** Notices close after this time; those about failures stay. In milliseconds. */
+/** Notices close after this time, in milliseconds; those about failures stay. */
 const NOTICE_MS = 4000;
 
 registerParts(PARTS);
 
 const root = /** @type {HTMLElement} */ (document.getElementById('page'));
-// The server-rendered shell is shown until here. The first paint replaces it with the same frame.
+// The frame of the page, rendered by the server. The first paint replaces it.
 const shell = root.firstElementChild;
 const name = root.dataset.notebook ?? '';
 const model = new Model(name);
@@ -40,7 +40,7 @@ function requestPaint() {
 let isAhead = false;
 
 /**
- * Paints awaited results ahead of the frame, but once per frame.
+ * Applies an event. If it brings a result, paints without delay, but at most once per frame.
  * @param {import('./shell/protocol.js').Event} event
  */
 function happened(event) {
@@ -106,7 +106,7 @@ const socket = new Socket(name, {
 });
 
 addEventListener('popstate', () => page.goTo(address(), true));
-/** Before the socket closes: `pagehide` alone may be too late. */
+// At `pagehide` the socket may already be closed, so `beforeunload` sends, too.
 for (const going of ['beforeunload', 'pagehide'])
     addEventListener(going, () => (page.drafts.flushAll(true), page.deletion.commit()));
 addEventListener('pagehide', () => socket.leave());

@@ -1,5 +1,5 @@
 // @ts-check
-// Opens the link with the pasted token: the server exchanges it and cleans the address.
+// Opens the link with the pasted token. The server exchanges the token for a session cookie.
 
 const input = /** @type {HTMLInputElement} */ (document.getElementById('token'));
 const button = /** @type {HTMLButtonElement} */ (document.getElementById('open'));

@@ -1,3 +1,3 @@
-// The response with this script has set the session cookie. It replaces the address with the same
-// one without the token, which thus leaves the browser's history.
+// The response with this script has set the session cookie. The script replaces the address by one
+// without the token, so that the browser's history does not keep the token.
 location.replace(location.pathname + location.hash);

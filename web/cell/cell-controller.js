@@ -40,8 +40,8 @@ export class CellController {
          */
         this.editorBeforePrompt = null;
         /**
-         * The last cell that was run with the focus moving below it. Its outputs must not push the
-         * focus out of view.
+         * The last cell whose run moved the focus below it. Its outputs must not push the focus out
+         * of view.
          * @type {string | null}
          */
         this.followedCell = null;
@@ -117,7 +117,7 @@ export class CellController {
         this.page.host.paintNow();
     }
 
-    /** Stops a cell, or else the longest running one. @param {CellData} [cell] */
+    /** Stops a cell; if it is not running, the oldest open run. @param {CellData} [cell] */
     stop(cell) {
         const own = cell && runOf(cell);
         const run = own && !hasEnded(own.status) ? own : this.page.model.openRuns()[0];
@@ -125,7 +125,8 @@ export class CellController {
     }
 
     /**
-     * Another button replaces the pressed one, and the next key must not press it.
+     * Stops a cell and focuses it, so that the next key does not press the button that replaces
+     * Stop.
      * @param {CellData} cell
      * @param {MouseEvent} event
      */

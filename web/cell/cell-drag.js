@@ -1,6 +1,6 @@
 // @ts-check
-// Drags drafts by the handle on their rail, with mouse, pen or touch. The keys for it are in
-// commands/key-bindings.js.
+// Drags drafts by the handle on their rail, with mouse, pen or touch. The keys that move
+// drafts are in commands/key-bindings.js.
 
 import { html } from '../vendor/preact.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';

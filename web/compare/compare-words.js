@@ -90,10 +90,10 @@ export const COMPARE_WORDS = Object.freeze({
     }),
     insideDiffers: 'The values differ; shape and statistics are the same.',
     outputs: 'Outputs',
-    tips: 'The last cells',
+    tips: 'Last cell of each state',
     sameOutput: 'The same in both.',
     noOutput: 'No output',
     cutShort: (/** @type {number} */ n) =>
-        `Only the first ${n.toLocaleString('en')} lines of each are compared.`,
+        `Only the first ${n.toLocaleString('en')} lines of each output are compared.`,
     gone: 'One of the compared states was removed.',
 });

@@ -104,7 +104,9 @@ export const EDITOR_WORDS = Object.freeze({
     moved: (/** @type {number} */ k, /** @type {number} */ n) => `Moved, now ${k} of ${n}`,
     leftOut: (/** @type {number} */ skipped, /** @type {number} */ n) =>
         `You are now at the state before the skipped ${skipped === 1 ? 'cell' : 'cells'}.` +
-        `${n ? ` ${n === 1 ? 'The cell that followed is now a draft' : `The ${n} cells that followed are now drafts`}.` : ''}`,
+        (n
+            ? ` The ${n === 1 ? 'cell that followed is now a draft' : `${n} cells that followed are now drafts`}.`
+            : ''),
     staysRan: (/** @type {number} */ n) =>
         n === 1
             ? 'A cell that has run cannot be removed here; its state stays in the graph.'

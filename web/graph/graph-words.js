@@ -46,7 +46,7 @@ export const GRAPH_WORDS = Object.freeze({
     // Actions
     look: 'Go to this state',
     goOn: 'Continue here',
-    goOnHint: 'Goes to this state and to the empty cell below it',
+    goOnHint: 'Goes to this state and focuses the empty cell below it',
     compare: 'Compare with current',
     removeShort: 'Delete',
     unpin: 'Stop keeping in memory',

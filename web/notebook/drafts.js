@@ -281,7 +281,7 @@ export class Drafts {
         }
         if (reply.kind === 'refused' && reply.code === 'conflict') {
             if (known) this.#receive(local, { draft: known, after: null });
-            // Do not retry at once: the version that caused the refusal has not arrived yet.
+            // Wait before the retry: the version that caused the refusal has not arrived yet.
             if (Math.max(text.version, 0) === message.base) return this.#send(local);
         } else if (reply.kind === 'refused' && reply.code === 'not_found') {
             // Another client deleted the draft while we typed: create it again, if its position
@@ -310,7 +310,7 @@ export class Drafts {
         local.unsent = true;
     }
 
-    /** The server has all typing of this draft. @param {Local} local */
+    /** The server has all typing of this draft: forgets the local copy. @param {Local} local */
     #settle(local) {
         if (local.text.typingEnd !== null) this.ends.set(local.draft.id, local.text.typingEnd);
         if (this.local.get(local.draft.id) === local) this.local.delete(local.draft.id);
@@ -321,7 +321,10 @@ export class Drafts {
         return draft?.received?.find(({ client }) => client === this.client)?.number ?? 0;
     }
 
-    /** The draft has become a state, or its state was deleted. @param {Local} local */
+    /**
+     * The draft has become a state, or its state was deleted. Hands its typing to the host.
+     * @param {Local} local
+     */
     #orphan(local) {
         this.forget(local.draft.id);
         this.host.orphaned(local.draft);

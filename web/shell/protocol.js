@@ -91,7 +91,7 @@ export const EVENTS = Object.freeze({
 /**
  * All commands, and whether the page may send them again if the connection breaks before the
  * reply. A run may be repeated, because the server knows its `exec_id`. A reset may not, because a
- * cell may have been added in between. A replay may not, because code never runs twice unasked.
+ * cell may have been added in between. A replay may not, because code runs again only on request.
  */
 export const COMMANDS = Object.freeze({
     run: { again: true },

@@ -30,7 +30,7 @@ export const WORDS = Object.freeze({
         'This part of the page could not be loaded: the server does not answer. Try again once the ' +
         'connection is back.',
     startedAnew:
-        'The state that was shown here no longer exists. Your unsaved typing, if any, is in the drafts below.',
+        'The state that was shown here no longer exists. Unsaved typing, if any, is in the drafts below.',
     copyAll: 'Copy all code',
     allCopied: 'Copied the code of all cells.',
     allReady: 'Copy this code',
