@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The Python that this program was built with and is linked to.
+/// The executable of the Python that this program was built with and is linked to.
 const BUILT_WITH: &str = env!("RATOON_BUILD_PYTHON");
 /// The version of `BUILT_WITH`, such as `3.11`.
 const BUILT_WITH_VERSION: &str = env!("RATOON_BUILD_PYTHON_VERSION");

@@ -2,9 +2,10 @@
 //!
 //! Branches share memory, so the size of a process does not show how much its run has added. Two
 //! figures together show it. `anonymous` grows with every new page, but not when the run changes a
-//! page of the state, which copies the page. `own` also grows with each copied page, but is useful
-//! only while the state's frozen process lives: later, `own` also counts pages that the run has not
-//! added. Neither counts memory that is reserved and never touched, nor files that are only read.
+//! page of the state, which copies the page. `own` grows also with each copied page, but it is
+//! useful only while the state's frozen process lives. Later it also counts pages that the run has
+//! not added. Neither counts memory that is reserved and never touched, nor files that are only
+//! read.
 
 use serde::{Deserialize, Serialize};
 use std::io::Read;

@@ -14,7 +14,7 @@ const NAMES: [&str; 7] =
 const MAX_BYTES: u64 = 32 * 1024 * 1024;
 
 /// The text of a JavaScript library. None if the name is unknown or the user's environment does not
-/// contain the library. Starts a Python process, which takes about 50 ms. The process ends itself
+/// contain the library. Starts a Python process, which takes about 50 ms. That process ends itself
 /// if it hangs.
 pub fn find_plot_javascript(python: &Path, name: &str) -> Option<String> {
     let name = NAMES.iter().find(|known| **known == name)?;

@@ -75,14 +75,14 @@ pub const MAX_DELIVERIES: usize = 64;
 pub enum Wanted {
     /// The variables with these names. A name without a variable is ignored.
     Names {
-        /// The names.
+        /// The names of the variables.
         names: Vec<String>,
     },
     /// The variables that code reads through the alias of the state, as in `alias.x`.
     For {
-        /// The alias.
+        /// The alias of the state.
         alias: String,
-        /// The code.
+        /// The code that reads the variables.
         code: String,
     },
 }
@@ -104,7 +104,7 @@ pub struct Delivery {
 pub enum IntrospectKind {
     /// How the text can be completed.
     Completions,
-    /// A description of the object there.
+    /// A description of the object at that place.
     Object,
 }
 
@@ -116,12 +116,12 @@ pub enum Introspected {
     Completions {
         /// Where the replaced text begins, in code points.
         from: u32,
-        /// Where it ends.
+        /// Where the replaced text ends, in code points.
         to: u32,
-        /// Best first.
+        /// The completions, best first.
         items: Vec<Completion>,
     },
-    /// A description of the object there.
+    /// A description of the object at that place. None if it is unknown.
     Object(Option<Box<Inspection>>),
 }
 
@@ -186,9 +186,9 @@ pub(crate) enum Order {
     Run {
         /// The run's id.
         exec_id: ExecId,
-        /// The source.
+        /// The cell's source.
         code: String,
-        /// Whether `input()` may ask.
+        /// Whether `input()` may ask the user.
         allow_stdin: bool,
         /// Whether the run has a memory limit. The head then reports its memory before the cell
         /// begins.
@@ -217,12 +217,12 @@ pub(crate) enum Order {
     Answer {
         /// The number of the question.
         number: u32,
-        /// Without the newline.
+        /// What the user typed, without the newline.
         text: String,
     },
     /// A child has died: wait for it, so that it is no zombie, and report how it ended.
     Reap {
-        /// Its process id.
+        /// The child's process id.
         pid: i32,
     },
 }
@@ -245,19 +245,19 @@ pub enum Report {
     },
     /// The checkpoint could not be loaded; the process exits.
     LoadFailed {
-        /// Why.
+        /// Why it could not be loaded.
         why: String,
     },
-    /// How much of the checkpoint is written.
+    /// Progress of writing the checkpoint.
     Saving {
-        /// 0 to 99.
+        /// The part that is written, in percent: 0 to 99.
         percent: u8,
     },
     /// The checkpoint is written; the process exits.
     Saved(Contents),
     /// The checkpoint could not be written; the process exits.
     SaveFailed {
-        /// Why.
+        /// Why it could not be written.
         why: String,
     },
     /// The root could not start Python; it exits.
@@ -269,7 +269,7 @@ pub enum Report {
     Forked {
         /// The child's id.
         child: ProcId,
-        /// Its process id.
+        /// The child's process id.
         pid: i32,
     },
     /// A child could not be forked.
@@ -281,9 +281,9 @@ pub enum Report {
     },
     /// How a child ended.
     Reaped {
-        /// Its process id.
+        /// The child's process id.
         pid: i32,
-        /// Exit code or signal.
+        /// The child's exit code or signal. None if it is unknown.
         exit: Option<Exit>,
     },
     /// The process' memory right before a cell with a memory limit begins.
@@ -292,18 +292,18 @@ pub enum Report {
     Started,
     /// Something was printed or shown.
     Output(Output),
-    /// A display changed.
+    /// An output with a display id gets new content.
     Update {
-        /// Its display id.
+        /// The output's display id.
         display_id: String,
-        /// Its new data.
+        /// The output's new data.
         data: MimeBundle,
-        /// Its new metadata.
+        /// The output's new metadata.
         metadata: MimeBundle,
     },
     /// `clear_output`.
     Clear {
-        /// Whether to wait for the next output.
+        /// Whether to clear only when the next output arrives.
         wait: bool,
     },
     /// `input()` or `getpass()` waits for an answer.
@@ -360,7 +360,7 @@ pub enum Report {
 pub enum How {
     /// It ran to its end.
     Ok,
-    /// It raised.
+    /// It raised an exception.
     Error(RunError),
     /// It was not run: this head's state could not be frozen, and running the cell would lose that
     /// state.
@@ -394,9 +394,9 @@ impl Remains {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
-    /// With this code.
+    /// It exited with this code.
     Code(i32),
-    /// By this signal.
+    /// It was killed by this signal.
     Signal(i32),
     /// Killed by the system, apparently because memory ran out.
     OutOfMemory,
@@ -419,7 +419,7 @@ pub(crate) struct Written {
 pub(crate) struct Envelope<R> {
     /// The report.
     pub(crate) report: R,
-    /// What was written to the pipes before it.
+    /// What was written to the pipes before the report was sent.
     #[serde(default)]
     pub(crate) written: Written,
 }

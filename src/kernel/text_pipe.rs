@@ -7,9 +7,9 @@
 //! pipe too.
 //!
 //! Linux does not report the total number of bytes written to a pipe. So a head adds two numbers:
-//! the bytes that the server has read, from a file that both share, and the bytes that are still in
-//! the pipe. The server writes a sequence number to the file before and after each read, so a head
-//! notices if the server reads between these two steps.
+//! the bytes that the server has read, which the server writes to a shared file, and the bytes that
+//! are still in the pipe. The server writes a sequence number to the file before and after each
+//! read, so a head notices if the server reads while it adds these numbers.
 
 use super::protocol::Written;
 use crate::notebook::StreamName;

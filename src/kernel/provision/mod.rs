@@ -50,7 +50,10 @@ pub fn ensure(
         kind: Kind::Kernel,
         what: format!("cannot install IPython into {}", support.display()),
         why: e.to_string(),
-        how: format!("make sure that there is free space and that you may write there; {}", by_hand(interpreter)),
+        how: format!(
+            "make sure that there is free space and that you may write there; {}",
+            by_hand(interpreter)
+        ),
     };
     fs::create_dir_all(&parent).map_err(cannot_write)?;
     let _lock = lock(&parent, progress).map_err(cannot_write)?;
@@ -137,7 +140,10 @@ fn fill(
     })?;
     let failed = |why| Problem {
         kind: Kind::Kernel,
-        what: format!("cannot import the IPython that was installed for {}", interpreter.executable.display()),
+        what: format!(
+            "cannot import the IPython that was installed for {}",
+            interpreter.executable.display()
+        ),
         why,
         how: format!("a package of the environment is probably too old for it; {}", by_hand(interpreter)),
     };

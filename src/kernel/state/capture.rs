@@ -55,8 +55,7 @@ pub(super) fn connect(pipes: [OwnedFd; 2], text: OwnedFd, shared: SharedCounts) 
 /// Repairs descriptors 0, 1 and 2 after user code has closed or redirected them: branches need
 /// them, and subprocesses print to them. Returns a sentence about each repair.
 ///
-/// # Errors
-/// When the pipes of descriptors 1 and 2 are closed as well.
+/// # Errors An error if the pipes of descriptors 1 and 2 are closed as well.
 pub(super) fn repair_standard_descriptors() -> io::Result<Vec<String>> {
     let mut repaired = Vec::new();
     if Inode::of(io::stdin()).is_none() {

@@ -88,7 +88,8 @@ impl Checkpoints {
 
     /// Loads a checkpoint into this fork of the root. Returns what could not be restored.
     ///
-    /// # Errors Why it cannot be loaded. After an error, the process must not become a state.
+    /// # Errors The reason why it cannot be loaded. After an error, the process must not become a
+    /// state.
     pub(super) fn load(&self, py: Python<'_>, load: &Load, blobs: &Path) -> Result<Vec<Missing>, String> {
         let mut keeper = Keeper::at(blobs);
         let digest: Digest = load.manifest.parse().map_err(|e| format!("{e}"))?;

@@ -1,7 +1,7 @@
 //! This process' socket: receives orders and sends reports.
 //!
-//! Each process has its own socket. A child that user code forks closes its copy at once, so the
-//! server sees the socket close when this process ends.
+//! Each process has its own socket. A child that user code forks closes its copy immediately, so
+//! the server sees the socket close when this process ends.
 
 use crate::kernel::protocol::{Envelope, MAX_DELIVERIES, MAX_FRAME_BYTES, Order, Report, frame};
 use nix::errno::Errno;
@@ -82,7 +82,7 @@ pub(super) fn order_comes_within(time: PollTimeout) -> bool {
     poll(&mut [PollFd::new(socket.as_fd(), PollFlags::POLLIN)], time).is_ok_and(|n| n > 0)
 }
 
-/// Waits for the next order. None if the server closed the socket.
+/// Waits for the next order. None if the server has closed the socket.
 ///
 /// `interrupted` is called after each signal that arrives before the order. Its error ends the
 /// waiting.

@@ -30,7 +30,7 @@ pub(super) struct OpenFile {
 enum OpenFileKind {
     /// A regular file, its offset, and whether the state had a lock on it.
     File { device: u64, inode: u64, offset: i64, is_locked: bool },
-    /// A copy of this descriptor.
+    /// A copy (`dup`) of the descriptor with this number.
     CopyOf(RawFd),
     /// An epoll instance and what it watches.
     Epoll(Vec<Watched>),
@@ -43,7 +43,7 @@ struct Watched {
     data: u64,
 }
 
-/// Notes all open files and epoll instances of the user.
+/// Returns all open files and epoll instances of the user.
 pub(super) fn note() -> Vec<OpenFile> {
     let mut files: Vec<OpenFile> = Vec::new();
     for number in super::descriptors::list() {

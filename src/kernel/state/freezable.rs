@@ -14,8 +14,7 @@ const UNCHANGED: &str = "The previous state has not changed";
 
 /// Repairs what can be repaired. Returns a sentence about each repair.
 ///
-/// # Errors
-/// Why the state cannot be kept.
+/// # Errors The reason why the state cannot be kept, as a sentence.
 pub(super) fn make_freezable() -> Result<Vec<String>, String> {
     let repairs = capture::repair_standard_descriptors().map_err(|error| describe(&error))?;
     check_descriptors().map_err(|error| describe(&error))?;

@@ -70,7 +70,7 @@ impl Introspector {
         digests.ok()
     }
 
-    /// Answers a question about a place in code. The answer is empty if nothing is known.
+    /// Answers a question about a place in code. The answer is empty if nothing was found.
     pub(super) fn find(&self, py: Python<'_>, kind: IntrospectKind, code: &str, cursor: u32) -> Introspected {
         match kind {
             IntrospectKind::Completions => {

@@ -10,9 +10,10 @@ use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 use nix::sys::resource::{UsageWho, getrusage};
 use std::time::Duration;
 
-/// Memory allowed for any file, however small: harmless values may compress well, too.
+/// Memory allowed for any file, however small: harmless values may also compress well.
 const BASE_BYTES: u64 = 256 << 20;
-/// Memory allowed for each byte of the files: an empty list takes 1 byte there and 64 in memory.
+/// Memory allowed for each byte of the files: an empty list takes 1 byte in a file and 64 in
+/// memory.
 const BYTES_PER_BYTE: u64 = 64;
 /// Processor time allowed for any file, in seconds.
 const BASE_SECONDS: u64 = 5;
@@ -56,7 +57,8 @@ impl Used {
 }
 
 impl LoadLimits {
-    /// Limits for loading values that take `stored_bytes` on disk; at most `max_bytes` of memory.
+    /// Limits for loading values that take `stored_bytes` on disk; they may take at most
+    /// `max_bytes` of memory.
     pub(super) fn for_loading(stored_bytes: u64, max_bytes: u64) -> Self {
         let bytes = BASE_BYTES.saturating_add(stored_bytes.saturating_mul(BYTES_PER_BYTE)).min(max_bytes);
         let seconds = (BASE_SECONDS + stored_bytes / BYTES_PER_SECOND).min(MAX_SECONDS);

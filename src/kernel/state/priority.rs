@@ -1,4 +1,4 @@
-//! OOM score and niceness of each process.
+//! Sets the OOM score and niceness of each process.
 //!
 //! Under memory pressure the system kills the process with the highest score first: a throw-away
 //! fork, then the running cell (the likely cause), then states, and the server last. Each process

@@ -65,7 +65,8 @@ fn start(
 ) -> Result<KernelProcess, String> {
     let pipe = descriptors.into_iter().next().ok_or("the server sent no lifeline")?;
     lifeline::tie(pipe).map_err(|e| format!("the process could not be tied to the server: {e}"))?;
-    std::env::set_current_dir(cwd).map_err(|e| format!("cannot change to the directory {}: {e}", cwd.display()))?;
+    std::env::set_current_dir(cwd)
+        .map_err(|e| format!("cannot change to the directory {}: {e}", cwd.display()))?;
     sigint::default();
     python::start(python)?;
     sigint::ignore_but_keep();

@@ -14,7 +14,7 @@ use std::io::{BufRead, BufReader};
 use std::os::fd::RawFd;
 use std::os::unix::fs::MetadataExt;
 
-/// How a warning names semaphores in shared memory, and the size of each: one page.
+/// How a warning names semaphores in shared memory, and the size of each of them: one page.
 const LOCKS: &str = "locks between processes";
 const LOCK_BYTES: u64 = 4096;
 /// Maximum number of names in a warning.

@@ -20,7 +20,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 /// Threads that are proven to start again in branches: the thread's name, and the file of its start
 /// function (see `is_file`). docs/branches.md names the tests.
 const PROVEN: &[Proven] = &[
-    // OpenBLAS ends them before each fork and starts them with the next large product.
+    // OpenBLAS ends its threads before each fork and starts them with the next large product.
     Proven { name: None, file: "libopenblas" },
     Proven { name: None, file: "libscipy_openblas" },
     // The dot excludes Arrow's other libraries: that of Flight contains gRPC.
@@ -31,7 +31,7 @@ const PROVEN: &[Proven] = &[
     // The same holds for numexpr's pool (`init_threads` in its module.cpp). It starts when numexpr
     // is imported, and pandas imports it.
     Proven { name: None, file: "numexpr/interpreter." },
-    // Computes without its pool after a fork (TOKENIZERS_PARALLELISM).
+    // tokenizers computes without its pool after a fork (TOKENIZERS_PARALLELISM).
     Proven { name: None, file: "tokenizers/tokenizers." },
     // OpenMP of LLVM and Intel starts again in a child (KMP_INIT_AT_FORK).
     Proven { name: None, file: "libomp." },
@@ -72,8 +72,8 @@ const BYTES_ABOVE: u64 = 4096;
 /// milliseconds. The function is unknown until the thread has run.
 const MAX_CHECKS: u32 = 50;
 const CHECK_INTERVAL_MS: u8 = 1;
-/// The threads are listed again until a list contains no new thread, at most this many times: no
-/// list contains all of several short-lived threads that start each other.
+/// Maximum number of times that the threads are listed. Normally a list soon contains no new
+/// thread, but short-lived threads that start each other are never all in one list.
 const MAX_LISTS: u32 = 20;
 /// How a warning names such threads.
 const SHORT_LIVED: &str = "short-lived ones that start each other";
@@ -96,8 +96,8 @@ struct NativeThread {
 }
 
 /// A sentence about the threads of this process that its branches would not have. Usually there are
-/// none, which one system call finds out. `of_python` returns the ids of the threads that Python
-/// knows.
+/// none; one system call is enough to know that. `of_python` returns the ids of the threads that
+/// Python knows.
 pub(super) fn warning(of_python: impl FnOnce() -> Vec<i32>) -> Option<String> {
     if count() <= 1 {
         return None;

@@ -60,7 +60,7 @@ struct ReadEnd {
     decoder: Decoder,
     /// Bytes read so far, modulo 2³².
     taken: u32,
-    /// The last of these bytes: those that were not passed on yet.
+    /// The bytes that were read but not passed on yet.
     pending: Vec<u8>,
     /// The value of `taken` at the beginning of this turn. Bytes read later may come after text
     /// that was not read yet.
@@ -153,7 +153,7 @@ impl ReadEnd {
     }
 }
 
-/// Waits until a pipe has bytes. Returns at once if tokio cannot register the pipe.
+/// Waits until a pipe has bytes. Returns immediately if tokio cannot register the pipe.
 async fn readable(pipe: &OwnedFd) {
     if let Ok(receiver) = pipe.try_clone().and_then(Receiver::from_owned_fd_unchecked) {
         let _ = receiver.readable().await;
@@ -319,7 +319,8 @@ impl Listener {
         if self.pass_on(rest).await { progress } else { Progress::End }
     }
 
-    /// Reads from the socket. Returns whether bytes came; an error if the socket is closed.
+    /// Reads from the socket. Returns whether there were bytes, or an error if the socket is
+    /// closed.
     fn read_socket(&mut self) -> Result<bool, ()> {
         let start = self.buffer.len();
         self.buffer.resize(start + 128 * 1024, 0);

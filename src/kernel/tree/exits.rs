@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 /// How long to wait for the exit status of a dead process. The status comes immediately, unless the
 /// parent hangs.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
-/// The same if the pid is unknown. The parent reports the pid immediately after the fork, unless it
-/// dies first.
+/// How long to wait for it if even the pid is unknown. The parent reports the pid immediately after
+/// the fork, unless it dies first.
 const UNBORN_TIMEOUT: Duration = Duration::from_millis(500);
 
 impl Tree {
-    /// Handles an event of a process. Returns what concerns the session.
+    /// Handles an event of a process. Returns an event for the session, if there is one.
     pub fn note(&mut self, process: ProcId, heard: Heard) -> Option<ProcessEvent> {
         match heard {
             Heard::Report(report) => self.note_report(process, report),

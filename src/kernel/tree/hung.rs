@@ -45,13 +45,13 @@ pub struct Hung {
 /// A process that runs a cell, seen from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Processor time it has used, in clock ticks.
+    /// Processor time that the process has used, in clock ticks.
     pub cpu_ticks: u64,
     /// Whether it waits for a lock and has no child process.
     pub waits_for_lock: bool,
     /// Whether it has threads beside its main thread.
     pub has_threads: bool,
-    /// Libraries loaded in it that have threads of their own.
+    /// The libraries of `LIBRARIES` that it has loaded.
     pub libraries: Vec<String>,
 }
 

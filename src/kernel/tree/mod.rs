@@ -1,5 +1,5 @@
-//! The server's end of the process tree. It decides nothing and waits for nothing: orders go into a
-//! writer's queue, and every event goes to the session's inbox.
+//! The server's end of the process tree. It makes no decisions and waits for nothing: orders go
+//! into a writer's queue, and every event goes to the session's inbox.
 //!
 //! - `spawn`: starts the root, forks children, makes their sockets and pipes
 //! - `connection`: merges one process' reports and outputs into one exact order (`text`: decodes
@@ -40,13 +40,13 @@ use tokio::sync::mpsc;
 /// An event of a process, before the tree has handled it.
 #[derive(Debug)]
 pub enum Heard {
-    /// It reported something.
+    /// The process reported something.
     Report(Report),
-    /// Its socket is closed: it is dead or dying.
+    /// The process' socket is closed: the process is dead or dying.
     Closed,
-    /// It was killed `KILL_TIMEOUT` ago.
+    /// The process was killed `KILL_TIMEOUT` ago.
     KilledLongAgo,
-    /// Its exit status, or none after a timeout.
+    /// The process' exit status. None after a timeout.
     Status(Option<Exit>),
 }
 
@@ -113,8 +113,8 @@ struct ProcessHandle {
 #[derive(Debug)]
 struct HeadRecord {
     files: HeadFiles,
-    /// When the head was ordered to run its last cell. The report that the cell has begun may come
-    /// too late: after the start of the cell's first subprocess.
+    /// When the head was ordered to run its last cell. Not when the cell has begun: that report may
+    /// arrive after the start of the cell's first subprocess.
     run_started: Moment,
 }
 

@@ -35,8 +35,8 @@ impl Tree {
         self.search(head).map_or(0, |search| search.end_all_but_heads())
     }
 
-    /// Kills a process and the group of processes that its cells started. Everything that a
-    /// throw-away fork has started ends with it, in any group.
+    /// Kills a process and its process group, which its cells started. Everything that a throw-away
+    /// fork has started ends with it, in any group.
     pub fn kill(&mut self, process: ProcId) {
         let throw_away = self.processes.get(&process).filter(|p| p.role.is_thrown_away());
         if let Some(pid) = throw_away.and_then(|p| p.pid) {

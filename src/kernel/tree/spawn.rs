@@ -43,7 +43,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Makes `from` fork a child. Orders to the child can be sent at once; they wait in its socket.
+    /// Makes `from` fork a child. Orders to the child can be sent immediately; they wait in its
+    /// socket.
     ///
     /// # Errors
     /// An error of the operating system, or too few descriptors are left.

@@ -1,5 +1,5 @@
-//! Ends the processes that cells started, in any session or process group. A signal to a group
-//! would not reach all of them.
+//! Ends the processes that cells started, in any process group. A signal to one group would not
+//! reach all of them.
 //!
 //! First, all processes are stopped, in rounds, until two successive rounds find the same
 //! processes. Then all are killed. A stopped process cannot fork. If processes were killed one by
@@ -58,7 +58,7 @@ pub(super) struct Search<'a> {
     pub(super) files: Vec<&'a HeadFiles>,
     /// Processes of the tree: not ended, nor are their descendants, unless they are among `heads`.
     pub(super) known: HashSet<i32>,
-    /// Only processes that started after this moment are ended.
+    /// Only processes that started after this time are ended.
     pub(super) since: Moment,
 }
 

@@ -1,5 +1,5 @@
-//! Decodes the bytes of a pipe. An incomplete character waits for its rest; bytes that are not
-//! UTF-8 become `\xNN`.
+//! Decodes the bytes of a pipe. An incomplete character is kept until the rest of it arrives; bytes
+//! that are not UTF-8 become `\xNN`.
 
 /// A decoder for one stream of bytes.
 #[derive(Debug, Default)]

@@ -83,7 +83,8 @@ class Adapter:
     has_own_repr = False
 
     def fingerprint(self, reader: Reader, value: Any, depth: int) -> bool:
-        """Feeds a value to the reader. After False, it is read as an object of an unknown class."""
+        """Feeds a value to the reader. Returns False to have it read as an object of an unknown
+        class."""
         return False
 
     def size_in_bytes(self, value: Any) -> int | None:

@@ -1,4 +1,4 @@
-"""Finds in the source of a lineage's cells what they import."""
+"""Finds what the cells of a lineage import, by reading their source."""
 
 from __future__ import annotations
 

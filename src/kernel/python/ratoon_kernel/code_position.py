@@ -86,8 +86,8 @@ def _opening(code: str, closing: int) -> int | None:
 
 
 def call_around(code: str, cursor: int) -> Any:
-    """The innermost call around the cursor: the function's expression, and the text of its
-    arguments so far."""
+    """The innermost call around the cursor: the function's expression, and the texts of the
+    arguments before the cursor. None if there is no call."""
     # For each open bracket: its position, and where the arguments in it begin.
     brackets: list[tuple[int, list[int]]] = []
     quote, at = "", 0

@@ -50,7 +50,7 @@ from .data_form import (
     NotPlain,
 )  # fmt: skip
 
-# The first bytes of lists and of maps: of a short one, and of a longer one.
+# The first bytes of lists and of maps, each as (short one, longer one).
 _LIST, _MAP = (0x90, 0xDC), (0x80, 0xDE)
 _PLACEHOLDER_MARK = bytes((0x81, 0xD4, MARK, PLACEHOLDER))
 _WITH_SHAPE = ("numpy", "pandas", "polars", "torch", "scipy")

@@ -103,7 +103,7 @@ class Reader:
         self.left = MAX_ITEMS
         # Values of more bytes are sampled.
         self.room = MAX_WHOLE_BYTES
-        # The containers that are being read, by their id, and how deep they are.
+        # The containers that are being read: the depth of each, by its id.
         self.open: dict[int, int] = {}
         self.is_sampled = False
         self.columns: Columns = []
@@ -145,7 +145,7 @@ class Reader:
         self.hash.update(data)
 
     def memory(self, tag: bytes, data: Any) -> None:
-        """Adds bytes to the hash, or samples of them if they are many."""
+        """Adds bytes to the hash, or only samples if there are more than `room`."""
         self.check()
         view = memoryview(data)
         # Arrow's bytes are signed, and `digest` accepts only unsigned ones.

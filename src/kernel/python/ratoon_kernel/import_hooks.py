@@ -88,7 +88,7 @@ class _Loader:
 def _plot_inline() -> None:
     import matplotlib
 
-    # A string if the user has called `matplotlib.use`.
+    # This is a string if the user has called `matplotlib.use`.
     own = dict.__getitem__(matplotlib.rcParams, "backend")
     if "MPLBACKEND" not in os.environ and not (isinstance(own, str) and own):
         matplotlib.use(INLINE_BACKEND)
@@ -118,7 +118,7 @@ def _plotly(module: Any) -> None:
     if "PLOTLY_RENDERER" not in os.environ:
         module.renderers.default = "colab"
     if module.nbformat is None:
-        # plotly only checks whether it could be in a notebook.
+        # plotly only checks whether nbformat is installed.
         module.nbformat = types.SimpleNamespace(__version__="5.0.0")
 
 
@@ -174,7 +174,7 @@ def _tqdm_notebook(module: Any) -> None:
                 del kwargs["ncols"]
             super().__init__(*args, **kwargs)
 
-    # Under the name of the library's own class, where checkpoints and `trange` find it.
+    # Gets the name of the library's own class, under which checkpoints and `trange` find it.
     Bar.__module__, Bar.__name__, Bar.__qualname__ = (
         "tqdm.notebook",
         "tqdm_notebook",

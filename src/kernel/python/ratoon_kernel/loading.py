@@ -39,7 +39,7 @@ class Buffers:
         self.keeper.fill(memory, kept["chunks"])
 
     def map(self, number: int) -> memoryview:
-        """A buffer in memory of its own."""
+        """Loads a buffer into separately mapped memory."""
         import mmap
 
         kept = self.buffers[number]
@@ -183,7 +183,7 @@ class Loading:
         return self.missing
 
     def _import(self, name: str) -> Any:
-        """A library that defines types of values."""
+        """Imports a library that defines types of values, without the limits."""
         if name not in sys.modules:
             self.keeper.lift()
             try:

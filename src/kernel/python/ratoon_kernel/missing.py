@@ -73,7 +73,7 @@ def type_name(value: Any) -> str:
 
 
 def reason(error: BaseException, value: Any) -> str:
-    """Why a name cannot be saved, in plain words."""
+    """The reason why a name cannot be saved."""
     try:
         return clean(_explain(error, value))[:MAX_REASON]
     except BaseException:
@@ -95,7 +95,8 @@ def _explain(error: BaseException, value: Any) -> str:
 
 
 def _path_to(value: Any, found: Any) -> str | None:
-    """Where an object contains another, if it is not deep inside."""
+    """The expression that leads from an object to another inside it. None if that is deep
+    inside."""
     left: list[tuple[str, Any]] = [("", value)]
     seen: set[int] = set()
     while left and len(seen) < 2000:

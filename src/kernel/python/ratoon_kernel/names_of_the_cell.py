@@ -65,7 +65,7 @@ def _assigned_by(statement: ast.stmt) -> Iterator[Any]:
 
 
 def _module_of_python(name: str) -> Any:
-    """A loaded module, or one of Python's own that no file of the user hides."""
+    """A loaded module, or a module of Python that no file of the user hides."""
     if name in sys.modules:
         return sys.modules[name]
     top = name.partition(".")[0]

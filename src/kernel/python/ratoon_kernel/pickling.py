@@ -167,7 +167,7 @@ class Reducers:
     # Sources of pickled objects: the files of their cells, and the functions and classes by name.
     files: set[str]
     defined: dict[str, Any]
-    # The cells of closures that functions fill.
+    # By id: the closure cells that functions fill when they are loaded.
     own_cells: dict[int, Any]
     # How objects of each type are reduced, once that is decided.
     decided: dict[type, Reduce]

@@ -1,5 +1,4 @@
-"""Writes the variables of a state in the environment form and the data form, which share
-buffers."""
+"""Writes the variables of a state in the environment form and the data form. Both share buffers."""
 
 from __future__ import annotations
 

@@ -71,7 +71,8 @@ def _gc() -> tuple[bool, tuple[int, int, int]]:
 
 
 def collect(shell: Any, umask: int, keep_buffer: Any) -> dict[str, Any]:
-    """All differences from the root. `keep_buffer` takes bytes and returns their number."""
+    """All differences from the root. `keep_buffer` stores bytes as a buffer and returns its
+    number."""
     found = {}
     for name, setting in {**_settings, **registry.settings}.items():
         try:
@@ -110,7 +111,7 @@ def _texts(found: list[Any]) -> list[Any]:
 
 
 def environ_changes() -> dict[str, Any]:
-    """{"set": …, "unset": […]} against the root's environment."""
+    """The differences from the root's environment, as {"set": …, "unset": […]}."""
     now, then = dict(os.environ), root["environ"]
     changed = {name: value for name, value in now.items() if then.get(name) != value}
     return {"set": changed, "unset": [name for name in then if name not in now]}

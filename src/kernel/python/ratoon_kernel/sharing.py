@@ -163,8 +163,8 @@ class _Whole(fingerprints.Reader):
 
 
 def _digest(value: Any, deadline: float, may_pickle: bool) -> str | None:
-    """64 hexadecimal digits, equal only for equal values. Raises any exception if the value cannot
-    be read."""
+    """Returns 64 hexadecimal digits, equal only for equal values. Raises any exception if the value
+    cannot be read."""
     limit = sys.getrecursionlimit()
     try:
         sys.setrecursionlimit(max(limit, 3000))
@@ -230,8 +230,8 @@ class _Shared(pickling.Fast):
         return True
 
     def persistent_id(self, value: Any) -> Any:
-        """Called for each object, also when it was pickled before. After None, the pickler
-        continues with the parts of the object."""
+        """Called for each object, also when it was pickled before. Returns None to let the pickler
+        continue with the parts of the object."""
         kind = type(value)
         if kind in _ATOMS or id(value) in self.pinned:
             return None
@@ -348,7 +348,8 @@ class _Shared(pickling.Fast):
         return list(together.values())
 
     def fingerprint(self, group: list[str], hashes: dict[str, str | None]) -> Any:
-        """Covers the values of a group and what they share. None if one of them has no digest."""
+        """A digest of the values of a group and of what they share. None if one of them has no
+        digest."""
         if any(hashes[name] is None or name in self.tangled for name in group):
             return None
         whole = [[name, hashes[name], self.meetings[name]] for name in group]

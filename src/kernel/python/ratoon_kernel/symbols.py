@@ -166,7 +166,7 @@ class Tracker:
 
     def _take(self, loads: set[str], words: frozenset[str], code: types.CodeType) -> None:
         self._load(loads)
-        # A variable may happen to have such a name. It does not count.
+        # A variable that happens to have such a name does not count.
         if any(word not in loads or word not in self.namespace for word in words & _READS_ALL):
             self.reads_all = True
         if words & _READS_BY_TEXT:
@@ -233,8 +233,8 @@ class _Marking(ast.NodeTransformer):
         return ast.fix_missing_locations(ast.copy_location(ast.Expr(call), beside))
 
     def leave(self, node: Any) -> Any:
-        """Not entered: names in a function or class are its own, or are deleted after the
-        statement."""
+        """Does not enter functions and classes: names in them are their own, or are deleted
+        later."""
         return node
 
     visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = leave

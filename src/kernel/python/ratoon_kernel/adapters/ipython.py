@@ -9,7 +9,7 @@ from typing import Any
 from .. import shell as kernel
 from ..adapter import Adapter, Change, Setting
 
-# The part of the shell and the name of the option.
+# An option: the part of the shell, and the option's name.
 Option = tuple[str, str]
 
 _options_in_root: dict[Option, Any] = {}

@@ -13,7 +13,7 @@ State = tuple[int, bool, bool]
 
 _UNSET: State = (logging.NOTSET, True, False)
 _USUAL = {"loggers": {"": (logging.WARNING, True, False)}, "names": {}, "disable": 0}
-# Names of levels before any cell.
+# The names of levels that exist before any cell runs.
 _LEVEL_NAMES = set(logging._levelToName.values())
 
 
@@ -49,7 +49,7 @@ def make_handler(kind: Any) -> Any:
 def set_handler(made: Any, kept: dict[str, Any]) -> None:
     vars(made).update(kept)
     made.createLock()
-    # For `logging.shutdown` and `logging.getHandlerByName`.
+    # Lets `logging.shutdown` and `logging.getHandlerByName` find the handler.
     registry: Any = logging
     registry._addHandlerRef(made)
     if made.name is not None:

@@ -145,8 +145,8 @@ def _reduce_random(value: Any) -> Reduced:
     return (getattr, (legacy, "_rand")) if value is legacy._rand else NotImplemented
 
 
-# Checkpoints refer to the functions from here to the next line by module and name: do not move or
-# rename them.
+# Checkpoints refer to the functions from here to the next dashed line by module and name: do not
+# move or rename them.
 
 
 def make_memmap(
@@ -319,7 +319,7 @@ def _decode_scalar(decoder: Decoder, depth: int) -> Any:
 
 
 def to_dtype(numpy: Any, words: Any, depth: int = 0) -> Any:
-    """The dtype of a description."""
+    """The dtype that a description of `describe_dtype` means."""
     if depth > MAX_DTYPE_DEPTH:
         raise Malformed
     if type(words) is str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..fingerprint import Reader
     from ..pickling import Reducers
 
-# How long pickling a query may take in another fork, in seconds.
+# How long pickling a query may take in the trial fork, in seconds.
 MAX_TRIAL = 5
 # `os._exit` is replaced while a checkpoint is written.
 _exit = os._exit

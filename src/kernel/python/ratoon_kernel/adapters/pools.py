@@ -21,7 +21,7 @@ def _reduce_thread_pool(value: Any) -> Reduced:
     waiting = [queue.get_nowait() for _ in range(queue.qsize())]
     for work in waiting:
         queue.put(work)
-    # None only wakes the threads.
+    # A None in the queue is no work. It only wakes the threads.
     if any(work is not None for work in waiting):
         raise pickling.Unsavable(value, "a pool with unfinished work")
     arguments = (value._max_workers, value._thread_name_prefix, *_initializer(value))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Older versions of pyarrow run code that a table names (CVE-2023-47248).
 OLDEST_SAFE_VERSION = 15
 
-# The bytes of an item, by Arrow's name of the type.
+# The size of an item in bytes, by Arrow's name of the type.
 _WIDTHS = {
     "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8,
     "uint64": 8, "halffloat": 2, "float": 4, "double": 8, "date32[day]": 4, "date64[ms]": 8,
