@@ -1,4 +1,5 @@
-//! The loop that owns one notebook: feeds the machine and carries out what it decides.
+//! The loop that owns one notebook: it passes inputs to the machine and carries out the effects
+//! that the machine returns.
 //!
 //! There are two inboxes. Requests of clients go before reports of processes, so an interrupt never
 //! waits behind a flood of output. Both are bounded: a full inbox holds back its senders.
@@ -26,20 +27,21 @@ use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 /// How many requests may wait.
 const ASKS: usize = 256;
-/// How many reports may wait. Each has up to 256 KiB of text, so a flood neither holds up others
-/// for long nor fills the server's memory.
+/// How many reports of processes may wait. Each has up to 256 KiB of text, so a flood of output
+/// neither delays other reports for long nor fills the server's memory.
 const REPORTS: usize = 16;
-/// How long closing waits for killed processes to be gone.
+/// How long closing waits for killed processes to exit.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How long closing may keep writing checkpoints.
 const SAVE_TIMEOUT: Duration = Duration::from_millis(2000);
-/// Outputs of this many bytes are worth returning the memory of their copies to the system.
+/// When a run with more than this many bytes of outputs ends, freed memory is returned to the
+/// system.
 const MANY_BYTES: usize = 1024 * 1024;
 /// How many bytes may wait to be written before the cells that print are held back.
 const MAX_UNSAVED_BYTES: usize = 8 * 1024 * 1024;
 
-/// What is needed to open a notebook, and to open it again.
+/// What is needed to open a notebook, and to open it again after a panic.
 pub(super) struct OpenRequest {
     pub(super) name: String,
     pub(super) dir: PathBuf,
@@ -55,7 +57,7 @@ impl OpenRequest {
     /// Opens the notebook and starts its actor.
     ///
     /// # Errors
-    /// When its files cannot be used.
+    /// `Problem` when the notebook's files cannot be used.
     pub(super) fn open(self, runtime: &Handle) -> Result<Session, Problem> {
         let (asks, asked) = mpsc::channel(ASKS);
         let (mut opened, told) = self.read()?;
@@ -76,8 +78,8 @@ impl OpenRequest {
         Ok((Store::open(&self.dir, &self.name, &self.config.key, tell)?, told))
     }
 
-    /// Runs the notebook until it is closed. A panic is a fault of ours: it ends the processes and
-    /// closes the store, and the next request opens the notebook again from disk.
+    /// Runs the notebook until it is closed. A panic is a bug in the server. It ends the processes
+    /// and closes the store, and the next request opens the notebook again from disk.
     async fn serve(self: Arc<Self>, mut asked: mpsc::Receiver<Ask>, found: ReadNotebook) {
         let mut next = Some((found, None));
         while let Some((found, first)) = next.take() {
@@ -86,7 +88,7 @@ impl OpenRequest {
             let ended = AssertUnwindSafe(actor.end(inboxes)).catch_unwind().await;
             match (end, ended) {
                 (Ok(closed), _) => {
-                    // Fails if the closer does not wait.
+                    // Fails if the requester no longer waits.
                     closed.map(|done| done.send(()));
                     return;
                 }
@@ -95,8 +97,8 @@ impl OpenRequest {
         }
     }
 
-    /// Waits for a request and opens the notebook for it; none if the request closes it. While it
-    /// cannot be opened, requests fail as for a closed notebook.
+    /// Waits for a request and opens the notebook for it. Returns none if the request is to close
+    /// the notebook. While the notebook cannot be opened, requests fail as for a closed one.
     async fn open_again(
         self: &Arc<Self>,
         asked: &mut mpsc::Receiver<Ask>,
@@ -104,7 +106,7 @@ impl OpenRequest {
         loop {
             match asked.recv().await? {
                 Ask::Close(done) => {
-                    // Fails if the closer does not wait.
+                    // Fails if the requester no longer waits.
                     let _ = done.send(());
                     return None;
                 }
@@ -167,7 +169,7 @@ struct Actor {
 /// processes the system has killed for lack of memory.
 type Measured = (Vec<(ProcId, u64)>, Option<u64>, Option<u64>);
 
-/// What arrives besides requests of clients.
+/// What arrives besides the requests of clients.
 struct Inboxes {
     reports: mpsc::Receiver<(ProcId, Heard)>,
     store_events: mpsc::UnboundedReceiver<store::StoreEvent>,
@@ -181,21 +183,23 @@ struct Unsaved {
     /// Answers that wait until the fact with this number is on disk.
     answers: VecDeque<(u64, OnReply, Reply)>,
     states: VecDeque<(u64, StateId)>,
-    /// The last fact that was given to the store.
+    /// The number of the last fact that was given to the store.
     given: u64,
-    /// The last fact that is on disk.
+    /// The number of the last fact that is on disk.
     saved: u64,
-    /// Facts of this step that are still to be given. All facts of a step reach the disk together.
+    /// How many facts of this step are still to be given to the store. All facts of a step reach
+    /// the disk together.
     coming: usize,
-    /// Whether the store's thread has died: nothing more will be written.
+    /// Whether the store's thread has died. Then nothing more is written.
     is_store_dead: bool,
-    /// After a failure: the number of the fact with which everything is on disk again.
+    /// After a disk failure: once the fact with this number is on disk, everything is on disk
+    /// again.
     rewritten: u64,
 }
 
 impl Unsaved {
-    /// Facts up to a number are on disk: gives the answers that waited for them. Returns the states
-    /// among them.
+    /// Notes that the facts up to a number are on disk, and gives the answers that waited for them.
+    /// Returns the states that those facts added.
     fn note_saved(&mut self, up_to: u64, notebook: &Notebook) -> Vec<StateId> {
         self.saved = self.saved.max(up_to);
         let saved = self.answers.partition_point(|(number, ..)| *number <= up_to);
@@ -207,7 +211,7 @@ impl Unsaved {
     }
 }
 
-/// The answer to a command that was carried out and could not be written.
+/// The answer to a command that was carried out, but whose result could not be written to disk.
 fn not_on_disk(reply: &Reply, trouble: &DiskStatus) -> Reply {
     let what = match reply {
         Reply::Ended(Ended { exec_id, .. }) => format!("keep the end of run {exec_id}"),
@@ -218,8 +222,9 @@ fn not_on_disk(reply: &Reply, trouble: &DiskStatus) -> Reply {
 }
 
 impl Actor {
-    /// Works until the notebook is to be closed, and then writes what is left. Returns the sender
-    /// for the report that it is closed.
+    /// Handles requests and events until the notebook is to be closed, and then saves the remaining
+    /// states, for a limited time. Returns the sender with which to report that the notebook is
+    /// closed.
     async fn run(
         &mut self,
         first: Option<Ask>,
@@ -249,7 +254,7 @@ impl Actor {
         closed
     }
 
-    /// Waits for one message besides requests, and handles it.
+    /// Waits for one event that is not a client's request, and handles it.
     async fn next_event(&mut self, Inboxes { reports, store_events, memory, run_memory }: &mut Inboxes) {
         let next_alarm = self.alarms.keys().next().copied();
         let alarm = async {
@@ -258,8 +263,8 @@ impl Actor {
                 None => std::future::pending().await,
             }
         };
-        // Cells that print faster than the disk writes are held back. If the disk fails, all goes
-        // on in memory.
+        // Cells that print faster than the disk writes are held back. If the disk fails, the
+        // notebook continues in memory.
         let has_room = self.store.backlog_bytes() < MAX_UNSAVED_BYTES;
         tokio::select! {
             biased;
@@ -288,10 +293,10 @@ impl Actor {
                 self.tree.note(process, what);
             }
         };
-        // The lifeline ends what is left then.
+        // The lifeline ends processes that are left after this.
         let _ = timeout(CLOSE_TIMEOUT, all_gone).await;
         let store = self.store;
-        // Writes what waits. Nothing more can be done if that panics.
+        // Writes the facts that wait. Nothing more can be done if that panics.
         let _ = self.threads.run(move || store.close()).await;
         allocator::give_small_blocks_back_soon();
         while let Ok(event) = inboxes.store_events.try_recv() {
@@ -310,7 +315,7 @@ impl Actor {
         self.unsaved.rewritten = u64::MAX;
     }
 
-    /// The store's thread has died, which is a fault of ours.
+    /// The store's thread has died, which is a bug in the server.
     fn on_store_death(&mut self) {
         self.unsaved.is_store_dead = true;
         self.on_disk_failure(DiskStatus {
@@ -320,7 +325,7 @@ impl Actor {
         });
     }
 
-    /// The store reports something.
+    /// Handles an event of the store.
     fn on_store_event(&mut self, event: store::StoreEvent) {
         match event {
             store::StoreEvent::Saved { up_to } => {
@@ -421,7 +426,7 @@ impl Actor {
     }
 
     /// Why a process ended. If it was killed, and the system has just killed processes for lack of
-    /// memory, it was one of them.
+    /// memory, it is taken for one of them.
     fn cause_of(&mut self, exit: Option<Exit>) -> Option<Exit> {
         if exit != Some(Exit::Signal(libc::SIGKILL)) {
             return exit;
@@ -499,7 +504,7 @@ impl Actor {
         }
     }
 
-    /// Sends an event to all clients, and has a fact saved.
+    /// Sends an event to all clients. If it is a fact, also gives it to the store.
     fn publish(&mut self, event: &Event) {
         if self.frees_much(event) {
             allocator::give_small_blocks_back_soon();
@@ -556,7 +561,7 @@ impl Actor {
         }
     }
 
-    /// Measures processes on another thread: each takes milliseconds.
+    /// Measures the memory of processes on another thread, because each takes milliseconds.
     fn measure(&self, processes: &[ProcId]) {
         let pids: Vec<(ProcId, i32)> =
             processes.iter().filter_map(|p| Some((*p, self.tree.pid(*p)?))).collect();
@@ -582,7 +587,8 @@ impl Actor {
         self.threads.spawn(move || {
             let memory = pid.and_then(|pid| {
                 let head = MemoryUse::of(pid)?;
-                // Checked last: if it is whole now, it was when the run was measured.
+                // Checked last: if the frozen process has its memory now, it had it when the run
+                // was measured.
                 let is_shared = frozen.is_some_and(kernel::is_whole);
                 Some(RunMemory { head, below: kernel::below(pid, &|pid| ours.contains(&pid)), is_shared })
             });
@@ -593,7 +599,7 @@ impl Actor {
 
     fn check(&mut self, process: ProcId, done: io::Result<()>) {
         if let Err(error) = done {
-            self.feed(Input::Unable(process, format!("the system refused another process: {error}")));
+            self.feed(Input::Unable(process, format!("the system refused to make another process: {error}")));
         }
     }
 }
@@ -624,8 +630,8 @@ mod tests {
         Command::PutDraft { draft, after: None, in_place: false, base: None, update: None }
     }
 
-    /// Set in the process in which this test runs again, alone. A process tree waits for every
-    /// child of its process, so other tests could not wait for theirs.
+    /// Set when this test runs itself again in a process of its own. A process tree waits for every
+    /// child of its process, so other tests in that process could not wait for their children.
     const ALONE: &str = "RATOON_TEST_ALONE";
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,9 +1,9 @@
 //! The stream of events: numbered without gaps, kept for a while, sent to all subscribers.
 //!
-//! A client that reconnects sends the last number it has and gets exactly the rest. If that is no
-//! longer kept, or belongs to another opening of the notebook, it gets a snapshot. A client that
-//! does not keep up is disconnected and reconnects the same way. So slowness, sleep and restart
-//! have one recovery.
+//! A client that reconnects sends the last number it has and gets exactly the rest. If those events
+//! are no longer kept, or the number belongs to another opening of the notebook, the client gets a
+//! snapshot. A client that does not keep up is disconnected, and reconnects in the same way. So
+//! slow clients, sleeping computers and server restarts have one way to recover.
 
 use super::{Missed, Position, Subscription};
 use crate::notebook::{Event, Snapshot};
@@ -57,7 +57,7 @@ impl EventLog {
         self.seq
     }
 
-    /// Adds a subscriber, with what it missed since its position.
+    /// Adds a subscriber. Its subscription begins with what it missed since its position.
     pub(super) fn subscribe(
         &mut self,
         since: Option<&Position>,

@@ -1,5 +1,5 @@
-//! The handle on one open notebook: `Session` asks, reads and subscribes. All goes through the
-//! actor's inbox, so there is one order of things and no lock.
+//! The handle on one open notebook: `Session` sends commands, reads the notebook and subscribes to
+//! its events. All requests go through the actor's inbox, so they have one order and need no lock.
 
 use super::machine::{Adopted, Standing, Visitor};
 use crate::blocking_pool::BlockingPool;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use tokio::sync::{mpsc, oneshot};
 
-/// A request to the actor. Kernel reports have an inbox of their own and come second.
+/// A request to the actor. Reports of processes have another inbox, of lower priority.
 pub(super) enum Ask {
     /// Carry out a command and answer it.
     Command(Command, OnReply),
@@ -18,31 +18,31 @@ pub(super) enum Ask {
     Stand(Visitor, Standing, oneshot::Sender<Reply>),
     /// Forget a client's presence.
     Left(Visitor),
-    /// Look at the notebook.
+    /// Call a function with the notebook.
     Read(Box<dyn FnOnce(&Notebook) + Send>),
-    /// Keep the share links and browser sessions on disk, in place of those before.
+    /// Replace the share links and browser sessions on disk.
     KeepCredentials(KeptCredentials, oneshot::Sender<Result<(), Problem>>),
     /// Copy the notebook to another directory.
     Copy(PathBuf, oneshot::Sender<Result<(), Problem>>),
     /// End all runs and put a copy of the notebook into the trash, unless it is empty.
     SetAside(oneshot::Sender<Result<(), Problem>>),
-    /// Import a state from a file.
+    /// Add a state that was read from a file.
     Adopt(Box<Adopted>, oneshot::Sender<Reply>),
     /// Send the whole notebook with its visitors.
     Snapshot(oneshot::Sender<Snapshot>),
-    /// Send what came after a position, and everything from now on.
+    /// Send the events after a position, and all later ones.
     Subscribe(Option<Position>, oneshot::Sender<Subscription>),
     /// End all processes and stop.
     Close(oneshot::Sender<()>),
 }
 
-/// Takes the reply to a command, and the notebook at that moment.
+/// Called once with the reply to a command, and with the notebook at that moment.
 pub(super) type OnReply = Box<dyn FnOnce(&Notebook, Reply) + Send>;
 
 /// A client's position in the stream of events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// Names this opening of the notebook; a restarted server has another.
+    /// Identifies one opening of the notebook. Each time it is opened it gets a new epoch.
     pub epoch: String,
     /// The number of the last event seen; events are numbered without gaps.
     pub seq: u64,
@@ -51,19 +51,19 @@ pub struct Position {
 /// What a client missed.
 #[derive(Debug)]
 pub enum Missed {
-    /// The events after its position, each as one JSON text.
+    /// The events after the client's position, each as one JSON text.
     Events(Vec<Arc<str>>),
-    /// A snapshot, as one JSON text in pieces: it missed too much, or is new.
+    /// A snapshot, as one JSON text in pieces, for a client that is new or has missed too much.
     Whole(Box<Pieces>),
 }
 
-/// A client's subscription to the stream.
+/// A client's subscription to the stream of events.
 #[derive(Debug)]
 pub struct Subscription {
-    /// What it missed.
+    /// What the client missed.
     pub missed: Missed,
-    /// All later events. Closes if the client is too slow or the notebook is closed: subscribe
-    /// again.
+    /// All later events. The channel closes if the client is too slow or the notebook is closed.
+    /// Then subscribe again.
     pub events: mpsc::Receiver<Arc<str>>,
 }
 
@@ -87,7 +87,7 @@ pub enum CloseReason {
     Deleted,
 }
 
-/// A client's presence, until it is dropped.
+/// A client's presence. It ends when this value is dropped.
 #[derive(Debug)]
 pub struct Visit {
     visitor: Visitor,
@@ -111,13 +111,13 @@ impl Drop for Visit {
         if let Err(mpsc::error::TrySendError::Full(left)) = inbox.try_send(left)
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
-            // Fails if the notebook was closed meanwhile: its presence is gone anyway.
+            // Fails if the notebook was closed meanwhile, which has ended the presence, too.
             runtime.spawn(async move { drop(inbox.send(left).await) });
         }
     }
 }
 
-/// Where a notebook is kept, and what was found there when it was opened.
+/// Where a notebook is stored, and what was found there when it was opened.
 #[derive(Debug)]
 pub struct NotebookFiles {
     /// The notebook's own id.
@@ -126,7 +126,7 @@ pub struct NotebookFiles {
     pub blobs: PathBuf,
     /// Its share links and browser sessions.
     pub credentials: KeptCredentials,
-    /// What was damaged and set aside, as sentences for people.
+    /// What was damaged and set aside, as sentences to show to users.
     pub damage: Vec<String>,
 }
 
@@ -147,7 +147,7 @@ impl Session {
         }
     }
 
-    /// Where the notebook is kept, as it was when it was opened.
+    /// Where the notebook is stored, and what was found there when it was opened.
     pub fn files(&self) -> &NotebookFiles {
         &self.files
     }
@@ -162,24 +162,25 @@ impl Session {
         &self.name
     }
 
-    /// Adds a client. Others see it once it says which state it looks at.
+    /// Adds a client. Other clients see it once it says which state it looks at.
     pub fn visit(&self, scope: &'static str) -> Visit {
         let visitor = Visitor(self.visitors.fetch_add(1, Ordering::Relaxed) + 1);
         Visit { visitor, scope, session: self.clone() }
     }
 
     /// Carries out a command and waits for its reply; a run is answered when it has ended. The
-    /// command continues if the future is dropped. A reset puts what it forgets into the trash
-    /// first.
+    /// command continues if the future is dropped. A reset first puts a copy of the notebook into
+    /// the trash.
     pub async fn ask(&self, command: Command) -> Reply {
         self.ask_then(command, |_, reply| reply).await.unwrap_or_else(Reply::Refused)
     }
 
-    /// Carries out a command, and reads the notebook at the moment of the reply: one trip through
-    /// the inbox, even if the answer needs more than the reply.
+    /// Carries out a command, and calls `read` with the notebook and the reply at the moment of the
+    /// reply. Both take one pass through the inbox.
     ///
     /// # Errors
-    /// `Problem` when the notebook has been closed, or a reset could not put it into the trash.
+    /// `Problem` when the notebook has been closed, or before a reset no copy of it could be put
+    /// into the trash.
     pub async fn ask_then<T: Send + 'static>(
         &self,
         command: Command,
@@ -189,12 +190,12 @@ impl Session {
             self.set_aside().await?;
         }
         let (tx, rx) = oneshot::channel();
-        // Fails if the requester no longer waits. The command was carried out all the same.
+        // Fails if the requester no longer waits. The command was carried out anyway.
         let answer = move |notebook: &Notebook, reply| drop(tx.send(read(notebook, reply)));
         self.send(Ask::Command(command, Box::new(answer)), rx).await
     }
 
-    /// Looks at the notebook as it is between two events.
+    /// Calls `look` with the notebook, between two events.
     ///
     /// # Errors
     /// `Problem` when the notebook has been closed.
@@ -219,8 +220,8 @@ impl Session {
         self.send(Ask::Snapshot(tx), rx).await
     }
 
-    /// Joins the stream of events after `since`. Without a position, or with one that is too old,
-    /// begins with a snapshot.
+    /// Subscribes to the events after `since`. Without a position, or with one that is unknown or
+    /// too old, the subscription begins with a snapshot.
     ///
     /// # Errors
     /// `Problem` when the notebook has been closed.
@@ -229,18 +230,18 @@ impl Session {
         self.send(Ask::Subscribe(since, tx), rx).await
     }
 
-    /// Keeps the share links and browser sessions on disk, in place of those before.
+    /// Replaces the share links and browser sessions on disk.
     ///
     /// # Errors
-    /// `Problem` when the disk refuses, or the notebook has been closed; then those before
-    /// are still there.
+    /// `Problem` when the disk cannot be written, or the notebook has been closed. The earlier
+    /// share links and browser sessions then stay on disk.
     pub async fn keep_credentials(&self, credentials: KeptCredentials) -> Result<(), Problem> {
         let (tx, rx) = oneshot::channel();
         self.send(Ask::KeepCredentials(credentials, tx), rx).await?
     }
 
-    /// Imports a state from a file. Its blobs are in place already. Answered like a run
-    /// that has ended.
+    /// Adds a state that was read from a file. Its blobs must be stored already. The reply is that
+    /// of a run that has ended.
     pub async fn adopt(&self, adopted: Adopted) -> Reply {
         let (tx, rx) = oneshot::channel();
         self.send(Ask::Adopt(Box::new(adopted), tx), rx).await.unwrap_or_else(Reply::Refused)
@@ -249,7 +250,8 @@ impl Session {
     /// Copies the notebook, as it is now, to another directory. Running cells continue.
     ///
     /// # Errors
-    /// `Problem` when the name is taken, the disk refuses, or the notebook has been closed.
+    /// `Problem` when the name is taken, the disk cannot be written, or the notebook has been
+    /// closed.
     pub(super) async fn copy_to(&self, dir: PathBuf) -> Result<(), Problem> {
         let (tx, rx) = oneshot::channel();
         self.send(Ask::Copy(dir, tx), rx).await?
@@ -260,14 +262,14 @@ impl Session {
     async fn set_aside(&self) -> Result<(), Problem> {
         let (tx, rx) = oneshot::channel();
         self.send(Ask::SetAside(tx), rx).await?.map_err(|refused| Problem {
-            what: format!("forget what is in notebook {}", self.name),
+            what: format!("reset notebook {}", self.name),
             why: format!("no copy could be put into the trash: {}", refused.why),
-            how: format!("{}; all its cells were stopped, and nothing was forgotten", refused.how),
+            how: format!("{}; all its cells were stopped, and nothing was deleted", refused.how),
             ..refused
         })
     }
 
-    /// Why it was closed, if the server keeps running.
+    /// Why the notebook was closed, if it was renamed or deleted.
     pub fn close_reason(&self) -> Option<&CloseReason> {
         self.close_reason.get()
     }
@@ -280,7 +282,7 @@ impl Session {
     /// Ends all processes of the notebook.
     pub async fn close(&self) {
         let (tx, rx) = oneshot::channel();
-        // Fails if it is closed already.
+        // Fails if the notebook is closed already.
         let _ = self.send(Ask::Close(tx), rx).await;
     }
 

@@ -8,8 +8,8 @@ use crate::store::{self, Arrived, Export, StateFileError};
 use std::path::PathBuf;
 
 impl Session {
-    /// Prepares a state's file from its checkpoint. With `environ` it also holds the environment
-    /// variables that its code changed.
+    /// Prepares the file of a state from the state's checkpoint. With `environ` the file also holds
+    /// the environment variables that the state's code changed.
     ///
     /// # Errors
     /// `Problem` when the state or its checkpoint does not exist or cannot be read.
@@ -26,16 +26,17 @@ impl Session {
         run_blocking(self.threads(), &what, prepare).await
     }
 
-    /// Reads a state's file and stores its blobs. `adopt` then makes it part of the notebook.
+    /// Reads a state's file and stores its blobs. `adopt` then adds the state to the notebook.
     ///
     /// # Errors
-    /// `Problem` when the file is damaged or incomplete, or the disk refuses.
+    /// `Problem` when the file is damaged or incomplete, or the disk cannot be written.
     pub async fn read_state(&self, file: PathBuf) -> Result<Arrived, Problem> {
         let blobs = self.files().blobs.clone();
         run_blocking(self.threads(), "import a state", move || store::read_state(&file, &blobs)).await
     }
 
-    /// A new path for a temporary file. The next start deletes what is left there.
+    /// A new path for a temporary file. Files left there are deleted when the notebook is opened
+    /// again.
     pub fn temporary(&self) -> PathBuf {
         let name = format!("state-{}", uuid::Uuid::new_v4().simple());
         self.files().blobs.with_file_name("tmp").join(name)
@@ -76,7 +77,7 @@ async fn run_blocking<T: Send + 'static>(
             StateFileError::Bad(_) => (Kind::BadRequest, "take a file that was exported whole"),
             StateFileError::Lost(_) => (Kind::Lost, "save the state again, or replay it"),
             StateFileError::Disk(_) => {
-                (Kind::Disk, "make room on the disk, or look why it cannot be used, and try again")
+                (Kind::Disk, "make room on the disk, or find out why it cannot be used, and try again")
             }
         };
         Problem::new(kind, what, error.to_string(), how)

@@ -1,8 +1,9 @@
 //! Open notebooks: each is owned by one actor, and a pure machine decides what happens when.
 //!
-//! `sessions` is the map of open notebooks and `handle` what others hold of one. `actor` is the
-//! loop that feeds the machine, carries out its effects and has every fact saved. `machine` decides
-//! (no clock, no IO). Knows no actix, no pyo3, no database.
+//! `sessions` is the map of open notebooks; through `handle` the rest of the server uses one of
+//! them. `actor` is the loop that passes inputs to the machine, carries out its effects and gives
+//! every fact to the store. `machine` decides (no clock, no IO). Nothing here depends on actix,
+//! pyo3 or a database.
 
 mod actor;
 mod event_log;

@@ -17,18 +17,18 @@ const MAX_OPEN_NOTEBOOKS: usize = 64;
 /// Suffix of a notebook's directory.
 const SUFFIX: &str = ".ratoon";
 
-/// Where and how notebooks are kept.
+/// Where notebooks are stored, and with which settings they are opened.
 #[derive(Clone, Debug)]
 pub struct NotebookConfig {
-    /// The directory that holds them.
+    /// The directory that holds the notebooks.
     pub dir: PathBuf,
-    /// Signs what this install writes, so that it recognises it.
+    /// Signs what this install writes, so that this install recognises its own files.
     pub(super) key: InstallKey,
-    /// The latest time that was seen. Share links expire by it.
+    /// The latest time that the clock has shown. Share links expire by it.
     pub latest_time: LatestTime,
     /// How many of a notebook's states may be in memory.
     pub budget: Budget,
-    /// Whether checkpoints are written unasked.
+    /// Whether checkpoints are written automatically.
     pub saves: bool,
 }
 
@@ -62,8 +62,8 @@ struct Open {
 }
 
 impl Sessions {
-    /// No notebook is open yet. Must be called inside the tokio runtime in which the notebooks are
-    /// to live.
+    /// Starts with no open notebook, and removes leftovers from the notebook directory. Must be
+    /// called inside the tokio runtime that will run the notebooks.
     pub fn new(launch: Launch, config: NotebookConfig, threads: BlockingPool) -> Self {
         store::sweep(&config.dir);
         store::sweep_trash(&config.dir);
@@ -71,7 +71,7 @@ impl Sessions {
         Self { launch, config, runtime: Handle::current(), threads, open: Arc::default() }
     }
 
-    /// The latest time that was seen. It is stored beside the key.
+    /// The latest time that the clock has shown. It is stored beside the key.
     pub fn latest_time(&self) -> &LatestTime {
         &self.config.latest_time
     }
@@ -103,8 +103,8 @@ impl Sessions {
         self.dir_of(name).is_dir()
     }
 
-    /// The share links and browser sessions of a notebook that is in the directory, without opening
-    /// it; none when they cannot be read.
+    /// The share links and browser sessions of a notebook in the directory. Reads them without
+    /// opening the notebook; none when they cannot be read.
     pub fn credentials_of(&self, name: &str) -> KeptCredentials {
         store::read_credentials(&self.dir_of(name), &self.config.key).unwrap_or_default()
     }
@@ -114,11 +114,12 @@ impl Sessions {
         self.lock().by_name.get(name).cloned()
     }
 
-    /// Opens a notebook and makes it if it is new. Returns the open one of this name, if there is
-    /// one. Reads the disk.
+    /// Returns the open notebook of this name. If it is not open, opens it, and creates it if it
+    /// does not exist. Reads the disk.
     ///
     /// # Errors
-    /// `Problem` when too many are open, or the files of this name cannot be used.
+    /// `Problem` when too many notebooks are open, the server is stopping, or the notebook's files
+    /// cannot be used.
     pub fn open(&self, name: &str) -> Result<Session, Problem> {
         let mut open = self.lock();
         if let Some(session) = open.by_name.get(name) {
@@ -152,8 +153,8 @@ impl Sessions {
         Ok(session)
     }
 
-    /// The JavaScript library of a plotting package from the user's environment. Waits for a
-    /// process.
+    /// The JavaScript library of a plotting package from the user's environment. Starts a Python
+    /// process and waits for its answer.
     pub fn library(&self, name: &str) -> Option<String> {
         find_plot_javascript(&self.launch.python, name)
     }
@@ -169,7 +170,7 @@ impl Sessions {
     /// Writes a new notebook. Reads and writes the disk.
     ///
     /// # Errors
-    /// `Problem` when there is one of this name, or the disk refuses.
+    /// `Problem` when a notebook of this name exists, or the disk cannot be written.
     pub fn create(&self, notebook: &Notebook) -> Result<(), Problem> {
         store::create(&self.dir_of(notebook.name()), notebook)
     }
@@ -179,10 +180,11 @@ impl Sessions {
         store::inspect(&self.dir_of(name), self.get(name).is_some())
     }
 
-    /// Copies a notebook, open or not. Running cells continue.
+    /// Copies a notebook, whether it is open or not. Running cells continue.
     ///
     /// # Errors
-    /// `Problem` when the new name is taken, another program has it open, or the disk refuses.
+    /// `Problem` when the new name is taken, another program has the notebook open, or the disk
+    /// cannot be written.
     pub async fn duplicate(&self, name: &str, to: &str) -> Result<(), Problem> {
         let (from, to) = (self.dir_of(name), self.dir_of(to));
         match self.get(name) {
@@ -191,10 +193,11 @@ impl Sessions {
         }
     }
 
-    /// Renames a notebook. It is closed for that, and its clients learn why.
+    /// Renames a notebook. If it is open, it is closed first and its clients get the reason.
     ///
     /// # Errors
-    /// `Problem` when the new name is taken, another program has it open, or the disk refuses.
+    /// `Problem` when the new name is taken, another program has the notebook open, or the disk
+    /// cannot be written.
     pub async fn rename(&self, name: &str, to: &str) -> Result<(), Problem> {
         self.leave(name, CloseReason::Renamed(to.to_owned())).await;
         let (from, dir, key) = (self.dir_of(name), self.dir_of(to), self.config.key.clone());
@@ -202,10 +205,11 @@ impl Sessions {
         self.on_disk(move || store::rename(&from, &dir, (&names.0, &names.1), &key)).await
     }
 
-    /// Moves a notebook into the trash. It is closed for that, and its clients learn why.
+    /// Moves a notebook into the trash. If it is open, it is closed first and its clients get the
+    /// reason.
     ///
     /// # Errors
-    /// `Problem` when another program has it open, or the disk refuses.
+    /// `Problem` when another program has the notebook open, or the disk cannot be written.
     pub async fn remove(&self, name: &str) -> Result<(), Problem> {
         self.leave(name, CloseReason::Deleted).await;
         let dir = self.dir_of(name);
@@ -217,7 +221,8 @@ impl Sessions {
         store::list(&self.config.dir).into_iter().map(|one| (one.clone(), one.inspect())).collect()
     }
 
-    /// The former name of a notebook in the trash, if it is there. Reads the disk.
+    /// The former name of a notebook in the trash; none if the trash does not hold this notebook.
+    /// Reads the disk.
     pub fn find_trashed(&self, id: &str) -> Option<String> {
         store::find(&self.config.dir, id).ok().map(|one| one.name)
     }
@@ -225,7 +230,7 @@ impl Sessions {
     /// Restores a notebook from the trash under a free name.
     ///
     /// # Errors
-    /// `Problem` when it is not there, the name is taken, or the disk refuses.
+    /// `Problem` when the trash does not hold it, the name is taken, or the disk cannot be written.
     pub async fn restore(&self, id: &str, to: &str) -> Result<(), Problem> {
         let (root, id, dir) = (self.config.dir.clone(), id.to_owned(), self.dir_of(to));
         self.on_disk(move || store::restore(&root, &id, &dir)).await
@@ -234,13 +239,13 @@ impl Sessions {
     /// Deletes a notebook in the trash permanently.
     ///
     /// # Errors
-    /// `Problem` when it is not there, or the disk refuses.
+    /// `Problem` when the trash does not hold it, or the disk cannot be written.
     pub async fn purge(&self, id: &str) -> Result<(), Problem> {
         let (root, id) = (self.config.dir.clone(), id.to_owned());
         self.on_disk(move || store::purge(&root, &id)).await
     }
 
-    /// Closes a notebook permanently, if it is open.
+    /// Closes a notebook, if it is open, and sets the reason for its clients.
     async fn leave(&self, name: &str, reason: CloseReason) {
         let session = self.lock().by_name.remove(name);
         if let Some(session) = session {
@@ -249,7 +254,7 @@ impl Sessions {
         }
     }
 
-    /// Works on the disk on another thread.
+    /// Runs work that waits for the disk on another thread.
     async fn on_disk(
         &self,
         work: impl FnOnce() -> Result<(), Problem> + Send + 'static,

@@ -1,9 +1,9 @@
-//! How much memory processes hold and the computer has, from Linux (proc_pid_smaps(5),
-//! proc_meminfo(5)).
+//! Reads from Linux how much memory processes hold and how much the computer has
+//! (proc_pid_smaps(5), proc_meminfo(5)).
 
 use crate::kernel::kilobytes;
 
-/// The private memory of a process, in bytes. None when it is gone.
+/// The private memory of a process, in bytes. None when the process is gone.
 pub(super) fn private_bytes(pid: i32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     Some(

@@ -573,7 +573,7 @@ const HANGS: &[(&str, &str, &str)] = &[
     (
         "a head that does not come to the fork",
         "def stay(): time.sleep(1000)\nos.register_at_fork(before=stay)",
-        "its process does not take up the cell",
+        "its process does not begin the cell",
     ),
 ];
 

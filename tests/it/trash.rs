@@ -166,7 +166,7 @@ fn a_reset_that_can_keep_no_copy_stops_what_runs_and_forgets_nothing() {
     let answer = reset(&server);
     let error = &answer.json()["error"];
     assert_eq!((answer.status, &error["code"]), (507, &json!("disk")), "{error}");
-    assert!(error["how"].as_str().unwrap().contains("nothing was forgotten"), "{error}");
+    assert!(error["how"].as_str().unwrap().contains("nothing was deleted"), "{error}");
     assert_eq!(status(&server), Some(json!("interrupted")));
     assert_eq!(snapshot(&server, "main")["states"].as_array().unwrap().len(), 2);
     assert_eq!(going.end().ename(), "KeyboardInterrupt");

@@ -9,7 +9,7 @@ use crate::notebook::{
 use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;
 
-/// States whose checkpoints the store has not kept yet, with the answers to give then.
+/// States whose checkpoints the store has not kept yet, each with the answer to give when it has.
 #[derive(Debug, Default)]
 pub(super) struct Adoption {
     waiting: BTreeMap<StateId, (Ticket, Reply)>,
@@ -55,7 +55,7 @@ impl Adoption {
     }
 
     /// The store has kept the checkpoint of a state. If the state came in a file, answers the
-    /// request.
+    /// import request.
     pub(super) fn done(&mut self, core: &mut Core, id: &StateId) {
         if let Some((ticket, reply)) = self.waiting.remove(id) {
             core.answer(ticket, reply);
@@ -63,7 +63,7 @@ impl Adoption {
     }
 
     /// The store could not keep the checkpoint of a state. If the state came in a file, returns the
-    /// request.
+    /// import request.
     pub(super) fn failed(&mut self, id: &StateId) -> Option<Ticket> {
         self.waiting.remove(id).map(|(ticket, _)| ticket)
     }

@@ -1,5 +1,6 @@
-//! Decides which states leave memory. Beyond a budget, the frozen processes that were used longest
-//! ago end. Each such state has a checkpoint, from which it is loaded when it is used.
+//! Decides which states leave memory. Beyond a budget, frozen processes end, those of the states
+//! used longest ago first. Each such state has a checkpoint, from which it is loaded when it is
+//! used again.
 
 use super::core::Core;
 use super::held::HeldHeads;
@@ -13,17 +14,17 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 /// How long after a state was frozen its memory is measured. Measuring takes milliseconds, so
-/// several are measured at once.
+/// several states are measured together.
 const MEASURE_AFTER: Duration = Duration::from_millis(250);
-/// How many processes are measured at once.
+/// How many processes are measured together.
 const MAX_MEASURED: usize = 16;
 
 /// Default limit of frozen processes per notebook. Each takes a socket in the server, a process id
 /// and a few MB.
 const MAX_PROCESSES: usize = 1000;
 
-/// How many frozen processes and runs there may be beyond the budget before new runs wait. Some
-/// states are on their way to disk at any time, so a short series of cells is not held up.
+/// How many frozen processes and running cells may exceed the budget before new runs wait. States
+/// that are still being saved may exceed it, so a short series of cells is not held up.
 const MAX_OVER: usize = 32;
 
 /// What the frozen processes of one notebook may take.
@@ -95,7 +96,7 @@ impl Uses {
 }
 
 impl Core {
-    /// Notes whether a state can leave memory: it has a checkpoint now, or came from one.
+    /// Notes that a state can leave memory, if it can be restored from its checkpoint.
     pub(super) fn note_evictable(&mut self, id: &StateId) {
         if self.notebook.state(id).is_some_and(|state| is_restorable(self, state)) {
             self.uses.note_evictable(id);
@@ -116,7 +117,7 @@ impl Core {
     }
 }
 
-/// How much memory the notebook takes, and which states leave memory for that.
+/// Measures the notebook's memory and decides which states leave it.
 #[derive(Debug)]
 pub(super) struct Memory {
     budget: Budget,
@@ -140,8 +141,8 @@ impl Memory {
         self.to_measure.clear();
     }
 
-    /// A state has a frozen process now. It is measured soon, and so is its parent: that no longer
-    /// shares with the head what the cell has changed.
+    /// Measures a state soon, now that it has a frozen process, and its parent state, too: the
+    /// memory that the cell changed is no longer shared with the parent's process.
     pub(super) fn measure_soon(&mut self, core: &mut Core, held: &HeldHeads, id: &StateId) {
         let parent = core.notebook.state(id).and_then(|s| s.parent.clone());
         self.to_measure.extend(parent.into_iter().chain([id.clone()]));
@@ -157,7 +158,7 @@ impl Memory {
         }
     }
 
-    /// It is time to measure.
+    /// Orders a measurement.
     pub(super) fn measure(&mut self, core: &mut Core, held: &HeldHeads) {
         let mut processes = held.unmeasured();
         while processes.len() < MAX_MEASURED
@@ -172,7 +173,7 @@ impl Memory {
         core.effects.push(Effect::Measure(processes));
     }
 
-    /// Processes were measured.
+    /// Notes the memory of processes that were measured.
     pub(super) fn measured(
         &mut self,
         core: &mut Core,
@@ -196,7 +197,7 @@ impl Memory {
         self.wake_to_measure(core, held);
     }
 
-    /// Whether the frozen processes take more than they may.
+    /// Whether there are more frozen processes than the budget allows, or memory is short.
     pub(super) fn is_over_budget(&self, core: &Core, held: &HeldHeads) -> bool {
         core.processes.frozen_count().saturating_sub(1) > self.budget.processes || self.is_short(core, held)
     }
@@ -234,13 +235,13 @@ impl Memory {
             let mut candidates = candidates.filter(|s| s.pinned == pinned && can_be_evicted(core, saver, s));
             candidates.next().map(|s| s.id.clone())
         };
-        // A pinned state leaves memory only when the computer runs short of it, and then last.
+        // A pinned state leaves memory only when the computer is short of memory, and then last.
         first(false).or_else(|| if self.machine_is_short() { first(true) } else { None })
     }
 }
 
-/// Whether nothing is lost when a state's process ends: its checkpoint holds all, or lacks only
-/// names that the process lacks, too.
+/// Whether nothing is lost when a state's process ends: its checkpoint is complete, or every name
+/// missing in it is missing in the process, too.
 fn is_restorable(core: &Core, state: &State) -> bool {
     let Some(checkpoint) = &state.checkpoint else { return false };
     let lacks_no_more = |missing: &[Missing]| {
@@ -254,7 +255,8 @@ fn is_restorable(core: &Core, state: &State) -> bool {
     !core.due.is_broken(&state.id) && checkpoint.is_whole() || is_from_it
 }
 
-/// Whether nothing is lost when a frozen process goes, and nothing is busy with it.
+/// Whether nothing is lost when the frozen process of a state ends, and no other process works for
+/// that state.
 fn can_be_evicted(core: &Core, saver: &Saver, state: &State) -> bool {
     let is_busy = |duty: &Duty| match duty {
         Duty::Saving(_) | Duty::Listing(_) | Duty::Sending(_) => true,

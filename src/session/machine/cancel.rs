@@ -16,7 +16,7 @@ const INTERRUPT_GRACE: Duration = Duration::from_secs(3);
 pub(super) enum Stop {
     Asked,
     TimeLimit,
-    /// It held this many bytes more than its state.
+    /// The run held this many bytes more than its state.
     MemoryLimit(u64),
 }
 
@@ -48,7 +48,7 @@ impl Runs {
         RunError::new("RunTimeout", why)
     }
 
-    /// Stops a run; false when there is none to stop.
+    /// Stops a run. Returns false if the run does not exist or has ended.
     pub(super) fn stop(&mut self, core: &mut Core, exec_id: &ExecId, why: Stop) -> bool {
         if core.notebook.run(exec_id).is_none_or(|r| r.status.has_ended()) {
             return false;
@@ -59,12 +59,12 @@ impl Runs {
         let head = core.processes.of_run(exec_id);
         match head.and_then(|id| core.processes.head(id).map(|h| (id, &h.doing))) {
             Some((head, Doing::Run(_))) if first => self.ask_to_stop(core, head, exec_id),
-            // Nothing of it runs yet, and a load may take long.
+            // The cell does not run yet, and a load may take long.
             Some((head, Doing::Begin(_))) if core.is_loading(head) => core.kill_for_good(head),
-            // The head has its order and may have begun the cell. When it reports the beginning,
-            // it is interrupted.
+            // The head was ordered to run the cell and may have begun it. When it reports the
+            // beginning, it is interrupted.
             Some(_) if first => self.check_whether_stopped(core, exec_id),
-            // Asked twice: kill its process.
+            // The second request kills the process.
             Some((head, _)) => core.kill_for_good(head),
             None => {
                 self.backlog.retain(|r| r != exec_id);
@@ -106,8 +106,8 @@ impl Runs {
         }
     }
 
-    /// A head that rested does not begin its cell: something that the user's code left behind
-    /// blocks it. The state has not changed, so another head takes over.
+    /// Replaces an idle head that did not begin its cell in time: something left behind by the
+    /// user's code blocks it. Its state has not changed, so the cell moves to another head.
     pub(super) fn did_not_begin(&mut self, core: &mut Core, head: ProcId, exec_id: &ExecId, serial: Serial) {
         let hangs = core.processes.head(head).is_some_and(|h| h.doing == Doing::Begin(exec_id.clone()));
         if !hangs || !self.is_still(exec_id, serial) {
@@ -120,13 +120,13 @@ impl Runs {
             Ok(()) => core.follow_up(FollowUp::Begin(exec_id.clone(), at)),
             Err(lost) => {
                 let known = core.warnings_of(&at);
-                let why = format!("its process does not take up the cell, and {}{known}", lost.why);
+                let why = format!("its process does not begin the cell, and {}{known}", lost.why);
                 self.end(core, exec_id, Outcome::fork_failed(&why));
             }
         }
     }
 
-    /// A run has used up its time.
+    /// Stops a run that has reached its time limit.
     pub(super) fn reached_time_limit(&mut self, core: &mut Core, exec_id: &ExecId, serial: Serial) {
         if self.is_still(exec_id, serial) {
             self.stop(core, exec_id, Stop::TimeLimit);
@@ -158,7 +158,7 @@ impl Runs {
         }
     }
 
-    /// The head of a run died.
+    /// Ends a run whose head died.
     pub(super) fn head_died(&mut self, core: &mut Core, exec_id: &ExecId, exit: Option<Exit>) {
         let outcome = match self.get(exec_id).and_then(|r| r.stop) {
             Some(stop) => Outcome::Interrupted(self.stop_error(core, exec_id, stop)),
@@ -172,7 +172,7 @@ pub(super) fn interrupted(why: &str) -> RunError {
     RunError::new("KeyboardInterrupt", why)
 }
 
-/// How a process ended, for people.
+/// How a process ended, as text for users.
 pub(super) fn exit_in_words(exit: Option<Exit>) -> String {
     match exit {
         Some(Exit::Code(code)) => format!("the process of this cell ended itself with exit code {code}"),

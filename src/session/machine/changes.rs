@@ -1,9 +1,9 @@
-//! Finds out what a cell did to the variables: compares fingerprints of its state and its parent
-//! while no cell runs.
+//! Finds out which variables a cell changed: compares the fingerprints of the state that the cell
+//! left with those of the parent state, in pauses between cells.
 //!
-//! A throw-away fork of the frozen process (`Role::Fingerprint`) reports them, one state at a time.
-//! The newest are kept, so along a lineage each state is read once. No state is loaded from disk
-//! for this: its changes stay unknown.
+//! A throw-away fork of the frozen process (`Role::Fingerprint`) reports the fingerprints, one
+//! state at a time. The newest are kept, so along a lineage each state is read once. No state is
+//! loaded from disk for this; the changes of such a state stay unknown.
 
 use super::core::Core;
 use super::processes::{Duty, Origin};
@@ -13,11 +13,12 @@ use crate::notebook::{Changes, Fact, RunStatus, StateId};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// How long no run must have been asked for or ended. So cells that follow each other quickly are
-/// not slowed down.
+/// How long no run must have been asked for or ended before states are compared. So cells that
+/// follow each other quickly are not slowed down.
 const REST: Duration = Duration::from_millis(150);
-/// The same while a cell runs. A cell in a series may take longer, and one that runs for hours must
-/// not hold up the comparison.
+/// Used instead of `REST` while a cell runs. It is longer, because each cell of a series may run
+/// longer than `REST`. It is limited, because a cell that runs for hours must not hold up the
+/// comparison.
 const REST_BESIDE_A_RUN: Duration = Duration::from_secs(1);
 /// How many states may wait. Beyond that the changes of the oldest stay unknown.
 const MAX_WAITING: usize = 32;
@@ -68,7 +69,7 @@ impl Comparer {
 }
 
 impl Comparer {
-    /// A state has a frozen process now: it is compared soon.
+    /// Compares a state soon, now that it has a frozen process.
     pub(super) fn compare_soon(&mut self, core: &mut Core, id: &StateId) {
         let is_new = core.notebook.state(id).is_some_and(|s| s.changes.is_none() && s.parent.is_some());
         if is_new && !self.waiting.contains(id) {
@@ -87,20 +88,20 @@ impl Comparer {
         }
     }
 
-    /// The pause may have come.
+    /// The alarm has rung: the pause may have come.
     pub(super) fn time_to_compare(&mut self, core: &mut Core) {
         self.alarm_is_set = false;
         self.compare_next(core);
     }
 
-    /// Whether no cell is about to follow another.
+    /// Whether cells pause: no run is queued, and none was asked for or ended just before.
     fn rests(&self, core: &Core) -> bool {
         let waits = |run| core.notebook.run(run).is_some_and(|r| r.status == RunStatus::Queued);
         let rest = if core.open.is_empty() { REST } else { REST_BESIDE_A_RUN };
         core.now_ms - core.run_ms >= rest.as_secs_f64() * 1000.0 && !core.open.iter().any(waits)
     }
 
-    /// Reads a state or compares two, the newest first.
+    /// Fingerprints a state or compares two, the newest first.
     fn compare_next(&mut self, core: &mut Core) {
         while self.fingerprinting.is_none()
             && let Some(id) = self.waiting.back().cloned()
@@ -113,14 +114,15 @@ impl Comparer {
             match (unread, parent) {
                 (Some(unread), Some(_)) if self.fingerprint(core, &unread) => return,
                 (None, Some(parent)) => self.compare(core, &id, &parent),
-                // Neither in memory nor known: it stays unknown.
+                // A state that is needed is neither in memory nor fingerprinted: the changes stay
+                // unknown.
                 _ => {}
             }
             self.waiting.retain(|s| *s != id);
         }
     }
 
-    /// Fingerprints a state, if a process holds it.
+    /// Fingerprints a state, if a process holds it. Returns whether it does.
     fn fingerprint(&mut self, core: &mut Core, id: &StateId) -> bool {
         let frozen = core.processes.frozen(id).filter(|_| !core.processes.is_being_loaded(id));
         let Some(frozen) = frozen else { return false };
@@ -151,7 +153,7 @@ impl Comparer {
         self.fingerprinted(core, process, None, 0);
     }
 
-    /// Fingerprinting takes too long.
+    /// Kills a process that takes too long to fingerprint.
     pub(super) fn is_late(&mut self, core: &mut Core, process: ProcId) {
         core.effects.push(Effect::Kill(process));
         self.failed(core, process);
@@ -178,7 +180,7 @@ impl Comparer {
     }
 }
 
-/// The names that differ.
+/// The names that were added, changed or removed from one state to the next.
 fn changes((before, space): &(Fingerprints, u64), (now, own): &(Fingerprints, u64)) -> Changes {
     let shares_addresses = space == own;
     let mut room = MAX_NAMES;
@@ -200,9 +202,9 @@ fn changes((before, space): &(Fingerprints, u64), (now, own): &(Fingerprints, u6
     }
 }
 
-/// Whether two fingerprints are of different values. Contents decide. If one is unknown, another
-/// address or type means another object; a change in place or a reused address goes unseen.
-/// Addresses can be compared only within one address space.
+/// Whether two fingerprints are of different values. The contents decide. If one content is
+/// unknown, another address or type means another object; a change in place or a reused address
+/// goes unseen. Addresses can be compared only within one address space.
 fn differ(
     Fingerprint(before, at): &Fingerprint,
     Fingerprint(now, own): &Fingerprint,

@@ -1,8 +1,9 @@
 //! What all parts of the machine share: the notebook, its processes, the clock, and the effects of
 //! this step.
 //!
-//! Also decides which process a state is forked from (`source_of`). If a state has none, it makes
-//! one: it starts the root again, or lets a fork of the root load the state's checkpoint.
+//! Also decides from which process branches of a state are forked (`source_of`). If the state has
+//! no process, `source_of` makes one: it starts the root again, or makes a fork of the root load
+//! the state's checkpoint.
 
 use super::budget::Uses;
 use super::lifecycle::hangs::{READY_TIMEOUT, START_TIMEOUT};
@@ -35,8 +36,8 @@ pub(super) enum FollowUp {
     End(ExecId, Outcome),
     /// Write the next checkpoint, if it is time.
     SaveNext,
-    /// A run against this state has left no state. If the state was deleted, forget it when nothing
-    /// else needs it.
+    /// A run against this state has ended without leaving a state. If this state was deleted and
+    /// nothing else needs it, remove it from the graph.
     ForgetDeleted(StateId),
 }
 
@@ -48,7 +49,7 @@ pub(super) struct Core {
     pub(super) open: IndexSet<ExecId>,
     /// When each state was last used.
     pub(super) uses: Uses,
-    /// Which states lack a checkpoint.
+    /// Which states still need a checkpoint.
     pub(super) due: Due,
     /// Limit of memory for loading an untrusted checkpoint, in bytes.
     max_untrusted_bytes: u64,
@@ -105,7 +106,7 @@ impl Core {
         self.follow_ups.pop_front()
     }
 
-    /// Publishes an event, unless it is about a run that leaves nothing behind.
+    /// Publishes an event, unless it is about a passing run, which leaves nothing in the notebook.
     pub(super) fn publish(&mut self, event: impl Into<Event>) {
         let event = event.into();
         if event.run().is_some_and(|run| self.notebook.is_passing(run)) {
@@ -114,7 +115,7 @@ impl Core {
         self.effects.push(Effect::Publish(Box::new(event)));
     }
 
-    /// Publishes what a state is like now.
+    /// Publishes the current fields of a state.
     pub(super) fn publish_state(&mut self, id: &StateId) {
         if let Some(state) = self.notebook.state(id).cloned() {
             self.publish(Fact::StateChanged { state });
@@ -184,7 +185,7 @@ impl Core {
         self.notebook.state(state).is_none_or(|s| s.forks || s.fork_anyway)
     }
 
-    /// Notes where a state lives.
+    /// Sets whether a state is in memory, on disk or lost, and publishes it.
     pub(super) fn set_residency(&mut self, id: &StateId, residency: Residency) {
         let Some(state) = self.notebook.state_mut(id).filter(|s| s.residency != Residency::Deleted) else {
             return;
@@ -196,7 +197,7 @@ impl Core {
         }
     }
 
-    /// Notes what is being done about a state's checkpoint.
+    /// Sets the progress of a state's checkpoint, and publishes it.
     pub(super) fn set_saving(&mut self, id: &StateId, saving: Saving) {
         if let Some(state) = self.notebook.state_mut(id)
             && state.saving != saving
@@ -229,15 +230,16 @@ impl Core {
         self.processes.spawn_root(&mut self.effects);
     }
 
-    /// Forks a process for a state, and sets the alarm that rings if it is late.
+    /// Forks a process for a state, and sets the alarm that rings if the process is late.
     pub(super) fn spawn(&mut self, origin: Origin, duty: Duty, deadline: Duration) -> ProcId {
         self.processes.spawn(&mut self.effects, origin, duty, deadline)
     }
 
-    /// The process from which a state can be forked.
+    /// The process from which branches of a state can be forked. Makes one if there is none;
+    /// returns none if that is impossible.
     pub(super) fn source_of(&mut self, state: &StateId) -> Option<ProcId> {
         if state.is_root() && self.processes.root().is_none() {
-            // A head may have frozen it meanwhile.
+            // A head may have frozen the root state meanwhile.
             self.processes.frozen(state).into_iter().for_each(|frozen| self.end(frozen));
             self.spawn_root();
         }
@@ -248,15 +250,16 @@ impl Core {
         self.processes.frozen(state).or_else(|| self.load(state))
     }
 
-    /// Makes sure that a frozen process holds the state at which a head rests, before the head runs
-    /// another cell.
+    /// Makes a head fork the frozen process of the state at which it rests, unless there is one.
+    /// Without it, the state would be lost when the head runs another cell.
     pub(super) fn ensure_frozen(&mut self, head: ProcId, state: &StateId) {
         if self.processes.frozen(state).is_none() {
             self.spawn(Origin::fork(head, state), Duty::Frozen, READY_TIMEOUT);
         }
     }
 
-    /// Lets a fork of the root load a state's checkpoint and become its frozen process.
+    /// Makes a fork of the root that loads a state's checkpoint and becomes the state's frozen
+    /// process. None if the state is not on disk.
     pub(super) fn load(&mut self, state: &StateId) -> Option<ProcId> {
         if state.is_root() || self.notebook.state(state).is_none_or(|s| s.residency != Residency::Disk) {
             return None;
@@ -270,7 +273,8 @@ impl Core {
         Some(frozen)
     }
 
-    /// What a process loads to become a state. An untrusted checkpoint gives only plain values.
+    /// What a process loads to hold a state. From an untrusted checkpoint it loads only plain
+    /// values.
     fn load_of(&self, state: &StateId) -> Option<Load> {
         let there = self.notebook.state(state).filter(|s| s.residency != Residency::Deleted)?;
         let checkpoint = there.checkpoint.as_ref()?;
@@ -279,8 +283,9 @@ impl Core {
         Some(Load { manifest: checkpoint.checkpoint_id.clone(), form, max_bytes })
     }
 
-    /// Makes a head at a state. It is forked from the state's process, or from the root if forks of
-    /// that process may hang; then it loads the checkpoint. None if neither is possible.
+    /// Makes a head at a state, forked from the state's process. If the state has no process or its
+    /// forks may hang, the head is forked from the root and loads the state's checkpoint. None if
+    /// neither is possible.
     pub(super) fn branch(&mut self, state: &StateId, doing: Doing) -> Option<ProcId> {
         let is_there = self.processes.frozen(state).is_some() && !self.processes.is_being_loaded(state);
         let load = if self.forks(state) && is_there { None } else { self.load_of(state) };
@@ -299,9 +304,9 @@ impl Core {
         state.is_root() && (self.processes.root().is_none() || self.notebook.state(state).is_some_and(is_new))
     }
 
-    /// Starts to load a state if needed, and returns whether its branches have to wait for that.
-    /// Only then is it known whether loading has started threads: such a process must not be
-    /// forked.
+    /// Starts to load a state if needed. Returns whether its branches have to wait until it is
+    /// loaded: only then is it known whether loading has started threads, and a process with such
+    /// threads must not be forked.
     pub(super) fn has_to_wait_until_loaded(&mut self, state: &StateId) -> bool {
         if self.forks(state) {
             self.load(state);
@@ -309,18 +314,19 @@ impl Core {
         self.forks(state) && self.processes.is_being_loaded(state)
     }
 
-    /// Whether a branch has to come from a checkpoint that is not there yet.
+    /// Whether branches of a state have to come from a checkpoint that is not written yet.
     pub(super) fn has_to_wait_for_its_checkpoint(&self, state: &StateId) -> bool {
         !self.forks(state) && self.load_of(state).is_none() && self.processes.frozen(state).is_some()
     }
 
-    /// Whether a head is not there yet because its state is being loaded.
+    /// Whether a head is not ready yet because its state is being loaded.
     pub(super) fn is_loading(&self, head: ProcId) -> bool {
         self.processes.get(head).is_some_and(|process| process.is_loading)
             || self.processes.waits_for_a_load(head)
     }
 
-    /// A head has left a state. If nothing else holds the state, it is on disk or lost.
+    /// Notes that a head has left a state. If no other process holds the state, the state is now on
+    /// disk or lost.
     pub(super) fn left(&mut self, id: &StateId) {
         if self.processes.frozen(id).is_some() || self.processes.has_head_at(id) {
             return;
@@ -349,8 +355,8 @@ impl Core {
         }
     }
 
-    /// Kills a head that runs or is about to run a cell, unless its state may not be frozen yet:
-    /// that state would be lost.
+    /// Kills a head that runs or is about to run a cell, unless the head's state may not be frozen
+    /// yet, because that state would be lost.
     pub(super) fn kill_for_good(&mut self, head: ProcId) {
         if !self.may_have_to_freeze(head) {
             if let Some(head) = self.processes.head_mut(head) {

@@ -1,4 +1,4 @@
-//! Drafts: made, changed, run into states, and moved along a lineage.
+//! Makes and changes drafts, turns them into states when they run, and moves them along a lineage.
 
 use super::core::Core;
 use super::imported::sweep_imported;
@@ -15,7 +15,8 @@ use std::collections::HashSet;
 const MAX_DRAFTS: usize = 10_000;
 const MAX_DRAFT_BYTES: usize = 4 * 1024 * 1024;
 
-/// Clients whose last update of a draft is kept. More than edit one draft at once.
+/// For how many clients of a draft the number of the last update is kept. Fewer clients than that
+/// edit one draft at the same time.
 const MAX_RECEIVED: usize = 16;
 
 /// Makes or changes a draft. With a `base`, only if the draft has that version; 0 means a new
@@ -32,7 +33,7 @@ pub(super) fn put_draft(
     let arrived = update.as_ref().zip(known.as_ref()).map_or(0, |(update, known)| arrived(known, update));
     let number = update.as_ref().map_or(0, |update| update.number);
     if number > 0 && number <= arrived {
-        // Sent again, as the answer was lost.
+        // The client sent the update again, because the answer was lost.
         return Reply::Done;
     }
     let missing = (known.is_some() && number > arrived + 1).then_some(arrived + 1);
@@ -40,7 +41,7 @@ pub(super) fn put_draft(
         return Reply::Refused(refused);
     }
     if let Some(known) = known.as_ref().filter(|_| in_place) {
-        // A run may have moved it on meanwhile.
+        // A run may have moved the draft meanwhile.
         draft.on.clone_from(&known.on);
         draft.before.clone_from(&known.before);
     }
@@ -85,12 +86,13 @@ pub(super) fn put_draft(
     Reply::Done
 }
 
-/// The number of the last update of a draft that arrived from an update's client.
+/// The number of the last update of a draft that arrived from the client of `update`; 0 if none
+/// did.
 fn arrived(known: &Draft, update: &TextUpdate) -> u64 {
     known.received.iter().find(|last| last.client == update.client).map_or(0, |last| last.number)
 }
 
-/// The last updates of the clients, with a new one.
+/// The last update of each client, with the new one.
 fn received(known: Option<&Draft>, update: Option<&TextUpdate>) -> Vec<ReceivedUpdate> {
     let mut last = known.map_or(Vec::new(), |known| known.received.clone());
     if let Some(TextUpdate { client, number: number @ 1.., .. }) = update {
@@ -121,8 +123,8 @@ fn check_base(
             Err(conflict(why, "send that update first"))
         }
         (None, Some(base), _) if base > 0 => Err(not_found("draft", id)),
-        // A client sent it again after a lost connection. It would stand beside the state that it
-        // became.
+        // A client sent the draft again after a lost connection. It would appear beside the state
+        // that it became.
         (None, ..) if has_become_a_state(core, id) => Err(not_found("draft", id)),
         _ => Ok(()),
     }
@@ -194,7 +196,7 @@ pub(super) fn replay_as_drafts(core: &mut Core, range: &LineageRange, state: &St
         let drafts: &[&Draft] = places.get(&(on, before)).map_or(&[], Vec::as_slice);
         drafts.iter().map(|d| (d.kind, d.source.clone()))
     };
-    // The page hides empty ones.
+    // The page hides empty drafts.
     let texts_between =
         |above, below| texts_at(above, Some(below)).filter(|(_, text)| !text.trim().is_empty());
     let above: Vec<_> =
@@ -231,7 +233,7 @@ fn add_drafts(core: &mut Core, on: &StateId, before: Option<&StateId>, texts: Ve
     publish_put_drafts(core, on.clone(), put);
 }
 
-/// Publishes a draft that a client changed, with how its text grew.
+/// Publishes a draft that a client changed, with the update of its text.
 fn publish_changed_draft(core: &mut Core, on: StateId, id: DraftId, update: Option<TextUpdate>) {
     let mut put = core.notebook.placed_drafts(&on, &HashSet::from([id]));
     if let Some(placed) = put.first_mut() {
@@ -240,7 +242,7 @@ fn publish_changed_draft(core: &mut Core, on: StateId, id: DraftId, update: Opti
     core.publish(Fact::DraftsChanged { on, removed: Vec::new(), put });
 }
 
-/// Publishes drafts of a state.
+/// Publishes drafts of a state that were added or changed.
 fn publish_put_drafts(core: &mut Core, on: StateId, drafts: impl IntoIterator<Item = DraftId>) {
     let chosen: HashSet<DraftId> = drafts.into_iter().collect();
     if chosen.is_empty() {

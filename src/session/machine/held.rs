@@ -1,12 +1,13 @@
-//! Holds the heads of failed cells for a while, so that what the cells had set can be kept.
+//! Holds the heads of failed cells for a while, so that the variables that those cells set can be
+//! kept.
 //!
-//! A cell that raises leaves no state, but its head does not end at once. It is stopped, and the
-//! processes that the cell started are killed. `KeepPartial` resumes the head and freezes it like
-//! that of a cell that succeeded: a partial state. With `OnError::Keep` the run leaves that state
-//! at once and nothing is held.
+//! A cell that raises leaves no state, but its head does not end immediately. The head is stopped,
+//! and the processes that the cell started are killed. `KeepPartial` resumes the head and freezes
+//! it as after a cell that succeeded. The result is a partial state. With `OnError::Keep` the run
+//! leaves a partial state immediately, and its head is not held.
 //!
-//! A held head may own a port or the lock of a database. So the next version of its cell ends it,
-//! and begins when that process is gone.
+//! A held head may own a port or the lock of a database. So the next version of the cell ends the
+//! held head, and begins when that has exited.
 
 use super::cancel::exit_in_words;
 use super::core::{Core, FollowUp};
@@ -18,13 +19,14 @@ use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How many heads are held, those that failed last. Each is a process with all that its cell made.
+/// How many heads are held: those of the cells that failed last. Each is a process with everything
+/// that its cell made.
 const MAX_HELD: usize = 2;
 /// How long a head is held: long enough to read the error and to decide.
 const HELD_FOR: Duration = Duration::from_secs(600);
 
-/// How many dead children a held head may have: what a cell with ordinary subprocesses starts. A
-/// stopped head cannot reap them, so they count against the user's limit of processes.
+/// How many dead children a held head may have. Cells with ordinary subprocesses stay below this. A
+/// stopped head cannot reap its children, so they count against the user's limit of processes.
 const MAX_UNREAPED: usize = 16;
 
 /// A head whose cell failed.
@@ -36,7 +38,7 @@ struct Held {
     at: StateId,
     report: CellReport,
     since_ms: f64,
-    /// Its private memory in bytes, once measured.
+    /// The private memory of the process in bytes, once measured.
     bytes: Option<u64>,
 }
 
@@ -45,34 +47,34 @@ struct Held {
 struct Ending {
     at: StateId,
     draft: Option<DraftId>,
-    /// Later versions of its cell, which begin when it has ended.
+    /// Later versions of the head's cell. They begin when the head has exited.
     waiting: Vec<ExecId>,
 }
 
-/// Why what a failed run had set cannot be kept.
+/// Why the variables that a failed run set cannot be kept.
 #[derive(Clone, Debug)]
 pub(super) enum NotHeld {
     /// The cell has left nothing that can become a state.
     LeftNothing,
     /// The cell failed in its first statement, which set nothing.
     SetNothing,
-    /// Its process cannot be frozen.
+    /// The process of the cell cannot be frozen.
     Unfit(String),
     /// The cell had started this many processes.
     StartedTooMany(usize),
-    /// Its process had ended before its cell did.
+    /// The process had ended before the cell did.
     Ended,
-    /// Its process ended while it was held.
+    /// The process ended while it was held.
     Died(Option<Exit>),
-    /// Newer cells have failed.
+    /// Newer cells have failed, and too many heads were held.
     Older,
-    /// Its time was over.
+    /// The head was held for `HELD_FOR`.
     LongAgo,
-    /// A run has taken its place.
+    /// A later version of the cell has run.
     RunAgain,
     /// Memory was short.
     Memory,
-    /// The state that it ran against was deleted.
+    /// The run, or the state that it ran against, was deleted.
     Deleted,
 }
 
@@ -88,12 +90,12 @@ pub(super) struct HeldHeads {
 }
 
 impl HeldHeads {
-    /// The private memory of all that were measured, in bytes.
+    /// The private memory of all held heads that were measured, in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.all.iter().filter_map(|held| held.bytes).sum()
     }
 
-    /// Those that have not been measured.
+    /// The held heads that have not been measured.
     pub(super) fn unmeasured(&self) -> Vec<ProcId> {
         self.all.iter().filter(|held| held.bytes.is_none()).map(|held| held.process).collect()
     }
@@ -115,16 +117,16 @@ impl HeldHeads {
         self.all.iter().filter(|held| is_it(held)).map(|held| held.process).collect()
     }
 
-    /// Notes why what a run had set cannot be kept.
+    /// Notes why the variables that a run set cannot be kept.
     pub(super) fn note(&mut self, core: &Core, run: &ExecId, why: NotHeld) {
         if !core.notebook.is_passing(run) {
             self.reasons.insert(run.clone(), why);
         }
     }
 
-    /// Holds the head of a run that is about to end with an error, and returns whether it did. The
-    /// caller then stops the head. If the state that it ran against was deleted, the head is killed
-    /// instead.
+    /// Holds the head of a run that is about to end with an error, and returns whether it is held.
+    /// The caller then stops the head. If the state that the run ran against was deleted, the head
+    /// is killed instead.
     pub(super) fn hold(
         &mut self,
         core: &mut Core,
@@ -167,7 +169,7 @@ impl HeldHeads {
         }
     }
 
-    /// One alarm for all, however many cells fail.
+    /// Sets the alarm at which the oldest held head ends. One alarm serves all held heads.
     fn wake_to_end(&mut self, core: &mut Core) {
         if !self.alarm_is_set
             && let Some(oldest) = self.all.first()
@@ -187,7 +189,7 @@ impl HeldHeads {
         Some(held)
     }
 
-    /// Kills a held head: what its cell had set cannot be kept any more.
+    /// Kills a held head. The variables that its cell set cannot be kept any more.
     fn end(&mut self, core: &mut Core, process: ProcId, why: NotHeld) {
         if let Some(Held { at, draft, .. }) = self.take(core, process, why) {
             self.ending.insert(process, Ending { at, draft, waiting: Vec::new() });
@@ -207,7 +209,7 @@ impl HeldHeads {
         self.take(core, process, NotHeld::Died(exit));
     }
 
-    /// A held head has ended: the runs that waited for its end begin.
+    /// A held head that was killed has exited. Begins the runs that waited for that.
     pub(super) fn has_ended(&mut self, core: &mut Core, process: ProcId) {
         core.processes.remove(process);
         let ending = self.ending.remove(&process);
@@ -216,7 +218,7 @@ impl HeldHeads {
         }
     }
 
-    /// Kills the heads whose time is over.
+    /// Kills the heads that were held for `HELD_FOR`.
     pub(super) fn held_long_enough(&mut self, core: &mut Core) {
         let now_ms = core.now_ms;
         let is_over = |held: &Held| now_ms - held.since_ms >= HELD_FOR.as_secs_f64() * 1000.0;
@@ -240,14 +242,14 @@ impl HeldHeads {
         self.end_those(core, &NotHeld::Memory, |_| true);
     }
 
-    /// Forgets runs that left the notebook.
+    /// Forgets runs that were removed from the notebook.
     pub(super) fn forget(&mut self, runs: &[ExecId]) {
         for run in runs {
             self.reasons.remove(run);
         }
     }
 
-    /// Kills and forgets all, because the notebook is reset.
+    /// Kills and forgets all held heads, because the notebook is reset.
     pub(super) fn reset(&mut self, core: &mut Core) {
         self.ending.clear();
         self.reasons.clear();
@@ -266,7 +268,8 @@ impl HeldHeads {
         ending.map(|ending| ending.waiting.push(run.clone())).is_some()
     }
 
-    /// Keeps what a failed cell had set: resumes its head, which is then at a partial state.
+    /// Keeps the variables that a failed cell set: resumes its head, which is then at a partial
+    /// state.
     pub(super) fn keep_partial(&mut self, core: &mut Core, runs: &mut Runs, exec_id: &ExecId) -> Reply {
         let Some(run) = core.notebook.run(exec_id) else {
             return Reply::Refused(not_found("run", exec_id));
@@ -301,8 +304,8 @@ fn set_keepable(core: &mut Core, run: &ExecId, keepable: bool) {
 }
 
 fn cannot_keep(run: &Run, known: Option<&NotHeld>) -> Problem {
-    let what = format!("keep what run {} had set", run.exec_id);
-    let how = "run it again: if it fails, keep it then, or ask for that with the run (on_error: \"keep\")";
+    let what = format!("keep the variables of run {}", run.exec_id);
+    let how = "run it again with on_error: \"keep\", or keep its variables if it fails again";
     let minutes = HELD_FOR.as_secs() / 60;
     let (why, how) = match (run.status, known) {
         (RunStatus::Queued | RunStatus::Running, _) => {
@@ -316,7 +319,7 @@ fn cannot_keep(run: &Run, known: Option<&NotHeld>) -> Problem {
             let why = "it failed in its first statement, which set nothing";
             return Problem::new(Kind::Lost, what, why, "run the next cell on the state that it ran against");
         }
-        (_, Some(NotHeld::Unfit(why))) => (why.clone(), "run it again without that"),
+        (_, Some(NotHeld::Unfit(why))) => (why.clone(), "change that and run it again"),
         (_, Some(NotHeld::Ended)) | (RunStatus::Crashed, None) => ("its process has ended".into(), how),
         (_, Some(NotHeld::StartedTooMany(started))) => {
             let why = format!(
@@ -327,7 +330,7 @@ fn cannot_keep(run: &Run, known: Option<&NotHeld>) -> Problem {
         }
         (_, Some(NotHeld::Died(exit))) => (exit_in_words(*exit), how),
         (_, Some(NotHeld::Older)) => {
-            (format!("{MAX_HELD} cells have failed since, and no more are held"), how)
+            (format!("{MAX_HELD} cells have failed since, and only the last {MAX_HELD} are held"), how)
         }
         (_, Some(NotHeld::LongAgo)) => (format!("it was held for {minutes} minutes, and no longer"), how),
         (_, Some(NotHeld::RunAgain)) => ("a later run of its cell has taken its place".into(), how),
@@ -336,9 +339,9 @@ fn cannot_keep(run: &Run, known: Option<&NotHeld>) -> Problem {
         (_, None) if run.started_at.is_none() => ("it has not begun".into(), how),
         (_, None) => {
             let why = format!(
-                "it is not held: that is done for the last {MAX_HELD} cells that failed and had set \
-                 something, for {minutes} \
-                 minutes, until they run again, memory is short or the server ends"
+                "its process is not held: that is done for the last {MAX_HELD} cells that failed and \
+                 had set variables, for {minutes} minutes, unless the cell runs again, memory is \
+                 short or the server ends"
             );
             (why, how)
         }

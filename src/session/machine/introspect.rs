@@ -1,7 +1,7 @@
 //! Completes code and describes objects: asks a fork of the state's frozen process.
 //!
 //! Typing triggers repeated questions, so such a fork stays for some seconds after its last answer.
-//! The state itself never changes, and its cells run meanwhile.
+//! The state itself never changes, and cells can run meanwhile.
 
 use super::core::Core;
 use super::processes::{Duty, Origin, Process};
@@ -14,9 +14,9 @@ use std::time::Duration;
 
 /// How many processes may be kept for answering: one for each state where a user is typing.
 const MAX_ANSWERERS: usize = 4;
-/// How many questions may wait for one of them.
+/// How many questions may wait for one such process.
 const MAX_WAITING: usize = 16;
-/// How long such a process stays after the last question.
+/// How long an answering process stays after the last question.
 const IDLE: Duration = Duration::from_secs(20);
 /// How long completions may take. Later they would only disturb.
 const COMPLETE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -102,7 +102,7 @@ fn make_answerer(core: &mut Core, state: &StateId) -> Result<ProcId, &'static st
     Ok(core.spawn(Origin::fork(frozen, state), Duty::Answering(answerer), IDLE))
 }
 
-/// The answerer that was not asked for the longest time, if it has nothing to do.
+/// The idle answerer whose last question is the longest ago.
 fn idlest(core: &Core) -> Option<ProcId> {
     let idle = core.processes.working().filter_map(|(id, process)| match &process.duty {
         Duty::Answering(answerer) if !answerer.is_busy() => Some((id, answerer.asked_ms)),
@@ -111,7 +111,7 @@ fn idlest(core: &Core) -> Option<ProcId> {
     idle.min_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(id, _)| id)
 }
 
-/// A process that answers is ready.
+/// An answering process is ready.
 pub(super) fn answerer_is_ready(core: &mut Core, process: ProcId) {
     let now_ms = core.now_ms;
     let Some(answerer) = answerer(core, process) else { return };
@@ -123,7 +123,7 @@ pub(super) fn answerer_is_ready(core: &mut Core, process: ProcId) {
     }
 }
 
-/// A question is answered.
+/// Gives a client the answer to its question.
 pub(super) fn found(core: &mut Core, process: ProcId, number: u64, found: Introspected) {
     let waiting = answerer(core, process).and_then(|answerer| answerer.waiting.remove(&number));
     let Some((ticket, _)) = waiting else { return };

@@ -11,12 +11,13 @@ use crate::problem::{Kind, Problem};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Limit of listings at once. Each takes a process, and clients with view links may ask, too.
+/// Limit of listings at the same time. Each takes a process, and clients with view links may ask,
+/// too.
 const MAX_LISTINGS: usize = 8;
 /// How long listing variables may take.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long reading all values of a state may take. Its process stops by itself earlier and reports
-/// what it has.
+/// How long digesting all values of a state may take. The process stops by itself before that and
+/// reports the digests that it has.
 const DIGEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// For how many states digests are kept, and for how many names in all.
 const MAX_KEPT: usize = 64;
@@ -76,7 +77,8 @@ impl Listings {
         }
     }
 
-    /// A client asks for a list. Returns the answer unless the client has to wait.
+    /// A client asks for a list of variables or digests. Returns the answer unless the client has
+    /// to wait.
     pub(super) fn list(
         &mut self,
         core: &mut Core,
@@ -121,19 +123,19 @@ impl Listings {
         let Some(digests) = digests else {
             let what = format!("digest the variables of state {state}");
             let how = "print what you need in a cell";
-            let refused = Problem::new(Kind::Kernel, what, "reading them has failed", how);
+            let refused = Problem::new(Kind::Kernel, what, "reading them failed", how);
             return core.answer_all(listing.tickets, &Reply::Refused(refused));
         };
         self.keep(state, digests.clone());
         core.answer_all(listing.tickets, &Reply::Digested { digests });
     }
 
-    /// Forgets a state's digests: it is gone, or was restored without some variables.
+    /// Forgets a state's digests, because the state is gone or was restored without some variables.
     pub(super) fn forget(&mut self, state: &StateId) {
         self.kept.retain(|(known, _)| known != state);
     }
 
-    /// Forgets everything.
+    /// Forgets all digests.
     pub(super) fn clear(&mut self) {
         self.kept.clear();
     }
@@ -158,7 +160,8 @@ fn take(core: &mut Core, process: ProcId) -> Option<(StateId, Listing)> {
     }
 }
 
-/// A process that lists variables is late. The wait for its state to be loaded does not count.
+/// Kills a process that lists variables and is late. The time in which its state is loaded does not
+/// count.
 pub(super) fn is_late(core: &mut Core, process: ProcId) {
     let is_waiting = core.processes.waits_for_a_load(process);
     let Some(Process { duty: Duty::Listing(listing), .. }) = core.processes.get_mut(process) else { return };
@@ -181,7 +184,7 @@ pub(super) fn failed(core: &mut Core, process: ProcId, kind: Kind, why: &str, ho
     }
 }
 
-/// Ends all lists of a state.
+/// Ends all listings of a state.
 pub(super) fn end_at(core: &mut Core, state: &StateId, refused: &Problem) {
     for process in core.processes.of(state, |duty| matches!(duty, Duty::Listing(_))) {
         core.effects.push(super::Effect::Kill(process));
@@ -191,7 +194,7 @@ pub(super) fn end_at(core: &mut Core, state: &StateId, refused: &Problem) {
     }
 }
 
-/// Ends all lists: the notebook is reset.
+/// Ends all listings, because the notebook is reset.
 pub(super) fn end_all(core: &mut Core) {
     for process in core.processes.all_of(|duty| matches!(duty, Duty::Listing(_))) {
         core.effects.push(super::Effect::Kill(process));

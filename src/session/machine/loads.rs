@@ -1,4 +1,4 @@
-//! What waits until a state is loaded from its checkpoint: runs, and requests for a process.
+//! Runs and requests that wait until a state is loaded from its checkpoint.
 
 use super::core::Core;
 use super::{Ticket, not_found};
@@ -6,7 +6,7 @@ use crate::notebook::{ExecId, Reply, Residency, StateId};
 use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;
 
-/// What waits, by state.
+/// The runs and requests that wait, by state.
 #[derive(Debug, Default)]
 pub(super) struct Loads {
     runs: BTreeMap<StateId, Vec<ExecId>>,
@@ -51,12 +51,12 @@ impl Loads {
         core.answer_all(tickets, reply);
     }
 
-    /// Takes the runs that waited for a state. It is loaded, or cannot be.
+    /// Takes the runs that waited until a state is loaded: it now is, or cannot be.
     pub(super) fn take_runs(&mut self, state: &StateId) -> Vec<ExecId> {
         self.runs.remove(state).unwrap_or_default()
     }
 
-    /// Refuses all requests, because the notebook is reset.
+    /// Refuses all waiting requests and forgets all waiting runs, because the notebook is reset.
     pub(super) fn reset(&mut self, core: &mut Core) {
         self.runs.clear();
         for (state, tickets) in std::mem::take(&mut self.tickets) {

@@ -2,8 +2,8 @@
 //!
 //! A run is measured repeatedly; `kernel::MemoryUse` separates what it has added from what it
 //! shares with its state. The operating system's own limits do not fit: they count reserved memory,
-//! which some libraries take by the hundred gigabytes, and not the pages of the state that are
-//! written to, which is what a branch costs.
+//! of which some libraries take hundreds of gigabytes. And they do not count the pages of the state
+//! that are copied when the run writes to them, although these are what a branch costs.
 
 use super::cancel::Stop;
 use super::core::Core;
@@ -13,11 +13,12 @@ use crate::kernel::{MemoryUse, ProcId};
 use crate::notebook::{ExecId, RunError, StateId};
 use std::time::Duration;
 
-/// The least time between two measurements: a core writes some 100 MB meanwhile.
+/// The shortest time between two measurements. A processor core writes some 100 MB in that time.
 const EVERY: Duration = Duration::from_millis(50);
-/// The most time between two measurements, however long one takes.
+/// The longest time between two measurements, however long a measurement takes.
 const AT_LEAST_EVERY: Duration = Duration::from_secs(2);
-/// The share of its time that a run may be measured: meanwhile it cannot allocate memory.
+/// The fraction of its time in which a run may be measured. During a measurement it cannot allocate
+/// memory.
 const SHARE: f64 = 0.1;
 
 /// The memory limit of a run, and what it is measured against.
@@ -25,9 +26,9 @@ const SHARE: f64 = 0.1;
 pub(super) struct MemoryLimit {
     /// In bytes.
     limit: u64,
-    /// What its head held when it began.
+    /// How much memory its head held when the cell began.
     start: Option<MemoryUse>,
-    /// The frozen process that shared all of that then.
+    /// The frozen process that shared all of that memory then.
     frozen: Option<ProcId>,
     /// When a measurement was last ordered.
     measured_ms: f64,
@@ -39,14 +40,14 @@ impl MemoryLimit {
     }
 }
 
-/// What a run holds.
+/// How much memory a run holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::session) struct RunMemory {
-    /// What its head holds.
+    /// How much memory its head holds.
     pub(in crate::session) head: MemoryUse,
-    /// What the processes that it has started hold for themselves, in bytes.
+    /// The private memory of the processes that the run has started, in bytes.
     pub(in crate::session) below: u64,
-    /// Whether its frozen process is whole.
+    /// Whether the frozen process of its state still has its memory. An exiting process does not.
     pub(in crate::session) is_shared: bool,
 }
 
@@ -55,7 +56,7 @@ impl Runs {
         self.get_mut(run)?.memory_limit.as_mut()
     }
 
-    /// A head reports what it holds, right before its cell begins.
+    /// A head reports how much memory it holds, right before its cell begins.
     pub(super) fn note_start_memory(&mut self, core: &mut Core, head: ProcId, memory: MemoryUse) {
         if let Some(run) = core.processes.run_of(head)
             && let Some(limit) = self.memory_limit(&run)
@@ -77,19 +78,19 @@ impl Runs {
         core.wake(after, Alarm::MeasureRun(run.clone(), self.serial(run)));
     }
 
-    /// It is time to measure a run.
+    /// Orders a measurement of a run.
     pub(super) fn measure(&mut self, core: &mut Core, run: &ExecId, serial: Serial) {
         let Some(head) = core.processes.of_run(run).filter(|_| self.is_still(run, serial)) else { return };
         let frozen_now = core.processes.at(head).and_then(|at| core.processes.frozen(at));
         let Some(limit) = self.memory_limit(run) else { return };
         limit.measured_ms = core.now_ms;
-        // A process that was made later does not share what the run began with.
+        // A frozen process that was made later does not share the memory that the run began with.
         limit.frozen = limit.frozen.filter(|frozen| Some(*frozen) == frozen_now);
         let frozen = limit.frozen;
         core.effects.push(Effect::MeasureRun { exec_id: run.clone(), serial, head, frozen });
     }
 
-    /// A run was measured. Beyond its limit it is killed.
+    /// A run was measured. Kills it if it is beyond its limit.
     pub(super) fn measured(
         &mut self,
         core: &mut Core,
@@ -124,7 +125,7 @@ impl Runs {
     }
 }
 
-/// Bytes, for people.
+/// A number of bytes as text for users.
 fn size(bytes: u64) -> String {
     match bytes {
         0..1_048_576 => format!("{bytes} bytes"),

@@ -7,9 +7,10 @@
 //!
 //! The main rules: a cell runs in a head that rests at its state, or in a new head forked from the
 //! state's frozen process. When the cell succeeds, the head forks the frozen process of the new
-//! state and rests there. When it fails, the head is held for a while, so that what the cell had
-//! set can be kept, or it ends. The state that the cell ran against never changes. This file only
-//! routes: each part (a field of `Machine`) owns its fields and has a file of its own.
+//! state and rests there. When the cell fails, the head ends, or it is held for a while so that the
+//! variables that the cell set can be kept. The state that the cell ran against never changes. This
+//! file only routes inputs: each part of the machine (a field of `Machine`) has its own data and
+//! its own file.
 
 mod adoption;
 mod budget;
@@ -90,7 +91,7 @@ pub(super) enum Input {
     Gone(ProcId, Option<Exit>),
     /// The operating system refused to make a process.
     Unable(ProcId, String),
-    /// A late process was examined from outside.
+    /// A process that is late was examined from outside.
     Examined(ProcId, Hung),
     /// An alarm that was set has rung.
     AlarmDue(Alarm),
@@ -119,15 +120,15 @@ pub(super) enum Input {
 pub struct Adopted {
     /// The code of its whole lineage.
     pub code: String,
-    /// The outputs of its cell.
+    /// The outputs of the state's cell.
     pub outputs: Vec<Output>,
-    /// A label for people.
+    /// The state's label, which users see.
     pub label: Option<String>,
-    /// Its checkpoint, which is not trusted.
+    /// The state's checkpoint, which is not trusted.
     pub checkpoint: Checkpoint,
 }
 
-/// Something to be done.
+/// Something that the actor is to do.
 #[derive(Debug, PartialEq)]
 pub(super) enum Effect {
     /// Send an event to all clients; a fact is also saved.
@@ -142,30 +143,31 @@ pub(super) enum Effect {
     Fork { from: ProcId, child: ProcId, role: Role, load: Option<Load> },
     /// Run a cell on a head.
     Run { head: ProcId, cell: RunOrder },
-    /// Ask a process that answers.
+    /// Ask an answering process to complete code or describe an object.
     Question { process: ProcId, number: u64, sought: IntrospectKind, code: String, cursor: u32 },
     /// Give a head what the user typed.
     Type { head: ProcId, number: u32, text: String },
-    /// Stop a head's cell politely.
+    /// Interrupt a head's cell (SIGINT).
     Interrupt(ProcId),
-    /// Stop a head (SIGSTOP) and end all that its last cell has started, in whatever session;
-    /// answered by `Input::HeadStopped`.
+    /// Stop a head (SIGSTOP) and end all processes that its last cell has started, even in other
+    /// Unix sessions. `Input::HeadStopped` brings the result.
     Stop(ProcId),
     /// Resume a stopped head (SIGCONT).
     Continue(ProcId),
-    /// Examine a late process from outside.
+    /// Examine a process that is late, from outside.
     Examine(ProcId),
     /// End a process.
     Kill(ProcId),
-    /// End a head together with all that its last cell has started, in whatever session.
+    /// End a head and all processes that its last cell has started, even in other Unix sessions.
     EndRun(ProcId),
-    /// End all that the last cell of a head has started, in whatever session, but not the head.
+    /// End all processes that the last cell of a head has started, even in other Unix sessions, but
+    /// not the head.
     EndStarted(ProcId),
-    /// End all heads together with all that cells have ever started.
+    /// End all heads and all processes that cells have ever started.
     EndCells,
     /// Set an alarm.
     Wake(Duration, Alarm),
-    /// Make a checkpoint part of the notebook on disk. Its blobs are written.
+    /// Make a checkpoint part of the notebook on disk. Its blobs are written already.
     Keep { state: StateId, parent: Option<StateId>, checkpoint: Box<Checkpoint> },
     /// Sign all checkpoints as our own.
     Trust,
@@ -180,7 +182,7 @@ pub(super) enum Effect {
 /// What an alarm was set for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Alarm {
-    /// A process has not done in time what it was forked for (its `Duty`).
+    /// A process should have done what it was forked for (its `Duty`).
     Late(ProcId),
     /// A question should have been answered.
     AnswerTimeout(ProcId, u64),
@@ -194,9 +196,9 @@ pub(super) enum Alarm {
     HoldTimeout,
     /// A run has reached its time limit.
     TimeLimit(ExecId, Serial),
-    /// The memory of a run with a limit is measured again.
+    /// The memory of a run with a memory limit is to be measured again.
     MeasureRun(ExecId, Serial),
-    /// A run in a branch is observed again.
+    /// A run in a branch is to be observed again.
     Watch(ExecId, Serial),
     /// A checkpoint may be saved, if no cell is about to run.
     Save,
@@ -226,8 +228,8 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// The machine of a notebook as it was opened. `new_id` makes the ids of states. With `saves`,
-    /// checkpoints are written unasked.
+    /// The machine of a notebook as it was opened. `new_id` makes new ids. With `saves`,
+    /// checkpoints are written automatically.
     pub(super) fn new(
         mut notebook: Notebook,
         new_id: Box<dyn FnMut() -> String + Send>,
@@ -252,7 +254,7 @@ impl Machine {
         }
     }
 
-    /// The notebook as it is.
+    /// The notebook as it is now.
     pub(super) fn notebook(&self) -> &Notebook {
         &self.core.notebook
     }
@@ -262,7 +264,7 @@ impl Machine {
         self.core.notebook.snapshot(self.presence.participants.clone())
     }
 
-    /// Takes one input and returns what is to be done, in order.
+    /// Takes one input and returns the effects, in order.
     pub(super) fn step(&mut self, now_ms: f64, input: Input) -> Vec<Effect> {
         self.core.now_ms = now_ms;
         let core = &mut self.core;
@@ -291,7 +293,8 @@ impl Machine {
             Input::Closing => self.closing(),
         }
         self.settle();
-        // Room comes in many ways: a run ends, a state leaves memory, or will never be saved.
+        // Many inputs make room for waiting runs: a run ends, a state leaves memory, or a state
+        // turns out never to be saved.
         self.serve_backlog();
         std::mem::take(&mut self.core.effects)
     }
@@ -438,7 +441,8 @@ impl Machine {
         }
     }
 
-    /// A request wants a process for a state. Returns the answer unless the request has to wait.
+    /// Loads a state into a process, for a request. With `replay`, replays the state if it is lost.
+    /// Returns the answer unless the request has to wait.
     fn load(&mut self, ticket: Ticket, id: &StateId, replay: bool) -> Result<Option<Reply>, Problem> {
         let is_lost = |state: &State| state.residency == Residency::Replay && !id.is_root();
         if replay && self.core.notebook.state(id).is_some_and(is_lost) {
@@ -460,7 +464,7 @@ impl Machine {
             Err(why) => {
                 if let Some(ticket) = self.adoption.failed(id) {
                     self.delete_state(id);
-                    let how = "look whether there is room on the disk, and import it again";
+                    let how = "check whether there is room on the disk, and import it again";
                     self.core.answer(ticket, adoption::refused(Kind::Disk, &why, how));
                 }
                 self.saver.not_saved(&mut self.core, id, &why);
@@ -468,19 +472,19 @@ impl Machine {
         }
     }
 
-    /// Begins the next checkpoint, when there is one and it is time.
+    /// Begins the next checkpoint, if there is one and it is time.
     fn save_next(&mut self) {
         let is_short = self.memory.is_over_budget(&self.core, &self.held);
         self.saver.save_next(&mut self.core, is_short);
     }
 
-    /// Whether everything that could be saved is.
+    /// Whether everything that can be saved has been saved.
     pub(super) fn is_all_saved(&self) -> bool {
         self.saver.is_all_saved(&self.core)
     }
 
-    /// Lets the least valuable processes end until the budget holds, or no other can be spared:
-    /// first those of cells that failed, then frozen ones.
+    /// Ends processes until the budget holds or no other can be spared: first the held heads of
+    /// failed cells, then the frozen processes that were used longest ago.
     fn evict_to_budget(&mut self) {
         if self.memory.is_short(&self.core, &self.held) {
             self.held.end_all(&mut self.core);

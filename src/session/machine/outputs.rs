@@ -14,7 +14,7 @@ pub(super) fn output(core: &mut Core, head: ProcId, output: Output) {
     }
 }
 
-/// Updates a display of this run. An update of an earlier state's display becomes a new output:
+/// Updates a display of a head's run. An update of an earlier state's display becomes a new output:
 /// states are immutable.
 pub(super) fn update(
     core: &mut Core,
@@ -34,7 +34,7 @@ pub(super) fn update(
     }
 }
 
-/// `clear_output`.
+/// A cell called `clear_output`.
 pub(super) fn clear(core: &mut Core, head: ProcId, wait: bool) {
     let Some(exec_id) = core.processes.run_of(head) else { return };
     if let Some(run) = core.notebook.run_mut(&exec_id) {
@@ -43,7 +43,7 @@ pub(super) fn clear(core: &mut Core, head: ProcId, wait: bool) {
     }
 }
 
-/// A head asks its user something, or got the answer.
+/// A head asks the user for input, or has got it (no prompt).
 pub(super) fn prompt(core: &mut Core, head: ProcId, prompt: Option<Prompt>) {
     let Some(exec_id) = core.processes.run_of(head) else { return };
     if let Some(run) = core.notebook.run_mut(&exec_id) {
@@ -52,7 +52,7 @@ pub(super) fn prompt(core: &mut Core, head: ProcId, prompt: Option<Prompt>) {
     }
 }
 
-/// The user typed an answer.
+/// Passes what the user typed to the head that asked for it.
 pub(super) fn type_answer(core: &mut Core, exec_id: &ExecId, text: String) -> Reply {
     let asked = core.notebook.run(exec_id).and_then(|r| r.prompt.as_ref());
     match core.processes.of_run(exec_id).zip(asked.map(|p| p.number)) {

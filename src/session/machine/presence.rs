@@ -8,7 +8,8 @@ use std::time::Duration;
 
 /// Limit of clients that are shown. Each change sends all of them to every client.
 const MAX_PARTICIPANTS: usize = 100;
-/// The least time between two events. Without it each key press in the graph would make one.
+/// The shortest time between two presence events. Without it, each key press in the graph would
+/// send one.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
 /// One client: a WebSocket. Its number is not reused while the notebook is open.
@@ -20,7 +21,7 @@ pub(in crate::session) struct Visitor(pub(in crate::session) u64);
 pub(in crate::session) struct Standing {
     /// Its scope: `owner`, `run` or `view`.
     pub(in crate::session) scope: &'static str,
-    /// The state.
+    /// The state that the client looks at.
     pub(in crate::session) state: StateId,
     /// The name that its user has chosen.
     pub(in crate::session) name: Option<String>,
@@ -34,9 +35,9 @@ pub(super) struct Presence {
     /// In the order of arrival.
     pub(super) participants: Vec<Participant>,
     published: Vec<Participant>,
-    /// When it was published, in milliseconds since the Unix epoch.
+    /// When presence was last published, in milliseconds since the Unix epoch.
     published_at: f64,
-    /// Whether an alarm is set to publish it again.
+    /// Whether an alarm is set to publish presence again.
     is_due: bool,
 }
 
@@ -60,7 +61,7 @@ impl Presence {
                     caret,
                 });
             }
-            // Shown once there is room and the client moves.
+            // The client is shown once there is room and it moves.
             None => {}
         }
         self.changed(core);
@@ -74,7 +75,7 @@ impl Presence {
         self.changed(core);
     }
 
-    /// Moves the clients that look at a state which is gone to another state.
+    /// Moves the clients that look at a deleted state to another state.
     pub(super) fn move_away(&mut self, core: &mut Core, to: &StateId, is_gone: impl Fn(&StateId) -> bool) {
         for participant in self.participants.iter_mut().filter(|one| is_gone(&one.state)) {
             participant.state.clone_from(to);
@@ -82,7 +83,7 @@ impl Presence {
         self.changed(core);
     }
 
-    /// Publishes presence now, or a little later if it was published just before.
+    /// Publishes presence now, or a little later if it was published less than `TELL_EVERY` ago.
     fn changed(&mut self, core: &mut Core) {
         if self.is_due || self.published == self.participants {
             return;

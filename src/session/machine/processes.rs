@@ -1,9 +1,9 @@
 //! The registry of a notebook's processes: what each is for, and at which state it is.
 //!
-//! `spawn` forks every process and sets the alarm that rings if it is late. A process that the
-//! machine kills leaves the registry at once, and its later reports are ignored. Frozen processes
-//! are indexed by state and the others listed apart, so a cell costs the same in a notebook of ten
-//! states and of ten thousand.
+//! `spawn` forks every process and sets the alarm that rings if the process is late. A process that
+//! `end` kills leaves the registry immediately, and its later reports are ignored. Frozen processes
+//! are indexed by state, and the others are listed separately, so a cell costs the same in a
+//! notebook of ten states as in one of ten thousand.
 
 use super::introspect::Answerer;
 use super::listings::Listing;
@@ -14,15 +14,16 @@ use crate::notebook::{ExecId, Form, StateId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Limit of heads that rest where the next cell is likely to run. Each costs a process.
+/// Limit of heads that rest at states where the next cell is likely to run. Each is a process.
 const MAX_IDLE_HEADS: usize = 4;
-/// Limit of cells that run at once in one notebook; others wait.
+/// Limit of cells that run at the same time in one notebook. Others wait.
 const MAX_BUSY_HEADS: usize = 128;
 
 /// A process of the notebook.
 #[derive(Debug)]
 pub(super) struct Process {
-    /// The state that it holds, is at, works for, or ran from.
+    /// The state that the process holds, is at, or works for; while a head runs a cell, the state
+    /// that the cell runs against.
     pub(super) at: StateId,
     /// What it is for.
     pub(super) duty: Duty,
@@ -40,17 +41,19 @@ pub(super) struct Process {
 /// What a process is for.
 #[derive(Debug)]
 pub(super) enum Duty {
-    /// It runs Python from the start; every other process comes from it. It holds the root state.
+    /// It starts Python. All other processes are forked from it or from its descendants. It holds
+    /// the root state.
     Root,
-    /// It holds its state and forks what works for that state.
+    /// It holds its state. Processes that work for that state are forked from it.
     Frozen,
     /// It runs cells.
     Head(Head),
-    /// It is a stopped head. Its cell failed, and what the cell had set can still be kept.
+    /// It is a stopped head. Its cell failed, and the variables that the cell set can still be
+    /// kept.
     Held(Head),
     /// It was held and was killed. Later versions of its cell wait until it has exited.
     Ending,
-    /// It holds a deleted state during a replay.
+    /// During a replay, it holds a state that is deleted or that another process holds already.
     Spare,
     /// It writes a checkpoint.
     Saving(Form),
@@ -75,7 +78,8 @@ pub(super) struct Head {
     pub(super) refusal: Option<String>,
     /// Whether part of its state exists only in this process: threads, child processes.
     pub(super) is_needed: bool,
-    /// Whether it was forked from a state's process, and so lacks the threads of that process.
+    /// Whether it was forked from the process of a state other than the root. A fork does not have
+    /// the threads of that process.
     pub(super) is_forked: bool,
     rested: u64,
 }
@@ -91,11 +95,11 @@ impl Head {
 pub(super) enum Doing {
     /// It waits for the next cell.
     Rest,
-    /// It was ordered to run this, and has not begun.
+    /// It was ordered to run the cell of this run, and has not begun.
     Begin(ExecId),
-    /// It runs this.
+    /// It runs the cell of this run.
     Run(ExecId),
-    /// It runs the cells again that lead to this state.
+    /// It runs the cells that lead to this state again.
     Replay(StateId),
 }
 
@@ -114,7 +118,7 @@ impl Doing {
 pub(super) struct Origin {
     /// The process that forks it.
     pub(super) from: ProcId,
-    /// Its state.
+    /// The state at which the child will be.
     pub(super) at: StateId,
     /// The checkpoint that it loads first, if any.
     pub(super) load: Option<Load>,
@@ -131,7 +135,7 @@ impl Origin {
 #[derive(Debug, Default)]
 pub(super) struct Processes {
     all: BTreeMap<ProcId, Process>,
-    /// Which process holds which state: at most one each.
+    /// The process that holds each state; a state has at most one.
     by_state: BTreeMap<StateId, ProcId>,
     /// The processes that hold no state.
     working: BTreeSet<ProcId>,
@@ -150,7 +154,7 @@ impl Processes {
         effects.push(Effect::SpawnRoot(id));
     }
 
-    /// Forks a process, and sets the alarm that rings if it is late.
+    /// Forks a process, and sets the alarm that rings if the process is late.
     pub(super) fn spawn(
         &mut self,
         effects: &mut Vec<Effect>,
@@ -201,7 +205,8 @@ impl Processes {
         self.all.get(&id)
     }
 
-    /// A process to be changed. Its state and the kind of its duty must not be.
+    /// A process that the caller may change, except its state and the kind of its duty: the indexes
+    /// depend on them.
     pub(super) fn get_mut(&mut self, id: ProcId) -> Option<&mut Process> {
         self.all.get_mut(&id)
     }
@@ -237,12 +242,12 @@ impl Processes {
         self.working().filter(move |(_, process)| &process.at == state)
     }
 
-    /// The processes for a state whose duty fits.
+    /// The processes at a state that do not hold it and whose duty fits.
     pub(super) fn of(&self, state: &StateId, fits: impl Fn(&Duty) -> bool) -> Vec<ProcId> {
         self.working_at(state).filter(|(_, process)| fits(&process.duty)).map(|(id, _)| id).collect()
     }
 
-    /// All processes whose duty fits.
+    /// All processes that hold no state and whose duty fits.
     pub(super) fn all_of(&self, fits: impl Fn(&Duty) -> bool) -> Vec<ProcId> {
         self.working().filter(|(_, process)| fits(&process.duty)).map(|(id, _)| id).collect()
     }
@@ -282,7 +287,7 @@ impl Processes {
         self.by_state.len()
     }
 
-    /// Forgets the processes of all states but the root, and returns them.
+    /// Forgets the processes that hold states, except the root process, and returns them.
     pub(super) fn take_frozen(&mut self) -> Vec<ProcId> {
         let root = self.root();
         let others: Vec<ProcId> = self.by_state.values().copied().filter(|id| Some(*id) != root).collect();
@@ -299,7 +304,7 @@ impl Processes {
         }
     }
 
-    /// The private memory of all that were measured, in bytes.
+    /// The private memory of all frozen processes that were measured, in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -307,7 +312,7 @@ impl Processes {
 
 /// Processes that run cells.
 impl Processes {
-    /// What is known of a head.
+    /// What is known about a head. None if the process is not a head.
     pub(super) fn head(&self, id: ProcId) -> Option<&Head> {
         match &self.all.get(&id)?.duty {
             Duty::Head(head) => Some(head),
@@ -333,7 +338,7 @@ impl Processes {
         self.heads().filter(move |(_, process, _)| &process.at == state)
     }
 
-    /// A head that waits at a state.
+    /// A head that rests at a state.
     pub(super) fn resting_at(&self, state: &StateId) -> Option<ProcId> {
         self.heads_at(state).find(|(_, _, head)| head.doing == Doing::Rest).map(|(id, ..)| id)
     }
@@ -369,7 +374,7 @@ impl Processes {
         self.busy() < MAX_BUSY_HEADS
     }
 
-    /// How many heads do something.
+    /// How many heads do not rest.
     pub(super) fn busy(&self) -> usize {
         self.heads().filter(|(_, _, head)| head.doing != Doing::Rest).count()
     }
@@ -393,8 +398,8 @@ impl Processes {
         }
     }
 
-    /// The heads beyond the limit that have rested longest. A head whose state is not frozen yet
-    /// stays, because its state would be lost.
+    /// The resting heads beyond the limit: those that have rested longest. A head whose state is
+    /// not frozen yet stays, because its state would be lost.
     pub(super) fn too_many(&self, is_frozen: impl Fn(&StateId) -> bool) -> Vec<ProcId> {
         let resting = self.heads().filter(|(_, _, head)| head.doing == Doing::Rest && !head.is_needed);
         let mut resting: Vec<_> = resting.map(|(id, process, head)| (head.rested, id, &process.at)).collect();
@@ -414,7 +419,7 @@ impl Processes {
         self.heads_at(state).filter(|(_, process, _)| !process.is_ready).map(|(id, ..)| id).collect()
     }
 
-    /// Notes why a state could not be frozen, with the heads that hold it.
+    /// Notes, in the heads that are at a state, why the state could not be frozen.
     pub(super) fn note_refusal(&mut self, state: &StateId, why: &str) {
         let ready = |(id, process, _): (ProcId, &Process, &Head)| process.is_ready.then_some(id);
         for id in self.heads_at(state).filter_map(ready).collect::<Vec<_>>() {
@@ -424,7 +429,7 @@ impl Processes {
         }
     }
 
-    /// Why a state could not be frozen, as noted with a head that holds it.
+    /// Why a state could not be frozen, as noted in a head that is at the state.
     pub(super) fn refusal_at(&self, state: &StateId) -> Option<&str> {
         self.heads_at(state).find_map(|(_, _, head)| head.refusal.as_deref())
     }
@@ -453,7 +458,7 @@ impl Processes {
         });
     }
 
-    /// Kills a held head. Its exit is awaited.
+    /// Kills a held head. It stays in the registry until it has exited.
     pub(super) fn end_held(&mut self, id: ProcId, effects: &mut Vec<Effect>) {
         effects.push(Effect::Kill(id));
         self.change_duty(id, |_| Duty::Ending);

@@ -1,7 +1,8 @@
 //! Restores a state by running the cells of its lineage again, from the nearest whole ancestor.
 //!
-//! One head runs them all. Their output is dropped: the notebook has it already. Each state on the
-//! way gets a frozen process again, because a head never leaves a state that is not frozen.
+//! One head runs them all. The output of the cells is dropped: the notebook has it already. Each
+//! state on the way gets a frozen process again, because a head never leaves a state that is not
+//! frozen.
 
 use super::core::{Core, FollowUp};
 use super::lifecycle::hangs::READY_TIMEOUT;
@@ -27,7 +28,8 @@ struct Replay {
     runs: Vec<ExecId>,
     /// Replays that wait for the state, because one of their cells takes variables from it.
     replays: Vec<StateId>,
-    /// Processes of deleted states on the way. They are killed at the end.
+    /// Processes of states on the way that are deleted or that another process holds already. They
+    /// are killed at the end.
     spare: Vec<ProcId>,
 }
 
@@ -71,7 +73,7 @@ impl Replays {
         }
     }
 
-    /// The replay of a state. It is begun if it is not under way.
+    /// The replay of a state. Begins it if it is not under way.
     fn begin(&mut self, core: &mut Core, target: &StateId) -> Result<&mut Replay, Problem> {
         if !self.all.contains_key(target) {
             let (from, steps) = replay_path(core, target)?;
@@ -112,7 +114,7 @@ impl Replays {
         if let Some(Rebuild { from, .. }) = Rebuild::read(&code)
             && core.runnable(&from).is_err_and(|refused| refused.kind == Kind::Lost)
         {
-            // A state takes only from older states, so this recursion ends.
+            // A cell takes variables only from older states, so this recursion ends.
             return match self.begin(core, &from) {
                 Ok(other) => other.replays.push(target.clone()),
                 Err(refused) => self.failed(core, target, &refused.why),
@@ -172,9 +174,9 @@ impl Replays {
         }
     }
 
-    /// A head has reached a state again. Makes its frozen process again, unless another replay has
-    /// restored the state meanwhile: heads may be about to be forked from that process. Returns
-    /// whether it has.
+    /// A replaying head has reached a state. Makes the state's frozen process, unless another
+    /// replay has restored the state meanwhile: heads may be about to be forked from the process
+    /// that it made. Returns whether the state was restored already.
     fn restored(&mut self, core: &mut Core, head: ProcId, id: &StateId, report: CellReport) -> bool {
         core.processes.move_to(head, id);
         let Some(state) = core.notebook.state_mut(id) else { return false };
@@ -228,7 +230,7 @@ impl Replays {
     }
 }
 
-/// Whether a state lacks something that only a replay can restore.
+/// Whether something is missing in a state that only a replay can restore.
 pub(super) fn lacks_something(core: &Core, state: &State) -> bool {
     is_partial(state) || state.residency == Residency::Disk && !is_whole(core, state)
 }
@@ -261,7 +263,7 @@ fn code_of(core: &Core, id: &StateId) -> Option<String> {
     core.notebook.run(run).map(|r| r.code.clone())
 }
 
-/// Whether a state holds, or can restore, everything that its cells left.
+/// Whether everything that the cells of a state left is in its process or in its checkpoint.
 fn is_whole(core: &Core, state: &State) -> bool {
     let on_disk = state.checkpoint.as_ref().is_some_and(Checkpoint::is_whole);
     state.id.is_root()
@@ -269,8 +271,8 @@ fn is_whole(core: &Core, state: &State) -> bool {
         || state.residency == Residency::Disk && on_disk
 }
 
-/// Whether a cell of a partial state has failed with the same error as before, so that what it has
-/// set is the same.
+/// Whether the cell of a partial state has failed with the same kind of error as before. Then the
+/// variables that it set are taken to be the same.
 fn failed_as_before(core: &Core, step: &StateId, error: &RunError) -> bool {
     let Some(state) = core.notebook.state(step).filter(|s| s.partial) else { return false };
     let run = state.exec_id.as_ref().and_then(|run| core.notebook.run(run));

@@ -27,12 +27,12 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    /// The run waits for a state that will not come.
+    /// The run waited for a state that will never exist.
     pub(super) fn aborted(why: &str) -> Self {
         Self::Interrupted(RunError::new("RunAborted", why))
     }
 
-    /// No process could be made for it.
+    /// No process could be made for the run.
     pub(super) fn fork_failed(why: &str) -> Self {
         Self::Error(RunError::new("ForkFailed", why))
     }
@@ -58,26 +58,26 @@ impl Outcome {
 pub(super) struct CellReport {
     /// The number of the cell in `In[n]`.
     pub(super) exec_count: u32,
-    /// What does not survive a branch, for people.
+    /// What branches of the state do not get, as warnings for users.
     pub(super) warnings: Vec<String>,
-    /// Whether branches may be forked.
+    /// Whether branches of the state may be forked from its process.
     pub(super) forks: bool,
-    /// Whether some of the state lives only in that process.
+    /// Whether part of the state exists only in the head's process.
     pub(super) is_alone: bool,
 }
 
-/// A requested run, as long as the notebook knows it.
+/// What was requested with a run. It is kept as long as the run is in the notebook.
 #[derive(Debug)]
 pub(super) struct Request {
-    /// The request.
+    /// The request, with ids in place of the names of states.
     pub(super) spec: RunSpec,
     pub(super) timeout: Option<Duration>,
     pub(super) memory_limit: Option<MemoryLimit>,
-    /// Whether its state has been replayed for it.
+    /// Whether the state that the run runs against was replayed for this run.
     is_replayed: bool,
     waiting: Vec<Ticket>,
-    /// Whether it was begun again because the process that was to fork its head died. That is done
-    /// once.
+    /// Whether the run was begun again because the process that was to fork its head died. This is
+    /// done only once.
     is_begun_again: bool,
     pub(super) stop: Option<Stop>,
     pub(super) watch: Watch,
@@ -100,7 +100,7 @@ impl Request {
     }
 }
 
-/// All runs that were asked for, as long as the notebook knows them.
+/// All requested runs that are in the notebook.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
     all: BTreeMap<ExecId, Request>,
@@ -134,7 +134,7 @@ impl Runs {
         self.all.get(run).map_or(Serial(0), |request| request.serial)
     }
 
-    /// Forgets runs that left the notebook.
+    /// Forgets runs that were removed from the notebook.
     pub(super) fn forget(&mut self, runs: &[ExecId]) {
         for run in runs {
             self.all.remove(run);
@@ -187,7 +187,7 @@ impl Runs {
         self.get(run).is_some_and(|request| request.spec.replay)
     }
 
-    /// Whether a run has to wait until what its state lacks is replayed.
+    /// Whether a run may begin only at a whole state, so that missing variables are replayed first.
     pub(super) fn wants_whole_state(&self, run: &ExecId) -> bool {
         self.get(run).is_some_and(|request| request.spec.replay && !request.is_replayed)
     }
@@ -205,7 +205,7 @@ impl Runs {
         again.is_some_and(|again| !std::mem::replace(again, true))
     }
 
-    /// Whether a run that fails leaves a partial state at once.
+    /// Whether a run leaves a partial state when it fails.
     pub(super) fn keeps_on_error(&self, run: &ExecId) -> bool {
         self.get(run).is_some_and(|request| request.spec.on_error == OnError::Keep)
     }
@@ -256,7 +256,7 @@ impl Runs {
     /// A head refused to run its cell because its state could not be frozen.
     pub(super) fn head_refused(&mut self, core: &mut Core, head: ProcId, exec_id: &ExecId) {
         let refusal = core.processes.head_mut(head).and_then(|head| head.refusal.take());
-        let mut why = "the state could not be kept, so that running on would have lost it".to_owned();
+        let mut why = "the state could not be kept, and running the cell would have lost it".to_owned();
         if let Some(at) = core.processes.at(head).cloned() {
             why += &core.warnings_of(&at);
             core.processes.rest(head, at);
@@ -268,8 +268,8 @@ impl Runs {
         self.end(core, exec_id, outcome);
     }
 
-    /// Adds the state that a run leaves. Its head is there from now on. `partial`: the cell
-    /// failed.
+    /// Adds the state that a run leaves, and notes that the run's head rests there. `partial` says
+    /// that the cell failed.
     pub(super) fn leave_state(
         &mut self,
         core: &mut Core,
@@ -363,7 +363,7 @@ impl Runs {
         }
     }
 
-    /// Ends all open runs, because the notebook is reset. Their serial numbers stay used.
+    /// Ends all open runs, because the notebook is reset. Their serial numbers are not used again.
     pub(super) fn end_all(&mut self, core: &mut Core) {
         self.backlog.clear();
         for run in core.open.clone() {
@@ -399,8 +399,8 @@ pub(super) fn was_refused(core: &Core, spec: &RunSpec) -> bool {
     })
 }
 
-/// Answers a request whose exec id is known: nothing runs twice. A run that reads other states
-/// leaves nothing, so a known run cannot be its answer.
+/// Answers a request whose exec id is known: nothing runs twice. A request with `reads` never
+/// leaves a run in the notebook, so a known run cannot be its result.
 fn ask_again(core: &Core, spec: &RunSpec) -> Result<Reply, Problem> {
     let exec_id = &spec.exec_id;
     let run = core.notebook.run(exec_id).ok_or_else(|| not_found("run", exec_id))?;
@@ -415,7 +415,8 @@ fn ask_again(core: &Core, spec: &RunSpec) -> Result<Reply, Problem> {
     Ok(ended_reply(run, spec.with_outputs))
 }
 
-/// The base of a run: a state that can be run against, or a run that has not ended.
+/// The base of a run: a state that can be run against, or a run that has not ended. With `replay`,
+/// the state may also be lost.
 pub(super) fn resolve(core: &Core, on: Base, replay: bool) -> Result<Base, Problem> {
     let state = match on {
         Base::State(state) => state,
@@ -489,7 +490,7 @@ pub(super) fn ended_reply(run: &Run, with_outputs: bool) -> Reply {
     })
 }
 
-/// Whether a request asks for the same as the one that made a run.
+/// Whether a request has the code, base and new name of the request that made a run.
 fn is_same(run: &Run, spec: &RunSpec) -> bool {
     (&run.code, &run.asked.on, &run.asked.new_state_name) == (&spec.code, &spec.on, &spec.new_state_name)
 }

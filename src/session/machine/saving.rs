@@ -1,9 +1,9 @@
 //! Decides which state is saved when: one at a time, the newest first, while no client waits for a
 //! cell.
 //!
-//! A throw-away fork of the frozen process writes it (`Role::Save`), so the state is never touched
-//! and nothing waits. A written checkpoint becomes part of the notebook when the store reports
-//! that.
+//! A throw-away fork of the state's frozen process writes the checkpoint (`Role::Save`), so the
+//! state never changes and nothing waits for it. A written checkpoint becomes part of the notebook
+//! when the store reports that it is kept.
 
 use super::core::{Core, FollowUp};
 use super::processes::{Duty, Origin};
@@ -22,11 +22,11 @@ use std::time::Duration;
 /// How long no run must have been asked for before a checkpoint begins. So cells that follow each
 /// other quickly are not slowed down, and the last of them is saved first.
 const REST: Duration = Duration::from_millis(300);
-/// How long a checkpoint waits for such a pause, in milliseconds.
+/// How long a checkpoint waits at most for such a pause, in milliseconds.
 const MAX_WAIT_MS: f64 = 5000.0;
 /// How long after a failure a checkpoint is tried again. The time doubles with each failure.
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
-/// How many times it doubles: up to some five minutes.
+/// How many times that time doubles: up to some five minutes.
 const MAX_DOUBLINGS: u32 = 6;
 /// How long a saving process may be silent. Normally it reports its progress many times a second.
 const STALL: Duration = Duration::from_secs(180);
@@ -52,18 +52,18 @@ impl SaveRequest {
 #[derive(Debug)]
 struct Writing {
     request: SaveRequest,
-    /// The process that writes it. None once it is written, while the store makes it part of the
-    /// notebook.
+    /// The process that writes the checkpoint. None once that is written, while the store makes the
+    /// checkpoint part of the notebook.
     process: Option<ProcId>,
     heard_ms: f64,
 }
 
-/// Writes the checkpoints.
+/// Has checkpoints written, one at a time.
 #[derive(Debug, Default)]
 pub(super) struct Saver {
     writing: Option<Writing>,
     requests: VecDeque<SaveRequest>,
-    /// Whether the notebook is being closed: then it does not wait for a pause.
+    /// Whether the notebook is being closed. Then checkpoints do not wait for a pause.
     pub(super) is_closing: bool,
     alarm_is_set: bool,
     waiting_since_ms: Option<f64>,
@@ -74,31 +74,33 @@ pub(super) struct Saver {
 }
 
 impl Saver {
-    /// Whether a process is busy with a state.
+    /// Whether the checkpoint of a state is being written.
     pub(super) fn is_at(&self, state: &StateId) -> bool {
         self.writing.as_ref().is_some_and(|w| &w.request.state == state)
     }
 }
 
-/// Which states lack a checkpoint.
+/// Which states still need a checkpoint.
 #[derive(Debug, Default)]
 pub(super) struct Due {
-    /// Whether checkpoints are written unasked.
+    /// Whether checkpoints are written automatically.
     by_itself: bool,
-    /// States that may have to be saved, the newest last. Those that need not be are skipped.
+    /// States that may have to be saved, the newest last. `newest` skips those that need not be
+    /// saved.
     states: BTreeSet<(u64, StateId)>,
-    /// States whose checkpoint could not be loaded. It is written anew once they have a process
-    /// again.
+    /// States whose checkpoint could not be loaded. A new checkpoint is written once the state has
+    /// a process again.
     broken: BTreeSet<StateId>,
 }
 
 impl Due {
-    /// No state is due. With `by_itself`, checkpoints are written unasked.
+    /// Starts with no state due. With `by_itself`, checkpoints are written automatically.
     pub(super) fn new(by_itself: bool) -> Self {
         Self { by_itself, ..Self::default() }
     }
 
-    /// Notes that the residency of a state, or the progress of its checkpoint, has changed.
+    /// Adds a state if it now needs a checkpoint. To be called when its residency or the progress
+    /// of its checkpoint has changed.
     pub(super) fn note(&mut self, state: &State) {
         if self.by_itself && self.is_due(state) {
             // The bits of positive floats have the order of the numbers.
@@ -196,15 +198,15 @@ impl Saver {
         }
     }
 
-    /// Nothing can be written: all waiting requests are refused.
+    /// Refuses all waiting requests, because the disk cannot be written.
     fn refuse_all(&mut self, core: &mut Core, trouble: &DiskStatus) {
         for request in std::mem::take(&mut self.requests) {
             self.refuse(core, request, &trouble.why);
         }
     }
 
-    /// Begins the next checkpoint, if there is one and it is time. It is time at once while memory
-    /// is short.
+    /// Begins the next checkpoint, if there is one and it is time. While memory is short, no pause
+    /// is needed.
     pub(super) fn save_next(&mut self, core: &mut Core, is_short: bool) {
         while self.writing.is_none() && core.notebook.disk_status().is_none() {
             if let Some(request) = self.requests.pop_front() {
@@ -235,7 +237,7 @@ impl Saver {
         }
     }
 
-    /// The pause may have come.
+    /// The alarm has rung: the pause may have come.
     pub(super) fn time_to_save(&mut self, core: &mut Core) {
         self.alarm_is_set = false;
         core.follow_up(FollowUp::SaveNext);
@@ -260,8 +262,8 @@ impl Saver {
         core.set_saving(&state, Saving::Writing { percent: 0 });
     }
 
-    /// Whether a state has the wanted checkpoint already. States are immutable, so only its label
-    /// and metadata may have to change.
+    /// Returns whether a state has the wanted checkpoint already, and then answers the request.
+    /// States are immutable, so only the checkpoint's label and metadata may have to change.
     fn is_saved_already(&mut self, core: &mut Core, request: &SaveRequest) -> bool {
         let saved = core.notebook.state(&request.state).and_then(|s| s.checkpoint.clone());
         let is_good =
@@ -304,7 +306,7 @@ impl Saver {
         let Some(writing) = self.writing.as_mut().filter(|w| w.process == Some(process)) else {
             return;
         };
-        // It exits by itself.
+        // The process exits by itself.
         writing.process = None;
         core.processes.remove(process);
         let (state, form) = (writing.request.state.clone(), writing.request.form);
@@ -336,7 +338,7 @@ impl Saver {
     /// The store has made a checkpoint part of the notebook.
     pub(super) fn kept(&mut self, core: &mut Core, id: &StateId, checkpoint: Box<Checkpoint>) {
         if let Some(state) = core.notebook.state_mut(id) {
-            // A data-only checkpoint beside a whole one does not replace it.
+            // A data-only checkpoint does not replace a complete one.
             if checkpoint.form == Form::Environment || state.checkpoint.is_none() {
                 state.checkpoint = Some((*checkpoint).clone());
             }
@@ -357,7 +359,7 @@ impl Saver {
         }
     }
 
-    /// The checkpoint of a state could not be written. It is tried again later.
+    /// The checkpoint of a state could not be written. The checkpoint is tried again later.
     pub(super) fn not_saved(&mut self, core: &mut Core, id: &StateId, why: &str) {
         if let Some(writing) = self.writing.take_if(|w| &w.request.state == id) {
             writing.process.into_iter().for_each(|process| core.end(process));
@@ -402,7 +404,8 @@ impl Saver {
         }
     }
 
-    /// The alarm of a saving process. Gives up if it wrote nothing for `STALL`, else waits again.
+    /// The alarm of a saving process has rung. Ends the process if it reported nothing for `STALL`,
+    /// else sets the alarm again.
     pub(super) fn stalled(&mut self, core: &mut Core, process: ProcId) {
         let Some(writing) = self.writing.as_ref().filter(|w| w.process == Some(process)) else {
             return;
@@ -412,7 +415,8 @@ impl Saver {
                 "nothing was written for {} s: a library in this state may not survive a fork",
                 STALL.as_secs()
             );
-            // It would most likely hang again and hold up the others: wait longest.
+            // The next attempt would most likely hang, too, and hold up other checkpoints. So it
+            // waits longest.
             let state = writing.request.state.clone();
             self.failures.insert(state, MAX_DOUBLINGS);
             self.failed(core, process, &why);
@@ -421,7 +425,7 @@ impl Saver {
         }
     }
 
-    /// Saves a state no longer, because it is deleted.
+    /// Stops saving a state, because it is deleted.
     pub(super) fn stop(&mut self, core: &mut Core, id: &StateId) {
         let gone = Reply::Refused(not_found("state", id));
         self.failures.remove(id);
@@ -441,7 +445,7 @@ impl Saver {
         }
     }
 
-    /// Saves no state any longer, because the notebook is reset.
+    /// Stops saving all states, because the notebook is reset.
     pub(super) fn stop_all(&mut self, core: &mut Core) {
         let ids: Vec<StateId> = core.notebook.states().map(|s| s.id.clone()).collect();
         for id in ids {
@@ -449,19 +453,19 @@ impl Saver {
         }
     }
 
-    /// Whether unasked checkpoints are being written, or will be.
+    /// Whether automatic checkpoints are being written or are due.
     pub(super) fn is_saving(&self, core: &Core) -> bool {
         core.due.by_itself
             && core.notebook.disk_status().is_none()
             && (self.writing.is_some() || core.due.is_any(&core.notebook))
     }
 
-    /// Whether everything that could be saved is.
+    /// Whether everything that can be saved has been saved.
     pub(super) fn is_all_saved(&self, core: &Core) -> bool {
         self.writing.is_none() && (core.notebook.disk_status().is_some() || !core.due.is_any(&core.notebook))
     }
 
-    /// The disk has failed, or works again.
+    /// Notes that the disk has failed or works again.
     pub(super) fn set_disk_status(&mut self, core: &mut Core, trouble: Option<DiskStatus>) {
         core.notebook.set_disk_status(trouble.clone());
         core.publish(Live::DiskStatusChanged { disk_status: trouble.clone() });
@@ -482,8 +486,8 @@ fn keep_checkpoint(core: &mut Core, state: &StateId, checkpoint: Checkpoint) {
     core.effects.push(Effect::Keep { state: state.clone(), parent, checkpoint: Box::new(checkpoint) });
 }
 
-/// The checkpoint of the nearest ancestor that has one, and how long all cells of the lineage ran.
-/// That checkpoint tells the time up to there.
+/// The checkpoint of the nearest ancestor that has one, and how long all cells of the lineage ran,
+/// in milliseconds. The time up to that checkpoint is stored in it.
 fn before_saved(core: &Core, id: &StateId) -> (Option<String>, f64) {
     let mut total_ms = 0.0;
     for state in core.notebook.ancestry(id) {
@@ -497,7 +501,8 @@ fn before_saved(core: &Core, id: &StateId) -> (Option<String>, f64) {
     (None, total_ms)
 }
 
-/// Whether only the values of a state can be loaded, while its untrusted checkpoint holds more.
+/// Whether only the plain values of a state are available, because its checkpoint holds more but is
+/// not trusted.
 fn holds_values_only(state: &State) -> bool {
     let has_more = |c: &Checkpoint| !c.is_trusted && c.form == Form::Environment;
     let is_whole = matches!(state.residency, Residency::Memory | Residency::Freezing)

@@ -1,8 +1,8 @@
 //! Gives a cell variables of other states: throw-away forks of those states send them through
 //! pipes.
 //!
-//! Nothing waits for a sender. The head reads its pipe before the cell runs; the pipe of a sender
-//! that dies ends, and the head reports that.
+//! The machine does not wait for senders. The head reads from their pipes before its cell runs. If
+//! a sender dies, its pipe ends and the head reports that.
 
 use super::Alarm;
 use super::core::Core;
@@ -21,8 +21,9 @@ pub(super) struct Sender {
     pub(super) wanted: Wanted,
 }
 
-/// The deliveries of variables that a cell needs, each with its sender. The request names them
-/// (`reads`), or the cell does if it rebuilds a state.
+/// Starts senders for the variables that a cell needs, and returns each delivery with its sender.
+/// The request names the variables (`reads`), or a cell that rebuilds a state names them in its
+/// code.
 pub(super) fn deliveries(
     core: &mut Core,
     reads: Option<&[Reading]>,
@@ -53,7 +54,7 @@ fn send_from(core: &mut Core, state: &StateId, run: &ExecId, wanted: Wanted) -> 
     Some(core.spawn(Origin::fork(from, state), duty, SENDER_TIMEOUT))
 }
 
-/// A sender is late.
+/// Ends a sender that is late. The time in which its state is loaded does not count.
 pub(super) fn is_late(core: &mut Core, process: ProcId) {
     if core.processes.waits_for_a_load(process) {
         core.wake(SENDER_TIMEOUT, Alarm::Late(process));
@@ -69,7 +70,7 @@ pub(super) fn end_senders(core: &mut Core, run: &ExecId) {
     }
 }
 
-/// Ends the senders of a state that are not ready: its process is gone.
+/// Ends the senders of a state that are not ready, because the state's process is gone.
 pub(super) fn end_senders_at(core: &mut Core, state: &StateId) {
     for process in core.processes.of(state, |duty| matches!(duty, Duty::Sending(_))) {
         if core.processes.get(process).is_some_and(|sender| !sender.is_ready) {

@@ -1,5 +1,5 @@
-//! Trust in the notebook's checkpoints: the store signs them as our own, and then they are loaded
-//! whole.
+//! Trust in the notebook's checkpoints: the store signs them with this install's key, and from then
+//! on they are loaded whole.
 
 use super::core::Core;
 use super::saving::Saver;
@@ -31,12 +31,13 @@ impl Trust {
             if let Some(checkpoint) = &mut state.checkpoint {
                 checkpoint.is_trusted = true;
             }
-            // Its values could not be loaded. It has not been tried to load the checkpoint whole.
+            // Loading the state's plain values failed. Loading the whole checkpoint has not been
+            // tried.
             let is_untried = state.residency == Residency::Replay && state.checkpoint.is_some();
             if is_untried {
                 (state.residency, state.saving) = (Residency::Disk, Saving::Idle);
             }
-            // Only its values were loaded.
+            // Only the state's plain values were loaded.
             let is_partial = state.restored_from.is_some() && state.residency == Residency::Memory;
             core.publish_state(id);
             if is_untried {

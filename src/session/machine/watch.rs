@@ -1,4 +1,5 @@
-//! Warns about cells of branches that make no progress because the fork lost what they wait for.
+//! Warns when a cell of a branch makes no progress because it waits for a thread that the fork did
+//! not copy.
 
 use super::core::Core;
 use super::runs::{Request, Runs};
@@ -7,10 +8,10 @@ use crate::kernel::{ProcId, Seen};
 use crate::notebook::{Base, ExecId, Fact, StateId};
 use std::time::Duration;
 
-/// How long a cell makes no progress before the warning: longer than most locks are held, shorter
-/// than a user waits.
+/// How long a cell makes no progress before it gets a warning: longer than most locks are held, and
+/// shorter than users wait.
 const STANDSTILL: Duration = Duration::from_secs(20);
-/// How often a cell of a branch is observed. It costs the server three small files.
+/// How often a cell of a branch is observed. Each time the server reads three small files.
 const EVERY: Duration = Duration::from_secs(5);
 /// The warning of a state after a cell in a branch of it hung until it was stopped.
 const STOOD_STILL: &str =
@@ -25,8 +26,8 @@ pub(super) struct Watch {
 }
 
 impl Runs {
-    /// A run has begun. Only heads that were forked from a state lack threads, so only they are
-    /// watched.
+    /// Begins to watch a run, if its head was forked from a state's process: only there threads can
+    /// be missing.
     pub(super) fn begin_to_watch(&mut self, core: &mut Core, head: ProcId, run: &ExecId) {
         if core.processes.head(head).is_some_and(|head| head.is_forked) {
             self.watch_on(core, run);
@@ -38,7 +39,7 @@ impl Runs {
         core.wake(EVERY, alarm);
     }
 
-    /// It is time to observe a run.
+    /// Orders an observation of a run.
     pub(super) fn watch(&mut self, core: &mut Core, run: &ExecId, serial: Serial) {
         if self.is_still(run, serial)
             && let Some(head) = core.processes.of_run(run)
@@ -54,7 +55,7 @@ impl Runs {
         }
         let now_ms = core.now_ms;
         let suspects = self.suspects(core, run, seen.map(|s| s.libraries.as_slice()).unwrap_or_default());
-        // It may wait for a thread of its own cell, and that for the network.
+        // The cell may wait for a thread that it started itself, and that thread for the network.
         let may_be_woken = suspects.is_none() && seen.is_some_and(|seen| seen.has_threads);
         let Some(watch) = self.get_mut(run).map(|request| &mut request.watch) else { return };
         let still = seen.filter(|seen| seen.waits_for_lock).map(|seen| seen.cpu_ticks);
@@ -81,7 +82,8 @@ impl Runs {
         self.watch_on(core, run);
     }
 
-    /// A sentence about what the fork of a run's head may have lost.
+    /// A sentence about what may have started the threads that the fork of a run's head did not
+    /// copy.
     fn suspects(&self, core: &Core, run: &ExecId, libraries: &[String]) -> Option<String> {
         let state = core.notebook.run(run).and_then(|run| match &run.on {
             Base::State(state) => core.notebook.state(state),
@@ -95,7 +97,8 @@ impl Runs {
         (!suspects.is_empty()).then(|| format!("Suspected: {}", suspects.join("; ")))
     }
 
-    /// A run was stopped. If it hung, its state is not forked any more.
+    /// A run has ended without success. If it hung until it was stopped, its state is not forked
+    /// any more.
     pub(super) fn distrust_after(&mut self, core: &mut Core, run: &ExecId, state: &StateId) {
         let is_it = |request: &Request| request.watch.is_warned && request.stop.is_some();
         if state.is_root() || !self.get(run).is_some_and(is_it) {

@@ -25,7 +25,7 @@ impl Machine {
         self.runs.ask(&mut self.core, ticket, spec)
     }
 
-    /// Does what parts of the machine ask of each other.
+    /// Carries out what parts of the machine have asked of each other (`FollowUp`).
     pub(in crate::session::machine) fn settle(&mut self) {
         while let Some(follow_up) = self.core.next_follow_up() {
             match follow_up {
@@ -42,7 +42,7 @@ impl Machine {
         }
     }
 
-    /// Starts a run, or lets it wait for room.
+    /// Starts a run, or lets it wait.
     pub(super) fn begin(&mut self, exec_id: &ExecId, state: &StateId) {
         if self.core.notebook.run(exec_id).is_none_or(|r| r.status.has_ended()) {
             return;
@@ -66,8 +66,8 @@ impl Machine {
             && !(self.memory.is_full(&self.core) && self.saver.is_saving(&self.core))
     }
 
-    /// A run with `replay` begins only at a whole state: what the checkpoint lacks is replayed
-    /// first. Returns whether the run waits for that.
+    /// A run with `replay` begins only at a whole state: variables that are missing in the
+    /// checkpoint are replayed first. Returns whether the run waits for that.
     fn waits_to_be_whole(&mut self, exec_id: &ExecId, id: &StateId) -> bool {
         if id.is_root() || !self.runs.wants_whole_state(exec_id) {
             return false;
@@ -77,8 +77,8 @@ impl Machine {
             self.replays.wait(&mut self.core, exec_id, id);
             return true;
         }
-        // What the checkpoint lacks is known when it is loaded. So it is loaded here even if each
-        // branch then loads it for itself.
+        // Which variables are missing is known only when the checkpoint is loaded. So it is loaded
+        // here, even if each branch then loads it for itself.
         if state.residency == Residency::Disk {
             self.core.source_of(id);
         }
@@ -123,7 +123,7 @@ impl Machine {
         head
     }
 
-    /// No head can be made for a run.
+    /// Ends a run for which no head can be made, or replays its state if the run allows it.
     fn no_head(&mut self, exec_id: &ExecId, state: &StateId) {
         let core = &mut self.core;
         if self.runs.may_replay(exec_id) {
@@ -140,8 +140,8 @@ impl Machine {
         self.runs.end(core, exec_id, outcome);
     }
 
-    /// The head for a run was never made. If the process that was to fork it is gone too, the run
-    /// begins again: the state may come from elsewhere.
+    /// The head for a run was never made. If the process that was to fork the head is gone, too,
+    /// the run begins again: another process may hold the state, or its checkpoint can be loaded.
     pub(super) fn begin_again(&mut self, exec_id: &ExecId, source: Option<ProcId>, at: &StateId) {
         let has_lost_its_source = source.is_none_or(|source| self.core.processes.held_by(source).is_none());
         if has_lost_its_source && self.runs.may_begin_again(exec_id) {
@@ -179,7 +179,7 @@ impl Machine {
         }
     }
 
-    /// A cell ended in its own process.
+    /// A head reports that its cell has ended.
     pub(in crate::session::machine) fn ended(
         &mut self,
         head: ProcId,
@@ -192,7 +192,7 @@ impl Machine {
         }
         let Some(exec_id) = self.core.processes.run_of(head) else { return };
         if self.core.processes.head(head).is_some_and(|h| h.is_killed) {
-            // It ended just when it was killed, so its state could not be kept.
+            // The cell ended just when its head was killed, so its state could not be kept.
             self.core.discard(head);
             return self.head_died(&exec_id, None);
         }
@@ -210,7 +210,8 @@ impl Machine {
         }
     }
 
-    /// A run ends with a state, which its head then freezes. After an error it is a partial state.
+    /// Ends a run that leaves a state, which its head then freezes. After an error the state is
+    /// partial.
     fn leave_state(&mut self, head: ProcId, exec_id: &ExecId, report: CellReport, error: Option<Outcome>) {
         let core = &mut self.core;
         let state = self.runs.leave_state(core, head, exec_id, report, error.is_some());
@@ -220,8 +221,9 @@ impl Machine {
         }
     }
 
-    /// A cell failed. Its head is held if what the cell has set can be kept. Else the head and all
-    /// that the cell has started are killed.
+    /// A cell failed. With `OnError::Keep` the run leaves a partial state. Otherwise the head is
+    /// held if the variables that the cell set can be kept, else the head and all processes that
+    /// the cell started are killed.
     fn failed(
         &mut self,
         head: ProcId,
@@ -243,8 +245,8 @@ impl Machine {
                 self.memory.wake_to_measure(core, &self.held);
                 self.runs.end(core, exec_id, outcome);
                 if is_held {
-                    // Last: what follows from `Input::HeadStopped` must be published after the end
-                    // of the run.
+                    // This comes last: what follows from `Input::HeadStopped` must be published
+                    // after the end of the run.
                     core.effects.push(Effect::Stop(head));
                 }
                 return;

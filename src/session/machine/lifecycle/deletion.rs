@@ -1,5 +1,5 @@
-//! Deletes a state, its subtree, a failed run, or all in a reset, and ends what depends on it. Also
-//! opens and closes the notebook.
+//! Deletes a state, a subtree or a failed run, or everything (reset), and ends the runs and
+//! processes that depend on what is deleted. Also opens and closes the notebook.
 
 use crate::notebook::{ExecId, Fact, Reply, Residency, StateId};
 use crate::problem::{Kind, Problem};
@@ -21,7 +21,7 @@ impl Machine {
         }
     }
 
-    /// Ends running cells, and saves at once what can still be saved.
+    /// Ends all runs, and begins to save the remaining states without waiting for a pause.
     pub(in crate::session::machine) fn closing(&mut self) {
         self.replays.fail_all(&mut self.core, STOPPED);
         self.settle();
@@ -51,7 +51,7 @@ impl Machine {
         Reply::Done
     }
 
-    /// Deletes a state and all that grew from it, and stops the runs there.
+    /// Deletes a state and all states that grew from it, and stops the runs against them.
     pub(in crate::session::machine) fn delete_subtree(&mut self, id: &StateId) -> Reply {
         if id.is_root() {
             let (what, why) = ("delete state initial", "every notebook grows from it");
@@ -65,7 +65,7 @@ impl Machine {
         self.runs.stop_on(&mut self.core, &subtree);
         self.settle();
         let (mut states, mut runs) = (Vec::new(), Vec::new());
-        // Each is a leaf when its turn comes.
+        // In this order, each state is a leaf when it is taken out.
         for id in subtree.iter().rev() {
             let (gone, ended) = self.take_out(id).unwrap_or_default();
             states.extend(gone);
@@ -81,8 +81,8 @@ impl Machine {
         self.core.notebook.lineage(id).iter().map(|state| state.id.clone()).collect()
     }
 
-    /// Takes a state out of the graph, and ends its processes and what waits for it. Returns the
-    /// states and runs that left the graph.
+    /// Takes a state out of the graph, and ends its processes and the requests that wait for it.
+    /// Returns the states and runs that left the graph.
     fn take_out(&mut self, id: &StateId) -> Option<(Vec<StateId>, Vec<ExecId>)> {
         let (states, runs) = self.core.notebook.delete_state(id)?;
         if !id.is_root()
@@ -127,8 +127,9 @@ impl Machine {
         self.held.forget(runs);
     }
 
-    /// Publishes what left the graph, and moves the clients that looked at it. `before` is the
-    /// lineage of what was deleted.
+    /// Publishes which states and runs left the graph. Clients that looked at such a state are
+    /// moved to the nearest state that stays. `before` is the lineage of the state that was
+    /// deleted.
     fn publish_removed(&mut self, before: &[StateId], states: Vec<StateId>, runs: Vec<ExecId>) {
         if states.is_empty() {
             return;
@@ -139,7 +140,7 @@ impl Machine {
         self.core.publish(Fact::Removed { states, runs });
     }
 
-    /// Forgets a run that left no state.
+    /// Deletes a run that left no state.
     pub(in crate::session::machine) fn drop_attempt(&mut self, exec_id: ExecId) -> Reply {
         if !self.core.notebook.drop_attempt(&exec_id) {
             return Reply::Refused(not_found("failed run", &exec_id));
@@ -152,7 +153,7 @@ impl Machine {
         Reply::Done
     }
 
-    /// Stops everything and forgets all but the root.
+    /// Ends all runs, and deletes all states but the root.
     pub(in crate::session::machine) fn reset(&mut self) -> Reply {
         self.replays.fail_all(&mut self.core, "the notebook was reset");
         self.saver.stop_all(&mut self.core);

@@ -14,11 +14,12 @@ pub(in crate::session::machine) const READY_TIMEOUT: Duration = Duration::from_s
 /// How long a head may take to begin its cell. Longer than `READY_TIMEOUT`, because it first waits
 /// until its state is frozen.
 pub(in crate::session::machine) const BEGIN_TIMEOUT: Duration = Duration::from_secs(15);
-/// The same while Python itself starts, which takes long on a cold disk.
+/// How long a process may take to report that it is ready while Python itself starts, which is slow
+/// on a cold disk.
 pub(in crate::session::machine) const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Machine {
-    /// A forked process has not reported that it is ready: it is examined.
+    /// Examines a forked process that has not reported in time that it is ready.
     pub(in crate::session::machine) fn not_ready(&mut self, process: ProcId) {
         if self.core.processes.waits_for_a_load(process) {
             return self.core.wake(READY_TIMEOUT, Alarm::Late(process));
@@ -28,7 +29,7 @@ impl Machine {
         }
     }
 
-    /// The state of a process that has not reported that it is ready.
+    /// The state of a process that has not reported yet that it is ready; else none.
     fn is_to_be(&self, process: ProcId) -> Option<StateId> {
         let known = self.core.processes.get(process)?;
         match known.duty {
@@ -41,7 +42,8 @@ impl Machine {
         }
     }
 
-    /// A late process was examined. It is killed, unless its parent is still busy with other forks.
+    /// A process that is late was examined. Kills it, unless its parent is still busy with other
+    /// forks.
     pub(in crate::session::machine) fn examined(&mut self, process: ProcId, hung: &Hung) {
         let Some(state) = self.is_to_be(process) else { return };
         if !hung.is_there && hung.parent_made_one.is_some_and(|ago| ago < READY_TIMEOUT) {
@@ -56,8 +58,8 @@ impl Machine {
         self.fork_failed(process, &why);
     }
 
-    /// The frozen process of a state hangs before it forks, so no branch can come from it: kills
-    /// it. The checkpoint still works.
+    /// Kills the frozen process of a state, because it hangs before it forks and no branch can come
+    /// from it. The state's checkpoint can still be loaded.
     fn end_stuck(&mut self, state: &StateId) {
         let is_there = self.core.notebook.state(state).is_some_and(|s| s.residency == Residency::Memory);
         if let Some(frozen) = self.core.processes.frozen(state).filter(|_| is_there) {
@@ -77,15 +79,15 @@ pub(in crate::session::machine) fn why_it_hangs(core: &Core, state: &StateId, hu
         suspects.push("a function that was given to os.register_at_fork".to_owned());
     }
     format!(
-        "the branch was not there within {} s and was ended; {whose} hung: {}. Suspected: {}",
+        "the branch was not ready within {} s and was ended; {whose} hung: {}. Suspected: {}",
         READY_TIMEOUT.as_secs(),
         hung.doing,
         suspects.join("; "),
     )
 }
 
-/// Notes at a state that a fork of it hung. If it has a checkpoint, its next branch comes from
-/// that.
+/// Adds the warning to a state that a fork of it hung. If the state has a trusted checkpoint, its
+/// later branches are loaded from that.
 pub(in crate::session::machine) fn remember_that_it_hung(core: &mut Core, id: &StateId, hung: &Hung) {
     let Some(state) = core.notebook.state_mut(id) else { return };
     let warning = format!("a fork of it hung: {}", hung.doing);
@@ -112,7 +114,7 @@ pub(in crate::session::machine) fn note_hazard(core: &mut Core, id: &StateId, ha
     }
 }
 
-/// A frozen process reports what its branches share.
+/// A frozen process reports warnings about what its branches share. Adds them to its state.
 pub(in crate::session::machine) fn shared(core: &mut Core, process: ProcId, warnings: Vec<String>) {
     let Some(id) = core.processes.held_by(process).cloned() else { return };
     let Some(state) = core.notebook.state_mut(&id) else { return };

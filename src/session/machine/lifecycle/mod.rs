@@ -1,12 +1,12 @@
 //! What follows when a process is ready, is late, could not be made, could not load, or has exited.
 //!
 //! Each of these is one `match` on `Duty`. When a state's process is gone, the state is frozen
-//! again from a head that rests there, or is on disk, or is lost. What waits for it begins, is
-//! answered or is refused.
+//! again from a head that rests there, or is on disk, or is lost. Runs that wait for the state
+//! begin or end, and requests are answered or refused.
 //!
-//! This folder holds what concerns several parts of the machine, in terms of their methods.
-//! `begin`: how a run gets its head, and what its end leads to. `deletion`: of states, or of all in
-//! a reset. `hangs`: what happens when a fork hangs.
+//! This folder holds the code that concerns several parts of the machine. `begin`: how a run gets
+//! its head, and what follows when its cell has ended. `deletion`: how states are deleted, and
+//! everything in a reset. `hangs`: what happens when a fork hangs.
 
 mod begin;
 mod deletion;
@@ -22,7 +22,7 @@ use crate::notebook::{ExecId, Form, Missing, Reply, Residency, RestoredFrom, Run
 use crate::problem::{Kind, Problem};
 use nix::sys::signal::Signal;
 
-/// The warning of a state whose head could not make its process.
+/// The warning of a state whose head could not fork the state's frozen process.
 const NOT_KEPT: &str =
     "its process could not be made: a run against it tries that again first, and until then it could be lost";
 
@@ -66,12 +66,12 @@ impl Machine {
         self.save_next();
     }
 
-    /// Notes that a state is not exactly what its cell left: it came from a checkpoint, or grew
-    /// from a state that did and lacks names.
+    /// Notes that a state may not be exactly what its cell left: it was loaded from a checkpoint,
+    /// or it grew from such a state and some variables are missing.
     fn set_restored(&mut self, id: &StateId, missing: Vec<Missing>, is_loaded: bool) {
         self.listings.forget(id);
         if let Some(state) = self.core.notebook.state_mut(id) {
-            // What could not be loaded was not known when the checkpoint was written.
+            // Which variables cannot be loaded was not known when the checkpoint was written.
             let checkpoint = state.checkpoint.as_mut().filter(|c| is_loaded && c.is_trusted);
             if let Some(checkpoint) = checkpoint.filter(|c| c.form == Form::Environment) {
                 checkpoint.missing.clone_from(&missing);
@@ -90,7 +90,7 @@ impl Machine {
         }
     }
 
-    /// A process is late: it hangs, or what it waits for takes long.
+    /// Handles a process that is late: it hangs, or it waits for something that takes long.
     pub(super) fn is_late(&mut self, process: ProcId) {
         let Some(known) = self.core.processes.get(process) else { return };
         match known.duty {
@@ -138,8 +138,8 @@ impl Machine {
                 self.saver.failed(&mut self.core, process, "the process that wrote it died");
             }
             Duty::Fingerprinting => self.comparer.failed(&mut self.core, process),
-            // The head that reads has reached the end of the pipe, or reports that it came too
-            // early.
+            // The head that reads from a sender has reached the end of the pipe, or reports that
+            // the pipe ended too early.
             Duty::Sending(_) | Duty::Spare => {
                 self.core.processes.remove(process);
             }
@@ -159,7 +159,8 @@ impl Machine {
                 self.head_died(&run, exit);
             }
             Doing::Begin(run) if self.runs.is_stopping(&run) => self.head_died(&run, exit),
-            // It died at rest. The state has not changed, so another head can take over.
+            // The head died before the cell began. Its state has not changed, so the cell moves to
+            // another head.
             Doing::Begin(run) if is_ready => self.begin(&run, &at),
             Doing::Begin(run) => self.begin_again(&run, from, &at),
             Doing::Replay(target) => {
@@ -183,7 +184,8 @@ impl Machine {
         }
     }
 
-    /// The system refused another process. Clients may repeat the requests that waited for it.
+    /// The system refused to make a process. Clients may repeat the requests that waited for the
+    /// process.
     pub(super) fn fork_refused(&mut self, child: ProcId, why: &str) {
         if let Some(run) = self.core.processes.run_of(child) {
             self.core.processes.remove(child);
@@ -197,7 +199,8 @@ impl Machine {
         }
     }
 
-    /// A frozen process cannot be made, so the heads that were to be forked from it cannot either.
+    /// Ends the heads that were to be forked from a state's frozen process, because that cannot be
+    /// made.
     fn refuse_branches(&mut self, state: &StateId, why: &str) {
         if !self.core.forks(state) {
             return;
@@ -244,7 +247,7 @@ impl Machine {
         }
     }
 
-    /// The root could not start Python: all that waits for it fails.
+    /// The root process could not start Python. All runs and replays end.
     pub(super) fn root_failed(&mut self, process: ProcId, why: &str) {
         if self.core.processes.root() != Some(process) {
             return;
@@ -265,11 +268,11 @@ impl Machine {
         }
     }
 
-    /// A frozen process exited. If a head rests at its state, the head freezes it again.
+    /// A frozen process exited. If a head rests at the state, the head freezes the state again.
     fn frozen_gone(&mut self, process: ProcId, state: &StateId) {
         let was_ready = self.core.notebook.state(state).is_some_and(|s| s.residency == Residency::Memory);
         if !was_ready {
-            // It died before it was ready, and so would another one.
+            // The process died before it was ready, and another one would die, too.
             return self.not_kept(process, state);
         }
         self.core.processes.remove(process);
@@ -285,7 +288,7 @@ impl Machine {
     fn not_kept(&mut self, process: ProcId, state: &StateId) {
         self.core.processes.remove(process);
         let (what, why) =
-            (format!("list the variables of state {state}"), "the process that was to be it has died");
+            (format!("list the variables of state {state}"), "the process that was to hold it has died");
         listings::end_at(&mut self.core, state, &Problem::new(Kind::Kernel, what, why, "try again"));
         let refused = Problem::new(Kind::Kernel, format!("load state {state}"), why, "try again");
         self.loads.answer(&mut self.core, state, &Reply::Refused(refused));
@@ -299,12 +302,13 @@ impl Machine {
         }
     }
 
-    /// A process could not load its checkpoint. What waits for it fails. The checkpoint is kept.
+    /// A process could not load its checkpoint. Runs with `replay` replay the state; other runs and
+    /// requests that wait for it fail. The checkpoint is kept.
     pub(super) fn load_failed(&mut self, process: ProcId, why: &str) {
         let Some(state) = self.core.processes.at(process).cloned() else { return };
         match self.core.processes.held_by(process) {
             Some(_) => self.core.end(process),
-            // A head: it is ended below.
+            // The process is a head, which is ended below.
             None => self.core.effects.push(Effect::Kill(process)),
         }
         let failed = || Outcome::Error(RunError::new("RestoreFailed", why));
@@ -346,7 +350,8 @@ impl Machine {
     }
 }
 
-/// Adds or removes the warning that only a head holds this state: a run has to freeze it first.
+/// Adds or removes the warning that only a head holds a state, which a run must freeze before it
+/// begins.
 fn note_whether_kept(core: &mut Core, id: &StateId, is_kept: bool) {
     let Some(state) = core.notebook.state_mut(id) else { return };
     let known = state.warnings.iter().position(|warning| warning == NOT_KEPT);
@@ -358,8 +363,9 @@ fn note_whether_kept(core: &mut Core, id: &StateId, is_kept: bool) {
     core.publish_state(id);
 }
 
-/// Why a process died while it loaded an untrusted checkpoint, else none. The same would happen
-/// each time, and any client that may list the state's variables could trigger it.
+/// Why a process died while it loaded an untrusted checkpoint, else none. Such a load is not
+/// repeated: it would fail each time, and any client that may list the state's variables could
+/// trigger it.
 fn died_loading(core: &Core, process: ProcId, exit: Option<Exit>) -> Option<String> {
     let is_killed = core.processes.head(process).is_some_and(|head| head.is_killed);
     let known = core.processes.get(process).filter(|known| known.is_loading && !is_killed)?;

@@ -1,5 +1,5 @@
-//! Questions about a place in code, and what cells did to the variables. Each line of a script
-//! takes a second.
+//! Tests of questions about a place in code, and of the variables that cells changed. Each line of
+//! a script takes a second.
 
 use super::play;
 use expect_test::expect;

@@ -1,4 +1,4 @@
-//! Drafts: put, moved along as cells run, and made from the rest of a line.
+//! Tests of drafts: put, moved as cells run, and made from the later cells of a lineage.
 
 use super::play;
 use expect_test::expect;

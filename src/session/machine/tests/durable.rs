@@ -1,4 +1,4 @@
-//! Stories of checkpoints, of states that come back, and of a budget that is too small.
+//! Tests of checkpoints, of states that are restored, and of a budget that is too small.
 
 use super::{
     Base, Budget, Contents, Effect, Ended, How, Input, Reply, Report, StateId, Ticket, machine_with, play,
@@ -6,8 +6,8 @@ use super::{
 };
 use expect_test::expect;
 
-/// Runs a, then b on what it left; both are frozen: p3 is s1, p4 is s2, and p2 is the head. Nothing
-/// is saved by itself.
+/// Runs a, then b on the state that a left. p3 is the frozen process of s1, p4 that of s2, and p2
+/// is the head. No checkpoint is written automatically.
 const TWO: &str = "
     open
     p1 ready
@@ -22,7 +22,7 @@ const TWO: &str = "
     p4 ready
 ";
 
-/// The same where checkpoints are written: p4 saves s1, p5 is s2.
+/// `TWO` with automatic checkpoints: p4 saves s1, and p5 is the frozen process of s2.
 const TWO_SAVING: &str = "
     open
     p1 ready
@@ -37,13 +37,13 @@ const TWO_SAVING: &str = "
     p5 ready
 ";
 
-/// What a script brings about after two cells ran, when so many states may live in memory.
+/// The effects of a script after two cells ran. At most `processes` states may be in memory.
 fn after_two(processes: usize, script: &str) -> String {
     let all = play_within(processes, false, &format!("{TWO}{script}"));
     all[all.find("p4 ready").expect("the end of the beginning")..].to_owned()
 }
 
-/// The same where checkpoints are written.
+/// `after_two` with automatic checkpoints.
 fn after_two_saving(script: &str) -> String {
     let all = play_within(9, true, &format!("{TWO_SAVING}{script}"));
     all[all.find("p5 ready").expect("the end of the beginning")..].to_owned()
@@ -376,7 +376,7 @@ fn a_lost_state_comes_back_by_running_its_lineage_again() {
 #[test]
 fn a_run_with_replay_waits_until_its_state_is_whole() {
     let script = |end: &str| format!("checkpoint s1\np5 saved c-s1\nkept s1\np3 gone\n{end}");
-    // The checkpoint said that it has everything, and does not: only the load shows it.
+    // The checkpoint claims to be complete, and is not. This is known only once it is loaded.
     expect![[r#"
         p4 ready
             s2 is in Memory
@@ -430,7 +430,7 @@ fn a_run_with_replay_waits_until_its_state_is_whole() {
             p7 began",
         ),
     ));
-    // It has everything, and nothing is replayed.
+    // The checkpoint is complete, and nothing is replayed.
     expect![[r#"
         p4 ready
             s2 is in Memory
@@ -463,7 +463,7 @@ fn a_run_with_replay_waits_until_its_state_is_whole() {
            └─ × c Running
     "#]]
     .assert_eq(&after_two(9, &script("run c on s1 replay yes\np6 ready\np7 ready\np7 began")));
-    // It cannot be loaded, or the process that loads it dies, or the state goes.
+    // The checkpoint cannot be loaded, or the process that loads it dies, or the state is deleted.
     expect![[r#"
         p4 ready
             s2 is in Memory
@@ -1109,8 +1109,8 @@ fn fork_anyway_forks_a_state_that_warns_against_it() {
     assert!(story.contains("p3 forks p6, head"), "{story}");
 }
 
-/// A line of cells, each as soon as the one before it has left a state, while checkpoints take
-/// their time.
+/// A series of cells, each run as soon as the one before it has left a state, while checkpoints are
+/// written slowly.
 #[test]
 fn new_runs_wait_until_states_beyond_the_budget_are_on_disk() {
     let budget = Budget { processes: 10, ..Budget::default() };
@@ -1118,7 +1118,7 @@ fn new_runs_wait_until_states_beyond_the_budget_are_on_disk() {
     let (mut states, mut most, mut waited) = (0, 0, 0);
     let (mut alive, mut forks) = (std::collections::BTreeSet::new(), 0);
     let mut inputs = std::collections::VecDeque::from([Input::Opened]);
-    // What the slow disk owes.
+    // The store's reports that the slow disk delays.
     let mut unsaved = std::collections::VecDeque::new();
     let ask = |n: usize| {
         let on = if n == 0 { StateId::root() } else { state(&format!("s{n}")) };
@@ -1128,7 +1128,7 @@ fn new_runs_wait_until_states_beyond_the_budget_are_on_disk() {
         let input = match inputs.pop_front() {
             Some(input) => input,
             None => match unsaved.pop_front() {
-                // Nothing goes on until it has saved one.
+                // Nothing continues until a checkpoint is saved.
                 Some(done) => {
                     waited += 1;
                     done

@@ -1,5 +1,5 @@
-//! What a cell costs late in a notebook: as many effects, and as many states and runs gone through,
-//! as early.
+//! A cell costs as much late in a notebook as early: in effects, and in the states and runs that
+//! the machine visits.
 
 use super::{exec, machine_with, run};
 use crate::kernel::{Contents, How, ProcId, Remains, Report, Role};
@@ -7,19 +7,18 @@ use crate::notebook::{Base, Checkpoint, Form, SEEN, StateId};
 use crate::session::machine::{Alarm, Budget, Effect, Input, Machine, Ticket};
 use std::collections::VecDeque;
 
-/// How many cells a chain is compared at, and how deep it goes.
+/// How many cells are compared early and late in a chain, and how many cells the chain has.
 const WINDOW: usize = 20;
 const DEPTH: usize = 600;
 
-/// What a cell has cost: how much is done outside the machine, and how much was gone through
-/// inside.
+/// The cost of a cell: the effects, and the states and runs that the machine visited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Cost {
     effects: usize,
     seen: usize,
 }
 
-/// A machine whose processes and disk do at once what they are told.
+/// A machine whose processes and disk carry out each effect immediately.
 struct Chain {
     machine: Machine,
     now_ms: f64,
@@ -85,15 +84,15 @@ impl Chain {
         }
     }
 
-    /// Runs a cell at a state, and what is done when nobody waits any more. Answers the new state,
-    /// and what all of it cost.
+    /// Runs a cell at a state, and with `rests` also what the alarms start afterwards. Returns the
+    /// new state and the whole cost.
     fn cell(&mut self, number: usize, at: StateId, rests: bool) -> (StateId, Cost) {
         self.cost = Cost::default();
         let id = format!("run {number}");
         self.feed(Input::Command(Ticket(1), run(&id, Base::State(at))));
         if rests {
             self.now_ms += 2000.0;
-            // Some set others.
+            // Some alarms set others.
             for _ in 0..4 {
                 for alarm in std::mem::take(&mut self.alarms) {
                     self.feed(Input::AlarmDue(alarm));
@@ -117,7 +116,7 @@ fn contents(child: ProcId) -> Contents {
     }
 }
 
-/// What the dearest cell cost in the first cells of a chain, and in the last.
+/// The highest cost of a cell among the first cells of a chain, and among the last.
 fn early_and_late(budget: Budget, rests: bool) -> (Cost, Cost, Machine) {
     let mut chain = Chain::new(budget);
     let (mut at, mut costs) = (StateId::root(), Vec::new());
@@ -130,7 +129,7 @@ fn early_and_late(budget: Budget, rests: bool) -> (Cost, Cost, Machine) {
         effects: costs.iter().map(|cost| cost.effects).max().unwrap_or_default(),
         seen: costs.iter().map(|cost| cost.seen).max().unwrap_or_default(),
     };
-    // The first idle heads and the first states over a budget come within the first cells.
+    // The limits of idle heads and of the budget are first reached in the cells before these.
     let early = dearest(&costs[2 * WINDOW..3 * WINDOW]);
     (early, dearest(&costs[DEPTH - WINDOW..]), chain.machine)
 }

@@ -1,4 +1,4 @@
-//! Cells that failed, and whose heads can still become states: kept, expired, replaced, deleted,
+//! Tests of failed cells whose heads can still become states: kept, expired, replaced, deleted,
 //! killed, in any order.
 
 use super::{Budget, machine_with, play, play_on, play_within};
@@ -140,7 +140,7 @@ fn a_cell_that_set_nothing_or_asked_for_its_end_is_not_held() {
             kill p2
             answer 3: a Error NameError: message
         keep a
-            answer 6: refused, lost: keep what run a had set: it failed in its first statement, which set nothing
+            answer 6: refused, lost: keep the variables of run a: it failed in its first statement, which set nothing
         run b
             p1 forks p3, head
             p3 runs b
@@ -159,16 +159,16 @@ fn a_cell_that_set_nothing_or_asked_for_its_end_is_not_held() {
             end p4 and what its cell has started
             answer 10: c Crashed KernelDied: the process of this cell was killed by SIGSEGV
         keep c
-            answer 13: refused, lost: keep what run c had set: its process has ended
+            answer 13: refused, lost: keep the variables of run c: its process has ended
         run d
             p1 forks p5, head
             p5 runs d
         keep d
-            answer 15: refused, conflict: keep what run d had set: it has not ended
+            answer 15: refused, conflict: keep the variables of run d: it has not ended
         p5 began
             d began
         keep d
-            answer 17: refused, conflict: keep what run d had set: it has not ended
+            answer 17: refused, conflict: keep the variables of run d: it has not ended
         p5 ok
             answer 14: d Ok s1
             p5 forks p6, frozen
@@ -244,7 +244,7 @@ fn a_held_head_is_ended_after_its_time_and_when_newer_ones_have_failed() {
             stop p4
         p2 gone
         keep a
-            answer 13: refused, lost: keep what run a had set: 2 cells have failed since, and no more are held
+            answer 13: refused, lost: keep the variables of run a: 2 cells have failed since, and only the last 2 are held
         wait 590
         alarm held
             wake in 3 s: end what is held
@@ -319,7 +319,7 @@ fn the_next_version_of_a_cell_begins_when_the_held_head_is_gone() {
             a can be kept no more
             kill p2
         keep a
-            answer 11: refused, lost: keep what run a had set: a later run of its cell has taken its place
+            answer 11: refused, lost: keep the variables of run a: a later run of its cell has taken its place
         p2 gone
             p1 forks p4, head
             p4 runs c
@@ -466,7 +466,7 @@ fn a_refusal_to_keep_says_why() {
             a can be kept no more
             kill p2
         keep a
-            answer 8: refused, lost: keep what run a had set: the cell had started 17 processes, which ended with it; a stopped process cannot wait for more than 16
+            answer 8: refused, lost: keep the variables of run a: the cell had started 17 processes, which ended with it; a stopped process cannot wait for more than 16
         p2 gone
         run b
             p1 forks p3, head
@@ -478,7 +478,7 @@ fn a_refusal_to_keep_says_why() {
             kill p3
             answer 10: b Error ValueError: message
         keep b
-            answer 13: refused, lost: keep what run b had set: no branch of it could be made (chroot)
+            answer 13: refused, lost: keep the variables of run b: no branch of it could be made (chroot)
         run d on_error keep
             p1 forks p4, head
             p4 runs d
@@ -489,7 +489,7 @@ fn a_refusal_to_keep_says_why() {
             kill p4
             answer 14: d Error ValueError: message
         keep d
-            answer 17: refused, lost: keep what run d had set: no branch of it could be made (chroot)
+            answer 17: refused, lost: keep the variables of run d: no branch of it could be made (chroot)
         initial
         ├─ × a Error
         ├─ × b Error
@@ -690,7 +690,7 @@ fn a_held_head_that_dies_cannot_be_kept() {
         p2 gone
             a can be kept no more
         keep a
-            answer 7: refused, lost: keep what run a had set: the process of this cell was killed by SIGSEGV
+            answer 7: refused, lost: keep the variables of run a: the process of this cell was killed by SIGSEGV
         initial
         └─ × a Error
     "#]]
@@ -815,7 +815,7 @@ fn a_cell_that_was_interrupted_or_reached_its_time_limit_is_held_one_that_was_ki
             answer 13: c Interrupted KeyboardInterrupt: the cell did not stop when asked, so its process was ended
         p6 gone
         keep c
-            answer 19: refused, lost: keep what run c had set: its process has ended
+            answer 19: refused, lost: keep the variables of run c: its process has ended
         run d memory 100
             p1 forks p7, head
             p7 runs d
@@ -833,7 +833,7 @@ fn a_cell_that_was_interrupted_or_reached_its_time_limit_is_held_one_that_was_ki
             answer 20: d Interrupted RunOutOfMemory: the run was ended at its limit of memory: it held 1990 bytes more than its state, and may hold 100 bytes. The state that it ran against has not changed
         p7 gone
         keep d
-            answer 27: refused, lost: keep what run d had set: its process has ended
+            answer 27: refused, lost: keep the variables of run d: its process has ended
         initial
         ├─ s1 (a, partial) Freezing
         ├─ s2 (b, partial) Freezing

@@ -40,13 +40,13 @@ fn machine_with(budget: Budget, saves: bool) -> Machine {
     Machine::new(Notebook::new("n", 0.0), Box::new(new_id), budget, saves)
 }
 
-/// What a script brings about: effects as lines, then the graph.
+/// Plays a script and returns the effects as lines, then the graph.
 pub(super) fn play(script: &str) -> String {
     play_on(machine(), script)
 }
 
-/// The same, when so many states may live in memory, and with or without checkpoints that are
-/// written by themselves.
+/// Like `play`, with at most `processes` states in memory. With `saves`, checkpoints are written
+/// automatically.
 pub(super) fn play_within(processes: usize, saves: bool, script: &str) -> String {
     play_on(machine_with(Budget { processes, ..Budget::default() }, saves), script)
 }
@@ -74,8 +74,8 @@ fn proc(word: &str) -> ProcId {
     ProcId(word.trim_start_matches('p').parse().expect("a process"))
 }
 
-/// The number of a run: what is said, else its place in the alphabet, as the runs of a story are a,
-/// b, c.
+/// The serial number of a run: the one that the script gives, else the place of its letter in the
+/// alphabet, because the runs of a story are a, b, c.
 fn serial(id: &str, said: &[&str]) -> Serial {
     let place = id.bytes().next().map_or(0, |letter| u64::from(letter - b'a') + 1);
     Serial(said.first().map_or(place, |n| n.parse().expect("a number")))
@@ -125,7 +125,7 @@ fn parse_run(words: &[&str]) -> Command {
     command
 }
 
-/// `a=s1` is read by its name; `a!s1` is a state that the code does not name.
+/// `a=s1` reads s1 as `a`. `a!s1` does, too, where the code does not use `a`.
 fn parse_reading(text: &str) -> Reading {
     let (alias, id) = text.split_once(['=', '!']).expect("a reading");
     Reading { alias: alias.into(), state: state(id).into(), is_named: text.contains('=') }
@@ -393,7 +393,8 @@ fn memory(anonymous: &str, own: &str) -> MemoryUse {
     MemoryUse { anonymous: anonymous.parse().expect("bytes"), own: own.parse().expect("bytes") }
 }
 
-/// `x=7` is a variable with the fingerprint 7, `x@int:1` an `int` without one at address 1.
+/// `x=7` is a variable with the fingerprint 7. `x@int:1` is an `int` at address 1 without a
+/// fingerprint.
 fn parse_mark(text: &str) -> (String, Fingerprint) {
     match text.split_once('=') {
         Some((name, content)) => (name.into(), Fingerprint(Some(content.into()), "int 0".into())),
@@ -408,7 +409,8 @@ fn missing(name: &str) -> Missing {
     Missing { name: name.into(), type_name: "generator".into(), reason: "a generator".into() }
 }
 
-/// A checkpoint of a state: `c1 of s1`; what follows says what is not as it should be.
+/// A checkpoint of a state. `foreign` in `rest` makes it untrusted; the other words are the names
+/// that are missing in it.
 fn checkpoint(id: &str, rest: &[&str]) -> Checkpoint {
     Checkpoint {
         checkpoint_id: format!("c-{id}"),
@@ -539,7 +541,7 @@ fn event_text(event: &Event) -> Option<String> {
 fn fact_text(fact: &Fact) -> Option<String> {
     Some(match fact {
         Fact::RunWarned { exec_id, warning } => format!("{exec_id} is warned: {warning}"),
-        // The answer and the picture say it.
+        // The answer and the picture show these.
         Fact::RunAdded { .. } | Fact::RunEnded { .. } | Fact::StateAdded { .. } => return None,
         Fact::RunStarted { exec_id, .. } => format!("{exec_id} began"),
         Fact::OutputAdded { exec_id, output } => match output {

@@ -1,4 +1,4 @@
-//! People: where they stand, told often enough and not too often.
+//! Tests of presence: published often enough, and not too often.
 
 use super::{Input, Standing, Ticket, Visitor, machine, play};
 use crate::notebook::{Event, Live, StateId};
@@ -118,7 +118,8 @@ fn clients_at_a_deleted_state_move_to_its_nearest_ancestor() {
     ));
 }
 
-/// What is told when somebody walks: one event at once, one for all steps of the next moment.
+/// A client that moves quickly causes one event immediately, and one more for all moves shortly
+/// after.
 #[test]
 fn quick_moves_are_published_together() {
     let mut machine = machine();

@@ -1,4 +1,4 @@
-//! States: named, looked at, lost, deleted, reset; and forks that fail.
+//! Tests of states: named, listed, lost, deleted, reset; and of forks that fail.
 
 use super::play;
 use expect_test::expect;
@@ -597,7 +597,7 @@ fn a_fork_that_hangs_is_killed_and_reported() {
             examine p2
         p2 hangs
             kill p2
-            answer 3: a Error ForkFailed: the branch was not there within 10 s and was ended; the forked process hung: it waits for a lock. Suspected: libraries with threads of their own are loaded: polars
+            answer 3: a Error ForkFailed: the branch was not ready within 10 s and was ended; the forked process hung: it waits for a lock. Suspected: libraries with threads of their own are loaded: polars
         p2 gone
         run b
             p1 forks p3, head
@@ -675,7 +675,7 @@ fn a_state_whose_fork_hung_is_branched_from_its_checkpoint() {
         p5 hangs
             kill p5
             s1 is in Memory
-            answer 12: c Error ForkFailed: the branch was not there within 10 s and was ended; the forked process hung: it waits for a lock. Suspected: memory; libraries with threads of their own are loaded: polars
+            answer 12: c Error ForkFailed: the branch was not ready within 10 s and was ended; the forked process hung: it waits for a lock. Suspected: memory; libraries with threads of their own are loaded: polars
         p5 gone
         run d on s1
             p3 forks p6, head
@@ -704,7 +704,7 @@ fn a_state_whose_fork_hung_is_branched_from_its_checkpoint() {
             kill p9
             kill p3
             s1 is in Memory
-            answer 25: e Error ForkFailed: the branch was not there within 10 s and was ended; the process that was to fork hung: it waits for a lock. Suspected: memory; a fork of it hung: it waits for a lock; libraries with threads of their own are loaded: polars
+            answer 25: e Error ForkFailed: the branch was not ready within 10 s and was ended; the process that was to fork hung: it waits for a lock. Suspected: memory; a fork of it hung: it waits for a lock; libraries with threads of their own are loaded: polars
         p9 gone
         p3 gone
             s1 is in Freezing

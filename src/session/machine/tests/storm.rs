@@ -1,7 +1,7 @@
-//! The machine in a storm: thousands of random wishes and accidents, in any order that processes
-//! could bring about.
+//! Random tests of the machine: thousands of random requests and accidents, in any order that real
+//! processes could cause.
 //!
-//! Whatever happens: every wish is answered once, no process is forgotten or used after its end,
+//! In every order, each request is answered once, no process is forgotten or used after its end,
 //! and the graph keeps its invariants.
 
 use super::{Alarm, Budget, Effect, Input, Machine, Ticket, exec, machine, machine_with, picture, run};
@@ -12,7 +12,7 @@ use crate::notebook::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A source of chance that gives the same every time (Knuth's MMIX constants).
+/// A random number generator with a fixed sequence (Knuth's MMIX constants).
 struct Chance(u64);
 
 impl Chance {
@@ -26,7 +26,7 @@ impl Chance {
     }
 }
 
-/// What a process of the world outside does next.
+/// What a simulated process does next.
 #[derive(Clone, Debug, PartialEq)]
 enum Life {
     Waits,
@@ -201,7 +201,7 @@ impl World {
         self.feed(Input::Command(Ticket(self.last_ticket), command));
     }
 
-    /// What the store and the clock say next, if they say something now.
+    /// The next input from the store, an answering process or an alarm, if there is one.
     fn news(&mut self, chance: &mut Chance) -> Option<Input> {
         match chance.below(4) {
             0 if !self.to_keep.is_empty() => {
@@ -217,7 +217,7 @@ impl World {
             }
             3 if !self.questions.is_empty() => {
                 let (process, number) = self.questions.remove(0);
-                // Who waits for one that was ended or has died is told so.
+                // If the process has ended, the machine has refused the question already.
                 let is_there = self.processes.contains_key(&process);
                 is_there.then_some(Input::Reported(
                     process,
@@ -232,7 +232,7 @@ impl World {
         }
     }
 
-    /// Something happens in the world of processes; false when nothing can.
+    /// Makes something happen to a simulated process. Returns false when nothing can.
     fn happen(&mut self, chance: &mut Chance, accidents: bool) -> bool {
         if let Some(id) = chance.of(&self.dying.iter().copied().collect::<Vec<_>>())
             && chance.below(2) == 0

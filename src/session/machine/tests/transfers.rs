@@ -1,5 +1,5 @@
-//! Variables that go from state to state, and digests of them. Each line of a script takes a
-//! second.
+//! Tests of variables that are sent from state to state, and of digests. Each line of a script
+//! takes a second.
 
 use super::play;
 use expect_test::expect;
@@ -19,7 +19,7 @@ const TWO_STATES: &str = "open
      p5 ready
      ";
 
-/// What a story brings about after the two states are there.
+/// The effects of a script that begins when the two states exist.
 fn told_then(script: &str) -> String {
     let all = play(&format!("{TWO_STATES}{script}"));
     let first = script.lines().next().expect("a line").trim();
@@ -192,7 +192,7 @@ fn digests_that_fail_are_refused_and_computed_again() {
             p3 forks p6, digest
         p6 ready
         p6 cannot digest
-            answer 13: refused, kernel: digest the variables of state s1: reading them has failed
+            answer 13: refused, kernel: digest the variables of state s1: reading them failed
         digest s1
             p3 forks p7, digest
         p7 gone
