@@ -2,7 +2,7 @@
 //! build's interpreter to the program as the default of `--python`; and compresses the page's
 //! files.
 
-// The server uses more of it.
+// The server uses more of this module than the build does.
 #[allow(dead_code)]
 #[path = "src/http/page/bundle.rs"]
 mod bundle;
@@ -13,7 +13,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What the browser fetches as text, by ending.
+/// Extensions of the files that browsers fetch as text.
 const PACKED: [&str; 4] = ["js", "css", "svg", "txt"];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -27,10 +27,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     pack_page(&PathBuf::from(std::env::var("OUT_DIR")?))
 }
 
-/// Writes `packed.rs`: a table from the SHA-256 of a file to the file packed: of those that are
-/// joined out of others, and of those that are not ours. At this quality it takes a second, so it
-/// is not done when a browser asks; and a file that was changed since is not in the table, so it
-/// goes out as it is.
+/// Writes `packed.rs`: a table from the SHA-256 of a file to its brotli-compressed bytes. The table
+/// contains the bundles, and all other files that browsers fetch as text. At this quality
+/// compression takes a second, so the build does it, not each request. A file that was changed
+/// after the build is not in the table, and is served uncompressed.
 fn pack_page(out: &Path) -> Result<(), Box<dyn Error>> {
     let read = |path: &str| fs::read_to_string(Path::new("web").join(path)).ok();
     let mut texts: Vec<Vec<u8>> = bundle::all(&read)?.into_values().map(String::into_bytes).collect();
@@ -63,7 +63,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>
         if path.is_dir() {
             collect(&path, files)?;
         } else if is_ours && path.extension().is_some_and(|ending| ending == "js" || ending == "css") {
-            // It comes joined.
+            // A bundle contains it.
         } else if path.extension().is_some_and(|ending| PACKED.iter().any(|known| ending == *known)) {
             files.push(path);
         }

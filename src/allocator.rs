@@ -9,15 +9,15 @@ use std::time::Duration;
 /// store rewriting a whole notebook on a busy machine.
 const PAUSES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(10), Duration::from_secs(30)];
 
-/// Whether returning small blocks is scheduled.
+/// Whether a task that returns small blocks is scheduled.
 static IS_DUE: AtomicBool = AtomicBool::new(false);
 
 /// Blocks of at least this many bytes are mapped separately, and returned when they are freed.
 const LARGE: i32 = 256 * 1024;
 
-/// Returns freed outputs and messages to the system. By default glibc raises the threshold to the
-/// size of the largest freed block (mallopt(3), `M_MMAP_THRESHOLD`), and keeps up to 32 MiB of
-/// holes per thread.
+/// Makes the allocator return freed outputs and messages to the system. By default glibc raises
+/// the threshold for large blocks to the size of the largest freed one (mallopt(3),
+/// `M_MMAP_THRESHOLD`), and keeps up to 32 MiB of freed memory per thread.
 pub(crate) fn give_large_blocks_back() {
     #[cfg(target_env = "gnu")]
     // SAFETY: sets a parameter of the allocator.
@@ -26,9 +26,9 @@ pub(crate) fn give_large_blocks_back() {
     }
 }
 
-/// Returns freed small blocks to the system after a moment, when more of them may have been freed.
-/// By default glibc returns only the end of a heap, so one kept item would hold all memory before
-/// it. Must be called inside a tokio runtime.
+/// Returns freed small blocks to the system after each of `PAUSES`. By default glibc returns only
+/// the end of a heap, so one block in use keeps all memory before it. Must be called inside a
+/// tokio runtime.
 pub(crate) fn give_small_blocks_back_soon() {
     if IS_DUE.swap(true, Ordering::Relaxed) {
         return;
@@ -38,7 +38,7 @@ pub(crate) fn give_small_blocks_back_soon() {
             tokio::time::sleep(pause).await;
             IS_DUE.store(false, Ordering::Relaxed);
             #[cfg(target_env = "gnu")]
-            // SAFETY: takes the allocator's own locks (malloc_trim(3)).
+            // SAFETY: malloc_trim(3) is thread-safe.
             unsafe {
                 libc::malloc_trim(0);
             }

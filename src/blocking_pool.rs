@@ -1,8 +1,8 @@
-//! A fixed pool of threads for work that waits for the disk or for other processes. The server
-//! starts all of them at once.
+//! A fixed pool of threads for work that waits for the disk or for other processes. All threads
+//! are started when the server starts.
 //!
-//! Under a limit of processes (`ulimit -u`), a cell can take the last one. Starting a thread on
-//! demand would then fail, and tokio's own pool panics when it does.
+//! A cell can use up the user's limit of processes and threads (`ulimit -u`). The server could
+//! then start no thread on demand; tokio's own pool panics in that case.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,14 +10,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
 
-/// Number of threads. Imports and exports hold at most four (`http/app_state`); the rest is short
-/// work.
+/// Number of threads. Imports and exports use at most four (`http/app_state`); all other work is
+/// short.
 const COUNT: usize = 8;
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// A handle on the threads, cheap to clone. The threads end when the last clone is dropped. The
-/// queue stays short, because each request and each run has at most one piece of work in it.
+/// A handle to the pool, cheap to clone. The threads end when the last clone is dropped. The queue
+/// stays short, because each request and each run has at most one task in it.
 #[derive(Clone, Debug)]
 pub struct BlockingPool {
     queue: Sender<Work>,
@@ -29,10 +29,10 @@ pub struct BlockingPool {
 pub struct Lost;
 
 impl BlockingPool {
-    /// Makes the threads.
+    /// Starts the threads.
     ///
     /// # Errors
-    /// The operating system's, when it cannot start them.
+    /// The error of the operating system, if it cannot start a thread.
     pub fn start() -> io::Result<Self> {
         let (queue, waiting) = channel();
         let waiting = Arc::new(Mutex::new(waiting));
@@ -46,7 +46,7 @@ impl BlockingPool {
 
     /// Runs work on one of the threads.
     pub fn spawn(&self, work: impl FnOnce() + Send + 'static) {
-        // The threads live as long as a sender exists.
+        // Sending cannot fail: the threads run as long as a sender exists.
         let _ = self.queue.send(Box::new(work));
     }
 

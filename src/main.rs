@@ -4,7 +4,7 @@ use ratoon::{kernel, options, serve, subcommands};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Before any thread starts: a kernel forks, and stays single-threaded for all its life.
+    // Must come before any thread starts: a kernel forks, and is always single-threaded.
     if options::is_kernel() {
         return kernel::child_main();
     }

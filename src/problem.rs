@@ -25,7 +25,7 @@ pub struct Problem {
 pub enum Kind {
     /// The request is invalid.
     BadRequest,
-    /// The request shows no valid credential.
+    /// The request has no valid credential.
     Unauthorized,
     /// The credential does not allow the request.
     Forbidden,
@@ -35,13 +35,13 @@ pub enum Kind {
     NoCors,
     /// The request names something that does not exist.
     NotFound,
-    /// A task has no such checkpoint. The word is snapshot-kernel's.
+    /// The task has no such checkpoint. snapshot-kernel uses this code.
     CheckpointError,
-    /// The path exists, but not with this method.
+    /// The path exists, but does not support this method.
     MethodNotAllowed,
     /// The request body took too long to arrive.
     TooSlow,
-    /// The request conflicts with the current state: a name is taken, or cells run.
+    /// The request conflicts with the current situation: a name is taken, or cells are running.
     Conflict,
     /// The state is neither in memory nor on disk; a replay can restore it.
     Lost,
@@ -51,7 +51,7 @@ pub enum Kind {
     UnsupportedMediaType,
     /// The Host header names another server.
     Misdirected,
-    /// Too many wrong tokens were sent lately.
+    /// Too many wrong tokens were sent in the last seconds.
     TooManyFailures,
     /// A fault of Ratoon itself.
     Internal,
@@ -68,7 +68,7 @@ pub enum Kind {
 }
 
 impl Problem {
-    /// Makes a problem from its four parts.
+    /// A problem of this kind, with its action, reason and remedy.
     pub fn new(kind: Kind, what: impl Into<String>, why: impl Into<String>, how: impl Into<String>) -> Self {
         Self { kind, what: what.into(), why: why.into(), how: how.into() }
     }

@@ -16,26 +16,25 @@ use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
-/// How long notebooks may take to end their processes. Two of the seconds are for pending
-/// checkpoints.
+/// How long notebooks may take to end their processes. Of this, 2 s are for pending checkpoints.
 const NOTEBOOKS_CLOSE_TIMEOUT: Duration = Duration::from_millis(5500);
 
-/// How long connections may take to close after the notebooks.
+/// How long connections may take to close, after the notebooks have closed.
 const CONNECTIONS_CLOSE_TIMEOUT: Duration = Duration::from_millis(1000);
 
-/// Least length of a token. At most 20 wrong tokens are answered per second (`http/auth/throttle`),
-/// so trying all tokens of seven random letters and digits takes a century. The tests of
-/// snapshot-kernel use tokens of seven characters; plainbook makes tokens of 32.
+/// Minimum length of a token. The server answers at most 20 wrong tokens per second with 401
+/// (`http/auth/throttle`), so trying all tokens of seven random letters and digits takes a century.
+/// The tests of snapshot-kernel use tokens of seven characters; plainbook makes tokens of 32.
 const MIN_TOKEN_CHARS: usize = 7;
 
-/// How long `bind` retries a taken port, which a server that has just ended may still hold.
+/// How long `bind` retries a port that is in use. A server that has just ended may still hold it.
 const PORT_RETRY_TIMEOUT: Duration = Duration::from_millis(500);
 const PORT_RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The exit code for errors of the command line, as clap uses it.
+/// The exit code for errors in the command line. clap uses the same.
 const EXIT_USAGE: u8 = 2;
 
-/// Serves until a signal stops it.
+/// Runs the server until a signal stops it.
 pub fn run(options: Options) -> ExitCode {
     crate::allocator::give_large_blocks_back();
     start_and_wait(&options).unwrap_or_else(|problem| {
@@ -62,7 +61,7 @@ fn start_and_wait(options: &Options) -> Result<ExitCode, Problem> {
         let sessions = Sessions::new(launch, config, threads);
         serve(options, token, listener, sessions).await
     });
-    // No client waits for work that is still running.
+    // Does not wait for running work: no client needs its result any more.
     runtime.shutdown_background();
     code
 }
@@ -104,7 +103,7 @@ async fn serve(
     };
     tokio::select! {
         () = close => Ok(code),
-        // A second signal stops at once.
+        // A second signal stops the server immediately.
         () = stop.wait() => Ok(ExitCode::FAILURE),
     }
 }
@@ -112,7 +111,7 @@ async fn serve(
 /// Waits until a signal stops the server.
 ///
 /// # Errors
-/// When the server's task ends before that: with an error, in a panic, or without a reason.
+/// When the server's task ends before the signal: with an error, with a panic, or with success.
 async fn stopped_or_failed(
     stopped: impl Future<Output = ()>,
     server: JoinHandle<io::Result<()>>,
@@ -153,15 +152,15 @@ fn launch(options: &Options) -> Result<Launch, Problem> {
     Ok(Launch { program, python, support, cwd, nice: options.nice })
 }
 
-/// The configuration of notebooks. They are in the directory in which cells run.
+/// The configuration of notebooks. Notebooks are stored in the directory in which cells run.
 fn notebook_config(options: &Options, launch: &Launch) -> Result<NotebookConfig, Problem> {
     let Some(config_dir) = &options.config_dir else {
         let why = "neither HOME nor XDG_CONFIG_HOME names a directory";
         return Err(Problem::new(Kind::BadRequest, "find a directory for its key", why, "set HOME"));
     };
     let own = Budget::of_this_machine();
-    // Each state has a socket. A third of the descriptors is for connections, and some are for
-    // heads.
+    // Each state has a socket. A third of the descriptors is reserved for connections, and some
+    // for heads.
     let descriptors = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(soft, _)| soft);
     let sockets = usize::try_from(descriptors / 3).unwrap_or(usize::MAX);
     let budget = Budget {
@@ -199,7 +198,7 @@ fn token(options: &Options) -> Result<String, Problem> {
         }
         Some(given) if given.chars().count() < MIN_TOKEN_CHARS => {
             let why = format!(
-                "it has less than {MIN_TOKEN_CHARS} characters, and anyone who guesses it can run code as you"
+                "it has fewer than {MIN_TOKEN_CHARS} characters, and anyone who guesses it can run code as you"
             );
             let how = "leave --token out to have one made, or make one: `openssl rand -hex 16`";
             Err(Problem::new(Kind::BadRequest, "use the token", why, how))
@@ -293,7 +292,7 @@ fn reason(error: &io::Error) -> String {
 /// Raises the limit of descriptors to the maximum, because each state holds some. Disables core
 /// files, which would contain the tokens.
 fn set_limits() {
-    // If either call fails, the server works with fewer descriptors.
+    // If the limit cannot be raised, the server works with fewer descriptors.
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
         && soft < hard
     {
@@ -308,20 +307,20 @@ fn print_problem(Problem { what, why, how, .. }: &Problem) {
     print_stderr(&format!("ratoon cannot {what}: {why}\n  {how}"));
 }
 
-/// The address to show: no browser can open "any address".
+/// The address to print. Replaces "any address" (0.0.0.0), which no browser can open.
 fn browser_address(address: SocketAddr) -> String {
     if address.ip().is_unspecified() { format!("localhost:{}", address.port()) } else { address.to_string() }
 }
 
 fn print_stdout(text: &str) {
-    // If stdout is closed, the caller knows the address and the token.
+    // If stdout is closed, the address is not needed.
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
 }
 
-/// Prints a message to stderr. Only the address goes to stdout.
+/// Prints a message to stderr. Only the server's address is printed to stdout.
 fn print_stderr(text: &str) {
-    // With stderr closed, nothing more can be done.
+    // If stderr is closed, the message is lost.
     let _ = writeln!(io::stderr(), "{text}");
 }
 
@@ -329,7 +328,7 @@ fn print_stderr(text: &str) {
 struct StopSignals {
     interrupt: Signal,
     terminate: Signal,
-    /// None: the server must outlive the terminal (`nohup`).
+    /// None if SIGHUP is ignored: the server must outlive the terminal (`nohup`).
     hang_up: Option<Signal>,
 }
 
@@ -357,8 +356,8 @@ impl StopSignals {
     }
 }
 
-/// Whether SIGHUP was ignored when this process started. It is signal 1, so the mask's lowest bit
-/// (proc_pid_status(5)).
+/// Whether SIGHUP was ignored when this process started. SIGHUP is signal 1, the lowest bit of the
+/// mask (proc_pid_status(5)).
 fn ignores_hang_up() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -391,7 +390,7 @@ mod tests {
         let address = other.as_ref().unwrap().local_addr().unwrap();
         let refused = bind(&address, || std::thread::sleep(PORT_RETRY_INTERVAL)).unwrap_err();
         assert_eq!(reason(&refused), "the port is taken");
-        // The other server releases the port between two tries.
+        // The other server releases the port between two attempts.
         let taken = bind(&address, || drop(other.take())).unwrap();
         assert_eq!(taken.local_addr().unwrap(), address);
     }

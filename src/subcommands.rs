@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Runs a command. Exit code 0: success; 1: damage was found, or the command failed.
+/// Runs a subcommand. Exit code 0: success; 1: damage was found, or the subcommand failed.
 pub fn run(command: &Subcommand, options: &Options) -> ExitCode {
     match perform(command, options) {
         Ok((lines, code)) => {
             let mut out = io::stdout().lock();
-            // stdout may be closed. The exit code carries the result too.
+            // If stdout is closed, the exit code still shows the result.
             let _ = lines.iter().try_for_each(|line| writeln!(out, "{line}"));
             code
         }
@@ -59,10 +59,10 @@ fn perform(command: &Subcommand, options: &Options) -> Result<(Vec<String>, Exit
     }
 }
 
-/// Most names printed of one list. The rest is counted.
+/// Maximum number of names that are printed of a list. Of the others only the number is printed.
 const MAX_LISTED: usize = 12;
 
-/// Shows what a notebook's checkpoints hold, asks, and signs them.
+/// Shows what a notebook's untrusted checkpoints contain, asks the user, and signs them.
 fn trust(dir: &Path, key: &InstallKey, yes: bool) -> Result<(Vec<String>, ExitCode), Problem> {
     let trusting = store::Trusting::inspect(dir, key)?;
     let count = trusting.untrusted.len();
@@ -76,7 +76,7 @@ fn trust(dir: &Path, key: &InstallKey, yes: bool) -> Result<(Vec<String>, ExitCo
                 .into(),
         );
         let mut out = io::stdout().lock();
-        // stdout may be closed.
+        // Ignores a closed stdout.
         let _ = lines.iter().try_for_each(|line| writeln!(out, "{line}"));
     }
     if count > 0 && !yes && !is_agreed()? {
@@ -178,7 +178,7 @@ fn export(
     };
     let text = Document::of(&read, &state).write(format);
     if output.is_some_and(|path| path.as_os_str() == "-") {
-        // The reader of a pipe may have closed it.
+        // Ignores a pipe that the reader has closed.
         let _ = io::stdout().lock().write_all(text.as_bytes());
         return Ok(Vec::new());
     }
@@ -207,8 +207,8 @@ fn wanted(notebook: &Notebook, state: Option<&str>) -> Option<StateId> {
     found.map(|state| state.id.clone())
 }
 
-/// The error for a notebook that cannot be read. If a server has it open, the remedy is to export
-/// it from there.
+/// The error for a notebook that cannot be read. If a server has the notebook open, the remedy is
+/// to export it from that server.
 fn elsewhere(error: Problem, dir: &Path, name: &str, format: Format) -> Problem {
     let mut refused = error;
     if store::is_open(dir) {

@@ -1,4 +1,4 @@
-//! What all handlers share: the open notebooks, the credentials and the server's limits.
+//! The data that all handlers share: the open notebooks, the credentials and the server's limits.
 
 use super::auth::{Access, Keys, Scope, Throttle};
 use super::connection_limit::ConnectionLimit;
@@ -14,21 +14,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Most whole notebooks that are sent to clients with share links at a time. Each holds the JSON of
-/// one run in memory, up to 32 MB.
+/// How many whole notebooks are sent to clients with share links at a time, at most. Each transfer
+/// holds the JSON of one run in memory, up to 32 MB.
 pub(super) const MAX_WHOLES: u32 = 8;
 
-/// How long a client with a link waits for its turn. The page then tries again.
+/// How long a client with a link waits for its turn before it gets 503. The page then tries again.
 const WHOLE_WAIT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How long sending a whole notebook may take: 400 MB at 3 MB/s. Other clients may be waiting for
 /// its permit.
 pub(super) const WHOLE_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Most uploads and downloads at a time. Each has a thread, and chunks in memory.
+/// How many uploads and downloads run at a time, at most. Each uses a thread and some memory.
 const MAX_FILES: usize = 4;
 
-/// What all handlers share.
+/// The data that all handlers share.
 #[derive(Debug)]
 pub struct AppState {
     pub(super) keys: Keys,
@@ -52,7 +52,7 @@ pub struct AppState {
     pub(super) start: Session,
     /// Time limit of runs that set none, in seconds.
     pub(super) timeout: Option<f64>,
-    /// Memory limit of runs that set none, in bytes.
+    /// Memory limit of runs that set none: bytes that a run may add to its state.
     pub(super) run_memory: Option<u64>,
 }
 
@@ -61,7 +61,8 @@ pub struct AppState {
 pub struct AppOptions {
     /// The owner's token.
     pub token: String,
-    /// Whether Ratoon made the token. Then the owner's browser sessions outlive it.
+    /// Whether Ratoon made the token, not the user. The owner's browser sessions then stay valid
+    /// when the next start makes another token.
     pub token_was_made: bool,
     /// Time limit of runs that set none, in seconds.
     pub timeout: Option<f64>,
@@ -70,7 +71,7 @@ pub struct AppOptions {
 }
 
 impl AppState {
-    /// Opens the start notebook, and loads its browser sessions and all notebooks' share links.
+    /// Opens the start notebook. Loads its browser sessions, and the share links of all notebooks.
     ///
     /// # Errors
     /// When the notebook cannot be opened.
@@ -158,7 +159,7 @@ impl AppState {
     /// Returns an existing notebook. Opens it if it is not open yet.
     ///
     /// # Errors
-    /// When there is none of this name, or it cannot be opened.
+    /// When there is no notebook of this name, or it cannot be opened.
     pub(super) async fn notebook(app: &web::Data<Self>, name: &str) -> Result<Session, Problem> {
         if let Some(session) = app.sessions.get(name) {
             return Ok(session);
@@ -192,7 +193,8 @@ impl AppState {
             let sessions = app.sessions.clone();
             let opened = app.threads.run(move || sessions.open(&name)).await?;
             if let Ok(session) = &opened {
-                // Under the lock, because a link that was read may be revoked later.
+                // Requires the lock: otherwise a link could be revoked after it was read, and be
+                // added again.
                 app.keys.load_links(session.name(), &session.files().credentials.links, app.keys.now());
             }
             Ok(opened)
@@ -205,7 +207,7 @@ impl AppState {
     /// Refuses a name that a notebook already has.
     ///
     /// # Errors
-    /// When it is taken.
+    /// 409 when the name is taken.
     pub(super) fn check_free(&self, name: &str) -> Result<(), Problem> {
         if !self.has(name) {
             return Ok(());
@@ -220,7 +222,7 @@ fn no_notebook(name: &str) -> Problem {
     Problem::new(Kind::NotFound, what, "there is no notebook of this name", how)
 }
 
-/// Runs work in its own task, so that a client that disconnects does not leave it half done.
+/// Runs work in a separate task, so that the work is completed even if the client disconnects.
 pub(super) async fn detached<T: 'static>(
     work: impl Future<Output = Result<T, Problem>> + 'static,
 ) -> Result<T, Problem> {

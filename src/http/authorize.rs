@@ -14,8 +14,8 @@ use std::rc::Rc;
 pub(super) struct Authorized(Command);
 
 impl AppState {
-    /// Checks that a caller may send a command, that the command's texts are within their limits,
-    /// and that it does not delete the root. A run without limits gets the server's limits.
+    /// Checks that a caller may send a command, that its texts are within their limits, and that it
+    /// does not delete the root. Sets the server's limits on a run that has none.
     ///
     /// # Errors
     /// 400, 403, 409 or 413.
@@ -45,7 +45,7 @@ impl AppState {
         Ok(Authorized(command))
     }
 
-    /// Authorizes a command and sends it to a notebook; a refusal is an error.
+    /// Authorizes a command, sends it to a notebook and returns the reply.
     ///
     /// # Errors
     /// When the caller may not send the command, or the notebook refuses it.
@@ -63,12 +63,12 @@ impl AppState {
 }
 
 impl Authorized {
-    /// Deletes the failed run of a request that must leave nothing behind.
+    /// A command that deletes a failed run, for requests that must not leave a run.
     pub(super) fn clean_up(exec_id: ExecId) -> Self {
         Self(Command::DropAttempt { exec_id })
     }
 
-    /// The command, for reading.
+    /// The command.
     pub(super) fn command(&self) -> &Command {
         &self.0
     }
@@ -79,7 +79,8 @@ impl Authorized {
         self.send_then(session, |_, reply| reply).await
     }
 
-    /// Like `send`; `read` sees the notebook at the moment of the reply.
+    /// Like `send`. Also returns the result of `read`, which gets the notebook as it is at the
+    /// reply.
     pub(super) async fn send_then<T: Send + 'static>(
         self,
         session: &Session,
@@ -94,7 +95,7 @@ impl Authorized {
         match self.0 {
             Command::Stand { state, name, caret } => visit.stand(state, name, caret).await,
             command => {
-                // Dropped now, because presence must end with the connection, even if the run
+                // Dropped before the wait: presence must end with the connection, even if the run
                 // continues for an hour.
                 drop(visit);
                 session.ask(command).await
@@ -113,7 +114,7 @@ fn check_scope(access: &Access, command: &Command) -> Result<(), Problem> {
     Err(Problem::new(Kind::Forbidden, "carry out the command", why, "ask the owner for such a link"))
 }
 
-/// The least scope that allows a command.
+/// The lowest scope that allows a command.
 fn scope_for(command: &Command) -> Scope {
     match command {
         Command::ListVariables { .. } | Command::Stand { .. } => Scope::View,
@@ -150,7 +151,7 @@ pub(super) async fn find_state(session: &Session, name: &str) -> Result<State, P
     state.ok_or_else(|| Problem::not_found(format!("find state {name:?}"), "no state has this name or id"))
 }
 
-/// The problem of an unexpected reply: a refusal, or a fault of Ratoon.
+/// The error for an unexpected reply: the notebook's refusal, or else a fault of Ratoon.
 pub(super) fn unexpected(reply: Reply) -> Problem {
     match reply {
         Reply::Refused(problem) => problem,
@@ -160,7 +161,7 @@ pub(super) fn unexpected(reply: Reply) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    /// A command that another file sends would not have been checked.
+    /// If another file sent commands to notebooks, they would not be checked.
     #[test]
     fn only_this_file_sends_commands() {
         let mut pending = vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/http")];

@@ -1,10 +1,11 @@
-//! Limits the number of connections: which one is closed when too many are open, and which requests
-//! are still answered then.
+//! Limits the number of connections. Decides which connection is closed when too many are open, and
+//! which requests are still answered in that case.
 //!
-//! A new connection closes an idle one: first those that never showed a valid credential, then the
-//! one that has been idle longest. A connection with an authenticated request is never closed, so
-//! sockets held open without a token lock no user out. While all connections are busy, requests
-//! that stop or delete something are still answered.
+//! At the limit, a new connection closes an idle one: preferably one that never had a valid
+//! credential, and among several the one that has been idle longest. A connection on which an
+//! authenticated request is being answered is never closed. So connections without a token cannot
+//! lock users out. While all connections are busy, requests that stop or delete something are
+//! still answered.
 
 use crate::problem::{Kind, Problem};
 use actix_web::body::{BodySize, BoxBody, MessageBody};
@@ -20,16 +21,17 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Duration, Instant, Sleep, sleep_until};
 
-/// Most open connections. A notebook page needs one, so this serves thousands of clients.
+/// Maximum number of open connections. A notebook page needs one, so thousands of clients fit.
 const MAX_CONNECTIONS: usize = 4096;
 
-/// Further connections on which only the reserved routes are answered (`Route::is_reserved`).
+/// Number of further connections, on which only reserved routes are answered
+/// (`Route::is_reserved`).
 const RESERVED: usize = 64;
 
-/// How long the head of a request may take, from its first byte.
+/// How long the head of a request may take to arrive, from its first byte.
 pub(super) const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a connection may stay without a request.
+/// How long a connection may stay open without a request.
 pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Counts the connections, and chooses which to close.
@@ -41,7 +43,7 @@ pub(super) struct ConnectionLimit {
 
 #[derive(Debug, Default)]
 struct OpenConnections {
-    /// In the order of arrival, without those about to be closed.
+    /// Open connections in the order of arrival, without those that are about to be closed.
     open: BTreeMap<u64, ConnectionStatus>,
     last: u64,
 }
@@ -62,13 +64,14 @@ struct RequestCounts {
     /// Requests being answered, and the number of those with a valid credential.
     requests: usize,
     admitted: usize,
-    /// Whether any request on it had a valid credential.
+    /// Whether any request on the connection had a valid credential.
     is_known: bool,
-    /// When it last began to wait for a request.
+    /// When the connection last began to wait for a request.
     idle_since: Instant,
-    /// Deadline for the head of its next request. actix limits the first one.
+    /// Deadline for the head of the next request. actix itself limits the head of the first
+    /// request.
     head_by: Option<Instant>,
-    /// Whether a byte of that head has arrived.
+    /// Whether a byte of the next request's head has arrived.
     has_begun: bool,
     has_to_go: bool,
 }
@@ -82,13 +85,13 @@ impl ConnectionLimit {
         Self { connections: Arc::default(), limit }
     }
 
-    /// The most connections of each of `workers` threads, so that all of them together reach the
-    /// limit, including the reserved connections.
+    /// The maximum number of connections of each of `workers` threads, so that all threads together
+    /// can hold the permitted and the reserved connections.
     pub(super) fn of_each(&self, workers: usize) -> usize {
         (self.limit + RESERVED.min(self.limit / 2)).div_ceil(workers)
     }
 
-    /// Registers a new connection. Closes an idle one if there are too many.
+    /// Registers a new connection. Closes an idle connection if there are too many.
     pub(super) fn admit(&self, stream: TcpStream) -> Connection {
         let (number, status) = self.enter(Instant::now());
         Connection { stream, status, number, limiter: self.clone(), timer: None }
@@ -131,13 +134,13 @@ impl ConnectionLimit {
 }
 
 impl RequestCounts {
-    /// The order of eviction: the least rank is closed first. None if the connection must not be
-    /// closed.
+    /// The rank for eviction: the connection with the lowest rank is closed first. `None` if the
+    /// connection must not be closed.
     fn rank(&self) -> Option<(bool, Instant)> {
         (self.admitted == 0).then_some((self.is_known, self.idle_since))
     }
 
-    /// Bytes arrived. The first byte of a head starts its deadline.
+    /// Notes that bytes arrived. The first byte of a head starts the deadline `HEAD_TIMEOUT`.
     fn heard(&mut self, now: Instant) {
         if self.requests == 0 && !self.has_begun {
             self.has_begun = true;
@@ -198,7 +201,8 @@ pub(super) struct Busy {
 }
 
 impl Busy {
-    /// Notes that the request has a valid credential, so its connection is not closed for another.
+    /// Notes that the request has a valid credential. Its connection is then not closed to make
+    /// room.
     pub(super) fn admit(&mut self) {
         if !self.is_admitted {
             self.is_admitted = true;
@@ -206,7 +210,8 @@ impl Busy {
         }
     }
 
-    /// Wraps the body of the answer: the request ends when the body has been sent.
+    /// Wraps the body of the answer, so that the request counts as busy until the body has been
+    /// sent.
     pub(super) fn body(self, body: BoxBody) -> BoxBody {
         BoxBody::new(BodyOfBusy { body, _busy: self })
     }
@@ -235,7 +240,7 @@ impl MessageBody for BodyOfBusy {
     }
 }
 
-/// A TCP connection that closes to make room, or when the head of its next request is late.
+/// A TCP connection. It fails when it must close to make room, or when a request's head is late.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
@@ -246,12 +251,12 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Its status, for the requests on it.
+    /// The status of the connection, shared with its requests.
     pub(super) fn status(&self) -> &ConnectionStatus {
         &self.status
     }
 
-    /// Fails when the connection has to close.
+    /// Returns an error when the connection has to close.
     fn check(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         self.status.0.waker.register(cx.waker());
         let (has_to_go, head_by) = {

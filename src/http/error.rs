@@ -1,4 +1,4 @@
-//! How a problem is answered over HTTP: its status, and the body `{"error": {"code", "what", "why",
+//! Turns a problem into an HTTP answer: a status, and the body `{"error": {"code", "what", "why",
 //! "how"}}`.
 
 use super::headers::{Content, harden};
@@ -39,7 +39,7 @@ fn status_of(kind: Kind) -> StatusCode {
     }
 }
 
-/// Seconds after which a client may try again.
+/// The header `Retry-After` of a status: seconds after which a client may try again.
 fn retry_after(status: StatusCode) -> Option<&'static str> {
     matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS).then_some("1")
 }

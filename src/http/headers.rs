@@ -5,23 +5,23 @@ use actix_web::http::header::{
     X_CONTENT_TYPE_OPTIONS,
 };
 
-/// Our pages: only our own files, nothing inline, no frame but the output frame, and no other page
-/// may frame them.
+/// The policy for our pages: they load only our own files, contain nothing inline and frame only
+/// the output frame. No other page may frame them.
 const PAGE_CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; \
     frame-src 'self'; base-uri 'none'; form-action 'none'; object-src 'none'; frame-ancestors 'none'";
 
-/// The output frame: its scripts are unrestricted within an opaque origin, but have no network.
+/// The policy for the output frame: its scripts run in an opaque origin and have no network access.
 /// `sandbox` also applies when a user opens the frame in a tab.
 const FRAME_CSP: &str = "sandbox allow-scripts; default-src 'none'; \
     script-src 'unsafe-inline' 'unsafe-eval' blob: data:; style-src 'unsafe-inline'; \
     img-src data: blob:; font-src data:; media-src data: blob:; worker-src blob:; connect-src 'none'; \
     frame-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-/// Our own files. A worker obeys the policy of its script.
+/// The policy for our own files. A worker obeys the policy of its script file.
 const ASSET_CSP: &str = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Data: a browser that displays it runs no script and loads nothing.
+/// The policy for data: a browser that displays data runs no script and loads nothing.
 const DATA_CSP: &str =
     "default-src 'none'; sandbox; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -34,7 +34,7 @@ pub(crate) enum Content {
     Frame,
     /// A file of ours, which never changes under its URL.
     Asset,
-    /// JSON, and everything else.
+    /// JSON, and every other answer.
     Data,
 }
 

@@ -1,48 +1,48 @@
 //! Checks the names, ids and texts that clients send.
 //!
-//! A name is stored exactly as it was given, or refused. Refused are names that could look like
-//! another name (invisible characters, other Unicode forms), and names that could steer a terminal,
-//! a path or a header.
+//! A name is stored exactly as it was given, or refused. A name is refused if it could look like
+//! another name (invisible characters, other Unicode forms), or if it could change the meaning of a
+//! path, a header or a terminal's output.
 
 use crate::notebook::{Command, Draft, RunSpec, TextUpdate};
 use crate::problem::{Kind, Problem};
 use icu_normalizer::ComposingNormalizerBorrowed;
 use serde_json::{Map, Value};
 
-/// Longest name, id or label, in characters. A uuid has 36.
+/// Maximum length of a name, id or label, in characters. A UUID has 36.
 const MAX_NAME_CHARS: usize = 128;
 
-/// Longest name of a visitor, in characters. The page shows it beside small marks.
+/// Maximum length of a visitor's name, in characters. The page has little room for it.
 const MAX_PERSON_CHARS: usize = 40;
 
-/// Longest source of one cell, in bytes.
+/// Maximum length of the source of one cell, in bytes.
 const MAX_SOURCE_BYTES: usize = 1024 * 1024;
 
-/// Longest `TextUpdate::changes`, in bytes of JSON. It may contain the whole text, with quotes
-/// around each line.
+/// Maximum length of `TextUpdate::changes`, in bytes of JSON. The changes may contain the whole
+/// text, with quotes around each line.
 const MAX_UPDATE_BYTES: usize = 2 * MAX_SOURCE_BYTES;
 
-/// Longest answer to `input()`, in bytes.
+/// Maximum length of an answer to `input()`, in bytes.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
-/// Longest data of a caller in one field of a checkpoint or task, in bytes of JSON.
+/// Maximum length of a caller's data in one field of a checkpoint or task, in bytes of JSON.
 const MAX_DATA_BYTES: usize = 1024 * 1024;
 
-/// Deepest nesting of such data. Restoring a task writes it as Python source, and Python's parser
-/// fails at 100 levels.
+/// Maximum depth of a caller's data. Restoring a task's checkpoint writes the data as Python
+/// source, and Python's parser fails at 100 levels.
 const MAX_DATA_DEPTH: usize = 64;
 
-/// Most Markdown cells above the code of one state.
+/// Maximum number of Markdown cells above the code of one state.
 const MAX_PROSE_CELLS: usize = 1000;
 
-/// Longest timeout of a run, in seconds: a year. No run takes longer, and timers do not overflow.
+/// Maximum timeout of a run, in seconds: a year, which does not overflow timers.
 const MAX_TIMEOUT_SECONDS: f64 = 365.0 * 24.0 * 3600.0;
 
 /// A notebook's name is also the name of its directory, so it may contain only letters, digits,
 /// spaces and `-_.`.
 ///
 /// # Errors
-/// A `Problem` that tells which rule the name breaks.
+/// A `Problem` that names the broken rule.
 pub fn check_notebook_name(name: &str) -> Result<(), Problem> {
     let what = || format!("name a notebook {name:?}");
     check_text(name).map_err(|why| bad(what(), why, HOW_NAME))?;
@@ -50,7 +50,7 @@ pub fn check_notebook_name(name: &str) -> Result<(), Problem> {
     if !name.chars().all(plain) {
         return Err(bad(what(), "it has characters that a directory's name should not have", HOW_NAME));
     }
-    // Directories are limited in bytes, and the name gets a suffix.
+    // The file system limits a directory's name in bytes, and the name gets a suffix.
     if name.len() > 200 {
         return Err(bad(what(), "it is too long", HOW_NAME));
     }
@@ -112,7 +112,7 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Problem> {
     }
 }
 
-/// A label is free text: anything visible on one line.
+/// Checks a label: any visible text on one line.
 pub(crate) fn check_label(label: &str) -> Result<(), Problem> {
     let odd =
         label.trim().is_empty() || label.chars().count() > MAX_NAME_CHARS || label.chars().any(is_unseen);
@@ -254,8 +254,7 @@ fn check_text(text: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Whether a character is invisible: a control character, one without width, or one that changes
-/// the direction of the text.
+/// Whether a character is a control character, has no width, or changes the direction of the text.
 fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

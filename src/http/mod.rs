@@ -1,10 +1,10 @@
-//! The HTTP layer, the only part that knows HTTP. It translates and forwards requests, and decides
-//! nothing about notebooks.
+//! The HTTP layer, the only part that knows HTTP. It translates requests into commands, and
+//! contains no logic of notebooks.
 //!
-//! A request passes `guard`, which looks its path up in `routes`, checks the credential (`auth`)
-//! and the headers, and hands it to the handler of that row. Handlers are in `compat` (REST at the
-//! root, as snapshot-kernel has it), `api` (the rest of the REST API), `socket` (the WebSocket) and
-//! `page` (the page itself). They share `app_state`, `request` (reads a request), `authorize`
+//! `guard` finds the row of each request in `routes`, checks the credential (`auth`) and the
+//! headers, and passes the request to the handler of that row. Handlers are in `compat` (REST at
+//! the root, as snapshot-kernel has it), `api` (the rest of the REST API), `socket` (the WebSocket)
+//! and `page` (the page itself). They share `app_state`, `request` (reads a request), `authorize`
 //! (checks a command and sends it to a notebook), `limits` and `error`.
 
 mod api;

@@ -2,7 +2,7 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// The escaped characters: all but ASCII letters, digits and `-_.`.
+/// The characters that are escaped: all except ASCII letters, ASCII digits and `-_.`.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
 
 /// Percent-encodes one segment of a path, or one value of a query.
@@ -10,7 +10,7 @@ pub fn percent_encoded(text: &str) -> String {
     utf8_percent_encode(text, ESCAPED).to_string()
 }
 
-/// Percent-decodes; `None` for a broken escape or for bytes that are not UTF-8.
+/// Percent-decodes a text; `None` for a broken escape or for bytes that are not UTF-8.
 pub(crate) fn percent_decoded(text: &str) -> Option<String> {
     // The crate would pass broken escapes through.
     let is_hex = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_hexdigit);

@@ -18,7 +18,7 @@ const HEAD: &str = "\
 
 ";
 
-/// Longest line, in columns. A longer type is broken into one line per field or variant.
+/// Maximum line length, in columns. A longer type is broken into one line per field or variant.
 const WIDTH: usize = 100;
 
 const INDENT: &str = "    ";
@@ -64,8 +64,8 @@ fn schemas_become_types() {
     }
 }
 
-/// The whole file. A type that the server also reads in another shape (some fields are optional)
-/// has a second definition named `…Input`.
+/// The text of the generated file. A type has a second definition named `…Input` if the server
+/// reads it in another shape than it sends it, for example with optional fields.
 fn all_types() -> String {
     let mut sent = SchemaSettings::draft2020_12().for_serialize().into_generator();
     add::<Event>(&mut sent);

@@ -1,5 +1,5 @@
-//! The route table: which requests the server answers, the credential and the body that each
-//! takes, and the handler that answers it.
+//! The route table: the requests that the server answers. Each row has the credential that the
+//! request needs, the body that it may have, and the handler that answers it.
 //!
 //! There is no other routing. The guard looks up the row of a request before anything else, and
 //! actix runs the handler of that same row, so a request cannot be checked for one route and
@@ -17,23 +17,22 @@ use actix_web::guard::fn_guard;
 use actix_web::http::Method;
 use actix_web::web;
 
-/// No body.
+/// The request has no body.
 const NONE: Body = Body::No;
 
-/// Bodies with source text. A cell has at most 1 MiB, and is longer as JSON.
+/// Bodies with source text. A cell has at most 1 MiB, and escapes in JSON make it longer.
 const SOURCE: Body = Body::Json(4 * 1024 * 1024);
 
-/// Bodies with a few names.
+/// Bodies that contain a few names.
 const SMALL: Body = Body::Json(64 * 1024);
 
-/// Bodies with names of variables, of which a state may have thousands.
+/// Bodies that contain names of variables. A state may have thousands of variables.
 const NAMES: Body = Body::Json(1024 * 1024);
 
 /// The file of an exported state.
 const STATE: Body = Body::File(1024 * 1024 * 1024);
 
-/// Another program's notebook. It is parsed as a whole, which takes several times its size in
-/// memory.
+/// Another program's notebook. Parsing takes several times the file's size in memory.
 const NOTEBOOK: Body = Body::Notebook(64 * 1024 * 1024);
 
 const PUBLIC: RequiredAccess = RequiredAccess::Public;
@@ -56,7 +55,7 @@ macro_rules! routes {
     };
 }
 
-/// Everything that this server answers.
+/// All routes of the server.
 pub(crate) const TABLE: &[Route] = routes! {
     GET    "/health"                              PUBLIC Server Data  NONE     => health::health;
     GET    "/assets/{}/{..}"                      PUBLIC Server Asset NONE     => page::asset;
@@ -84,7 +83,7 @@ pub(crate) const TABLE: &[Route] = routes! {
     POST   "/api/notebooks/{}/duplicate"          OWNER  Named  Data  SMALL    => notebooks::duplicate;
     DELETE "/api/notebooks/{}"                    OWNER  Named  Data  NONE     => notebooks::remove;
     GET    "/api/notebooks/{}"                    VIEW   Named  Data  NONE     => commands::snapshot;
-    // `authorize::scope_for` says which scope each command needs.
+    // `authorize::scope_for` decides which scope each command needs.
     POST   "/api/notebooks/{}/commands"           VIEW   Named  Data  SOURCE   => commands::command;
     GET    "/api/notebooks/{}/states/{}/variables" VIEW   Named  Data  NONE     => commands::variables;
     GET    "/api/notebooks/{}/states/{}/document" VIEW   Named  Data  NONE     => documents::document;
@@ -143,11 +142,11 @@ impl Body {
 pub(crate) enum RequiredAccess {
     /// None.
     Public,
-    /// One of this scope or a higher one.
+    /// A credential with this scope or a higher one.
     AtLeast(Scope),
 }
 
-/// The notebook that a route concerns. A share link opens only its own.
+/// The notebook that a route concerns. A share link is valid only for its own notebook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
     /// No notebook or all of them. The handler shows only what the caller may see.
@@ -164,21 +163,21 @@ pub(crate) struct Route {
     pub(crate) method: Method,
     /// The path. `{}` matches one segment, `{..}` all remaining ones.
     pub(crate) path: &'static str,
-    /// The credential it needs.
+    /// The credential that a request needs.
     pub(crate) required: RequiredAccess,
     /// The notebook that the route concerns.
     pub(crate) subject: Subject,
-    /// What a browser may do with the answer.
+    /// The kind of the answer, which decides its security headers.
     pub(crate) content: Content,
-    /// The body that it takes.
+    /// The body that a request may have.
     pub(crate) body: Body,
-    /// Makes the actix route that runs the handler.
+    /// A function that makes the actix route, which runs the handler.
     pub(crate) handler: fn() -> actix_web::Route,
 }
 
 impl Route {
-    /// Whether it is answered even when there are too many connections: the health check, the list
-    /// of states, and requests that stop or delete something.
+    /// Whether the route is reserved: answered even when there are too many connections. These are
+    /// the health check, the list of states, and requests that stop or delete something.
     pub(crate) fn is_reserved(&self) -> bool {
         matches!(
             (&self.method, self.path),
@@ -203,7 +202,7 @@ pub(crate) struct MatchedRoute {
 pub(crate) enum NoRoute {
     /// No row has the path.
     NoSuchPath,
-    /// Rows with this path have these methods, but not the one that was sent.
+    /// The path exists with these methods, but not with the method of the request.
     OtherMethods(Vec<&'static Method>),
 }
 
@@ -213,7 +212,7 @@ pub(crate) fn find(method: &Method, path: &str) -> Result<MatchedRoute, NoRoute>
     let mut others = Vec::new();
     for route in TABLE {
         let Some(params) = params_of(route.path, &segments) else { continue };
-        // The WebSocket handshake is a GET with an effect, so it has no HEAD.
+        // The WebSocket handshake is a GET with an effect, so its route does not answer HEAD.
         let as_head =
             *method == Method::HEAD && route.method == Method::GET && !route.path.starts_with("/ws/");
         if route.method == *method || as_head {
@@ -224,8 +223,8 @@ pub(crate) fn find(method: &Method, path: &str) -> Result<MatchedRoute, NoRoute>
     Err(if others.is_empty() { NoRoute::NoSuchPath } else { NoRoute::OtherMethods(others) })
 }
 
-/// The decoded segments of a path. None for broken escapes, control characters, and empty or dotted
-/// segments: our clients never send them, and programs disagree on what they mean.
+/// The decoded segments of a path. `None` for broken escapes, control characters, and empty or
+/// dotted segments. Our clients never send these, and programs disagree on their meaning.
 fn segments(path: &str) -> Option<Vec<String>> {
     let rest = path.strip_prefix('/')?;
     if rest.is_empty() {
@@ -257,7 +256,7 @@ fn params_of(pattern: &str, segments: &[String]) -> Option<Vec<String>> {
     rest.next().is_none().then_some(params)
 }
 
-/// Gives all handlers to actix. A handler runs only if the guard found its row.
+/// Registers all handlers with actix. A handler runs only if the guard found its row in the table.
 pub(crate) fn register(config: &mut web::ServiceConfig) {
     let mut all = web::resource("{path:.*}");
     for route in TABLE {
@@ -344,8 +343,7 @@ mod tests {
         assert_eq!(all.len(), TABLE.len());
     }
 
-    /// A route that is registered elsewhere would be reachable, but would not have been looked up
-    /// by the guard.
+    /// A route that is registered elsewhere would be reachable without the guard's checks.
     #[test]
     fn no_route_is_registered_outside_this_table() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");

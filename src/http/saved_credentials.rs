@@ -8,8 +8,8 @@ use crate::session::Session;
 use actix_web::web;
 use std::time::Duration;
 
-/// How often the latest time is stored. Setting the clock back during a restart can prolong a link
-/// by at most this interval.
+/// How often the latest time seen is stored. If the clock is set back during a restart, a link
+/// stays valid too long by at most this interval.
 const STORE_TIME_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Stores a notebook's links and, with the start notebook, all browser sessions except those of the
@@ -30,15 +30,15 @@ pub(super) async fn store(
     Ok(())
 }
 
-/// Stores the time, so that expired links stay expired when the clock is set back.
+/// Stores the current time, so that expired links stay expired if the clock is set back.
 async fn store_time(app: &AppState) {
     let (latest, now) = (app.sessions.latest_time().clone(), app.keys.now().wall_ms);
     // If the time cannot be written, links expire by the machine's clock after a restart.
     let _ = app.threads.run(move || latest.note(now)).await;
 }
 
-/// Stores the time at `STORE_TIME_INTERVAL` and when a link expires, as long as any link has an
-/// end.
+/// Stores the current time every `STORE_TIME_INTERVAL`, and when a link expires. Pauses while no
+/// link has an expiry.
 pub(super) async fn store_time_regularly(app: web::Data<AppState>) {
     loop {
         let next = app.keys.next_end(app.keys.now());

@@ -23,20 +23,20 @@ use std::time::Duration;
 /// How long closing a connection may take.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long sent data may stay unacknowledged before the connection is closed. Otherwise a client
-/// that stopped reading would occupy memory for 15 minutes.
+/// How long sent data may stay unacknowledged before the connection is closed, in milliseconds. By
+/// default, the data for a client that has stopped reading would stay in memory for 15 minutes.
 const UNREAD_TIMEOUT_MS: u32 = 45_000;
 
-/// Most threads that serve connections. More would take cores from the kernels, which do the work.
+/// Maximum number of threads that serve connections. More threads would take cores from the cells.
 const MAX_WORKERS: usize = 4;
 
-/// Starts to serve on a listener, inside a tokio runtime.
+/// Starts to serve on a listener. Must be called inside a tokio runtime.
 ///
 /// # Errors
 /// When the listener cannot be used.
 pub fn serve(listener: TcpListener, app: AppState, reachable_as: &[String]) -> io::Result<Server> {
     let hosts = web::Data::new(Hosts::new(listener.local_addr()?, reachable_as));
-    // The backlog of the standard library is too short for 300 tabs that reconnect at once.
+    // The standard library's backlog is too short for 300 tabs that reconnect at the same time.
     nix::sys::socket::listen(&listener, nix::sys::socket::Backlog::new(1024)?)?;
     let limit = app.connection_limit.clone();
     let app = web::Data::new(app);
@@ -48,7 +48,7 @@ pub fn serve(listener: TcpListener, app: AppState, reachable_as: &[String]) -> i
         .disable_signals()
         .shutdown_timeout(1);
     let stopping = server.graceful_shutdown_signal();
-    // Like `HttpServer`, but with our own connections.
+    // Does what actix's `HttpServer` does, but with our type of connection.
     let service = move || {
         let app = App::new()
             .app_data(app.clone())
@@ -80,7 +80,7 @@ pub fn serve(listener: TcpListener, app: AppState, reachable_as: &[String]) -> i
 }
 
 fn set_options(stream: &TcpStream) {
-    // A connection without these options is slower and ends later, but works.
+    // If an option cannot be set, the connection is slower or closes later, but works.
     let _ = stream.set_nodelay(true);
     let _ = nix::sys::socket::setsockopt(
         &stream.as_fd(),

@@ -37,7 +37,7 @@ pub(crate) async fn snapshot(
     Ok(HttpResponse::Ok().insert_header((CONTENT_TYPE, "application/json")).streaming(body))
 }
 
-/// Carries out a command. A run is answered when it has ended.
+/// Carries out a command. The answer to a run is sent when the run has ended.
 #[utoipa::path(
     post, path = "/api/notebooks/{name}/commands", tag = "notebooks", params(("name" = String, Path)),
     request_body = Command,

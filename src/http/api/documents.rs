@@ -25,9 +25,9 @@ use utoipa::ToSchema;
 /// The answer to `POST /api/notebooks/import`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Imported {
-    /// Its name.
+    /// The name of the new notebook.
     name: String,
-    /// Content of the file that the notebook lacks, as sentences.
+    /// Content of the file that was not imported, as sentences.
     left_out: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) async fn document(
     };
     let session = AppState::notebook(&app, path.get(0)).await?;
     let state = find_state(&session, path.get(1)).await?.id;
-    // Clients with links take turns: the whole text is in memory until it is sent.
+    // Limits clients with links, because the whole text is in memory until it has been sent.
     let whole = app.whole_for(caller.access()?, MAX_WHOLES).await?;
     let permit = app.file_permit()?;
     let document = session.read(move |notebook| Document::of(notebook, &state)).await?;
@@ -71,7 +71,7 @@ pub(crate) async fn document(
         .body(SizedStream::new(text.len() as u64, sent_with(text.into(), whole))))
 }
 
-/// A body of one text. Drops `held` when the text has been sent.
+/// A body that consists of one text. Drops `held` when the text has been sent.
 fn sent_with<T: 'static>(text: Bytes, held: T) -> impl Stream<Item = Result<Bytes, io::Error>> {
     stream::once(ready(Ok(text))).chain(stream::poll_fn(move |_| {
         let _held = &held;
@@ -79,8 +79,8 @@ fn sent_with<T: 'static>(text: Bytes, held: T) -> impl Stream<Item = Result<Byte
     }))
 }
 
-/// Imports a file as a new notebook. Its cells become drafts on the root, with their outputs below
-/// them. Nothing runs.
+/// Imports a file as a new notebook. The file's cells become drafts on the root, with their outputs
+/// below them. No cell runs.
 #[utoipa::path(
     post, path = "/api/notebooks/import", tag = "notebooks",
     params(("name" = String, Query, description = "Name of the new notebook")),
@@ -90,7 +90,7 @@ fn sent_with<T: 'static>(text: Bytes, held: T) -> impl Stream<Item = Result<Byte
     ),
     responses(
         (status = 201, description = "The notebook was made", body = Imported),
-        (status = 400, description = "It is no such file, or the name cannot be used", body = ErrorBody),
+        (status = 400, description = "The file cannot be read, or the name cannot be used", body = ErrorBody),
         (status = 409, description = "There is a notebook of this name", body = ErrorBody),
         (status = 413, description = "The file is too long", body = ErrorBody),
     )
@@ -115,8 +115,8 @@ pub(crate) async fn import(
         Ok(())
     })
     .await?;
-    // The file is parsed before anything is locked. Parsing stops when the client disconnects,
-    // which drops `waiting`.
+    // The file is parsed before any lock is taken. Parsing stops when the client disconnects,
+    // because that drops `waiting`.
     let waiting = Arc::new(());
     let still_waiting = Arc::downgrade(&waiting);
     let read = app.threads.run(move || {

@@ -10,7 +10,7 @@ pub(crate) struct Health {
     status: &'static str,
 }
 
-/// Answers as long as the server runs.
+/// Shows that the server is running.
 #[utoipa::path(get, path = "/health", tag = "server", security(()), responses((status = 200, body = Health)))]
 pub(crate) async fn health() -> HttpResponse {
     HttpResponse::Ok().json(Health { status: "ok" })

@@ -1,4 +1,4 @@
-//! The JavaScript of the user's plotting packages, for output frames, which have no network.
+//! Serves the JavaScript of plotting packages. Output frames need it, and have no network access.
 
 use crate::http::app_state::AppState;
 use crate::http::request::PathParams;
@@ -6,8 +6,8 @@ use crate::problem::Problem;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{HttpResponse, web};
 
-/// Finds the JavaScript library of a plotting package in the environment that cells run in. It is
-/// sent as plain text, so that our own page cannot run it as a script.
+/// Finds the JavaScript library of a plotting package in the environment that cells run in. Sends
+/// the library as plain text, so that our own page cannot run it as a script.
 #[utoipa::path(
     get, path = "/api/libraries/{library}", tag = "notebooks",
     params((
@@ -17,7 +17,7 @@ use actix_web::{HttpResponse, web};
     )),
     responses(
         (status = 200, description = "Its text", content_type = "text/plain"),
-        (status = 204, description = "There is none of this name, or the environment does not have it"),
+        (status = 204, description = "The library is unknown, or the environment does not have it"),
     )
 )]
 pub(crate) async fn library(app: web::Data<AppState>, path: PathParams) -> Result<HttpResponse, Problem> {

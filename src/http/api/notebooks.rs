@@ -13,9 +13,9 @@ use utoipa::ToSchema;
 /// The answer to `GET /api/notebooks`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Notebooks {
-    /// The names of the notebooks, open or in the directory, sorted.
+    /// The names of all notebooks, open or not, sorted.
     notebooks: Vec<String>,
-    /// A summary of each, in the same order.
+    /// A summary of each notebook, in the same order.
     about: Vec<NotebookSummary>,
 }
 
@@ -23,17 +23,17 @@ pub(crate) struct Notebooks {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct NotebookSummary {
     name: String,
-    /// Number of its states except the root; none if unknown at the moment.
+    /// Number of states except the root; null if unknown at the moment.
     states: Option<u64>,
     /// Size on disk, in bytes.
     bytes: u64,
-    /// When it was last written to, in milliseconds since the Unix epoch.
+    /// When the notebook was last written to, in milliseconds since the Unix epoch.
     last_used: Option<f64>,
-    /// Whether it has processes.
+    /// Whether the notebook is open: only an open notebook has processes.
     is_open: bool,
-    /// Number of its cells that run or wait to run.
+    /// Number of cells that run or wait to run.
     running: u64,
-    /// Whether the server was started with it. If so, it cannot be renamed or deleted.
+    /// Whether the server was started with this notebook. It cannot be renamed or deleted then.
     is_start: bool,
 }
 
@@ -56,8 +56,7 @@ pub(crate) struct NewName {
     stop: bool,
 }
 
-/// Lists the notebooks that the caller may see, open or not. The first request for a closed
-/// notebook opens it.
+/// Lists the notebooks that the caller may see, open or not.
 #[utoipa::path(get, path = "/api/notebooks", tag = "notebooks", responses((status = 200, body = Notebooks)))]
 pub(crate) async fn notebooks(app: web::Data<AppState>, caller: Caller) -> Result<HttpResponse, Problem> {
     let names = app.names_for(caller.access()?);
@@ -86,7 +85,7 @@ async fn summaries(app: &web::Data<AppState>, names: Vec<String>) -> Result<Vec<
     let mut all = app.threads.run(inspect_all).await?;
     for summary in &mut all {
         let Some(session) = app.sessions.get(&summary.name) else { continue };
-        // Reading fails for a notebook that is just being closed.
+        // Reading fails if the notebook is being closed.
         if let Ok((states, running)) = session.read(counts).await {
             (summary.states, summary.running) = (Some(states), running);
         }
@@ -102,13 +101,13 @@ fn counts(notebook: &Notebook) -> (u64, u64) {
     (states as u64, running as u64)
 }
 
-/// Opens a notebook, and makes it if it does not exist.
+/// Opens a notebook. Creates it if it does not exist.
 #[utoipa::path(
     post, path = "/api/notebooks", tag = "notebooks", request_body = Named,
     responses(
-        (status = 200, description = "It is open", body = Named),
+        (status = 200, description = "The notebook is open", body = Named),
         (status = 400, description = "The name cannot be used", body = ErrorBody),
-        (status = 503, description = "Too many are open", body = ErrorBody),
+        (status = 503, description = "Too many notebooks are open", body = ErrorBody),
     )
 )]
 pub(crate) async fn open_notebook(
@@ -119,12 +118,12 @@ pub(crate) async fn open_notebook(
     Ok(HttpResponse::Ok().json(Named { name: session.name().to_owned() }))
 }
 
-/// Renames a notebook. Its open pages follow to the new name, and its share links still work.
+/// Renames a notebook. Its open pages change to the new name, and its share links still work.
 #[utoipa::path(
     post, path = "/api/notebooks/{name}/rename", tag = "notebooks", params(("name" = String, Path)),
     request_body = NewName,
     responses(
-        (status = 200, description = "It was renamed", body = Named),
+        (status = 200, description = "The notebook was renamed", body = Named),
         (status = 400, description = "The name cannot be used", body = ErrorBody),
         (status = 404, description = "No such notebook", body = ErrorBody),
         (
@@ -158,7 +157,7 @@ pub(crate) async fn rename(
     post, path = "/api/notebooks/{name}/duplicate", tag = "notebooks", params(("name" = String, Path)),
     request_body = NewName,
     responses(
-        (status = 201, description = "It was copied", body = Named),
+        (status = 201, description = "The notebook was copied", body = Named),
         (status = 400, description = "The name cannot be used", body = ErrorBody),
         (status = 404, description = "No such notebook", body = ErrorBody),
         (status = 409, description = "The name is taken", body = ErrorBody),
@@ -186,10 +185,10 @@ pub(crate) async fn duplicate(
     delete, path = "/api/notebooks/{name}", tag = "notebooks",
     params(
         ("name" = String, Path),
-        ("stop" = Option<bool>, Query, description = "Whether running cells may be stopped for it"),
+        ("stop" = Option<bool>, Query, description = "Whether running cells may be stopped"),
     ),
     responses(
-        (status = 204, description = "It is in the trash"),
+        (status = 204, description = "The notebook is in the trash"),
         (status = 404, description = "No such notebook", body = ErrorBody),
         (status = 409, description = "Cells run, or it is the start notebook", body = ErrorBody),
     )

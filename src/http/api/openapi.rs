@@ -1,7 +1,8 @@
 //! The OpenAPI document that the server serves about its REST API.
 //!
-//! Bodies of `http` derive their schemas with utoipa. The notebook's types derive JSON Schema, from
-//! which the page's protocol types are made as well; here they become components of the document.
+//! Bodies of `http` derive their schemas with utoipa. The types of `notebook` derive JSON schemas,
+//! from which the page's protocol types are generated too. This module adds these schemas to the
+//! document's components.
 
 use super::{
     commands, documents, health, libraries, notebooks, share_links, state_files, states, tasks, trash,
@@ -21,7 +22,7 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{Modify, OpenApi, PartialSchema, ToSchema};
 
-/// Lets descriptions of routes refer to types that derive `JsonSchema`.
+/// Lets the descriptions of routes refer to types that derive `JsonSchema` but not `ToSchema`.
 macro_rules! components {
     ($($type:ident),* $(,)?) => {
         $(
@@ -39,7 +40,7 @@ macro_rules! components {
             }
         )*
 
-        /// The JSON schemas of these types and of all that they contain, by name.
+        /// The JSON schemas of these types and of all types that they contain, by name.
         fn components() -> Map<String, Value> {
             let settings = SchemaSettings::draft2020_12().for_deserialize();
             let mut generator =
@@ -128,7 +129,7 @@ mod tests {
     use crate::http::routes::TABLE;
     use std::collections::BTreeSet;
 
-    /// Pages, files and the socket are not REST.
+    /// Routes that are not REST: pages, files and the socket.
     const NOT_DESCRIBED: [&str; 5] = ["/", "/n/{}", "/ws/{}", "/frame/v1", "/assets/{}/{..}"];
 
     #[test]

@@ -13,8 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use utoipa::ToSchema;
 
-/// Longest time after which a link may expire, in seconds: ten years. A link without an end is
-/// valid until it is revoked.
+/// Maximum value of `expires_in`, in seconds: ten years.
 const MAX_LINK_SECONDS: u64 = 10 * 365 * 24 * 3600;
 
 /// The body of `POST /api/links`.
@@ -23,23 +22,23 @@ const MAX_LINK_SECONDS: u64 = 10 * 365 * 24 * 3600;
 pub(crate) struct LinkWish {
     /// `view` or `run`.
     scope: Scope,
-    /// The notebook that the link opens; without it, the one given at start.
+    /// The notebook that the link opens. Default: the notebook that the server was started with.
     #[serde(default)]
     notebook: Option<String>,
     /// The owner's note, for example who has the link.
     #[serde(default)]
     label: Option<String>,
-    /// Seconds until the link expires; without it, the link is valid until it is revoked.
+    /// Seconds until the link expires. Default: the link is valid until it is revoked.
     #[serde(default)]
     expires_in: Option<u64>,
 }
 
-/// A share link that was made.
+/// The answer to `POST /api/links`: the new share link.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct NewLinkView {
     #[serde(flatten)]
     link: Link,
-    /// The token. It is shown only here.
+    /// The token. No other answer contains it.
     token: String,
     /// The link's path and query on this server, with the token.
     path: String,
@@ -48,7 +47,7 @@ pub(crate) struct NewLinkView {
 /// The answer to `GET /api/links`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Links {
-    /// In the order in which they were made.
+    /// The share links, in creation order.
     links: Vec<Link>,
 }
 
@@ -65,7 +64,7 @@ pub(crate) async fn links(app: web::Data<AppState>) -> HttpResponse {
         (status = 201, body = NewLinkView),
         (status = 400, body = ErrorBody),
         (status = 404, body = ErrorBody),
-        (status = 507, description = "The link could not be stored, and is not valid", body = ErrorBody),
+        (status = 507, description = "The link could not be stored. It is not valid", body = ErrorBody),
     )
 )]
 pub(crate) async fn add_link(
@@ -96,7 +95,7 @@ pub(crate) async fn add_link(
 /// Revokes a share link, and closes the connections that use it.
 #[utoipa::path(
     delete, path = "/api/links/{id}", tag = "links", params(("id" = String, Path)),
-    responses((status = 204, description = "It was revoked"), (status = 404, body = ErrorBody))
+    responses((status = 204, description = "The link was revoked"), (status = 404, body = ErrorBody))
 )]
 pub(crate) async fn take_back_link(
     app: web::Data<AppState>,
@@ -121,15 +120,15 @@ async fn store_and_add_link(app: web::Data<AppState>, new: NewLink) -> Result<(L
     Ok((shown, token))
 }
 
-/// Removes a link from the disk, then revokes it. In this order, a revoked link cannot return with
-/// the next start.
+/// Removes a link from the disk, then revokes it. In this order, a revoked link cannot become valid
+/// again at the next start.
 async fn store_and_revoke_link(app: web::Data<AppState>, id: String) -> Result<(), Problem> {
     let no_such =
         || Problem::not_found(format!("find link {id:?}"), "there is no such link, or it has ended");
     let name = app.keys.notebook_of(&id, app.keys.now()).ok_or_else(no_such)?;
     let session = match AppState::notebook(&app, &name).await {
         Ok(session) => Some(session),
-        // Its directory was deleted, and its links with it.
+        // The notebook's directory was deleted, and the stored links with it.
         Err(refused) if refused.kind == Kind::NotFound => None,
         Err(refused) => return Err(refused),
     };

@@ -27,10 +27,10 @@ const SUFFIX: &str = ".ratoon-state";
 /// Size of the pieces in which files are sent and written, in bytes.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Most pieces of a download that wait for the network.
+/// Maximum number of pieces of a download that wait for the network.
 const PIECES: usize = 4;
 
-/// Most code of an imported lineage, in bytes.
+/// Maximum length of all code of an imported lineage, in bytes.
 const MAX_CODE_BYTES: usize = 16 << 20;
 
 /// Sends a state's checkpoint as one file. Environment variables that its code changed are included
@@ -44,9 +44,9 @@ const MAX_CODE_BYTES: usize = 16 << 20;
     ),
     responses(
         (status = 200, description = "The file", content_type = "application/x-ratoon-state"),
-        (status = 400, description = "Its checkpoint does not have this form", body = ErrorBody),
-        (status = 404, description = "No such state, or it has no checkpoint", body = ErrorBody),
-        (status = 410, description = "Its checkpoint is damaged", body = ErrorBody),
+        (status = 400, description = "The state's checkpoint does not have this form", body = ErrorBody),
+        (status = 404, description = "No such state, or the state has no checkpoint", body = ErrorBody),
+        (status = 410, description = "The state's checkpoint is damaged", body = ErrorBody),
     )
 )]
 pub(crate) async fn export(
@@ -70,7 +70,7 @@ pub(crate) async fn export(
     let export = session.export(&state.id, form, environ).await?;
     let bytes = export.bytes;
     let (sender, mut pieces) = mpsc::channel(PIECES);
-    // The thread ends when all is sent, or when the client disconnects, which closes the channel.
+    // The work ends when all is sent, or when the client disconnects, which closes the channel.
     app.threads.spawn(move || {
         let failure = sender.clone();
         if let Err(error) = export.write(&mut BufWriter::with_capacity(PIECE_BYTES, PieceSender(sender))) {
@@ -85,8 +85,8 @@ pub(crate) async fn export(
         .body(SizedStream::new(bytes, stream::poll_fn(move |cx| pieces.poll_recv(cx)))))
 }
 
-/// Imports a state from a file. The answer is the reply to a run that has ended. The checkpoint is
-/// not trusted: only its plain values are loaded until the notebook is trusted.
+/// Imports a state from a file. The answer has the shape of the reply to a run. The state's
+/// checkpoint is not trusted: until the notebook is trusted, only its plain values are loaded.
 #[utoipa::path(
     post, path = "/api/notebooks/{name}/import", tag = "notebooks", params(("name" = String, Path)),
     request_body(content = String, content_type = "application/x-ratoon-state", description = "The file"),
@@ -99,7 +99,7 @@ pub(crate) async fn export(
         ),
         (status = 404, description = "No such notebook", body = ErrorBody),
         (status = 413, description = "The file is too long", body = ErrorBody),
-        (status = 507, description = "It could not be written", body = ErrorBody),
+        (status = 507, description = "The state could not be written to the disk", body = ErrorBody),
     )
 )]
 pub(crate) async fn import(
@@ -138,7 +138,7 @@ async fn add_imported_state(
         let why = format!("its code has more than {MAX_CODE_BYTES} bytes");
         return Err(Problem::new(Kind::TooLarge, "import a state", why, "import a state with less code"));
     }
-    // Labels and metadata from elsewhere must obey the limits of this server.
+    // Drops labels and metadata that exceed the limits of this server.
     let label = arrived.label.filter(|label| limits::check_label(label).is_ok());
     let mut checkpoint = arrived.checkpoint;
     checkpoint.label = checkpoint.label.filter(|label| limits::check_label(label).is_ok());
@@ -189,7 +189,7 @@ impl Upload {
 
 impl Drop for Upload {
     fn drop(&mut self) {
-        // If this fails, the next start deletes the file.
+        // If the file cannot be deleted, the next start deletes it.
         let _ = std::fs::remove_file(&self.path);
     }
 }
@@ -203,8 +203,8 @@ async fn on_disk<T: Send + 'static>(
     })
 }
 
-/// The header that names a download. Old programs read the first name, which is ASCII; new programs
-/// read the second.
+/// The value of the header `Content-Disposition`. Old programs read the first name, which is ASCII;
+/// newer programs read the second.
 pub(super) fn file_name(label: &str, suffix: &str) -> String {
     let plain: String = label
         .chars()

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-/// A cell that deletes all variables of the user.
+/// The code of a cell that deletes all variables of the user.
 const FORGET: &str = include_str!("forget.py");
 
 /// The body of `POST /api/states/{name}/checkpoint`.
@@ -46,7 +46,7 @@ pub(crate) struct Checkpointed {
     ok: bool,
     /// The state.
     state_id: StateId,
-    /// Its size on disk, in bytes.
+    /// The size of the checkpoint on disk, in bytes.
     bytes: u64,
     /// The user's label.
     label: Option<String>,
@@ -66,7 +66,7 @@ pub(crate) struct PinWish {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ForkWish {
-    /// Whether to allow forks although the state warns against them.
+    /// Whether to allow forks although the state's warnings advise against them.
     anyway: bool,
 }
 
@@ -82,10 +82,10 @@ pub(crate) struct LabelWish {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClearWish {
-    /// The caller's id for the run. A repeat of the same request gets the first answer.
+    /// The caller's id for the run. A repeated request with the same id gets the first answer.
     #[serde(default)]
     exec_id: Option<String>,
-    /// The name of the new state; without it, its id.
+    /// The name of the new state. Default: the state's id.
     #[serde(default)]
     new_state_name: Option<String>,
     /// Whether to replay a state that has neither a process nor a usable checkpoint.
@@ -103,64 +103,64 @@ pub(crate) struct Trusted {
 /// The answer to `GET /api/states`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct StateList {
-    /// In creation order; the root first.
+    /// The states in creation order; the root first.
     states: Vec<StateSummary>,
 }
 
 /// A state in the list, with its residency and memory.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct StateSummary {
-    /// Its id.
+    /// The state's id.
     id: StateId,
     /// The name that REST clients use.
     name: String,
     /// The user's label.
     label: Option<String>,
-    /// The state its cell ran against.
+    /// The state that its cell ran against; null for the root.
     parent: Option<StateId>,
-    /// Where its variables are.
+    /// Where the state's variables are.
     living: Residency,
-    /// Whether it stays in memory as long as possible.
+    /// Whether the state stays in memory as long as possible.
     pinned: bool,
-    /// Whether its process may be forked. If not, branches come from its checkpoint.
+    /// Whether the state's process may be forked. If not, branches load its checkpoint.
     forks: bool,
-    /// Whether the user allows forks although the state warns against them.
+    /// Whether the user allows forks although the state's warnings advise against them.
     fork_anyway: bool,
-    /// Private memory of its frozen process in bytes, as last measured.
+    /// Private memory of the state's frozen process in bytes, as last measured.
     memory_bytes: Option<u64>,
-    /// The progress of its checkpoint: `done`, `waiting`, `writing`, `failed`, or `never` with the
-    /// reason.
+    /// The progress of the state's checkpoint: `done`, `waiting`, `writing`, `failed`, or `never`
+    /// with the reason.
     saving: Saving,
-    /// Whether its cell failed: the state holds what the cell had set until then. Absent when
-    /// false.
+    /// Whether the state's cell failed: the state then holds the variables that the cell had set
+    /// before it failed. Absent when false.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     partial: bool,
-    /// How its process was restored; null if its cell ran in it.
+    /// How the state's process was restored; null if the state's cell ran in it.
     revival: Option<RestoredFrom>,
-    /// What a branch of this state lacks or shares with other branches, as sentences.
+    /// Warnings about what branches of this state lose or share with each other, as sentences.
     warnings: Vec<String>,
-    /// Its checkpoint, if it has one.
+    /// The state's checkpoint, if it has one.
     checkpoint: Option<CheckpointSummary>,
 }
 
 /// A checkpoint in the list of states.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CheckpointSummary {
-    /// The digest of its manifest.
+    /// The digest of the checkpoint's manifest.
     checkpoint_id: String,
-    /// What it holds.
+    /// What the checkpoint holds.
     form: Form,
     /// The user's label.
     label: Option<String>,
-    /// Milliseconds since the Unix epoch.
+    /// When the checkpoint was written, in milliseconds since the Unix epoch.
     created_at: f64,
-    /// Its unpacked size, in bytes.
+    /// Unpacked size, in bytes.
     namespace_size_bytes: u64,
-    /// Its size on disk, in bytes.
+    /// The size of the checkpoint on disk, in bytes.
     compressed_size_bytes: u64,
-    /// Number of names that could not be saved.
+    /// Number of variables and other names that could not be saved.
     missing: usize,
-    /// Whether this install wrote it.
+    /// Whether the checkpoint is trusted: this install wrote or signed it.
     is_trusted: bool,
 }
 
@@ -205,15 +205,15 @@ pub(crate) async fn states(app: web::Data<AppState>) -> Result<HttpResponse, Pro
     Ok(HttpResponse::Ok().json(StateList { states: app.start.read(look).await? }))
 }
 
-/// Writes a state's checkpoint; answered when it is on disk.
+/// Writes a state's checkpoint. The answer is sent when the checkpoint is on disk.
 #[utoipa::path(
     post, path = "/api/states/{name}/checkpoint", tag = "states", request_body = CheckpointWish,
     params(("name" = String, Path, description = "Name or id")),
     responses(
-        (status = 200, description = "It is on disk", body = Checkpointed),
+        (status = 200, description = "The checkpoint is on disk", body = Checkpointed),
         (status = 404, description = "No such state", body = ErrorBody),
         (status = 410, description = "The state has neither a process nor a checkpoint", body = ErrorBody),
-        (status = 507, description = "It could not be written; the state is unharmed", body = ErrorBody),
+        (status = 507, description = "The checkpoint could not be written; the state is unharmed", body = ErrorBody),
     )
 )]
 pub(crate) async fn save(
@@ -243,7 +243,7 @@ pub(crate) async fn save(
     params(("name" = String, Path, description = "Name or id")),
     responses(
         (status = 200, body = Checkpoint),
-        (status = 404, description = "No such state, or it has none", body = ErrorBody),
+        (status = 404, description = "No such state, or the state has no checkpoint", body = ErrorBody),
     )
 )]
 pub(crate) async fn checkpoint(app: web::Data<AppState>, path: PathParams) -> Result<HttpResponse, Problem> {
@@ -255,14 +255,14 @@ pub(crate) async fn checkpoint(app: web::Data<AppState>, path: PathParams) -> Re
     Ok(HttpResponse::Ok().json(state.checkpoint.as_ref().ok_or_else(none)?))
 }
 
-/// Restores a state by running the cells of its lineage again; answered when it is restored.
+/// Restores a state by running the cells of its lineage again. The answer is sent at the end.
 #[utoipa::path(
     post, path = "/api/states/{name}/replay", tag = "states",
     params(("name" = String, Path, description = "Name or id")),
     responses(
         (status = 200, body = StateSummary),
         (status = 404, description = "No such state", body = ErrorBody),
-        (status = 410, description = "A cell failed this time, or its code is lost", body = ErrorBody),
+        (status = 410, description = "A cell failed in the replay, or its code is lost", body = ErrorBody),
     )
 )]
 pub(crate) async fn replay(
@@ -292,7 +292,7 @@ pub(crate) async fn pin(
     changed(&app, &caller, &path, |state| Command::Pin { state, pinned: body.pinned }).await
 }
 
-/// Allows forks of a state's process although the state warns against them, or withdraws that.
+/// Allows or forbids forks of the process of a state whose warnings advise against forks.
 #[utoipa::path(
     post, path = "/api/states/{name}/fork_anyway", tag = "states", request_body = ForkWish,
     params(("name" = String, Path, description = "Name or id")),
@@ -328,7 +328,7 @@ pub(crate) async fn label(
     changed(&app, &caller, &path, |state| Command::Label { state, label: body.label }).await
 }
 
-/// Carries out a command about a state, and answers with the state afterwards.
+/// Carries out a command about a state. Answers with the changed state.
 async fn changed(
     app: &AppState,
     caller: &Caller,
@@ -347,13 +347,13 @@ async fn changed(
     }
 }
 
-/// Makes a child of a state without the user's variables. Builtins, IPython and its settings stay,
-/// and the count of cells continues.
+/// Makes a child of a state without the user's variables. The child keeps builtins, IPython with
+/// its settings, and the count of cells.
 #[utoipa::path(
     post, path = "/api/states/{name}/clear_namespace", tag = "states", request_body = ClearWish,
     params(("name" = String, Path, description = "Name or id")),
     responses(
-        (status = 200, description = "The run has ended, well or not", body = Executed),
+        (status = 200, description = "The run has ended, with success or with an error", body = Executed),
         (status = 404, description = "No such state", body = ErrorBody),
     )
 )]
@@ -382,7 +382,7 @@ pub(crate) async fn clear_namespace(
     post, path = "/api/trust", tag = "states",
     responses(
         (status = 200, body = Trusted),
-        (status = 507, description = "It could not be written", body = ErrorBody),
+        (status = 507, description = "The signatures could not be written to the disk", body = ErrorBody),
     )
 )]
 pub(crate) async fn trust(

@@ -10,31 +10,31 @@ use actix_web::{HttpResponse, web};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Most names that are tried for a restored notebook whose name is taken.
+/// Maximum number of names that are tried for a restored notebook whose name is taken.
 const MAX_NAMES: usize = 1000;
 
-/// Most characters of a name that a similar name keeps. At four bytes each they fit into a
-/// directory's name.
+/// Maximum number of characters that a similar name takes over from a name. A character has at
+/// most four bytes, so the result fits into the name of a directory.
 const MAX_COPIED_CHARS: usize = 40;
 
 /// The answer to `GET /api/trash`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Trash {
-    /// The newest first.
+    /// The entries of the trash, the newest first.
     trash: Vec<Entry>,
 }
 
-/// A notebook in the trash.
+/// An entry of the trash: a notebook.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Entry {
     id: String,
-    /// The name that it had.
+    /// The notebook's name before it was deleted or reset.
     name: String,
     /// `deleted`, or `reset` for a copy from before a reset.
     why: &'static str,
-    /// When it came into the trash, in milliseconds since the Unix epoch.
+    /// When the entry was put into the trash, in milliseconds since the Unix epoch.
     at: u64,
-    /// Number of its states except the root; none if unknown.
+    /// Number of states except the root; null if unknown.
     states: Option<u64>,
     /// Size on disk, in bytes.
     bytes: u64,
@@ -61,9 +61,9 @@ pub(crate) async fn list(app: web::Data<AppState>) -> Result<HttpResponse, Probl
 #[utoipa::path(
     post, path = "/api/trash/{id}/restore", tag = "notebooks", params(("id" = String, Path)),
     responses(
-        (status = 200, description = "It was restored under this name", body = Named),
+        (status = 200, description = "The notebook was restored under this name", body = Named),
         (status = 404, description = "No such entry", body = ErrorBody),
-        (status = 409, description = "It cannot be read", body = ErrorBody),
+        (status = 409, description = "The notebook in the trash cannot be read", body = ErrorBody),
     )
 )]
 pub(crate) async fn restore(
@@ -87,7 +87,7 @@ pub(crate) async fn restore(
 #[utoipa::path(
     delete, path = "/api/trash/{id}", tag = "notebooks", params(("id" = String, Path)),
     responses(
-        (status = 204, description = "It was deleted"),
+        (status = 204, description = "The entry was deleted"),
         (status = 404, description = "No such entry", body = ErrorBody),
     )
 )]
@@ -105,7 +105,7 @@ pub(crate) async fn purge(
     .await
 }
 
-/// The name that an entry's notebook had.
+/// The name that the notebook of an entry had before it came into the trash.
 async fn named(app: &web::Data<AppState>, id: &str) -> Result<String, Problem> {
     let (sessions, wanted) = (app.sessions.clone(), id.to_owned());
     let name = app.sessions.threads().run(move || sessions.find_trashed(&wanted)).await?;

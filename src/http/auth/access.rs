@@ -23,8 +23,8 @@ impl Now {
         Self { at: Instant::now(), wall_ms: u64::try_from(wall.as_millis()).unwrap_or(u64::MAX) }
     }
 
-    /// The same time, but the wall clock shows at least `latest_ms` plus the time since `since`. So
-    /// it never runs backwards.
+    /// The same time, with the wall clock corrected to at least `latest_ms` plus the time since
+    /// `since`. The corrected clock never runs backwards.
     pub(super) fn not_before(self, latest_ms: u64, since: Instant) -> Self {
         let gone = self.at.saturating_duration_since(since);
         let least = latest_ms.saturating_add(u64::try_from(gone.as_millis()).unwrap_or(u64::MAX));
@@ -42,17 +42,18 @@ impl Now {
 pub(crate) struct Access {
     /// What the holder of the credential may do.
     pub(crate) scope: Scope,
-    /// The only notebook that the credential opens; none if it opens all.
+    /// The only notebook that the credential opens; `None` if it opens all notebooks.
     pub(crate) notebook: Option<String>,
-    /// The id of the share link, if this is the access of a link.
+    /// The id of the share link, if the credential was a link or a session that began with one.
     pub(super) link: Option<String>,
     /// The browser session, if the credential was a session cookie.
     pub(super) session: Option<SecretHash>,
 }
 
 impl Access {
-    /// The cookie name of a browser session with these rights; `owners` is the owner's. Each link
-    /// has its own name, so opening a link replaces no other session in that browser.
+    /// The name of the cookie for a browser session with these rights. `owners` is the name of the
+    /// owner's cookie. Each link has its own cookie name, so opening a link replaces no other
+    /// session in that browser.
     pub(crate) fn cookie(&self, owners: &str) -> String {
         self.link.as_ref().map_or_else(|| owners.to_owned(), |link| format!("{owners}{LINK_COOKIE}{link}"))
     }

@@ -1,10 +1,10 @@
-//! A browser session: the credential in a cookie, which a browser gets in exchange for a token.
+//! Browser sessions: a browser exchanges a token for a session, whose id it keeps in a cookie.
 
 use super::secret::SecretHash;
 use std::time::{Duration, Instant};
 
-/// How long a browser stays signed in without the token. A week outlasts any working day, and
-/// bounds the use of a leaked cookie.
+/// How long a browser session is valid. A week spares users daily sign-ins, and limits the use of a
+/// leaked cookie.
 pub(crate) const SESSION_LASTS: Duration = Duration::from_secs(7 * 24 * 3600);
 
 #[derive(Debug)]

@@ -13,11 +13,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// Most browser sessions of one credential. A new one replaces the oldest, so that the holder of a
-/// link cannot fill the memory.
+/// Maximum number of browser sessions of one credential. A further session replaces the oldest, so
+/// that the holder of a link cannot fill the memory.
 const MAX_SESSIONS_EACH: usize = 64;
 
-/// Most share links. The token of a request is compared with each of them.
+/// Maximum number of share links. The token of a request is compared with each of them.
 const MAX_LINKS: usize = 256;
 
 /// Length of a link's id, which is unique but no secret.
@@ -28,28 +28,28 @@ const ID_LETTERS: usize = 12;
 pub(crate) struct Keys {
     owner: SecretHash,
     /// Marks the owner's stored sessions. If the user chose the token, this text contains the
-    /// token's hash, so another token ends these sessions.
+    /// token's hash. A start with another token then drops these sessions.
     owner_marker: String,
     /// The latest time seen before this start, in milliseconds since the Unix epoch, and the time
     /// of this start.
     latest_ms: u64,
     started: Instant,
     kept: Mutex<Credentials>,
-    /// Changes with each revocation, so that open sockets check their access again.
+    /// A number that changes with each revocation, so that open sockets check their access again.
     revocations: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
 struct Credentials {
     links: Vec<HeldLink>,
-    /// In the order in which they began.
+    /// The browser sessions, in the order in which they began.
     sessions: Vec<BrowserSession>,
 }
 
 /// Why a link was not made.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LinkError {
-    /// There are too many.
+    /// There are `MAX_LINKS` links already.
     #[error("there are {MAX_LINKS} share links already")]
     TooMany,
     /// The operating system gave no random numbers.
@@ -58,9 +58,9 @@ pub(crate) enum LinkError {
 }
 
 impl Keys {
-    /// Begins with the owner's token alone. `was_made`: Ratoon made the token, a new one at each
-    /// start. `latest_ms`: the latest time seen before this start; links that had expired by then
-    /// stay expired.
+    /// Credentials that consist of the owner's token only. `was_made`: whether Ratoon made the
+    /// token, as it does at each start without `--token`. `latest_ms`: the latest time seen before
+    /// this start, in milliseconds; links that had expired by then stay expired.
     pub(crate) fn new(owner_token: &str, was_made: bool, latest_ms: u64) -> Self {
         let (revocations, _) = watch::channel(0);
         let owner = SecretHash::of(owner_token);
@@ -74,13 +74,13 @@ impl Keys {
         Now::read().not_before(self.latest_ms, self.started)
     }
 
-    /// The time until the next link expires; none if no link will expire.
+    /// The time until the next link expires; `None` if no link will expire.
     pub(crate) fn next_end(&self, now: Now) -> Option<Duration> {
         let ends = |link: &HeldLink| link.ends.filter(|end| now.at < *end);
         self.lock().links.iter().filter_map(ends).min().map(|end| end.saturating_duration_since(now.at))
     }
 
-    /// The access that a token gives: that of the owner or of a link.
+    /// The access that a token gives: the owner's, or a link's. `None` for an invalid token.
     pub(crate) fn by_token(&self, token: &str, now: Now) -> Option<Access> {
         let token = SecretHash::of(token);
         if token.is(&self.owner) {
@@ -91,7 +91,7 @@ impl Keys {
         Some(link.access(None))
     }
 
-    /// The access that a browser session gives.
+    /// The access that a browser session gives; `None` if there is no valid session of this id.
     pub(crate) fn by_session(&self, id: &str, now: Now) -> Option<Access> {
         let id = SecretHash::of(id);
         let kept = self.lock();
@@ -103,7 +103,7 @@ impl Keys {
         Some(link.access(Some(id)))
     }
 
-    /// Notes that a link was used.
+    /// Sets the time when the link of this access was last used.
     pub(crate) fn note_used(&self, access: &Access, now: Now) {
         let mut kept = self.lock();
         if let Some(link) = kept.links.iter_mut().find(|l| Some(&l.shown.id) == access.link.as_ref()) {
@@ -130,8 +130,8 @@ impl Keys {
         Ok(id)
     }
 
-    /// The browser sessions to store, so that an open tab survives a restart of the server. Leaves
-    /// out those that began with the link `without_link`.
+    /// The browser sessions to store, so that open tabs stay signed in after a restart of the
+    /// server. Leaves out the sessions that began with the link `without_link`.
     pub(crate) fn kept_sessions(
         &self,
         notebook: &str,
@@ -174,7 +174,7 @@ impl Keys {
         let (id, token) = (new_secret()?, new_secret()?);
         let end = new.lasts.map(|lasts| now.after(lasts));
         let shown = Link {
-            // Random, because links of earlier starts and of other notebooks are added later.
+            // Random, so that it differs from the ids of stored links, which may be loaded later.
             id: format!("link-{}", &id[..ID_LETTERS]),
             scope: new.scope,
             notebook: new.notebook,
@@ -200,7 +200,7 @@ impl Keys {
         self.lock().sessions.extend(own.filter_map(|session| self.session_from(session, now)));
     }
 
-    /// Adds the links that are stored with a notebook, except links that were added before.
+    /// Adds the links that are stored with a notebook, except links that are in memory already.
     pub(crate) fn load_links(&self, notebook: &str, stored: &[KeptLink], now: Now) {
         let mut kept = self.lock();
         for link in stored.iter().filter_map(|link| HeldLink::from_kept(notebook, link, now)) {
@@ -221,13 +221,13 @@ impl Keys {
         Some(BrowserSession { id, link, ends: now.at + left.min(SESSION_LASTS) })
     }
 
-    /// The links of a notebook that have not ended.
+    /// The valid links of a notebook, with the hashes of their tokens.
     pub(crate) fn held(&self, notebook: &str, now: Now) -> Vec<HeldLink> {
         let is_its = |l: &&HeldLink| l.shown.notebook == notebook && !l.has_ended(now.at);
         self.lock().links.iter().filter(is_its).cloned().collect()
     }
 
-    /// The notebook that a link opens.
+    /// The notebook that a link opens; `None` if the link does not exist or has expired.
     pub(crate) fn notebook_of(&self, link: &str, now: Now) -> Option<String> {
         let links = self.links(now);
         links.into_iter().find(|l| l.id == link).map(|l| l.notebook)
@@ -250,7 +250,7 @@ impl Keys {
         found
     }
 
-    /// Binds the links of a renamed notebook to its new name.
+    /// Makes the links of a renamed notebook open its new name.
     pub(crate) fn rebind(&self, from: &str, to: &str) {
         for link in self.lock().links.iter_mut().filter(|link| link.shown.notebook == from) {
             to.clone_into(&mut link.shown.notebook);
@@ -370,7 +370,7 @@ mod tests {
             assert_eq!(again.by_token(&token, then).is_some(), is_good, "{seconds_seen}");
             assert!(again.now().wall_ms >= latest);
         }
-        // It goes on from there, and a clock that is right is believed.
+        // The time continues from the latest time seen. A clock that is ahead of that is used.
         assert_eq!(
             set_back.after(Duration::from_secs(9)).not_before(now.wall_ms, now.at).wall_ms,
             now.wall_ms + 9000
@@ -413,7 +413,7 @@ mod tests {
         let again = Keys::new("another", false, 0);
         let later = now.after(Duration::from_secs(20));
         again.load_links("main", &kept, later);
-        // A copy of the notebook has the same links, and they do not open it.
+        // A copy of the notebook contains the same links, but they do not open the copy.
         again.load_links("copy", &kept, later);
         assert!(again.held("copy", later).is_empty());
         assert_eq!(again.links(later)[0], Link { last_used: None, ..link });

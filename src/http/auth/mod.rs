@@ -1,7 +1,7 @@
-//! Credentials: the owner's token, share links, and the browser sessions that both are exchanged
-//! for.
+//! Credentials: the owner's token, share links, and browser sessions. A browser gets a session in
+//! exchange for the owner's token or the token of a link.
 //!
-//! What a credential allows is a `Scope`. Whether a request passes is decided in `guard`.
+//! A `Scope` says what a credential allows. `guard` decides which requests pass.
 
 mod access;
 mod browser_session;

@@ -9,15 +9,15 @@ use utoipa::ToSchema;
 pub(crate) enum Scope {
     /// Reading: states, outputs and the values of variables.
     View,
-    /// Also running, interrupting and answering cells, and writing drafts, prose and labels. A cell
-    /// can do whatever the server's user can.
+    /// Also running and interrupting cells, answering `input()`, and writing drafts, prose and
+    /// labels. A cell can do whatever the server's user can.
     Run,
     /// Everything: also deleting, resetting, opening and sharing notebooks.
     Owner,
 }
 
 impl Scope {
-    /// The word for it on the wire.
+    /// The scope's name in JSON.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::View => "view",

@@ -8,22 +8,23 @@ use serde::Serialize;
 use std::time::{Duration, Instant};
 use utoipa::ToSchema;
 
-/// A share link as the owner sees it. Its token was shown once, when it was made, and is not kept.
+/// A share link as the owner sees it. The token is not included: the server sends it only once, in
+/// the answer to the request that makes the link.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct Link {
-    /// Its id, for revoking it. Not a secret.
+    /// The link's id, with which the owner can revoke it. Not a secret.
     pub id: String,
     /// `view` or `run`.
     pub scope: Scope,
-    /// The only notebook that it opens.
+    /// The only notebook that the link opens.
     pub notebook: String,
     /// The owner's note, for example who has the link.
     pub label: Option<String>,
-    /// Milliseconds since the Unix epoch.
+    /// When the link was made, in milliseconds since the Unix epoch.
     pub created_at: u64,
-    /// When it expires, in milliseconds since the Unix epoch; none: never.
+    /// When the link expires, in milliseconds since the Unix epoch; null if never.
     pub expires_at: Option<u64>,
-    /// When it was last used, in milliseconds since the Unix epoch.
+    /// When the link was last used, in milliseconds since the Unix epoch; null if never.
     pub last_used: Option<u64>,
 }
 
@@ -32,7 +33,8 @@ pub(crate) struct Link {
 pub(crate) struct HeldLink {
     pub(super) shown: Link,
     pub(super) token: SecretHash,
-    /// When it expires, on the monotonic clock. `Link::expires_at` is only shown and stored.
+    /// When the link expires, on the monotonic clock; `None` if never. Checks use this, not
+    /// `Link::expires_at`.
     pub(super) ends: Option<Instant>,
 }
 
@@ -55,7 +57,7 @@ impl HeldLink {
         }
     }
 
-    /// Its stored form.
+    /// The stored form of the link.
     pub(crate) fn to_kept(&self) -> KeptLink {
         KeptLink {
             id: self.shown.id.clone(),
@@ -69,7 +71,7 @@ impl HeldLink {
         }
     }
 
-    /// Reads a stored link; none if it has expired, is for another notebook, or is malformed.
+    /// Reads a stored link; `None` if it has expired, is for another notebook, or is malformed.
     pub(super) fn from_kept(notebook: &str, kept: &KeptLink, now: Now) -> Option<Self> {
         let scope = [Scope::View, Scope::Run].into_iter().find(|s| s.word() == kept.scope)?;
         let expires_at = kept.expires_at.map(|at| at as u64);
@@ -91,15 +93,15 @@ impl HeldLink {
     }
 }
 
-/// A share link to be made.
+/// The parameters of a new share link.
 #[derive(Debug)]
 pub(crate) struct NewLink {
     /// `view` or `run`.
     pub(crate) scope: Scope,
-    /// The only notebook that it opens.
+    /// The only notebook that the link opens.
     pub(crate) notebook: String,
     /// The owner's note.
     pub(crate) label: Option<String>,
-    /// How long it is valid; none: until it is revoked.
+    /// How long the link is valid; `None`: until it is revoked.
     pub(crate) lasts: Option<Duration>,
 }

@@ -1,30 +1,30 @@
-//! Limits how many wrong credentials per second are answered, over all callers.
+//! Limits how many wrong credentials per second get a 401, over all callers. Others get a 429.
 //!
 //! Valid credentials are never counted or slowed, so guessing cannot lock the owner out.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Wrong credentials per second that get a 401, on average.
+/// How many wrong credentials per second get a 401, on average.
 const PER_SECOND: f64 = 20.0;
 
-/// Wrong credentials that get a 401 in a burst: a program that polls with an old token should see
-/// that, not 429.
+/// How many wrong credentials in a row get a 401. A program that polls with an old token should get
+/// 401, not 429.
 const AT_ONCE: f64 = 200.0;
 
-/// A token bucket: it refills over time, and each failure takes one.
+/// A token bucket: it refills over time, and each wrong credential takes one token out.
 #[derive(Debug)]
 pub(crate) struct Throttle {
     bucket: Mutex<(f64, Instant)>,
 }
 
 impl Throttle {
-    /// The bucket is full.
+    /// A throttle with a full bucket.
     pub(crate) fn new(now: Instant) -> Self {
         Self { bucket: Mutex::new((AT_ONCE, now)) }
     }
 
-    /// Counts a failure. Returns false if the bucket is empty.
+    /// Counts a wrong credential. Returns false if the bucket is empty.
     pub(crate) fn admits_failure(&self, now: Instant) -> bool {
         let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
         let (left, since) = *bucket;

@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 pub(crate) struct SymbolHashes {
     /// The state, by name or id.
     state_name: String,
-    /// The variables.
+    /// The names of the variables.
     symbols: Vec<String>,
     /// Must be `full`, the default: the digests cover the whole content.
     #[serde(default)]
@@ -28,8 +28,8 @@ pub(crate) struct SymbolHashes {
 /// The answer to `POST /symbol_hashes`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Hashes {
-    /// 64 hexadecimal digits for each variable; null for a missing one. Equal only for equal
-    /// values.
+    /// A digest for each variable, as 64 hexadecimal digits; null for a variable that does not
+    /// exist. Equal digests mean equal values.
     hashes: BTreeMap<String, Option<String>>,
 }
 
@@ -49,14 +49,14 @@ pub(crate) struct Groups {
     pub(super) fingerprints: Vec<String>,
 }
 
-/// Digests a state's variables.
+/// Computes digests of a state's variables.
 #[utoipa::path(
     post, path = "/symbol_hashes", tag = "kernel", request_body = SymbolHashes,
     responses(
         (status = 200, body = Hashes),
         (
             status = 400,
-            description = "Not JSON, a field is missing or wrong, or another hash_algo than full",
+            description = "Not JSON, a field is missing or wrong, or `hash_algo` is not `full`",
             body = ErrorBody,
         ),
         (status = 404, description = "No such state", body = ErrorBody),
@@ -116,8 +116,8 @@ async fn digests(app: &AppState, caller: &Caller, state: &StateId) -> Result<Dig
     }
 }
 
-/// A substitute for a digest that cannot be computed. No other state has it, so clients treat the
-/// value as changed.
+/// A substitute for a digest that cannot be computed. The digests of other states never equal it,
+/// so clients treat the value as changed.
 fn unlike_all(state: &StateId, names: &[impl AsRef<str>]) -> String {
     let mut hash = Sha256::new();
     hash.update(state.as_str());

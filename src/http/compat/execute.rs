@@ -1,4 +1,4 @@
-//! `POST /execute` and `POST /interrupt`, and the answer that a run's end gives.
+//! `POST /execute` and `POST /interrupt`, and the answer that describes how a run ended.
 
 use crate::http::app_state::AppState;
 use crate::http::auth::Access;
@@ -18,33 +18,34 @@ use utoipa::ToSchema;
 /// The body of `POST /execute`.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct Execute {
-    /// The source. Without it nothing runs, and `warnings` says so.
+    /// The source. Without this field an empty cell runs, and `warnings` says so.
     #[serde(default, deserialize_with = "given")]
     code: Option<String>,
-    /// The caller's id for the run. A repeat of the same request gets the first answer.
+    /// The caller's id for the run. A repeated request with the same id gets the first answer.
     exec_id: String,
     /// The state to run against, by name or id.
     state_name: String,
-    /// The name for the state that the run leaves; without it, its id.
+    /// The name of the new state. Default: the state's id.
     #[serde(default)]
     new_state_name: Option<String>,
     /// Seconds after which the run is interrupted.
     #[serde(default)]
     timeout: Option<f64>,
-    /// Bytes of memory that the run and its subprocesses may add to its state. A run that adds more
-    /// is ended.
+    /// Bytes of memory that the run and its subprocesses may use in addition to the memory of the
+    /// state that it runs against. A run that uses more is ended.
     #[serde(default)]
     run_memory: Option<u64>,
-    /// Whether to replay a state that has neither a process nor a usable checkpoint.
+    /// Whether to replay the state to run against if it has neither a process nor a usable
+    /// checkpoint.
     #[serde(default)]
     replay: bool,
-    /// What happens to the variables that the cell had set when it raises or is interrupted. With
-    /// `keep` they become a partial state, and the answer has `state_name` beside the error.
+    /// What happens to the variables that the cell has set if it raises or is interrupted. With
+    /// `keep` they become a partial state, and the answer has both `state_name` and `error`.
     #[serde(default)]
     on_error: OnError,
 }
 
-/// Reads a field that may be absent, but not null.
+/// Deserialises a field that may be absent, but not null.
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     String::deserialize(deserializer).map(Some)
 }
@@ -58,20 +59,20 @@ const NO_CODE: &str = "the request has no field `code`, so an empty cell ran: \
 #[utoipa::path(
     post, path = "/execute", tag = "kernel", request_body = Execute,
     responses(
-        (status = 200, description = "The run has ended, well or not", body = Executed),
+        (status = 200, description = "The run has ended, with success or with an error", body = Executed),
         (status = 400, description = "Not JSON, or a field is missing or wrong", body = ErrorBody),
         (
             status = 409,
-            description = "A run with this exec_id is going on, or had another request",
+            description = "A run with this exec_id has not ended, or was started by another request",
             body = ErrorBody,
         ),
         (status = 413, description = "The code is too long", body = ErrorBody),
         (
             status = 503,
-            description = "The system has no room for another process; the same request may be sent again",
+            description = "The system cannot start another process; send the same request again later",
             body = ErrorBody,
         ),
-        (status = 507, description = "It ran, and could not be written to disk", body = ErrorBody),
+        (status = 507, description = "The code ran, but the result could not be written to the disk", body = ErrorBody),
     )
 )]
 pub(crate) async fn execute(
@@ -105,7 +106,7 @@ pub(crate) async fn executed(
     let keeps = run.on_error == OnError::Keep;
     let named = named_by(&run);
     let command = app.authorize(access, Command::Run(run))?;
-    // The first name that no state had when the run was refused.
+    // Finds the first name that no state had when the run was refused.
     let unknown = move |notebook: &Notebook| named.into_iter().find(|name| notebook.find(name).is_none());
     let read = move |notebook: &Notebook, reply| match reply {
         Reply::Refused(refused) if refused.kind == Kind::NotFound => {
@@ -119,8 +120,8 @@ pub(crate) async fn executed(
             Err(Problem::new(Kind::Busy, format!("run {exec_id}"), error.evalue, how))
         }
         (Reply::Ended(mut ended), _) => {
-            // Clients that did not ask for a partial state never see one, even if one was kept
-            // since.
+            // The answer names a partial state only to clients that asked for one, even if the
+            // state was kept later.
             ended.state_name = ended.state_name.filter(|_| keeps || ended.status == RunStatus::Ok);
             let warnings = [warnings, std::mem::take(&mut ended.warnings)].concat();
             Ok(HttpResponse::Ok().json(Executed::new(ended).with_warnings(warnings)))
@@ -137,7 +138,7 @@ pub(crate) async fn executed(
     }
 }
 
-/// The states that a run names. The answer reports the first unknown one in this order.
+/// The names of states in a run's request. If several are unknown, the answer reports the first.
 fn named_by(run: &RunSpec) -> Vec<String> {
     let on = match &run.on {
         Base::Name(name) => Some(name.clone()),
@@ -182,29 +183,29 @@ pub(crate) struct Executed {
     /// What the run printed and showed, in order, in nbformat's shapes.
     #[schema(value_type = Vec<Output>)]
     output: ShownOutputs,
-    /// The name of the state that it left.
+    /// The name of the new state; null if there is none.
     state_name: Option<String>,
-    /// Why it failed.
+    /// Why the run failed; null if it succeeded.
     error: Option<RunError>,
-    /// Existing variables that the code reads. Found by analysing the code, so it may list too
-    /// many.
+    /// Existing variables that the code reads. The list comes from an analysis of the code, and may
+    /// contain variables that the run did not read.
     accessed_symbols: Vec<String>,
-    /// The variables that it assigned.
+    /// The variables that the run assigned.
     modified_symbols: Vec<String>,
-    /// The variables that it deleted.
+    /// The variables that the run deleted.
     deleted_symbols: Vec<String>,
     /// Warnings about the request and the run, as sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
 
-/// A warning on a failed run whose cell had set something.
+/// The warning for a failed run whose cell had set variables.
 const CHANGES_UNDONE: &str = "the changes of the failed cell were undone; \
     to keep them as a state, run the cell with on_error \"keep\"";
 
 impl Executed {
-    /// Beside an error, `state_name` names a partial state. `keepable` means that the cell had set
-    /// something that was not kept.
+    /// The answer for a run that has ended. For a failed run, `state_name` names a partial state.
+    /// `keepable` means that the cell had set variables that were not kept.
     pub(super) fn new(ended: Ended) -> Self {
         let Ended { status, state_name, error, symbols, keepable, outputs, .. } = ended;
         let mut output = ShownOutputs { outputs, last: None };
@@ -225,7 +226,7 @@ impl Executed {
         }
         let error = error.unwrap_or_else(|| match status {
             RunStatus::Interrupted => RunError::new("KeyboardInterrupt", ""),
-            _ => RunError::new("KernelDied", "the run ended without saying why"),
+            _ => RunError::new("KernelDied", "the run ended without a reason"),
         });
         if !matches!(output.outputs.items().last(), Some(Output::Error(_))) {
             output.last = Some(Output::Error(error.clone()));
@@ -233,7 +234,7 @@ impl Executed {
         answer(output, state_name, Some(error))
     }
 
-    /// The answer for a run that could not begin because of its base state.
+    /// The answer for a run that could not begin because its base state is unknown or lost.
     pub(super) fn not_begun(ename: &str, evalue: String) -> Self {
         let error = Some(RunError::new(ename, evalue));
         Self {
@@ -247,19 +248,19 @@ impl Executed {
         }
     }
 
-    /// Adds warnings.
+    /// Adds warnings to the answer.
     pub(super) fn with_warnings(mut self, warnings: Vec<String>) -> Self {
         self.warnings.extend(warnings);
         self
     }
 }
 
-/// The outputs of a run, shared with the notebook. They are serialised in the shape of this API,
-/// and copied one at a time.
+/// The outputs of a run, shared with the notebook. Serialisation copies one output at a time and
+/// gives it the shape of this API.
 #[derive(Debug)]
 struct ShownOutputs {
     outputs: Outputs,
-    /// The error, if the outputs do not end with it.
+    /// The error of the run, if the outputs do not end with it. It is serialised after them.
     last: Option<Output>,
 }
 
@@ -269,7 +270,7 @@ impl Serialize for ShownOutputs {
     }
 }
 
-/// An output of a run in the shape of this API.
+/// Converts an output to the shape of this API.
 fn for_client(output: Output) -> Output {
     match output {
         Output::DisplayData { data, metadata, display_id: _ } => {
@@ -280,8 +281,8 @@ fn for_client(output: Output) -> Output {
     }
 }
 
-/// Ends each part of a traceback with a newline. Clients of this API concatenate the parts, like
-/// those of `traceback.format_exception`. Jupyter's clients join the parts with newlines.
+/// Ends each part of a traceback with a newline. Clients of this API concatenate the parts, as they
+/// would the parts of `traceback.format_exception`. Jupyter clients join the parts with newlines.
 fn with_line_ends(mut error: RunError) -> RunError {
     for part in &mut error.traceback {
         if !part.ends_with('\n') {

@@ -1,7 +1,7 @@
 //! The REST API at the root: the calls of snapshot-kernel, on the notebook given at start.
 //!
-//! Clients of that kernel rely on its paths, field names, shapes, and on which failures are HTTP
-//! errors. Unknown fields are accepted, because newer clients send more.
+//! Clients of snapshot-kernel rely on its paths, field names and shapes, and on which failures are
+//! HTTP errors. Unknown fields in requests are accepted, because newer clients send more fields.
 
 mod digests;
 mod execute;

@@ -11,10 +11,10 @@ use serde::Deserialize;
 use serde_json::Map;
 use utoipa::ToSchema;
 
-/// Most states that one run may read. A process of each state sends its variables.
+/// Maximum number of states that one run may read. Each of them needs a process to send variables.
 const MAX_READ_STATES: usize = 64;
-/// Most states in `state_mapping`. Nothing is read of a state whose alias the code does not
-/// contain.
+/// Maximum number of states in `state_mapping`. A state is read only if the code contains its
+/// alias.
 const MAX_NAMED_STATES: usize = 10_000;
 
 /// The body of `POST /multistate_execute`.
@@ -23,20 +23,20 @@ pub(crate) struct MultistateExecute {
     /// The source.
     #[serde(default)]
     code: String,
-    /// The caller's id for the run, with which it can be interrupted. The id can be used again when
-    /// the run has ended.
+    /// The caller's id for the run, with which the run can be interrupted. When the run has ended,
+    /// the id is free again.
     exec_id: String,
     /// States by their aliases in the code: `a.x` is the variable `x` of the state with the alias
     /// `a`.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     state_mapping: Map<String, serde_json::Value>,
-    /// The state that the code runs against; without it, the root.
+    /// The state that the code runs against, by name or id. Default: the root.
     #[serde(default)]
     default_state: Option<String>,
     /// Seconds after which the run is interrupted.
     #[serde(default)]
     timeout: Option<f64>,
-    /// Bytes of memory that the run may add to what its state holds.
+    /// Bytes of memory that the run may use in addition to the memory of its state.
     #[serde(default)]
     run_memory: Option<u64>,
     /// Whether to replay a default state that has neither a process nor a usable checkpoint.
@@ -44,13 +44,13 @@ pub(crate) struct MultistateExecute {
     replay: bool,
 }
 
-/// Runs code that reads several states, and leaves nothing behind: no state, no run.
+/// Runs code that reads several states. The notebook keeps neither a new state nor the run.
 #[utoipa::path(
     post, path = "/multistate_execute", tag = "kernel", request_body = MultistateExecute,
     responses(
-        (status = 200, description = "The run has ended, well or not; `state_name` is null", body = Executed),
+        (status = 200, description = "The run has ended, with success or with an error; `state_name` is null", body = Executed),
         (status = 400, description = "Not JSON, or a field is missing or wrong", body = ErrorBody),
-        (status = 409, description = "A run with this exec_id is going on, or was a cell", body = ErrorBody),
+        (status = 409, description = "A run with this exec_id has not ended, or belongs to a cell", body = ErrorBody),
     )
 )]
 pub(crate) async fn multistate_execute(
@@ -69,7 +69,7 @@ pub(crate) async fn multistate_execute(
     let named = reads.iter().filter(|reading| reading.is_named).count();
     if named > MAX_READ_STATES || reads.len() > MAX_NAMED_STATES {
         let why = format!(
-            "it names {named} of {} states, and {MAX_READ_STATES} of {MAX_NAMED_STATES} can be",
+            "the code names {named} of {} states; it may name {MAX_READ_STATES} of at most {MAX_NAMED_STATES}",
             reads.len()
         );
         return Err(bad("read several states".into(), &why));

@@ -14,16 +14,16 @@ use utoipa::ToSchema;
 /// The body of `POST /rebuild_state`.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct RebuildState {
-    /// The parent of the new state.
+    /// The parent of the new state, by name or id.
     input_state: String,
-    /// The other state.
+    /// The other state, by name or id.
     source_state: String,
-    /// The variables to take from the other state. They should include all variables that share
-    /// objects with them.
+    /// The variables to take from the other state. A variable that shares objects with one of these
+    /// should be in the list too.
     source_vars: Vec<String>,
     /// The variables to keep from the parent.
     input_vars: Vec<String>,
-    /// The name for the new state; without it, its id.
+    /// The name of the new state. Default: the state's id.
     #[serde(default)]
     new_state_name: Option<String>,
 }
@@ -33,9 +33,9 @@ pub(crate) struct RebuildState {
 pub(crate) struct Rebuilt {
     /// The name of the new state.
     state_name: String,
-    /// Of the new state, as in the answer to `POST /alias_groups`.
+    /// Same as in the answer to `POST /alias_groups`, for the new state.
     groups: Vec<Vec<String>>,
-    /// Of the new state, as in the answer to `POST /alias_groups`.
+    /// Same as in the answer to `POST /alias_groups`, for the new state.
     fingerprints: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Rebuilt {
             description = "A variable cannot leave the process of its state; run the cell instead",
             body = ErrorBody,
         ),
-        (status = 410, description = "A state is lost", body = ErrorBody),
+        (status = 410, description = "One of the states has neither a process nor a checkpoint", body = ErrorBody),
     )
 )]
 pub(crate) async fn rebuild_state(
@@ -98,7 +98,7 @@ pub(crate) async fn rebuild_state(
             let why = match error.map(|error| error.evalue).filter(|evalue| !evalue.is_empty()) {
                 Some(evalue) => evalue,
                 None if status == RunStatus::Interrupted => "it was interrupted".into(),
-                None => "its run ended without saying why".into(),
+                None => "its run ended without a reason".into(),
             };
             Err(Problem::new(Kind::Conflict, what, why, how))
         }

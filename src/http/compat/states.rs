@@ -15,18 +15,18 @@ use utoipa::ToSchema;
 /// The answer to `GET /states`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct StateNames {
-    /// In creation order; `initial` first.
+    /// The names of the states in creation order; `initial` first.
     states: Vec<String>,
 }
 
 /// The answer to `GET /states/{name}`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct StateView {
-    /// The name or id, as in the request.
+    /// The name or id of the state, as in the request.
     name: String,
     /// When the state was made: ISO 8601, UTC, microseconds.
     timestamp: String,
-    /// Its variables, by name.
+    /// The state's variables, by name.
     #[schema(value_type = std::collections::BTreeMap<String, VariableView>)]
     variables: Variables,
 }
@@ -65,14 +65,14 @@ pub(crate) struct VariableView {
 /// The answer to `DELETE /states/{name}`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Deleted {
-    /// The name or id, as in the request.
+    /// The name or id of the state, as in the request.
     deleted: String,
 }
 
 /// The answer to `POST /reset`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Status {
-    /// `ok`.
+    /// Always `ok`.
     status: &'static str,
 }
 
@@ -142,8 +142,8 @@ pub(crate) async fn reset(
     }
 }
 
-/// Milliseconds since the Unix epoch as `2026-03-01T12:00:00.000000+00:00`. A time before 1970
-/// becomes 1970.
+/// Formats milliseconds since the Unix epoch as `2026-03-01T12:00:00.000000+00:00`. A time before
+/// 1970 becomes the first moment of 1970.
 fn iso_8601(ms: f64) -> String {
     let micros = (ms * 1000.0).round().max(0.0) as i64;
     let date = OffsetDateTime::UNIX_EPOCH.checked_add(Duration::microseconds(micros));

@@ -1,10 +1,10 @@
-//! Decides which requests reach a handler, from their heads alone; every answer gets its security
-//! headers here.
+//! Decides from the head of a request, without the body, whether the request reaches a handler.
+//! Sets the security headers of every answer.
 //!
 //! The checks run in this order: Host names this server; Origin and Sec-Fetch-Site name our own
 //! page; the credential is valid; the route exists; the scope suffices; the body may be read.
-//! Without a credential unknown and known paths get the same answer, so trying paths reveals
-//! nothing.
+//! A request without a valid credential gets the same answer for unknown and known paths, so such
+//! requests do not reveal which paths exist.
 
 mod origin;
 
@@ -35,7 +35,7 @@ pub(crate) async fn guard(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
-    // Connections of the server have a status; those of unit tests do not.
+    // Connections in unit tests have no status.
     let mut busy = request.conn_data::<ConnectionStatus>().map(ConnectionStatus::begin);
     let (content, mut response) = match check(&mut request) {
         Ok((content, is_known)) => {
@@ -59,7 +59,7 @@ pub(crate) async fn guard(
     })
 }
 
-/// Runs the handler. If it panics, only its own request fails.
+/// Runs the handler. If the handler panics, only its own request fails.
 async fn pass(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
@@ -75,7 +75,7 @@ struct Denied {
     error: Problem,
     /// The methods of the path, for the header `Allow` of a 405.
     allow: Option<String>,
-    /// Whether the browser may have withheld our cookie because another site opened the page.
+    /// Whether another site opened the page. The browser may then have withheld our cookie.
     retry_from_here: bool,
 }
 
@@ -105,7 +105,7 @@ impl Denied {
             response.headers_mut().insert(ALLOW, allow);
         }
         if self.error.status_code() == StatusCode::SERVICE_UNAVAILABLE {
-            // There are too many connections. Closing this one makes room.
+            // The answer is 503 because of too many connections. Closing this one makes room.
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         if has_body(request.headers()) {
@@ -186,8 +186,8 @@ fn identify(app: &AppState, credential: &Credential, notebook: Option<&str>) -> 
     Ok(access)
 }
 
-/// The answer to a request without a valid credential. A browser withholds our cookie when another
-/// site opens the page, so it gets the exchange page, which requests the same path from our origin.
+/// The answer to a request without a valid credential. If another site opened one of our pages, the
+/// browser withheld our cookie. It then gets a page that requests the same path from our origin.
 fn unidentified(error: Problem, request: &ServiceRequest, is_page: bool) -> Denied {
     let retry_from_here = is_page && origin::comes_from_elsewhere(request.headers());
     Denied { error, allow: None, retry_from_here }
@@ -235,7 +235,7 @@ fn check_body(request: &ServiceRequest, matched: &MatchedRoute, by_cookie: bool)
         return Err(unsupported(&format!("its content type is not {wanted}")));
     }
     let limit = body.limit();
-    // actix has refused a length that is no number.
+    // actix has already refused a length that is not a number.
     let declared =
         headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<u64>().ok());
     if declared.is_some_and(|length| length > limit as u64) {
@@ -252,7 +252,8 @@ fn has_body(headers: &HeaderMap) -> bool {
 /// Content types of a state's file. No form of another site can send them.
 const FILE_TYPES: [&str; 2] = ["application/x-ratoon-state", "application/octet-stream"];
 
-/// Content types of another program's notebook, besides JSON. No form can send them either.
+/// Content types of another program's notebook, besides JSON. No form of another site can send
+/// them.
 const NOTEBOOK_TYPES: [&str; 2] = ["application/x-ipynb+json", "text/x-python"];
 
 fn has_right_type(headers: &HeaderMap, body: Body) -> bool {
@@ -268,7 +269,7 @@ fn has_right_type(headers: &HeaderMap, body: Body) -> bool {
     }
 }
 
-/// `application/json`, alone or with the only charset that JSON has.
+/// Whether the content type is `application/json`, without a charset or with UTF-8.
 fn is_json(headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(CONTENT_TYPE);
     let (Some(value), None) = (values.next(), values.next()) else { return false };
@@ -309,7 +310,7 @@ fn too_many_failures() -> Problem {
     Problem::new(
         Kind::TooManyFailures,
         "authenticate the request",
-        "too many wrong tokens were sent lately",
+        "too many wrong tokens were sent in the last seconds",
         "wait a second; the right token works at any time",
     )
 }

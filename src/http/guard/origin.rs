@@ -1,7 +1,8 @@
 //! Checks where a request comes from: `Host`, `Origin` and `Sec-Fetch-Site`, each compared exactly.
 //!
 //! `Host` stops DNS rebinding. `Origin` and `Sec-Fetch-Site` stop pages of other sites and of other
-//! ports of this machine, whose requests carry our cookie. Forwarding headers are ignored.
+//! ports of this machine: browsers may add our cookie to their requests. Forwarding headers are
+//! ignored.
 
 use crate::problem::{Kind, Problem};
 use actix_web::dev::RequestHead;
@@ -16,12 +17,13 @@ const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 pub(crate) struct Hosts {
     /// `host:port`, lower case.
     accepted: Vec<String>,
-    /// The accepted hosts of a proxy, where the scheme may be https.
+    /// Those of the accepted hosts that the owner gave. A proxy may serve them over https.
     proxied: Vec<String>,
 }
 
 impl Hosts {
-    /// The loopback names with this port, the bound address, and the names that the owner gave.
+    /// Accepts the loopback names with the bound port, the bound address, and the names that the
+    /// owner gave.
     pub(crate) fn new(bound: std::net::SocketAddr, named: &[String]) -> Self {
         let port = bound.port();
         let mut accepted: Vec<String> =
@@ -76,7 +78,7 @@ pub(crate) fn check_fetch_site(headers: &HeaderMap, is_page: bool) -> Result<(),
     }
 }
 
-/// Whether another site opens the page, so that the browser withholds our cookie.
+/// Whether another site opens the page. The browser then withholds our cookie.
 pub(crate) fn comes_from_elsewhere(headers: &HeaderMap) -> bool {
     matches!(one(headers, &SEC_FETCH_SITE), Ok(Some("same-site" | "cross-site")))
 }
@@ -86,7 +88,7 @@ fn is_visit(headers: &HeaderMap) -> bool {
         && one(headers, &SEC_FETCH_DEST) == Ok(Some("document"))
 }
 
-/// The value of a header that may occur only once, in printable ASCII. Fails for any other header.
+/// The value of a header. Fails if the header occurs more than once or is not printable ASCII.
 fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, ()> {
     let mut values = headers.get_all(name);
     match (values.next(), values.next()) {

@@ -2,7 +2,7 @@
 //! as bundles.
 //!
 //! The path prefix contains a hash of all files, so browsers may cache them forever and versions
-//! never mix. No file outside the embedded table can be requested. The build compressed them.
+//! never mix. Only files in the embedded table can be requested. The build has compressed them.
 
 use super::bundle;
 use crate::http::request::PathParams;
@@ -39,14 +39,14 @@ pub(crate) static PREFIX: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Files compressed with brotli, by the SHA-256 of the original. A debug build reads the originals
-/// from disk, and this lacks those that changed since the build.
+/// from disk; a file that was changed after the build is not in this table.
 static PACKED: LazyLock<HashMap<[u8; 32], &'static [u8]>> = LazyLock::new(|| {
     let table: &[([u8; 32], &[u8])] = &include!(concat!(env!("OUT_DIR"), "/packed.rs"));
     table.iter().copied().collect()
 });
 
-/// The bundles by path. If a file does not parse (in a debug build, while it is edited), there are
-/// no bundles, and browsers load each module separately.
+/// The bundles by path. Empty if a file cannot be parsed, for example in a debug build while the
+/// file is edited. Browsers then load each module separately.
 static JOINED: LazyLock<BTreeMap<String, Joined>> = LazyLock::new(|| {
     let files = bundle::all(&text_of).unwrap_or_default().into_iter();
     files.map(|(path, text)| (path, Joined { hash: Sha256::digest(&text).into(), text })).collect()
@@ -57,7 +57,7 @@ struct Joined {
     text: String,
 }
 
-/// The third-party modules that the notebook's page needs at once, as paths below `web/`. The
+/// The third-party modules that the notebook's page needs when it loads, as paths below `web/`. The
 /// page's head preloads them.
 pub(super) static NEEDED: LazyLock<Vec<String>> =
     LazyLock::new(|| bundle::script("notebook.js", &text_of).map(|one| one.vendored).unwrap_or_default());
@@ -91,7 +91,7 @@ pub(crate) async fn asset(request: HttpRequest, path: PathParams) -> Result<Http
     })
 }
 
-/// Whether the client accepts a content coding. Quality 0 means that it does not.
+/// Whether the client accepts a content coding. Quality 0 in the header means "not accepted".
 pub(super) fn takes(coding: &str, headers: &HeaderMap) -> bool {
     let named = headers.get_all(ACCEPT_ENCODING).filter_map(|value| value.to_str().ok());
     named.flat_map(|value| value.split(',')).any(|one| {
@@ -110,8 +110,8 @@ pub(crate) async fn frame() -> Result<HttpResponse, Problem> {
         .body(file.data.into_owned()))
 }
 
-/// The content type by a file's extension. Files with other extensions are not served. HTML is not
-/// served here, because documents have routes and headers of their own.
+/// The content type by a file's extension; `None` for a file that must not be served. HTML is not
+/// served here, because HTML documents have separate routes and headers.
 fn content_type(path: &str) -> Option<&'static str> {
     let (_, ending) = path.rsplit_once('.')?;
     Some(match ending {

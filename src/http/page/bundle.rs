@@ -1,5 +1,6 @@
-//! Bundles the modules of a page into two files, one needed at once and one fetched later, and its
-//! styles into one: a hundred small requests take half a second.
+//! Bundles the modules of a page into two files: one that is needed when the page loads, and one
+//! that is fetched later. Bundles the styles into one file. A hundred small requests would take
+//! half a second.
 //!
 //! The files under `web/` stay plain ES modules that browsers can load directly. In a bundle each
 //! module is a function that is called once and returns the module's exports. Each module follows
@@ -11,7 +12,7 @@ use std::fmt::Write;
 
 /// The entry scripts of pages, as paths below `web/`.
 pub(crate) const SCRIPTS: [&str; 4] = ["notebook.js", "home.js", "signin.js", "strip-token.js"];
-/// The script that runs before the first paint. It is not a module.
+/// The script that runs before the first paint. This script is not a module.
 const EARLY: &str = "early.js";
 /// The styles of pages.
 pub(crate) const STYLES: [&str; 4] =
@@ -23,7 +24,8 @@ const VENDOR: &str = "vendor/";
 pub(crate) struct Bundle {
     /// The entry and all modules that it imports, each once.
     pub(crate) now: String,
-    /// The modules that are fetched by `import(…)`; empty if there are none. It imports `now`.
+    /// The modules that are fetched by `import(…)`; empty if there are none. This file imports
+    /// `now`.
     pub(crate) later: String,
     /// The third-party modules that `now` imports, as paths below `web/`.
     pub(crate) vendored: Vec<String>,
@@ -37,7 +39,7 @@ pub(crate) fn later(entry: &str) -> String {
 /// All bundles, and the early script without its comments, by the path under which they are served.
 ///
 /// # Errors
-/// The module and the statement that cannot be parsed.
+/// An error that names the module, and the statement that cannot be parsed.
 pub(crate) fn all(read: &dyn Fn(&str) -> Option<String>) -> Result<BTreeMap<String, String>, String> {
     let mut files = BTreeMap::new();
     for entry in SCRIPTS {
@@ -58,12 +60,12 @@ pub(crate) fn all(read: &dyn Fn(&str) -> Option<String>) -> Result<BTreeMap<Stri
 /// Bundles a script with all that it imports.
 ///
 /// # Errors
-/// The module and the statement that cannot be parsed.
+/// An error that names the module, and the statement that cannot be parsed.
 pub(crate) fn script(entry: &str, read: &dyn Fn(&str) -> Option<String>) -> Result<Bundle, String> {
     let mut modules = Modules { read, parsed: BTreeMap::new(), order: Vec::new(), path: Vec::new() };
     modules.add(entry)?;
     let at_once = modules.order.len();
-    // Modules that fetched modules fetch in turn go into the same bundle.
+    // The modules that a fetched module fetches go into the same bundle.
     let mut seen = 0;
     while seen < modules.order.len() {
         let wanted = modules.parsed[&modules.order[seen]].fetched.clone();
@@ -84,10 +86,10 @@ pub(crate) fn script(entry: &str, read: &dyn Fn(&str) -> Option<String>) -> Resu
     Ok(Bundle { now: now_text, later: later_text, vendored: vendored.into_iter().collect() })
 }
 
-/// Inlines the styles that a style imports. Each `@import url("…") print;` has a line of its own.
+/// Inlines the styles that a style imports. Each `@import url("…") print;` must be on its own line.
 ///
 /// # Errors
-/// The style that is missing.
+/// An error that names the missing style.
 pub(crate) fn style(path: &str, read: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let text = read(path).ok_or_else(|| format!("{path} is missing"))?;
     let mut joined = String::new();
@@ -109,18 +111,18 @@ pub(crate) fn style(path: &str, read: &dyn Fn(&str) -> Option<String>) -> Result
 struct Module {
     /// The text without imports and the word `export`. Line numbers are unchanged.
     source: String,
-    /// Its static imports: the path, and a destructuring pattern of the names, `{ a, b: c }`.
+    /// Static imports: the path, and a destructuring pattern of the names, `{ a, b: c }`.
     imports: Vec<(String, String)>,
-    /// Its re-exports: the path, and a destructuring pattern of the names.
+    /// Re-exports: the path, and a destructuring pattern of the names.
     reexports: Vec<(String, String)>,
-    /// The names of its own exports.
+    /// The names of exports that the module itself defines.
     exports: Vec<String>,
     /// The modules that it fetches by `import(…)`, as paths below `web/`.
     fetched: Vec<String>,
 }
 
 impl Module {
-    /// The names of all that it exports.
+    /// The names of all exports, including re-exports.
     fn export_names(&self) -> BTreeSet<&str> {
         let reexported = self.reexports.iter().flat_map(|(_, names)| pairs(names)).map(|(_, ours)| ours);
         self.exports.iter().map(String::as_str).chain(reexported).collect()
@@ -130,9 +132,9 @@ impl Module {
 struct Modules<'a> {
     read: &'a dyn Fn(&str) -> Option<String>,
     parsed: BTreeMap<String, Module>,
-    /// Each module after those that it imports.
+    /// All modules. Each comes after the modules that it imports.
     order: Vec<String>,
-    /// The modules that are being added: each is imported by the one before.
+    /// The modules that are being added. Each is imported by the module before it.
     path: Vec<String>,
 }
 
@@ -288,8 +290,8 @@ fn taken(statement: &str) -> Option<(String, Option<&str>)> {
     Some((format!("{{ {} }}", names.trim().trim_end_matches(',').replace(" as ", ": ")), from))
 }
 
-/// The names in a pattern, as pairs: the name in the other module, and the name here. `* as name`
-/// has none.
+/// The names in a pattern, as pairs: the name in the other module, and the name here. Empty for
+/// `* as name`.
 fn pairs(pattern: &str) -> Vec<(&str, &str)> {
     let Some(inner) = pattern.strip_prefix('{') else { return Vec::new() };
     let names =
@@ -316,8 +318,8 @@ fn resolved(from: &str, name: &str) -> Option<String> {
     name.starts_with('.').then(|| folders.join("/"))
 }
 
-/// Removes comments, which are a quarter of our scripts and styles. It works line by line, which
-/// suffices for the style of this page. A browser test compares the result with the files.
+/// Removes comments, which are a quarter of our scripts and styles. Works line by line, which
+/// suffices for how our files are written. A browser test compares the result with the files.
 pub(crate) fn without_comments(text: &str) -> String {
     let mut left = String::with_capacity(text.len());
     let mut is_inside = false;
@@ -335,7 +337,7 @@ pub(crate) fn without_comments(text: &str) -> String {
     left
 }
 
-/// A line without comments that begin and end on it.
+/// A line without the comments that both begin and end on this line.
 fn without_asides(line: &str) -> String {
     let mut left = String::new();
     let mut rest = line;

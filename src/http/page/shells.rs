@@ -26,7 +26,7 @@ struct HomePage<'a> {
     assets: &'a str,
 }
 
-/// `GET /`: the notebooks that the caller may see.
+/// `GET /`: the page that lists the notebooks that the caller may see.
 pub(crate) async fn home(app: web::Data<AppState>, caller: Caller) -> Result<HttpResponse, Problem> {
     if caller.token_in_url {
         return begin_session(app, &caller).await;
@@ -34,7 +34,7 @@ pub(crate) async fn home(app: web::Data<AppState>, caller: Caller) -> Result<Htt
     Ok(render(StatusCode::OK, &HomePage { names: &app.names_for(caller.access()?), assets: &PREFIX }))
 }
 
-/// `GET /n/{name}`: a notebook. Only the WebSocket opens it, because that starts a process.
+/// `GET /n/{name}`: the page of a notebook. Does not open the notebook; the page's WebSocket does.
 pub(crate) async fn notebook(
     app: web::Data<AppState>,
     path: PathParams,

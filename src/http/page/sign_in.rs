@@ -1,4 +1,5 @@
-//! Begins a browser session in exchange for a token in the URL, and ends it at signing out.
+//! Begins a browser session in exchange for a token in the URL, and ends it when the user signs
+//! out.
 
 use super::assets::PREFIX;
 use super::render::render;
@@ -37,7 +38,7 @@ pub(super) async fn begin_session(
         .keys
         .begin_session(access, app.keys.now())
         .map_err(|_| Problem::internal("the operating system gives no random numbers"))?;
-    // A session that cannot be stored is valid until the server restarts.
+    // If the session cannot be stored, it is valid until the server restarts.
     let _ = store_sessions(app.clone()).await;
     let (name, lasts) = (access.cookie(&app.cookie), SESSION_LASTS.as_secs());
     let cookie = format!("{name}={id}; Max-Age={lasts}; Path=/; HttpOnly; SameSite=Strict");
@@ -47,12 +48,12 @@ pub(super) async fn begin_session(
     Ok(response)
 }
 
-/// The page that requests its own address again.
+/// The answer with the page whose script requests its own address again.
 pub(crate) fn exchange(status: StatusCode) -> HttpResponse {
     render(status, &StripTokenPage { assets: &PREFIX })
 }
 
-/// The page that says why a request was refused.
+/// The answer with the sign-in page, which shows why the request was refused.
 pub(crate) fn sign_in(status: StatusCode, error: &Problem) -> HttpResponse {
     render(status, &SignInPage { why: &error.why, assets: &PREFIX })
 }

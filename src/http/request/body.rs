@@ -1,5 +1,5 @@
-//! The body of a request: JSON of a known shape, or a file that arrives in chunks. Both are limited
-//! in size and time.
+//! Reads the body of a request: JSON of a known shape, or a file that arrives in chunks. Limits the
+//! size of the body and the time until it has arrived.
 
 use super::json;
 use crate::problem::{Kind, Problem};
@@ -17,25 +17,25 @@ use std::time::Duration;
 /// occupies memory.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a file may take to arrive: a gigabyte over a slow connection.
+/// How long a file may take to arrive. Suffices for a gigabyte over a slow connection.
 const FILE_TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// How long a sender may pause. Honest clients have the whole body ready.
+/// How long the sender of a body may pause. Normal clients have the whole body ready.
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 type BodyFuture<T> = Pin<Box<dyn Future<Output = Result<T, Problem>>>>;
 
-/// The longest body that the route takes, in bytes. The guard puts it into the request.
+/// The maximum length of the route's body, in bytes. The guard puts this value into the request.
 #[derive(Clone, Copy)]
 pub(crate) struct BodyLimit(pub(crate) usize);
 
 /// A body that must be a JSON object of this shape.
 pub(crate) struct Json<T>(pub(crate) T);
 
-/// An optional body. Without one, `{}` is assumed.
+/// An optional JSON body. A request without a body counts as one with the body `{}`.
 pub(crate) struct MaybeJson<T>(pub(crate) T);
 
-/// An optional body that must be JSON, but is not used.
+/// An optional body that must be JSON. Its content is ignored.
 pub(crate) struct NoBody;
 
 impl<T: DeserializeOwned + 'static> FromRequest for Json<T> {
@@ -120,7 +120,7 @@ async fn chunks(
     Ok(())
 }
 
-/// Parses a JSON object. Serde would also accept a list of the fields' values.
+/// Parses a JSON object. Refuses a list, which serde would accept as the values of the fields.
 fn object<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     if body.trim_ascii_start().starts_with(b"[") {
         let how = "see /api/openapi.json for what belongs in it";
@@ -146,7 +146,7 @@ fn too_slow() -> Problem {
     Problem::new(Kind::TooSlow, "read the body", "it did not arrive in time", "send it without pauses")
 }
 
-/// The problem of a body that exceeds its limit.
+/// The error for a body that exceeds its limit.
 pub(crate) fn too_large(limit: usize) -> Problem {
     Problem::new(
         Kind::TooLarge,

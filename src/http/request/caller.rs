@@ -8,18 +8,18 @@ use actix_web::http::header::{AUTHORIZATION, COOKIE, HeaderMap};
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
 use std::future::{Ready, ready};
 
-/// Most cookies of share links that are tried per request: a browser can have this many links open
-/// at once.
+/// How many cookies of share links are tried per request, at most. A browser can have this many
+/// links open at the same time.
 const MAX_LINK_COOKIES_TRIED: usize = 16;
 
-/// Most cookies of the owner's name that are tried per request. Another server on this machine can
-/// set cookies of this name beside ours, so the first one may not be ours.
+/// How many cookies with the name of the owner's cookie are tried per request, at most. Another
+/// server on this machine can set cookies of the same name, so the first one may not be ours.
 const MAX_COOKIES_TRIED: usize = 4;
 
 /// The sender of a request that passed the guard.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
-    /// None only on public routes.
+    /// The rights of the caller; `None` only on public routes.
     pub(crate) access: Option<Access>,
     /// Whether the token is in the URL.
     pub(crate) token_in_url: bool,
@@ -35,12 +35,12 @@ impl Caller {
     }
 }
 
-/// The request shows no valid credential.
+/// The error for a request without a valid credential.
 pub(crate) fn unauthorized() -> Problem {
     Problem::new(
         Kind::Unauthorized,
         "authenticate the request",
-        "it shows no valid token or session",
+        "it has no valid token or session",
         "open the address that was printed at start, or send `Authorization: Bearer TOKEN`",
     )
 }
@@ -57,7 +57,7 @@ impl FromRequest for Caller {
 /// The credential in a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Credential {
-    /// None.
+    /// The request has no credential.
     Missing,
     /// A token. Cookies beside it are ignored: a browser adds them to every request.
     Token {
@@ -68,7 +68,7 @@ pub(crate) enum Credential {
     },
     /// Names and values of the cookies of browser sessions.
     Cookies(Vec<(String, String)>),
-    /// More than one token, or one that cannot be read.
+    /// The request has several tokens, or one that cannot be decoded.
     Unclear,
 }
 
@@ -171,7 +171,7 @@ mod tests {
             credential("/", &[("cookie", "ratoon_8080=a"), ("cookie", "ratoon_8080=b")]),
             cookies(&[("ratoon_8080", "a"), ("ratoon_8080", "b")])
         );
-        // The owner's come first, however many links a browser has open.
+        // The owner's cookies come first, even if the browser has many links open.
         let links = (0..40).map(|n| format!("ratoon_8080_link-{n}=x; ")).collect::<String>();
         let Credential::Cookies(all) = credential("/", &[("cookie", &format!("{links}ratoon_8080=own"))])
         else {

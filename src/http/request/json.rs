@@ -15,7 +15,7 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, serde_json::E
     T::deserialize(value)
 }
 
-/// Any JSON value in which each object has each key once.
+/// Any JSON value whose objects have no repeated keys.
 struct UniqueKeys(Value);
 
 impl<'de> Deserialize<'de> for UniqueKeys {
@@ -74,7 +74,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
         let mut object = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
             if object.contains_key(&key) {
-                return Err(A::Error::custom(format_args!("the key `{key}` stands twice")));
+                return Err(A::Error::custom(format_args!("the key `{key}` occurs twice")));
             }
             let UniqueKeys(value) = entries.next_value()?;
             object.insert(key, value);

@@ -1,4 +1,4 @@
-//! What handlers read of a request: its sender, the parameters of its URL, and its body.
+//! The parts of a request that handlers read: the sender, the parameters of the URL, and the body.
 
 mod body;
 mod caller;

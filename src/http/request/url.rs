@@ -6,8 +6,8 @@ use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
 use std::future::{Ready, ready};
 
-/// The segments of the path that match `{}` and `{..}` in the route table, decoded. The guard puts
-/// them into the request.
+/// The decoded segments of the path that match `{}` and `{..}` in the route table. The guard puts
+/// this value into the request.
 #[derive(Clone)]
 pub(crate) struct PathParams(pub(crate) Vec<String>);
 
@@ -28,7 +28,7 @@ impl FromRequest for PathParams {
     }
 }
 
-/// The values of a key in a query, decoded; `None` for one that cannot be decoded.
+/// The decoded values of a key in a query; `None` for a value that cannot be decoded.
 pub(crate) fn query_values(query: &str, key: &str) -> Vec<Option<String>> {
     query
         .split('&')

@@ -1,7 +1,7 @@
 //! Checks the header of every WebSocket frame before the frame's content is kept in memory.
 //!
 //! actix-ws checks a frame's length only when the whole frame has arrived. A header that announces
-//! 2 GiB would make the server buffer all of it. Here the header alone ends the connection.
+//! 2 GiB would make the server buffer all of it. This check ends the connection after the header.
 
 use actix_web::dev::Payload;
 use actix_web::error::PayloadError;
@@ -26,7 +26,7 @@ pub(super) enum Fault {
     ReservedBits,
 }
 
-/// The fault of a connection, if any, shared by the stream and its reader.
+/// The fault that ended a connection's stream, if any. The stream sets it, its reader gets it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SharedFault(Arc<AtomicU8>);
 
@@ -35,7 +35,7 @@ impl SharedFault {
         self.0.store(fault as u8 + 1, Ordering::Relaxed);
     }
 
-    /// The fault that ended the stream, if one did.
+    /// The fault that ended the stream; `None` if there was none.
     pub(super) fn get(&self) -> Option<Fault> {
         match self.0.load(Ordering::Relaxed) {
             0 => None,
@@ -48,12 +48,12 @@ impl SharedFault {
 /// Parses the frame headers in a stream of bytes.
 #[derive(Debug, Default)]
 struct FrameParser {
-    /// The header so far: 2 bytes, then at most 8 of length and 4 of mask.
+    /// The part of the header that has arrived: 2 bytes, then up to 8 of length and 4 of mask.
     header: [u8; 14],
     have: usize,
-    /// Bytes of content still to come.
+    /// Number of bytes of the frame's content that have not arrived yet.
     content: usize,
-    /// Bytes so far of a fragmented message.
+    /// Length of the fragments so far of the current message, in bytes.
     message: usize,
 }
 
@@ -77,10 +77,10 @@ impl FrameParser {
         Ok(())
     }
 
-    /// Begins the content of a frame whose header is complete.
+    /// Starts to count the content of a frame whose header is complete.
     fn begin(&mut self, length: usize) {
         let (is_last, is_control) = (self.header[0] & 0x80 != 0, self.header[0] & 0x08 != 0);
-        // A control frame may come between the fragments of a message, and is not one of them.
+        // A control frame may come between the fragments of a message, and is not a fragment.
         if !is_control {
             self.message = if is_last { 0 } else { self.message + length };
         }
@@ -88,7 +88,8 @@ impl FrameParser {
         self.have = 0;
     }
 
-    /// The announced length, once the header is complete. Refuses a length as soon as it is known.
+    /// The announced length, once the header is complete. Refuses reserved bits and a length that
+    /// is too long, without waiting for the rest of the header.
     fn announced(&self) -> Result<Option<usize>, Fault> {
         let header = &self.header[..self.have];
         if header[0] & 0x70 != 0 {
@@ -113,7 +114,7 @@ impl FrameParser {
     }
 }
 
-/// The bytes of a connection, up to the first refused frame.
+/// The stream of a connection's bytes. It ends before the first refused frame.
 pub(super) struct CheckedPayload {
     bytes: Rc<RefCell<Payload>>,
     parser: FrameParser,
@@ -188,7 +189,7 @@ mod tests {
     fn a_longer_frame_is_refused_at_its_header() {
         for length in [MAX_MESSAGE_BYTES as u64 + 1, 1 << 31, 1 << 62, u64::MAX] {
             let whole = header(length);
-            // The mask has not come yet: the ten bytes of length are enough.
+            // The mask has not arrived yet. The first ten bytes contain the length, and suffice.
             assert_eq!(FrameParser::default().parse(&whole[..10]), Err(Fault::TooLong), "{length}");
         }
         let mut after_good = frame(300);

@@ -4,18 +4,18 @@ use super::message::is_urgent;
 use crate::notebook::Command;
 use std::cell::Cell;
 
-/// Most commands of one client that await their replies at a time.
+/// How many commands of one client may await their replies, at most.
 pub(super) const MAX_IN_FLIGHT: usize = 256;
 
-/// Most presence updates among these commands. Only the newest matters, and many clients may send
-/// updates at the same time.
+/// How many of these commands may be presence updates. Only the newest update matters, and many
+/// clients may send updates at the same time.
 const MAX_PRESENCE_UPDATES: usize = 16;
 
 /// Counts the commands of one client that await their replies.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     all: Cell<usize>,
-    /// Presence updates among them.
+    /// How many of these commands are presence updates.
     presence_updates: Cell<usize>,
 }
 
@@ -28,13 +28,13 @@ impl InFlight {
         all.or_else(|| is_full(&self.presence_updates, MAX_PRESENCE_UPDATES).filter(|_| is_presence))
     }
 
-    /// Counts a command that was sent.
+    /// Counts a command that was sent to the notebook.
     pub(super) fn begin(&self, is_presence: bool) {
         self.all.set(self.all.get() + 1);
         self.presence_updates.set(self.presence_updates.get() + usize::from(is_presence));
     }
 
-    /// Counts a command that was answered.
+    /// Removes a command that was answered from the count.
     pub(super) fn end(&self, is_presence: bool) {
         self.all.set(self.all.get() - 1);
         self.presence_updates.set(self.presence_updates.get() - usize::from(is_presence));

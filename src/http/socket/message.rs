@@ -7,20 +7,20 @@ use crate::problem::{Kind, Problem};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Shows the client that the connection is alive.
+/// The beat: a message that shows the client that the connection is alive.
 pub(super) const BEAT: &str = r#"{"beat":true}"#;
 
 /// A command with the client's number for it.
 #[derive(Debug)]
 pub(super) struct ClientMessage {
-    /// The number; the reply carries it.
+    /// The client's number. The reply contains the same number.
     pub(super) id: u64,
     /// The command.
     pub(super) command: Command,
 }
 
 impl ClientMessage {
-    /// Parses a message. An error carries the message's number, if that could be read.
+    /// Parses a message. The error contains the message's number, if the number could be read.
     pub(super) fn parse(text: &str) -> Result<Self, (Option<u64>, Problem)> {
         let mut fields: serde_json::Map<String, Value> =
             parse_json(text.as_bytes()).map_err(|e| (None, unreadable(&e.to_string())))?;
@@ -38,13 +38,13 @@ fn unreadable(why: &str) -> Problem {
     Problem::new(Kind::BadRequest, "read a message", why, r#"send JSON like {"id": 7, "do": "run", …}"#)
 }
 
-/// Whether a command is exempt from the limit of commands: a command that stops runs or answers
-/// `input()` must not wait for runs.
+/// Whether a command is exempt from `MAX_IN_FLIGHT`. Commands that stop runs or answer `input()`
+/// must be possible while many runs await their replies.
 pub(super) fn is_urgent(command: &Command) -> bool {
     matches!(command, Command::Interrupt { .. } | Command::AnswerInput { .. } | Command::Reset)
 }
 
-/// The problem of a client that has too many commands in flight.
+/// The error for a client that has too many commands in flight.
 pub(super) fn too_many(limit: usize) -> Problem {
     Problem::new(
         Kind::Busy,
@@ -66,7 +66,7 @@ pub(super) fn reply(id: u64, answer: &Reply) -> String {
     to_json(Some(id), answer)
 }
 
-/// The refusal of a message, as text; without a number when the message had none.
+/// The refusal of a message, as text; without a number if the message had none.
 pub(super) fn refusal(id: Option<u64>, refused: Problem) -> String {
     to_json(id, &Reply::Refused(refused))
 }
@@ -76,7 +76,7 @@ fn to_json(reply: Option<u64>, answer: &Reply) -> String {
     serde_json::to_string(&ReplyMessage { reply, answer }).unwrap_or_default()
 }
 
-/// The greeting, which names the client's scope.
+/// The greeting: the first message to a client, which names its scope.
 pub(super) fn greeting(scope: Scope) -> String {
     format!(r#"{{"you":{{"scope":"{}"}}}}"#, scope.word())
 }

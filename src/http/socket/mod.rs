@@ -1,9 +1,9 @@
 //! The WebSocket of a notebook: clients send commands, and get events and replies.
 //!
-//! Up: `{"id": 7, "do": "run", …}`. Down: first `{"you": {"scope": "owner"}}`, then what the client
-//! missed, then events as they happen, `{"reply": 7, …}` for each command, and `{"beat": true}`
-//! at intervals. Reading and writing are separate and never wait for each other: a client that does
-//! not read can still interrupt, and a run of an hour delays nothing.
+//! The client sends `{"id": 7, "do": "run", …}`. The server sends first `{"you": {"scope":
+//! "owner"}}`, then the events that the client missed, then new events, `{"reply": 7, …}` for each
+//! command, and `{"beat": true}` at intervals. Reading and writing never wait for each other: a
+//! client that does not read can still interrupt a run, and a long run delays no other command.
 
 mod frames;
 mod in_flight;
@@ -38,8 +38,8 @@ use waiting::Waiting;
 /// The interval of pings and beats.
 const BEAT: Duration = Duration::from_secs(15);
 
-/// How long a client may be silent, before it counts as unreachable. Clients answer each ping, and
-/// this is three pings.
+/// How long a client may be silent before it counts as unreachable. Clients answer each ping, and
+/// in this time the server sends three.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// How long sending the close frame may take.
@@ -48,8 +48,8 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long the server waits for more unread bytes before it sends the close frame.
 const DRAIN_PAUSE: Duration = Duration::from_millis(50);
 
-/// Most answers that wait to be sent. More than the commands in flight, so answers do not wait for
-/// room.
+/// Maximum number of answers that wait to be sent. Greater than `MAX_IN_FLIGHT`, so the replies to
+/// commands always have room.
 const ANSWER_QUEUE: usize = MAX_IN_FLIGHT * 2;
 
 /// `GET /ws/{name}?epoch=E&seq=N`.
@@ -84,7 +84,7 @@ pub(crate) async fn open(
     Ok(response)
 }
 
-/// The client's position in the event stream; none for a new client.
+/// The client's position in the event stream; `None` for a new client.
 fn position(request: &HttpRequest) -> Result<Option<Position>, Problem> {
     match (query_value(request, "epoch"), query_value(request, "seq")) {
         (None, None) => Ok(None),
@@ -104,12 +104,12 @@ struct Client {
     app: web::Data<AppState>,
     access: Access,
     session: Session,
-    /// Its presence, which other clients see.
+    /// The client's presence, which other clients see.
     visit: Rc<Visit>,
     fault: SharedFault,
-    /// The incoming bytes.
+    /// The bytes that the client sends.
     bytes: Rc<RefCell<Payload>>,
-    /// The permit to send a whole notebook, until that is sent.
+    /// The permit to send a whole notebook. Dropped when the notebook has been sent.
     permit: Cell<Option<OwnedSemaphorePermit>>,
 }
 
@@ -124,8 +124,8 @@ enum End {
     Broken(CloseCode, &'static str),
     /// The client's session has ended or its link was revoked.
     SignedOut,
-    /// The client was too slow, or the server shuts down. The client may reconnect with its
-    /// position.
+    /// The client reads too slowly, or the server shuts down. The client may reconnect with its
+    /// position in the event stream.
     Behind,
     /// The notebook was renamed or deleted.
     Moved,
@@ -145,10 +145,10 @@ async fn run_connection(
         () = client.app.keys.wait_until_invalid(&client.access) => End::SignedOut,
     };
     let end = if end == End::Behind && client.session.close_reason().is_some() { End::Moved } else { end };
-    // Lets another client load a notebook.
+    // Drops the permit, so that another client can load a notebook.
     client.permit.take();
     let Client { visit, bytes, session, .. } = client;
-    // Presence ends now, not when the close frame is sent.
+    // Presence must end before the close frame is sent, which can take long.
     drop(visit);
     let reason = |code: CloseCode, text: &str| Some(CloseFrame { code, description: Some(text.to_owned()) });
     let reason = match end {
@@ -165,18 +165,18 @@ async fn run_connection(
         },
         End::Behind => reason(CloseCode::Other(4408), "behind: come back with your position"),
     };
-    // A slow client may read later, and must learn that it can reconnect.
+    // A slow client may read the close frame late, and must learn from it that it can reconnect.
     let patience = if end == End::Behind { SILENCE_TIMEOUT } else { CLOSE_TIMEOUT };
     let _ = tokio::time::timeout(patience, sink.close(reason)).await;
 }
 
-/// A name, or an empty text if the name exceeds the 123 bytes of a close frame's reason.
+/// The name, or an empty text if the name is longer than a close frame's reason (123 bytes).
 fn short(name: &str) -> &str {
     if name.len() <= 123 { name } else { "" }
 }
 
-/// Reads what a client is still sending. Closing a connection with unread bytes resets it, and the
-/// client would not get the reason.
+/// Reads and drops what a client is still sending. Closing a connection that has unread bytes
+/// resets it, and the client would not get the close frame.
 async fn drain(bytes: &RefCell<Payload>) {
     let next = || poll_fn(|cx| Pin::new(&mut *bytes.borrow_mut()).poll_next(cx));
     let until_it_pauses =
@@ -184,7 +184,7 @@ async fn drain(bytes: &RefCell<Payload>) {
     let _ = tokio::time::timeout(CLOSE_TIMEOUT, until_it_pauses).await;
 }
 
-/// A message besides the notebook's events.
+/// A message to the client that is not one of the notebook's events.
 enum Outgoing {
     Text(String),
     Pong(Vec<u8>),
@@ -210,7 +210,8 @@ async fn read_messages(
             AggregatedMessage::Binary(_) => {
                 return End::Broken(CloseCode::Unsupported, "only text messages are accepted");
             }
-            // If the queue is full, the answers in it show the client that the server is alive.
+            // If the queue is full, the pong is dropped: the queued answers show that the server is
+            // alive.
             AggregatedMessage::Ping(bytes) => drop(answers.try_send(Outgoing::Pong(bytes.to_vec()))),
             AggregatedMessage::Pong(_) => (),
             AggregatedMessage::Close(_) => return End::Left,
@@ -230,8 +231,8 @@ fn handle_message(client: &Client, text: &str, answers: &mpsc::Sender<Outgoing>,
     let (id, command) = match checked {
         Ok(checked) => checked,
         Err((id, refused)) => {
-            // The queue may be full: a client that sends invalid messages without reading the
-            // answers loses some of them.
+            // If the queue is full, the refusal is dropped. This happens only to a client that
+            // sends invalid messages and does not read the answers.
             let _ = answers.try_send(Outgoing::Text(message::refusal(id, refused)));
             return;
         }
@@ -242,7 +243,7 @@ fn handle_message(client: &Client, text: &str, answers: &mpsc::Sender<Outgoing>,
     in_flight.begin(is_presence);
     actix_web::rt::spawn(async move {
         let reply = command.send_for(visit, session).await;
-        // Fails if the client has left.
+        // Sending fails if the client has left.
         let _ = answers.send(Outgoing::Text(message::reply(id, &reply))).await;
         in_flight.end(is_presence);
     });
@@ -281,9 +282,9 @@ async fn write_messages(
                 Some(text) => waiting.event(&text),
                 None => return End::Behind,
             },
-            // Never none: `read_messages` holds a sender as long as this loop runs.
+            // Never `None`: `read_messages` holds a sender as long as this loop runs.
             Some(answer) = answers.recv() => {
-                // Events that led to an answer are sent before it.
+                // The events that came before the answer are sent first.
                 while let Ok(text) = events.try_recv() {
                     waiting.event(&text);
                 }

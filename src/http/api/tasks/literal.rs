@@ -17,8 +17,8 @@ pub(super) fn assignments(values: &Map<String, Value>) -> String {
         if key.is_ascii() {
             source += key;
         } else {
-            // Python has its own table of the letters that a name may contain. A key of `globals()`
-            // may contain any.
+            // Python decides by its own table which letters a name may contain. A key of
+            // `globals()` may contain any letter.
             source += "globals()[";
             text(key, &mut source);
             source += "]";
@@ -38,7 +38,8 @@ fn is_name(key: &str) -> bool {
         && !KEYWORDS.contains(&key)
 }
 
-/// JSON is Python except for three words. `limits::check_data` has limited the depth.
+/// Writes a JSON value as Python: only `null`, `true` and `false` differ. `limits::check_data` has
+/// limited its depth.
 fn literal(value: &Value, source: &mut String) {
     match value {
         Value::Null => *source += "None",

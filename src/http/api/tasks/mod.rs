@@ -1,5 +1,5 @@
-//! The REST API about tasks: each keeps a sequence of checkpoints, 1, 2, 3, …, that point at a
-//! state or hold plain values.
+//! The REST API about tasks. A task has a sequence of checkpoints with the versions 1, 2, 3, …;
+//! each checkpoint points at a state or holds plain values.
 //!
 //! Field names are those of orbiter's checkpoint store.
 
@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-/// The body of `POST /api/tasks/{task_id}/checkpoints`. Clients may send the answer of a `GET`
-/// again, even to another task: `task_id`, `version` and `created_at` are ignored.
+/// The body of `POST /api/tasks/{task_id}/checkpoints`. Clients may also send a checkpoint that a
+/// `GET` returned, even to another task: `task_id`, `version` and `created_at` are ignored.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TaskWish {
@@ -29,7 +29,7 @@ pub(crate) struct TaskWish {
     #[serde(default)]
     #[schema(value_type = Object)]
     values: Map<String, Value>,
-    /// Counters of tokens, by the caller's names.
+    /// Token counts, under names that the caller chooses.
     #[serde(default)]
     #[schema(value_type = Object)]
     token_usage: Map<String, Value>,
@@ -53,7 +53,7 @@ pub(crate) struct TaskWish {
 pub(crate) struct TaskView {
     /// The task.
     task_id: String,
-    /// All versions, in their order.
+    /// The versions of all checkpoints, ascending.
     versions: Vec<u64>,
     /// All checkpoints, in the same order.
     checkpoints: Vec<TaskCheckpoint>,
@@ -71,7 +71,7 @@ pub(crate) struct Restored {
     /// The checkpoint's plain values.
     #[schema(value_type = Object)]
     values: Map<String, Value>,
-    /// The checkpoint's counters of tokens.
+    /// The checkpoint's token counts.
     #[schema(value_type = Object)]
     token_usage: Map<String, Value>,
     /// The caller's own data in the checkpoint.
@@ -79,14 +79,14 @@ pub(crate) struct Restored {
     metadata: Map<String, Value>,
 }
 
-/// Adds a checkpoint to a task's sequence; answered when it is on disk.
+/// Adds a checkpoint to a task's sequence. The answer is sent when the checkpoint is on disk.
 #[utoipa::path(
     post, path = "/api/tasks/{task_id}/checkpoints", tag = "tasks", request_body = TaskWish,
     params(("task_id" = String, Path)),
     responses(
-        (status = 201, description = "It is on disk", body = TaskCheckpoint),
+        (status = 201, description = "The checkpoint is on disk", body = TaskCheckpoint),
         (status = 404, description = "No such state", body = ErrorBody),
-        (status = 507, description = "It could not be written", body = ErrorBody),
+        (status = 507, description = "The checkpoint could not be written to the disk", body = ErrorBody),
     )
 )]
 pub(crate) async fn save(
@@ -134,7 +134,7 @@ pub(crate) async fn latest(app: web::Data<AppState>, path: PathParams) -> Result
     Ok(HttpResponse::Ok().json(look_up(&app, path.get(0), None).await?))
 }
 
-/// Shows a version of a task's checkpoints.
+/// Shows the checkpoint of a task that has a given version.
 #[utoipa::path(
     get, path = "/api/tasks/{task_id}/checkpoints/{version}", tag = "tasks",
     params(("task_id" = String, Path), ("version" = u64, Path)),
@@ -147,8 +147,8 @@ pub(crate) async fn version(app: web::Data<AppState>, path: PathParams) -> Resul
     Ok(HttpResponse::Ok().json(look_up(&app, path.get(0), Some(path.get(1))).await?))
 }
 
-/// Restores a checkpoint. Answers the state that it points at, loaded if needed, or a new state
-/// that has the checkpoint's values as variables.
+/// Restores a checkpoint of a task. The answer names the state that the checkpoint points at, which
+/// is loaded if needed, or a new state that has the checkpoint's values as variables.
 #[utoipa::path(
     post, path = "/api/tasks/{task_id}/checkpoints/{version}/restore", tag = "tasks",
     params(
@@ -181,7 +181,7 @@ pub(crate) async fn restore(
     Ok(HttpResponse::Ok().json(Restored { state_id, state_name, values, token_usage, metadata }))
 }
 
-/// Finds a checkpoint of a task by its version; without one, the newest.
+/// Finds a checkpoint of a task: the one with this version or, without a version, the newest.
 async fn look_up(app: &AppState, task_id: &str, version: Option<&str>) -> Result<TaskCheckpoint, Problem> {
     let number = version.map(|v| v.parse::<u64>().ok());
     let wanted = task_id.to_owned();
@@ -200,13 +200,13 @@ async fn look_up(app: &AppState, task_id: &str, version: Option<&str>) -> Result
             0 => "the task has none".to_owned(),
             count => format!("there are {count}, and none has this version"),
         };
-        let how = "see GET /api/tasks/{task_id}/checkpoints for what there is";
+        let how = "see GET /api/tasks/{task_id}/checkpoints for the versions that exist";
         let what = format!("find {which} of task {task_id:?}");
         Problem::new(Kind::CheckpointError, what, why, how)
     })
 }
 
-/// Makes sure that a state can be run against. Returns its id and name.
+/// Makes sure that a process holds a state. Returns the state's id and name.
 async fn bring_back(
     app: &AppState,
     caller: &Caller,
@@ -226,7 +226,7 @@ async fn bring_back(
     }
 }
 
-/// Runs a cell against the root that assigns the values. Returns the new state's id and name.
+/// Runs a cell that assigns the values, against the root. Returns the new state's id and name.
 async fn grow(
     app: &AppState,
     caller: &Caller,
