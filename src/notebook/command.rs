@@ -1,4 +1,4 @@
-//! Commands: what clients ask of a notebook, and the replies.
+//! Commands: the requests that clients send to a notebook, and the replies.
 
 use super::{
     Base, Caret, Checkpoint, Digests, Draft, DraftId, ExecId, Form, OnError, Outputs, Reading, RunError,
@@ -20,15 +20,15 @@ pub enum Command {
         /// The run.
         exec_id: ExecId,
     },
-    /// Keep what a failed cell had set, as a partial state. Possible for some minutes after the
-    /// failure (`keepable`). Answered like a run that has ended.
+    /// Keep the variables that a failed cell had set, as a partial state. Possible for some minutes
+    /// after the failure (`keepable`). The reply is `Ended`, as for a run.
     KeepPartial {
         /// The run.
         exec_id: ExecId,
     },
-    /// Answer an `input()`.
+    /// Answer a call of `input()`.
     AnswerInput {
-        /// The run that asks.
+        /// The run whose code called `input()`.
         exec_id: ExecId,
         /// What the user typed, without the newline.
         text: String,
@@ -37,11 +37,11 @@ pub enum Command {
     PutDraft {
         /// The new draft.
         draft: Draft,
-        /// The draft of the same state after which this one is placed. Without it, this one comes
-        /// first. Ignored when the draft exists and `in_place` is set.
+        /// The draft of the same state after which the new draft is placed. Without it, the new
+        /// draft comes first. Ignored if the draft exists and `in_place` is set.
         #[serde(default)]
         after: Option<DraftId>,
-        /// Leave an existing draft at its place.
+        /// Whether to leave an existing draft in its place.
         #[serde(default)]
         in_place: bool,
         /// The version that the text is based on; 0 for a new draft. A change based on another
@@ -62,7 +62,7 @@ pub enum Command {
     PutProse {
         /// The state.
         state: StateId,
-        /// All its markdown cells.
+        /// All Markdown cells above the state's code.
         prose: Vec<String>,
     },
     /// Set or remove a state's label.
@@ -76,7 +76,7 @@ pub enum Command {
     DeleteState {
         /// The state.
         state: StateRef,
-        /// Delete the descendants too.
+        /// Whether to delete the descendants too.
         #[serde(default)]
         subtree: bool,
     },
@@ -94,14 +94,14 @@ pub enum Command {
         /// Whether to pin it.
         pinned: bool,
     },
-    /// Allow forks of a state's process although the state warns against them, or withdraw that.
+    /// Allow or forbid forks of the process of a state whose warnings advise against forks.
     ForkAnyway {
         /// The state.
         state: StateRef,
         /// Whether to allow forks.
         anyway: bool,
     },
-    /// Write a state's checkpoint now. Answered when it is on disk.
+    /// Write a state's checkpoint now. Answered when the checkpoint is on disk.
     Checkpoint {
         /// The state.
         state: StateRef,
@@ -115,20 +115,20 @@ pub enum Command {
         #[serde(default)]
         metadata: Map<String, Value>,
     },
-    /// Restore a state by running the cells of its lineage again, from the nearest whole ancestor.
-    /// Answered when the state is restored.
+    /// Restore a state by running the cells of its lineage again, from the nearest ancestor that is
+    /// complete. Answered when the state is restored.
     Replay {
         /// The state.
         state: StateRef,
     },
-    /// Make sure that a process holds a state: load its checkpoint if it is on disk. Answered when
-    /// the process is ready. REST only.
+    /// Make sure that a process holds a state. Loads the state's checkpoint if needed. Answered
+    /// when the process is ready. REST only.
     #[serde(skip)]
     Load {
         /// The state.
         state: StateRef,
-        /// Replay a state that has neither a process nor a checkpoint. Without it such a state is
-        /// refused.
+        /// Whether to replay a state that has neither a process nor a checkpoint. If false, the
+        /// command is refused for such a state.
         replay: bool,
     },
     /// Trust all checkpoints of the notebook, including those of other installs. Code in a trusted
@@ -144,7 +144,7 @@ pub enum Command {
         /// Plain values.
         #[serde(default)]
         values: Map<String, Value>,
-        /// Counters of tokens.
+        /// Token counts, under names that the caller chooses.
         #[serde(default)]
         token_usage: Map<String, Value>,
         /// The caller's own data.
@@ -157,12 +157,12 @@ pub enum Command {
         /// The state.
         state: StateRef,
     },
-    /// Digest a state's variables, and find out which of them share objects.
+    /// Compute digests of a state's variables, and find out which variables share objects.
     Digest {
         /// The state.
         state: StateRef,
     },
-    /// Complete code at a cursor, as if it ran against a state.
+    /// List completions for code at a cursor, as if the code ran against a state.
     Complete {
         /// The state.
         state: StateId,
@@ -171,7 +171,7 @@ pub enum Command {
         /// The cursor, in Unicode code points from the beginning.
         cursor: u32,
     },
-    /// Describe the object at a cursor or, within the parentheses of a call, the called function.
+    /// Describe the object at a cursor or, inside the parentheses of a call, the called function.
     Inspect {
         /// The state.
         state: StateId,
@@ -193,56 +193,57 @@ pub enum Command {
     },
 }
 
-/// A requested run. REST and WebSocket clients fill it in.
+/// The parameters of a run, from a REST or WebSocket client.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunSpec {
-    /// The caller's id: a repeat of the same request is answered, not run again.
+    /// The caller's id for the run. A repeated request with the same id gets the first answer.
     pub exec_id: ExecId,
     /// The source.
     pub code: String,
-    /// What to run it against.
+    /// The state or run to run the code against.
     pub on: Base,
-    /// The name of the new state; without it, its id.
+    /// The name of the new state. Default: the state's id.
     #[serde(default)]
     pub new_state_name: Option<String>,
-    /// The draft that runs. When the run succeeds the draft becomes the state, and the drafts after
-    /// it move on. All versions of one cell name the same draft.
+    /// The draft whose text is run. When the run succeeds, the draft becomes the new state, and the
+    /// drafts after it move to that state. All versions of a cell name the same draft.
     #[serde(default)]
     pub draft: Option<DraftId>,
-    /// The lineage that this run replaces. Its state becomes a sibling of the first state or, for a
-    /// cell inserted behind that state, a child of it. The later cells become drafts below it.
+    /// The part of a lineage that this run replaces. The new state becomes a sibling of the part's
+    /// first state or, if a cell was inserted behind that state, its child. The later cells of the
+    /// part become drafts below the new state.
     #[serde(default)]
     pub instead_of: Option<LineageRange>,
     /// Seconds after which the run is interrupted.
     #[serde(default)]
     pub timeout: Option<f64>,
-    /// Bytes of memory that the run and its subprocesses may add to its state. A run that adds more
-    /// is ended.
+    /// Bytes of memory that the run and its subprocesses may use in addition to the memory of the
+    /// state that it runs against. A run that uses more is ended.
     #[serde(default)]
     pub run_memory: Option<u64>,
-    /// Whether `input()` may ask the user. A client that cannot answer sets it to false.
+    /// Whether `input()` may ask the user. Clients that cannot answer set this to false.
     #[serde(default = "yes")]
     pub allow_stdin: bool,
-    /// Replay the base state if it has neither a process nor a usable checkpoint. Without this flag
-    /// such a run is refused.
+    /// Whether to replay the base state if it has neither a process nor a usable checkpoint. If
+    /// false, the run is refused in that case.
     #[serde(default)]
     pub replay: bool,
-    /// What happens to the variables that the cell had set when it raises or is interrupted.
+    /// What happens to the variables that the cell has set if it raises or is interrupted.
     #[serde(default)]
     pub on_error: OnError,
-    /// Whether the answer carries outputs and symbols. Clients without events would otherwise lose
-    /// them with a state that is deleted meanwhile.
+    /// Whether the reply contains outputs and symbols. Clients that get no events need this: they
+    /// could not read the outputs of a state that is deleted before they ask for it.
     #[serde(skip)]
     pub with_outputs: bool,
-    /// Other states whose variables the code reads. Such a run leaves no state, and its record is
-    /// removed when it ends.
+    /// Other states whose variables the code reads. A run with this field leaves no state, and its
+    /// record is removed when it ends.
     #[serde(skip)]
     pub reads: Option<Vec<Reading>>,
 }
 
 impl RunSpec {
-    /// A run of code against a base, with the defaults of a caller that cannot answer `input()`.
+    /// A run with default parameters. `input()` may not ask the user.
     pub fn new(exec_id: ExecId, code: impl Into<String>, on: Base) -> Self {
         Self {
             exec_id,
@@ -305,12 +306,12 @@ pub enum Reply {
     },
     /// Whether there was a run to interrupt.
     Interrupted {
-        /// False: no such run, or it has ended.
+        /// False if there is no such run, or it has ended.
         interrupted: bool,
     },
     /// The variables of a state.
     Variables {
-        /// In the order in which they were first assigned.
+        /// The variables, in the order in which they were first assigned.
         variables: Vec<Variable>,
     },
     /// Digests of a state's variables.
@@ -325,12 +326,12 @@ pub enum Reply {
         from: u32,
         /// End of that text, in the same unit.
         to: u32,
-        /// Best first; at most 500.
+        /// The completions, the best first; at most 500.
         items: Vec<Completion>,
     },
-    /// A description of an object; none if nothing is known at the cursor.
+    /// A description of the object at the cursor.
     Inspected {
-        /// The object.
+        /// The description; null if nothing is known at the cursor.
         object: Option<Box<Inspection>>,
     },
     /// The client's presence is noted.
@@ -342,29 +343,29 @@ pub enum Reply {
     Refused(Problem),
 }
 
-/// How a run has ended, and what it left.
+/// How a run ended, and the state that it left.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Ended {
     /// The run.
     pub exec_id: ExecId,
-    /// How it ended.
+    /// How the run ended.
     pub status: RunStatus,
-    /// The state that it left.
+    /// The state that the run left; null if there is none.
     pub state: Option<StateId>,
-    /// The name of that state.
+    /// The name of the state that the run left.
     pub state_name: Option<String>,
-    /// Why it failed.
+    /// Why the run failed; null if it succeeded.
     pub error: Option<RunError>,
-    /// Which variables it read, assigned and deleted, if `RunSpec::with_outputs` asked for that.
+    /// The variables that the run read, assigned and deleted, if `RunSpec::with_outputs` is set.
     #[serde(skip)]
     pub symbols: Option<Symbols>,
-    /// What the user should know about the run.
+    /// Warnings for the user, as sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Whether `KeepPartial` can still keep what the run had set. Absent when false.
+    /// Whether `KeepPartial` can still keep the variables that the run had set. Absent when false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keepable: bool,
-    /// What it printed and showed, if `RunSpec::with_outputs` asked for that.
+    /// What the run printed and showed, if `RunSpec::with_outputs` is set.
     #[serde(skip)]
     pub outputs: Outputs,
 }
@@ -372,7 +373,7 @@ pub struct Ended {
 /// One completion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Completion {
-    /// The replacement.
+    /// The text to insert.
     pub text: String,
     /// `function`, `class`, `module`, `instance`, `keyword`, `param`, `property`, `path`, `magic`,
     /// or another kind that Jedi reports.
@@ -384,29 +385,29 @@ pub struct Completion {
 /// A description of an object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Inspection {
-    /// The expression in the code that means the object.
+    /// The expression in the code whose value is the object.
     pub name: String,
     /// `type(v).__name__`.
     #[serde(rename = "type")]
     pub type_name: String,
-    /// `repr(v)`, shortened; none for functions and modules, whose `repr` tells nothing.
+    /// `repr(v)`, shortened; null for functions and modules, whose `repr` has no useful content.
     pub repr: Option<String>,
-    /// Its signature; none if it cannot be called.
+    /// The object's signature; null if the object cannot be called.
     pub signature: Option<Signature>,
-    /// Its docstring, cut when it is long.
+    /// The object's docstring, cut if it is long.
     pub doc: Option<String>,
-    /// Where its source is, as a path and a line; none for objects made in C.
+    /// Where the object's source is, as a path and a line; null for objects defined in C.
     pub place: Option<String>,
 }
 
 /// The signature of a callable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Signature {
-    /// The parameters as they are written: `x: int = 3`, `*args`, `/`.
+    /// The parameters in Python's syntax: `x: int = 3`, `*args`, `/`.
     pub parameters: Vec<String>,
-    /// What follows `->`.
+    /// The return annotation: the text that follows `->`.
     pub returns: Option<String>,
-    /// Index of the parameter at the cursor; none outside the parentheses of a call.
+    /// Index of the parameter at the cursor; null outside the parentheses of a call.
     pub active: Option<u32>,
 }
 
@@ -418,15 +419,15 @@ pub struct Variable {
     /// `type(v).__name__`.
     #[serde(rename = "type")]
     pub type_name: String,
-    /// `repr(v)`, cut when it is long.
+    /// `repr(v)`, cut if it is long.
     pub repr: String,
-    /// Shape or length, where it has one.
+    /// The value's shape or length, if it has one.
     #[serde(default)]
     pub size: Option<String>,
-    /// Its size in memory, in bytes; none if measuring would be expensive.
+    /// The value's size in memory, in bytes; null if measuring would be slow.
     #[serde(default)]
     pub bytes: Option<u64>,
-    /// Fingerprint of its content: equal fingerprints mean equal values. None if unknown.
+    /// Fingerprint of the value: equal fingerprints mean equal values. Null if unknown.
     #[serde(default)]
     pub fingerprint: Option<String>,
     /// Whether the fingerprint covers only samples of a large value. Equal fingerprints then do not

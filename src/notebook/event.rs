@@ -1,4 +1,4 @@
-//! Events: what happened to a notebook, named by past participles.
+//! Events: the changes of a notebook. Their names are past participles.
 
 use super::{
     Base, Changes, DiskStatus, Draft, DraftId, ExecId, MimeBundle, Notebook, Output, Participant,
@@ -7,7 +7,7 @@ use super::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// An event: clients get all of them, the store only facts.
+/// An event. Clients get all events, the store gets only facts.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[expect(clippy::large_enum_variant, reason = "an event travels in a box of its own")]
@@ -36,8 +36,8 @@ pub enum Fact {
         /// Milliseconds since the Unix epoch, with fractions.
         started_at: f64,
     },
-    /// A run printed or showed something. Text is appended to the last item if both belong to the
-    /// same stream.
+    /// A run printed or showed something. Text is appended to the run's last item if that item has
+    /// text of the same stream.
     OutputAdded {
         /// The run.
         exec_id: ExecId,
@@ -48,10 +48,10 @@ pub enum Fact {
     OutputsCleared {
         /// The run.
         exec_id: ExecId,
-        /// Whether to clear only when the next output comes.
+        /// Whether to clear the outputs only when the next output arrives.
         wait: bool,
     },
-    /// The displays of a run with this id have new data.
+    /// The displays of a run that have this `display_id` have new data.
     DisplayUpdated {
         /// The run.
         exec_id: ExecId,
@@ -66,11 +66,11 @@ pub enum Fact {
     RunWarned {
         /// The run.
         exec_id: ExecId,
-        /// A sentence.
+        /// The warning, as a sentence.
         warning: String,
     },
-    /// A run has ended. `StateAdded` for the state that it left comes just before. The event is
-    /// sent again, with a state, when a failed cell's variables are kept later.
+    /// A run has ended. If the run left a state, `StateAdded` comes just before. If a failed cell's
+    /// variables are kept later, this event is sent again, with a state.
     RunEnded {
         /// The run.
         exec_id: ExecId,
@@ -78,11 +78,11 @@ pub enum Fact {
         status: RunStatus,
         /// Why it failed.
         error: Option<RunError>,
-        /// In milliseconds; none if it never started.
+        /// The duration of the run in milliseconds; null if it never started.
         duration_ms: Option<f64>,
-        /// The state it left.
+        /// The state that the run left; null if there is none.
         state: Option<StateId>,
-        /// Variables that it read, assigned and deleted, if the client asked for them.
+        /// The variables that the run read, assigned and deleted, if the client asked for them.
         #[serde(skip)]
         symbols: Option<Symbols>,
     },
@@ -93,14 +93,14 @@ pub enum Fact {
     },
     /// The label, prose, name or residency of a state changed.
     StateChanged {
-        /// The new value.
+        /// The state after the change.
         state: State,
     },
-    /// States and attempts left the graph.
+    /// States and runs were removed from the graph.
     Removed {
         /// The states.
         states: Vec<StateId>,
-        /// The runs, including those that made these states.
+        /// The runs, including the runs that made these states.
         runs: Vec<ExecId>,
     },
     /// Drafts of a state were added, changed, moved or deleted. All others are unchanged.
@@ -112,7 +112,7 @@ pub enum Fact {
         /// Drafts that were added, changed or moved, in their order.
         put: Vec<PlacedDraft>,
     },
-    /// The changes that a state's cell made to the variables are known.
+    /// It is now known how a state's cell changed the variables.
     ChangesFound {
         /// The state.
         state: StateId,
@@ -135,18 +135,18 @@ pub enum Fact {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Live {
-    /// A run waits for input, or has got it.
+    /// A run waits for input, or has received it.
     PromptChanged {
         /// The run.
         exec_id: ExecId,
-        /// The prompt; none once the input has come.
+        /// The prompt; null when the input has been received.
         prompt: Option<Prompt>,
     },
-    /// Whether the variables of a failed run can still be kept has changed.
+    /// The variables of a failed run can be kept, or can no longer be kept.
     KeepableChanged {
         /// The run.
         exec_id: ExecId,
-        /// Whether they can still be kept.
+        /// Whether the variables can be kept.
         keepable: bool,
     },
     /// The progress of a state's checkpoint changed.
@@ -160,17 +160,17 @@ pub enum Live {
     MemoryMeasured {
         /// The state.
         state: StateId,
-        /// In bytes.
+        /// The private memory, in bytes.
         memory_bytes: u64,
     },
     /// A replay of a state's lineage made progress. The replay has ended when `done` equals
-    /// `total`. A `total` of 0 means that it was abandoned.
+    /// `total`. A `total` of 0 means that the replay was abandoned.
     Replaying {
         /// The state to restore.
         state: StateId,
-        /// Cells that have run.
+        /// Number of cells that have run.
         done: usize,
-        /// Cells to run.
+        /// Number of cells that the replay runs.
         total: usize,
     },
     /// A state's record, code and outputs are on disk.
@@ -178,14 +178,14 @@ pub enum Live {
         /// The state.
         state: StateId,
     },
-    /// Writing to the disk fails, or works again.
+    /// The disk cannot be written, or can be written again.
     #[serde(rename = "trouble_changed")]
     DiskStatusChanged {
-        /// The failure; none once writing works again.
+        /// The failure; null if writing works again.
         #[serde(rename = "trouble")]
         disk_status: Option<DiskStatus>,
     },
-    /// Visitors came, left or moved.
+    /// Visitors came, left, or went to another state.
     #[serde(rename = "people_changed")]
     PresenceChanged {
         /// All visitors, in the order of arrival.
@@ -207,12 +207,12 @@ impl From<Live> for Event {
 }
 
 impl Event {
-    /// The fact, unless the event is live only.
+    /// The fact; `None` for a live event.
     pub fn fact(&self) -> Option<&Fact> {
         if let Self::Fact(fact) = self { Some(fact) } else { None }
     }
 
-    /// The run that it concerns.
+    /// The run that the event concerns, if any.
     pub fn run(&self) -> Option<&ExecId> {
         match self {
             Self::Fact(fact) => fact.run(),
@@ -245,21 +245,21 @@ impl Live {
     }
 }
 
-/// A whole notebook, as a client gets it when it joins.
+/// A whole notebook, as a new client gets it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Snapshot {
-    /// Its name.
+    /// The notebook's name.
     pub name: String,
     /// States in creation order; the root first.
     pub states: Vec<State>,
     /// Runs in the order in which they were requested.
     pub runs: Vec<Run>,
-    /// Drafts; those of one state in their order.
+    /// Drafts. The drafts of one state are in order.
     pub drafts: Vec<Draft>,
-    /// The failure of the disk, if writing fails at present.
+    /// Why the disk cannot be written at present; null if it can be written.
     #[serde(rename = "trouble")]
     pub disk_status: Option<DiskStatus>,
-    /// Visitors.
+    /// The visitors, in the order of arrival.
     #[serde(rename = "people")]
     pub participants: Vec<Participant>,
 }

@@ -1,7 +1,7 @@
 //! The graph of states, with the runs and drafts that are attached to it.
 //!
-//! Invariants: the root always exists; a parent exists before its children; a name means at most
-//! one state; a deleted state stays only while it has descendants.
+//! Invariants: the root always exists; a parent is added before its children; a name refers to at
+//! most one state; a deleted state stays in the graph only while it has descendants.
 
 use super::{
     Base, DiskStatus, Draft, DraftId, ExecId, PlacedDraft, Residency, Run, Saving, State, StateId,
@@ -17,7 +17,7 @@ pub struct Notebook {
     states: IndexMap<StateId, State>,
     names: IndexMap<String, StateId>,
     runs: IndexMap<ExecId, Run>,
-    /// Runs that leave neither a state nor a record. Each is removed when it ends.
+    /// Runs that leave neither a state nor a record. Each run is removed when it ends.
     passing: IndexMap<ExecId, Run>,
     drafts: Vec<Draft>,
     tasks: IndexMap<String, Vec<TaskCheckpoint>>,
@@ -30,15 +30,15 @@ pub struct Notebook {
 pub struct Parts {
     /// The notebook's name.
     pub name: String,
-    /// States in creation order: every parent before its children.
+    /// States in creation order: every parent comes before its children.
     pub states: Vec<State>,
     /// Names with their states, in the order in which they were first given.
     pub names: Vec<(String, StateId)>,
     /// Runs in the order in which they were requested.
     pub runs: Vec<Run>,
-    /// Drafts; those of one state in their order.
+    /// Drafts. The drafts of one state are in order.
     pub drafts: Vec<Draft>,
-    /// The checkpoints of tasks; those of one task in their order.
+    /// The checkpoints of tasks. The checkpoints of one task are in order.
     pub tasks: Vec<TaskCheckpoint>,
 }
 
@@ -104,13 +104,13 @@ impl Notebook {
         self.states.values().inspect(|_| seen())
     }
 
-    /// Names in the order in which they were first given. A rebound name keeps its place, as in a
-    /// Python dict.
+    /// Names in the order in which they were first given. A name that moves to another state keeps
+    /// its place, as a key in a Python dict.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.keys().map(String::as_str)
     }
 
-    /// Names with their states, in the same order.
+    /// Names with their states, in the order of `names`.
     pub fn named(&self) -> impl Iterator<Item = (&str, &StateId)> {
         self.names.iter().map(|(name, id)| (name.as_str(), id))
     }
@@ -120,7 +120,7 @@ impl Notebook {
         self.runs.values().inspect(|_| seen())
     }
 
-    /// Drafts; those of one state in their order.
+    /// Drafts. The drafts of one state are in order.
     pub fn drafts(&self) -> impl Iterator<Item = &Draft> {
         self.drafts.iter()
     }
@@ -145,17 +145,17 @@ impl Notebook {
         self.saves_by_itself = saves;
     }
 
-    /// The failure of the disk, if writing fails at present.
+    /// Why the disk cannot be written at present; `None` if it can be written.
     pub fn disk_status(&self) -> Option<&DiskStatus> {
         self.disk_status.as_ref()
     }
 
-    /// Sets the failure of the disk.
+    /// Sets why the disk cannot be written at present.
     pub fn set_disk_status(&mut self, trouble: Option<DiskStatus>) {
         self.disk_status = trouble;
     }
 
-    /// The checkpoints of a task in order; none if there is no such task.
+    /// The checkpoints of a task in order; `None` if there is no such task.
     pub fn task(&self, task_id: &str) -> Option<&[TaskCheckpoint]> {
         self.tasks.get(task_id).map(Vec::as_slice)
     }
@@ -170,27 +170,28 @@ impl Notebook {
         self.tasks.entry(checkpoint.task_id.clone()).or_default().push(checkpoint);
     }
 
-    /// A state by id, deleted or not.
+    /// Finds a state by id, deleted or not.
     pub fn state(&self, id: &StateId) -> Option<&State> {
         self.states.get(id)
     }
 
-    /// A state by id, to be changed in place.
+    /// Finds a state by id, to change it in place.
     pub fn state_mut(&mut self, id: &StateId) -> Option<&mut State> {
         self.states.get_mut(id)
     }
 
-    /// A run by id, including runs that leave no record.
+    /// Finds a run by id, including runs that leave no record.
     pub fn run(&self, id: &ExecId) -> Option<&Run> {
         self.runs.get(id).or_else(|| self.passing.get(id))
     }
 
-    /// A run by id, to be changed in place.
+    /// Finds a run by id, to change it in place.
     pub fn run_mut(&mut self, id: &ExecId) -> Option<&mut Run> {
         self.runs.get_mut(id).or_else(|| self.passing.get_mut(id))
     }
 
-    /// Adds a run that leaves no record: no list shows it, and its end removes it.
+    /// Adds a run that leaves no record: `runs` does not contain it, and it is removed when it
+    /// ends.
     pub fn add_passing(&mut self, run: Run) {
         self.passing.insert(run.exec_id.clone(), run);
     }
@@ -205,7 +206,7 @@ impl Notebook {
         self.passing.shift_remove(id);
     }
 
-    /// Finds a state by name, or else by id. Does not find deleted states.
+    /// Finds a state by name or, if no state has the name, by id. Does not find deleted states.
     pub fn find(&self, text: &str) -> Option<&State> {
         let by_name = self.names.get(text).and_then(|id| self.states.get(id));
         by_name.or_else(|| self.states.get(&StateId::new(text))).filter(|s| s.residency != Residency::Deleted)
@@ -264,9 +265,9 @@ impl Notebook {
         self.states.values().filter(move |s| s.parent.as_ref() == Some(id))
     }
 
-    /// Deletes a state: it leaves the graph, or stays as a deleted node while it has descendants.
-    /// Deleted ancestors without other descendants leave with it. Returns the states and runs that
-    /// left, or `None` if there is no such state.
+    /// Deletes a state. The state is removed from the graph or, while it has descendants, stays as
+    /// a deleted node. Deleted ancestors that have no other descendants are removed too. Returns
+    /// the removed states and runs, or `None` if there is no such state.
     pub fn delete_state(&mut self, id: &StateId) -> Option<(Vec<StateId>, Vec<ExecId>)> {
         let state = self.states.get_mut(id).filter(|s| s.residency != Residency::Deleted)?;
         state.residency = Residency::Deleted;
@@ -277,8 +278,8 @@ impl Notebook {
         Some(self.forget_deleted(id))
     }
 
-    /// Removes a deleted state that has neither children nor open runs. Goes on with its parent in
-    /// the same way. Returns the states and runs that left.
+    /// Removes a deleted state that has neither children nor open runs, then its parent if the same
+    /// is true of it, and so on. Returns the removed states and runs.
     pub fn forget_deleted(&mut self, id: &StateId) -> (Vec<StateId>, Vec<ExecId>) {
         let (mut states, mut runs) = (Vec::new(), Vec::new());
         let mut next = Some(id.clone());
@@ -313,7 +314,7 @@ impl Notebook {
     }
 
     /// Removes ended runs that had waited for the removed runs `gone`, directly or through other
-    /// runs. Returns them.
+    /// runs. Returns the ids of the runs that it removed.
     pub fn drop_stranded(&mut self, gone: &[ExecId]) -> Vec<ExecId> {
         let mut lost: indexmap::IndexSet<ExecId> = gone.iter().cloned().collect();
         // Each run comes after the run that it waited for.
@@ -351,8 +352,8 @@ impl Notebook {
         self.drafts.iter().filter(is_there).cloned().collect()
     }
 
-    /// All drafts by place; those of one place are in order. For callers that need a whole lineage:
-    /// `drafts_at` scans all drafts for each state.
+    /// All drafts by place; the drafts of one place are in order. For callers that need a whole
+    /// lineage: `drafts_at` scans all drafts for each state.
     pub fn drafts_by_place(&self) -> HashMap<(&StateId, Option<&StateId>), Vec<&Draft>> {
         let mut places: HashMap<_, Vec<&Draft>> = HashMap::new();
         for draft in &self.drafts {
@@ -361,18 +362,18 @@ impl Notebook {
         places
     }
 
-    /// The child above whose cell a draft is placed, if that child still exists.
+    /// The child state above whose cell a draft is placed, if that state still exists.
     pub fn child_below<'a>(&self, draft: &'a Draft) -> Option<&'a StateId> {
         let is_child = |id: &&StateId| self.state(id).is_some_and(|s| s.parent.as_ref() == Some(&draft.on));
         draft.before.as_ref().filter(is_child)
     }
 
-    /// A draft by id.
+    /// Finds a draft by id.
     pub fn draft(&self, id: &DraftId) -> Option<&Draft> {
         self.drafts.iter().find(|d| &d.id == id)
     }
 
-    /// The chosen drafts of a state, each with the draft that it follows.
+    /// The drafts of a state whose ids are in `chosen`, each with the draft that it follows.
     pub fn placed_drafts(&self, on: &StateId, chosen: &HashSet<DraftId>) -> Vec<PlacedDraft> {
         let (mut placed, mut after) = (Vec::new(), None::<&DraftId>);
         for draft in self.drafts.iter().filter(|d| d.on == *on) {
@@ -418,8 +419,8 @@ impl Notebook {
     }
 }
 
-/// In tests, counts the states and runs that iterations visit: the cost of a cell must not grow
-/// with their number.
+/// In tests, counts each state and run that an iteration visits. Tests check with this count that
+/// the cost of a cell does not grow with the number of states and runs.
 fn seen() {
     #[cfg(test)]
     SEEN.with(|seen| seen.set(seen.get() + 1));

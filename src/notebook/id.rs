@@ -1,5 +1,5 @@
-//! The ids of states, runs and drafts. Each is a newtype, so the compiler rejects the id of a run
-//! where the id of a state belongs.
+//! The ids of states, runs and drafts. Each kind of id is a separate type, so that the compiler
+//! rejects the id of a run where the id of a state is needed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,8 @@ macro_rules! text_id {
         pub struct $name(String);
 
         impl $name {
-            /// Wraps a text. The HTTP layer has checked its length and characters.
+            /// Makes an id from a text. The HTTP layer has checked the text's length and
+            /// characters.
             pub fn new(text: impl Into<String>) -> Self {
                 Self(text.into())
             }
@@ -35,16 +36,16 @@ macro_rules! text_id {
 }
 
 text_id! {
-    /// A node of the graph. Made by the session (uuid4 hex), except for the root, whose id is
+    /// The id of a state. The session makes it (uuid4 hex), except for the root, whose id is
     /// `initial`.
     StateId
 }
 text_id! {
-    /// One execution of a cell. The client makes the id; it is unique within a notebook.
+    /// The id of a run. The client makes it; it is unique within a notebook.
     ExecId
 }
 text_id! {
-    /// A cell that has not run yet. The page makes the id.
+    /// The id of a draft. The page makes it.
     DraftId
 }
 
@@ -60,14 +61,14 @@ impl StateId {
     }
 }
 
-/// How a request refers to a state. The page sends ids; an id always means the same state. REST
-/// clients send names or ids; a name means the newest state that got this name.
+/// How a request refers to a state. The page sends ids; an id always refers to the same state. REST
+/// clients send names or ids; a name refers to the state that got this name last.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(from = "StateId")]
 pub enum StateRef {
     /// By its id.
     Id(StateId),
-    /// By its name, or else its id.
+    /// By its name or, if no state has this name, by its id.
     Name(String),
 }
 

@@ -1,8 +1,8 @@
 //! The domain model: what a notebook is, as plain data and pure functions.
 //!
 //! Owns the product's terms (state, run, draft, output, command, event) and the graph that connects
-//! them. Uses no clock, process, socket or disk: callers pass in times and ids, so tests only
-//! compare values.
+//! them. Uses no clock, process, socket or disk: callers pass in times and ids, so that tests can
+//! compare plain values.
 
 mod command;
 mod event;

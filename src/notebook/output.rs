@@ -9,15 +9,16 @@ use std::sync::Arc;
 /// Representations of one object by mime type: text, base64 text for images, or JSON.
 pub type MimeBundle = Map<String, Value>;
 
-/// Most bytes of text and data that a run keeps. Further output is only counted, and a last item
-/// tells how much was dropped. So `while True: display(i)` cannot fill the server's memory.
+/// Maximum number of bytes of text and data that a run keeps. Further output is counted and
+/// dropped; a last item tells how much. So `while True: display(i)` cannot fill the server's
+/// memory.
 pub const MAX_RUN_OUTPUT_BYTES: usize = 32 * 1024 * 1024;
 
-/// Most bytes of a run's outputs, displays included, before further text is dropped. Half of the
-/// limit, so that endless prints leave room for displays after them.
+/// Size of a run's outputs, displays included, above which further text is dropped, in bytes. Half
+/// of `MAX_RUN_OUTPUT_BYTES`, so that endless prints leave room for displays after them.
 const MAX_RUN_TEXT_BYTES: usize = 16 * 1024 * 1024;
 
-/// Bytes of an item beside its content: its place in a list that grows by doubling.
+/// Bytes that an item takes besides its content: its place in a list that grows by doubling.
 const ITEM_BYTES: usize = 2 * size_of::<Output>();
 
 /// Bytes of a non-empty bundle, and of each of its keys, beside their content. Measured with glibc:
@@ -26,7 +27,7 @@ const ITEM_BYTES: usize = 2 * size_of::<Output>();
 const BUNDLE_BYTES: usize = 200;
 const KEY_BYTES: usize = 256;
 
-/// Bytes of a string beside its content: the `String` itself and the allocator's overhead.
+/// Bytes that a string takes besides its content: the `String` itself and the allocator's overhead.
 const TEXT_BYTES: usize = 64;
 
 /// A standard stream.
@@ -44,7 +45,7 @@ pub enum StreamName {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "output_type", rename_all = "snake_case")]
 pub enum Output {
-    /// Text printed. Adjacent texts of one stream are one item.
+    /// Printed text. Adjacent texts of one stream form one item.
     Stream {
         /// The stream it was written to.
         name: StreamName,
@@ -63,7 +64,7 @@ pub enum Output {
     },
     /// The value of the last expression.
     ExecuteResult {
-        /// Representations by mime type; `text/plain` is always there.
+        /// Representations by mime type. Always contains `text/plain`.
         data: MimeBundle,
         /// nbformat metadata.
         metadata: MimeBundle,
@@ -81,28 +82,28 @@ pub struct RunError {
     /// `StateLost`, `RunAborted`, `RunTimeout`, `RunOutOfMemory`, `StateNotKept`, `ForkFailed`,
     /// `ForkRefused`, `RestoreFailed`, `ReplayFailed`.
     pub ename: String,
-    /// Its message.
+    /// The exception's message.
     pub evalue: String,
     /// Lines of the traceback, with ANSI colours.
     pub traceback: Vec<String>,
 }
 
-/// The error of a run that never began because the system had no room for a process. The run can be
+/// The error of a run that never began because the system could not start a process. The run can be
 /// retried.
 const FORK_REFUSED: &str = "ForkRefused";
 
 impl RunError {
-    /// The system had no room for another process.
+    /// The error of a run for which the system could not start a process.
     pub fn fork_refused(why: impl Into<String>) -> Self {
         Self::new(FORK_REFUSED, why)
     }
 
-    /// Whether the system had no room for another process.
+    /// Whether this is the error of `fork_refused`.
     pub fn is_fork_refused(&self) -> bool {
         self.ename == FORK_REFUSED
     }
 
-    /// Its class and message, as Python prints them.
+    /// The error's class and message, as Python prints them.
     pub fn in_words(&self) -> String {
         let Self { ename, evalue, .. } = self;
         if evalue.is_empty() { ename.clone() } else { format!("{ename}: {evalue}") }
@@ -120,7 +121,7 @@ impl Output {
         Self::Stream { name, text: text.into() }
     }
 
-    /// Its estimated size in bytes, for limits. Empty items count too.
+    /// The item's estimated size in bytes, for limits. An empty item also has a size.
     pub fn size(&self) -> usize {
         ITEM_BYTES + self.content_size()
     }
@@ -165,7 +166,7 @@ pub struct Outputs {
     bytes: usize,
     #[serde(skip)]
     dropped: usize,
-    /// Text was dropped behind the last item, so no further text may join that item.
+    /// Whether text was dropped after the last item. Further text must then not be appended to it.
     #[serde(skip)]
     is_cut: bool,
     #[serde(skip)]
@@ -192,8 +193,9 @@ impl Outputs {
         self.bytes
     }
 
-    /// Adds one item; text of the same stream joins the last item. Returns the part that was kept:
-    /// items beyond `MAX_RUN_OUTPUT_BYTES` and text beyond `MAX_RUN_TEXT_BYTES` are only counted.
+    /// Adds one item. Text is appended to the last item if that is text of the same stream. Counts
+    /// and drops items beyond `MAX_RUN_OUTPUT_BYTES`, and text beyond `MAX_RUN_TEXT_BYTES`. Returns
+    /// the part that was kept.
     pub fn push(&mut self, mut output: Output) -> Option<Output> {
         if self.clear_pending {
             self.clear(false);
@@ -222,7 +224,7 @@ impl Outputs {
         Some(output)
     }
 
-    /// Text of the same stream joins the last item.
+    /// Adds an item. Text is appended to the last item if that is text of the same stream.
     fn append(&mut self, output: Cow<'_, Output>) {
         let items = Arc::make_mut(&mut self.items);
         if let (Some(Output::Stream { name: last, text: kept }), Output::Stream { name, text }) =
@@ -237,7 +239,7 @@ impl Outputs {
         }
     }
 
-    /// Adds an item read back from disk, which was within the limit.
+    /// Adds an item that was read from the disk, without a check of the limit.
     pub fn keep(&mut self, output: Output) {
         if self.clear_pending {
             self.clear(false);
@@ -245,12 +247,12 @@ impl Outputs {
         self.append(Cow::Owned(output));
     }
 
-    /// Adds the error that ended the run, which is kept beyond all limits.
+    /// Adds the error that ended the run. No limit applies to it.
     pub fn push_last(&mut self, error: RunError) {
         self.keep(Output::Error(error));
     }
 
-    /// If output was dropped, adds a last stderr item that tells how much. Returns this item.
+    /// If output was dropped, adds a last stderr item that tells how much, and returns this item.
     pub fn note_dropped(&mut self) -> Option<Output> {
         if self.dropped == 0 {
             return None;
@@ -263,7 +265,8 @@ impl Outputs {
         Some(note)
     }
 
-    /// `clear_output(wait)`: clears at once, or when the next item comes.
+    /// `clear_output(wait)`: clears the outputs now or, if `wait` is set, when the next item is
+    /// added.
     pub fn clear(&mut self, wait: bool) {
         if wait {
             self.clear_pending = true;
@@ -275,13 +278,13 @@ impl Outputs {
         self.clear_pending = false;
     }
 
-    /// Whether the next item replaces all present ones.
+    /// Whether the next item replaces all items.
     pub fn is_clear_pending(&self) -> bool {
         self.clear_pending
     }
 
-    /// Replaces the data of the displays with this id. New data beyond the limit is only counted,
-    /// and the old data stays.
+    /// Replaces the data of the displays with this id. If the new data exceeds the limit, it is
+    /// counted and dropped, and the old data stays.
     pub fn update_display(&mut self, id: &str, new_data: &MimeBundle, new_metadata: &MimeBundle) -> Updated {
         let mut updated = Updated::NotThere;
         for item in Arc::make_mut(&mut self.items) {
@@ -347,7 +350,7 @@ mod tests {
         let mut outputs = Outputs::default();
         let text = |text: String| Output::stream(StreamName::Stdout, text);
         outputs.push(text("x".repeat(MAX_RUN_TEXT_BYTES - ITEM_BYTES - 3)));
-        // One character of two bytes has room, the second has not.
+        // There is room for one character of two bytes, but not for the second.
         assert_eq!(outputs.push(text("éé".into())), Some(text("é".into())));
         assert_eq!(
             outputs.push(text("y".into())),

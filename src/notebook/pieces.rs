@@ -1,20 +1,20 @@
 //! A whole notebook as JSON, serialised piece by piece while it is sent.
 //!
-//! All outputs together can be many times larger than the limit of one run. The sender holds the
-//! JSON of one run at a time, and shares the outputs with the notebook.
+//! All outputs together can be many times larger than the limit of one run. So the sender holds the
+//! JSON of only one run at a time, and shares the outputs with the notebook instead of a copy.
 
 use super::{Run, Snapshot};
 
-/// Least bytes of a piece, except the last. Small runs share a piece.
+/// Minimum size of a piece except the last, in bytes. Small runs share a piece.
 const MIN_PIECE_BYTES: usize = 64 * 1024;
 
-/// The place of the runs in the JSON of a snapshot without runs.
+/// The text in the JSON of a snapshot without runs into which the runs are inserted.
 const NO_RUNS: &str = "\"runs\":[]";
 
 /// The JSON of a snapshot, in pieces.
 #[derive(Debug)]
 pub struct Pieces {
-    /// The JSON before and after the runs. None once it was sent.
+    /// The JSON before the runs, and the JSON after them. `None` when it has been sent.
     before: Option<String>,
     behind: Option<String>,
     runs: std::vec::IntoIter<Run>,
@@ -27,8 +27,8 @@ impl Snapshot {
     pub fn into_pieces(mut self, before: &str, behind: &str) -> Pieces {
         let runs = std::mem::take(&mut self.runs);
         let text = text_of(&self);
-        // The last match is the key itself: no string after it contains these characters, because
-        // JSON escapes quotes in strings.
+        // The last match is the key: no string after the key can match, because JSON escapes quotes
+        // in strings.
         let at = text.rfind(NO_RUNS).map_or(text.len(), |at| at + NO_RUNS.len() - 1);
         let (head, tail) = text.split_at(at);
         Pieces {

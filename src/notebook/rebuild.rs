@@ -1,9 +1,9 @@
-//! The code of a state that combines the variables of two states. No user wrote it, but it replays
-//! like any other cell.
+//! The generated code of a state that combines the variables of two states. A replay runs this code
+//! like that of any other cell.
 
 use super::StateId;
 
-/// The IPython magic at the beginning of such code. `transfer.py` implements it.
+/// The IPython magic at the beginning of the generated code. `transfer.py` implements it.
 const MAGIC: &str = "%rebuild_state";
 
 /// A cell that combines variables of the state that it runs against with variables of another
@@ -28,7 +28,7 @@ impl Rebuild {
         words.join(" ")
     }
 
-    /// Parses such code. `None` for any other code.
+    /// Parses generated code. `None` for any other code.
     pub fn read(code: &str) -> Option<Self> {
         let mut words = code.trim().strip_prefix(MAGIC)?.split(' ').filter(|word| !word.is_empty());
         if code.trim().contains('\n') || words.next() != Some("--from") {

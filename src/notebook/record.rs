@@ -1,4 +1,4 @@
-//! The records a notebook is made of: state, run, draft. The page and the store get whole records.
+//! The records of a notebook: states, runs, drafts. The page and the store get whole records.
 
 use super::{DraftId, ExecId, Outputs, RunError, StateId, StateRef};
 use crate::problem::{Kind, Problem};
@@ -11,54 +11,54 @@ use std::collections::BTreeMap;
 /// prose.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct State {
-    /// Its id; never used again for another state.
+    /// The state's id, which no other state ever gets.
     pub id: StateId,
-    /// The name that REST clients use. A name means the newest state that got this name.
+    /// The name that REST clients use. A name refers to the state that got this name last.
     pub name: String,
-    /// The state its cell ran against; none for the root.
+    /// The state that its cell ran against; null for the root.
     pub parent: Option<StateId>,
-    /// The run that made it; none for the root.
+    /// The run that made the state; null for the root.
     pub exec_id: Option<ExecId>,
-    /// The number in `In[n]` of the cell that made it: how many cells ran on its lineage.
+    /// The number in `In[n]` of the state's cell: how many cells ran on its lineage.
     pub exec_count: u32,
     /// Milliseconds since the Unix epoch, with fractions.
     pub created_at: f64,
     /// The user's label.
     pub label: Option<String>,
-    /// The Markdown above its code, as separate cells.
+    /// The Markdown cells above the state's code.
     pub prose: Vec<String>,
-    /// What a branch of this state lacks or shares with other branches, as sentences.
+    /// Warnings about what branches of this state lose or share with each other, as sentences.
     pub warnings: Vec<String>,
-    /// Whether its process may be forked. If not (a library's threads would be lost), branches come
-    /// from its checkpoint.
+    /// Whether the state's process may be forked. If not, because a library's threads would be
+    /// lost, branches load the state's checkpoint.
     pub forks: bool,
-    /// Whether the user allows forks although the state warns against them.
+    /// Whether the user allows forks although the state's warnings advise against them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fork_anyway: bool,
-    /// Whether to keep it in memory as long as possible.
+    /// Whether to keep the state in memory as long as possible.
     pub pinned: bool,
-    /// Where its variables are.
+    /// Where the state's variables are.
     #[serde(rename = "living")]
     pub residency: Residency,
-    /// Its environment checkpoint, if there is one.
+    /// The state's environment checkpoint, if there is one.
     pub checkpoint: Option<Checkpoint>,
-    /// The progress of its environment checkpoint.
+    /// The progress of the state's environment checkpoint.
     pub saving: Saving,
-    /// How its process was restored; none if its cell ran in it.
+    /// How the state's process was restored; null if the state's cell ran in it.
     #[serde(rename = "revival")]
     pub restored_from: Option<RestoredFrom>,
-    /// Private memory of its frozen process in bytes, as last measured.
+    /// Private memory of the state's frozen process in bytes, as last measured.
     pub memory_bytes: Option<u64>,
-    /// Changes that its cell made to the variables; none until they are known.
+    /// How the state's cell changed the variables; null until that is known.
     pub changes: Option<Changes>,
-    /// Whether its cell failed: the state holds what the cell had set until then. Absent when
-    /// false.
+    /// Whether the state's cell failed: the state then holds the variables that the cell had set
+    /// before it failed. Absent when false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
 }
 
 impl State {
-    /// A state whose cell has just ended. Its name is its id.
+    /// A state whose cell has just ended. The state's name is its id.
     pub fn new(id: StateId, parent: Option<StateId>, exec_id: Option<ExecId>, now_ms: f64) -> Self {
         Self {
             name: id.as_str().to_owned(),
@@ -84,7 +84,7 @@ impl State {
     }
 }
 
-/// Changes that a cell made to the variables of the state it ran against. Sorted names.
+/// How a cell changed the variables of the state that it ran against, as sorted lists of names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Changes {
     /// New variables.
@@ -97,11 +97,11 @@ pub struct Changes {
     pub more: u32,
 }
 
-/// Variables of its base state that a run's code uses. Sorted names.
+/// The variables that a run's code uses, as sorted lists of names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbols {
-    /// Existing variables that the code reads. Found by analysing the code, so it may list too
-    /// many.
+    /// Existing variables that the code reads. The list comes from an analysis of the code, and may
+    /// contain variables that the run did not read.
     pub accessed: Vec<String>,
     /// Assigned variables.
     pub modified: Vec<String>,
@@ -109,15 +109,15 @@ pub struct Symbols {
     pub deleted: Vec<String>,
 }
 
-/// Digests of the variables of a state, and which of them share objects.
+/// Digests of the variables of a state, and which variables share objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Digests {
-    /// By name: 64 hexadecimal digits, equal only for equal values; none for a value that cannot be
-    /// read.
+    /// Digests by variable name, as 64 hexadecimal digits; null for a value that cannot be read.
+    /// Equal digests mean equal values.
     pub hashes: BTreeMap<String, Option<String>>,
     /// Each variable is in one group, together with all that share a mutable object with it.
     pub groups: Vec<Vec<String>>,
-    /// Digest of each group's values and sharing; none if a value cannot be read.
+    /// Digest of each group's values and sharing; null if a value cannot be read.
     pub fingerprints: Vec<Option<String>>,
 }
 
@@ -128,14 +128,14 @@ pub struct Reading {
     pub alias: String,
     /// The state.
     pub state: StateRef,
-    /// Whether the code contains the alias. If not, nothing of the state is read.
+    /// Whether the code contains the alias. If not, the state is not read.
     pub is_named: bool,
 }
 
 /// A visitor of the notebook: one browser tab.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Participant {
-    /// Its id; not reused while the notebook is open.
+    /// The visitor's id, which is not reused while the notebook is open.
     pub id: String,
     /// The name that the visitor chose.
     pub name: Option<String>,
@@ -148,7 +148,7 @@ pub struct Participant {
     pub caret: Option<Caret>,
 }
 
-/// A caret in a draft. Positions count UTF-16 code units, as the editors of the page do.
+/// A caret or selection in a draft. Positions count UTF-16 code units, as the page's editors do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Caret {
@@ -166,36 +166,36 @@ pub struct Caret {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Residency {
-    /// Its cell has ended, but its frozen process is not ready yet. Runs may start already.
+    /// The state's cell has ended, but its frozen process is not ready yet. Runs may start.
     Freezing,
-    /// A frozen process holds it.
+    /// A frozen process holds the state.
     Memory,
-    /// No process holds it; using it loads its checkpoint.
+    /// No process holds the state. A run against it loads its checkpoint.
     Disk,
-    /// No process and no usable checkpoint; a replay from an ancestor can restore it.
+    /// The state has no process and no usable checkpoint. A replay can restore it.
     Replay,
-    /// Deleted by the user, and kept in the graph only for its descendants.
+    /// The user deleted the state. It stays in the graph only for its descendants.
     Deleted,
 }
 
 impl Residency {
-    /// Whether a run may start against it.
+    /// Whether a run may start against a state with this residency.
     pub fn can_run(self) -> bool {
         matches!(self, Self::Freezing | Self::Memory | Self::Disk)
     }
 }
 
-/// A state's durable form.
+/// A checkpoint: the content of a state on disk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Checkpoint {
-    /// The BLAKE3 digest of its manifest, in hex: the same content has the same id.
+    /// The BLAKE3 digest of the checkpoint's manifest, in hex. Equal content has equal ids.
     pub checkpoint_id: String,
-    /// The id of its notebook.
+    /// The id of the checkpoint's notebook.
     #[serde(rename = "session_id")]
     pub notebook_id: String,
-    /// Its state.
+    /// The checkpoint's state.
     pub state_id: StateId,
-    /// What kind of content it holds.
+    /// The kind of content.
     pub form: Form,
     /// Milliseconds since the Unix epoch.
     pub created_at: f64,
@@ -207,31 +207,31 @@ pub struct Checkpoint {
     pub namespace_size_bytes: u64,
     /// Bytes on disk, including those shared with other checkpoints.
     pub compressed_size_bytes: u64,
-    /// Bytes that no earlier checkpoint had already stored.
+    /// Bytes on disk that no earlier checkpoint had already stored.
     pub new_bytes: u64,
     /// `namespace_size_bytes / compressed_size_bytes`.
     pub compression_ratio: f64,
-    /// Number of names it holds.
+    /// Number of names that the checkpoint holds.
     pub entry_count: u32,
-    /// Whether it holds import statements and the sources of functions and classes.
+    /// Whether the checkpoint holds import statements and the sources of functions and classes.
     pub includes_source: bool,
-    /// The checkpoint of the nearest ancestor that had one when this was written. Unchanged content
-    /// is shared with it.
+    /// The checkpoint of the nearest ancestor that had a checkpoint when this one was written. The
+    /// two checkpoints share unchanged content.
     pub parent_checkpoint: Option<String>,
     /// The number in `In[n]` of the state.
     pub execution_count: u32,
     /// Total run time of the cells of its lineage, in milliseconds.
     pub total_execution_time_ms: f64,
-    /// What could not be saved.
+    /// Names that could not be saved, with reasons.
     pub missing: Vec<Missing>,
-    /// Whether this install wrote it (its HMAC matches). If not, only its plain values are loaded,
-    /// never its pickled objects.
+    /// Whether this install has signed the checkpoint (its HMAC matches). If not, only its plain
+    /// values are loaded, never its pickled objects.
     pub is_trusted: bool,
 }
 
 impl Checkpoint {
-    /// Whether loading it restores the state completely: nothing is missing, and its objects may be
-    /// loaded.
+    /// Whether loading the checkpoint restores the state completely: no name is missing, and the
+    /// pickled objects may be loaded.
     pub fn is_whole(&self) -> bool {
         self.is_trusted && self.form == Form::Environment && self.missing.is_empty()
     }
@@ -241,9 +241,10 @@ impl Checkpoint {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
-    /// All that can be pickled, including functions, classes and settings. Reading it runs code.
+    /// Everything that can be pickled, including functions, classes and settings. Loading runs
+    /// code.
     Environment,
-    /// Plain values only. Reading it runs no code.
+    /// Plain values only. Loading runs no code.
     Data,
 }
 
@@ -255,7 +256,7 @@ pub struct Missing {
     /// `type(v).__name__`.
     #[serde(rename = "type")]
     pub type_name: String,
-    /// Why, as a sentence.
+    /// Why the name could not be saved, as a sentence.
     pub reason: String,
 }
 
@@ -267,23 +268,23 @@ pub enum Saving {
     /// (`Notebook::outlook`).
     #[default]
     Idle,
-    /// It is on disk.
+    /// The checkpoint is on disk.
     Done,
-    /// It will be written when no cell is waiting.
+    /// The checkpoint will be written when no cell is waiting.
     Waiting,
-    /// None will be written unless a client asks for it.
+    /// No checkpoint will be written unless a client asks for it.
     Never {
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// It is being written.
+    /// The checkpoint is being written.
     Writing {
-        /// From 0 to 100.
+        /// The progress, from 0 to 100.
         percent: u8,
     },
     /// The last save failed. The state is unharmed, and the save will be retried.
     Failed {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -294,73 +295,75 @@ pub enum Saving {
 pub enum RestoredFrom {
     /// From its checkpoint.
     Checkpoint {
-        /// Names that it could not restore.
+        /// Names that the checkpoint could not restore.
         missing: Vec<Missing>,
     },
     /// By running the cells of its lineage again.
     Replay,
 }
 
-/// What a run runs against.
+/// The base of a run: what its code runs against.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Base {
     /// A state.
     State(StateId),
-    /// The state that an earlier run leaves. The new run waits for it, and is aborted if it fails.
+    /// The state that an earlier run leaves. The new run waits for the earlier one, and is aborted
+    /// if that one fails.
     Run(ExecId),
-    /// A state by its name or id. Only requests have it: the machine resolves it, and records never
-    /// hold it.
+    /// A state by its name or id. Occurs only in requests: the machine replaces it with `State`,
+    /// and records never contain it.
     #[serde(skip)]
     Name(String),
 }
 
-/// One execution of a cell. An attempt that failed stays as a red leaf beside the states.
+/// A run: one execution of a cell. The page shows a failed run as a red leaf beside the states.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Run {
-    /// The caller's id for it.
+    /// The caller's id for the run.
     pub exec_id: ExecId,
-    /// What it runs against. Another run is replaced by the state that it left, once that exists.
+    /// What the code runs against. If this is another run, it is replaced by the state which that
+    /// run leaves, once that state exists.
     pub on: Base,
     /// The source as it was sent.
     pub code: String,
-    /// Its status.
+    /// The run's status.
     pub status: RunStatus,
-    /// The draft that it runs, if the page started it.
+    /// The draft whose text it runs, if the page started the run.
     pub draft: Option<DraftId>,
-    /// Of an imported run: the number in `In[n]` that its cell had in the file. Other runs have it
-    /// in their state.
+    /// The number in `In[n]` that the cell of an imported run had in the file. For other runs, the
+    /// number is in the run's state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exec_count: Option<u32>,
-    /// What it printed and showed.
+    /// What the run printed and showed.
     #[schemars(with = "Vec<super::Output>")]
     pub outputs: Outputs,
-    /// Why it failed.
+    /// Why the run failed.
     pub error: Option<RunError>,
     /// Warnings for the user, as sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Whether `keep_partial` can still keep what the run had set before it failed. Absent when
-    /// false.
+    /// Whether `keep_partial` can still keep the variables that the run had set before it failed.
+    /// Absent when false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keepable: bool,
     /// The prompt of an `input()` that waits for an answer.
     pub prompt: Option<Prompt>,
-    /// When it began to run, in milliseconds since the Unix epoch.
+    /// When the code began to run, in milliseconds since the Unix epoch.
     pub started_at: Option<f64>,
-    /// How long it ran, in milliseconds.
+    /// How long the code ran, in milliseconds.
     pub duration_ms: Option<f64>,
-    /// The state it left. A failed run leaves one only if its variables were kept.
+    /// The state that the run left. A failed run leaves a state only if its variables were kept.
     pub state: Option<StateId>,
-    /// Variables that it read, assigned and deleted, if the client asked for them. Stored, but not
-    /// on the wire.
+    /// The variables that the run read, assigned and deleted, if the client asked for them. Stored,
+    /// but not sent with the run.
     #[serde(skip)]
     pub symbols: Option<Symbols>,
-    /// The original request, to recognise a repeat of it.
+    /// The parts of the original request by which a repeated request is recognised.
     pub asked: Asked,
 }
 
-/// The part of a request by which a repeat of it is recognised.
+/// The parts of a run's request that a repeated request must have in common with the first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Asked {
     /// What to run against.
@@ -369,14 +372,14 @@ pub struct Asked {
     pub new_state_name: Option<String>,
 }
 
-/// What happens to the variables that a cell had set when it raises or is interrupted.
+/// What happens to the variables that a cell has set if it raises or is interrupted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OnError {
-    /// They are discarded: the run leaves no state.
+    /// The variables are discarded: the run leaves no state.
     #[default]
     Discard,
-    /// They are kept: the run leaves a partial state.
+    /// The variables are kept: the run leaves a partial state.
     Keep,
 }
 
@@ -384,20 +387,20 @@ pub enum OnError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
-    /// Waits for an earlier run, or for its head.
+    /// The run waits for an earlier run, or for its head.
     Queued,
-    /// Its cell is running.
+    /// The run's cell is running.
     Running,
-    /// It left a state.
+    /// The run left a state.
     Ok,
     /// The cell raised.
     Error,
-    /// Stopped by the user, by its time limit, or because the run it waited for failed.
+    /// The run was stopped by the user, by its time limit, or because the run it waited for failed.
     Interrupted,
-    /// Its process died.
+    /// The run's process died.
     Crashed,
-    /// It never ran here: its outputs were imported from a file. The page shows them below the
-    /// draft until the draft runs.
+    /// The run did not take place here: its outputs were imported from a file. The page shows the
+    /// outputs below the run's draft until that draft runs.
     Imported,
 }
 
@@ -408,12 +411,13 @@ impl RunStatus {
     }
 }
 
-/// A question that the code asks its user (`input()`, `getpass()`).
+/// A prompt: the code asks its user for input (`input()`, `getpass()`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Prompt {
-    /// Numbers the prompts of a process, so that a late answer to an earlier prompt is ignored.
+    /// The number of the prompt in its process, so that a late answer to an earlier prompt is
+    /// ignored.
     pub number: u32,
-    /// The text before the cursor.
+    /// The text that is shown before the input.
     pub text: String,
     /// Whether to hide what is typed.
     pub password: bool,
@@ -423,24 +427,25 @@ pub struct Prompt {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Draft {
-    /// The page's id for it.
+    /// The draft's id, which the page makes.
     pub id: DraftId,
-    /// The state that it would run against.
+    /// The state that the draft would run against.
     pub on: StateId,
-    /// The child of that state whose cell it precedes. Without one, or when that child was deleted,
-    /// the draft comes last in the lineage.
+    /// The child of state `on` above whose cell the draft is placed. Without a child, or if the
+    /// child was deleted, the draft comes last in the lineage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<StateId>,
     /// Code or markdown.
     pub kind: DraftKind,
-    /// Its text.
+    /// The draft's text.
     pub source: String,
-    /// 1, 2, 3, … with each change of its text or kind. Only the server counts; values from clients
-    /// are ignored.
+    /// The version: 1, 2, 3, …, increased with each change of the text or kind. Only the server
+    /// counts; values from clients are ignored.
     #[serde(default)]
     pub version: u64,
-    /// The last update of each client that wrote lately, newest last. After a disconnect, a client
-    /// sees here which of its updates have arrived. Values from clients are ignored.
+    /// The last update of each client that changed the draft recently, the newest last. After a
+    /// disconnect, a client sees here which of its updates have arrived. Values from clients are
+    /// ignored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub received: Vec<ReceivedUpdate>,
 }
@@ -455,20 +460,21 @@ pub struct ReceivedUpdate {
     pub number: u64,
 }
 
-/// A draft and its place among those of its state.
+/// A draft, and its place among the drafts of its state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PlacedDraft {
     /// The draft.
     pub draft: Draft,
-    /// The draft of the same state that it follows; none for the first.
+    /// The draft of the same state that this draft follows; null for the first.
     pub after: Option<DraftId>,
     /// The change from the previous version to this one, if the client sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update: Option<TextUpdate>,
 }
 
-/// The change from the previous version of a text to this one. Editors use it to move carets and
-/// unsent changes. The message also contains the text itself, which wins if the two disagree.
+/// The change from the previous version of a draft's text to the new one. Editors use it to move
+/// carets and unsent changes. The message also contains the new text, which wins if the two
+/// disagree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TextUpdate {
@@ -486,7 +492,7 @@ pub struct TextUpdate {
     pub changes: Vec<Value>,
 }
 
-/// What a draft holds.
+/// The kind of a draft's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DraftKind {
@@ -496,18 +502,18 @@ pub enum DraftKind {
     Markdown,
 }
 
-/// A version in a task's sequence of checkpoints: a pointer to a state, or plain values.
+/// A checkpoint in a task's sequence: a pointer to a state, or plain values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskCheckpoint {
     /// The task.
     pub task_id: String,
     /// 1, 2, 3, … within the task; never reused.
     pub version: u64,
-    /// The state, if it points at one.
+    /// The state, if the checkpoint points at one.
     pub state: Option<StateId>,
     /// Plain values.
     pub values: Map<String, Value>,
-    /// Counters of tokens, by the caller's names.
+    /// Token counts, under names that the caller chooses.
     pub token_usage: Map<String, Value>,
     /// The caller's own data.
     pub metadata: Map<String, Value>,
@@ -518,9 +524,9 @@ pub struct TaskCheckpoint {
 /// A share link as stored: without its token.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptLink {
-    /// Its public id.
+    /// The link's public id.
     pub id: String,
-    /// The name of the notebook that it opens. The link does not open a copy under another name.
+    /// The name of the notebook that the link opens. It does not open a copy under another name.
     pub notebook: String,
     /// SHA-256 of the token, in hex.
     pub token_sha256: String,
@@ -530,7 +536,7 @@ pub struct KeptLink {
     pub label: Option<String>,
     /// Milliseconds since the Unix epoch.
     pub created_at: f64,
-    /// When it expires, in milliseconds since the Unix epoch.
+    /// When the credential expires, in milliseconds since the Unix epoch.
     pub expires_at: Option<f64>,
 }
 
@@ -540,43 +546,43 @@ pub struct KeptLink {
 pub struct KeptSession {
     /// `ID_PREFIX` and `cookie_sha256`.
     pub id: String,
-    /// The name of the notebook that it is stored with. The session is invalid in a copy under
-    /// another name.
+    /// The name of the notebook that the session is stored with. The session is invalid in a copy
+    /// of the notebook under another name.
     pub notebook: String,
     /// SHA-256 of the cookie's value, in hex.
     #[serde(alias = "token_sha256")]
     pub cookie_sha256: String,
-    /// The credential it began with: `link ID`, `owner`, or `owner` and the fingerprint of the
-    /// token that the user chose.
+    /// The credential with which the session began: `link ID`, `owner`, or `owner` and the
+    /// fingerprint of the token that the user chose.
     #[serde(alias = "label")]
     pub began_with: String,
-    /// When it expires, in milliseconds since the Unix epoch.
+    /// When the credential expires, in milliseconds since the Unix epoch.
     pub expires_at: f64,
 }
 
 impl KeptSession {
-    /// Prefix of every session's id. No link's id has it, so a link's signed row cannot pass as a
-    /// browser session.
+    /// Prefix of every session's id. No link's id has this prefix, so the signed row of a link is
+    /// never accepted as a browser session.
     pub const ID_PREFIX: &str = "session-";
 }
 
 /// The credentials stored with a notebook.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KeptCredentials {
-    /// Its share links.
+    /// The notebook's share links.
     pub links: Vec<KeptLink>,
     /// Browser sessions, if the server was started with this notebook.
     pub sessions: Vec<KeptSession>,
 }
 
-/// Why the notebook cannot be written to disk now.
+/// Why the notebook cannot be written to the disk at present.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DiskStatus {
-    /// What fails.
+    /// The action that fails.
     pub what: String,
-    /// Why.
+    /// The reason.
     pub why: String,
-    /// What to do about it.
+    /// The remedy, as an instruction.
     pub how: String,
 }
 

@@ -88,7 +88,7 @@ test('a visitor without access reads why in one sentence', { skip: !isReal }, as
     await one.goto(new URL('/n/main', page.url()).href);
     assert.equal(
         await one.locator('p').first().textContent(),
-        'Ratoon refused this request: it shows no valid token or session.',
+        'Ratoon refused this request: it has no valid token or session.',
     );
     await stranger.close();
 });

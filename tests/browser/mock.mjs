@@ -141,7 +141,7 @@ async function serve(request, response) {
             .end(path.endsWith('.css') ? await wholeStyle(path) : await readFile(join(ROOT, 'web', path)));
     }
     if (token) return page('strip_token.html', {});
-    if (url.pathname === '/signin') return page('signin.html', { why: 'it shows no valid token or session' });
+    if (url.pathname === '/signin') return page('signin.html', { why: 'it has no valid token or session' });
     if (url.pathname.startsWith('/n/')) return page('notebook.html', { name: url.pathname.slice(3) });
     return response.writeHead(404).end();
 }
