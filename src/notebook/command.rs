@@ -15,7 +15,8 @@ use serde_json::{Map, Value};
 pub enum Command {
     /// Run code against a state. Answered when the run has ended.
     Run(RunSpec),
-    /// Interrupt a run. Its process is killed if that has no effect in time, or when asked twice.
+    /// Interrupt a run. Its process is killed if the interrupt has no effect in time, or if the run
+    /// is interrupted a second time.
     Interrupt {
         /// The run.
         exec_id: ExecId,

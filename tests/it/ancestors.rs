@@ -1,5 +1,5 @@
-//! What the four systems that Ratoon descends from offer, each with its test. docs/api.md lists
-//! them.
+//! Tests the features that Ratoon takes over from four earlier systems. docs/api.md lists these
+//! features.
 
 use crate::cells::Room;
 use crate::request::Request;
@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Ends a server as a crash does, and starts another in its directory.
+/// Kills a server, and starts another one in the same directory.
 fn crash(mut server: TestServer, room: &Path, options: &[&str]) -> TestServer {
     server.signal(Signal::SIGKILL);
     server.wait();
@@ -37,7 +37,7 @@ fn a_checkpoint_with_a_label() {
     assert_eq!(server.get("/api/states/mine/checkpoint").json(), *about);
     let list = server.get("/api/states").json()["states"].clone();
     assert_eq!(list[1]["checkpoint"]["checkpoint_id"], about["checkpoint_id"]);
-    // A body may be left out, and what is saved is not written again.
+    // The body is optional, and a saved state is not written again.
     let again = server.owner(Request::new("POST", "/api/states/mine/checkpoint"));
     assert_eq!(again.json()["checkpoint"]["checkpoint_id"], about["checkpoint_id"]);
     for (path, body, status) in [
@@ -64,7 +64,7 @@ fn a_data_checkpoint_holds_values_only() {
     assert_eq!(saved["includes_source"], false);
     let names: Vec<String> = missing(&saved).into_iter().map(|(name, _)| name).collect();
     assert!(!names.contains(&"x".to_owned()) && names.contains(&"f".to_owned()), "{names:?}");
-    // The id is of the content: the same values have the same id.
+    // The id depends only on the content: equal values have equal ids.
     let other = server.run("initial", &format!("{code}\n"));
     let again = server.checkpoint(other.state(), json!({"form": "data"}))["checkpoint"].clone();
     assert_eq!(again["checkpoint_id"], saved["checkpoint_id"]);
@@ -240,11 +240,11 @@ fn clearing_a_namespace_keeps_builtins_and_counts_on() {
         "print(sorted(n for n in dir() if not n.startswith('_')), len(Out))\nprint(len(In) - 1)\n%time 1";
     let after = server.run("clear", look).text();
     assert!(after.starts_with("['In', 'Out', 'exit', 'get_ipython', 'open', 'quit'] 0\n3\n"), "{after}");
-    // What it grew from is untouched, and it is its child.
+    // The new state is a child of the cleared one, which is unchanged.
     let states = server.get("/api/states").json()["states"].clone();
     assert_eq!(states[2]["parent"], before.state());
     assert_eq!(server.run(before.state(), "x").text(), "");
-    // The same request again is the same run.
+    // A repeated request does not run again.
     let wish = json!({"exec_id": "again"});
     let path = format!("/api/states/{}/clear_namespace", before.state());
     assert_eq!(server.post(&path, wish.clone()).json(), server.post(&path, wish).json());
@@ -311,7 +311,7 @@ fn where_a_state_lives_and_what_it_costs_is_listed() {
     assert_eq!(change("label", json!({"label": "mine"}))["label"], "mine");
     assert_eq!((&one()["pinned"], &one()["label"]), (&json!(true), &json!("mine")));
     assert_eq!(change("label", json!({"label": null}))["label"], Value::Null);
-    // It is whole: there is nothing to bring back.
+    // The state is complete, so a replay has nothing to do.
     assert_eq!(change("replay", json!({}))["living"], "memory");
     assert_eq!(server.owner(Request::new("POST", "/api/trust")).json(), json!({"trusted": 0}));
     server.owner(Request::new("DELETE", &format!("/states/{state}")));

@@ -1,5 +1,5 @@
-//! What could be typed on, what an object is, what is in the variables, and what a cell did to
-//! them.
+//! Completion, descriptions of objects, lists of variables, and the changes that cells make to
+//! variables.
 
 use crate::cells::{Live, Room};
 use crate::request::Request;
@@ -8,7 +8,7 @@ use crate::server::{TestServer, until};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// Asks at the end of this code.
+/// Sends a completion or inspection command with the cursor at the end of the code.
 fn ask(server: &TestServer, what: &str, state: &str, code: &str) -> Value {
     ask_at(server, what, state, code, code.chars().count())
 }
@@ -16,7 +16,7 @@ fn ask(server: &TestServer, what: &str, state: &str, code: &str) -> Value {
 fn ask_at(server: &TestServer, what: &str, state: &str, code: &str, cursor: usize) -> Value {
     let question = json!({"do": what, "state": state, "code": code, "cursor": cursor}).to_string();
     let mut answer = Value::Null;
-    // On a machine that is busy with other tests an answer may come too late.
+    // On a busy machine the server may give up before the answer is there.
     until("it is answered in time", || {
         let got = server.owner(Request::post("/api/notebooks/main/commands", &question));
         answer = got.json();
@@ -26,21 +26,21 @@ fn ask_at(server: &TestServer, what: &str, state: &str, code: &str, cursor: usiz
     answer
 }
 
-/// What could be typed on at the end of this code: the texts.
+/// The texts of the completions at the end of the code.
 fn texts(server: &TestServer, state: &str, code: &str) -> Vec<String> {
     let found = ask(server, "complete", state, code);
     assert_eq!(found["kind"], "completions", "{found}");
     found["items"].as_array().unwrap().iter().map(|i| i["text"].as_str().unwrap().to_owned()).collect()
 }
 
-/// One item of what could be typed on.
+/// The completion with this text at the end of the code.
 fn item(server: &TestServer, state: &str, code: &str, text: &str) -> Value {
     let found = ask(server, "complete", state, code);
     let items = found["items"].as_array().unwrap();
     items.iter().find(|i| i["text"] == text).unwrap_or_else(|| panic!("no {text} in {found}")).clone()
 }
 
-/// What the object is at the end of this code.
+/// The description of the object at the end of the code.
 fn object(server: &TestServer, state: &str, code: &str) -> Value {
     let found = ask(server, "inspect", state, code);
     assert_eq!(found["kind"], "inspected", "{found}");
@@ -53,7 +53,7 @@ fn variables(server: &TestServer, state: &str) -> Value {
     Value::Object(all.iter().map(|v| (v["name"].as_str().unwrap().to_owned(), v.clone())).collect())
 }
 
-/// What a cell did to the variables, once it is known.
+/// Waits until a state's changes are known, and returns them: added, changed, removed, more.
 fn changes(server: &TestServer, state: &str) -> (Vec<String>, Vec<String>, Vec<String>, u64) {
     let mut found = Value::Null;
     until("it is known what the cell did", || {
@@ -89,14 +89,14 @@ fn names_attributes_magics_paths_and_keys_are_completed() {
     assert_eq!(item(&server, &state, "car.drive(fa", "fast=")["kind"], "param");
     assert_eq!(item(&server, &state, "whi", "while")["kind"], "keyword");
     assert_eq!(item(&server, &state, "import mat", "math")["kind"], "module");
-    // What the cell itself speaks of, and has not made yet.
+    // A name that the cell assigns, but that does not exist yet.
     assert_eq!(texts(&server, &state, "fresh_value = 2\nfresh"), ["fresh_value"]);
-    // Of what the cell itself has only just imported or made.
+    // Attributes of an object that the cell itself imports.
     assert_eq!(texts(&server, &state, "import json as j\nj.dump"), ["dump", "dumps"]);
     assert_eq!(texts(&server, &state, "from collections import OrderedDict as O\nO.fromk"), ["fromkeys"]);
     assert_eq!(texts(&server, &state, "new = [1]\nnew.app"), ["append"]);
     assert_eq!(texts(&server, &state, "ne"), ["next"], "the names are gone again");
-    // The cursor counts code points, and need not stand at the end.
+    // The cursor counts code points, and may be within the code.
     let found = ask_at(&server, "complete", &state, "'é😀'; math.sq + 1", 13);
     assert_eq!((&found["from"], &found["to"]), (&json!(11), &json!(13)), "{found}");
     assert!(found["items"].as_array().unwrap().iter().any(|i| i["text"] == "sqrt"), "{found}");
@@ -148,14 +148,14 @@ fn an_object_is_explained() {
         let found = object(&server, &state, code);
         assert_eq!((&found["name"], &found["signature"]["active"]), (&json!("mine"), &active), "{code}");
     }
-    // Who points at a name inside means that, not the call.
+    // A cursor on an argument describes the argument, not the called function.
     assert_eq!(ask_at(&server, "inspect", &state, "mine(text)", 6)["object"]["name"], "text");
     let text = object(&server, &state, "text");
     assert!(text["repr"].as_str().unwrap().len() < 2100);
     assert!(object(&server, &state, "long")["doc"].as_str().unwrap().len() <= 16_100);
     assert_eq!(object(&server, &state, "nothing_of_that_name"), Value::Null);
     assert_eq!(object(&server, &state, ""), Value::Null);
-    // A function that the cell itself is about to define.
+    // A function that the cell itself defines.
     let own = object(&server, &state, "def own(x: int, *, y=2):\n    'Mine.'\nown(1, y=");
     assert_eq!(own["doc"], "Mine.");
     assert_eq!(own["signature"], json!({"parameters": ["x: int", "*", "y=2"], "returns": null, "active": 2}));
@@ -173,7 +173,7 @@ fn asking_runs_no_code_of_the_users() {
         __hash__ = None\n\
         h = Hostile()\nd = {'h': h}";
     let state = server.run("initial", code).state().to_owned();
-    // Saving and comparing ask objects in ways of their own.
+    // Waits until saving and comparing are done, because they call methods of objects too.
     changes(&server, &state);
     until("the state is saved", || state_of(&server, &state)["checkpoint"].is_object());
     let _ = std::fs::remove_file(server.dir().join("ran"));
@@ -224,7 +224,7 @@ fn what_hangs_is_ended_and_told() {
     let answer = server.owner(Request::post("/api/notebooks/main/commands", &question.to_string()));
     assert_eq!((answer.status, &answer.json()["code"]), (504, &json!("timeout")));
     until("the process is gone", || server.descendants().len() <= before);
-    // A slow repr is cut off, and does not take the rest with it.
+    // A slow repr is cut off. The other fields are still filled.
     let slow = object(&server, &state, "slow");
     assert_eq!((&slow["type"], &slow["repr"]), (&json!("Slow"), &json!("<repr failed: TimeoutError>")));
     assert_eq!(texts(&server, &state, "slo"), ["slow"]);
@@ -237,7 +237,7 @@ fn a_state_that_lives_on_disk_is_asked_too() {
     command(&server, json!({"do": "checkpoint", "state": state}));
     server.restart();
     assert_eq!(state_of(&server, &state)["living"], "disk");
-    // The first answer may be the one that waits for it.
+    // The first answer may wait until the state is loaded.
     assert_eq!(texts(&server, &state, "from_d"), ["from_disk"]);
     let found = object(&server, &state, "f(");
     assert_eq!((&found["doc"], &found["signature"]["active"]), (&json!("Goes."), &json!(0)));
@@ -280,7 +280,7 @@ fn variables_say_what_is_in_them_the_same_in_each_branch_and_after_a_restart() {
         assert_eq!(seen[name]["fingerprint"].as_str().map(str::len), Some(32), "{name}: {}", seen[name]);
     }
 
-    // Made anew in another branch, with other memory.
+    // The same values, made in another branch at other addresses.
     let other = server.run("initial", &format!("pad = list(range(1000))\n{code}")).state().to_owned();
     let again = variables(&server, &other);
     for name in known.split(' ') {
@@ -306,7 +306,7 @@ fn variables_say_what_is_in_them_the_same_in_each_branch_and_after_a_restart() {
     }
 }
 
-/// Arrow's columns are read through other memory as soon as they are more than a few bytes.
+/// Longer Arrow columns are read in another way than short ones.
 #[test]
 fn each_column_is_known_by_itself_whatever_it_holds() {
     let room = Room::new();
@@ -403,7 +403,7 @@ fn what_a_cell_did_to_the_variables_is_found() {
         server.run(&fourth, "globals().update({f'v{i:03}': i for i in range(300)})").state().to_owned();
     let (added, _, _, more) = changes(&server, &fifth);
     assert_eq!((added.len(), more), (200, 100));
-    // A branch is compared with its own parent.
+    // A branch is compared with its parent.
     let branch = server.run(&first, "y = 5").state().to_owned();
     assert_eq!(added_changed_removed(&server, &branch), "+ ~y -");
 }
@@ -421,7 +421,7 @@ fn changes_in_place_of_arrays_and_frames_are_found_and_survive_a_restart() {
     command(&server, json!({"do": "checkpoint", "state": second}));
     server.restart();
     assert_eq!(state_of(&server, &second)["changes"]["changed"], json!(["arr", "df"]));
-    // The parent is read again, now that it comes from disk.
+    // The parent is now on disk, and is loaded for the comparison.
     let third = server.run(&second, "other.loc[0, 'a'] = 7").state().to_owned();
     assert_eq!(added_changed_removed(&server, &third), "+ ~other -");
 }
@@ -451,7 +451,7 @@ fn what_is_too_long_to_be_read_is_not_offered_and_holds_up_nothing() {
     assert_eq!(told["doc"].as_str().unwrap().chars().count(), 16_000, "{}", told["type"]);
 }
 
-/// A fork that looks at a value of some gigabytes must not need as much again.
+/// A fork that reads a value of several gigabytes must not need several gigabytes more.
 #[test]
 fn what_is_in_a_large_value_is_found_without_writing_it_out() {
     let code = r"
@@ -484,6 +484,6 @@ print(more if cost(lambda: of(many)) < cost(lambda: set(map(type, many))) / 10 e
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let more: i64 = said.trim().parse().unwrap_or_else(|_| panic!("{output:?}"));
-    // `text[1:]` is another of them.
+    // `text[1:]` is a second copy of the text.
     assert!(more < 100, "{more} MB more than the values themselves");
 }

@@ -1,4 +1,4 @@
-//! Nothing is done for somebody who does not show a valid credential.
+//! The server carries out no request that has no valid credential.
 
 use crate::request::Request;
 use crate::server::{TOKEN, TestServer, config_dir, until};
@@ -8,8 +8,8 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Every route of the server with a path that exists, from its own description and from what that
-/// leaves out.
+/// Every route of the server, as a method and a path that exists. They come from the OpenAPI
+/// document and from a list of the routes that it does not describe.
 fn routes(server: &TestServer) -> Vec<(String, String)> {
     let document = server.owner(Request::get("/api/openapi.json")).json();
     let mut routes = Vec::new();
@@ -34,10 +34,10 @@ fn routes(server: &TestServer) -> Vec<(String, String)> {
     routes
 }
 
-/// Makes a request with some credential, for a method and a path.
+/// Makes a request for a method and a path, with a certain credential.
 type Asking = Box<dyn Fn(&str, &str) -> Request>;
 
-/// Requests that show something, but nothing valid. `with` makes one for a path.
+/// Invalid credentials: a name, and a function that makes a request with the credential.
 fn bad_credentials(server: &TestServer) -> Vec<(&'static str, Asking)> {
     let cookie = format!("ratoon_{}", server.address.port());
     let in_cookie = move |value: &str| {
@@ -170,7 +170,7 @@ fn a_token_is_exchanged_for_a_session_that_can_be_ended() {
     let with_cookie = |request: Request| server.send(request.header("cookie", &cookie));
     assert_eq!(with_cookie(Request::get("/n/main").by_browser()).status, 200);
     assert_eq!(with_cookie(Request::get("/states")).status, 200);
-    // A wrong token is not made good by a good cookie.
+    // A wrong token is refused even if the request also has a valid cookie.
     assert_eq!(with_cookie(Request::get("/states?token=wrong")).status, 401);
 
     assert_eq!(with_cookie(Request::new("DELETE", "/api/session")).status, 204);
@@ -241,7 +241,7 @@ fn a_browser_session_outlives_the_server_until_it_is_ended_or_the_token_is_anoth
     assert_eq!(server.send(Request::new("DELETE", "/api/session").header("cookie", &ended)).status, 204);
     server.restart();
     assert_eq!((status(&server, &kept), status(&server, &ended), status(&server, &by_link)), (200, 401, 200));
-    // It may still do what it could, and no more.
+    // The session keeps its rights and gets no others.
     let wish = || Request::post("/api/links", r#"{"scope":"view"}"#);
     assert_eq!(server.send(wish().header("cookie", &kept)).status, 201);
     assert_eq!(server.send(wish().header("cookie", &by_link)).status, 403);
@@ -266,7 +266,7 @@ fn a_browser_session_is_good_only_on_a_server_whose_start_notebook_stores_it() {
     server.restart_with("other");
     assert_eq!(status(&server, &of_main), 401);
     let of_other = sign_in(&server);
-    // Opening a notebook does not bring its sessions back.
+    // Opening a notebook does not make its old sessions valid again.
     assert_eq!(server.owner(Request::get("/api/notebooks/main")).status, 200);
     assert_eq!((status(&server, &of_main), status(&server, &of_other)), (401, 200));
 
@@ -282,8 +282,8 @@ fn a_browser_session_is_good_only_on_a_server_whose_start_notebook_stores_it() {
     }
 }
 
-/// Writes a database as version 1 had it: browser sessions are links of the scope `session`.
-/// Answers how many there are.
+/// Converts a database to format version 1, in which browser sessions are links with the scope
+/// `session`. Returns the number of sessions.
 fn write_as_version_1(notebook: &Path) -> usize {
     let db = Connection::open(notebook.join("notebook.db")).unwrap();
     let id: String =
@@ -352,14 +352,14 @@ fn credentials_of_version_1_of_the_format_go_on_to_work() {
     assert_eq!(write_as_version_1(&server.kept()), 2);
     assert_eq!(write_as_version_1(&server.dir().join("other.ratoon")), 0);
     assert!(server.start_again(&[]), "{}", server.errors());
-    // The second time it is of the new version.
+    // At the second start the database has the new version.
     for _ in 0..2 {
         for cookie in &cookies {
             let states = Request::get("/states").header("cookie", cookie);
             assert_eq!(server.send(states).status, 200, "{cookie}");
         }
         assert_eq!(server.send(Request::get("/states").bearer(&link)).status, 200);
-        // Its notebook was not opened yet.
+        // This link's notebook has not been opened yet.
         assert_eq!(server.send(Request::get("/api/notebooks/other").bearer(&others)).status, 200);
         assert_eq!(listed(&server), ["view", "view"]);
         server.restart();

@@ -1,4 +1,4 @@
-//! Bodies that are too long, too slow, or not what they should be.
+//! Bodies that are too long, arrive too slowly, or have a wrong form.
 
 use crate::request::Request;
 use crate::server::{TOKEN, TestServer};
@@ -24,7 +24,7 @@ fn a_body_that_says_it_is_too_long_is_refused_at_once() {
         assert!(asked.elapsed() < Duration::from_secs(2), "it waited for the body");
         assert!(wire.ends(), "what follows could be taken for a request");
     }
-    // Before all that: who is it?
+    // The credential is checked before the body.
     let anonymous = format!(
         "POST /execute HTTP/1.1\r\nhost: {}\r\ncontent-length: {}\r\n\r\n",
         server.host(),
@@ -224,7 +224,7 @@ fn encodings_that_nobody_asked_for_are_refused() {
     assert_eq!(server.owner(Request::get("/states").header("content-length", "2").body("{}")).status, 400);
 }
 
-/// Two readings of where a request ends let a second request ride along in the first.
+/// If two programs disagree on where a request ends, a second request can be hidden in its body.
 #[test]
 fn unclear_framing_is_refused_and_the_connection_ends() {
     let server = TestServer::start();

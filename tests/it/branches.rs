@@ -1,7 +1,7 @@
-//! A branch behaves as one ordinary Python session would, and its sibling sees nothing of it.
+//! A branch behaves like one ordinary Python session, and does not affect its siblings.
 //!
-//! Each probe builds a state with one cell and grows two branches from it. What they print is what
-//! Python prints when the state's cell and the branch's cell are run in one plain session.
+//! Each probe runs one cell and then two branches of its state. Each branch must print what plain
+//! Python prints if it runs the state's cell and the branch's cell in one session.
 
 use crate::cells::{Ran, Room};
 use crate::server::TestServer;
@@ -9,9 +9,9 @@ use crate::server::TestServer;
 struct Probe {
     what: &'static str,
     state: &'static str,
-    /// The code of one branch, and what it prints.
+    /// The code of one branch, and its expected output.
     one: (&'static str, &'static str),
-    /// Of the other.
+    /// The code of the other branch, and its expected output.
     other: (&'static str, &'static str),
 }
 
@@ -24,13 +24,13 @@ const fn probe(
     Probe { what, state, one, other }
 }
 
-/// Each branch is grown twice: the first comes from the process that ran the state's cell, all
-/// others from its frozen copy, after their siblings have done what they do.
+/// Checks probes. Each branch runs twice: the first run is in the process that ran the state's
+/// cell, all others are in forks of the frozen process, after their siblings have run.
 fn hold(server: &TestServer, probes: &[Probe]) {
     check(server, probes, 2);
 }
 
-/// For branches that change what all of them share, such as a file's contents.
+/// Checks probes whose branches change something that all share, such as a file's content.
 fn hold_once(server: &TestServer, probes: &[Probe]) {
     check(server, probes, 1);
 }
@@ -911,12 +911,12 @@ fn random_numbers_are_the_states_and_secrets_are_not() {
         let [a, b, c] = twice(code);
         assert!(a != b && b != c && a != c, "{code}: {a} {b} {c}");
     }
-    // The user's own fork draws other numbers, as everywhere.
+    // Processes that the user's code forks draw different random numbers.
     let forks = "r, w = os.pipe()\nfor _ in range(2):\n    if os.fork() == 0:\n        os.write(w, \
         f'{random.random()} '.encode()); os._exit(0)\n    os.wait()\n\
                  a, b = os.read(r, 99).split(); print(a != b and float(a) != random.random())";
     assert_eq!(server.run(state, forks).text(), "True\n");
-    // A state without a seed is a state too.
+    // A state whose generator was not seeded.
     let state = server.run("initial", "import random; random.random()");
     let drawn = [0, 1].map(|_| server.run(state.state(), "print(random.random())").text());
     assert_eq!(drawn[0], drawn[1]);

@@ -1,4 +1,4 @@
-//! Cells, run through the front door.
+//! Helpers that run cells over REST and the WebSocket, and look at processes.
 
 use crate::request::{Answer, Request};
 use crate::server::{PATIENCE, TOKEN, TestServer, until};
@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 static LAST: AtomicU32 = AtomicU32::new(0);
 
-/// A word that no other test uses.
+/// Makes a word unique among all tests.
 pub fn unique(word: &str) -> String {
     format!("{word}-{}", LAST.fetch_add(1, Ordering::Relaxed))
 }
 
-/// How a run over REST ended.
+/// The result of a run over REST.
 #[derive(Debug)]
 pub struct Ran {
     pub state: Option<String>,
@@ -35,7 +35,7 @@ impl Ran {
         }
     }
 
-    /// The state it left.
+    /// The name of the state that the run left.
     pub fn state(&self) -> &str {
         match &self.error {
             None => self.state.as_deref().unwrap(),
@@ -43,7 +43,7 @@ impl Ran {
         }
     }
 
-    /// What it printed to one stream.
+    /// The text that the run printed to one stream.
     pub fn stream(&self, name: &str) -> String {
         self.output
             .iter()
@@ -52,17 +52,17 @@ impl Ran {
             .collect()
     }
 
-    /// What it printed.
+    /// The text that the run printed to stdout.
     pub fn text(&self) -> String {
         self.stream("stdout")
     }
 
-    /// The name of the exception that ended it; empty when none did.
+    /// The name of the exception that ended the run; empty if there was none.
     pub fn ename(&self) -> &str {
         self.error.as_ref().map_or("", |error| error["ename"].as_str().unwrap())
     }
 
-    /// The message of the exception that ended it.
+    /// The message of the exception that ended the run.
     pub fn evalue(&self) -> &str {
         self.error.as_ref().map_or("", |error| error["evalue"].as_str().unwrap())
     }
@@ -75,15 +75,15 @@ pub struct Going {
 }
 
 impl Going {
-    /// Waits for its end.
+    /// Waits until the run has ended.
     pub fn end(mut self) -> Ran {
         Ran::new(&self.wire.answer(false).unwrap())
     }
 }
 
 impl TestServer {
-    /// A server whose cells have numpy, pandas, matplotlib and scikit-learn; none, and a word about
-    /// it, when the test run provides no such Python.
+    /// A server whose cells have numpy, pandas, matplotlib and scikit-learn. `None`, with a message
+    /// on stderr, if the test run provides no such Python.
     pub fn with_science(dir: &Path) -> Option<Self> {
         let Ok(python) = std::env::var("RATOON_TEST_PYTHON") else {
             eprintln!("skipped: RATOON_TEST_PYTHON names no Python with numpy (tests/run does that)");
@@ -97,17 +97,17 @@ impl TestServer {
         Self::start_with(&["--dir", dir.to_str().unwrap()])
     }
 
-    /// Runs a cell against a state and waits for its end.
+    /// Runs a cell against a state and waits until it has ended.
     pub fn run(&self, state: &str, code: &str) -> Ran {
         self.begin(state, code).end()
     }
 
-    /// Starts a cell.
+    /// Starts a cell. Does not wait for its end.
     pub fn begin(&self, state: &str, code: &str) -> Going {
         self.begin_with(state, code, json!({}))
     }
 
-    /// Starts a cell; more fields of the request are given.
+    /// Starts a cell with further fields in the request.
     pub fn begin_with(&self, state: &str, code: &str, more: Value) -> Going {
         let mut fields = Map::from_iter([
             ("exec_id".to_owned(), json!(unique("run"))),
@@ -128,7 +128,7 @@ impl TestServer {
         serde_json::from_value(names).unwrap()
     }
 
-    /// Interrupts a run; whether there was one.
+    /// Interrupts a run. Returns whether there was one to interrupt.
     pub fn interrupt(&self, exec_id: &str) -> bool {
         let answer = self.owner(Request::post("/interrupt", &json!({ "exec_id": exec_id }).to_string()));
         answer.json()["interrupted"].as_bool().unwrap()
@@ -155,7 +155,7 @@ impl TestServer {
     }
 }
 
-/// The notebook, live: commands up and events down, over one WebSocket.
+/// A WebSocket client of the notebook: sends commands, receives events.
 pub struct Live {
     wire: Wire,
     last: u64,
@@ -168,7 +168,7 @@ impl Live {
         Self { wire, last: 0 }
     }
 
-    /// Sends a command; its number.
+    /// Sends a command and returns its number.
     pub fn send(&mut self, mut command: Value) -> u64 {
         self.last += 1;
         command["id"] = json!(self.last);
@@ -176,19 +176,19 @@ impl Live {
         self.last
     }
 
-    /// Asks for a run; its id.
+    /// Starts a run and returns its id.
     pub fn run(&mut self, state: &str, code: &str) -> String {
         let exec_id = unique("live");
         self.send(json!({"do": "run", "exec_id": exec_id, "code": code, "on": {"state": state}}));
         exec_id
     }
 
-    /// Reads until this is said.
+    /// Reads messages until one satisfies the condition, and returns it.
     pub fn hear(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         self.wire.hear_until(is_it)
     }
 
-    /// Reads until this happens to a run.
+    /// Reads messages until this event of a run arrives, and returns it.
     pub fn event(&mut self, exec_id: &str, event: &str) -> Value {
         self.hear(|message| {
             message["event"] == event
@@ -196,7 +196,7 @@ impl Live {
         })
     }
 
-    /// Reads until a run has ended; all its events on the way.
+    /// Reads messages until a run has ended, and returns all events of the run.
     pub fn events_of(&mut self, exec_id: &str) -> Vec<Value> {
         let mut events = Vec::new();
         loop {
@@ -210,7 +210,7 @@ impl Live {
     }
 }
 
-/// A directory of a test's own, gone when the test is.
+/// A temporary directory for one test, deleted at its end.
 pub struct Room(PathBuf);
 
 impl Room {
@@ -228,12 +228,12 @@ impl Room {
         self.0.join(name)
     }
 
-    /// Waits until a cell has made this file.
+    /// Waits until a cell has created this file.
     pub fn wait_for(&self, name: &str) {
         until(&format!("there is a file {name}"), || self.file(name).exists());
     }
 
-    /// Makes a file that a cell waits for.
+    /// Creates a file that a cell waits for.
     pub fn put(&self, name: &str) {
         std::fs::write(self.file(name), "").unwrap();
     }
@@ -241,7 +241,7 @@ impl Room {
 
 impl Drop for Room {
     fn drop(&mut self) {
-        // A process of a server that was killed may live for a moment longer, and write.
+        // A process of a killed server may run and write files for a moment longer.
         for _ in 0..100 {
             if std::fs::remove_dir_all(&self.0).is_ok() || !self.0.exists() {
                 return;
@@ -251,7 +251,8 @@ impl Drop for Room {
     }
 }
 
-/// A process as `/proc` shows it. Its start time tells it from a later one with the same id.
+/// A process as `/proc` shows it. The start time distinguishes it from a later one with the same
+/// id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Process {
     pub pid: u32,
@@ -279,13 +280,13 @@ impl Process {
         self.parent
     }
 
-    /// Whether this very process still runs. One that only waits to be collected does not.
+    /// Whether this process still runs. A zombie does not count as running.
     pub fn is_alive(&self) -> bool {
         Self::read(self.pid).is_some_and(|now| now.started == self.started && !now.is_zombie)
     }
 }
 
-/// The processes below one.
+/// The descendants of a process.
 pub fn descendants(of: u32) -> Vec<Process> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let all: Vec<Process> =
@@ -303,7 +304,7 @@ pub fn descendants(of: u32) -> Vec<Process> {
     }
 }
 
-/// Waits until none of these processes runs any more; answers how long that took.
+/// Waits until none of these processes runs any more. Returns how long that took.
 pub fn all_end(processes: &[Process], within: Duration) -> Duration {
     assert!(within < PATIENCE);
     let start = Instant::now();

@@ -1,5 +1,5 @@
-//! What a state holds is there again after the server was killed: each row runs cells, looks at
-//! what they left, and looks again after a restart. Both looks must show the same.
+//! The content of states survives when the server is killed. Each row runs cells, reads the state
+//! that they leave, and reads it again after a restart. Both outputs must be equal.
 
 use crate::cells::{Ran, Room};
 use crate::restarts::state_of;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What cells leave, and how it is looked at.
+/// Cells to run, and the code that reads the state that they leave.
 struct Row {
     name: &'static str,
     cells: &'static [&'static str],
@@ -20,7 +20,7 @@ const fn row(name: &'static str, cells: &'static [&'static str], look: &'static 
     Row { name, cells, look }
 }
 
-/// Runs cells one after the other; answers the last state.
+/// Runs cells one after the other. Returns the last state.
 fn grow(server: &TestServer, name: &str, cells: &[&str]) -> String {
     cells.iter().fold("initial".to_owned(), |state, cell| {
         let ran = server.run(&state, cell);
@@ -40,7 +40,7 @@ pub fn wait_for_checkpoints(server: &TestServer, states: &[String]) {
     }
 }
 
-/// Kills a server as hard as can be.
+/// Kills a server with SIGKILL.
 fn kill(mut server: TestServer) {
     server.signal(Signal::SIGKILL);
     server.wait();
@@ -50,7 +50,7 @@ fn comes_back(start: impl Fn(&Path) -> TestServer, rows: &[Row]) {
     let room = Room::new();
     let server = start(room.path());
     let states: Vec<String> = rows.iter().map(|row| grow(&server, row.name, row.cells)).collect();
-    // First, as looks leave states that would be saved, too.
+    // Waits first, because reading a state leaves further states, which would be saved too.
     wait_for_checkpoints(&server, &states);
     let before: Vec<String> =
         rows.iter().zip(&states).map(|(row, state)| shown(&server, state, row.look)).collect();
@@ -67,7 +67,7 @@ fn comes_back(start: impl Fn(&Path) -> TestServer, rows: &[Row]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What a look shows, an error included.
+/// The output or the error of a cell that reads a state.
 fn shown(server: &TestServer, state: &str, look: &str) -> String {
     let ran = server.run(state, look);
     let error = if ran.error.is_none() { "" } else { ran.evalue() };
@@ -137,7 +137,7 @@ fn what_cannot_be_saved_is_told_by_name_and_reason() {
 fn a_run_that_wishes_so_brings_back_what_its_checkpoint_lacks_first() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
-    // What fails to load is not known when it is saved.
+    // Saving does not find out that this object cannot be loaded.
     let breaks = "import os\nclass Breaks:\n    def __reduce__(self): return (int, ('no',))";
     let told = grow(&server, "told", &["n = 1", "g = (i for i in range(n)); x = 5"]);
     let not_told = grow(&server, "not told", &[breaks, "b = Breaks(); x = 6"]);
@@ -149,7 +149,7 @@ fn a_run_that_wishes_so_brings_back_what_its_checkpoint_lacks_first() {
         let ran = server.begin_with(state, code, json!({"replay": true})).end();
         (ran.text(), ran.error)
     };
-    // A state that grew from one that lacks names lacks them, too.
+    // If names are missing in a state, they are missing in its children too.
     let grown = server.run(&told, "y = x + 1").state().to_owned();
     assert_eq!(server.run(&grown, "g").ename(), "NameError");
     assert_eq!(with_replay(&grown, "print(next(g), y)"), ("0 6\n".to_owned(), None));
@@ -189,7 +189,7 @@ fn figures_are_shown_again_as_before() {
     assert_eq!(shown(&server), before);
 }
 
-/// The kinds of everything that a run showed, in their order.
+/// The mime types of the outputs of a run, in order.
 fn mimes(ran: &Ran) -> String {
     let kinds = |item: &Value| {
         let data = item["data"].as_object();
@@ -262,8 +262,8 @@ fn a_state_whose_library_hangs_in_forks_is_branched_from_its_checkpoint() {
     assert_eq!(state.text(), "990\n");
     let told = state_of(&server, state.state());
     assert_eq!(told["forks"], false, "{told}");
-    // The first goes on along the straight line, with its pool; the others are branches, some at
-    // the same time.
+    // The first run continues in the head, with its pool. The other runs are branches, some at the
+    // same time.
     assert_eq!(server.run(state.state(), "print(above(99))").text(), "900\n");
     let branches: Vec<_> =
         (1..=3).map(|n| server.begin(state.state(), &format!("print(above({n}99))"))).collect();
@@ -346,7 +346,7 @@ print(sorted(told))"#;
     assert_eq!(ran.text(), "['read', 'refused']\n", "{}", ran.evalue());
 }
 
-/// What the standard library's machinery is made of.
+/// Objects of the standard library: locks, databases, loggers, modules.
 const MACHINERY: &[Row] = &[
     row(
         "free locks and what is made of them",
@@ -424,7 +424,7 @@ const MACHINERY: &[Row] = &[
     ),
 ];
 
-/// What cells set at libraries, and objects of theirs that pickle does not hold.
+/// Settings that cells make in libraries, and objects of libraries that cannot be pickled.
 const IN_LIBRARIES: &[Row] = &[
     row(
         "observers of traitlets",
@@ -1153,7 +1153,7 @@ fn blobs(server: &TestServer) -> Vec<std::path::PathBuf> {
 #[test]
 fn a_damaged_checkpoint_is_healed_when_its_values_are_saved_again() {
     let mut server = TestServer::start();
-    // Compressible, incompressible, and small values; a state beside it has the same ones.
+    // Compressible, incompressible and small values. A sibling state has the same values.
     let code = "import random\nr = random.Random(7)\nlarge = bytes(5_000_000)\nnoise = r.randbytes(300_000)\n\
         small = [1, 2, 3]";
     let first = grow(&server, "first", &[code]);
@@ -1170,7 +1170,7 @@ fn a_damaged_checkpoint_is_healed_when_its_values_are_saved_again() {
     assert!(server.start_again(&[]));
     let lost = server.run(&first, "print(small)");
     assert!(lost.ename() == "RestoreFailed" && lost.evalue().contains("is damaged"), "{lost:?}");
-    // Replayed it is whole, and is saved anew.
+    // A replay restores the state completely, and it is saved again.
     assert_eq!(server.post(&format!("/api/states/{first}/replay"), serde_json::json!({})).status, 200);
     crate::server::until("it is saved again", || state_of(&server, &first)["saving"]["now"] == "idle");
     let second = grow(&server, "second", &[code]);
@@ -1185,7 +1185,7 @@ fn a_damaged_checkpoint_is_healed_when_its_values_are_saved_again() {
     }
     server.signal(Signal::SIGTERM);
     server.wait();
-    // Of the old ones only what nobody names any more may be damaged still.
+    // Only old blobs to which no checkpoint refers may still be damaged.
     let kept = server.kept();
     for command in ["gc", "check"] {
         let output = crate::server::output_of(&[command, kept.to_str().unwrap()]);

@@ -1,11 +1,11 @@
-//! The calls that snapshot-kernel added after 0.2.0, by which its clients tell which cells have to
-//! run again.
+//! The calls that snapshot-kernel added after 0.2.0. Its clients use them to find out which cells
+//! must run again.
 
 use crate::cells::unique;
 use crate::server::TestServer;
 use serde_json::{Value, json};
 
-/// Runs a cell; answers the whole body.
+/// Runs a cell and returns the body of the answer.
 fn executed(server: &TestServer, state: &str, code: &str) -> Value {
     let body = json!({"code": code, "exec_id": unique("symbols"), "state_name": state});
     let answer = server.post("/execute", body);
@@ -13,7 +13,7 @@ fn executed(server: &TestServer, state: &str, code: &str) -> Value {
     answer.json()
 }
 
-/// What a cell has read, assigned and deleted.
+/// The variables that a cell has read, assigned and deleted.
 fn symbols(server: &TestServer, state: &str, code: &str) -> [String; 3] {
     let body = executed(server, state, code);
     ["accessed_symbols", "modified_symbols", "deleted_symbols"].map(|field| {
@@ -32,13 +32,13 @@ fn what_a_cell_reads_assigns_and_deletes_is_told() {
         ("1 + 1", "", "", ""),
         ("a = x + 1", "x", "a", ""),
         ("x = 5", "", "x", ""),
-        // The same value again is an assignment all the same.
+        // Assigning an equal value counts as an assignment.
         ("flag = True", "", "flag", ""),
         ("x += 1", "x", "x", ""),
         ("del y", "", "", "y"),
         ("del y\ny = 1", "", "y", ""),
         ("t = 1\ndel t", "", "", "t"),
-        // On the road that was taken only.
+        // Only assignments in executed branches of the code count.
         ("try:\n    1/0\nexcept ZeroDivisionError as t: a = x", "x", "a", "t"),
         ("try:\n    x\nexcept ZeroDivisionError as t: pass", "x", "", ""),
         ("for i in y:\n    t = i\n    del t", "y", "i", "t"),
@@ -51,7 +51,7 @@ fn what_a_cell_reads_assigns_and_deletes_is_told() {
         ("y.append(1)", "y", "", ""),
         ("z['b'] = x", "x z", "", ""),
         ("f'{x} {y!r}'", "x y", "", ""),
-        // An attribute and a text are no variables.
+        // Attributes and strings are not variables.
         ("class T: x = 3\nT.x\n'y'", "", "T", ""),
         ("_private + 1", "_private", "", ""),
         ("x, *rest = y, z", "y z", "rest x", ""),
@@ -63,9 +63,9 @@ fn what_a_cell_reads_assigns_and_deletes_is_told() {
     ] {
         assert_eq!(symbols(&server, base.state(), code), [accessed, modified, deleted], "{code}");
     }
-    // What is assigned only sometimes, and was not, may have passed through: it counts as read.
+    // A variable that the code could have assigned, but did not, counts as read.
     assert_eq!(symbols(&server, base.state(), "if not flag: x = 1"), ["flag x", "x", ""]);
-    // A cell that fails says what it had done.
+    // The answer of a failed cell lists the variables that it had used before it failed.
     let failed = executed(&server, base.state(), "k = x\n1/0\nj = y");
     assert_eq!(failed["error"]["ename"], "ZeroDivisionError");
     assert_eq!((&failed["accessed_symbols"], &failed["modified_symbols"]), (&json!(["x"]), &json!(["k"])));
@@ -92,7 +92,7 @@ fn what_functions_of_earlier_cells_read_counts_as_read() {
         class C:\n    def m(self): return y\n    def __repr__(self): return str(n)\n\
                 c = C()\nimport functools\npart = functools.partial(f)\nkept = [late]\n\
                 def outer():\n    def inner(): return z\n    return inner\nclosed = outer()";
-    // Defining a function reads nothing that is in it.
+    // Defining a function does not read the variables in its body.
     let defined = symbols(&server, base.state(), "def f(): return x");
     assert_eq!(defined, ["", "f", ""]);
     let defs = server.run(base.state(), code);
@@ -113,7 +113,7 @@ fn what_functions_of_earlier_cells_read_counts_as_read() {
         }
         assert!(!told.contains(&"flag"), "{code}: {told:?}");
     }
-    // The name that a function reads, defined in the same cell.
+    // A function that is defined and called in one cell reads the variables in its body.
     assert_eq!(symbols(&server, base.state(), "def h(): return x\nh()")[0], "x");
     assert_eq!(symbols(&server, base.state(), "def h(x): return x\nh(1)")[0], "");
 }
@@ -170,7 +170,7 @@ fn what_the_shell_puts_into_the_namespace_is_no_variable() {
     };
     let first = server.run("initial", "x = 1\nx\nOut, In, exit, quit, get_ipython\n5");
     assert_eq!(names(&server, first.state()), ["x"]);
-    // Not even when a cell assigns them, as some do to save memory.
+    // They are not listed even if a cell assigns them, for example to save memory.
     let second = executed(&server, first.state(), "Out = {}\nexit = quit = 1\nIn = []");
     assert_eq!(second["modified_symbols"], json!([]));
     let second = second["state_name"].as_str().unwrap().to_owned();
@@ -191,7 +191,7 @@ fn multi(server: &TestServer, code: &str, states: Value, default: Value) -> Valu
     answer.json()
 }
 
-/// What there is in the graph: states and runs.
+/// The states and runs of the notebook.
 fn graph(server: &TestServer) -> Vec<String> {
     let notebook = server.notebook();
     let ids = |list: &str, id: &str| {
@@ -201,7 +201,7 @@ fn graph(server: &TestServer) -> Vec<String> {
     [ids("states", "name"), ids("runs", "exec_id")].concat()
 }
 
-/// What a cell printed, or why it failed.
+/// The text that a cell printed, or its error.
 fn said(body: &Value) -> String {
     if let Some(why) = body["error"]["evalue"].as_str() {
         return format!("{}: {why}", body["error"]["ename"].as_str().unwrap());
@@ -224,7 +224,7 @@ fn code_reads_several_states_and_leaves_nothing_behind() {
     for (code, default, expected) in [
         ("a.x, b.x", json!(null), "(1, 2)"),
         ("x + a.x", json!("two"), "3"),
-        // Functions see the variables of their own state.
+        // Functions use the variables of their own state.
         ("x, a.f(), a.c.m()", json!("two"), "(2, 11, 11)"),
         ("a.shared is a.alias, a.alias", json!(null), "(True, [1])"),
         ("a.shared.append(2); a.x = 7; print(a.x, a.alias)", json!(null), "7 [1, 2]\n"),
@@ -241,7 +241,7 @@ fn code_reads_several_states_and_leaves_nothing_behind() {
     }
     let body = multi(&server, "a.x + y", both.clone(), json!("two"));
     assert_eq!((&body["accessed_symbols"], &body["modified_symbols"]), (&json!(["a", "y"]), &json!([])));
-    // What cannot leave its process says so where it is used.
+    // Using a variable that cannot be sent raises an error.
     let lacks = said(&multi(&server, "b.g", both.clone(), json!(null)));
     assert!(
         lacks.starts_with("AttributeError: 'g' could not be read") && lacks.contains("generator"),
@@ -255,7 +255,7 @@ fn code_reads_several_states_and_leaves_nothing_behind() {
     }
     assert_eq!(graph(&server), before);
     assert_eq!(server.run("one", "print(x, shared)").text(), "1 [1]\n");
-    // States that live on disk come back.
+    // States on disk are loaded.
     for name in ["one", "two"] {
         server.checkpoint(name, json!({}));
     }
@@ -276,7 +276,7 @@ fn what_reads_several_states_is_interrupted_limited_and_refused_like_a_cell() {
     std::thread::scope(|scope| {
         let going = scope.spawn(|| server.post("/multistate_execute", body.clone()));
         room.wait_for("began");
-        // The same id is taken meanwhile.
+        // While the run is active, its id is in use.
         let again = server.post("/multistate_execute", body.clone());
         assert_eq!((again.status, again.error_code().as_str()), (409, "conflict"));
         assert_eq!(server.notebook()["runs"].as_array().unwrap().len(), 1);
@@ -299,11 +299,11 @@ fn what_reads_several_states_is_interrupted_limited_and_refused_like_a_cell() {
         assert_eq!(server.post("/multistate_execute", body.clone()).status, 400, "{body}");
     }
     assert_eq!(server.states().len(), 2);
-    // The id of a cell is taken for ever, also for the same code.
+    // The id of a cell's run stays in use, even for the same code.
     server.begin_with("initial", "1", json!({"exec_id": "cell"})).end();
     let body = json!({"code": "1", "exec_id": "cell", "state_mapping": {}});
     assert_eq!(server.post("/multistate_execute", body).status, 409);
-    // One whose sender dies is told so.
+    // If the process that sends the variables dies, the run reports it.
     let deadly = server
         .run("initial", "import os\nclass D:\n    def __reduce__(self): os.kill(os.getpid(), 9)\nd = D()");
     let body = json!({"code": "a.d", "exec_id": "dead", "state_mapping": {"a": deadly.state()}});
@@ -337,7 +337,7 @@ fn variables_that_share_an_object_are_a_group() {
     for (code, expected) in [
         ("a = [1]\nb = a\nc = [1]", "a b|c"),
         ("a = [1]\nb = {'in': (0, [a])}\nc = 5", "a b|c"),
-        // Also where it is in what itself cannot be changed.
+        // A mutable object inside immutable ones is shared too.
         ("a = (1, [2])\nb = a\nc = (1, 2)", "a b|c"),
         ("s = [1]\na = (0, (1, (2, s)))\nb = a[1]", "a b s"),
         ("class C: pass\na = b = frozenset({C()})", "C a b"),
@@ -378,7 +378,7 @@ fn digests_are_equal_for_equal_values_and_for_no_others() {
         "{first}"
     );
     assert_eq!(first["none"], Value::Null);
-    // The same cell again, and another state with the same values.
+    // Compares with a state from the same cell, and with another state with equal values.
     let again = server.run("initial", code);
     let two = server.run(one.state(), "a = [1] + [2]\nd['k'].append(3)\nc.x = 2\n_ = 0");
     let (same, other) = (hashes(&server, again.state(), &names), hashes(&server, two.state(), &names));
@@ -388,16 +388,16 @@ fn digests_are_equal_for_equal_values_and_for_no_others() {
     for (name, is_same) in [("a", true), ("b", true), ("s", true), ("C", true), ("d", false), ("c", false)] {
         assert_eq!(first[name] == other[name], is_same, "{name}");
     }
-    // What cannot be read is unlike anything in another state, and like itself in its own.
+    // A value that cannot be read differs from all values of other states, but not from itself.
     assert_ne!(first["g"], other["g"]);
     assert_eq!(first["g"], hashes(&server, one.state(), &["g"])["g"]);
-    // The same values, shared otherwise: the hashes are equal, the groups are not.
+    // Equal values that are shared differently: the hashes are equal, the groups differ.
     let apart = server.run("initial", "p, q = [1], [1]");
     let shared = server.run("initial", "p = [1]\nq = p");
     assert_eq!(hashes(&server, apart.state(), &["p", "q"]), hashes(&server, shared.state(), &["p", "q"]));
     let (apart, shared) = (groups(&server, apart.state()).1, groups(&server, shared.state()).1);
     assert!(shared.iter().all(|one| !apart.contains(one)));
-    // Looking has changed nothing, and a restart changes no digest.
+    // Digesting changes no state, and a restart changes no digest.
     server.checkpoint(two.state(), json!({}));
     let mut server = server;
     server.signal(nix::sys::signal::Signal::SIGKILL);
@@ -419,7 +419,7 @@ fn digests_are_equal_for_equal_values_and_for_no_others() {
     assert_eq!(server.post("/alias_groups", json!({"state_name": "none"})).status, 404);
 }
 
-/// It takes 10 s: a value is given its time.
+/// Takes 10 s, because the server waits that long for a slow value.
 #[test]
 fn a_value_that_cannot_be_read_costs_no_other_its_digest() {
     let server = TestServer::start();
@@ -462,14 +462,14 @@ fn a_state_of_the_variables_of_two_is_a_state_like_any_other() {
     assert_eq!(built.status, 200, "{built:?}");
     let body = built.json();
     assert_eq!(body["state_name"], "built");
-    // `f` names p and x, and shares no object with them.
+    // The code of `f` names p and x, but `f` shares no object with them.
     assert_eq!(body["groups"], json!([["f"], ["gen"], ["math"], ["p", "q"], ["r"], ["x"]]));
     assert_eq!(body["groups"], server.post("/alias_groups", json!({"state_name": "built"})).json()["groups"]);
     let check = "print(p, q['p'] is p, r, f(), next(gen), math.pi > 3, 'left' in dir(), 'gone' in dir())";
     assert_eq!(server.run("built", check).text(), "[1] True [8] (2, [1]) 1 True False False\n");
     // Functions belong to the new state.
     assert_eq!(server.run("built", "x = 9; p.append(2); print(f())").text(), "(9, [1, 2])\n");
-    // Both others are what they were.
+    // Both old states are unchanged.
     assert_eq!(server.run("src", "print(p, f())").text(), "[1] (1, [1])\n");
     assert_eq!(server.run("inp", "print(p, x, next(gen), left)").text(), "0 2 1 1\n");
     let notebook = server.notebook();
@@ -486,11 +486,11 @@ fn a_state_of_the_variables_of_two_is_a_state_like_any_other() {
             && code.ends_with("--take absent f math p q --keep gen r x"),
         "{code}"
     );
-    // The name of the source may become that of the new state.
+    // The new state may take over the name of the source state.
     let over = rebuild(&["p", "q"], &["r"], "src");
     assert_eq!(over.json()["state_name"], "src");
     assert_eq!(server.run("src", "print(p, r, 'x' in dir())").text(), "[1] [8] False\n");
-    // It is on disk like any other, and its code runs again.
+    // The state is saved like any other, and its code can be replayed.
     let state = server.states().len();
     server.checkpoint("built", json!({}));
     let mut server = server;
@@ -559,7 +559,7 @@ fn a_state_that_cannot_be_made_of_two_leaves_nothing() {
         assert_eq!(server.post("/rebuild_state", body.clone()).status, status, "{body}");
     }
     assert_eq!(graph(&server), before);
-    // Without a state to take from, the magic says so.
+    // The magic reports that the source state does not exist.
     let ran = server.run("inp", "%rebuild_state --from nowhere --take x --keep y");
     assert_eq!(ran.ename(), "TransferFailed");
     assert!(ran.evalue().contains("deleted"), "{}", ran.evalue());

@@ -1,4 +1,4 @@
-//! The snapshot kernel's REST API, rule by rule, as its clients rely on it.
+//! The rules of snapshot-kernel's REST API on which its clients rely.
 
 use crate::cells::{Ran, Room, unique};
 use crate::request::{Answer, Request};
@@ -133,7 +133,7 @@ fn an_unknown_state() {
             "accessed_symbols": [], "modified_symbols": [], "deleted_symbols": [],
         })
     );
-    // The id was not used up by that.
+    // The refused request did not use up the id.
     assert_eq!(
         execute(&server, &json!({"code": "1", "exec_id": "u", "state_name": "initial"})).json()["error"],
         Value::Null
@@ -171,7 +171,7 @@ fn what_is_missing_or_wrong_in_a_request_is_400_and_what_is_more_is_let_pass() {
     let no_code = execute(&server, &json!({"exec_id": "none", "state_name": "initial"}));
     let ran = Ran::new(&no_code);
     assert_eq!((ran.output.len(), ran.state().is_empty()), (0, false));
-    // But that is said: most likely the field has another name there.
+    // A warning says so, because the client has probably misspelled the field.
     assert!(no_code.json()["warnings"][0].as_str().unwrap().contains("`code`"), "{no_code:?}");
     let empty = execute(&server, &json!({"code": "", "exec_id": "empty", "state_name": "initial"}));
     assert_eq!(empty.json()["warnings"], Value::Null);
@@ -203,16 +203,16 @@ fn a_name_that_exists_means_the_new_state_from_then_on() {
     assert_eq!(named("initial", "x = 2", "cell").state(), "cell");
     assert_eq!(server.run("cell", "print(x)").text(), "2\n");
     assert_eq!(server.run(child.state(), "print(y)").text(), "1\n");
-    // The same name as the state that it runs from, over and over.
+    // Each new state takes the name of the state that its cell ran against.
     for x in 3..6 {
         assert_eq!(named("cell", "x += 1", "cell").state(), "cell");
         assert_eq!(server.run("cell", "print(x)").text(), format!("{x}\n"));
     }
     assert_eq!(server.states().iter().filter(|name| *name == "cell").count(), 1);
-    // A run that fails leaves the name where it is.
+    // A run that fails does not change which state has the name.
     assert_eq!(named("cell", "x = 0; 1/0", "cell").ename(), "ZeroDivisionError");
     assert_eq!(server.run("cell", "print(x)").text(), "5\n");
-    // Odd names, as clients make them.
+    // Unusual names that clients use.
     for name in ["Zelle 1", "ä/ö?".replace('/', "_").as_str(), "a:b", "x".repeat(128).as_str()] {
         assert_eq!(named("initial", "x = 1", name).state(), name);
         let path: String = name
@@ -268,7 +268,7 @@ fn a_variable_that_cannot_be_shown_is_no_error_and_looking_changes_nothing() {
         assert_eq!(shown["slow"]["type"], "Slow");
     }
     assert_eq!(server.run(state.state(), "print(Counts.n, next(gone))").text(), "0 1\n");
-    // One that ends its process harms only the look.
+    // A `repr` that ends its process affects only this answer.
     let deadly =
         server.run("initial", "import os\nclass D:\n    def __repr__(self): os._exit(1)\nd = D(); x = 1");
     let answer = server.owner(Request::get(&format!("/states/{}", deadly.state())));
@@ -302,7 +302,7 @@ fn deleting_a_state_leaves_those_that_grew_from_it() {
     assert_eq!(delete(a.state()), 404);
     assert_eq!(server.states(), ["initial", b.state()]);
     assert_eq!(server.run(b.state(), "print(x)").text(), "2\n");
-    // Even the root: afterwards nothing is left to begin from but what there is, until a reset.
+    // Even the root can be deleted. Until a reset, cells can then run only against other states.
     assert_eq!(delete("initial"), 200);
     assert_eq!(server.run("initial", "1").ename(), "StateNotFound");
     assert_eq!(server.run(b.state(), "print(x)").text(), "2\n");
@@ -335,7 +335,8 @@ fn the_same_request_again_gets_the_first_answer_and_runs_nothing() {
         let refused = execute(&server, &other);
         assert_eq!((refused.status, refused.error_code().as_str()), (409, "conflict"));
     }
-    // A name that was bound to the state which the request made means what it meant then.
+    // A repeat is recognised even though its base name now refers to the state that the request
+    // made.
     let body = json!({
         "code": "n = globals().get('n', 0) + 1; print(n)", "exec_id": "self", "state_name": "named",
         "new_state_name": "named",

@@ -1,25 +1,25 @@
-//! Connections that hold a place and ask for nothing: they end, or make room for others.
+//! Connections without requests: they are closed after a while, or to make room for others.
 
 use crate::request::Request;
 use crate::server::{PATIENCE, TOKEN, TestServer};
 use crate::wire::Wire;
 use std::time::{Duration, Instant};
 
-/// A server that may have 100 connections, and 50 more for what ends things.
+/// A limit of 300 descriptors, so that the server accepts 100 connections and some reserved ones.
 const FEW: &[&str] = &["prlimit", "--nofile=300:300"];
 
 #[test]
 fn a_head_that_never_ends_is_cut_off_on_a_connection_that_was_used_before() {
     let server = TestServer::start();
     let health = Request::get("/health").bytes(&server.host());
-    // The second time the beginning of the next head comes in the same packet.
+    // In the second case the beginning of the next head arrives in the same packet.
     for (begun, rest) in [("", "GET /health HTTP/1.1\r\nx: "), ("GET /hea", "lth HTTP/1.1\r\nx: ")] {
         let first = [health.as_slice(), begun.as_bytes()].concat();
         let mut wire = Wire::open(server.address);
         assert_eq!(wire.ask(&first).status, 200);
         let begun = Instant::now();
         wire.write(rest.as_bytes());
-        // A byte comes again and again, and the end of the head never.
+        // Sends one byte after the other, but never the end of the head.
         while !wire.has_ended() {
             assert!(begun.elapsed() < PATIENCE, "it goes on for ever");
             wire.write(b"y");
@@ -44,7 +44,7 @@ fn connections_that_ask_for_nothing_keep_nobody_out() {
     assert_eq!(owner.ask(&list).status, 200);
     let health = Request::get("/health").bytes(&host);
     let mut crowd = Vec::new();
-    // Many more than there is room for, and each has begun another head.
+    // Opens many more connections than the limit, each with the beginning of another head.
     for _ in 0..400 {
         let mut wire = Wire::open(server.address);
         assert_eq!(wire.ask(&health).status, 200, "a newcomer gets in");

@@ -1,4 +1,4 @@
-//! Cells that end their process: they are told apart, and nothing else is harmed.
+//! Cells that end their process: the error names the cause, and nothing else is affected.
 
 use crate::cells::{Live, Process, Ran, Room};
 use crate::restarts::state_of;
@@ -47,7 +47,7 @@ fn a_process_that_dies_is_a_clear_answer_and_harms_nobody() {
     room.wait_for("waiting");
     for (what, code, how) in DEATHS {
         let ran = server.run(state, &format!("x.append(9); print('before'); {code}"));
-        // From 3.14 on Python sees the end of its stack coming.
+        // Since 3.14 Python detects the overflow of its stack.
         let is_seen = ran.evalue().starts_with("Stack overflow");
         assert!(is_seen || is_killed(&ran, how), "{what}: {ran:?}");
         assert_eq!(ran.text(), "before\n", "{what}");
@@ -145,7 +145,7 @@ fn a_child_that_runs_on_to_the_end_of_the_cell_is_no_second_state() {
     );
     assert_eq!((ran.ename(), ran.text().as_str()), ("", "child\nparent\n"));
     assert_eq!(server.states().len(), 3);
-    // One whose parent dies first, and one that raises.
+    // A forked child whose parent dies first, and a child that raises.
     let ran = server.run(state.state(), "if os.fork(): os._exit(5)");
     assert!(is_killed(&ran, "exit code 5"), "{ran:?}");
     let ran = server.run(
@@ -180,11 +180,11 @@ fn a_process_that_cannot_be_reached_any_more_is_not_said_to_have_run_out_of_memo
 
 #[test]
 fn a_frozen_process_that_is_killed_loses_its_state_and_no_other() {
-    // With a checkpoint it would come back from that.
+    // With checkpoints the lost state would be loaded.
     let server = TestServer::start_with(&["--no-checkpoints"]);
     let state = server.run("initial", "import os; x = 1");
-    // The head that made the state goes on to the first; so the second is forked from the frozen
-    // process.
+    // The head that made the state runs the first cell, so the second cell runs in a fork of the
+    // frozen process.
     let one = server.run(state.state(), "x = 2");
     let two = server.run(state.state(), "x = 3; print(os.getppid())");
     assert_eq!(living(&server, state.state()), "memory");

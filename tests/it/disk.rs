@@ -1,5 +1,5 @@
-//! A disk that is full or broken: what is done stays in memory, everybody is told, and when the
-//! disk is well again nothing is lost and nothing has to be restarted.
+//! A disk that is full or broken: work continues in memory, and all clients are notified. When the
+//! disk can be written again, everything is saved without a restart.
 
 use crate::cells::{Live, Room, unique};
 use crate::request::{Answer, Request};
@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A file system of a few megabytes, of a test's own.
+/// A file system of a few megabytes for one test.
 struct SmallDisk(Room);
 
 impl SmallDisk {
-    /// None, and a word about it, where it may not be made.
+    /// `None`, with a message on stderr, if the test may not mount file systems.
     fn new(megabytes: u32) -> Option<Self> {
         let room = Room::new();
         let size = format!("size={megabytes}m");
@@ -38,7 +38,7 @@ impl SmallDisk {
         found.blocks_available() * found.fragment_size()
     }
 
-    /// Takes all room but this.
+    /// Fills the disk up to `leave` free bytes.
     fn fill(&self, leave: u64) {
         let size = self.free_bytes().saturating_sub(leave);
         std::fs::write(self.0.file("filler"), vec![7; usize::try_from(size).unwrap()]).unwrap();
@@ -51,7 +51,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Lazily: a process of the server may live for a moment longer.
+        // Lazily, because a process of the server may run for a moment longer.
         let _ = Command::new("umount").arg("--lazy").arg(self.path()).status();
     }
 }
@@ -61,8 +61,8 @@ fn execute(server: &TestServer, on: &str, name: &str, code: &str) -> Answer {
     server.owner(Request::post("/execute", &wish.to_string()))
 }
 
-/// What a cell prints, once its result can be stored: each new attempt to write a checkpoint that
-/// does not fit fills the disk for a moment.
+/// Repeats a cell until its result can be stored, and returns what it prints. Each attempt to write
+/// a checkpoint that does not fit fills the disk for a moment.
 fn text_when_stored(server: &TestServer, on: &str, code: &str) -> String {
     let mut answer = execute(server, on, &unique("state"), code);
     until("the cell's result is stored", || {
@@ -78,8 +78,8 @@ fn trouble(server: &TestServer) -> Value {
     server.notebook()["trouble"].clone()
 }
 
-/// That the disk is in trouble is an error that says so, and work goes on in memory. `tip` is a
-/// state in which `x` is 1.
+/// Checks that commands answer with an error about the disk, and that work continues in memory.
+/// `tip` is a state in which `x` is 1.
 fn works_in_memory(server: &TestServer, tip: &str) {
     let told = trouble(server);
     for part in ["what", "why", "how"] {
@@ -90,7 +90,7 @@ fn works_in_memory(server: &TestServer, tip: &str) {
     let label = json!({"do": "label", "state": "initial", "label": "in trouble"});
     let refused = server.owner(Request::post("/api/notebooks/main/commands", &label.to_string()));
     assert_eq!((refused.status, &refused.json()["code"]), (507, &json!("disk")), "{refused:?}");
-    // It is done all the same, and what follows is right.
+    // The command was carried out nevertheless, and the next ones work.
     assert_eq!(state_of(server, "initial")["label"], "in trouble");
     let state = state_of(server, "in memory")["id"].as_str().unwrap().to_owned();
     let mut live = Live::join(server);
@@ -102,7 +102,7 @@ fn works_in_memory(server: &TestServer, tip: &str) {
     assert_eq!(server.owner(Request::get("/states")).status, 200);
 }
 
-/// The disk is well: without a restart all is saved, and a restart shows all of it.
+/// Checks that everything is saved when the disk works again, and is still there after a restart.
 fn all_is_saved(server: &mut TestServer) {
     until("the trouble is over", || trouble(server).is_null());
     assert_eq!(execute(server, "in memory", "after", "x += 1; print(x)").status, 200);
@@ -171,7 +171,7 @@ fn a_disk_that_does_not_sync_is_trusted_again_when_it_does() {
         server.owner(Request::post("/api/notebooks/main/commands", &label.to_string())).status == 507
     });
     works_in_memory(&server, &first);
-    // It lets go of the server, which goes on.
+    // strace detaches from the server, which continues.
     kill(Pid::from_raw(i32::try_from(strace.id()).unwrap()), Signal::SIGINT).unwrap();
     strace.wait().unwrap();
     all_is_saved(&mut server);
@@ -189,7 +189,7 @@ fn a_checkpoint_that_does_not_fit_harms_nothing() {
     until("it is told", || state_of(&server, "large")["saving"]["now"] == "failed");
     let why = state_of(&server, "large")["saving"]["why"].as_str().unwrap().to_owned();
     assert!(!why.is_empty());
-    // What it had written is gone again, but for whole pieces that a later attempt finds there.
+    // The unfinished checkpoint was deleted, except whole blobs, which a later attempt can use.
     until("the store works", || trouble(&server).is_null());
     let check = "print(len(data), sum(data[:1000]) == total)";
     assert_eq!(text_when_stored(&server, "large", check), format!("{} True\n", 64 << 20));
@@ -202,7 +202,7 @@ fn a_checkpoint_that_does_not_fit_harms_nothing() {
     server.restart();
     assert_eq!(seen(&server), before);
     assert_eq!(server.run(&small, "print(x)").text(), "1\n");
-    // The large one needs its cell to be run again, and says so.
+    // The large state must be replayed, and its residency says so.
     assert_eq!(state_of(&server, "large")["living"], "replay");
     assert_eq!(server.run("large", "1").ename(), "StateLost");
 }

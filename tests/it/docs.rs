@@ -1,14 +1,14 @@
-//! The documents: every documented fact names its test, every link leads somewhere, and lines are
-//! short enough to read.
+//! Checks the documents: every documented fact names its test, every link has a target, and lines
+//! are not too long.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Columns of a line. Table rows, code blocks and lines of a single word may be longer.
+/// Maximum line length, in columns. Table rows, code blocks and lines of one word may be longer.
 const WIDTH: usize = 100;
 
-/// Documents whose entries name tests: how many do at least, and the sections that need none, by
-/// their headings.
+/// Documents whose entries name tests, with the minimum number of such entries, and the headings of
+/// sections whose entries need no tests.
 const TESTED: &[(&str, usize, &[&str])] = &[
     ("docs/api.md", 65, &["Scopes", "Errors", "Guarantees", "Calls", "Differences from snapshot-kernel"]),
     ("docs/branches.md", 40, &["Words used here"]),
@@ -36,7 +36,7 @@ fn documents() -> Vec<PathBuf> {
     all
 }
 
-/// The lines of a document, each with whether it belongs to a code block.
+/// The lines of a document, and for each line whether it belongs to a code block.
 fn lines(text: &str) -> impl Iterator<Item = (&str, bool)> {
     let mut in_code = false;
     text.lines().map(move |line| {
@@ -82,7 +82,7 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// Whether there is such a test: `module::test`, or `module` for all tests of a module.
+/// Whether a test exists. The name is `module::test`, or `module` for all tests of a module.
 fn is_test(name: &str) -> bool {
     let (module, test) = name.split_once("::").map_or((name, None), |(module, test)| (module, Some(test)));
     let text = fs::read_to_string(root().join(format!("tests/it/{module}.rs"))).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! States as files: out of one notebook, into another, and never trusted on the way.
+//! Export and import of states as files. An imported state is not trusted.
 
 use crate::cells::Room;
 use crate::request::{Answer, Request};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 const FILE: &str = "application/x-ratoon-state";
 
 impl TestServer {
-    /// Saves a state; answers what was said.
+    /// Writes a state's checkpoint and returns the body of the answer.
     pub fn checkpoint(&self, state: &str, wish: Value) -> Value {
         let answer = self.post(&format!("/api/states/{state}/checkpoint"), wish);
         assert_eq!(answer.status, 200, "{}", answer.text());
@@ -37,7 +37,7 @@ fn a_file_that_is_none_is_refused_and_leaves_nothing() {
     assert_eq!(server.states(), ["initial"]);
     let left = std::fs::read_dir(room.file("main.ratoon/tmp")).unwrap().count();
     assert_eq!(left, 0, "the upload is gone");
-    // A body that stops coming, too.
+    // The same for an upload that stops in the middle.
     let mut wire = Wire::open(server.address);
     let request = Request::new("POST", "/api/notebooks/main/import").header("content-type", FILE);
     let request = request.header("content-length", "1000").bearer(TOKEN).body("ratoon");
@@ -107,7 +107,8 @@ fn a_state_goes_from_one_notebook_to_another() {
     assert_eq!(run["outputs"][0]["text"], "made\n");
     let kept = target.get(&format!("/api/states/{state}/checkpoint")).json();
     assert_eq!((&kept["is_trusted"], &kept["state_id"]), (&json!(false), &json!(state)));
-    // Values are there, code is not, until it is trusted. Saving what is there would lose the code.
+    // Until the state is trusted, its values are loaded, but not its code. Saving it then would
+    // lose the code.
     assert_eq!(target.run(state, "print(x, len(big))").text(), "[1, 2] 1024000\n");
     assert_eq!(target.run(state, "f()").ename(), "NameError");
     let saved = target.post(&format!("/api/states/{state}/checkpoint"), json!({}));
@@ -116,7 +117,7 @@ fn a_state_goes_from_one_notebook_to_another() {
     assert_eq!(trusted, json!({"trusted": 1}));
     assert_eq!(target.run(state, "print(f(), x)").text(), "[1, 2] [1, 2]\n");
     assert_eq!(target.run(state, "import os; print('SECRET_OF_TESTS' in os.environ)").text(), "False\n");
-    // Only when it is wished.
+    // Environment variables are exported only on request.
     let secret = source.export(second.state(), "?environ=true");
     assert!(secret.body.len() > exported.body.len());
 }

@@ -1,5 +1,5 @@
-//! Cells that print or show without end: they are cut, told and stopped, and neither the server nor
-//! the others suffer.
+//! Cells that print or display without end: their outputs are cut with a message, the cells can be
+//! interrupted, and neither the server nor other cells are affected.
 
 use crate::cells::{Live, Room};
 use crate::request::Request;
@@ -8,16 +8,16 @@ use crate::wire::Wire;
 use serde_json::Value;
 use std::time::Instant;
 
-/// How much the server may grow at its highest while a cell floods, in bytes.
+/// How much the server's peak memory may grow during a flood of output, in bytes.
 const FLAT: u64 = 64 << 20;
 
 struct Flood {
     what: &'static str,
-    /// Makes a file `full` when more has been printed than is kept.
+    /// Code that creates the file `full` when it has printed more than the server keeps.
     code: &'static str,
-    /// Whether so many bytes can have been printed.
+    /// Whether the code can have printed this number of bytes.
     can_print: fn(u64) -> bool,
-    /// What is kept, up to the cut, is these characters again and again.
+    /// The expected output in this length: a repeated pattern.
     pattern: fn(usize) -> String,
 }
 
@@ -55,13 +55,13 @@ const FLOODS: &[Flood] = &[
 ];
 
 impl TestServer {
-    /// What the server has in memory now; from now on `peak` tells the highest of what comes.
+    /// Returns the server's memory in bytes, and resets the value of `peak`.
     fn forget_peak(&self) -> u64 {
         std::fs::write(format!("/proc/{}/clear_refs", self.pid()), "5").unwrap();
         self.peak()
     }
 
-    /// The most that the server has had in memory, in bytes.
+    /// The server's peak memory since `forget_peak`, in bytes.
     fn peak(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
         let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).unwrap();
@@ -69,13 +69,13 @@ impl TestServer {
     }
 }
 
-/// What was printed to one stream.
+/// The text that a run printed to one stream.
 fn printed(events: &[Value], name: &str) -> String {
     let of_it = events.iter().filter(|e| e["output"]["name"] == name);
     of_it.map(|e| e["output"]["text"].as_str().unwrap()).collect()
 }
 
-/// The number in the sentence that tells what was left out.
+/// The number in the message that tells how many bytes were not kept.
 fn told_bytes(stderr: &str) -> u64 {
     let told = stderr
         .split_once("[ratoon: ")
@@ -96,14 +96,14 @@ fn what_was_kept_of_floods_is_given_back_when_it_goes() {
     until("the memory is free again", || server.memory() < before + FLAT);
 }
 
-/// What makes an item of its own out of very little.
+/// Statements that each make a separate, very small output item.
 const SMALL: &[&str] = &[
     "display(i)",
     "display(i, display_id=True)",
     "display({'a/b': '', 'c/d': ''}, raw=True, metadata={'a/b': {}})",
     "print(i % 10, file=[sys.stdout, sys.stderr][i % 2])",
 ];
-/// How often a cell makes one: more than is kept of each.
+/// How often a cell executes the statement: more items than the server keeps.
 const MANY: u32 = 50_000;
 
 #[test]
@@ -127,7 +127,7 @@ fn many_small_items_are_bounded_by_what_they_cost_and_given_back() {
     until("the memory is free again", || server.memory() < before + FLAT);
 }
 
-/// Cells whose outputs are as much as is kept of text, and clients that load all of them at once.
+/// Number of cells, the bytes that each prints, and the number of clients that load all of them.
 const FULL_CELLS: usize = 12;
 const FULL: u64 = 2_000_000;
 const LOADING: usize = 6;
@@ -138,7 +138,7 @@ fn what_view_links_can_make_the_server_hold_is_bounded() {
     for _ in 0..FULL_CELLS {
         server.run("initial", "print('a' * 2_000_000)").state();
     }
-    // What changes by itself has changed: the same is loaded twice below.
+    // Waits until the notebook changes no more, because the test loads it twice and compares.
     until("all states are compared, measured and saved", || {
         let notebook = server.notebook();
         let states = notebook["states"].as_array().unwrap();
@@ -148,7 +148,7 @@ fn what_view_links_can_make_the_server_hold_is_bounded() {
     let link = server.owner(Request::post("/api/links", r#"{"scope":"view"}"#)).json();
     let token = link["token"].as_str().unwrap();
     let before = server.forget_peak();
-    // Some never read what they have asked for, in both ways; one reads all of it.
+    // Some clients, over REST and WebSocket, never read the answer. One reads all of it.
     let whole = Request::get("/api/notebooks/main").bearer(token).bytes(&server.host());
     let mut asleep: Vec<Wire> = (0..LOADING / 2).map(|_| Wire::socket(&server, token)).collect();
     asleep.extend((0..LOADING / 2 - 1).map(|_| {
@@ -165,9 +165,9 @@ fn what_view_links_can_make_the_server_hold_is_bounded() {
     assert!(server.notebook()["runs"] == snapshot["snapshot"]["runs"], "it comes as it does over REST");
     let grown = server.peak().saturating_sub(before);
     eprintln!("{LOADING} clients that load {FULL_CELLS} full cells: the server grew by {} MiB", grown >> 20);
-    // The text of one run for each of them, not that of all.
+    // Each client costs the text of one run, not of all runs.
     assert!(grown < FULL_CELLS as u64 * FULL * 2, "the server grew by {grown} bytes");
-    // The owner is let in while they sleep, and what ends things is heard.
+    // The server still works when these clients have left.
     drop(asleep);
     assert_eq!(server.run("initial", "print(1)").text(), "1\n");
 }
@@ -179,7 +179,7 @@ fn a_flood_of_text_is_cut_and_counted_and_holds_up_nobody() {
     let state = server.run("initial", "x = 1");
     for flood in FLOODS {
         let _ = std::fs::remove_file(room.file("full"));
-        // It never reads a word.
+        // This client never reads.
         let _asleep = Wire::socket(&server, TOKEN);
         let mut live = Live::join(&server);
         let before = server.forget_peak();
@@ -222,8 +222,8 @@ fn a_flood_of_text_is_cut_and_counted_and_holds_up_nobody() {
     }
 }
 
-/// What a `__repr__`, `_repr_html_` or `_repr_mimebundle_` may do, the error that ends the cell
-/// with it, and a part of what is said or shown of a `__repr__` that does it.
+/// Bodies of `__repr__`, `_repr_html_` or `_repr_mimebundle_`, each with the error that ends the
+/// cell, and a part of the output if it is the body of `__repr__`.
 const HOSTILE: &[(&str, &str, &str)] = &[
     ("raise ValueError('bad')", "", "ValueError"),
     ("raise type('K' * 1_000_000, (Exception,), {})", "", "KKKK"),

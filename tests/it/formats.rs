@@ -1,4 +1,4 @@
-//! Notebooks as files of other programs: taken away, brought in, and judged by nbformat itself.
+//! Export and import of notebooks as files of other programs. nbformat validates the exports.
 
 use crate::cells::Room;
 use crate::request::{Answer, Request};
@@ -58,7 +58,7 @@ fn a_file_becomes_a_notebook_whose_outputs_stand_below_its_drafts_until_they_run
     let drafts: Vec<_> = before["drafts"].as_array().unwrap().iter().map(|d| d["id"].clone()).collect();
     assert_eq!(drafts, ["title", "one", "two"]);
 
-    // What goes out is what came in.
+    // The export equals the imported file.
     let back = document(&server, "theirs", "initial", "ipynb").json();
     assert_eq!(sources(&back), ["# Title\ntext", "x = 20\nprint('here')", "x + 1"]);
     assert_eq!(back["cells"][1]["outputs"][0]["text"], json!(["there\n"]));
@@ -67,7 +67,7 @@ fn a_file_becomes_a_notebook_whose_outputs_stand_below_its_drafts_until_they_run
     };
     assert_eq!(counts(&back), [Value::Null, json!(3), json!(5)]);
 
-    // A draft that fails keeps them; one that became a state has its own.
+    // A draft whose run failed keeps the imported outputs; a draft that became a state does not.
     let run = |exec_id: &str, on: &str, code: &str, draft: &str| {
         let wish =
             json!({"do": "run", "exec_id": exec_id, "code": code, "on": {"state": on}, "draft": draft});
@@ -107,7 +107,7 @@ fn what_was_imported_is_there_after_a_crash_and_is_seen_live() {
     let snapshot = server.owner(Request::get("/api/notebooks/theirs")).json();
     assert_eq!(snapshot["runs"][0]["outputs"][0]["text"], "there\n");
     assert_eq!(snapshot["runs"][1]["exec_count"], 5);
-    // The root's own API knows nothing of them.
+    // The API at the root does not show imported runs.
     drop(server);
     let room = Room::new();
     std::fs::write(room.file("main.ipynb"), FILE).unwrap();
@@ -214,7 +214,7 @@ fn a_file_has_what_stands_between_cells_and_no_output_of_what_never_ran() {
     assert_eq!(sources(&file), ["# Title", "x = 1", "waits"]);
 }
 
-/// nbformat, and a notebook of every kind of output that IPython makes.
+/// nbformat validates a notebook with every kind of output that IPython makes.
 #[test]
 fn nbformat_takes_what_goes_out_and_what_it_writes_comes_in() {
     let room = Room::new();
@@ -287,8 +287,8 @@ for version in (4, 3):
     }
 }
 
-/// Examples of the scikit-learn gallery: as programs, and as the notebooks that sphinx-gallery
-/// would make of them.
+/// Imports examples of the scikit-learn gallery, as programs and as notebooks like those that
+/// sphinx-gallery makes of them.
 #[test]
 fn gallery_examples_come_in_as_programs_and_as_notebooks() {
     let room = Room::new();
@@ -328,7 +328,7 @@ fn python(script: &str) {
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
 }
 
-/// Runs a command in a directory; answers whether it succeeded, and what it said.
+/// Runs a command in a directory. Returns whether it succeeded, and its output.
 fn in_room(room: &Room, arguments: &[&str]) -> (bool, String) {
     in_dir(room.path(), arguments)
 }

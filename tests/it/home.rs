@@ -1,4 +1,4 @@
-//! Notebooks as wholes: listed, renamed, copied and deleted, open or not.
+//! Lists, renames, copies and deletes notebooks, open or not.
 
 use crate::cells::Room;
 use crate::request::{Answer, Request};
@@ -42,7 +42,7 @@ fn why(answer: &Answer) -> String {
     answer.json()["error"]["why"].as_str().unwrap().to_owned()
 }
 
-/// A run that goes on.
+/// Starts a run that does not end by itself.
 fn busy(server: &TestServer, name: &str) {
     let mut wire = Wire::open(server.address);
     let wish = json!({
@@ -101,10 +101,10 @@ fn a_notebook_is_renamed_with_its_links_and_its_pages_are_told() {
     server.restart();
     let by_link = server.send(Request::get("/api/notebooks/new%20one").bearer(&token));
     assert_eq!(by_link.status, 200, "the link outlives the server under the new name");
-    // The old name is free, and the link is not good for who takes it.
+    // The old name is free. The link does not open a new notebook of this name.
     make(&server, "old");
     assert_eq!(server.send(Request::get("/api/notebooks/old").bearer(&token)).status, 403);
-    // One that is not open is renamed, too.
+    // A notebook that is not open can be renamed too.
     server.restart();
     assert_eq!(to(&server, "rename", "new%20one", json!({"to": "third"})).status, 200);
     assert_eq!(server.send(Request::get("/api/notebooks/third").bearer(&token)).status, 200);
@@ -152,7 +152,7 @@ fn a_copy_is_the_same_but_for_links_and_tasks_and_cells_go_on() {
     };
     assert_eq!(of("copy", "busy"), Some(json!("interrupted")), "it does not run in the copy");
     assert_eq!(of("main", "c"), None);
-    // Each goes its own way; one that is not open is copied, too, and what is copied is whole.
+    // The copies are independent and complete. A notebook that is not open can be copied too.
     server.restart();
     assert_eq!(to(&server, "duplicate", "copy", json!({"to": "third"})).status, 201);
     assert_eq!(delete(&server, "copy").status, 204);
@@ -203,7 +203,7 @@ fn what_cannot_be_is_said() {
     }
     std::fs::write(room.file("file.ratoon"), "in the way").unwrap();
     assert_eq!(to(&server, "duplicate", "other", json!({"to": "file"})).status, 409);
-    // One that another server has open belongs to that one.
+    // A notebook that another server has open cannot be changed.
     let second = TestServer::start_with(&["--dir", room.path().to_str().unwrap(), "second"]);
     assert_eq!(delete(&server, "second").status, 409);
     assert_eq!(to(&server, "duplicate", "second", json!({"to": "x"})).status, 409);

@@ -1,11 +1,11 @@
-//! What breakers did to the kernel and its server, each told once and held for ever.
+//! Attacks on the kernel and its server that once succeeded.
 
 use crate::cells::{Live, Room, descendants};
 use crate::request::Request;
 use crate::server::{TestServer, until};
 use serde_json::{Value, json};
 
-/// Ends in a state, with its outputs as text; never in the death of its process.
+/// Each cell must leave a state with its outputs as text, and must not end its process.
 #[test]
 fn no_display_and_no_error_ends_its_process() {
     let server = TestServer::start();
@@ -73,7 +73,7 @@ fn an_exec_id_used_again_is_not_stopped_by_the_alarms_of_the_first() {
     let limited = run("2", "import time; time.sleep(60)", json!(1));
     assert_eq!(limited.json()["error"]["ename"], "RunTimeout");
     server.reset();
-    // Longer than the grace of an interrupt (3 s) and than the limit of the first.
+    // Longer than the grace period of an interrupt (3 s), and than the time limit of the first run.
     for id in ["1", "2"] {
         let again = run(id, "import time; time.sleep(3.5)", Value::Null);
         assert_eq!(again.json()["error"], Value::Null, "{id}");
@@ -188,7 +188,7 @@ fn a_process_that_holds_the_socket_of_a_dead_head_does_not_keep_it_running() {
     assert!(server.interrupt(&exec_id));
     assert!(server.interrupt(&exec_id));
     assert_eq!(live.event(&exec_id, "run_ended")["status"], "interrupted");
-    // It has left its group, and outlives a server that is killed, as that of a test is.
+    // The process has left its group, and would outlive the killed server of a test.
     let child: i32 = detached.text().trim().parse().unwrap();
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(child), nix::sys::signal::Signal::SIGKILL).unwrap();
 }
@@ -213,7 +213,7 @@ fn a_thread_pool_kept_in_a_state_works_in_its_branches() {
         print(pool.submit(pow, 2, 3).result())";
     let state = server.run("initial", code);
     assert_eq!(state.text(), "8\n");
-    // The second and third are branches; each uses the pool again on its own line.
+    // The second and third states are branches. Each uses the pool again in its own lineage.
     for n in 1..=3 {
         let next = server.run(state.state(), &format!("print(list(pool.map(lambda x: x + {n}, range(5))))"));
         assert_eq!(next.text(), format!("{:?}\n", (n..n + 5).collect::<Vec<_>>()));

@@ -1,4 +1,4 @@
-//! Stopping runs: whatever the cell does, and only that cell.
+//! Interrupts stop a run whatever its cell does, and stop no other run.
 
 use crate::cells::{Going, Live, Room};
 use crate::request::Request;
@@ -7,7 +7,7 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 use std::time::Instant;
 
-/// Cells that Python stops when it is asked to.
+/// Cells that end with `KeyboardInterrupt`.
 const POLITE: &[(&str, &str)] = &[
     ("sleep", "time.sleep(1000)"),
     ("a busy loop", "while True: pass"),
@@ -31,7 +31,7 @@ const POLITE: &[(&str, &str)] = &[
     ("a __repr__ that sleeps", "class R:\n    def __repr__(self): time.sleep(1000)\nR()"),
 ];
 
-/// Cells whose process has to be killed.
+/// Cells that ignore the interrupt, so that their process must be killed.
 const RUDE: &[(&str, &str)] = &[
     ("a loop in C", "sum(range(10**12))"),
     ("a loop that swallows it", "while True:\n    try: time.sleep(0.01)\n    except BaseException: pass"),
@@ -239,7 +239,7 @@ fn an_interrupt_during_the_fork_reaches_the_run_when_its_process_is_there() {
     let frozen = || server.descendants().into_iter().filter(|p| p.parent() == head).map(|p| p.pid);
     until("it is frozen", || frozen().count() == 1);
     let frozen = nix::unistd::Pid::from_raw(frozen().next().unwrap().cast_signed());
-    // The head goes on; from now on each run on that state begins with a fork.
+    // The head runs another cell. From now on each run against that state begins with a fork.
     server.run(state, "time.sleep(0)").state();
     let is_there = |exec_id: &str| {
         let notebook = server.notebook();
@@ -295,7 +295,7 @@ fn a_run_stops_at_its_time_limit() {
         assert!(ran.evalue().contains("0.2 s"), "{ran:?}");
     }
     assert!(server.begin_with(state.state(), "1", json!({"timeout": 600})).end().error.is_none());
-    // Time spent waiting in the queue is not the run's.
+    // Time in the queue does not count towards the run's limit.
     let mut live = Live::join(&server);
     let first = live.run(state.state(), "time.sleep(0.5)");
     live.send(json!({"do": "run", "exec_id": "after", "code": "1", "on": {"run": first}, "timeout": 0.4}));

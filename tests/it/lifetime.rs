@@ -1,4 +1,4 @@
-//! How long the processes of a notebook live: as long as they are needed and their server is there.
+//! The processes of a notebook run as long as they are needed, and end when their server ends.
 
 use crate::cells::{Live, Process, Room, all_end};
 use crate::request::Request;
@@ -6,8 +6,8 @@ use crate::server::{TOKEN, TestServer, until};
 use nix::sys::signal::Signal;
 use std::time::{Duration, Instant};
 
-/// Cells that never end, and hold on in every way they can. Each makes its file when it is under
-/// way.
+/// Cells that never end, each with another way to survive. `BEGUN` creates a file when the cell has
+/// started.
 const TENACIOUS: &[(&str, &str)] = &[
     ("a busy loop", "BEGUN\nwhile True: pass"),
     ("a loop in C", "BEGUN; sum(range(10**12))"),
@@ -56,13 +56,14 @@ fn hold_on(server: &TestServer, room: &Room) -> Vec<Process> {
         until(what, || room.file(&format!("begun{n}")).exists());
     }
     let found = server.descendants();
-    // One for each of them, for each state, and the root; and what they started.
+    // A process for each cell, for each state and for the root, and the processes that cells
+    // started.
     assert!(found.len() > TENACIOUS.len() + 7, "{found:?}");
     assert!(found.iter().filter(|p| p.name == "sleep").count() >= 3, "{found:?}");
     found
 }
 
-/// Two seconds are promised. A machine that does ten other things may need more.
+/// The documented limit is 2 s. A busy machine may need longer.
 const GONE: Duration = Duration::from_secs(2 + 8);
 
 #[test]
@@ -85,13 +86,13 @@ fn no_process_outlives_its_server_however_it_ends() {
             "{signal}: the server ended after {took:?}, and all {} processes {gone:?} later",
             processes.len()
         );
-        // Told to stop it ends well; killed it has no code.
+        // Stopped by a signal it exits with 0; killed it has no exit code.
         assert_eq!(code, (signal != SIGKILL).then_some(0), "{signal}");
         assert!(took < GONE, "{signal}: it took {took:?}");
     }
 }
 
-/// Whether whoever started this process has it ignore a signal, which is handed down
+/// Whether this process ignores a signal. Processes inherit this from their parents
 /// (proc_pid_status(5)).
 fn is_ignored(signal: Signal) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -127,12 +128,12 @@ fn reset_ends_every_process_but_the_root() {
 
 #[test]
 fn a_state_that_is_deleted_ends_its_process_and_those_after_it_live_on() {
-    // Processes are counted: none is to come and go by itself.
+    // The test counts processes, so no process may start or end by itself.
     let server = TestServer::start_with(&["--no-checkpoints"]);
     let a = server.run("initial", "x = 1");
     let b = server.run(a.state(), "x += 1");
     let c = server.run(b.state(), "x += 1");
-    // Another head, so that all that stand at these states are frozen processes.
+    // Moves the head on, so that only frozen processes hold these states.
     server.run(c.state(), "1").state();
     let count = |server: &TestServer| server.descendants().iter().filter(|p| !p.is_zombie).count();
     until("all are frozen", || {
@@ -156,8 +157,8 @@ fn what_a_failed_cell_has_started_is_gone() {
     let ran = server.run(state.state(), "p = subprocess.Popen(['sleep', '1000'])\n1/0");
     assert_eq!(ran.ename(), "ZeroDivisionError");
     until("it sleeps no more", || server.descendants().iter().all(|p| p.name != "sleep" || p.is_zombie));
-    // Its own process is held, as what it had set could be kept. That ends with the next version of
-    // the cell.
+    // The failed run's process is kept, because its variables could be kept. The next version of
+    // the cell ends it.
     server.run(state.state(), "2");
     until("nothing is left of it", || server.descendants().iter().all(|p| p.name != "sleep"));
     server.has_no_zombies();
@@ -170,7 +171,7 @@ fn heads_at_rest_are_let_go_when_there_are_many() {
     for n in 0..20 {
         server.run(state.state(), &format!("x = {n}")).state();
     }
-    // The root, twenty-one states, and few heads.
+    // Expects the root, twenty-one states, and few heads.
     until("most heads are gone", || {
         server.descendants().iter().filter(|p| !p.is_zombie).count() <= 1 + 21 + 4
     });
@@ -193,7 +194,7 @@ fn a_cell_sees_no_descriptor_and_no_secret_of_the_server() {
             print(TOKEN.encode() in open(f'/proc/{p}/{f}', 'rb').read(), end=' ')"),
         "False ".repeat(6)
     );
-    // Descriptors of the user's own begin at 3.
+    // The first descriptor that a cell opens is 3.
     assert_eq!(say("f = open('/dev/null'); print(f.fileno())"), "3\n");
     let sockets = "inodes = {re.sub(r'\\D', '', os.readlink(f'/proc/self/fd/{n}')) for n in \
         os.listdir('/proc/self/fd') if os.path.exists(f'/proc/self/fd/{n}') and \
@@ -202,8 +203,8 @@ fn a_cell_sees_no_descriptor_and_no_secret_of_the_server() {
                    open(f'/proc/net/{f}').readlines()[1:]]\n\
                    print(len(tcp) > 0, len(inodes), [w[1] for w in tcp if w[9] in inodes])";
     assert_eq!(say(sockets), "True 1 []\n");
-    // A subprocess inherits its three, whatever the server was started with; `ls` has opened the
-    // fourth.
+    // A subprocess inherits only descriptors 0 to 2, whatever the server has inherited. `ls` itself
+    // opens the fourth.
     let list = "ls -x /proc/self/fd";
     let theirs = say(&format!(
         "import subprocess; print(subprocess.check_output('{list}', shell=True, close_fds=False, text=True))"

@@ -1,5 +1,5 @@
-//! Limits of runs and of the machine: one run ends with a clear error, its state and everybody else
-//! go on.
+//! Limits of runs and of the machine: the run that exceeds a limit ends with a clear error. Its
+//! base state and all other runs are not affected.
 
 use crate::cells::{Live, Ran, Room, unique};
 use crate::request::Request;
@@ -9,7 +9,7 @@ use serde_json::json;
 
 const MIB: u64 = 1 << 20;
 
-/// Cells that come to hold more than 100 MiB beyond their state, each in another way.
+/// Cells that use more than 100 MiB in addition to their state's memory, each in another way.
 const GREEDY: &[(&str, &str)] = &[
     ("one large object", "b = bytearray(300 << 20); time.sleep(1000)"),
     ("many small ones", "b = []\nwhile True: b.append(bytes(10_000))"),
@@ -28,7 +28,7 @@ const GREEDY: &[(&str, &str)] = &[
     ),
 ];
 
-/// Cells that do not, though they seem to.
+/// Cells that seem to use that much memory, but do not.
 const FRUGAL: &[(&str, &str)] = &[
     ("reading the state's memory", "print(sum(a[::4096])); time.sleep(0.4)"),
     ("reserving and not using", "m = mmap.mmap(-1, 10 << 30); time.sleep(0.4)"),
@@ -54,7 +54,7 @@ fn a_run_over_its_limit_of_memory_ends_and_its_state_is_untouched() {
         assert_eq!(run(code).end().ename(), "", "{what}");
     }
     assert_eq!(server.run(state.state(), "print(len(a) >> 20, any(a))").text(), "150 False\n");
-    // What it alone holds now that its state is gone, it has not added.
+    // The deleted state's memory, now held only by the run, does not count as added by the run.
     let last = run("open('last', 'w').close(); time.sleep(0.8)");
     until("it runs", || server.dir().join("last").exists());
     assert_eq!(server.owner(Request::new("DELETE", &format!("/states/{}", state.state()))).status, 200);
@@ -82,7 +82,7 @@ fn niceness(pid: u32) -> i32 {
     stat.rsplit_once(") ").unwrap().1.split(' ').nth(16).unwrap().parse().unwrap()
 }
 
-/// How bad the system thinks it is to keep a process when memory runs out.
+/// The `oom_score_adj` of a process: the higher, the sooner the system kills it to free memory.
 fn badness(pid: impl std::fmt::Display) -> i32 {
     std::fs::read_to_string(format!("/proc/{pid}/oom_score_adj")).unwrap().trim().parse().unwrap()
 }
@@ -113,7 +113,7 @@ fn memory_and_cores_are_taken_from_throw_aways_first_then_cells_then_states_and_
     let looked = looked["variables"]["looked"]["repr"].as_str().unwrap().to_owned();
     until("it is saved", || std::fs::read_to_string(room.file("saved")).is_ok_and(|text| !text.is_empty()));
     let saved = std::fs::read_to_string(room.file("saved")).unwrap();
-    // Niceness ends at 19.
+    // The highest niceness is 19.
     let (own, base) = (badness(server.pid()), niceness(server.pid()));
     let (cell, background) = ((base + 5).min(19), (base + 15).min(19));
     eprintln!(
@@ -126,7 +126,7 @@ fn memory_and_cores_are_taken_from_throw_aways_first_then_cells_then_states_and_
     assert_eq!((niceness(head), niceness(state)), (cell, cell));
     assert_eq!(looked, format!("1000 {cell}"));
     assert_eq!(saved, format!("1000 {background}"));
-    // Branches are no nicer than the states that they come from.
+    // Branches have the same niceness as the states that they come from.
     let branch = server.run(ran.state(), "print(ranks())");
     let branch = [branch, server.run(ran.state(), "print(ranks())")].map(|ran| ran.text());
     assert_eq!(branch, [format!("{} {cell}\n", badness(head)), format!("900 {cell}\n")]);
@@ -151,7 +151,7 @@ fn housekeeping_ends_no_cell_that_runs_and_no_state_that_it_needs() {
         room.wait_for(&format!("begun{n}"));
         states.push(tip.clone());
     }
-    // Measured, saved, looked at and let go, while the cells wait.
+    // Meanwhile states are measured, saved, compared and released.
     until("most states are on disk", || {
         states.iter().filter(|state| state_of(&server, state)["living"] == "disk").count() >= 5
     });
@@ -184,7 +184,8 @@ fn under_load_there_are_no_more_frozen_processes_than_may_be_and_every_cell_runs
         let event = live.hear(|message| message["event"] == "run_ended");
         assert_eq!(event["status"], "ok", "{event}");
         ended += 1;
-        // Who says nothing for long is sent away, and this client answers no pings.
+        // Sends something, because this client answers no pings and silent clients are
+        // disconnected.
         live.send(json!({"do": "interrupt", "exec_id": "none"}));
         most = most.max(server.descendants().len());
         if event["exec_id"] == last.as_str() {
@@ -192,7 +193,7 @@ fn under_load_there_are_no_more_frozen_processes_than_may_be_and_every_cell_runs
         }
     };
     eprintln!("{most} processes at most, with --max-frozen 10 and {ended} cells in a row");
-    // Those beyond the budget that are on their way to disk, heads, and throw-aways.
+    // Allows for states that are being saved, for heads, and for temporary forks.
     assert!(most <= 10 + 32 + 16, "{most}");
     assert_eq!(server.run(&state, "print(len(x), x[-1])").text(), format!("{CELLS} {}\n", CELLS - 1));
 }

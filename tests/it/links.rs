@@ -1,4 +1,4 @@
-//! Share links: made, used for what they are for and nothing else, and taken back.
+//! Share links: how they are made and revoked, and what they allow.
 
 use crate::cells::Room;
 use crate::request::Request;
@@ -45,7 +45,7 @@ fn a_link_opens_what_its_scope_says_and_nothing_else() {
     let (_, view) = link(&server, r#"{"scope":"view"}"#);
     let (_, run) = link(&server, r#"{"scope":"run"}"#);
     let command = |command: &str| Request::post("/api/notebooks/main/commands", command);
-    // What it is, whether a view link may, whether a run link may.
+    // The request, whether a view link allows it, and whether a run link allows it.
     for (request, by_view, by_run) in [
         (Request::get("/"), true, true),
         (Request::get("/n/main"), true, true),
@@ -148,7 +148,7 @@ fn a_link_is_for_one_notebook() {
         Request::get("/states"),
         Request::post("/execute", r#"{"exec_id":"a","state_name":"initial"}"#),
         Wire::handshake("/ws/main"),
-        // Whether there is another one is not for them to know.
+        // The answer must not reveal whether another notebook exists.
         Request::get("/n/none"),
     ] {
         assert_eq!(status(request.clone()), 403, "{request:?}");
@@ -206,13 +206,13 @@ fn links_are_there_after_a_restart() {
         assert_eq!((&listed[0]["id"], &listed[0]["label"]), (&json!(kept.0), &json!("for Ada")));
         let status = |token: &str| server.send(Request::get("/states").bearer(token)).status;
         assert_eq!((status(&kept.1), status(&ends.1), status(&gone.1)), (200, 401, 401));
-        // Another link beside it does not push it out.
+        // Another link in the same browser does not replace it.
         link(&server, r#"{"scope":"view","expires_in":1}"#);
         std::thread::sleep(Duration::from_millis(1100));
         server.signal(Signal::SIGKILL);
         server.wait();
     }
-    // The token itself stands nowhere on disk.
+    // No file contains the token.
     let mut pending = vec![room.path().to_owned()];
     while let Some(path) = pending.pop() {
         if path.is_dir() {
@@ -294,8 +294,8 @@ fn a_link_that_is_opened_in_the_owners_browser_takes_nothing_from_the_owner() {
                 .header("sec-fetch-mode", "navigate")
                 .header("sec-fetch-dest", "document")
         });
-        // From another site a browser sends no cookie, and keeps all the same the one that comes
-        // back.
+        // If another site opens the page, the browser sends no cookie, but stores the cookie of the
+        // answer.
         let jar = if site.is_none() { jar.join("; ") } else { String::new() };
         let request = if jar.is_empty() { request } else { request.header("cookie", &jar) };
         server.send(request).cookie()
@@ -314,7 +314,7 @@ fn a_link_that_is_opened_in_the_owners_browser_takes_nothing_from_the_owner() {
         assert_eq!(jar.len(), 3, "{jar:?}");
         assert_eq!(status(&jar, wish()), 201, "the owner is still the owner: {site:?}");
     }
-    // Without the owner's, each link opens its own notebook, and does what it may.
+    // Without the owner's cookie, each link opens only its own notebook, with its own scope.
     let links: Vec<String> = jar[1..].to_vec();
     let run_in = |name: &str| {
         Request::post(&format!("/api/notebooks/{name}/commands"), r#"{"do":"interrupt","exec_id":"none"}"#)
@@ -322,11 +322,11 @@ fn a_link_that_is_opened_in_the_owners_browser_takes_nothing_from_the_owner() {
     assert_eq!(status(&links, Request::get("/api/notebooks/main")), 200);
     assert_eq!((status(&links, run_in("main")), status(&links, run_in("other"))), (403, 200));
     assert_eq!(status(&links, wish()), 403);
-    // The owner's token in a browser of a guest makes it the owner's.
+    // A browser that has opened a link gets the owner's rights when it opens the owner's token.
     let mut guest = vec![links[0].clone()];
     guest.push(open(("main", crate::server::TOKEN), &guest, None));
     assert_eq!(status(&guest, wish()), 201);
-    // Who signs out is out, and the link that is taken back is out everywhere.
+    // Signing out ends the browser's sessions. Revoking a link ends its sessions in all browsers.
     assert_eq!(server.owner(Request::new("DELETE", &format!("/api/links/{id}"))).status, 204);
     assert_eq!(status(&jar, Request::new("DELETE", "/api/session")), 204);
     for cookie in &jar {
@@ -348,7 +348,7 @@ fn a_link_that_has_ended_is_not_good_again_when_the_clock_is_set_back() {
     let seen: u64 = std::fs::read_to_string(&file).unwrap().parse().unwrap();
     assert!(ends - 3_600_000 <= seen && seen < ends, "the time is kept with the link: {seen} {ends}");
     assert_eq!(states(&server), 200);
-    // A server has seen the link end since. Then the clock was set back to now.
+    // The stored time is after the link's expiry, as if the clock had been set back since.
     for (latest, status) in [(ends - 1_000_000, 200), (ends + 1, 401)] {
         server.kill();
         std::fs::write(&file, latest.to_string()).unwrap();

@@ -1,5 +1,5 @@
-//! Looking at a state, in whatever way: another process does it, which leaves no trace in the state
-//! and nothing behind.
+//! Reading a state's variables: a temporary fork does it, does not change the state, and leaves no
+//! process behind.
 
 use crate::cells::{Process, Room, descendants};
 use crate::request::{Answer, Request};
@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// Asks in each way in which objects are asked without a cell.
+/// Reads the state in each way that does not run a cell.
 fn look(server: &TestServer, state: &str) -> Answer {
     server.owner(Request::get(&format!("/states/{state}")))
 }
@@ -19,8 +19,7 @@ fn command(server: &TestServer, command: Value) -> Answer {
     server.owner(Request::post("/api/notebooks/main/commands", &command.to_string()))
 }
 
-/// Waits until nothing is done to a state by itself any more: it is saved, and compared with its
-/// parent.
+/// Waits until the automatic work on a state is done: it is saved, and compared with its parent.
 fn settle(server: &TestServer, state: &str) {
     until("the state is saved and compared", || {
         let state = state_of(server, state);
@@ -35,14 +34,14 @@ fn children(server: &TestServer, of: u32) -> Vec<Process> {
     server.descendants().into_iter().filter(|p| p.parent() == of && !p.is_zombie).collect()
 }
 
-/// What a process holds for itself alone, in bytes.
+/// The private memory of a process, in bytes.
 fn private_bytes(pid: u32) -> u64 {
     let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap();
     let of = |line: &str| line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024;
     rollup.lines().filter(|line| line.starts_with("Private_")).map(of).sum()
 }
 
-/// Every way of asking `c` counts, and so do the hooks of forks.
+/// Code whose object `c` counts each access, and whose fork hooks count forks.
 const COUNTS: &str = "import os
 n = {'asked': 0, 'before': 0, 'in parent': 0}
 def count(what):
@@ -100,7 +99,7 @@ fn a_look_leaves_no_trace_in_the_state() {
     let who: Vec<u32> = asked.lines().map(|pid| pid.parse().unwrap()).collect();
     assert!(who.len() >= 12, "{who:?}");
     assert!(!who.contains(&frozen.pid), "the frozen process ran code of the user's");
-    // The head that rests there, and then branches.
+    // Checks the head at this state, then branches.
     let count = "print(n['asked'], n['in parent'], lines.readline(), end='')";
     assert_eq!(server.run(state, count).text(), "0 1 first\n");
     let count = "print(n, lines.readline(), end='')";
@@ -132,8 +131,8 @@ fn a_look_that_does_not_end_well_is_ended_and_told() {
     };
     let states: Vec<String> = rows.iter().map(make).collect();
     states.iter().for_each(|state| settle(&server, state));
-    // A gigabyte is cut. Where making it takes too long, that is told, and no time may be left for
-    // the next variable.
+    // A repr of a gigabyte is cut. If making it takes too long, the answer says so, and the next
+    // variable may get no time.
     let huge = make(&("return 'x' * 1_000_000_000", 200));
     let before = server.memory();
     let answer = look(&server, &huge);
@@ -146,8 +145,8 @@ fn a_look_that_does_not_end_well_is_ended_and_told() {
             scope.spawn(move || {
                 let start = Instant::now();
                 let mut answer = look(server, state);
-                // A busy machine may need longer than the limit for what ends by itself, but not
-                // always.
+                // On a busy machine, even values that can be read may exceed the time limit, but
+                // not always.
                 until("what ends by itself is answered", || {
                     if answer.status == 504 && *status != 504 {
                         answer = look(server, state);
@@ -173,8 +172,8 @@ fn a_look_that_does_not_end_well_is_ended_and_told() {
     }
     until("all that looked have gone", || {
         let all = descendants(server.pid());
-        // The root, and of each state its frozen process and at most a head that rests there or one
-        // step further.
+        // Allows the root, and for each state its frozen process and at most two heads or temporary
+        // forks.
         all.iter().all(|p| !p.is_zombie) && all.len() <= 1 + 3 * states.len()
     });
 }
@@ -183,7 +182,7 @@ fn a_look_that_does_not_end_well_is_ended_and_told() {
 fn what_a_look_has_started_ends_with_it() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
-    // A daemon by the book: its parent has gone, and it leads a session of its own.
+    // A typical daemon: its parent has ended, and it leads a new session.
     let code = "import os, sys, time
 def daemon(name):
     if os.fork() == 0:
@@ -230,12 +229,12 @@ class Saves:
         room.file("completes").exists()
     });
     has_ended("completes");
-    // What a cell has started goes on.
+    // A daemon that a cell has started keeps running.
     let kept = server.run("initial", &format!("{code}daemon('kept'); print(1)"));
     look(&server, kept.state());
     let kept = pid_of("kept");
     std::thread::sleep(Duration::from_millis(50));
     assert!(std::fs::metadata(format!("/proc/{kept}")).is_ok());
-    // It has left its group, so not even the death of the server ends it.
+    // The daemon has left its group, so it would outlive the server.
     kill(Pid::from_raw(i32::try_from(kept).unwrap()), Signal::SIGKILL).unwrap();
 }

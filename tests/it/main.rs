@@ -1,4 +1,4 @@
-//! The whole server, from outside: the real binary on a free port, spoken to over real sockets.
+//! Tests of the whole server: they start the program on a free port and connect over real sockets.
 
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 

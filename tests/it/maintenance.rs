@@ -1,4 +1,4 @@
-//! `ratoon check`, `gc` and `trust`, as they are typed.
+//! Tests of the commands `ratoon check`, `gc` and `trust`.
 
 use crate::cells::Room;
 use crate::server::{TestServer, output_of};
@@ -29,12 +29,12 @@ fn a_notebook_is_checked_cleaned_and_trusted() {
     fs::create_dir_all(dir.join("tmp")).unwrap();
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/tests/version-1.db");
     fs::copy(&golden, dir.join("notebook.db")).unwrap();
-    // Its one checkpoint has no blobs here.
+    // The blobs of the notebook's only checkpoint are missing.
     let (code, said) = ratoon(&home, "check", &dir);
     assert!(code == 1 && said.contains("missing") && said.contains("1 damaged"), "{said}");
     let (code, said) = ratoon(&home, "gc", &dir);
     assert!(code == 1 && said.contains("not known what the checkpoint of state initial needs"), "{said}");
-    // It says what it would trust, and does not do so unasked.
+    // Lists the checkpoints to trust, and trusts none without `--yes`.
     let (code, said) = ratoon(&home, "trust", &dir);
     let told = [
         "initial: ",
@@ -68,7 +68,7 @@ fn what_would_be_trusted_is_shown_before_it_is_signed() {
     server.checkpoint(&state, json!({}));
     server.signal(nix::sys::signal::Signal::SIGTERM);
     server.wait();
-    // Another home has another key.
+    // An install with another home directory has another key.
     let dir = room.file("main.ratoon");
     let (code, said) = ratoon(home.path(), "trust", &dir);
     let told = [
@@ -83,7 +83,7 @@ fn what_would_be_trusted_is_shown_before_it_is_signed() {
     assert!(code == 1 && told.iter().all(|told| said.contains(told)), "{said}");
     let (code, said) = trust(home.path(), &dir);
     assert!(code == 0 && said.contains("greet") && said.contains("1 checkpoints are trusted"), "{said}");
-    // The first install does not know it any more.
+    // The first install no longer trusts the checkpoint.
     let again = output_of(&["trust", dir.to_str().unwrap()]);
     assert!(String::from_utf8_lossy(&again.stdout).contains("not signed: 1"), "{again:?}");
     drop(server);

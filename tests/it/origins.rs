@@ -1,4 +1,4 @@
-//! Only our own page and programs get an answer; other sites, other ports and rebound names do not.
+//! The server answers its own page and programs, but not other sites, other ports or rebound names.
 
 use crate::request::Request;
 use crate::server::{TOKEN, TestServer};

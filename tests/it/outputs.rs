@@ -1,4 +1,4 @@
-//! What a cell prints and shows, in the order in which it did.
+//! The outputs of cells, in the order in which they were printed or displayed.
 
 use crate::cells::{Live, Ran, Room};
 use crate::server::TestServer;
@@ -169,7 +169,7 @@ fn ten_megabytes_arrive_whole() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!((text.len(), lines.len()), (10_000_000, 100_000));
     assert!(lines.iter().enumerate().all(|(i, line)| line.starts_with(&format!("{i:07} x"))));
-    // Natively, too.
+    // The same for output of a subprocess.
     let ran = server.run("initial", "!head -c 10000000 /dev/zero | tr '\\0' y");
     assert_eq!((ran.text().len(), ran.error.is_none()), (10_000_000, true));
     assert!(ran.text().bytes().all(|b| b == b'y'));
@@ -189,7 +189,7 @@ fn what_is_too_much_is_cut_and_the_rest_is_counted() {
             format!("\n[ratoon: {} more bytes of output were not kept]\n", total - kept)
         );
     }
-    // An error is kept all the same.
+    // The error is kept even though output was dropped.
     let ran = server.run("initial", "print('x' * 40_000_000); 1/0");
     assert_eq!(ran.ename(), "ZeroDivisionError");
     assert!(short(&ran).contains(&"error ZeroDivisionError".to_owned()));
@@ -330,7 +330,7 @@ fn pictures_up_to_the_limit_are_shown_over_rest_and_larger_ones_are_told() {
         (of("_repr_html_", "'x' * (8 << 20)"), "text/html", 8 << 20),
         (of("_repr_svg_", "'x' * 1_000_001"), "image/svg+xml", 1_000_001),
         (of("_repr_png_", "b'\\x89PNG' * 200_000"), "image/png", 1_066_668),
-        // As base64.
+        // The size is that of the base64 text.
         (of("_repr_png_", "b'\\x89' * (6 << 20)"), "image/png", 8 << 20),
     ] {
         assert_eq!(shown(&code, mime), (Some(length), String::new()));
@@ -368,7 +368,7 @@ fn magics_and_shell_commands() {
             ("import asyncio\nawait asyncio.sleep(0, 'awaited')", &["result 'awaited'"]),
             ("async def f(): return 5\nprint(await f())", &["out 5\n"]),
             ("async for_ = 1", &["error SyntaxError"]),
-            // Once, although IPython prints it.
+            // The error appears once, although IPython also prints it.
             ("%nonsense", &["error UsageError"]),
             ("%%nonsense\nx", &["error UsageError"]),
             ("print(1)\n%nonsense", &["out 1\n", "error UsageError"]),
@@ -389,7 +389,7 @@ fn magics_and_shell_commands() {
     assert_eq!(server.run("initial", "%%bash\nexit 3").ename(), "CalledProcessError");
 }
 
-/// Of a very long traceback the middle is left out, but for the line in the user's own code.
+/// The middle of a very long traceback is left out, except the line in the user's code.
 #[test]
 fn a_deep_error_keeps_the_cells_own_line() {
     let room = Room::new();
@@ -444,8 +444,8 @@ fn tracebacks_point_at_the_users_code() {
 #[test]
 fn an_error_at_a_line_that_its_cell_has_not_is_an_error_like_any_other() {
     let server = TestServer::start();
-    // Where Python stands before the first line of a cell, what IPython shows errors with knows no
-    // line either.
+    // If an error occurs before the first line of a cell, IPython's traceback has no line number
+    // for the cell.
     let code = "import sys; name = sys._getframe().f_code.co_filename
 exec(compile('\\n' * 50 + '1 / 0', name, 'exec'))";
     let ran = server.run("initial", code);
@@ -485,7 +485,7 @@ fn input_asks_the_client() {
     let printed: String = events.iter().filter_map(|e| e["output"]["text"].as_str()).collect();
     assert_eq!(printed, "'Zoë' ''\n");
     assert_eq!(events.last().unwrap()["status"], "ok");
-    // A prompt that nobody has: an answer is refused.
+    // There is no prompt any more, so an answer is refused.
     let id = live.send(json!({"do": "answer_input", "exec_id": exec_id, "text": "late"}));
     assert_eq!(live.hear(|m| m["reply"] == id)["code"], "conflict");
 }
@@ -584,7 +584,7 @@ fn plots_and_tables() {
     assert_eq!((pngs(&two), two.text().as_str()), (2, "p\n"));
     let shown = server.run(state, "plt.plot([1]); plt.show(); print('after')");
     assert_eq!((short(&shown).last().unwrap().as_str(), pngs(&shown)), ("out after\n", 1));
-    // A figure that was shown is closed: the next cell does not show it again.
+    // A displayed figure is closed, so the next cell does not display it again.
     let next = server.run(one.state(), "1;");
     assert_eq!(next.output.len(), 0, "{:?}", next.output);
     let svg = server.run(state, "%config InlineBackend.figure_formats = ['svg']\nplt.plot([1]);");

@@ -1,4 +1,4 @@
-//! Pages, files and the headers that keep them apart from everything else.
+//! Pages, files and their security headers.
 
 use crate::request::{Answer, Request};
 use crate::server::{TOKEN, TestServer};
@@ -119,8 +119,8 @@ fn people_get_a_page_and_programs_get_json() {
     assert_eq!((program.status, program.error_code().as_str()), (401, "unauthorized"));
 }
 
-/// A `SameSite=Strict` cookie stays at home when a link on another site is clicked. The answer asks
-/// again from here.
+/// A browser withholds a `SameSite=Strict` cookie when the user clicks a link on another site. The
+/// answer is a page that requests the same address from our origin.
 #[test]
 fn a_link_on_another_site_is_asked_again_from_our_own_page() {
     let server = TestServer::start();
@@ -149,7 +149,7 @@ fn looking_has_no_effect() {
         let head = server.owner(Request::new("HEAD", path));
         assert_eq!((head.status, head.body.len()), (200, 0), "{path}");
     }
-    // Nothing that a query says leads anywhere else.
+    // No query parameter redirects to another site.
     for query in ["next=//evil.test", "url=http://evil.test", "server=http://evil.test"] {
         let page = server.owner(Request::get(&format!("/n/main?{query}")).by_browser());
         assert_eq!(page.status, 200);

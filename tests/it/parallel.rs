@@ -1,4 +1,4 @@
-//! Much at once: on one state, on many, from many clients.
+//! Parallel runs and requests: against one state, against many states, from many clients.
 
 use crate::cells::{Going, Room};
 use crate::request::Request;
@@ -7,8 +7,8 @@ use crate::wire::Wire;
 use serde_json::json;
 use std::time::Instant;
 
-/// Asks several times and prints the shortest time. The answers must not wait for cells that sleep
-/// until this test wakes them.
+/// Sends a request several times and prints the shortest response time. The answers must not wait
+/// for cells that sleep until this test wakes them.
 fn answers(what: &str, mut ask: impl FnMut()) {
     let mut once = || {
         let asked = Instant::now();
@@ -39,7 +39,7 @@ fn fifty_sleep(states: impl Fn(&TestServer, usize) -> String) {
     answers("the list", || assert!(server.states().contains(&"initial".to_owned())));
     answers("the notebook", || assert_eq!(server.notebook()["name"], "main"));
     let variables = Request::get(&format!("/states/{}", states[7]));
-    // 504: listing took longer than its limit. That may happen on a busy machine, but not always.
+    // Accepts 504, because listing variables may exceed its time limit on a busy machine.
     answers("a state's variables", || {
         until("they are listed", || match server.owner(variables.clone()).status {
             504 => false,
@@ -87,8 +87,8 @@ fn two_branches_use_two_cores() {
         assert!(texts.iter().all(|t| t == "8999995500000500000\n"), "{texts:?}");
         asked.elapsed().as_secs_f64()
     };
-    // Other tests use the cores as well: it is enough that it was so once. One after the other
-    // would be 2.
+    // Other tests use the cores too, so one good measurement suffices. Without parallelism the
+    // ratio would be 2.
     let ratios: Vec<f64> = (0..12).map(|_| time(2) / time(1).max(time(1))).collect();
     assert!(ratios.iter().any(|ratio| *ratio < 1.5), "{ratios:?}");
 }
@@ -102,7 +102,7 @@ fn many_clients_may_use_one_name() {
     for going in going {
         assert_eq!(going.end().state(), "same");
     }
-    // The name is one of the twenty; the others live on under their ids.
+    // The name refers to one of the twenty states. The others can be found by id.
     assert_eq!(server.states(), ["initial", "same"]);
     let notebook = server.notebook();
     let ids: Vec<&str> =

@@ -1,4 +1,4 @@
-//! Cells that fail, and what they had set until then: taken back, offered, kept.
+//! Cells that fail: their variables are discarded, can be kept later, or are kept.
 
 use crate::cells::{Live, Room, unique};
 use crate::request::Request;
@@ -27,13 +27,13 @@ fn run_of(server: &TestServer, exec_id: &str) -> Value {
     runs.iter().find(|run| run["exec_id"] == exec_id).unwrap().clone()
 }
 
-/// Asks for a command that may be refused.
+/// Sends a command that may be refused. Returns the status and the body.
 fn wish(server: &TestServer, command: Value) -> (u16, Value) {
     let answer = server.owner(Request::post("/api/notebooks/main/commands", &command.to_string()));
     (answer.status, answer.json())
 }
 
-/// Whether a process of the server stands still.
+/// Whether a process of the server is stopped.
 fn has_stopped_process(server: &TestServer) -> bool {
     let is_stopped = |pid: u32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -46,7 +46,7 @@ fn has_stopped_process(server: &TestServer) -> bool {
 fn what_a_failed_cell_had_set_is_taken_back_told_and_kept_on_demand() {
     let server = TestServer::start();
     let (exec_id, body) = execute(&server, "initial", IMPORTS, json!({}));
-    // As it was for clients that know nothing of it.
+    // Clients that do not use `keep` get the same answer as before.
     assert_eq!((&body["state_name"], &body["error"]["ename"]), (&Value::Null, &json!("ModuleNotFoundError")));
     let warnings = body["warnings"].to_string();
     assert!(warnings.contains("on_error") && warnings.contains("undone"), "{body:#}");
@@ -66,7 +66,7 @@ fn what_a_failed_cell_had_set_is_taken_back_told_and_kept_on_demand() {
         all.iter().find(|one| one["id"] == id).unwrap().get("partial").cloned()
     };
     assert_eq!((partial(&state), partial("initial")), (Some(json!(true)), None));
-    // Once more is the same answer, and so is the run to who did not ask for it.
+    // A repeated command gets the same answer. A repeat of the run without `keep` gets the old one.
     assert_eq!(command(&server, json!({"do": "keep_partial", "exec_id": exec_id})), kept);
     let again = json!({"exec_id": exec_id, "state_name": "initial", "code": IMPORTS});
     let again = server.owner(Request::post("/execute", &again.to_string())).json();
@@ -92,14 +92,14 @@ fn it_is_kept_at_once_when_the_run_asks_for_it() {
     let mut again = json!({"exec_id": exec_id, "state_name": "initial", "code": IMPORTS});
     again.as_object_mut().unwrap().extend(named.as_object().unwrap().clone());
     assert_eq!(server.owner(Request::post("/execute", &again.to_string())).json(), body);
-    // Also when it has set nothing: who asked can always go on.
+    // With `keep` there is a state even if the cell has set no variable.
     let (_, body) = execute(&server, "imports", "1 / 0", keep());
     assert_eq!(body["error"]["ename"], "ZeroDivisionError");
     assert_eq!(server.run(body["state_name"].as_str().unwrap(), "print(x)").text(), "1\n");
-    // A cell that succeeds is not touched by it.
+    // `keep` does not affect a cell that succeeds.
     let (_, body) = execute(&server, "imports", "z = 3", keep());
     assert_eq!(state_of(&server, body["state_name"].as_str().unwrap()).get("partial"), None);
-    // No line of these ran, or they asked for their end.
+    // No partial state if no line of the cell ran, or if the cell ended itself.
     for code in
         ["x = 2\ndef f(:", "x = 2\nraise SystemExit", "x = 2\nexit()", "x = 2\nimport os\nos._exit(3)"]
     {
@@ -176,7 +176,7 @@ fn what_an_interrupted_cell_had_set_is_kept_and_its_threads_stand_still_until_th
     let before = ticks();
     server.run("initial", "import time; time.sleep(0.2)").state();
     assert_eq!(ticks(), before, "a thread of a cell that was stopped goes on");
-    // That run was the next version of the cell, as far as the server can tell: it took its place.
+    // The server takes that run for the next version of the cell, which ends the offer.
     assert_eq!(wish(&server, json!({"do": "keep_partial", "exec_id": exec_id})).0, 410);
     assert!(!has_stopped_process(&server));
 
@@ -221,7 +221,7 @@ fn all_later_versions_of_a_cell_wait_for_the_failed_one_to_go() {
     let base = server.run("initial", "import socket").state().to_owned();
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let listen = format!("s = socket.socket(); s.bind(('127.0.0.1', {port})); s.listen()\n");
-    // Its memory takes a while to go.
+    // The process needs a while to free its memory.
     let fails =
         format!("{listen}big = bytearray(200_000_000)\nbig[::4096] = b'x' * len(big[::4096])\nnobody");
     let mut live = Live::join(&server);
@@ -258,13 +258,13 @@ fn why_a_failed_cell_cannot_be_kept_is_told() {
     let fails = |state: &str, code: &str| execute(&server, state, code, json!({})).0;
     let why =
         |exec_id: &str| wish(&server, json!({"do": "keep_partial", "exec_id": exec_id})).1["why"].to_string();
-    // One that dies while it is held.
+    // A process that dies while its variables can still be kept.
     let dies = fails("initial", "import os\nprint(os.getpid())\nnobody");
     let pid = run_of(&server, &dies)["outputs"][0]["text"].as_str().unwrap().trim().parse().unwrap();
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL).unwrap();
     until("it is not offered any more", || run_of(&server, &dies).get("keepable").is_none());
     assert!(why(&dies).contains("SIGKILL"), "{}", why(&dies));
-    // Others take its place.
+    // Further failed cells replace it.
     let states: Vec<String> =
         (0..3).map(|n| server.run("initial", &format!("n = {n}")).state().to_owned()).collect();
     let failed: Vec<String> = states.iter().map(|state| fails(state, "x = 1\nnobody")).collect();
@@ -302,7 +302,7 @@ fn a_page_is_told_what_it_can_keep_and_of_what_was_kept() {
     assert_eq!((&again["state"], &again["status"]), (&added["id"], &json!("error")));
     let reply = other.hear(|message| message["reply"] == number);
     assert_eq!(reply["state"], added["id"], "{reply:#}");
-    // At once, and what waited for the cell does not run.
+    // The state is there at once, and a run that waited for the cell is aborted.
     let on = json!({"state": added["id"]});
     let code = "z = 1\nwhile not os.path.exists('go'): time.sleep(0.01)\nnobody";
     live.send(json!({"do": "run", "exec_id": "two", "code": code, "on": on, "on_error": "keep"}));
@@ -333,7 +333,7 @@ fn a_partial_state_survives_a_kill() {
     assert_eq!((&run["status"], &run["state"], &run["error"]), (&json!("error"), &json!(state), &error));
     assert_eq!(state_of(&server, &next).get("partial"), None);
     assert_eq!(server.run(&state, "print(json.dumps(x))").text(), "1\n");
-    // What was held is gone with its process.
+    // The variables are lost with the process.
     assert_eq!(run_of(&server, &held).get("keepable"), None);
     assert_eq!(wish(&server, json!({"do": "keep_partial", "exec_id": held})).0, 410);
     server.kill();
@@ -353,11 +353,11 @@ fn a_replay_through_a_partial_state_keeps_again_what_its_cell_sets() {
     server.restart();
     assert_eq!(replayed(&server).text(), "[1, 2, 4]\n");
     assert_eq!(server.run(&partial, "print(x)").text(), "[1, 2]\n");
-    // It succeeds now: that is no reason to refuse it.
+    // In the replay the cell succeeds, which is not an error.
     room.put("missing");
     server.restart();
     assert_eq!(replayed(&server).text(), "[1, 2, 3, 4]\n");
-    // It fails for another reason now, and what it has set is not what it had set.
+    // In the replay the cell fails for another reason, with other variables.
     std::fs::remove_file(room.file("missing")).unwrap();
     std::fs::create_dir(room.file("missing")).unwrap();
     server.restart();

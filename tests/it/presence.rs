@@ -1,5 +1,5 @@
-//! Several people at one notebook: where they stand, drafts that they both change, and whole
-//! subtrees that go.
+//! Several visitors of one notebook: their presence, drafts that two of them change, and deleted
+//! subtrees.
 
 use crate::cells::Room;
 use crate::request::Request;
@@ -13,7 +13,7 @@ fn people(message: &Value) -> Option<&Vec<Value>> {
     message["people"].as_array()
 }
 
-/// Waits until the people are so many; answers them.
+/// Waits until there are `count` visitors, and returns them.
 fn until_there_are(socket: &mut Wire, count: usize) -> Vec<Value> {
     let message = socket.hear_until(|m| people(m).is_some_and(|all| all.len() == count));
     people(&message).cloned().unwrap_or_default()
@@ -47,7 +47,7 @@ fn who_stands_somewhere_is_seen_by_the_others_until_the_socket_closes() {
         "one socket is one person"
     );
 
-    // Whoever comes later sees them at once.
+    // A client that joins later gets all visitors immediately.
     let mut late = Wire::socket(&server, TOKEN);
     let snapshot = late.hear_until(|m| m["snapshot"].is_object());
     assert_eq!(snapshot["snapshot"]["people"].as_array().unwrap().len(), 2);
@@ -100,7 +100,7 @@ fn who_stood_at_a_state_that_goes_stands_at_what_it_grew_from() {
     ada.hear_until(|m| people(m).is_some_and(|all| all[0]["state"] == "initial"));
 }
 
-/// A change of draft `d`.
+/// Changes the text of draft `d` and returns the reply.
 fn put(socket: &mut Wire, id: u64, source: &str, base: u64) -> Value {
     let draft = json!({"id": "d", "on": "initial", "kind": "code", "source": source});
     socket.command(id, &format!(r#""do":"put_draft","in_place":true,"base":{base},"draft":{draft}"#))
@@ -117,8 +117,8 @@ fn of_two_who_change_one_draft_at_once_the_second_is_told_and_versions_outlive_t
     assert_eq!(put(&mut ada, 1, "a", 0)["kind"], "done");
     assert_eq!(put(&mut ada, 2, "ab", 1)["kind"], "done");
     assert_eq!(put(&mut bob, 1, "ax", 1)["code"], "conflict");
-    // What led to the refusal was heard before it: here is what to lay one's own text together
-    // with.
+    // The change that caused the refusal arrives before it, so the client can merge its own text
+    // with it.
     assert_eq!(put(&mut bob, 2, "abx", 2)["kind"], "done");
     let heard = ada.hear_until(|m| m["put"][0]["draft"]["version"] == 3);
     assert_eq!(heard["put"][0]["draft"]["source"], "abx");
@@ -159,7 +159,7 @@ fn an_update_that_is_sent_again_is_known_after_a_crash() {
     assert_eq!(draft["received"], json!([{"client": "ada", "number": 2}]));
 }
 
-/// Two thousand drafts of a hundred bytes on one state: whoever looks on is sent each of them once.
+/// Two thousand drafts of a hundred bytes on one state: another client receives each draft once.
 #[test]
 fn a_change_of_one_of_many_drafts_costs_no_more_than_that_draft() {
     const DRAFTS: u64 = 2000;
@@ -174,7 +174,7 @@ fn a_change_of_one_of_many_drafts_costs_no_more_than_that_draft() {
         let after = json!(after.map(|after| format!("d{after}")));
         format!(r#""do":"put_draft","in_place":true,"base":{},"draft":{draft},"after":{after}"#, version - 1)
     };
-    // It reads while the other types: the server closes a socket whose client does not.
+    // Reads while the other client types, because the server disconnects clients that do not read.
     let mut heard = 0;
     let mut hear = |id: &str, version: u64| {
         loop {
@@ -189,7 +189,7 @@ fn a_change_of_one_of_many_drafts_costs_no_more_than_that_draft() {
     };
     let mut order = Vec::new();
     for n in 0..DRAFTS {
-        // Every third goes between two others.
+        // Every third draft is placed between two others.
         let after = if n % 3 == 2 { Some(n - 2) } else { order.last().copied() };
         let at = after.map_or(0, |after| order.iter().position(|other| *other == after).unwrap() + 1);
         order.insert(at, n);

@@ -1,7 +1,7 @@
-//! Where a user may have few processes, and cells that take them all.
+//! A user with a low limit of processes, and cells that use all of them.
 //!
-//! Root has no such limit, so the server runs as another user, who has to be allowed to read root's
-//! files.
+//! The limit does not apply to root, so the server runs as another user, who must be able to read
+//! root's files.
 
 use crate::cells::{Process, Room};
 use crate::request::{Answer, Request};
@@ -10,8 +10,7 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 use std::os::unix::fs::MetadataExt;
 
-/// A server of a user of its own, who may have so many processes; none, and a word about it, where
-/// that cannot be had.
+/// A server that runs as a separate user with a limit of processes.
 struct Limited {
     user: u32,
     server: TestServer,
@@ -47,7 +46,7 @@ impl Limited {
         Some(Self { user, server, config })
     }
 
-    /// How many processes the user has.
+    /// Number of processes of the user.
     fn processes(&self) -> usize {
         let entries = std::fs::read_dir("/proc").unwrap().flatten();
         let is_process = |name: &str| name.bytes().all(|b| b.is_ascii_digit());
@@ -55,7 +54,7 @@ impl Limited {
         own.filter(|e| e.metadata().is_ok_and(|about| about.uid() == self.user)).count()
     }
 
-    /// Tries to run a cell.
+    /// Runs a cell, which may be refused, and returns the answer.
     fn try_run(&self, state: &str, code: &str) -> Answer {
         let wish = json!({"exec_id": crate::cells::unique("try"), "state_name": state, "code": code});
         self.server.owner(Request::post("/execute", &wish.to_string()))
@@ -66,7 +65,7 @@ impl Limited {
 fn at_the_limit_of_processes_the_notebook_goes_on_and_recovers() {
     let Some(limited) = Limited::start(61_301, 64) else { return };
     let server = &limited.server;
-    // It takes all that are left, then gives one back: that is for its state.
+    // Takes all processes that are left, then ends one, which the cell's state needs.
     let code = "import os, time\nchildren = []\ntry:\n    while True:\n        child = os.fork()\n        \
                 if child == 0:\n            os.setsid()\n            time.sleep(600)\n            \
                 os._exit(0)\n        \
@@ -74,7 +73,7 @@ fn at_the_limit_of_processes_the_notebook_goes_on_and_recovers() {
                 os.kill(children[-1], 9); os.waitpid(children.pop(), 0); print(len(children))";
     let ran = server.run("initial", code);
     assert!(ran.text().starts_with("[Errno 11]"), "{ran:?}");
-    // What needs a process is refused, what needs a thread is not, and nothing is closed.
+    // Requests that need a process are refused. Requests that need a thread work.
     let mut refused = 0;
     until("no cell can run", || {
         let answer = limited.try_run("initial", "1");
@@ -95,7 +94,7 @@ fn at_the_limit_of_processes_the_notebook_goes_on_and_recovers() {
     assert!(!server.errors().contains("panicked"), "{}", server.errors());
 }
 
-/// Each process starts others without end, and none stays in the group of its parent.
+/// A fork bomb: each process starts others without end, and leaves its parent's group.
 const BOMB: &str = "import os, time\nwhile True:\n    try:\n        if os.fork() == 0: os.setsid()\n    \
                     except OSError: time.sleep(0.001)";
 
@@ -115,7 +114,7 @@ fn a_fork_bomb_that_leaves_its_group_ends_with_an_interrupt_a_reset_and_a_stop()
     until("the bomb is over", || limited.processes() <= before + 2);
     assert_eq!(limited.server.run(&state, "print(x)").text(), "7\n");
 
-    // One that outlives its cell.
+    // A fork bomb that outlives its cell.
     let left = "import os\nif os.fork() == 0:\n    os.setsid()\n    exec(BOMB)";
     let code = format!("BOMB = {BOMB:?}\n{left}");
     let ran = limited.server.run(&state, &code);
@@ -177,8 +176,8 @@ fn what_an_earlier_cell_has_detached_lives_on_when_a_run_is_stopped() {
     until("a reset ends that, too", || !is_there());
 }
 
-/// What a cell starts in three ways: in its group, in a session of its own, and as an orphan in
-/// one.
+/// A cell that starts three processes: one in its group, one in a new session, and an orphan in a
+/// new session.
 const STARTS: &str = "import subprocess, sys\n\
     started = [subprocess.Popen(['sleep', '600'], start_new_session=own).pid for own in (False, True)]\n\
     lost = \"import os, time; os.setsid()\\nif os.fork(): os._exit(0)\\nprint(os.getpid(), flush=True); \

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A directory of one test's own, gone when the test is.
+/// A temporary directory for one test, deleted at its end.
 struct Room(PathBuf);
 
 impl Room {
@@ -23,7 +23,7 @@ impl Room {
         self.0.join("data")
     }
 
-    /// An environment of the Python that the program was built with, which has no packages at all.
+    /// Creates an environment without packages, of the Python with which the program was built.
     fn environment(&self) -> Interpreter {
         let path = self.0.join("env");
         let made = Command::new(env!("RATOON_BUILD_PYTHON"))
@@ -60,7 +60,7 @@ fn files(root: &Path) -> BTreeSet<PathBuf> {
     found
 }
 
-/// Imports what the kernel will and answers the file that IPython came from.
+/// Imports what the kernel imports, and returns the file from which IPython was loaded.
 fn ipython_of(python: &Interpreter, support: &Path) -> PathBuf {
     let code = "import sys; sys.path.append(sys.argv[1]); import IPython, cloudpickle, importlib.util as u; \
                 assert u.find_spec('matplotlib_inline'); print(IPython.__file__)";
@@ -87,12 +87,12 @@ fn an_empty_environment_gets_ipython_once_and_stays_as_it_is() {
         fs::read_dir(room.data().join("support")).unwrap().map(|e| e.unwrap().path()).collect();
     assert_eq!(left, BTreeSet::from([support.clone(), room.data().join("support/lock")]));
 
-    // With the directory there, no process is started: there is none at this path.
+    // If the directory exists, no process is started: there is no program at this path.
     let gone = Interpreter { executable: PathBuf::from("/nowhere/python"), version: python.version };
     let (again, said) = provide(&gone, &room.data());
     assert_eq!((again.unwrap(), said), (Some(support.clone()), vec![]));
 
-    // An environment that has all of it needs nothing from us.
+    // In an environment that has IPython, nothing is installed.
     let (major, minor) = python.version;
     let site = room.0.join(format!("env/lib/python{major}.{minor}/site-packages"));
     fs::write(site.join("all.pth"), support.to_str().unwrap()).unwrap();
@@ -133,8 +133,8 @@ fn an_old_ipython_of_the_environment_is_named() {
     assert!(error.how.contains("-m pip install --upgrade ipython"), "{error}");
 }
 
-/// The installers look at the process's variables, so this test runs its other half in a process of
-/// its own.
+/// The installers read environment variables, so this test runs a part of itself in a separate
+/// process.
 #[test]
 fn without_a_network_one_error_says_what_to_do() {
     let half = Command::new(std::env::current_exe().unwrap())
