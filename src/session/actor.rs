@@ -1,8 +1,9 @@
 //! The loop that owns one notebook: it passes inputs to the machine and carries out the effects
 //! that the machine returns.
 //!
-//! There are two inboxes. Requests of clients go before reports of processes, so an interrupt never
-//! waits behind a flood of output. Both are bounded: a full inbox holds back its senders.
+//! Requests of clients and reports of processes have separate inboxes. Requests go first, so an
+//! interrupt never waits behind a flood of output. Both inboxes are bounded: a full inbox holds
+//! back its senders.
 
 use super::event_log::EventLog;
 use super::handle::{Ask, OnReply};
@@ -25,7 +26,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
-/// How many requests may wait.
+/// How many requests of clients may wait.
 const ASKS: usize = 256;
 /// How many reports of processes may wait. Each has up to 256 KiB of text, so a flood of output
 /// neither delays other reports for long nor fills the server's memory.
@@ -38,7 +39,7 @@ const SAVE_TIMEOUT: Duration = Duration::from_millis(2000);
 /// When a run with more than this many bytes of outputs ends, freed memory is returned to the
 /// system.
 const MANY_BYTES: usize = 1024 * 1024;
-/// How many bytes may wait to be written before the cells that print are held back.
+/// How many bytes may wait to be written to disk before cells that print are held back.
 const MAX_UNSAVED_BYTES: usize = 8 * 1024 * 1024;
 
 /// What is needed to open a notebook, and to open it again after a panic.
@@ -306,7 +307,7 @@ impl Actor {
         }
     }
 
-    /// The disk has failed: refuses the answers that wait for it.
+    /// Notes that the disk has failed, and answers the commands that wait for it with a refusal.
     fn on_disk_failure(&mut self, trouble: DiskStatus) {
         self.feed(Input::Trouble(Some(trouble.clone())));
         for (_, waiting, reply) in self.unsaved.answers.drain(..) {

@@ -258,7 +258,7 @@ impl Session {
     }
 
     /// Ends all runs and puts a copy of the notebook into the trash. The runs end even if the copy
-    /// cannot be made: a reset also stops cells that nothing else stops.
+    /// cannot be made: users also reset a notebook to stop cells that nothing else stops.
     async fn set_aside(&self) -> Result<(), Problem> {
         let (tx, rx) = oneshot::channel();
         self.send(Ask::SetAside(tx), rx).await?.map_err(|refused| Problem {

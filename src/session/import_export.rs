@@ -43,7 +43,7 @@ impl Session {
     }
 }
 
-/// What a state's file holds besides its blobs.
+/// What the file of a state holds besides blobs.
 struct StateContent {
     label: Option<String>,
     code: String,

@@ -1,4 +1,4 @@
-//! The map of open notebooks: the only shared mutable thing in the server.
+//! The map of open notebooks.
 
 use super::actor::OpenRequest;
 use super::{Budget, CloseReason, Session};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Handle;
 
-/// How many notebooks may be open at once. Each has a Python process of some 100 MB.
+/// How many notebooks may be open at the same time. Each has a Python process of some 100 MB.
 const MAX_OPEN_NOTEBOOKS: usize = 64;
 /// Suffix of a notebook's directory.
 const SUFFIX: &str = ".ratoon";
@@ -33,7 +33,7 @@ pub struct NotebookConfig {
 }
 
 impl NotebookConfig {
-    /// Notebooks in `dir`, signed with the key in `config_dir`.
+    /// The settings for notebooks in `dir`, signed with the key in `config_dir`.
     ///
     /// # Errors
     /// `Problem` when the key cannot be used.
@@ -57,7 +57,8 @@ pub struct Sessions {
 #[derive(Debug, Default)]
 struct Open {
     by_name: BTreeMap<String, Session>,
-    /// Whether the server is stopping: then no notebook is opened, because nothing would close it.
+    /// Whether the server is stopping. Then no more notebooks are opened, because nothing would
+    /// close them.
     is_over: bool,
 }
 

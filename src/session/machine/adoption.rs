@@ -68,7 +68,7 @@ impl Adoption {
         self.waiting.remove(id).map(|(ticket, _)| ticket)
     }
 
-    /// Refuses all requests, because the notebook is reset.
+    /// Refuses all import requests that wait, because the notebook is reset.
     pub(super) fn reset(&mut self, core: &mut Core) {
         for (ticket, _) in std::mem::take(&mut self.waiting).into_values() {
             core.answer(ticket, refused(Kind::Conflict, "the notebook was reset", "import it again"));

@@ -42,7 +42,8 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// The default for this computer: half of its memory, and a tenth kept available.
+    /// The default for this computer: half of its memory for frozen processes, and a tenth kept
+    /// available.
     pub fn of_this_machine() -> Self {
         let total = crate::session::system_memory::total_bytes().unwrap_or(u64::MAX);
         Self { processes: MAX_PROCESSES, bytes: total / 2, available: total / 10, run: u64::MAX }
@@ -76,7 +77,7 @@ impl Uses {
         }
     }
 
-    /// Notes that a state can be restored from its checkpoint.
+    /// Notes that a state can leave memory, because it can be restored from its checkpoint.
     fn note_evictable(&mut self, state: &StateId) {
         let used = *self.used.entry(state.clone()).or_default();
         self.evictable.insert((used, state.clone()));
@@ -149,7 +150,7 @@ impl Memory {
         self.wake_to_measure(core, held);
     }
 
-    /// Sets the alarm if something has to be measured. One alarm serves several.
+    /// Sets the alarm if something has to be measured. One alarm serves several processes.
     pub(super) fn wake_to_measure(&mut self, core: &mut Core, held: &HeldHeads) {
         let has_more = !self.to_measure.is_empty() || !held.unmeasured().is_empty();
         if !self.alarm_is_set && has_more {

@@ -61,7 +61,7 @@ impl Comparer {
         self.kept.push_back((state, known));
         let count = |known: &Known| known.as_ref().map_or(0, |(fingerprints, _)| fingerprints.len());
         let mut all: usize = self.kept.iter().map(|(_, known)| count(known)).sum();
-        // The two that are compared stay, however many variables they have.
+        // The two states that are compared stay, however many variables they have.
         while self.kept.len() > MAX_KEPT || all > MAX_KEPT_FINGERPRINTS && self.kept.len() > 2 {
             all -= self.kept.pop_front().map_or(0, |(_, known)| count(&known));
         }
@@ -131,7 +131,7 @@ impl Comparer {
         true
     }
 
-    /// A state's variables were fingerprinted.
+    /// Keeps the fingerprints that a process reports, and continues with the next state.
     pub(super) fn fingerprinted(
         &mut self,
         core: &mut Core,
@@ -148,7 +148,7 @@ impl Comparer {
         }
     }
 
-    /// A state's variables could not be fingerprinted.
+    /// Notes that a state's variables could not be fingerprinted.
     pub(super) fn failed(&mut self, core: &mut Core, process: ProcId) {
         self.fingerprinted(core, process, None, 0);
     }

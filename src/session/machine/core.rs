@@ -20,7 +20,8 @@ use indexmap::IndexSet;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// How long a process may take to load a checkpoint: gigabytes from a slow disk, and imports.
+/// How long a process may take to load a checkpoint. It may read gigabytes from a slow disk and
+/// import libraries.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// What one part of the machine asks of another. The machine does it before the step ends.
@@ -166,7 +167,7 @@ impl Core {
     pub(super) fn runnable(&self, id: &StateId) -> Result<(), Problem> {
         let state = self.notebook.state(id).filter(|s| s.residency != Residency::Deleted);
         let state = state.ok_or_else(|| not_found("state", id))?;
-        // The root can be started again.
+        // The root process can be started again.
         if state.residency.can_run() || state.parent.is_none() {
             return Ok(());
         }
@@ -244,7 +245,7 @@ impl Core {
             self.spawn_root();
         }
         if let Some(head) = self.processes.resting_at(state) {
-            // The system may have refused to freeze the state when the head arrived.
+            // The system may have refused to make the frozen process when the head arrived.
             self.ensure_frozen(head, state);
         }
         self.processes.frozen(state).or_else(|| self.load(state))
@@ -334,7 +335,7 @@ impl Core {
         let Some(state) = self.notebook.state_mut(id) else { return };
         (state.restored_from, state.memory_bytes) = (None, None);
         let is_on_disk = state.checkpoint.is_some() && !state.id.is_root();
-        // A state whose checkpoint could not be loaded stays lost.
+        // A state whose checkpoint could not be loaded stays `Replay`.
         if state.residency != Residency::Replay {
             self.set_residency(id, if is_on_disk { Residency::Disk } else { Residency::Replay });
         }

@@ -54,7 +54,7 @@ struct Ending {
 /// Why the variables that a failed run set cannot be kept.
 #[derive(Clone, Debug)]
 pub(super) enum NotHeld {
-    /// The cell has left nothing that can become a state.
+    /// Nothing that the cell left can become a state.
     LeftNothing,
     /// The cell failed in its first statement, which set nothing.
     SetNothing,
@@ -162,7 +162,8 @@ impl HeldHeads {
         true
     }
 
-    /// A held head was stopped, and this many processes of its cell were killed.
+    /// Ends a held head if too many processes of its cell were killed (`ended`) when it was
+    /// stopped.
     pub(super) fn stopped(&mut self, core: &mut Core, process: ProcId, ended: usize) {
         if ended > MAX_UNREAPED {
             self.end(core, process, NotHeld::StartedTooMany(ended));
@@ -203,7 +204,7 @@ impl HeldHeads {
         }
     }
 
-    /// A held head died by itself.
+    /// Forgets a held head that died by itself.
     pub(super) fn died(&mut self, core: &mut Core, process: ProcId, exit: Option<Exit>) {
         core.processes.remove(process);
         self.take(core, process, NotHeld::Died(exit));
@@ -264,7 +265,8 @@ impl HeldHeads {
         let draft = core.notebook.run(run).and_then(|own| own.draft.clone());
         self.end_those(core, &NotHeld::RunAgain, |held| &held.at == at && held.draft == draft);
         let ending = self.ending.values_mut().find(|ending| &ending.at == at && ending.draft == draft);
-        // When this head has exited, the run begins again, and then may wait for the next.
+        // When this head has exited, the run tries to begin again, and may then wait for another
+        // such head.
         ending.map(|ending| ending.waiting.push(run.clone())).is_some()
     }
 

@@ -18,7 +18,7 @@ const MAX_ANSWERERS: usize = 4;
 const MAX_WAITING: usize = 16;
 /// How long an answering process stays after the last question.
 const IDLE: Duration = Duration::from_secs(20);
-/// How long completions may take. Later they would only disturb.
+/// How long completions may take. Later ones would only disturb.
 const COMPLETE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long looking up an object may take.
 const INSPECT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -46,7 +46,8 @@ pub(super) struct Introspection {
 }
 
 impl Introspection {
-    /// A client asks about a place in code. Returns the answer only if it is a refusal.
+    /// Asks for completions at a place in code, or for the object there. Returns a reply only if
+    /// the question is refused.
     pub(super) fn ask(
         &mut self,
         core: &mut Core,
@@ -111,13 +112,13 @@ fn idlest(core: &Core) -> Option<ProcId> {
     idle.min_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(id, _)| id)
 }
 
-/// An answering process is ready.
+/// Notes that an answering process is ready, and sets the alarms of its questions again.
 pub(super) fn answerer_is_ready(core: &mut Core, process: ProcId) {
     let now_ms = core.now_ms;
     let Some(answerer) = answerer(core, process) else { return };
     answerer.ready_ms = Some(now_ms);
     let waiting: Vec<_> = answerer.waiting.iter().map(|(number, (_, sought))| (*number, *sought)).collect();
-    // The wait for a load does not count: set the alarms of all questions again.
+    // The time in which the state is loaded does not count: set the alarms of all questions again.
     for (number, sought) in waiting {
         core.wake(limit(sought), Alarm::AnswerTimeout(process, number));
     }

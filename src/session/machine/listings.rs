@@ -28,7 +28,7 @@ const MAX_KEPT_NAMES: usize = 20_000;
 pub(super) struct Listing {
     tickets: Vec<Ticket>,
     kind: ListingKind,
-    /// Whether its deadline passed while its state was being loaded.
+    /// Whether a deadline passed while the state was being loaded.
     has_waited: bool,
 }
 
@@ -110,14 +110,14 @@ impl Listings {
         None
     }
 
-    /// A process has listed the variables.
+    /// Answers the requests for a list with the variables that a process reports.
     pub(super) fn listed(&mut self, core: &mut Core, process: ProcId, variables: Vec<Variable>) {
         if let Some((_, listing)) = take(core, process) {
             core.answer_all(listing.tickets, &Reply::Variables { variables });
         }
     }
 
-    /// A process has digested the variables.
+    /// Keeps the digests that a process reports, and answers the requests for them.
     pub(super) fn digested(&mut self, core: &mut Core, process: ProcId, digests: Option<Digests>) {
         let Some((state, listing)) = take(core, process) else { return };
         let Some(digests) = digests else {
@@ -176,7 +176,7 @@ pub(super) fn is_late(core: &mut Core, process: ProcId) {
     failed(core, process, Kind::Timeout, &why, how);
 }
 
-/// A process that was to list variables has died, or could not be made.
+/// Refuses the requests of a listing whose process has died or could not be made.
 pub(super) fn failed(core: &mut Core, process: ProcId, kind: Kind, why: &str, how: &str) {
     if let Some((state, listing)) = take(core, process) {
         let what = format!("list the variables of state {state}");

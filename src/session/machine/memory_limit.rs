@@ -21,10 +21,10 @@ const AT_LEAST_EVERY: Duration = Duration::from_secs(2);
 /// memory.
 const SHARE: f64 = 0.1;
 
-/// The memory limit of a run, and what it is measured against.
+/// The memory limit of a run, and what the run's memory is compared with.
 #[derive(Debug)]
 pub(super) struct MemoryLimit {
-    /// In bytes.
+    /// The limit, in bytes.
     limit: u64,
     /// How much memory its head held when the cell began.
     start: Option<MemoryUse>,
@@ -65,7 +65,7 @@ impl Runs {
         }
     }
 
-    /// A run has begun: if it has a limit, it is measured from now on.
+    /// Begins to measure a run that has a memory limit.
     pub(super) fn begin_to_measure(&mut self, core: &mut Core, run: &ExecId, at: &StateId) {
         let frozen = core.processes.frozen(at);
         if let Some(limit) = self.memory_limit(run) {

@@ -101,9 +101,9 @@ pub(super) enum Input {
     Trusted(Result<Vec<StateId>, DiskStatus>),
     /// The private memory of processes, and the computer's available memory, in bytes.
     Measured(Vec<(ProcId, u64)>, Option<u64>),
-    /// The memory of a run that has a limit; none if its process is gone.
+    /// The memory of a run that has a memory limit; none if the run's process is gone.
     RunMeasured(ExecId, Serial, Option<RunMemory>),
-    /// What was observed of a run in a branch; none if its process is gone.
+    /// What was observed of a run in a branch; none if the run's process is gone.
     Observed(ExecId, Serial, Option<Seen>),
     /// What is wrong with the disk; none when it works again.
     Trouble(Option<DiskStatus>),
@@ -169,7 +169,7 @@ pub(super) enum Effect {
     Wake(Duration, Alarm),
     /// Make a checkpoint part of the notebook on disk. Its blobs are written already.
     Keep { state: StateId, parent: Option<StateId>, checkpoint: Box<Checkpoint> },
-    /// Sign all checkpoints as our own.
+    /// Sign all checkpoints with this install's key.
     Trust,
     /// Measure the private memory of processes.
     Measure(Vec<ProcId>),

@@ -1,4 +1,4 @@
-//! Passes what a running cell prints, shows and asks to the clients.
+//! Passes to the clients what a running cell prints, shows and asks.
 
 use super::Effect;
 use super::core::Core;
@@ -6,7 +6,7 @@ use crate::kernel::ProcId;
 use crate::notebook::{ExecId, Fact, Live, MimeBundle, Output, Prompt, Reply, Updated};
 use crate::problem::{Kind, Problem};
 
-/// A head printed or showed something.
+/// Adds what a head printed or showed to its run's outputs.
 pub(super) fn output(core: &mut Core, head: ProcId, output: Output) {
     let Some(exec_id) = core.processes.run_of(head) else { return };
     if let Some(output) = core.notebook.run_mut(&exec_id).and_then(|run| run.outputs.push(output)) {

@@ -125,7 +125,7 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    /// A fork of a process that holds or is at a state.
+    /// The origin of a fork of a process that holds a state or is at it.
     pub(super) fn fork(from: ProcId, at: &StateId) -> Self {
         Self { from, at: at.clone(), load: None }
     }
@@ -294,7 +294,7 @@ impl Processes {
         others.into_iter().filter(|id| self.remove(*id).is_some()).collect()
     }
 
-    /// Notes the private memory of a process.
+    /// Notes the private memory of a process that holds a state, in bytes.
     pub(super) fn note_bytes(&mut self, id: ProcId, now: u64) {
         if self.held_by(id).is_some()
             && let Some(process) = self.all.get_mut(&id)

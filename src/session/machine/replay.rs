@@ -24,9 +24,9 @@ struct Replay {
     steps: Vec<StateId>,
     done: usize,
     tickets: Vec<Ticket>,
-    /// Runs that wait for the state.
+    /// Runs that wait until the state is replayed.
     runs: Vec<ExecId>,
-    /// Replays that wait for the state, because one of their cells takes variables from it.
+    /// Other replays that wait for the state, because one of their cells takes variables from it.
     replays: Vec<StateId>,
     /// Processes of states on the way that are deleted or that another process holds already. They
     /// are killed at the end.
@@ -49,7 +49,7 @@ impl Replays {
             return Some(Reply::Done);
         }
         if target.is_root() {
-            // The root starts again by itself.
+            // The root process needs no replay. It only starts again.
             core.source_of(target);
             return Some(Reply::Done);
         }
@@ -127,7 +127,7 @@ impl Replays {
         core.effects.push(Effect::Run { head, cell });
     }
 
-    /// A cell of a replay has ended.
+    /// Continues a replay when one of its cells has ended.
     pub(super) fn cell_ended(
         &mut self,
         core: &mut Core,

@@ -17,7 +17,7 @@ use std::time::Duration;
 /// Limit of runs that are queued or running in one notebook.
 const MAX_OPEN_RUNS: usize = 1000;
 
-/// How a run ends: its status and error in one.
+/// How a run ends: its status and its error.
 #[derive(Debug)]
 pub(super) enum Outcome {
     Ok,
@@ -37,7 +37,7 @@ impl Outcome {
         Self::Error(RunError::new("ForkFailed", why))
     }
 
-    /// The system had no room for another process.
+    /// The system refused to make another process.
     pub(super) fn fork_refused(why: &str) -> Self {
         let why = format!("{why}. Nothing has run: try again when other cells or programs have ended");
         Self::Error(RunError::fork_refused(why))
@@ -105,7 +105,7 @@ impl Request {
 pub(super) struct Runs {
     all: BTreeMap<ExecId, Request>,
     last: u64,
-    /// Runs that wait for room.
+    /// Runs that wait until another cell may begin.
     pub(super) backlog: VecDeque<ExecId>,
 }
 
@@ -199,7 +199,8 @@ impl Runs {
         }
     }
 
-    /// Whether a run may begin again because the process that was to fork its head died. True once.
+    /// Whether a run may begin again because the process that was to fork its head died. Returns
+    /// true only once.
     pub(super) fn may_begin_again(&mut self, run: &ExecId) -> bool {
         let again = self.get_mut(run).map(|request| &mut request.is_begun_again);
         again.is_some_and(|again| !std::mem::replace(again, true))
@@ -234,7 +235,7 @@ impl Runs {
         core.effects.push(Effect::Run { head, cell });
     }
 
-    /// A head reports that its cell began.
+    /// Notes that the cell of a head has begun.
     pub(super) fn started(&mut self, core: &mut Core, head: ProcId) {
         let Some(exec_id) = core.processes.begin_run(head) else { return };
         let Some(at) = core.processes.at(head).cloned() else { return };
@@ -253,7 +254,7 @@ impl Runs {
         }
     }
 
-    /// A head refused to run its cell because its state could not be frozen.
+    /// Ends a run whose head refused to run the cell, because the head's state could not be frozen.
     pub(super) fn head_refused(&mut self, core: &mut Core, head: ProcId, exec_id: &ExecId) {
         let refusal = core.processes.head_mut(head).and_then(|head| head.refusal.take());
         let mut why = "the state could not be kept, and running the cell would have lost it".to_owned();
@@ -389,8 +390,8 @@ pub(super) fn resolve_names(core: &Core, mut spec: RunSpec) -> Result<RunSpec, P
     Ok(spec)
 }
 
-/// Whether this request was made before and refused because the system had no room for its process.
-/// It never began, so it may be made again.
+/// Whether this request was made before and its run was refused because the system could not make a
+/// process. That run never began, so the request may be made again.
 pub(super) fn was_refused(core: &Core, spec: &RunSpec) -> bool {
     core.notebook.run(&spec.exec_id).is_some_and(|run| {
         run.started_at.is_none()
@@ -443,7 +444,7 @@ pub(super) fn resolve(core: &Core, on: Base, replay: bool) -> Result<Base, Probl
     }
 }
 
-/// A cell that is about to end reports which variables it read, assigned and deleted.
+/// Notes which variables a cell that is about to end has read, assigned and deleted.
 pub(super) fn note_symbols(core: &mut Core, head: ProcId, symbols: Symbols) {
     if let Some(run) = core.processes.run_of(head).and_then(|id| core.notebook.run_mut(&id)) {
         run.symbols = Some(symbols);

@@ -103,7 +103,7 @@ impl Due {
     /// of its checkpoint has changed.
     pub(super) fn note(&mut self, state: &State) {
         if self.by_itself && self.is_due(state) {
-            // The bits of positive floats have the order of the numbers.
+            // The bits of positive floats sort like the numbers.
             self.states.insert((state.created_at.to_bits(), state.id.clone()));
         }
     }
@@ -291,7 +291,7 @@ impl Saver {
         true
     }
 
-    /// A saving process reports its progress.
+    /// Notes the progress that a saving process reports.
     pub(super) fn progressed(&mut self, core: &mut Core, process: ProcId, percent: u8) {
         let now_ms = core.now_ms;
         if let Some(writing) = self.writing.as_mut().filter(|w| w.process == Some(process)) {
@@ -301,7 +301,7 @@ impl Saver {
         }
     }
 
-    /// A saving process has written everything.
+    /// Gives the store the checkpoint that a saving process has written.
     pub(super) fn written(&mut self, core: &mut Core, process: ProcId, contents: Contents) {
         let Some(writing) = self.writing.as_mut().filter(|w| w.process == Some(process)) else {
             return;
@@ -335,7 +335,7 @@ impl Saver {
         keep_checkpoint(core, &state, checkpoint);
     }
 
-    /// The store has made a checkpoint part of the notebook.
+    /// Notes that the store has made a checkpoint part of the notebook.
     pub(super) fn kept(&mut self, core: &mut Core, id: &StateId, checkpoint: Box<Checkpoint>) {
         if let Some(state) = core.notebook.state_mut(id) {
             // A data-only checkpoint does not replace a complete one.
@@ -359,7 +359,7 @@ impl Saver {
         }
     }
 
-    /// The checkpoint of a state could not be written. The checkpoint is tried again later.
+    /// Handles a checkpoint that could not be written. Tries it again later.
     pub(super) fn not_saved(&mut self, core: &mut Core, id: &StateId, why: &str) {
         if let Some(writing) = self.writing.take_if(|w| &w.request.state == id) {
             writing.process.into_iter().for_each(|process| core.end(process));
@@ -396,7 +396,7 @@ impl Saver {
         }
     }
 
-    /// A saving process failed or exited.
+    /// Handles the failure or exit of a saving process.
     pub(super) fn failed(&mut self, core: &mut Core, process: ProcId, why: &str) {
         let writing = self.writing.as_ref().filter(|w| w.process == Some(process));
         if let Some(state) = writing.map(|w| w.request.state.clone()) {

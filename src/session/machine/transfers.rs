@@ -41,7 +41,7 @@ pub(super) fn deliveries(
         return reads.iter().filter_map(deliver).collect();
     }
     let Some(Rebuild { from, take, .. }) = Rebuild::read(code) else { return Vec::new() };
-    // Without a sender the cell reports that the other state is not there.
+    // Without a sender, the cell reports that the state it takes variables from is not available.
     let sender = send_from(core, &from, exec_id, Wanted::Names { names: take });
     sender.map(|sender| (delivery(String::new(), &from, true), Some(sender))).into_iter().collect()
 }

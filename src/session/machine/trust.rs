@@ -19,7 +19,8 @@ impl Trust {
         core.effects.push(Effect::Trust);
     }
 
-    /// The store has signed checkpoints, or could not.
+    /// Notes which checkpoints the store has signed, or that it could not, and answers the
+    /// requests.
     pub(super) fn done(&mut self, core: &mut Core, saver: &Saver, states: Result<Vec<StateId>, DiskStatus>) {
         let tickets = std::mem::take(&mut self.tickets);
         let states = match states {

@@ -20,7 +20,7 @@ const STOOD_STILL: &str =
 /// What is known about a cell of a branch.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    /// The processor time that its process has used, and since when that has not grown.
+    /// The processor time that the cell's process has used, and since when this has not grown.
     still: Option<(u64, f64)>,
     is_warned: bool,
 }
@@ -48,7 +48,8 @@ impl Runs {
         }
     }
 
-    /// A run was observed.
+    /// Notes what was observed of a run, and warns if the run has made no progress for
+    /// `STANDSTILL`.
     pub(super) fn observed(&mut self, core: &mut Core, run: &ExecId, serial: Serial, seen: Option<&Seen>) {
         if !self.is_still(run, serial) || core.processes.of_run(run).is_none() {
             return;

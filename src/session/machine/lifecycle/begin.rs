@@ -98,7 +98,8 @@ impl Machine {
     /// or has ended because no head can be made.
     fn head_for(&mut self, exec_id: &ExecId, state: &StateId) -> Option<ProcId> {
         let core = &mut self.core;
-        // A run that leaves nothing must not use up a head: part of its state may exist only there.
+        // A passing run leaves no state, so it must not use up a resting head: part of the head's
+        // state may exist only there.
         let resting = core.processes.resting_at(state);
         if let Some(head) = resting.filter(|_| !core.notebook.is_passing(exec_id)) {
             core.ensure_frozen(head, state);
@@ -233,7 +234,7 @@ impl Machine {
         outcome: Outcome,
     ) {
         let core = &mut self.core;
-        // A run that leaves nothing behind leaves no partial state either.
+        // A passing run leaves no partial state either.
         let remains = if core.notebook.is_passing(exec_id) { Remains::Nothing } else { remains };
         let why = match remains {
             Remains::Unchanged | Remains::Set if self.runs.keeps_on_error(exec_id) => {

@@ -46,7 +46,7 @@ impl Machine {
         self.core.publish_state(id);
         self.publish_removed(&before, states, runs);
         sweep_imported(&mut self.core);
-        // A deleted state may have held up the saving of others.
+        // The deleted state may have held up the saving of other states.
         self.save_next();
         Reply::Done
     }
@@ -110,8 +110,8 @@ impl Machine {
         Some((states, runs))
     }
 
-    /// A run that left no state has ended. If its state was deleted meanwhile and nothing else
-    /// needs it, the state leaves the graph.
+    /// Removes a deleted state from the graph if nothing needs it any more. Called when a run
+    /// against it has ended without leaving a state.
     pub(super) fn forget_deleted(&mut self, id: &StateId) {
         if self.core.notebook.state(id).is_none_or(|s| s.residency != Residency::Deleted) {
             return;

@@ -11,8 +11,8 @@ use std::time::Duration;
 /// How long a forked process may take to report that it is ready. A fork takes milliseconds, or a
 /// second with tens of gigabytes in small pages.
 pub(in crate::session::machine) const READY_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a head may take to begin its cell. Longer than `READY_TIMEOUT`, because it first waits
-/// until its state is frozen.
+/// How long a head may take to begin its cell. Longer than `READY_TIMEOUT`, because the head first
+/// waits until its state is frozen.
 pub(in crate::session::machine) const BEGIN_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long a process may take to report that it is ready while Python itself starts, which is slow
 /// on a cold disk.

@@ -27,7 +27,7 @@ const NOT_KEPT: &str =
     "its process could not be made: a run against it tries that again first, and until then it could be lost";
 
 impl Machine {
-    /// A process reports that it is ready.
+    /// Handles the report of a process that it is ready.
     pub(super) fn ready(&mut self, process: ProcId, missing: Vec<Missing>, hazard: Option<String>) {
         let Some(known) = self.core.processes.get_mut(process) else { return };
         known.is_ready = true;
@@ -104,7 +104,7 @@ impl Machine {
         }
     }
 
-    /// A process exited.
+    /// Handles the exit of a process.
     pub(super) fn gone(&mut self, process: ProcId, exit: Option<Exit>) {
         if let Some(why) = died_loading(&self.core, process, exit) {
             return self.load_failed(process, &why);
@@ -216,7 +216,7 @@ impl Machine {
         }
     }
 
-    /// A process could not be made.
+    /// Handles the failure to make a process.
     pub(super) fn fork_failed(&mut self, child: ProcId, why: &str) {
         let Some(known) = self.core.processes.get(child) else { return };
         let at = known.at.clone();
@@ -283,8 +283,8 @@ impl Machine {
         }
     }
 
-    /// A state could not be frozen. While its head rests there nothing is lost: the head tries
-    /// again before its next cell.
+    /// Handles the failure to freeze a state. While a head rests at the state nothing is lost: the
+    /// head tries again before its next cell.
     fn not_kept(&mut self, process: ProcId, state: &StateId) {
         self.core.processes.remove(process);
         let (what, why) =
