@@ -245,7 +245,7 @@ fn links_of_a_notebook_that_is_not_open_open_it() {
     assert_eq!(by_link(Request::get("/api/notebooks/main")).status, 403);
     let all = server.owner(Request::get("/api/notebooks")).json();
     assert_eq!(all["notebooks"], json!(["main", "other"]));
-    // A copy has the same links, and they are not good for it.
+    // A copy contains the same links, but they do not open the copy.
     drop(server);
     copy(&room.file("other.ratoon"), &room.file("copy.ratoon"));
     let server = TestServer::in_dir(room.path());

@@ -172,8 +172,8 @@ fn a_look_that_does_not_end_well_is_ended_and_told() {
     }
     until("all that looked have gone", || {
         let all = descendants(server.pid());
-        // Allows the root, and for each state its frozen process and at most two heads or temporary
-        // forks.
+        // Allows the root and, for each state, its frozen process, a head at the state, and a head
+        // at its child.
         all.iter().all(|p| !p.is_zombie) && all.len() <= 1 + 3 * states.len()
     });
 }

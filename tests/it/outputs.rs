@@ -444,8 +444,7 @@ fn tracebacks_point_at_the_users_code() {
 #[test]
 fn an_error_at_a_line_that_its_cell_has_not_is_an_error_like_any_other() {
     let server = TestServer::start();
-    // If an error occurs before the first line of a cell, IPython's traceback has no line number
-    // for the cell.
+    // This code has the file name of its cell, but a line number that the cell does not have.
     let code = "import sys; name = sys._getframe().f_code.co_filename
 exec(compile('\\n' * 50 + '1 / 0', name, 'exec'))";
     let ran = server.run("initial", code);

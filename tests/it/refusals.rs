@@ -1,6 +1,6 @@
-//! What happens when the system refuses: no further process, no further descriptor, a process that
-//! stands still or dies too early. Each is one clear answer, nothing is left over, and the same
-//! request works later.
+//! Failures of the system: it starts no further process, gives no further descriptor, or a process
+//! is stopped or dies too early. The answer is one clear error, no process is left over, and the
+//! same request works later.
 
 use crate::cells::{Live, Ran, Room, unique};
 use crate::request::{Answer, Request};
@@ -13,14 +13,14 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-/// Every system call that makes a process; those that this machine does not have are left out.
+/// All system calls that create a process. `?` skips a call that this machine does not have.
 const FORKS: &str = "clone,?clone3,?fork,?vfork";
 
-/// A fault that is put into the system calls of a process until this is dropped.
+/// A fault in the system calls of a process, injected by strace until this is dropped.
 struct Fault(Child);
 
 impl Fault {
-    /// None, and a word about it, where the system does not let us.
+    /// Injects a fault. `None`, with a message on stderr, if the system does not allow it.
     fn put_into(pid: u32, what: &str, more: &[&str]) -> Option<Self> {
         let strace = Command::new("strace")
             .args(["-p", &pid.to_string(), "-e", &format!("inject={what}"), "-o", "/dev/null"])
@@ -30,7 +30,7 @@ impl Fault {
         let mut strace = strace.unwrap();
         let mut lines = BufReader::new(strace.stderr.take().unwrap()).lines().map_while(Result::ok);
         let is_attached = lines.any(|line| line.contains("attached"));
-        // What else it says must not fill its pipe.
+        // Reads the remaining output of strace, so that its pipe does not fill.
         std::thread::spawn(move || lines.for_each(drop));
         let fault = Self(strace);
         if !is_attached {
@@ -56,7 +56,7 @@ fn wish(state: &str, code: &str) -> Value {
     json!({"exec_id": unique("run"), "state_name": state, "code": code})
 }
 
-/// Asserts that it was refused with this reason, and may be asked again.
+/// Asserts that a request was refused with this reason, and may be repeated.
 fn is_refused(answer: &Answer, why: &str) {
     assert_eq!((answer.status, answer.error_code().as_str()), (503, "busy"), "{answer:?}");
     assert!(answer.json()["error"]["why"].as_str().unwrap().contains(why), "{answer:?}");
@@ -71,8 +71,8 @@ fn count_below(server: &TestServer, process: u32) -> usize {
     server.descendants().iter().filter(|p| p.parent() == process).count()
 }
 
-/// The process of a state whose head has gone on: the head's children are states, the youngest is
-/// the last.
+/// The frozen process of a state whose head has run another cell. The head's children are frozen
+/// processes; the youngest belongs to the newest state.
 fn frozen(server: &TestServer, state: &str, head: u32) -> u32 {
     until("it is frozen", || living(server, state) == "memory");
     let states = server.descendants().into_iter().filter(|p| p.parent() == head && !p.is_zombie);
@@ -87,9 +87,9 @@ fn is_warned(server: &TestServer, state: &str) -> bool {
     state_of(server, state)["warnings"].as_array().is_some_and(|all| !all.is_empty())
 }
 
-/// A server, a state whose head has gone on to another, the process of that state, and the head.
+/// A server, two states of one lineage, the frozen process of the first, and the head.
 fn two_states(options: &[&str]) -> (TestServer, [String; 2], u32, u32) {
-    // No process is to come and go by itself.
+    // Without checkpoints, so that no process starts or ends by itself.
     let server = TestServer::start_with(&[&["--no-checkpoints"], options].concat());
     let first = server.run("initial", "import os, time; x = 1; ends = os.pipe(); print(os.getpid())");
     let head = first.text().trim().parse().unwrap();
@@ -97,7 +97,7 @@ fn two_states(options: &[&str]) -> (TestServer, [String; 2], u32, u32) {
     let second = server.run(first.state(), "x = 2; print(os.getpid())");
     assert_eq!(second.text().trim(), head.to_string());
     until("it is frozen", || living(&server, second.state()) == "memory");
-    // The frozen process reads files of the system for that, once.
+    // To find these warnings, the frozen process reads system files once.
     until("it has said what its branches share", || is_warned(&server, first.state()));
     let states = [first.state().to_owned(), second.state().to_owned()];
     (server, states, process, head)
@@ -125,7 +125,7 @@ fn a_fork_that_the_system_refuses_is_a_503_and_the_same_request_works_later() {
         assert_eq!(Ran::new(&execute(&server, &branch)).text(), "1\n");
         assert_eq!(server.owner(Request::get(&format!("/states/{first}"))).status, 200);
     }
-    // A state that cannot be frozen stays where its head stands, which does not run on.
+    // If a state cannot be frozen, its head keeps it and runs no further cell.
     let fault = Fault::put_into(head, &format!("{FORKS}:error=EAGAIN"), &[]).unwrap();
     let third = server.run(&second, "x = 3").state().to_owned();
     let next = wish(&third, "print(x)");
@@ -172,7 +172,7 @@ fn a_run_whose_source_dies_while_it_forks_is_begun_again_from_what_is_left() {
     let server = TestServer::start();
     let saved = server.run("initial", "import os; x = 1; print(os.getpid())");
     let process = frozen(&server, saved.state(), saved.text().trim().parse().unwrap());
-    // The head goes on, so that the next run has to be forked.
+    // Moves the head on, so that the next run against the saved state needs a fork.
     assert!(server.run(saved.state(), "x = 2").error.is_none());
     until("it is on disk", || !state_of(&server, saved.state())["checkpoint"].is_null());
     until("nothing else forks there", || count_below(&server, process) == 0);
@@ -205,7 +205,7 @@ fn a_cell_that_uses_up_all_descriptors_leaves_a_state_like_any_other() {
                 except OSError as e: print(e.errno)";
     let full = server.run("initial", code);
     assert_eq!(full.text(), "24\n");
-    // From the head that stands there, and from the frozen process.
+    // The first time from the head at the state, the second time from the frozen process.
     for _ in 0..2 {
         let next =
             server.run(full.state(), "print(len(all) > 100); os.close(all.pop()); open('/dev/null').close()");
@@ -227,7 +227,7 @@ fn a_cell_that_leaves_itself_no_descriptors_fails_and_its_state_is_as_it_was() {
         assert!(ran.evalue().contains(&format!("its limit of {n} (RLIMIT_NOFILE)")), "{ran:?}");
         assert_eq!(server.run(state.state(), "print(x)").text(), "1\n");
     }
-    // Fewer than the numbers of our own descriptors, but enough.
+    // Lower than the numbers of the server's own descriptors, but sufficient.
     for n in [16, 64] {
         let low = server.run(state.state(), &limit(n));
         for _ in 0..3 {
@@ -251,7 +251,7 @@ fn stop(pid: u32) {
 fn a_process_that_was_stopped_from_outside_goes_on_when_it_is_needed() {
     let room = Room::new();
     let (server, [first, second], process, head) = two_states(&["--dir", room.path().to_str().unwrap()]);
-    // At rest: a state that is branched from, looked at and asked, and a head that is to run on.
+    // Stops processes that are idle: the frozen process of a state, and a head.
     for _ in 0..2 {
         stop(process);
         assert_eq!(server.run(&first, "print(x)").text(), "1\n");
@@ -261,7 +261,8 @@ fn a_process_that_was_stopped_from_outside_goes_on_when_it_is_needed() {
     stop(head);
     let ran = server.run(&second, "print(x, os.getpid())");
     assert_eq!(ran.text(), format!("2 {head}\n"));
-    // While it runs whoever stopped it may want it so: a limit and an interrupt still end it.
+    // A process that is stopped while it runs a cell may be stopped on purpose. A limit or an
+    // interrupt still ends it.
     let code = "open('pid', 'w').write(str(os.getpid())); open('begun', 'w').close(); time.sleep(1000)";
     for limit in [Some(0.3), None] {
         let _ = std::fs::remove_file(room.file("begun"));
@@ -276,7 +277,7 @@ fn a_process_that_was_stopped_from_outside_goes_on_when_it_is_needed() {
         assert_eq!(going.end().ename(), right);
         assert_eq!(server.run(&first, "print(x)").text(), "1\n");
     }
-    // One that stands still can be deleted.
+    // A state whose process is stopped can be deleted.
     stop(process);
     assert_eq!(server.owner(Request::new("DELETE", &format!("/states/{first}"))).status, 200);
     server.has_no_zombies();
@@ -308,7 +309,7 @@ fn a_head_whose_socket_is_full_hears_everything_later() {
     let code = "open('begun', 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.01)\nprint(n)";
     let going = server.begin(line.last().unwrap(), code);
     room.wait_for("begun");
-    // It is told of each child that has died, and does not listen while it runs.
+    // A process gets a message for each child that died, but does not read it while it runs a cell.
     let before = count(&server);
     for state in &line[..300] {
         assert_eq!(server.owner(Request::new("DELETE", &format!("/states/{state}"))).status, 200);
@@ -323,7 +324,7 @@ fn a_head_whose_socket_is_full_hears_everything_later() {
     assert_eq!(server.run(ran.state(), "print(n)").text(), "300\n");
 }
 
-/// A server that may have few descriptors. Fewer than this a kernel could not live with.
+/// A low limit of descriptors. A kernel could not work with fewer.
 const FEW: &[&str] = &["prlimit", "--nofile=300:300"];
 
 #[test]
@@ -332,7 +333,7 @@ fn a_server_with_many_connections_still_hears_what_ends_things() {
     assert!(has_begun, "{}", server.errors());
     let going = server.begin("initial", "import time; time.sleep(1000)");
     until("it runs", || server.notebook()["runs"][0]["status"] == "running");
-    // Those that wait for a request would make room.
+    // The connections must be busy: idle ones would be closed to make room.
     let mut crowd = Vec::new();
     let socket = Wire::handshake("/ws/main").bearer(TOKEN).bytes(&server.host());
     until("no other socket is opened", || {
@@ -361,7 +362,7 @@ fn a_server_that_runs_out_of_descriptors_says_so_and_goes_on_when_some_are_free(
     let (server, has_begun) = TestServer::start_under(FEW);
     assert!(has_begun, "{}", server.errors());
     let state = server.run("initial", "import time; x = 1").state().to_owned();
-    // Each cell that runs has three.
+    // Each running cell needs three descriptors.
     let mut going = Vec::new();
     let refused = loop {
         assert!(going.len() < 100, "it does not run out");
@@ -410,7 +411,7 @@ fn standard_descriptors_that_a_cell_has_closed_are_there_again_after_it() {
         shell=True).returncode";
     for (code, told) in closing {
         let state = server.run("initial", &format!("import os; {code}")).state().to_owned();
-        // Along the line, from a branch, and from a branch of the branch.
+        // In the head, in a branch, and in a branch of the branch.
         let line = server.run(&state, say);
         let branch = server.run(&state, say);
         let again = server.run(branch.state(), say);
@@ -446,7 +447,7 @@ fn a_cell_after_which_no_branch_could_be_tied_to_the_server_leaves_no_state() {
     let ran = server.run(&state, unshare);
     assert!(ran.text() == "-1" || ran.ename() == "StateNotKept", "{ran:?}");
     assert!(ran.text() == "-1" || ran.evalue().contains("CLONE_NEWPID"), "{ran:?}");
-    // Who comes back in time is kept.
+    // A cell that restores its user id before it ends leaves a state.
     let back = server.run(&state, "os.seteuid(65534); os.seteuid(0)").state().to_owned();
     server.run(&back, "y = 1").state();
     assert_eq!(server.run(&back, "print(x)").text(), "1\n");
@@ -466,7 +467,7 @@ fn a_cells_own_limit_of_memory_that_leaves_no_room_is_told_for_what_it_is() {
         let ran = server.run("initial", &limit(which, 1));
         assert_eq!((ran.ename(), ran.state.as_deref()), ("StateNotKept", None), "{which}: {ran:?}");
         assert!(ran.evalue().contains(&format!("RLIMIT_{which} is ")), "{which}: {}", ran.evalue());
-        // One that leaves room holds in the state's branches.
+        // A limit that is high enough also applies in the state's branches.
         let roomy = server.run("initial", &limit(which, 256)).state().to_owned();
         assert_eq!(server.run(&roomy, "print(1)").text(), "1\n");
         assert_eq!(server.run(&roomy, "x = bytes(1 << 30)").ename(), "MemoryError", "{which}");
@@ -481,7 +482,7 @@ fn a_cell_that_leaves_its_process_no_processor_time_leaves_no_state() {
     };
     for hard in ["r.RLIM_INFINITY", "0"] {
         let ran = limit(0, hard);
-        // The system may end it before the cell has ended.
+        // The system may kill the process before the cell has ended.
         assert!(
             ["StateNotKept", "KernelDied"].contains(&ran.ename()) && ran.state.is_none(),
             "{hard}: {ran:?}"
@@ -489,7 +490,7 @@ fn a_cell_that_leaves_its_process_no_processor_time_leaves_no_state() {
         let told = ran.evalue().contains("RLIMIT_CPU is 0");
         assert!(told || ran.ename() == "KernelDied", "{hard}: {}", ran.evalue());
     }
-    // Any other holds in each branch by itself.
+    // Every other limit applies to each branch separately.
     let state = limit(5, "r.RLIM_INFINITY").state().to_owned();
     for _ in 0..2 {
         assert_eq!(server.run(&state, "print(r.getrlimit(r.RLIMIT_CPU)[0])").text(), "5\n");

@@ -1,8 +1,8 @@
-//! Requests and answers as values.
+//! HTTP requests and answers as values.
 
 use serde_json::Value;
 
-/// A request, written by hand so that it can be wrong.
+/// An HTTP request. Tests can make it invalid.
 #[derive(Clone, Debug)]
 pub struct Request {
     method: String,
@@ -34,7 +34,7 @@ impl Request {
         self.header("authorization", &format!("Bearer {token}"))
     }
 
-    /// As a browser that opens a page.
+    /// Adds the headers of a browser that opens a page.
     pub fn by_browser(self) -> Self {
         self.header("accept", "text/html,application/xhtml+xml,*/*;q=0.8")
     }
@@ -44,7 +44,7 @@ impl Request {
         self
     }
 
-    /// The bytes on the wire. `Host` and the length are added unless they were given.
+    /// The bytes of the request. Adds `Host` and `Content-Length` unless they are set.
     pub fn bytes(&self, host: &str) -> Vec<u8> {
         let given = |name: &str| self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
         let mut head = format!("{} {} HTTP/1.1\r\n", self.method, self.target);
@@ -71,11 +71,11 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The only header of this name.
+    /// The header of this name, which must not occur twice.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut values = self.headers.iter().filter(|(own, _)| own == name).map(|(_, value)| value.as_str());
         let value = values.next();
-        assert!(values.next().is_none(), "{name} stands twice");
+        assert!(values.next().is_none(), "{name} occurs twice");
         value
     }
 
@@ -87,7 +87,7 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|e| panic!("{e} in {self:?}"))
     }
 
-    /// The code of an error answer, which must have all its parts.
+    /// The code of an error answer. Asserts that the answer has all parts of an error.
     pub fn error_code(&self) -> String {
         let error = &self.json()["error"];
         for part in ["code", "what", "why", "how"] {
@@ -96,7 +96,7 @@ impl Answer {
         error["code"].as_str().unwrap().to_owned()
     }
 
-    /// The session cookie that it sets, as `name=value`.
+    /// The session cookie that the answer sets, as `name=value`.
     pub fn cookie(&self) -> String {
         self.header("set-cookie").unwrap().split(';').next().unwrap().to_owned()
     }

@@ -1,5 +1,5 @@
-//! A server that is killed and started again: what was acknowledged is there, and nothing happens
-//! by itself.
+//! A server that is killed and started again: acknowledged changes are on disk, and no cell runs by
+//! itself.
 
 use crate::cells::{Live, Ran, Room, unique};
 use crate::request::{Answer, Request};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Asks for a command over REST; it must be carried out, and then it is on disk.
+/// Sends a command over REST, which must succeed. Its effect is on disk when this returns.
 pub fn command(server: &TestServer, command: Value) -> Value {
     let answer = server.owner(Request::post("/api/notebooks/main/commands", &command.to_string()));
     assert_eq!(answer.status, 200, "{command}: {}", answer.text());
@@ -49,7 +49,7 @@ fn a_cell_that_ran_when_the_server_was_killed_shows_what_it_printed() {
     let queued = unique("live");
     live.send(json!({"do": "run", "exec_id": queued, "code": code, "on": {"run": cut}}));
     live.event(&queued, "run_added");
-    // Facts are written in their order: what came before an answer is on disk when it comes.
+    // Facts are written in order: at an answer, all earlier facts are on disk.
     command(&server, json!({"do": "label", "state": base, "label": "here"}));
     server.restart();
 
@@ -60,7 +60,7 @@ fn a_cell_that_ran_when_the_server_was_killed_shows_what_it_printed() {
     assert_eq!(run["error"]["evalue"], "interrupted by server stop", "{run:#}");
     assert_eq!(run_of(&server, &queued)["status"], "interrupted");
     assert_eq!(server.notebook()["states"].as_array().unwrap().len(), 2);
-    // What it was run against is there, and can be run against.
+    // The base state exists, and cells can run against it.
     assert_eq!(server.run(&base, "print(x)").text(), "1\n");
     assert_eq!(lines(&server.dir().join("ran")), 1, "a cell ran by itself");
 }
@@ -94,7 +94,7 @@ fn nothing_runs_by_itself() {
     for _ in 0..2 {
         server.restart();
         until("the root is there", || state_of(&server, "initial")["living"] == "memory");
-        // States come back when they are used, and not before.
+        // States are loaded when they are used, not at the start.
         assert_eq!(state_of(&server, &tip)["living"], "disk");
         assert_eq!(server.descendants().iter().filter(|p| !p.is_zombie).count(), 1);
         assert_eq!(server.notebook()["runs"], before);
@@ -114,7 +114,7 @@ fn drafts_labels_prose_links_names_and_tasks_are_there() {
     };
     let a = Ran::new(&execute(&server, &wish("initial", "x = 1", "a")));
     let b = Ran::new(&execute(&server, &wish("a", "x += 1", "b")));
-    // The name means this one now.
+    // The name now refers to the new state.
     Ran::new(&execute(&server, &wish("b", "x += 10", "a"))).state();
     assert_eq!((a.state(), b.state()), ("a", "b"));
     let b = state_of(&server, "b")["id"].clone();
@@ -136,7 +136,7 @@ fn drafts_labels_prose_links_names_and_tasks_are_there() {
     let gone = server.owner(Request::post("/api/links", r#"{"scope":"run"}"#)).json();
     let take_back = Request::new("DELETE", &format!("/api/links/{}", gone["id"].as_str().unwrap()));
     assert_eq!(server.owner(take_back).status, 204);
-    // A state that has gone, and one that stays only because another grew from it.
+    // A state that was removed, and a deleted state that stays because it has a child.
     let gone_state = server.run("b", "1").state().to_owned();
     assert_eq!(server.owner(Request::new("DELETE", &format!("/states/{gone_state}"))).status, 200);
     for state in ["a", "b"] {
@@ -167,7 +167,8 @@ fn a_request_is_carried_out_once_across_a_restart() {
     let first = execute(&server, &wish(code));
     let failing =
         json!({"exec_id": "bad", "state_name": "initial", "code": "open('ran', 'a').write('x\\n'); 1/0"});
-    // What the cell had set can be kept until the server ends; the repeat does not offer it.
+    // After a restart, a failed cell's variables can no longer be kept, so the repeat does not
+    // offer it.
     let without_offer = |mut answer: Value| {
         answer.as_object_mut().unwrap().remove("warnings");
         answer
@@ -216,7 +217,7 @@ fn a_directory_has_one_server() {
     assert_eq!((second.status.code(), second.stdout.is_empty()), (Some(2), true), "{said}");
     assert!(said.contains(&server.pid().to_string()), "it does not say who has it: {said}");
     assert!(said.contains("main.ratoon") && !said.contains("panicked"), "{said}");
-    // Another notebook in the same directory is no conflict, and the first is unharmed.
+    // A server can open another notebook in the same directory. The first one is not affected.
     let mut other = program(&[]);
     other.args(["--bind", "127.0.0.1:0", "--token", TOKEN, "--dir", dir.to_str().unwrap(), "other"]);
     let mut other =
@@ -225,14 +226,14 @@ fn a_directory_has_one_server() {
     other.kill().unwrap();
     other.wait().unwrap();
     server.run("initial", "x = 2").state();
-    // What a killed server leaves does not stand in the way.
+    // The files of a killed server do not prevent the next start.
     for _ in 0..3 {
         server.restart();
         assert_eq!(server.states().len(), 3);
     }
 }
 
-/// The descriptors of all processes below the server that lead into the notebook's directory.
+/// The open files in the notebook's directory, of all descendants of the server.
 fn descriptors(server: &TestServer) -> Vec<String> {
     let kept = server.kept().to_str().unwrap().to_owned();
     let mut found = Vec::new();
@@ -265,15 +266,15 @@ fn processes_hold_no_descriptor_of_the_store() {
         notebook["states"].as_array().unwrap().iter().all(|s| s["saving"]["now"] == "idle")
     });
     until("no descriptor is left", || descriptors(&server).is_empty());
-    // Nor does a cell, or what it starts.
+    // A cell and its subprocesses have no such descriptors either.
     let list = "import os\nprint([os.readlink(f'/proc/self/fd/{n}') for n in os.listdir('/proc/self/fd') if \
         os.path.exists(f'/proc/self/fd/{n}')])";
     assert!(!server.run(&tip, list).text().contains(".ratoon"));
     assert_eq!(descriptors(&server), [""; 0]);
 }
 
-/// What a client can see of a notebook, with ids that are made anew each time replaced by what they
-/// stand for.
+/// The notebook as a client sees it. Random ids are replaced by stable names, so that views can be
+/// compared.
 pub fn seen(server: &TestServer) -> Value {
     let notebook = server.notebook();
     let mut text = json!({
@@ -305,7 +306,7 @@ pub fn seen(server: &TestServer) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Versions and values of the task `t`.
+/// The versions and values of the checkpoints of task `t`.
 fn task_of(server: &TestServer) -> Vec<Value> {
     let answer = server.owner(Request::get("/api/tasks/t/checkpoints"));
     if answer.status == 404 {
@@ -316,7 +317,7 @@ fn task_of(server: &TestServer) -> Vec<Value> {
     listed.iter().map(|c| json!({"version": c["version"], "values": c["values"]})).collect()
 }
 
-/// A session over REST, step by step, as requests and the run that each makes, if it does.
+/// The requests of a REST session, each with the id of the run that it starts, if any.
 fn session() -> Vec<(Request, Option<&'static str>)> {
     let command = |c: Value| (Request::post("/api/notebooks/main/commands", &c.to_string()), None);
     let run = |id: &'static str, on: &str, name: &str, code: &str| {
@@ -346,8 +347,8 @@ fn session() -> Vec<(Request, Option<&'static str>)> {
     ]
 }
 
-/// Sends the session's steps until one is not answered, as the server is gone; answers how many
-/// were.
+/// Sends the session's requests until the server is gone and does not answer. Returns the number of
+/// answers.
 fn carry_out(server: &TestServer, mut after_each: impl FnMut(&TestServer)) -> usize {
     let steps = session();
     for (number, (request, _)) in steps.iter().enumerate() {
@@ -359,14 +360,14 @@ fn carry_out(server: &TestServer, mut after_each: impl FnMut(&TestServer)) -> us
     steps.len()
 }
 
-/// Where two views differ, for people.
+/// The difference between two views, for the message of a failed test.
 fn difference(is: &Value, was: &Value) -> String {
     let (Some(is), Some(was)) = (is.as_object(), was.as_object()) else { return "one is no view".into() };
     let parts = is.iter().filter(|(part, value)| was.get(*part) != Some(value));
     parts.map(|(part, value)| format!("{part} are\n{value:#}\nand were\n{:#}\n", was[part])).collect()
 }
 
-/// The view without a run that the stop of the server has ended, which must then say so.
+/// The view without a run that the end of the server has cut off. Asserts that the run says so.
 fn without_cut_run(mut view: Value, run: Option<&str>) -> Value {
     let runs = view["runs"].as_array_mut().unwrap();
     runs.retain(|r| {
@@ -382,7 +383,7 @@ fn without_cut_run(mut view: Value, run: Option<&str>) -> Value {
     view
 }
 
-/// Whether faults can be put into system calls; a word about it where they cannot.
+/// Whether faults can be injected into system calls. Prints a message if not.
 pub fn has_strace() -> bool {
     let is_there = std::process::Command::new("strace").arg("-V").output().is_ok();
     if !is_there {
@@ -391,15 +392,15 @@ pub fn has_strace() -> bool {
     is_there
 }
 
-/// The options of strace with which a server is its own parent's child. (With `--seccomp-bpf`,
-/// `when` does not count.)
+/// Runs strace so that the server stays the child of the test. `--seccomp-bpf` cannot be used: with
+/// it, `when` does not count all calls.
 const STRACE: &[&str] = &["strace", "-D", "-f", "-qq", "-e", WRITES, "-e"];
 
-/// The system calls by which something comes to be on disk.
+/// The system calls that change files.
 const WRITES: &str =
     "trace=pwrite64,fsync,fdatasync,ftruncate,rename,renameat,renameat2,unlink,unlinkat,mkdir";
 
-/// How often each of these calls is made by one thread during the session, from a trace of it.
+/// How often one thread makes each of these calls during the session, from a trace.
 fn calls(room: &Room) -> BTreeMap<String, usize> {
     let log = room.file("trace");
     let under = [STRACE, &[WRITES, "-o", log.to_str().unwrap()]].concat();
@@ -425,17 +426,16 @@ fn calls(room: &Room) -> BTreeMap<String, usize> {
     most
 }
 
-/// Where the server is killed: at the Nth call of a kind that one of its threads, or a process
-/// below it, makes.
+/// The points at which the server is killed: at the Nth system call of a kind that one of its
+/// threads or descendants makes.
 fn points(calls: &BTreeMap<String, usize>, wanted: usize) -> Vec<(String, usize)> {
     let all: Vec<_> =
         calls.iter().flat_map(|(call, &count)| (1..=count).map(move |n| (call.clone(), n))).collect();
-    // The first of each kind, where a store is made and opened, and then every kth.
+    // The first two calls of each kind, when the store is created and opened, then every kth call.
     let (first, later): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, n)| *n <= 2);
     let each = later.len().div_ceil(wanted.saturating_sub(first.len()).max(1)).max(1);
     let later: Vec<_> = later.into_iter().step_by(each).collect();
-    // In an order in which those that time does not allow for are missing here and there, and not
-    // at the end.
+    // Spreads the order: if time runs out, the skipped points are distributed, not all at the end.
     let spread = (0..4).flat_map(|offset| later.iter().skip(offset).step_by(4)).cloned();
     first.into_iter().chain(spread).collect()
 }
@@ -445,7 +445,7 @@ fn a_server_killed_at_any_write_loses_nothing_that_it_acknowledged() {
     if !has_strace() {
         return;
     }
-    // What the notebook is after each step, when nothing goes wrong.
+    // The view of the notebook after each step, without a fault.
     let mut views = Vec::new();
     let whole = TestServer::start();
     views.push(seen(&whole));
@@ -454,7 +454,7 @@ fn a_server_killed_at_any_write_loses_nothing_that_it_acknowledged() {
 
     let room = Room::new();
     let (begun, mut killed, mut done) = (Instant::now(), 0, 0);
-    // `tests/run nightly` tries more of them.
+    // `tests/run nightly` tries more points.
     let points = points(&calls(&room), if std::env::var("RATOON_TEST_ALL").is_ok() { 40 } else { 18 });
     for (number, (call, nth)) in points.iter().enumerate() {
         if begun.elapsed() > Duration::from_secs(45) {
@@ -469,7 +469,7 @@ fn a_server_killed_at_any_write_loses_nothing_that_it_acknowledged() {
         let acknowledged = if has_begun { carry_out(&server, |_| ()) } else { 0 };
         killed += usize::from(acknowledged < session().len());
         server.kill();
-        // Once more, on its way back.
+        // Kills the server a second time, while it starts again.
         let second = inject(["fsync", "fdatasync", "pwrite64", "unlink"][number % 4], number / 4 % 3 + 1);
         server.start_again(&[STRACE, &[&second, "-o", "/dev/null"]].concat());
         server.kill();
@@ -484,7 +484,7 @@ fn a_server_killed_at_any_write_loses_nothing_that_it_acknowledged() {
         let is_right = views[acknowledged..].iter().take(2).any(|right| *right == view);
         let difference = difference(&view, &views[acknowledged]);
         assert!(is_right, "{what}, {acknowledged} steps acknowledged, then {second}: {difference}");
-        // Whatever came back can be used.
+        // The restored notebook can be used.
         assert_eq!(server.run("initial", "print('x' in globals())").text(), "False\n", "{what}");
         if acknowledged >= 2 {
             let wish =

@@ -1,4 +1,4 @@
-//! A server of one's own for a test: started on a free port, ended when the test is over.
+//! A server for one test: started on a free port, ended when the test is over.
 
 use crate::cells::Room;
 use crate::request::{Answer, Request};
@@ -14,26 +14,26 @@ use std::time::{Duration, Instant};
 /// The owner's token of every test server.
 pub const TOKEN: &str = "owner-token-of-the-tests";
 
-/// How long anything may take before a test gives up. Only something that hangs takes as long, on a
-/// busy machine too.
+/// How long a test waits before it gives up. Even on a busy machine, only a hang takes so long.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
 pub struct TestServer {
     child: Child,
     pub address: SocketAddr,
-    /// The line with the URL.
+    /// The line with the URL that the server printed.
     pub greeting: String,
     options: Vec<String>,
     token: &'static str,
     errors: Arc<Mutex<String>>,
     reader: Option<JoinHandle<()>>,
-    /// The directory, when the test has none itself. Gone when the server is.
+    /// The server's temporary directory, if the test has not given one. Deleted when this is
+    /// dropped.
     #[expect(dead_code, reason = "it is there to be dropped")]
     room: Option<Room>,
 }
 
 impl TestServer {
-    /// Starts a server and waits until it says its address.
+    /// Starts a server and waits until it prints its address.
     pub fn start() -> Self {
         Self::start_with(&[])
     }
@@ -51,8 +51,8 @@ impl TestServer {
         Self { child, address, greeting, options, token: TOKEN, errors, reader: Some(reader), room }
     }
 
-    /// Starts a server that another program runs, given with its options. Answers whether it came
-    /// so far as to say its address.
+    /// Starts a server under another program, such as strace, given with its options. Returns
+    /// whether the server printed its address.
     pub fn start_under(under: &[&str]) -> (Self, bool) {
         let room = Room::new();
         let options = vec!["--dir".to_owned(), room.path().to_str().unwrap().to_owned()];
@@ -72,8 +72,8 @@ impl TestServer {
         (server, has_begun)
     }
 
-    /// Starts it again, once it has ended: the same options, directory and port. Answers whether it
-    /// came so far as to say its address. `under` is a program, with options, that runs it.
+    /// Starts a server that has ended again, with the same options, directory and port. `under` is
+    /// a program, with options, that runs it. Returns whether the server printed its address.
     pub fn start_again(&mut self, under: &[&str]) -> bool {
         assert!(self.child.try_wait().unwrap().is_some(), "it is still there");
         if let Some(reader) = self.reader.take() {
@@ -86,12 +86,12 @@ impl TestServer {
         has_begun
     }
 
-    /// The owner's token from the next start on.
+    /// Sets the owner's token for the next start.
     pub fn change_token(&mut self, token: &'static str) {
         self.token = token;
     }
 
-    /// Kills it and starts it again with another notebook.
+    /// Kills the server and starts it again with another notebook.
     pub fn restart_with(&mut self, notebook: &str) {
         self.kill();
         self.options.retain(|option| option != "main" && option != "other");
@@ -99,13 +99,13 @@ impl TestServer {
         assert!(self.start_again(&[]), "it does not start again: {}", self.errors());
     }
 
-    /// Ends it as a power cut would.
+    /// Kills the server with SIGKILL.
     pub fn kill(&mut self) {
         self.signal(nix::sys::signal::Signal::SIGKILL);
         self.wait();
     }
 
-    /// Kills it and starts it again.
+    /// Kills the server and starts it again.
     pub fn restart(&mut self) {
         self.kill();
         assert!(self.start_again(&[]), "it does not start again: {}", self.errors());
@@ -117,7 +117,7 @@ impl TestServer {
         PathBuf::from(&self.options[at + 1])
     }
 
-    /// Where its notebook is kept.
+    /// The directory of the server's notebook.
     pub fn kept(&self) -> PathBuf {
         self.dir().join("main.ratoon")
     }
@@ -126,7 +126,7 @@ impl TestServer {
         self.child.id()
     }
 
-    /// What the server has written to its log so far.
+    /// The server's log so far.
     pub fn errors(&self) -> String {
         self.errors.lock().unwrap().clone()
     }
@@ -174,7 +174,7 @@ impl TestServer {
 
 impl Drop for TestServer {
     fn drop(&mut self) {
-        // It may have ended by itself; then there is nothing to kill, only to collect.
+        // Killing fails if the server has already ended. It must be waited for in both cases.
         let _ = self.child.kill();
         let _ = self.child.wait();
         if let Some(reader) = self.reader.take() {
@@ -186,12 +186,12 @@ impl Drop for TestServer {
     }
 }
 
-/// Where the servers of the tests keep their settings and the install's key.
+/// The directory in which the servers of the tests store settings and the install's key.
 pub fn config_dir() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("config/ratoon")
 }
 
-/// The program, as the tests start it: what it keeps for its user is in the build's directory.
+/// The command that starts the program. The user's files are in the build's directory.
 pub fn program(under: &[&str]) -> Command {
     let own = env!("CARGO_BIN_EXE_ratoon");
     let mut command = match under {
@@ -206,7 +206,7 @@ pub fn program(under: &[&str]) -> Command {
     command
 }
 
-/// Runs the program to its end, which must come soon.
+/// Runs the program, which must end soon, and returns its output.
 pub fn output_of(arguments: &[&str]) -> Output {
     let mut child =
         program(&[]).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -214,13 +214,12 @@ pub fn output_of(arguments: &[&str]) -> Output {
     while child.try_wait().unwrap().is_none() && start.elapsed() < PATIENCE {
         std::thread::sleep(Duration::from_millis(5));
     }
-    // A server that has begun, against the test's wish.
+    // The program has started a server, which the test did not expect.
     let _ = child.kill();
     child.wait_with_output().unwrap()
 }
 
-/// Starts a server; answers it, its greeting (empty if it ended before), and what it writes to its
-/// log.
+/// Starts a server. Returns its process, its greeting (empty if it ended before), and its log.
 fn launch(
     under: &[&str],
     bind: &str,
@@ -245,13 +244,13 @@ fn launch(
             }
         }
     });
-    // Before the address it may say that it provides what Python lacks.
+    // Before the address the server may print that it installs packages.
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let greeting = lines.find(|line| line.contains("http://")).unwrap_or_default();
     (child, greeting, errors, reader)
 }
 
-/// Waits until something is so.
+/// Waits until the condition `so` is true.
 pub fn until(what: &str, mut so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !so() {

@@ -1,4 +1,4 @@
-//! What the soak (`tests/soak`) has found, each by itself.
+//! Regression tests for faults that the soak test (`tests/soak`) has found.
 
 use crate::cells::{Live, Ran, Room, unique};
 use crate::request::Request;
@@ -59,7 +59,7 @@ fn what_waited_for_an_attempt_goes_with_it() {
 #[test]
 fn replays_on_the_same_way_leave_each_others_states_alone() {
     let mut server = TestServer::start_with(&["--no-checkpoints"]);
-    // Long enough that all who ask while it runs again do so together.
+    // Slow enough that all requests arrive during the replay.
     let slow = server.run("initial", "import time; time.sleep(0.3); x = 1").state().to_owned();
     let ends: Vec<String> =
         (0..4).map(|n| server.run(&slow, &format!("x += {n}; y = x")).state().to_owned()).collect();
@@ -80,7 +80,7 @@ fn replays_on_the_same_way_leave_each_others_states_alone() {
 #[test]
 fn a_server_that_stops_opens_no_notebook_any_more() {
     let mut server = TestServer::start();
-    // What it saves while it closes takes a while.
+    // Saving this state takes long, so it is not finished when the notebook closes.
     let code =
         "import time\nclass Slow:\n    def __reduce__(self): time.sleep(1.5); return int, ()\nslow = Slow()";
     server.run("initial", code);

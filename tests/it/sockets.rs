@@ -1,4 +1,4 @@
-//! The WebSocket: who gets one, what it says, and what it does not put up with.
+//! The WebSocket: which handshakes are accepted, the messages, and what closes the connection.
 
 use crate::request::Request;
 use crate::server::{TOKEN, TestServer, until};
@@ -25,7 +25,7 @@ fn who_comes_back_gets_what_was_missed_and_no_more() {
     };
     let mut first = Wire::socket(&server, TOKEN);
     let snapshot = first.hear_until(|m| m["snapshot"].is_object());
-    // The kernel may just be coming up; what it says is part of the stream as well.
+    // The kernel may be starting. Its events are part of the stream too.
     first.say(r#"{"id":1,"do":"label","state":"initial","label":"one"}"#);
     let seen = first.hear_until(|m| m["state"]["label"] == "one");
     drop(first);
@@ -185,7 +185,7 @@ fn a_message_in_parts_is_one_message() {
     assert!(pong, "a ping between the parts is answered first");
 }
 
-/// One frame header that announces 2 GiB once made a server hold whatever followed.
+/// A frame header that announced 2 GiB once made the server buffer all bytes that followed.
 #[test]
 fn announced_lengths_take_no_memory() {
     let server = TestServer::start();
@@ -248,9 +248,9 @@ fn whoever_signs_out_is_sent_out() {
     assert_eq!(by_token.command(1, r#""do":"interrupt","exec_id":"none""#)["kind"], "interrupted");
 }
 
-/// Drafts of half a mebibyte each: soon more than the network and the server hold for a client that
-/// does not read. It says something now and then, else a slow machine would have it given up for
-/// its silence before.
+/// Sends drafts of half a mebibyte each, soon more than the network and the server buffer for a
+/// client that does not read. The client sends messages now and then, because on a slow machine the
+/// server would otherwise disconnect it as silent.
 #[test]
 fn a_client_that_does_not_read_is_sent_away_and_holds_up_nobody() {
     let server = TestServer::start();
@@ -268,8 +268,8 @@ fn a_client_that_does_not_read_is_sent_away_and_holds_up_nobody() {
     }
     let grown = server.memory().saturating_sub(before);
     assert!(grown < 150 * 1024 * 1024, "it grew by {grown} bytes");
-    // On a machine that is very busy the connection is given up before: what is unread for 45 s has
-    // no reader.
+    // On a very busy machine the server may close the connection earlier, because data was unread
+    // for 45 s.
     let end = slow.closing();
     assert!(end == Some(4408) || end.is_none() && began.elapsed() > Duration::from_secs(40), "{end:?}");
 }

@@ -1,4 +1,4 @@
-//! Starting and stopping: what cannot work is said clearly and at once.
+//! Starting and stopping: errors are reported clearly, and before the server starts.
 
 use crate::request::Request;
 use crate::server::{TOKEN, TestServer, output_of, until};
@@ -40,8 +40,8 @@ fn what_cannot_work_is_said_with_a_way_out() {
     }
 }
 
-/// With very few descriptors the notebook opens, and then the threads that serve connections cannot
-/// start.
+/// With very few descriptors the notebook can be opened, but the threads that serve connections
+/// cannot be started.
 #[test]
 fn a_server_that_cannot_serve_ends_with_an_error() {
     let mut server = TestServer::start();

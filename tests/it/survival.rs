@@ -1,5 +1,5 @@
-//! What survives a branch, and which warnings name the rest. docs/branches.md lists both, each
-//! entry with its test.
+//! What branches take over from their state, and the warnings about what they do not.
+//! docs/branches.md lists both, with a test for each entry.
 
 use crate::cells::{Live, Room, all_end};
 use crate::checkpoints::wait_for_checkpoints;
@@ -16,7 +16,7 @@ fn warnings(server: &TestServer, state: &str) -> String {
     warnings.join("\n")
 }
 
-/// Waits until a state is frozen, and has said all of these.
+/// Waits until a state is frozen and its warnings contain all of these words.
 fn warns_of(server: &TestServer, state: &str, words: &[&str]) {
     until("the state is in memory", || state_of(server, state)["living"] == "memory");
     let start = Instant::now();
@@ -28,7 +28,7 @@ fn warns_of(server: &TestServer, state: &str, words: &[&str]) {
     }
 }
 
-/// A state that tells something, and two branches of it that work all the same.
+/// A state with a warning, and two branches that work nevertheless.
 struct Row {
     what: &'static str,
     state: &'static str,
@@ -50,7 +50,7 @@ fn hold(server: &TestServer, rows: &[Row]) {
         let grown = server.run("initial", state);
         assert_eq!(grown.ename(), "", "{what}: {} {:#?}", grown.evalue(), grown.output);
         warns_of(server, grown.state(), says);
-        // The head of the state goes its own way; the others are branches.
+        // The first run continues in the head, so that the next ones are branches.
         assert_eq!(server.run(grown.state(), "pass").output, Vec::<Value>::new(), "{what}");
         for _ in 0..2 {
             let ran = server.run(grown.state(), code);
@@ -134,7 +134,7 @@ fn what_a_state_has_of_its_own_is_not_told() {
     let state = server.run("initial", code);
     let next = server.run(state.state(), "%%bash\necho hi");
     until("it is frozen", || state_of(&server, next.state())["living"] == "memory");
-    // A state that came after has told already.
+    // When a later state has its warning, the earlier states have been checked too.
     let last = server.run(next.state(), "import mmap; m = mmap.mmap(-1, 10)");
     warns_of(&server, last.state(), &["this memory"]);
     for state in [state.state(), next.state()] {
@@ -256,7 +256,7 @@ fn a_subprocess_of_the_state_is_not_said_to_have_ended_well() {
                 short = subprocess.Popen('while [ ! -e go ]; do sleep 0.01; done; exit 3', shell=True)";
     let state = server.run("initial", code);
     warns_of(&server, state.state(), &["sleep (", "sh ("]);
-    // In the line that started it, all is as ever.
+    // In the head that started the subprocess, it can be used as usual.
     assert_eq!(server.run(state.state(), "print(long.poll(), short.poll())").text(), "None None\n");
     let code = "print(long.poll(), short.poll())\ntry: long.wait(timeout=0.05)\n\
         except subprocess.TimeoutExpired: print('runs')\n\
@@ -277,8 +277,8 @@ fn a_subprocess_of_the_state_is_not_said_to_have_ended_well() {
 fn a_file_that_may_not_be_opened_again_is_told() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
-    // Who is root may open everything: the cell gives that right away (capset(2), CAP_DAC_OVERRIDE
-    // and _READ_SEARCH).
+    // Root may open every file, so the cell drops that right (capset(2), CAP_DAC_OVERRIDE and
+    // _READ_SEARCH).
     let give_up = "import ctypes, os\nhead = (ctypes.c_uint32 * 2)(0x20080522, 0); data = (ctypes.c_uint32 * \
         6)()\nlibc = ctypes.CDLL(None)\n\
                    libc.capget(head, data); data[0] &= ~0b110; libc.capset(head, data);";
@@ -302,7 +302,7 @@ fn a_file_that_may_not_be_opened_again_is_told() {
     assert_eq!(texts, ["b b'a'\n", "b b'b'\n"]);
 }
 
-/// As matplotlib does with its fonts.
+/// matplotlib does the same with its fonts.
 #[test]
 fn a_file_that_is_closed_at_each_fork_is_no_file_that_may_not_be_opened() {
     let server = TestServer::start();
@@ -333,7 +333,7 @@ fn programs_find_the_warnings_in_the_list_of_states() {
 #[test]
 fn libraries_that_hang_in_forks_are_told_and_branched_from_the_checkpoint() {
     let room = Room::new();
-    // No CUDA is needed to see what is done about it.
+    // A stub of torch, so that the test needs no CUDA.
     std::fs::write(room.file("torch.py"), "class cuda:\n    is_initialized = staticmethod(lambda: True)\n")
         .unwrap();
     let server = TestServer::in_dir(room.path());
@@ -342,8 +342,7 @@ fn libraries_that_hang_in_forks_are_told_and_branched_from_the_checkpoint() {
     assert_eq!(state_of(&server, state.state())["forks"], false);
     assert_eq!(server.run(state.state(), "x.append(2); print(x)").text(), "[1, 2]\n");
     for _ in 0..2 {
-        // The root is its parent, not the state's frozen process, which the head of the state has
-        // made.
+        // The parent of the run's process is the root, not the state's frozen process.
         let ran = server.run(state.state(), "print(x, torch.cuda.is_initialized())");
         assert_eq!(ran.text(), "[1] True\n", "{ran:?}");
     }
@@ -377,7 +376,8 @@ fn compiled_loops_of_numba_branch() {
             let ran = server.run(ran.state(), "print(next(g), total(np.ones(20)))");
             assert_eq!(ran.text(), "2 20.0\n", "{ran:?}");
         }
-        // What the user's code forks is ended by numba itself in branches too, instead of hanging.
+        // In branches too, numba itself ends a child that the user's code forks, so the child does
+        // not hang.
         let code = "total(np.ones(10)); child = os.fork()\n\
             if child == 0:\n    total(np.ones(10)); os._exit(0)\nprint(os.waitpid(child, 0)[1])";
         for _ in 0..2 {
@@ -435,8 +435,8 @@ fn processes_that_a_cell_makes_in_pythons_ways_work() {
             "{way}: {ran:?}"
         );
     }
-    // What is printed before, without the end of its line, is printed once; random numbers are
-    // others in each.
+    // Text that was printed before the fork, without a newline, appears once. Each process draws
+    // different random numbers.
     let code = "print('before', end=' ')\nr, w = os.pipe()\n\
         for n in range(2):\n    if os.fork() == 0:\n        os.write(w, f'{random.random()} '.encode()); \
         print('child', n); os._exit(0)\n    os.wait()\n\
@@ -450,7 +450,8 @@ fn processes_that_a_cell_makes_in_pythons_ways_work() {
     server.has_no_zombies();
 }
 
-/// Answers what a run asks until it has ended; all that it printed, and its last event.
+/// Answers a run's prompts until it has ended. Returns the text that it printed, and its last
+/// event.
 fn debug(live: &mut Live, exec_id: &str, answers: &[&str]) -> (String, Value) {
     let (mut printed, mut answers) = (String::new(), answers.iter());
     loop {
@@ -494,7 +495,7 @@ fn the_debugger_asks_the_client() {
         assert!(printed.contains(seen) && !printed.contains("Oldest frame"), "{code}: {printed}");
         assert_eq!(ended["status"], status, "{code}: {ended}");
     }
-    // The error of a failed cell went with its process.
+    // The error of a failed cell was lost with its process.
     let exec_id = live.run(state, "%debug");
     let (printed, _) = debug(&mut live, &exec_id, &[]);
     assert!(printed.contains("run it again after `%pdb on`"), "{printed}");
@@ -548,7 +549,7 @@ fn a_cell_that_exits_ends_only_its_run() {
     assert_eq!(server.run(state.state(), "print(x)").text(), "1\n");
 }
 
-/// What makes forks hang, where it does, and what the run is told.
+/// Code that makes forks hang, where it does so, and the message for the run.
 const HANGS: &[(&str, &str, &str)] = &[
     (
         "a loop in the process that is to be the state",
@@ -588,7 +589,7 @@ fn no_run_goes_on_for_ever_because_a_fork_hung() {
             scope.spawn(move || {
                 let state = server.run(base.state(), code);
                 let first = server.run(state.state(), "pass");
-                // Where the head could be frozen, the next is the first branch.
+                // If the head could be frozen, the next run is the first branch.
                 let ran = if first.error.is_some() { first } else { server.run(state.state(), "pass") };
                 assert_eq!(ran.ename(), "ForkFailed", "{what}: {ran:?}");
                 assert!(ran.evalue().contains(says), "{what}: {}", ran.evalue());
@@ -598,7 +599,7 @@ fn no_run_goes_on_for_ever_because_a_fork_hung() {
     });
     assert_eq!(server.run(base.state(), "print('harmed nobody')").text(), "harmed nobody\n");
     server.has_no_zombies();
-    // Those that hang now are not left over either.
+    // Processes that hang now must be ended too.
     let processes = server.descendants();
     server.signal(Signal::SIGKILL);
     server.wait();
@@ -617,7 +618,7 @@ print('/dev/shm/sem.' + lock._semlock.name[1:], '/dev/shm/' + memory.name)";
     let names: Vec<&str> = text.split_whitespace().collect();
     let left = || names.iter().filter(|name| Path::new(name).exists()).count();
     assert_eq!((names.len(), left()), (2, 2), "{names:?}");
-    // The process that made them ends; the state goes on, and so does the next that it starts.
+    // The process that made the hanging forks ends. The state still works.
     assert_eq!(server.run(state.state(), "1 / 0").ename(), "ZeroDivisionError");
     let use_them = "again = shared.SharedMemory(memory.name); again.buf[0] = 7
 again.close(); print(lock.acquire(False), memory.buf[0]); lock.release()";

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 impl TestServer {
-    /// Asks the API with a body.
+    /// Sends a POST request with a JSON body as the owner.
     pub fn post(&self, path: &str, body: Value) -> Answer {
         self.owner(Request::post(path, &body.to_string()))
     }
@@ -17,7 +17,7 @@ impl TestServer {
         self.owner(Request::get(path))
     }
 
-    /// Saves a task's checkpoint; answers it.
+    /// Saves a checkpoint of a task and returns it.
     pub fn save_task(&self, task: &str, body: Value) -> Value {
         let answer = self.post(&format!("/api/tasks/{task}/checkpoints"), body);
         assert_eq!(answer.status, 201, "{answer:?}");
@@ -50,10 +50,10 @@ fn versions_count_up_from_one_for_each_task() {
     assert_eq!(list["checkpoints"][0], first, "what was saved does not change");
     assert_eq!(server.get("/api/tasks/t/checkpoints/1").json(), first);
     assert_eq!(server.get("/api/tasks/t/checkpoints/latest").json(), list["checkpoints"][2]);
-    // Versions go on after a reset: they are never used again.
+    // After a reset, versions continue. None is used twice.
     server.reset();
     assert_eq!(server.save_task("t", json!({}))["version"], 4);
-    // Any text that can be seen may name a task.
+    // Any visible text can be the id of a task.
     assert_eq!(server.save_task("a%2Fb%20%C3%A9", json!({}))["task_id"], "a/b é");
 }
 
@@ -75,7 +75,7 @@ fn what_is_not_there_is_told() {
     }
     let answer = server.post("/api/tasks/t/checkpoints/7/restore", json!({}));
     assert_eq!((answer.status, answer.error_code().as_str()), (404, "checkpoint_error"));
-    // An empty task has no path, and no command either.
+    // An empty task id is refused in the path and in the command.
     assert_eq!(server.post("/api/tasks//checkpoints", json!({})).status, 404);
     let save = |fields: Value| server.post("/api/notebooks/main/commands", fields);
     assert_eq!(save(json!({"do": "save_task", "task_id": ""})).json()["code"], "bad_request");
@@ -153,10 +153,10 @@ fn restoring_values_grows_a_state_in_which_they_are_variables() {
     let expected = json!([values["step"], values["plan"], values["text"], values["größe"]]);
     assert_eq!(serde_json::from_str::<Value>(first).unwrap(), expected);
     assert_eq!(second, "False\n");
-    // Each restore is a branch of its own.
+    // Each restore makes a new branch.
     let again = server.post("/api/tasks/t/checkpoints/1/restore", json!({})).json();
     assert_ne!(again["state_id"], restored["state_id"]);
-    // Nothing to set is a branch all the same.
+    // A checkpoint without values also makes a branch.
     server.save_task("empty", json!({}));
     let empty = server.post("/api/tasks/empty/checkpoints/1/restore", json!({})).json();
     assert_eq!(server.run(empty["state_id"].as_str().unwrap(), "print(1)").text(), "1\n");
@@ -200,7 +200,7 @@ fn tasks_and_their_versions_survive_a_kill() {
     let list = server.get("/api/tasks/t/checkpoints").json();
     assert_eq!(list["checkpoints"], json!(saved));
     assert_eq!(server.save_task("t", json!({}))["version"], 3);
-    // The state may not have been saved: then it comes back when that is wished, and not by itself.
+    // A state that was not saved is restored only if the request allows a replay.
     let plain = server.post("/api/tasks/t/checkpoints/2/restore", json!({}));
     assert!(matches!(plain.status, 200 | 410), "{plain:?}");
     let restored = server.post("/api/tasks/t/checkpoints/2/restore?replay=true", json!({}));

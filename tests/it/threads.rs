@@ -1,5 +1,4 @@
-//! Threads of libraries that nobody has heard of: a state that has them is not forked for its
-//! branches.
+//! Threads of unknown libraries: a state that has such threads is not forked for its branches.
 
 use crate::cells::{Live, Room};
 use crate::checkpoints::wait_for_checkpoints;
@@ -9,7 +8,8 @@ use crate::server::{TestServer, until};
 use serde_json::json;
 use std::process::Command;
 
-/// A pool of one worker: `ask` wakes it and waits for its answer, for ever where there is none.
+/// A pool with one worker thread in C. `ask` wakes the worker and waits for its answer; in a
+/// process without the worker it waits for ever.
 const POOL: &str = r#"#define _GNU_SOURCE
 #include <pthread.h>
 #include <unistd.h>
@@ -44,7 +44,7 @@ void end(void) {
     if (has_worker) pthread_join(worker, 0);
     has_worker = is_over = 0;
 }
-// Each worker answers once, starts the next and ends.
+// Each worker answers once, starts the next worker and ends.
 static void *work_once(void *microseconds) {
     pthread_mutex_lock(&lock);
     if (answered != asked) pthread_cond_signal(&answered_now);
@@ -63,7 +63,7 @@ int ask_a_chain(int microseconds) {
     pthread_mutex_unlock(&lock);
     return number;
 }
-// Waits for ever in any other process than that of the first call.
+// Waits for ever, except in the process that called it first.
 int only_here(void) {
     static pid_t home;
     if (!home) home = getpid();
@@ -74,7 +74,7 @@ int only_here(void) {
 }
 "#;
 
-/// A module with the pool in it, and values that start it when they are unpickled, as arrays of
+/// A module with the pool, and values that start the pool when they are unpickled, as the arrays of
 /// some libraries do.
 const MODULE: &str = "import ctypes, os
 _pool = ctypes.CDLL(os.path.abspath('libpool.so'))
@@ -105,13 +105,14 @@ fn warnings(server: &TestServer, state: &str) -> String {
     warnings.join("\n")
 }
 
-/// The state is asked in every way but by a cell; each is answered, or told that it is not.
+/// Reads a state in every way that does not run a cell. Each request must get an answer or an
+/// error.
 fn looks_end(server: &TestServer, state: &str) {
     for asked in [
         json!({"do": "look_at_variables", "state": state}),
         json!({"do": "complete", "state": state, "code": "pool.a", "cursor": 6}),
     ] {
-        // The connection itself has a limit: without an answer this fails.
+        // The connection has a time limit, so this fails if there is no answer.
         let answer = server.owner(Request::post("/api/notebooks/main/commands", &asked.to_string()));
         assert!(answer.json().is_object(), "{asked}: {}", answer.text());
     }
@@ -133,7 +134,7 @@ fn a_library_that_nobody_knows_does_not_hang_its_branches() {
         "native threads do not survive a fork, so branches come from the checkpoint: one of libpool.so";
     assert_eq!(warnings(&server, state.state()), says);
     assert_eq!(state_of(&server, state.state())["forks"], false);
-    // The line goes on with its worker; two branches at once have one of their own each.
+    // The head keeps its worker. Two simultaneous branches each have a separate worker.
     assert_eq!(printed(&server, state.state(), "print(pool.ask())"), "2\n");
     let branches = [0; 2].map(|_| server.begin(state.state(), "print(pool.ask(), pool.ask())"));
     for branch in branches {
@@ -156,7 +157,7 @@ fn threads_are_told_by_their_names() {
     let server = TestServer::in_dir(room.path());
     let state = server.run("initial", "import pool; pool.ask(True)");
     assert!(warnings(&server, state.state()).ends_with(": pool-worker (libpool.so)"));
-    // Threads that Python knows are told as such, and do not keep a state from being forked.
+    // Python's own threads cause a warning, but the state may be forked.
     let code = "import _thread, threading, time; _thread.start_new_thread(time.sleep, (1000,))
 threading.Thread(target=time.sleep, args=(1000,), name='sleeper', daemon=True).start()";
     let state = server.run("initial", code);
@@ -204,8 +205,7 @@ fn threads_that_start_each_other_and_end_are_seen() {
 
 #[test]
 fn numexprs_threads_leave_their_state_to_be_forked() {
-    // As far as can be told without the package: threads that begin in a file of this name, and
-    // have no name of their own.
+    // Imitates the package: unnamed threads that start in a file of this name.
     let room = room();
     std::fs::create_dir(room.file("numexpr")).unwrap();
     std::fs::copy(room.file("libpool.so"), room.file("numexpr/interpreter.so")).unwrap();
@@ -231,7 +231,7 @@ fn grpc_is_imported_without_its_handlers_for_forks_unless_the_user_wants_them() 
     std::fs::create_dir_all(room.file("grpc/_cython")).unwrap();
     std::fs::write(room.file("grpc/_cython/__init__.py"), "").unwrap();
     std::fs::write(room.file("grpc/__init__.py"), "from grpc._cython import cygrpc").unwrap();
-    // As gRPC, which reads the variable once.
+    // Imitates gRPC, which reads the variable once.
     let stub = "import os\nforks = os.environ.get('GRPC_ENABLE_FORK_SUPPORT', '1').strip() not in ('0', \
         'false', 'no')";
     std::fs::write(room.file("grpc/_cython/cygrpc.py"), stub).unwrap();
@@ -245,7 +245,8 @@ fn grpc_is_imported_without_its_handlers_for_forks_unless_the_user_wants_them() 
 #[test]
 fn opencvs_threads_are_ended_before_its_state_is_forked() {
     let room = room();
-    // As OpenCV: its threads end with the number 1, and start again when there is work.
+    // Imitates OpenCV: its threads end if the number is set to 1, and start again when there is
+    // work.
     let stub = "import pool
 count = 4
 def ask(): return pool.ask()
@@ -263,7 +264,7 @@ def setNumThreads(now):
         let ran = server.run(state.state(), "print(next(g), cv2.ask(), cv2.getNumThreads())");
         assert_eq!(ran.text(), "1 2 4\n", "{ran:?}");
     }
-    // Another thread may be using them.
+    // Another thread could be using the library's threads.
     let code = "import threading; stop = threading.Event(); threading.Thread(target=stop.wait, \
         daemon=True).start(); print(cv2.ask())";
     let busy = server.run(state.state(), code);
@@ -313,7 +314,7 @@ fn threads_that_loading_a_checkpoint_has_started_are_not_forked() {
     }
     assert_eq!(state_of(&server, state.state())["forks"], false);
     assert!(warnings(&server, state.state()).ends_with("one of libpool.so"));
-    // A look at variables asks them, in a fork of what was loaded: it ends all the same.
+    // Listing variables calls methods of these values in a fork. It must end nevertheless.
     looks_end(&server, next.state());
     assert_eq!(printed(&server, next.state(), "print(x, n)"), "array 2 2\n");
     assert_eq!(printed(&server, next.state(), "print(pool.ask(), n)"), "2 2\n");
@@ -353,7 +354,7 @@ import os; threads = len(os.listdir('/proc/self/task')); g = (n for n in range(9
     }
 }
 
-/// It takes the watchdog 20 s.
+/// Takes 20 s: the timeout of the watchdog.
 #[test]
 fn a_branch_that_stands_still_is_told_with_the_way_out() {
     let room = room();
@@ -374,7 +375,7 @@ fn a_branch_that_stands_still_is_told_with_the_way_out() {
     assert_eq!(printed(&server, state.state(), "print(pool.ask())"), "1\n");
 }
 
-/// It takes the watchdog 20 s.
+/// Takes 20 s: the timeout of the watchdog.
 #[test]
 fn a_branch_that_stands_still_is_told_also_when_nothing_is_suspected() {
     let room = room();

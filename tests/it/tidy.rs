@@ -1,11 +1,11 @@
-//! The rules of ARCHITECTURE.md that the sources alone can show: the direction of imports, the
-//! places of sharp tools, and the width of lines.
+//! Checks rules of ARCHITECTURE.md in the sources: the direction of imports, the places of `unsafe`
+//! and other restricted code, and the width of lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The only files with `unsafe` in them.
+/// The only files that may contain `unsafe`.
 const UNSAFE: &[&str] = &[
     "src/allocator.rs",
     "src/kernel/state/capture.rs",
@@ -24,7 +24,7 @@ const UNSAFE: &[&str] = &[
     "src/options/argv.rs",
 ];
 
-/// What a folder must not name, and why.
+/// A folder, the words that its code must not contain, and the reason.
 const NOT_HERE: &[(&str, &[&str], &str)] = &[
     (
         "src/notebook",
@@ -105,7 +105,7 @@ const NOT_HERE: &[(&str, &[&str], &str)] = &[
     ("src/http", &["pyo3", "crate::kernel::"], "a door knows sessions, not processes"),
 ];
 
-/// What only one place may name.
+/// Words that only one place may contain.
 const ONLY_HERE: &[(&str, &[&str])] = &[
     ("std::env::var", &["src/options"]),
     ("std::env::args", &["src/options"]),
@@ -132,7 +132,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
-/// All files below a folder with an ending, by their path in the repository.
+/// The paths of all files below a folder that have an extension, relative to the repository.
 fn files(folder: &str, ending: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut left = vec![root().join(folder)];
@@ -148,7 +148,7 @@ fn files(folder: &str, ending: &str) -> Vec<String> {
     found
 }
 
-/// The code of a file: no comments, no tests.
+/// The code of a file, without comments and tests.
 fn code(path: &str) -> String {
     let text = read(path);
     let body = text.split("#[cfg(test)]\nmod tests").next().unwrap();
@@ -174,7 +174,7 @@ fn imports_go_one_way() {
     }
 }
 
-/// The paths of a `use` tree, from the beginning: `a::{b, c::d}` is `a::b` and `a::c::d`.
+/// The full paths in a `use` tree: `a::{b, c::d}` contains `a::b` and `a::c::d`.
 fn used_paths(tree: &str, prefix: &str, paths: &mut Vec<String>) {
     let tree = tree.trim();
     let Some((path, list)) = tree.split_once('{') else { return paths.push(format!("{prefix}{tree}")) };
@@ -193,7 +193,7 @@ fn used_paths(tree: &str, prefix: &str, paths: &mut Vec<String>) {
     }
 }
 
-/// The modules of `http`, each with those that it imports.
+/// The modules of `http`, each with the modules that it imports.
 fn modules_of_http() -> BTreeMap<String, BTreeSet<String>> {
     let module = |file: &str| {
         let path = file.trim_start_matches("src/").trim_end_matches(".rs").trim_end_matches("/mod");
@@ -312,7 +312,7 @@ fn no_file_names_a_machine() {
         ("tests", ".py"),
         ("tests", ".mjs"),
     ];
-    // Put together here, so that this file does not hold them.
+    // Joined here, so that this file does not contain the words itself.
     let paths = [["/ro", "ot/"].concat(), ["/wo", "rk/"].concat(), [".py", "env/"].concat()];
     for (folder, ending) in folders {
         for file in files(folder, ending).into_iter().filter(|f| !f.contains("/vendor/")) {
@@ -324,12 +324,12 @@ fn no_file_names_a_machine() {
     }
 }
 
-/// Columns of a line of code, and of a comment.
+/// Maximum width of a line of code, and of a comment, in columns.
 const CODE_WIDTH: usize = 110;
 const COMMENT_WIDTH: usize = 100;
 
-/// A line that no formatter breaks: it has one long word, a text in quotes, a pattern, or is a row
-/// of a table.
+/// Whether no formatter can break a line: it has one long word, a quoted text or a pattern, or is a
+/// row of a table.
 fn cannot_be_broken(line: &str) -> bool {
     let words: Vec<_> =
         line.split_whitespace().filter(|word| !["//", "///", "//!", "#", "*"].contains(word)).collect();
@@ -364,7 +364,7 @@ fn lines_are_short_enough_to_read() {
     let mut long = Vec::new();
     for (folder, ending) in folders {
         for file in files(folder, ending).into_iter().filter(|f| !f.contains("/vendor/")) {
-            // The machine's tests hold what they expect as texts of many lines.
+            // The tests of the machine contain their expected values as long texts.
             if file.starts_with("src/session/machine/tests/") {
                 continue;
             }

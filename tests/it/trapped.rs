@@ -1,6 +1,5 @@
-//! A notebook's directory comes from elsewhere, and something else stands where its files and
-//! folders should be: nothing outside of it is read or removed, and nobody waits for the other end
-//! of a pipe.
+//! A hostile notebook directory contains links or pipes in place of its files and folders. The
+//! server must not read or remove anything outside of the directory, or wait for a pipe.
 
 use crate::cells::Room;
 use crate::request::{Answer, Request};
@@ -12,7 +11,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-/// What stands in the way.
+/// What the directory contains in place of a file or folder.
 #[derive(Clone, Copy)]
 enum Trap {
     /// A link to the folder `outside`.
@@ -22,7 +21,7 @@ enum Trap {
     Pipe,
 }
 
-/// Where it stands, what it is, and how it is told.
+/// The path of the trap, its kind, and the expected error.
 const TRAPS: &[(&str, Trap, &str)] = &[
     ("tmp", Trap::ToFolder, "its tmp is a symbolic link, not a folder"),
     ("tmp", Trap::Pipe, "its tmp is a named pipe, not a folder"),
@@ -38,8 +37,7 @@ const TRAPS: &[(&str, Trap, &str)] = &[
     ("lock", Trap::ToFile, "lock"),
 ];
 
-/// A directory with the notebook `main`, which is closed, and with files that are nobody's
-/// business.
+/// A directory with the closed notebook `main`, and with files that the server must not touch.
 fn room() -> Room {
     let room = Room::new();
     let mut server = TestServer::in_dir(room.path());
@@ -144,7 +142,7 @@ fn a_server_starts_beside_such_notebooks_and_says_what_is_wrong_with_them() {
     for (number, (place, trap, _)) in TRAPS.iter().enumerate() {
         trapped(&room, &format!("n{number}"), place, *trap);
     }
-    // What is left of a removal may be a link, too.
+    // The remainder of an interrupted removal may be a link too.
     symlink(room.file("outside"), room.file(".ratoon-going-0")).unwrap();
     let server = TestServer::in_dir(room.path());
     let why = |answer: &Answer| answer.json()["error"]["why"].as_str().unwrap_or_default().to_owned();
@@ -189,7 +187,7 @@ fn of_a_notebook_that_is_a_link_the_link_is_deleted() {
     }
 }
 
-/// All that is below a directory, and what the files say.
+/// The paths below a directory, with the contents of files.
 fn contents(dir: &Path) -> Vec<(PathBuf, String)> {
     let mut all = Vec::new();
     for entry in fs::read_dir(dir).unwrap() {
@@ -218,7 +216,7 @@ fn no_notebook_is_made_in_a_directory_that_is_there() {
         fs::write(dir.join("mine.txt"), "mine").unwrap();
     }
     for dir in &likes {
-        // What another program may call so, too.
+        // A file with this name that belongs to another program.
         fs::write(dir.join("lock"), "1234").unwrap();
         fs::create_dir_all(dir.join("tmp")).unwrap();
         fs::write(dir.join("tmp/mine.txt"), "mine").unwrap();
@@ -258,7 +256,7 @@ fn no_notebook_is_made_in_a_directory_that_is_there() {
     assert_eq!(server.owner(Request::get("/api/notebooks")).status, 200);
     assert_eq!(server.owner(Request::get("/")).status, 200);
     assert_eq!(others(&room), before);
-    // A name of which there is no directory is a new notebook's.
+    // A name without a directory makes a new notebook.
     let make =
         |name: &str| server.owner(Request::post("/api/notebooks", &json!({"name": name}).to_string())).status;
     assert_eq!((make("new"), make("mine"), make("to-empty")), (200, 409, 409));

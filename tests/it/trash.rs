@@ -1,4 +1,4 @@
-//! The trash: what was deleted or reset comes back whole, and how long it can.
+//! The trash: deleted or reset notebooks can be restored completely, until the trash is too full.
 
 use crate::cells::Room;
 use crate::request::{Answer, Request};
@@ -31,7 +31,7 @@ fn reset(server: &TestServer) -> Answer {
     post(server, "/reset", json!({}))
 }
 
-/// What a notebook's snapshot says that a copy must say too.
+/// The parts of a notebook's snapshot that must be equal in a copy.
 fn essence(snapshot: &Value) -> Value {
     let of = |list: &str, keys: &[&str]| -> Vec<Value> {
         let all = snapshot[list].as_array().unwrap().iter();
@@ -125,7 +125,7 @@ fn the_trash_is_bounded_and_can_be_emptied_by_the_owner_alone() {
     assert_eq!(server.owner(Request::new("DELETE", &format!("/api/trash/{id}"))).status, 204);
     assert_eq!(server.owner(Request::new("DELETE", &format!("/api/trash/{id}"))).status, 404);
     assert_eq!(trash(&server).len(), 3);
-    // An id is no path.
+    // An id must not be used as a path.
     for id in ["..%2Fmain.ratoon", "..", "%2E%2E%2F1-reset-x", "main.ratoon"] {
         assert_eq!(server.owner(Request::new("DELETE", &format!("/api/trash/{id}"))).status, 404, "{id}");
         assert_eq!(post(&server, &format!("/api/trash/{id}/restore"), json!({})).status, 404, "{id}");

@@ -1,6 +1,5 @@
-//! States in files that somebody made to do harm: a few bytes that would take all memory, or
-//! compute for ever. What can be read of them is read, what cannot is told, and nothing else is
-//! held up.
+//! Hostile state files: a few bytes that would fill the memory or compute for ever. Readable values
+//! are loaded, the others are reported as missing, and nothing else is delayed.
 
 use crate::cells::{Ran, Room};
 use crate::request::Request;
@@ -9,7 +8,7 @@ use crate::server::{PATIENCE, TestServer};
 use serde_json::{Value, json};
 use std::time::Instant;
 
-/// What a value of a kind begins with that MessagePack has no type for.
+/// The first bytes of a value of a kind for which MessagePack has no type.
 const fn mark(kind: u8) -> [u8; 4] {
     [0x81, 0xD4, 0x52, kind]
 }
@@ -20,16 +19,16 @@ const SAME: [u8; 4] = mark(16);
 const DEQUE: [u8; 4] = mark(25);
 const BYTES_KEPT: [u8; 4] = mark(30);
 
-/// A state's file that is put together by hand.
+/// A state file that a test assembles.
 #[derive(Default)]
 struct Bomb {
-    /// The values that stand in the stream, by name.
+    /// The values in the stream, with their names.
     values: Vec<(&'static str, Vec<u8>)>,
-    /// The chunks of the buffers, and how long each is.
+    /// The buffers: the chunks of each, and its declared length.
     buffers: Vec<(Vec<Vec<u8>>, u64)>,
-    /// Names whose value is a buffer.
+    /// Names of variables whose value is a buffer, with the index of the buffer.
     large: Vec<(String, usize)>,
-    /// What the manifest says besides.
+    /// Further fields of the manifest.
     more: Value,
 }
 
@@ -38,7 +37,7 @@ impl Bomb {
         Self { values: vec![(name, bytes)], ..Self::default() }
     }
 
-    /// The file.
+    /// The bytes of the file.
     fn file(&self) -> Vec<u8> {
         let stream: Vec<u8> = self.values.iter().flat_map(|(_, bytes)| bytes.clone()).collect();
         let cut = |bytes: u64, chunks: &[Vec<u8>]| {
@@ -98,7 +97,7 @@ fn same(number: u8) -> Vec<u8> {
     [&SAME[..], &[number]].concat()
 }
 
-/// A list of tuples, each of two of the one before, and a dictionary with the last as its key.
+/// Nested tuples, each with the previous one twice, and a dictionary with the last one as its key.
 fn endless_key() -> Vec<u8> {
     let mut items = [&TUPLE[..], &[0x90]].concat();
     for number in 1..60 {
@@ -130,7 +129,7 @@ impl TestServer {
     }
 }
 
-/// What a name says of itself that could not be loaded.
+/// The reason why a name could not be loaded.
 fn why_missing(server: &TestServer, state: &str, name: &str) -> String {
     let ran: Ran = server.run(state, name);
     assert_eq!(ran.ename(), "NameError", "{name}: {ran:?}");
@@ -143,8 +142,8 @@ fn what_would_take_more_memory_than_its_file_pays_for_is_missing_and_told() {
     let server = TestServer::in_dir(room.path());
     let zeros = vec![0; 4 << 20];
     let many = |count: usize| (0..count).map(|n| format!("n{n}")).collect::<Vec<_>>();
-    // A hundred thousand queues, each of 650 bytes in memory, under eight names that are one chunk
-    // in the file.
+    // A hundred thousand queues, each of 650 bytes in memory, under eight names that share one
+    // chunk of the file.
     let queues = list(100_000, &[&DEQUE[..], &[0x91, 0xC0]].concat().repeat(100_000));
     let shared = Bomb {
         large: many(8).into_iter().map(|name| (name, 0)).collect(),
@@ -152,7 +151,7 @@ fn what_would_take_more_memory_than_its_file_pays_for_is_missing_and_told() {
         values: vec![("fine", vec![7])],
         ..Bomb::default()
     };
-    // One chunk of nothing, many times, as bytes.
+    // One chunk of zeros, repeated many times, as a bytes object.
     let kept = [&BYTES_KEPT[..], &[0x92, 0xD3], &(512_i64 << 20).to_be_bytes()[..], &[0]].concat();
     let repeated = Bomb {
         values: vec![("n7", kept), ("fine", vec![7])],
@@ -197,7 +196,7 @@ fn keys_that_would_be_hashed_for_ever_are_no_keys() {
     let state = server.import_bomb(&Bomb::value("x", endless_key()));
     let why = why_missing(&server, &state, "x");
     assert!(why.contains("its keys have too many items"), "{why}");
-    // What may well be shared is read.
+    // Legitimate sharing is loaded.
     let few = list(3, &[&TUPLE[..], &[0x92, 1, 2], &[0x81], &same(1), &[3], &same(1)].concat());
     let state = server.import_bomb(&Bomb::value("x", few));
     assert_eq!(server.run(&state, "print(x, x[0] is x[2])").text(), "[(1, 2), {(1, 2): 3}, (1, 2)] True\n");
@@ -207,7 +206,7 @@ fn keys_that_would_be_hashed_for_ever_are_no_keys() {
 fn a_load_that_computes_for_ever_ends_holds_nothing_up_and_is_not_begun_again() {
     let server = TestServer::start();
     let state = server.import_bomb(&Bomb::value("x", colliding_keys(100_000)));
-    // A run that waits for it ends at its limit, and others run meanwhile.
+    // A run that waits for the state ends at its time limit. Other runs are not delayed.
     let waiting = server.begin_with(&state, "print(1)", json!({"timeout": 2}));
     assert_eq!(server.run("initial", "print(2)").text(), "2\n");
     let waited = waiting.end();
@@ -220,7 +219,7 @@ fn a_load_that_computes_for_ever_ends_holds_nothing_up_and_is_not_begun_again() 
         assert!(start.elapsed() < 2 * PATIENCE, "{}", state_of(&server, &state));
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    // Whoever may look at it is told why there is nothing to see, and does not begin it again.
+    // Listing the state's variables returns the reason, and does not load the state again.
     let look = server.send(Request::get(&format!("/states/{state}")).bearer(&token));
     assert!(look.text().contains("took longer to load than files of their size may"), "{look:?}");
     assert_eq!(state_of(&server, &state)["living"], "replay");
@@ -243,7 +242,7 @@ fn a_header_or_manifest_of_nothing_but_brackets_is_refused() {
     assert_eq!((answer.status, answer.error_code().as_str()), (400, "bad_request"));
     assert!(answer.text().contains("more than 4000000 parts"), "{}", answer.text());
     assert!(server.memory() < before + (100 << 20), "{} from {before}", server.memory());
-    // Chunks that unpack to far more than the file.
+    // Chunks that unpack to much more than the size of the file.
     let chunk = |number: u32| [&number.to_le_bytes()[..], &vec![0; (4 << 20) - 4]].concat();
     let chunks: Vec<Vec<u8>> = (0..300).map(chunk).collect();
     let bomb = Bomb { buffers: vec![(chunks, 300 * (4 << 20))], ..Bomb::value("x", vec![7]) };

@@ -1,4 +1,4 @@
-//! One TCP connection, with HTTP and WebSocket frames written and read by hand.
+//! A TCP connection that writes and reads HTTP and WebSocket frames, including invalid ones.
 
 use crate::request::{Answer, Request};
 use crate::server::{PATIENCE, TestServer};
@@ -11,13 +11,13 @@ pub struct Wire {
     read: Vec<u8>,
 }
 
-/// A frame that came down.
+/// A WebSocket frame from the server.
 #[derive(Debug, PartialEq)]
 pub enum Frame {
     Text(String),
     Ping,
     Close(Option<u16>),
-    /// The connection ended without a closing frame.
+    /// The connection ended without a close frame.
     End,
 }
 
@@ -29,22 +29,21 @@ impl Wire {
         Self { stream, read: Vec::new() }
     }
 
-    /// Writes bytes. That the other side has hung up meanwhile is seen when reading.
+    /// Writes bytes. Ignores that the other side has closed the connection: reading shows it.
     pub fn write(&mut self, bytes: &[u8]) {
         if let Err(error) = self.stream.write_all(bytes) {
             assert!(matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset), "{error}");
         }
     }
 
-    /// Writes a request and reads its answer.
+    /// Writes a request and reads the answer.
     pub fn ask(&mut self, request: &[u8]) -> Answer {
         self.write(request);
         let is_head = request.starts_with(b"HEAD ");
         self.answer(is_head).unwrap_or_else(|| panic!("no answer to {}", String::from_utf8_lossy(request)))
     }
 
-    /// Writes a request on a connection of its own and reads its answer; none if the server has
-    /// gone meanwhile.
+    /// Writes a request on a new connection and reads the answer. `None` if the server has ended.
     pub fn try_ask(address: SocketAddr, request: &[u8]) -> Option<Answer> {
         let stream = TcpStream::connect(address).ok()?;
         stream.set_read_timeout(Some(PATIENCE)).ok()?;
@@ -54,7 +53,7 @@ impl Wire {
         wire.answer(false)
     }
 
-    /// Reads one answer; none if the connection ended instead.
+    /// Reads one answer. `None` if the connection ended first.
     pub fn answer(&mut self, is_head: bool) -> Option<Answer> {
         let end = loop {
             match self.read.windows(4).position(|w| w == b"\r\n\r\n") {
@@ -81,7 +80,7 @@ impl Wire {
         Some(Answer { status, headers, body: self.read.drain(..length).collect() })
     }
 
-    /// A body in chunks (RFC 9112, 7.1); none if the connection ends before the last.
+    /// Reads a body in chunks (RFC 9112, 7.1). `None` if the connection ends before the last chunk.
     fn chunks(&mut self) -> Option<Vec<u8>> {
         let mut body = Vec::new();
         loop {
@@ -102,12 +101,12 @@ impl Wire {
         }
     }
 
-    /// Whether the other side ends the connection without another byte.
+    /// Whether the other side ends the connection without sending another byte.
     pub fn ends(&mut self) -> bool {
         self.read.is_empty() && !self.more()
     }
 
-    /// Whether the other side has ended the connection, as far as can be seen without waiting.
+    /// Whether the other side has ended the connection. Does not wait.
     pub fn has_ended(&mut self) -> bool {
         self.stream.set_nonblocking(true).unwrap();
         let peeked = self.stream.peek(&mut [0]);
@@ -127,7 +126,8 @@ impl Wire {
                 true
             }
             Err(e) if e.kind() == ErrorKind::ConnectionReset => false,
-            // A wait with a limit ends so when the whole test is stopped and goes on (signal(7)).
+            // A read with a timeout is interrupted if the test is stopped and continued
+            // (signal(7)).
             Err(e) if e.kind() == ErrorKind::Interrupted => self.more(),
             Err(e) => panic!("nothing came: {e}"),
         }
@@ -142,7 +142,7 @@ impl Wire {
             .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")
     }
 
-    /// Opens a socket with a token.
+    /// Opens a WebSocket with a token.
     pub fn socket(server: &TestServer, token: &str) -> Self {
         let mut wire = Self::open(server.address);
         let answer = wire.ask(&Self::handshake("/ws/main").bearer(token).bytes(&server.host()));
@@ -155,7 +155,7 @@ impl Wire {
         self.frame(0x81, text.as_bytes());
     }
 
-    /// Sends a frame with this first byte.
+    /// Sends a frame with this first byte and content.
     pub fn frame(&mut self, first: u8, content: &[u8]) {
         let mask = [7, 31, 127, 255];
         let mut bytes = vec![first];
@@ -186,12 +186,12 @@ impl Wire {
         }
     }
 
-    /// Reads the next frame as its first byte and its content.
+    /// Reads the next frame. Returns its first byte and its content.
     pub fn hear_any(&mut self) -> (u8, Vec<u8>) {
         self.next_frame().expect("the connection ended")
     }
 
-    /// A frame, or the text message that some frames make.
+    /// Reads a control frame, or a whole message of one or more frames.
     fn next_frame(&mut self) -> Option<(u8, Vec<u8>)> {
         let (first, mut content) = self.one_frame()?;
         if first != 0x01 {
@@ -227,7 +227,7 @@ impl Wire {
         Some(self.read.drain(..count).collect())
     }
 
-    /// Reads text messages until one of them is what is waited for.
+    /// Reads text messages until one satisfies the condition, and returns it.
     pub fn hear_until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         loop {
             match self.hear() {
@@ -243,13 +243,13 @@ impl Wire {
         }
     }
 
-    /// Asks for a command and waits for its reply.
+    /// Sends a command and waits for the reply.
     pub fn command(&mut self, id: u64, rest: &str) -> Value {
         self.say(&format!(r#"{{"id":{id},{rest}}}"#));
         self.hear_until(|message| message["reply"] == id)
     }
 
-    /// Reads until the other side closes; answers the code.
+    /// Reads until the other side closes the connection. Returns the code of the close frame.
     pub fn closing(&mut self) -> Option<u16> {
         loop {
             match self.hear() {
