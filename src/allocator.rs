@@ -5,8 +5,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Delays before freed small blocks are returned: one for short work, two for long work such as a
-/// store rewriting a whole notebook on a busy machine.
+/// The pauses before each attempt to return freed small blocks. The first suffices after short
+/// work; the others are for long work, such as rewriting a whole notebook on a busy machine.
 const PAUSES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(10), Duration::from_secs(30)];
 
 /// Whether a task that returns small blocks is scheduled.

@@ -61,7 +61,7 @@ struct StatusInner {
 
 #[derive(Debug)]
 struct RequestCounts {
-    /// Requests being answered, and the number of those with a valid credential.
+    /// Number of requests being answered, and how many of them have a valid credential.
     requests: usize,
     admitted: usize,
     /// Whether any request on the connection had a valid credential.
@@ -128,7 +128,7 @@ impl ConnectionLimit {
     }
 
     fn lock(&self) -> MutexGuard<'_, OpenConnections> {
-        // Every change is one statement on the map, so a panic elsewhere leaves nothing half done.
+        // Every change is a single statement on the map, so a panic leaves no half-done change.
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

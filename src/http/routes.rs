@@ -117,7 +117,7 @@ pub(crate) const TABLE: &[Route] = routes! {
 /// The body that a route takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
-    /// None.
+    /// No body.
     No,
     /// JSON; the limit in bytes.
     Json(usize),
@@ -140,7 +140,7 @@ impl Body {
 /// The credential that a request needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RequiredAccess {
-    /// None.
+    /// No credential.
     Public,
     /// A credential with this scope or a higher one.
     AtLeast(Scope),

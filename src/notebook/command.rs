@@ -415,7 +415,7 @@ pub struct Signature {
 /// A variable, for display.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Variable {
-    /// Its name.
+    /// The variable's name.
     pub name: String,
     /// `type(v).__name__`.
     #[serde(rename = "type")]

@@ -57,9 +57,9 @@ pub enum Fact {
         exec_id: ExecId,
         /// The display's id.
         display_id: String,
-        /// Its new data.
+        /// The new data of the displays.
         data: MimeBundle,
-        /// Its new metadata.
+        /// The new metadata of the displays.
         metadata: MimeBundle,
     },
     /// A run has a new warning for the user.

@@ -21,9 +21,9 @@ const MAX_RUN_TEXT_BYTES: usize = 16 * 1024 * 1024;
 /// Bytes that an item takes besides its content: its place in a list that grows by doubling.
 const ITEM_BYTES: usize = 2 * size_of::<Output>();
 
-/// Bytes of a non-empty bundle, and of each of its keys, beside their content. Measured with glibc:
-/// `display(1)` takes 616 bytes beside the growth of the list, and each bundle has room for three
-/// keys.
+/// Bytes that a non-empty bundle, and each of its keys, take besides their content. Measured with
+/// glibc: `display(1)` takes 616 bytes besides the growth of the list, and each bundle has room for
+/// three keys.
 const BUNDLE_BYTES: usize = 200;
 const KEY_BYTES: usize = 256;
 

@@ -89,7 +89,7 @@ impl State {
 pub struct Changes {
     /// New variables.
     pub added: Vec<String>,
-    /// Variables whose fingerprint or address differs.
+    /// Variables whose fingerprint or address has changed.
     pub changed: Vec<String>,
     /// Deleted variables.
     pub removed: Vec<String>,
@@ -366,7 +366,7 @@ pub struct Run {
 /// The parts of a run's request that a repeated request must have in common with the first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Asked {
-    /// What to run against.
+    /// The base of the requested run.
     pub on: Base,
     /// The requested name of the new state.
     pub new_state_name: Option<String>,
@@ -526,7 +526,7 @@ pub struct TaskCheckpoint {
 pub struct KeptLink {
     /// The link's public id.
     pub id: String,
-    /// The name of the notebook that the link opens. It does not open a copy under another name.
+    /// The name of the only notebook that the link opens. It opens no copy under another name.
     pub notebook: String,
     /// SHA-256 of the token, in hex.
     pub token_sha256: String,

@@ -1,14 +1,14 @@
 //! Wipes the token from the command line that `ps` shows.
 
 /// Overwrites the token in this process's command line, given as `--token T` or `--token=T`. Must
-/// be called before any thread starts. If that fails, the token stays visible to this user's other
-/// programs.
+/// be called before any thread starts. If the command line cannot be found, the token stays visible
+/// to other programs.
 pub(super) fn wipe(token: &str) {
     if let Some((start, end)) = region() {
-        // SAFETY: Linux reports that the command line is between these two addresses. It is on the
-        // stack of the first thread, above all frames, writable, and stays for the process' whole
-        // life. No other thread exists that could read it meanwhile, and nothing holds a reference:
-        // `std::env` copies it on every call.
+        // SAFETY: Linux reports that the command line is between these two addresses. This memory
+        // is on the stack of the first thread, above all frames, is writable, and exists as long as
+        // the process. No other thread exists that could read it meanwhile, and nothing holds a
+        // reference to it: `std::env` copies it on every call.
         #[allow(unsafe_code)]
         let argv = unsafe { std::slice::from_raw_parts_mut(start as *mut u8, end - start) };
         wipe_from(argv, token.as_bytes());

@@ -15,7 +15,7 @@ const KERNEL: &str = "kernel";
 #[derive(Clone, Debug, Parser)]
 #[command(version, about, args_conflicts_with_subcommands = true)]
 pub struct Options {
-    /// What to do instead of serving.
+    /// The command to run instead of the server.
     #[command(subcommand)]
     pub subcommand: Option<Subcommand>,
 
@@ -27,12 +27,12 @@ pub struct Options {
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080")]
     pub bind: String,
 
-    /// The owner's token. Without it, a random one is made.
+    /// The owner's token [default: a new random token].
     #[arg(long, value_name = "SECRET")]
     pub token: Option<Secret>,
 
-    /// The Python interpreter whose environment cells run in [default: that of $VIRTUAL_ENV, else
-    /// the one Ratoon was built with].
+    /// The Python interpreter that runs cells [default: that of $VIRTUAL_ENV, else the one that
+    /// Ratoon was built with].
     #[arg(long, value_name = "PATH")]
     pub python: Option<PathBuf>,
 
@@ -40,14 +40,14 @@ pub struct Options {
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 
-    /// Seconds after which a run is interrupted, unless its request says otherwise [default:
+    /// Seconds after which a run is interrupted, unless its request sets a timeout [default:
     /// never].
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<f64>,
 
-    /// Memory that a run may add to its state, for example 4G, unless its request says otherwise.
-    /// Counts subprocesses, but not memory that is reserved and unused. A run that exceeds it is
-    /// ended [default: any].
+    /// Memory that a run may add to its state, for example 4G, unless its request sets a limit.
+    /// Counts subprocesses, but not memory that is reserved and unused. A run that exceeds the
+    /// limit is ended [default: no limit].
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub run_memory: Option<u64>,
 
@@ -56,12 +56,12 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=19))]
     pub nice: u8,
 
-    /// Most states of a notebook kept in memory, as processes. Others are on disk and are loaded
-    /// when they are used [default: 1000].
+    /// Maximum number of states of a notebook that are kept in memory, as processes. Other states
+    /// are on disk and are loaded when they are used [default: 1000].
     #[arg(long, value_name = "COUNT")]
     pub max_frozen: Option<usize>,
 
-    /// Most memory of a notebook's states, for example 8G [default: half of the machine's].
+    /// Maximum memory of a notebook's states, for example 8G [default: half of the machine's].
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_memory: Option<u64>,
 
@@ -95,7 +95,7 @@ pub struct Options {
     pub config_dir: Option<PathBuf>,
 }
 
-/// Bytes, as `1500000`, `800M` or `8G`.
+/// Parses a number of bytes, such as `1500000`, `800M` or `8G`.
 fn size(text: &str) -> Result<u64, String> {
     let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
     let shift = match unit.to_ascii_uppercase().trim_end_matches('B').trim_end_matches('I') {
@@ -146,10 +146,10 @@ pub enum Subcommand {
         /// file's name].
         name: Option<String>,
     },
-    /// Trust the checkpoints of a notebook that came from elsewhere: their code runs when their
+    /// Trust the checkpoints of a notebook from another install: their code runs when their
     /// states are used.
     ///
-    /// Shows what they hold first, and asks.
+    /// First shows what the checkpoints contain, and asks.
     Trust {
         /// The notebook's directory, NAME.ratoon.
         dir: PathBuf,

@@ -159,7 +159,7 @@ impl TestServer {
         nix::sys::signal::kill(pid, signal).unwrap();
     }
 
-    /// Waits until the server has ended; answers its exit code.
+    /// Waits until the server has ended. Returns its exit code.
     pub fn wait(&mut self) -> Option<i32> {
         let start = Instant::now();
         loop {

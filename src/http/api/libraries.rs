@@ -22,7 +22,7 @@ use actix_web::{HttpResponse, web};
 )]
 pub(crate) async fn library(app: web::Data<AppState>, path: PathParams) -> Result<HttpResponse, Problem> {
     let name = path.get(0).to_owned();
-    // One search at a time, because each starts a process.
+    // Allows only one search at a time, because each search starts a process.
     let _lock = app.library_search.lock().await;
     let sessions = app.sessions.clone();
     let text = app.threads.run(move || sessions.library(&name)).await?;

@@ -306,7 +306,7 @@ impl Keys {
     }
 
     fn lock(&self) -> MutexGuard<'_, Credentials> {
-        // Every change is one statement on a vector, so a panic elsewhere leaves both whole.
+        // Every change is a single statement on a vector, so a panic leaves no half-done change.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

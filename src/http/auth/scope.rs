@@ -9,10 +9,10 @@ use utoipa::ToSchema;
 pub(crate) enum Scope {
     /// Reading: states, outputs and the values of variables.
     View,
-    /// Also running and interrupting cells, answering `input()`, and writing drafts, prose and
-    /// labels. A cell can do whatever the server's user can.
+    /// Everything that `View` allows. Also running and interrupting cells, answering `input()`, and
+    /// writing drafts, prose and labels. A cell can do whatever the server's user can.
     Run,
-    /// Everything: also deleting, resetting, opening and sharing notebooks.
+    /// Everything, including deleting, resetting, opening and sharing notebooks.
     Owner,
 }
 

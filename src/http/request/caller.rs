@@ -59,7 +59,7 @@ impl FromRequest for Caller {
 pub(crate) enum Credential {
     /// The request has no credential.
     Missing,
-    /// A token. Cookies beside it are ignored: a browser adds them to every request.
+    /// A token. Cookies are then ignored: a browser adds them to every request.
     Token {
         /// The token.
         token: String,

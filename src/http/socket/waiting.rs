@@ -1,5 +1,5 @@
-//! The bounded queue of messages to one client, so that a client that does not read costs little
-//! memory.
+//! The queue of messages to one client. Its length is limited, so that a client that does not read
+//! uses little memory.
 
 use crate::notebook::Pieces;
 use crate::session::Missed;
@@ -11,25 +11,26 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
 
-/// Most bytes that wait for one client. A busy browser stays far below; a suspended one is
-/// disconnected, and later reconnects with its position.
+/// Maximum number of bytes that wait for one client. A busy browser stays far below this limit. A
+/// suspended browser exceeds it and is disconnected; it can reconnect with its position.
 const MAX_WAITING_BYTES: usize = 8 * 1024 * 1024;
 
-/// Bytes of a whole notebook that are sent at a time. actix queues several such parts.
+/// Size of the parts in which a whole notebook is sent, in bytes. actix queues several parts.
 const PART_BYTES: usize = 64 * 1024;
 
-/// The messages to one client that are not sent yet.
+/// The messages to one client that have not been sent yet.
 pub(super) struct Waiting {
     messages: VecDeque<Message>,
-    /// A whole notebook, with its greeting. It is sent before the messages.
+    /// The whole notebook, with the greeting. It is sent before the messages.
     whole: Option<Whole>,
     bytes: usize,
-    /// Limit of `bytes`: `MAX_WAITING_BYTES` beyond the events that the client had missed.
+    /// Limit of `bytes`: `MAX_WAITING_BYTES` plus the size of the events that the client had
+    /// missed.
     most: usize,
 }
 
 impl Waiting {
-    /// Begins with the greeting and what the client missed.
+    /// A queue with the greeting, and the events that the client missed or the whole notebook.
     pub(super) fn new(greeting: String, missed: Missed) -> Self {
         let mut waiting = Self { messages: VecDeque::new(), whole: None, bytes: 0, most: usize::MAX };
         match missed {
@@ -69,8 +70,8 @@ impl Waiting {
         self.bytes > self.most
     }
 
-    /// Waits until the connection accepts a message, and sends as many as it accepts at once. Safe
-    /// to cancel: a message leaves the queue only when it is accepted.
+    /// Waits until the connection accepts a message, and sends as many as it accepts without
+    /// further waiting. Safe to cancel: a message leaves the queue only when it is accepted.
     pub(super) async fn send_some(&mut self, sink: &mut actix_ws::Session) -> Result<(), Closed> {
         poll_fn(|cx| Pin::new(&mut *sink).poll_ready(cx)).await?;
         while let Some(message) = self.next() {
@@ -99,7 +100,7 @@ impl Waiting {
     }
 }
 
-/// A whole notebook as one fragmented message (RFC 6455, 5.4), so that its text is never in memory
+/// A whole notebook as one fragmented message (RFC 6455, 5.4). Its text is never in memory
 /// as a whole.
 struct Whole {
     greeting: Option<String>,
