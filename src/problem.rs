@@ -85,6 +85,6 @@ impl Problem {
 
     /// A fault of Ratoon itself. `why` must not reveal internals.
     pub fn internal(why: &'static str) -> Self {
-        Self::new(Kind::Internal, "answer", why, "try again; report it if it stays")
+        Self::new(Kind::Internal, "answer", why, "try again; report the problem if it persists")
     }
 }

@@ -245,7 +245,7 @@ fn listen(options: &Options) -> Result<TcpListener, Problem> {
     // `localhost` has an IPv4 and an IPv6 address: prefer IPv4.
     addresses.sort_by_key(SocketAddr::is_ipv6);
     let Some(address) = addresses.first() else {
-        return Err(Problem::new(Kind::BadRequest, what(), "that is no address", how));
+        return Err(Problem::new(Kind::BadRequest, what(), "the name has no address", how));
     };
     if !addresses.iter().all(|a| a.ip().is_loopback()) && !options.dangerously_listen_beyond_loopback {
         let why = "other machines could reach it, and anyone with the token can run code as you";
@@ -255,9 +255,9 @@ fn listen(options: &Options) -> Result<TcpListener, Problem> {
     bind(address, || std::thread::sleep(PORT_RETRY_INTERVAL)).map_err(|error| {
         let how = match error.kind() {
             ErrorKind::AddrInUse => {
-                "stop the program that has it, or let --bind 127.0.0.1:0 take any free port"
+                "stop the program that uses it, or give --bind 127.0.0.1:0 to use any free port"
             }
-            ErrorKind::PermissionDenied => "take a port above 1023",
+            ErrorKind::PermissionDenied => "give a port above 1023",
             _ => how,
         };
         Problem::new(Kind::BadRequest, what(), reason(&error), how)

@@ -83,19 +83,18 @@ fn trust(dir: &Path, key: &InstallKey, yes: bool) -> Result<(Vec<String>, ExitCo
         return Ok((vec!["nothing was trusted".into()], ExitCode::FAILURE));
     }
     let count = trusting.sign()?;
-    Ok((vec![format!("{count} checkpoints are trusted now that were not")], ExitCode::SUCCESS))
+    Ok((vec![format!("newly trusted checkpoints: {count}")], ExitCode::SUCCESS))
 }
 
 /// Describes an untrusted checkpoint in lines of text. Its names come from another machine, so
 /// `plain` makes them safe to print.
 fn in_lines(one: &store::Untrusted) -> Vec<String> {
     let id = if one.name == one.id { String::new() } else { format!(" ({})", plain(&one.id)) };
-    let signed =
-        if one.is_signed { "signed by another install, or changed since" } else { "not signed by anybody" };
+    let signed = if one.is_signed { "signed by another install, or changed since" } else { "not signed" };
     let name = plain(&one.name);
     let holds = match &one.holds {
         Err(why) => {
-            return vec![format!("  {name}{id}: {signed}; what it holds cannot be read: {}", plain(why))];
+            return vec![format!("  {name}{id}: {signed}; its content cannot be read: {}", plain(why))];
         }
         Ok(holds) => holds,
     };

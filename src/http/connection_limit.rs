@@ -123,7 +123,7 @@ impl ConnectionLimit {
             return Ok(());
         }
         let why = format!("there are more than {} connections", self.limit);
-        let how = "close some; interrupt, reset, delete and list still work";
+        let how = "close some connections; interrupt, reset, delete and list still work";
         Err(Problem::new(Kind::Busy, "answer", why, how))
     }
 

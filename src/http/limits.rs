@@ -130,7 +130,7 @@ pub(crate) fn check_label(label: &str) -> Result<(), Problem> {
 /// Checks a visitor's name: a short label.
 fn check_visitor_name(name: &str) -> Result<(), Problem> {
     if name.chars().count() > MAX_PERSON_CHARS {
-        let what = format!("be called {name:?}");
+        let what = format!("use the visitor name {name:?}");
         return Err(bad(what, "it is too long", "use 1 to 40 visible characters"));
     }
     check_label(name)

@@ -46,11 +46,11 @@ fn a_notebook_is_checked_cleaned_and_trusted() {
     assert!(code == 1 && told.iter().all(|told| said.contains(told)), "{said}");
     let (code, said) = trust(&home, &dir);
     assert!(
-        code == 0 && said.contains("runs as you") && said.contains("1 checkpoints are trusted"),
+        code == 0 && said.contains("runs as you") && said.contains("newly trusted checkpoints: 1"),
         "{said}"
     );
     let (code, said) = ratoon(&home, "trust", &dir);
-    assert!(code == 0 && said == "0 checkpoints are trusted now that were not\n", "{said}");
+    assert!(code == 0 && said == "newly trusted checkpoints: 0\n", "{said}");
     assert!(home.join(".config/ratoon/key").is_file());
     fs::write(dir.join("notebook.db"), "no database").unwrap();
     let (code, said) = ratoon(&home, "check", &dir);
@@ -82,7 +82,7 @@ fn what_would_be_trusted_is_shown_before_it_is_signed() {
     ];
     assert!(code == 1 && told.iter().all(|told| said.contains(told)), "{said}");
     let (code, said) = trust(home.path(), &dir);
-    assert!(code == 0 && said.contains("greet") && said.contains("1 checkpoints are trusted"), "{said}");
+    assert!(code == 0 && said.contains("greet") && said.contains("newly trusted checkpoints: 1"), "{said}");
     // The first install no longer trusts the checkpoint.
     let again = output_of(&["trust", dir.to_str().unwrap()]);
     assert!(String::from_utf8_lossy(&again.stdout).contains("not signed: 1"), "{again:?}");

@@ -137,9 +137,9 @@ fn broken(error: PayloadError) -> Problem {
     let why = match error {
         PayloadError::Incomplete(_) => "it ended early, or its chunks are malformed",
         PayloadError::EncodingCorrupted => "its chunks are broken",
-        _ => "it did not arrive whole",
+        _ => "it did not arrive completely",
     };
-    Problem::bad_request("read the body", why, "send it again, whole")
+    Problem::bad_request("read the body", why, "send it again, completely")
 }
 
 fn too_slow() -> Problem {
