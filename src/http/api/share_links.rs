@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use utoipa::ToSchema;
 
-/// Maximum value of `expires_in`, in seconds: ten years.
+/// Exclusive upper limit of `expires_in`, in seconds: ten years.
 const MAX_LINK_SECONDS: u64 = 10 * 365 * 24 * 3600;
 
 /// The body of `POST /api/links`.
