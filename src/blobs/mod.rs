@@ -74,7 +74,7 @@ pub(crate) enum BlobError {
     /// Its file is damaged.
     #[error("the blob {0} is damaged: {1}")]
     Damaged(Digest, String),
-    /// The disk refuses.
+    /// Its file cannot be read.
     #[error("the blob {0} cannot be read: {1}")]
     Io(Digest, io::Error),
 }
@@ -98,7 +98,7 @@ impl Blobs {
     /// with other content is damaged and is replaced.
     ///
     /// # Errors
-    /// The disk's. Earlier blobs stay.
+    /// When a file cannot be read or written. Blobs put since the last `settle` may then be lost.
     pub(crate) fn put(&mut self, bytes: &[u8]) -> io::Result<Put> {
         let digest = Digest::of(bytes);
         if let Some(stored_bytes) = self.already(&digest, bytes)? {
@@ -147,7 +147,7 @@ impl Blobs {
     /// The verified bytes of a blob, unpacked to at most `max_bytes`.
     ///
     /// # Errors
-    /// When it does not exist, does not match its digest or is longer, or the disk refuses.
+    /// When it does not exist, does not match its digest or is longer, or cannot be read.
     pub(crate) fn get(&self, digest: &Digest, max_bytes: usize) -> Result<Vec<u8>, BlobError> {
         self.read(digest, max_bytes).inspect_err(|error| self.note(error))
     }

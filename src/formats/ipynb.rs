@@ -7,7 +7,7 @@ use super::{
 use crate::notebook::{DraftKind, MimeBundle, Output, RunError, StreamName};
 use serde_json::{Map, Value, json};
 
-/// Most attached pictures in one document, and most bytes of them as base64.
+/// Maximum bytes of one attached picture, and of all pictures of a document, as base64.
 const MAX_PICTURE_BYTES: usize = 256 * 1024;
 const MAX_PICTURES_BYTES: usize = 2 * 1024 * 1024;
 
@@ -108,7 +108,7 @@ pub(super) fn read(bytes: &[u8], should_continue: &dyn Fn() -> bool) -> Result<D
     let file: Value = serde_json::from_slice(bytes).map_err(|error| {
         let is_list = bytes.trim_ascii_start().first() != Some(&b'{');
         let why = if is_list { "it is not JSON".to_owned() } else { format!("its JSON is broken: {error}") };
-        FormatError::new(why, "take a whole .ipynb file")
+        FormatError::new(why, "choose a complete .ipynb file")
     })?;
     let Value::Object(file) = file else {
         return Err(FormatError::new("it is JSON, but no notebook: the outermost is no object", HOW));

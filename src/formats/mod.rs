@@ -18,7 +18,7 @@ use crate::notebook::{
 use crate::problem::{Kind, Problem};
 use std::collections::{HashMap, HashSet};
 
-/// Most cells in a file: as many as a notebook may have drafts.
+/// Maximum number of cells in a file: as many as a notebook may have drafts.
 const MAX_CELLS: usize = 10_000;
 /// Most bytes of text in all cells of a file: as in all drafts of a notebook.
 const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
@@ -84,14 +84,14 @@ impl FormatError {
     }
 
     fn too_large(why: impl Into<String>) -> Self {
-        Self { why: why.into(), how: "take in a part of it".into(), is_too_large: true }
+        Self { why: why.into(), how: "import a part of it".into(), is_too_large: true }
     }
 }
 
 impl From<FormatError> for Problem {
     fn from(error: FormatError) -> Self {
         let kind = if error.is_too_large { Kind::TooLarge } else { Kind::BadRequest };
-        Self::new(kind, "take in the file", error.why, error.how)
+        Self::new(kind, "import the file", error.why, error.how)
     }
 }
 
@@ -203,8 +203,8 @@ impl Document {
             Format::Ipynb => ipynb::read(bytes, should_continue)?,
             Format::Script => script::read(bytes)?,
             Format::Html => {
-                let how = "take the .ipynb or the .py";
-                return Err(FormatError::new("a page cannot be made a notebook again", how));
+                let how = "choose an .ipynb or a .py file";
+                return Err(FormatError::new("an HTML page cannot be imported", how));
             }
         };
         check(&document)?;

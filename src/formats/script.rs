@@ -90,7 +90,8 @@ fn is_magic(line: &str) -> bool {
     begins(line) || assigned() == Some(true)
 }
 
-/// Whether a line is IPython's help, which is written as a comment and stays one.
+/// Whether a line asks IPython for help (`name?`). It is exported as a comment; import does not
+/// turn it back.
 fn is_help(line: &str) -> bool {
     let line = line.trim();
     let name = line.trim_matches('?');
@@ -116,8 +117,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Document, FormatError> {
     if let Some(at) = text.find('\0') {
         let line = text[..at].matches('\n').count() + 1;
         return Err(FormatError::new(
-            format!("line {line} holds a NUL byte: it is no program"),
-            "take a .py file",
+            format!("line {line} contains a NUL byte, so this is not a text file"),
+            "choose a .py file",
         ));
     }
     let text = text.replace("\r\n", "\n");
@@ -242,7 +243,7 @@ impl Quotes {
     }
 }
 
-/// The rest behind a character, or behind an escape of two.
+/// The text after its first character, or after an escape of two characters.
 fn escaped(text: &str, step: usize) -> &str {
     if !text.starts_with('\\') {
         return &text[step..];

@@ -9,7 +9,7 @@ use crate::notebook::{Checkpoint, Form, StateId};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Longest manifest, in bytes. It names a chunk of 4 MiB in some 70 bytes and holds the sources of
+/// Longest manifest, in bytes. It has some 70 bytes for each chunk of 4 MiB, and the sources of
 /// functions.
 pub(super) const MAX_MANIFEST_BYTES: usize = 64 << 20;
 
@@ -57,7 +57,7 @@ pub(super) fn named(text: &[u8], form: Option<Form>) -> Result<Vec<(Digest, usiz
     for cut in read.cuts() {
         let whole = CHUNK_BYTES as u64;
         if cut.chunks.len() as u64 != cut.bytes.div_ceil(whole) {
-            return Err("it has not as many chunks as its bytes need".into());
+            return Err("its number of chunks does not match its length".into());
         }
         let mut left = cut.bytes;
         for chunk in &cut.chunks {
@@ -72,9 +72,9 @@ pub(super) fn named(text: &[u8], form: Option<Form>) -> Result<Vec<(Digest, usiz
 /// What a checkpoint claims to hold, shown before the user trusts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustPreview {
-    /// How many names.
+    /// Number of variable names.
     pub names: usize,
-    /// How many bytes, unpacked.
+    /// Bytes of its data, unpacked.
     pub bytes: u64,
     /// The modules that are imported when it is loaded; none when it holds plain values only.
     pub modules: Option<Vec<String>>,
@@ -137,11 +137,11 @@ pub(super) fn is_plausible(blobs: &Blobs, chunk: &Digest, length: usize) -> Resu
         std::io::ErrorKind::NotFound => BlobError::Missing(*chunk),
         _ => BlobError::Io(*chunk, error),
     })?;
-    // One byte says the kind; a chunk is packed only when that makes it smaller.
+    // The first byte is the kind. A chunk is packed only when that makes it smaller.
     if stored > 1 && stored <= length as u64 + 1 {
         Ok(())
     } else {
-        Err(BlobError::Damaged(*chunk, format!("it is {stored} bytes long for {length}")))
+        Err(BlobError::Damaged(*chunk, format!("its file has {stored} bytes for {length} bytes of content")))
     }
 }
 
@@ -203,8 +203,8 @@ fn sign(seal: &Seal, row: &[SqlValue], parent: Option<&StateId>) -> SqlValue {
     seal.checkpoint(text(0), parent, text(2), text(3))
 }
 
-/// The checkpoints without this install's signature: state, manifest, and whether another signature
-/// is there.
+/// The checkpoints without this install's signature: the state, the manifest, and whether the row
+/// has another signature.
 pub(super) fn unsigned(tables: &mut Tables, seal: &Seal) -> Result<Vec<(StateId, String, bool)>, Fault> {
     let mut unsigned = Vec::new();
     for row in tables.rows(&CHECKPOINTS)?.into_iter().filter(|row| row.is_whole).map(|row| row.cells) {

@@ -2,17 +2,18 @@
 //! state.
 //!
 //! The numbers leave gaps, so inserting a draft between two others does not change their rows.
-//! Files of earlier versions count 0, 1, 2, …; they are renumbered when a draft is first inserted
-//! between two of them.
+//! Files of earlier versions number the drafts 0, 1, 2, …. A state's drafts are renumbered when a
+//! draft is first inserted between two of them.
 
 use super::tables::{DRAFTS, Fault, Tables};
 use crate::notebook::{Draft, DraftId, StateId};
 use std::collections::{BTreeMap, HashMap};
 
-/// Distance between appended neighbours. Each insertion between the same two halves it: 32 times.
+/// Distance between the numbers of appended neighbours. Insertions between them can halve it 32
+/// times.
 const GAP: i64 = 1 << 32;
 
-/// The key of a row.
+/// The key of a row: the state, and the draft's number within it.
 type Key = (StateId, i64);
 
 /// The keys of all rows of drafts.
@@ -22,15 +23,15 @@ pub(super) struct DraftOrder {
     states: HashMap<StateId, BTreeMap<i64, DraftId>>,
 }
 
-/// The changes of the table that move a draft to a position.
+/// The changes to the table that put a draft at a position.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Placement {
-    /// The row to remove.
+    /// The draft's old row, to be removed first.
     pub(super) left: Option<Key>,
     /// New numbers of the state's other drafts, to be applied next: as (from, to), all of them or
     /// none.
     pub(super) spread: Vec<(i64, i64)>,
-    /// The draft's number.
+    /// The draft's new number.
     pub(super) seq: i64,
 }
 
@@ -69,7 +70,7 @@ impl DraftOrder {
         }
     }
 
-    /// Puts a draft behind another of the state, or before all others if there is no such draft.
+    /// Puts a draft behind the draft `after`, or before all others if the state does not have it.
     pub(super) fn place(&mut self, id: &DraftId, on: &StateId, after: Option<&DraftId>) -> Placement {
         if let Some((state, seq)) = self.keys.get(id)
             && state == on
@@ -96,7 +97,7 @@ impl DraftOrder {
         self.states.get(on)?.range(..seq).next_back().map(|(_, id)| id)
     }
 
-    /// A number between this draft and the next; none when the gap is used up.
+    /// A number between the draft `after` and the next one; none when the gap is used up.
     fn free_number(&self, on: &StateId, after: Option<&DraftId>) -> Option<i64> {
         let Some(rows) = self.states.get(on).filter(|rows| !rows.is_empty()) else { return Some(0) };
         let after =
@@ -145,7 +146,7 @@ mod tests {
         assert_eq!(
             order.place(&c, &on, Some(&a)),
             Placement { seq: GAP / 2, ..Placement::default() },
-            "it stands there"
+            "it is already there"
         );
         let moved = order.place(&c, &on, None);
         assert_eq!((moved.left, moved.seq), (Some((on.clone(), GAP / 2)), -GAP));
@@ -168,7 +169,7 @@ mod tests {
         let place = order.place(&new, &on, Some(&a));
         assert_eq!(place, Placement { left: None, spread: vec![(0, 0), (1, GAP)], seq: GAP / 2 });
         assert_eq!(ids(&order, &on), ["a", "new", "b"]);
-        // Each takes half of the gap that is left behind the first.
+        // Each insertion takes half of the gap behind `a`.
         let mut spreads = 0;
         for n in 0..100 {
             let place = order.place(&DraftId::new(format!("{n}")), &on, Some(&a));

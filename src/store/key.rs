@@ -10,7 +10,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// The key of this install: it recognises what this install has written.
+/// The secret key of this install. Its signatures show which records this install wrote.
 #[derive(Clone)]
 pub struct InstallKey([u8; 32]);
 
@@ -24,7 +24,8 @@ impl InstallKey {
     /// Reads the file `key` of the config directory, or creates it.
     ///
     /// # Errors
-    /// When it cannot be read or created, other users may read it, or it is no key.
+    /// When the file cannot be read or created, other users may read it, or it has the wrong
+    /// length.
     pub fn load_or_make(config_dir: &Path) -> Result<Self, Problem> {
         let path = config_dir.join("key");
         let refused = |why: String, how: &str| Problem {
@@ -63,7 +64,7 @@ impl InstallKey {
     }
 
     fn mac(&self, parts: &[&[u8]]) -> Hmac<Sha256> {
-        // HMAC pads a key with zeros up to a block.
+        // HMAC pads a key that is shorter than a block with zeros.
         let mut block = [0; 64];
         block[..32].copy_from_slice(&self.0);
         let mut mac = <Hmac<Sha256> as Mac>::new(&block.into());
@@ -89,7 +90,7 @@ fn make(dir: &Path, path: &Path) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
     let made = file.write_all(&key).and_then(|()| file.sync_all()).and_then(|()| {
         match std::fs::hard_link(&draft, path) {
-            // Another server was faster: use its key.
+            // Another server has made the key in the meantime: use that one.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
             other => other,
         }

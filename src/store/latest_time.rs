@@ -1,7 +1,7 @@
 //! Remembers the latest time that a server of this user has seen, in a file beside the key.
 //!
 //! Share links end at a wall-clock time. If the clock is set back, an ended link must not work
-//! again after the next start. So no server believes that the time is earlier than this.
+//! again after the next start. So no server uses an earlier time than the stored one.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// The file. It holds milliseconds since the Unix epoch, in decimal digits.
 const NAME: &str = "latest-time";
 
-/// More digits than any such number has.
+/// At most this many bytes are read: more than any such number has digits.
 const MAX_BYTES: u64 = 32;
 
 /// A handle on the file.
@@ -21,7 +21,7 @@ pub struct LatestTime {
 }
 
 impl LatestTime {
-    /// The file in a config directory.
+    /// A handle on the file in this config directory.
     pub fn in_dir(config_dir: &Path) -> Self {
         Self { dir: config_dir.to_owned() }
     }
@@ -38,7 +38,7 @@ impl LatestTime {
     /// Stores a time durably, unless a later one is stored.
     ///
     /// # Errors
-    /// The disk's.
+    /// When the file cannot be written.
     pub fn note(&self, ms: u64) -> io::Result<()> {
         if self.read() >= ms {
             return Ok(());

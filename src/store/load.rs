@@ -15,24 +15,26 @@ use indexmap::IndexMap;
 use serde::de::DeserializeOwned;
 use std::collections::{HashMap, HashSet};
 
-/// Longest entry of a log, in bytes: all that a run may keep, as JSON, which takes up to six bytes
-/// for one.
+/// Longest entry of an output log, in bytes: all output that a run may keep, as JSON, which needs
+/// up to six bytes for one byte of output.
 pub(super) const MAX_ENTRY_BYTES: usize = 6 * MAX_RUN_OUTPUT_BYTES + (1 << 20);
 
-/// What was read.
+/// The content of a notebook's database.
 #[derive(Debug, Default)]
 pub(super) struct Loaded {
     pub(super) parts: Parts,
     pub(super) credentials: KeptCredentials,
-    /// None when its row is damaged.
+    /// The notebook's id; none when its row is damaged.
     pub(super) notebook_id: Option<String>,
+    /// Number of transactions so far.
     pub(super) commits: i64,
-    /// The manifests and output blobs that rows name.
+    /// The manifests that rows of checkpoints name.
     pub(super) manifests: Vec<(StateId, Digest)>,
+    /// The blobs that rows of outputs name.
     pub(super) blobs: HashSet<Digest>,
-    /// The damage, as sentences for the user.
+    /// The damage, described in sentences for the user.
     pub(super) damage: Vec<String>,
-    /// The damaged rows.
+    /// The damaged rows, by table and row number.
     pub(super) bad: Vec<(&'static Table, i64)>,
 }
 
@@ -42,7 +44,7 @@ impl Loaded {
         self.bad.push((table, number));
     }
 
-    /// The undamaged rows of a table, in order. Damaged rows are reported.
+    /// The undamaged rows of a table, ordered by the column `at`. Reports the damaged rows.
     fn whole(&mut self, tables: &mut Tables, table: &'static Table, at: usize) -> Result<Vec<Row>, Fault> {
         let (mut whole, bad): (Vec<Row>, Vec<Row>) =
             tables.rows(table)?.into_iter().partition(|row| row.is_whole);
@@ -58,8 +60,8 @@ impl Loaded {
         Ok(whole)
     }
 
-    /// The body of an undamaged row. One that cannot be parsed counts as damaged although its
-    /// digest is right.
+    /// The parsed body of an undamaged row. If it cannot be parsed, reports the row as damaged
+    /// although its digest is right.
     fn body<T: DeserializeOwned>(&mut self, table: &'static Table, row: &Row, at: usize) -> Option<T> {
         let body = serde_json::from_str(row.cells[at].text().unwrap_or_default());
         if let Err(error) = &body {
@@ -74,7 +76,7 @@ impl Loaded {
     }
 }
 
-/// Reads everything.
+/// Reads the whole notebook and gives it this name. Checks signatures if there is a key.
 pub(super) fn load(
     tables: &mut Tables,
     blobs: &Blobs,
@@ -101,7 +103,7 @@ pub(super) fn load(
     Ok(loaded)
 }
 
-/// Reads the share links and browser sessions alone.
+/// Reads only the share links and browser sessions.
 pub(super) fn load_credentials(tables: &mut Tables, key: &InstallKey) -> Result<KeptCredentials, Fault> {
     let mut loaded = Loaded::default();
     meta(tables, &mut loaded)?;
@@ -113,7 +115,7 @@ pub(super) fn load_credentials(tables: &mut Tables, key: &InstallKey) -> Result<
 fn credentials(tables: &mut Tables, seal: Option<&Seal>, loaded: &mut Loaded) -> Result<(), Fault> {
     let links = signed(tables, &LINKS, seal, loaded)?;
     let mut sessions: Vec<KeptSession> = signed(tables, &BROWSER_SESSIONS, seal, loaded)?;
-    // A link's row has a signature of the same kind.
+    // The signature of a link's row would be valid too. Only the prefix of the id tells them apart.
     sessions.retain(|session| session.id.starts_with(KeptSession::ID_PREFIX));
     loaded.credentials = KeptCredentials { links, sessions };
     Ok(())
@@ -196,17 +198,17 @@ fn ensure_root(states: &mut IndexMap<StateId, State>, loaded: &mut Loaded) {
     let root = StateId::root();
     if !states.contains_key(&root) {
         states.shift_insert(0, root.clone(), stand_in(place_of(root, None), None));
-        loaded.damage.push("the root's record is lost: there is a new one".into());
+        loaded.damage.push("the root's record is lost: a new one was made".into());
     }
 }
 
-/// Puts a stand-in for a state that is named but missing.
+/// Adds a stand-in on the root for a missing state that another state names as its parent.
 fn hang_on_root(states: &mut IndexMap<StateId, State>, id: StateId, loaded: &mut Loaded) {
     let root = StateId::root();
     ensure_root(states, loaded);
     if id != root {
         loaded.damage.push(format!(
-            "state {id} is named by others and not there: a node stands in for it on the root"
+            "state {id} is missing but has child states: a stand-in for it was added to the root"
         ));
         let made = stand_in(place_of(id.clone(), Some(root.clone())), states.get(&root));
         states.insert(id, made);
@@ -272,7 +274,8 @@ pub(super) fn unpacked(body: &str, blobs: &Blobs) -> Result<LogEntry, Unpacked> 
     }
 }
 
-/// Restores lost names from the states that have them, behind the other names.
+/// Reads the names of states. If a name's row is damaged, restores the name from its state's record
+/// and puts it after the other names.
 fn names(tables: &mut Tables, loaded: &mut Loaded) -> Result<(), Fault> {
     let before = loaded.damage.len();
     let rows = loaded.whole(tables, &NAMES, 1)?;
@@ -312,7 +315,7 @@ fn checkpoints(tables: &mut Tables, seal: Option<&Seal>, loaded: &mut Loaded) ->
         };
         loaded.manifests.push((id.clone(), digest));
         let state = &mut loaded.parts.states[*at];
-        // The row's columns and the notebook decide, whatever the body claims.
+        // These values come from the row's columns and the notebook. The body may claim others.
         checkpoint.checkpoint_id = manifest.to_owned();
         checkpoint.notebook_id = loaded.notebook_id.clone().unwrap_or_default();
         checkpoint.state_id = id;

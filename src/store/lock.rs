@@ -11,8 +11,8 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long opening waits for another process to release the lock. A server killed while it starts
-/// a process leaves its descriptors in that process until it executes its program.
+/// How long opening waits for another process to release the lock. If a server is killed while it
+/// starts a child process, the child holds the lock until it executes its own program.
 const HELD_ON: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -28,7 +28,7 @@ impl Lock {
         Self::take_within(dir, HELD_ON, is_ours(dir))
     }
 
-    /// Same, without waiting.
+    /// Like `take`, without waiting.
     pub(super) fn take_at_once(dir: &Path) -> Result<Self, Problem> {
         Self::take_within(dir, Duration::ZERO, is_ours(dir))
     }
@@ -38,12 +38,12 @@ impl Lock {
         Self::take_within(dir, HELD_ON, true)
     }
 
-    /// Same, without waiting.
+    /// Like `make`, without waiting.
     pub(super) fn make_at_once(dir: &Path) -> Result<Self, Problem> {
         Self::take_within(dir, Duration::ZERO, true)
     }
 
-    /// Whether a process holds it. A directory without a database is not open.
+    /// Whether a process holds the lock. Always false for a directory without a database.
     pub(super) fn is_held(dir: &Path) -> bool {
         dir.join("notebook.db").symlink_metadata().is_ok() && Self::take_at_once(dir).is_err()
     }
@@ -91,7 +91,8 @@ impl Lock {
             }
             Err(error) => return Err(failed(error.into())),
         }
-        // Only messages show the pid: a full disk must not prevent opening.
+        // Only error messages use the pid, so errors are ignored: a full disk must not prevent
+        // opening.
         let _ = file
             .set_len(0)
             .and_then(|()| file.rewind())
@@ -102,14 +103,14 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // A process that is just being started has the descriptor too, until it executes its
-        // program.
+        // Closing the file is not enough: a child process that is starting has the descriptor too,
+        // until it executes its own program.
         let _ = fcntl(&self.file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_UNLCK)));
     }
 }
 
-/// Whether a directory is a notebook's: it has a database or a lock. The lock may have been
-/// removed.
+/// Whether a directory belongs to a notebook: it has a database or a lock file. Either is enough,
+/// because the lock file may have been removed.
 fn is_ours(dir: &Path) -> bool {
     ["lock", "notebook.db"].iter().any(|name| dir.join(name).symlink_metadata().is_ok())
 }

@@ -17,16 +17,17 @@ use std::path::{Path, PathBuf};
 /// Result of a check.
 #[derive(Debug)]
 pub struct Checked {
-    /// The damage, as sentences.
+    /// The damage, described in sentences for the user.
     pub damage: Vec<String>,
     /// What was checked, in one line.
     pub summary: String,
 }
 
-/// Verifies every digest and every reference of a notebook. Changes nothing.
+/// Verifies every digest and every reference of a notebook. Changes nothing, except that it
+/// upgrades a database of an older version.
 ///
 /// # Errors
-/// When it cannot be opened at all.
+/// When the notebook cannot be opened.
 pub fn check(dir: &Path) -> Result<Checked, Problem> {
     let paths = Paths::of(dir);
     let mut examined = examine(&paths, None, &name_of(dir))?;
@@ -82,7 +83,7 @@ pub fn check(dir: &Path) -> Result<Checked, Problem> {
 /// removed.
 ///
 /// # Errors
-/// When it cannot be opened, or damage hides which blobs are referenced.
+/// When the notebook cannot be opened, or damage hides which blobs are referenced.
 pub fn gc(dir: &Path) -> Result<(usize, u64), Problem> {
     let paths = Paths::of(dir);
     let examined = sound(&paths, None)?;
@@ -90,7 +91,7 @@ pub fn gc(dir: &Path) -> Result<(usize, u64), Problem> {
     let mut named: HashSet<Digest> = examined.loaded.blobs.clone();
     for (state, manifest) in &examined.loaded.manifests {
         let chunks = chunks(&blobs, manifest, None).map_err(|error: BlobError| {
-            let why = format!("it is not known what the checkpoint of state {state} needs: {error}");
+            let why = format!("the blobs that the checkpoint of state {state} needs are not known: {error}");
             paths.refused(why, "restore that blob from a copy, or delete the state")
         })?;
         named.insert(*manifest);
@@ -126,7 +127,7 @@ pub struct Untrusted {
     pub name: String,
     /// What its checkpoint claims to hold, or why it cannot be read.
     pub holds: Result<TrustPreview, String>,
-    /// Whether it carries a signature of another install, or for another state or notebook.
+    /// Whether the checkpoint has a signature of another install, or for another state or notebook.
     pub is_signed: bool,
 }
 
@@ -141,7 +142,7 @@ pub struct Trusting {
 }
 
 impl Trusting {
-    /// Finds what would be trusted. Changes nothing.
+    /// Locks a notebook and finds the checkpoints that `sign` would sign. Signs none.
     ///
     /// # Errors
     /// When the notebook cannot be opened, or is damaged.
@@ -163,10 +164,10 @@ impl Trusting {
         Ok(Self { examined, paths, seal, untrusted })
     }
 
-    /// Signs all checkpoints as this install's own. Returns how many were not.
+    /// Signs all checkpoints with this install's key. Returns how many did not have its signature.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// When the disk cannot be written.
     pub fn sign(mut self) -> Result<usize, Problem> {
         let commits = self.examined.loaded.commits + 1;
         let mut taken = Vec::new();
@@ -180,13 +181,15 @@ impl Trusting {
     }
 }
 
-/// Opens a notebook and refuses damage.
+/// Opens a notebook. Returns an error if it is damaged.
 fn sound(paths: &Paths, key: Option<&InstallKey>) -> Result<Examined, Problem> {
     let examined = examine(paths, key, &name_of(&paths.dir))?;
     match examined.loaded.damage.first() {
         None => Ok(examined),
-        Some(first) => Err(paths
-            .refused(format!("it is damaged: {first}"), "open it once with `ratoon`, which sets that aside")),
+        Some(first) => Err(paths.refused(
+            format!("it is damaged: {first}"),
+            "open it once with `ratoon`, which sets damaged records aside",
+        )),
     }
 }
 
@@ -194,7 +197,7 @@ fn name_of(dir: &Path) -> String {
     dir.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// All files among the blobs: the digest if it is a blob's file, its path, its size.
+/// All files in the folder of blobs: the digest if the file is a blob, the path, the size in bytes.
 fn files(paths: &Paths) -> io::Result<Vec<(Option<Digest>, PathBuf, u64)>> {
     let mut files = Vec::new();
     for (folder, kind) in entries(&paths.blobs())? {

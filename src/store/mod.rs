@@ -1,9 +1,10 @@
 //! Keeps each notebook in one directory, `NAME.ratoon/`, with a database and blobs. See
 //! docs/format.md.
 //!
-//! A thread owns the database. It writes the facts of its queue in order, many in one transaction,
-//! and reports what is on disk. After a failure the session, which has everything in memory, writes
-//! the whole notebook again. The store imports nothing of session, kernel or http.
+//! One thread per notebook owns the database. It writes the queued facts in order, many in one
+//! transaction, and reports what is on disk. After a failure the session sends the whole notebook,
+//! which it has in memory, to be written again. The store imports nothing of session, kernel or
+//! http.
 
 mod maintenance;
 mod checkpoint_rows;
@@ -46,11 +47,11 @@ use thread::{Job, StoreThread};
 pub struct Opened {
     /// The handle for all further writing.
     pub store: Store,
-    /// Its content. Runs that had not ended still say so.
+    /// The notebook's content. Runs that had not ended keep the status they had.
     pub parts: Parts,
-    /// Its share links and browser sessions, without those that another install wrote.
+    /// The notebook's share links and browser sessions that this install signed.
     pub credentials: KeptCredentials,
-    /// Damage that was set aside, as sentences for the user.
+    /// Damaged data that was set aside, described in sentences for the user.
     pub damage: Vec<String>,
 }
 
@@ -59,37 +60,37 @@ pub struct Opened {
 pub enum StoreEvent {
     /// The facts up to this number are on disk.
     Saved {
-        /// The number of the last.
+        /// The number of the last saved fact.
         up_to: u64,
     },
     /// Writing failed. Nothing after the last `Saved` is on disk, and facts are dropped until a
     /// `rewrite`.
     Failed {
-        /// What is wrong.
+        /// What failed, why, and what the user can do.
         trouble: DiskStatus,
     },
-    /// Writing works again: time for a `rewrite`.
+    /// Writing works again. The session must call `rewrite` now.
     Usable,
-    /// A checkpoint became part of the notebook on disk, or why not.
+    /// A checkpoint was added to the notebook on disk, or could not be added.
     Kept {
-        /// The state.
+        /// The checkpoint's state.
         state: StateId,
-        /// The checkpoint.
+        /// The stored checkpoint, or why it was not added.
         checkpoint: Result<Box<Checkpoint>, String>,
     },
-    /// The checkpoints of these states are now signed by this install, or why not.
+    /// The states whose checkpoints this install has now signed, or why signing failed.
     Trusted(Result<Vec<StateId>, DiskStatus>),
 }
 
 /// A checkpoint to be added to the notebook; its blobs are already written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewCheckpoint {
-    /// The state.
+    /// The checkpoint's state.
     pub state: StateId,
     /// The state's parent. The signature covers it.
     pub parent: Option<StateId>,
-    /// What is known about it. Its id is the digest of its manifest; `notebook_id` is set by the
-    /// store. One with `is_trusted` unset comes from elsewhere, and is not signed.
+    /// The checkpoint's record. Its id is the digest of its manifest. The store sets `notebook_id`
+    /// and `state_id`. If `is_trusted` is false, it comes from elsewhere and is not signed.
     pub checkpoint: Checkpoint,
 }
 
@@ -97,13 +98,13 @@ pub struct NewCheckpoint {
 /// this install signed.
 ///
 /// # Errors
-/// When another process has it open, or it cannot be read.
+/// When another process has the notebook open, or it cannot be read.
 pub fn read_credentials(dir: &Path, key: &InstallKey) -> Result<KeptCredentials, Problem> {
     open::read_credentials(&Paths::of(dir), key)
 }
 
-/// A handle on the store's thread. When the last is dropped, the thread writes the waiting jobs and
-/// ends.
+/// A handle on the store's thread. When the last handle is dropped, the thread writes the waiting
+/// jobs and ends.
 #[derive(Clone, Debug)]
 pub struct Store {
     inner: Arc<StoreInner>,
@@ -120,12 +121,12 @@ struct StoreInner {
 
 impl Store {
     /// Opens a notebook's directory (`NAME.ratoon`), or creates it. Takes the lock, checks every
-    /// record's digest and sets damaged records aside. The thread calls `news`, which must not wait
-    /// for the thread.
+    /// record's digest and sets damaged records aside. The store's thread calls `news`, which must
+    /// not wait for that thread.
     ///
     /// # Errors
-    /// When another process has it open, it is no notebook, it is of a newer version, it is damaged
-    /// as a whole, or the disk refuses.
+    /// When another process has the notebook open, the directory is no notebook, its version is
+    /// newer, its database cannot be repaired, or the disk cannot be written.
     pub fn open(
         dir: &Path,
         name: &str,
@@ -160,22 +161,23 @@ impl Store {
         })
     }
 
-    /// The notebook's id, made with its directory.
+    /// The notebook's id, which its database stores.
     pub fn notebook_id(&self) -> &str {
         &self.inner.notebook_id
     }
 
-    /// The folder of its blobs.
+    /// The folder of the notebook's blobs.
     pub fn blobs(&self) -> PathBuf {
         self.inner.paths.blobs()
     }
 
-    /// Saves a fact without waiting. Facts are written in order; `number` must grow.
+    /// Queues a fact to be written. Each `number` must be larger than the one before.
     pub fn save(&self, number: u64, fact: &Fact) {
         self.save_fact(number, fact, false);
     }
 
-    /// Saves a fact in one transaction with the next, which must follow at once.
+    /// Like `save`, but writes the fact in one transaction with the next one. That must be queued
+    /// directly after it.
     pub fn save_with_next(&self, number: u64, fact: &Fact) {
         self.save_fact(number, fact, true);
     }
@@ -184,7 +186,7 @@ impl Store {
         self.send(Job::Fact { number, fact: Box::new(fact.clone()), bytes: bytes_of(fact), has_next });
     }
 
-    /// Writes the facts so far without waiting for more: a client waits for them.
+    /// Writes the queued facts now instead of waiting for more, because a client waits for them.
     pub fn hurry(&self) {
         self.send(Job::Hurry);
     }
@@ -204,7 +206,7 @@ impl Store {
         self.send(Job::Trust);
     }
 
-    /// Replaces the stored share links and browser sessions.
+    /// Replaces the stored share links and browser sessions, then calls `done`.
     pub fn keep_credentials(
         &self,
         credentials: KeptCredentials,
@@ -213,14 +215,14 @@ impl Store {
         self.send(Job::Credentials(credentials, Box::new(done)));
     }
 
-    /// Copies the notebook, after all earlier jobs, to another directory. Waits for it.
+    /// Copies the notebook to another directory, after all earlier jobs. Blocks until it is copied.
     ///
     /// # Errors
-    /// When the name is taken, or the disk refuses.
+    /// When the name is taken, or the disk cannot be written.
     pub fn copy_to(&self, to: &Path) -> Result<(), Problem> {
         notebook_dir::copy(&self.inner.paths, to, |database| {
             let (done, copied) = mpsc::channel();
-            // The receiver below waits until this answer comes.
+            // Sending cannot fail: the receiver below waits for this answer.
             self.send(Job::Copy(database.to_owned(), Box::new(move |copied| drop(done.send(copied)))));
             let copied =
                 copied.recv().map_err(|_| "the thread that writes to disk has stopped".to_owned())?;
@@ -228,16 +230,16 @@ impl Store {
         })
     }
 
-    /// Copies the notebook, after all earlier jobs, to the trash. Waits for it.
+    /// Copies the notebook to the trash, after all earlier jobs. Blocks until it is copied.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// When the disk cannot be written.
     pub fn set_aside(&self) -> Result<(), Problem> {
         let paths = &self.inner.paths;
         self.copy_to(&trash::place(paths, Discarded::Reset)?)
     }
 
-    /// Removes old and surplus entries from the trash. Waits for it.
+    /// Removes old and surplus entries from the trash. Blocks until they are removed.
     pub fn prune_trash(&self) {
         trash::prune(&self.inner.paths.dir);
     }
@@ -247,12 +249,13 @@ impl Store {
         self.inner.backlog.load(Ordering::Relaxed)
     }
 
-    /// Writes the waiting jobs and closes. Waits for it. Other handles are useless afterwards.
+    /// Writes the waiting jobs and closes the notebook. Blocks until both are done. Other handles
+    /// do nothing afterwards.
     pub fn close(self) {
         self.send(Job::Close);
         let thread = self.inner.thread.lock().ok().and_then(|mut thread| thread.take());
         if let Some(thread) = thread {
-            // After a panic there is nothing left to close.
+            // An error means that the thread panicked: nothing is left to close.
             let _ = thread.join();
         }
         Blobs::at(&self.inner.paths.blobs()).forget_verified();
@@ -265,7 +268,7 @@ impl Store {
     }
 }
 
-/// The stored content of a notebook.
+/// The parts of a notebook that the store writes.
 fn parts_of(notebook: &Notebook) -> Parts {
     Parts {
         name: notebook.name().to_owned(),

@@ -1,8 +1,8 @@
-//! Whole notebooks in the directory that holds them: creates, inspects, renames, copies and removes
-//! them.
+//! Creates, inspects, renames, copies and removes whole notebooks.
 //!
 //! A notebook is written under a temporary name, then renamed; before it is deleted it is renamed
-//! aside. The next start sweeps what an interruption left under such names.
+//! aside. The next start of a server removes directories that an interruption left under such
+//! names.
 
 use super::key::{InstallKey, Seal};
 use super::load::load_credentials;
@@ -22,15 +22,16 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// Prefixes of temporary names; a random suffix follows.
+/// Prefix of the temporary name of a notebook that is being written. A random suffix follows.
 const COMING: &str = ".ratoon-coming-";
+/// Prefix of the temporary name of a notebook that is being deleted. A random suffix follows.
 const GOING: &str = ".ratoon-going-";
 
-/// What is known of a notebook without opening it.
+/// Facts about a notebook, found without starting a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NotebookInfo {
-    /// How many of its cells left a state; none when another program has it open or it cannot be
-    /// read.
+    /// Number of its states, without the root and deleted states; none when a program has the
+    /// notebook open or it cannot be read.
     pub states: Option<u64>,
     /// Bytes on disk, shared blobs included.
     pub bytes: u64,
@@ -38,20 +39,23 @@ pub struct NotebookInfo {
     pub last_used: Option<f64>,
 }
 
-/// Reads a notebook that no program has open. Changes nothing.
+/// Reads a notebook that no program has open. Changes nothing, except that it upgrades a database
+/// of an older version.
 ///
 /// # Errors
-/// When another program has it open, or it is no notebook, or damaged as a whole.
+/// When another program has the notebook open, the directory is no notebook, or its database
+/// cannot be repaired.
 pub fn read(dir: &Path, name: &str) -> Result<Notebook, Problem> {
     let examined = examine(&Paths::of(dir), None, name)?;
     let created_at = examined.loaded.parts.states.first().map_or(0.0, |root| root.created_at);
     Ok(Notebook::from_parts(examined.loaded.parts, created_at))
 }
 
-/// Creates a notebook with this content. It gets its name when it is whole and on disk.
+/// Creates a notebook with this content. Writes it under a temporary name and renames it once all
+/// of it is on disk.
 ///
 /// # Errors
-/// When the name is taken, or the disk refuses.
+/// When the name is taken, or the disk cannot be written.
 pub fn create(dir: &Path, notebook: &Notebook) -> Result<(), Problem> {
     let paths = Paths::of(dir);
     is_free(&paths)?;
@@ -66,7 +70,7 @@ pub fn create(dir: &Path, notebook: &Notebook) -> Result<(), Problem> {
 /// Creates an empty notebook.
 ///
 /// # Errors
-/// When the name is taken, or the disk refuses.
+/// When the name is taken, or the disk cannot be written.
 pub(super) fn create_empty(paths: &Paths) -> Result<(), Problem> {
     if let Some(parent) = paths.dir.parent() {
         let mut builder = DirBuilder::new();
@@ -94,7 +98,7 @@ fn write_new(paths: &Paths, parts: &Parts) -> Result<(), Fault> {
 /// Copies a notebook that is not open to a new name.
 ///
 /// # Errors
-/// When another program has it open, the name is taken, or the disk refuses.
+/// When another program has it open, the name is taken, or the disk cannot be written.
 pub fn duplicate(from: &Path, to: &Path) -> Result<(), Problem> {
     let source = Paths::of(from);
     if !from.is_dir() {
@@ -159,8 +163,8 @@ fn copy_blobs(from: &Path, to: &Path) -> io::Result<()> {
 /// Renames a notebook that is not open. Its share links keep working.
 ///
 /// # Errors
-/// When another program has it open, the name is taken, or the disk refuses; it then keeps its old
-/// name.
+/// When another program has it open, the name is taken, or the disk cannot be written. The
+/// notebook then keeps its old name.
 pub fn rename(from: &Path, to: &Path, names: (&str, &str), key: &InstallKey) -> Result<(), Problem> {
     let (old, new) = (Paths::of(from), Paths::of(to));
     is_free(&new)?;
@@ -169,20 +173,20 @@ pub fn rename(from: &Path, to: &Path, names: (&str, &str), key: &InstallKey) -> 
     }
     is_notebook(&old)?;
     let lock = Lock::take(from)?;
-    // Links are bound to a name. They get the new one first: if the rename fails they open nothing,
-    // and never another notebook.
+    // A share link contains the notebook's name. It gets the new name first: if renaming then
+    // fails, the link opens nothing rather than another notebook.
     bind_links(&old, names, key)?;
     let done = take_name(from, &new);
     if done.is_err() {
-        // At worst the links are lost, which can be made again.
+        // If this fails too, only the links are lost. The user can make new ones.
         let _ = bind_links(&old, (names.1, names.0), key);
     }
     drop(lock);
     done
 }
 
-/// Signs the links of one name for another. Drops all other links, and browser sessions, which are
-/// stored with the notebook that the server was started with.
+/// Changes the name in the links from `from` to `to` and signs them again. Drops links with other
+/// names. Also drops browser sessions: a server stores them with the notebook it was started with.
 fn bind_links(paths: &Paths, (from, to): (&str, &str), key: &InstallKey) -> Result<(), Problem> {
     let fault = |fault| paths.fault(fault);
     let mut tables = upgraded(paths, open_tables(paths)?)?;
@@ -201,7 +205,8 @@ fn bind_links(paths: &Paths, (from, to): (&str, &str), key: &InstallKey) -> Resu
 /// Moves a notebook that is not open to another directory of the same file system.
 ///
 /// # Errors
-/// When a program has it open, the name is taken, or the disk refuses; it then stays where it was.
+/// When a program has it open, the name is taken, or the disk cannot be written. The notebook
+/// then stays where it was.
 pub(super) fn relocate(from: &Path, to: &Path) -> Result<(), Problem> {
     let paths = Paths::of(from);
     let lock = Lock::take(from)?;
@@ -210,11 +215,11 @@ pub(super) fn relocate(from: &Path, to: &Path) -> Result<(), Problem> {
     sync_parent(from).map_err(|error| paths.refused(error.to_string(), "check the disk"))
 }
 
-/// Deletes a notebook that is not open, for good. If its name is a symbolic link, only the link is
-/// deleted: its target may be known elsewhere by another name.
+/// Permanently deletes a notebook that is not open. If `dir` is a symbolic link, only the link is
+/// deleted: its target may be in use under another name.
 ///
 /// # Errors
-/// When another program has it open, or the disk refuses to rename it.
+/// When another program has it open, or it cannot be renamed.
 pub(super) fn remove(dir: &Path) -> Result<(), Problem> {
     let paths = Paths::of(dir);
     let refused = |error: io::Error| paths.refused(error.to_string(), "check its permissions");
@@ -230,8 +235,8 @@ pub(super) fn remove(dir: &Path) -> Result<(), Problem> {
     fs::rename(dir, &going).map_err(refused)?;
     sync_parent(dir).map_err(refused)?;
     drop(lock);
-    // Its name is free now, which the caller asked for. The rest is deleted now or at the next
-    // start.
+    // The name is free now, so this succeeds even if a file cannot be deleted: the next start of a
+    // server tries again.
     clear(&going);
     Ok(())
 }
@@ -241,8 +246,8 @@ pub fn is_open(dir: &Path) -> bool {
     dir.is_dir() && Lock::is_held(dir)
 }
 
-/// What is known of a notebook. The states of one that is `open` here are not counted: its session
-/// does that.
+/// Inspects a notebook. If it `is_open` in this server, does not count its states: its session
+/// knows them.
 pub fn inspect(dir: &Path, is_open: bool) -> NotebookInfo {
     let paths = Paths::of(dir);
     let written = |path: PathBuf| {
@@ -261,7 +266,8 @@ fn count(paths: &Paths) -> Option<u64> {
     open_tables(paths).ok()?.count_states().ok()
 }
 
-/// Bytes of a directory on disk. Unreadable entries count as zero.
+/// Bytes that a file or a directory with its content takes on disk. Unreadable entries count as
+/// zero.
 fn size(path: &Path) -> u64 {
     let Ok(metadata) = fs::symlink_metadata(path) else { return 0 };
     let inside = || fs::read_dir(path).into_iter().flatten().flatten().map(|entry| size(&entry.path())).sum();
@@ -274,7 +280,7 @@ pub fn sweep(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let is_left = name.to_str().is_some_and(|name| name.starts_with(COMING) || name.starts_with(GOING));
-        // Never the target of a link.
+        // False for a symbolic link: its target is never removed.
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_left && is_folder && Lock::make_at_once(&entry.path()).is_ok() {
             clear(&entry.path());
@@ -282,7 +288,7 @@ pub fn sweep(parent: &Path) {
     }
 }
 
-/// A locked temporary directory beside a notebook's future place.
+/// Creates and locks a temporary directory beside the future directory of a notebook.
 fn begin(paths: &Paths) -> Result<(Paths, Lock), Problem> {
     let coming = Paths::of(&beside(&paths.dir, COMING));
     // Private: reading the notebook means reading all that its code printed.
@@ -307,7 +313,7 @@ fn take_name(from: &Path, to: &Paths) -> Result<(), Problem> {
     match renameat2(AT_FDCWD, from, AT_FDCWD, &to.dir, RenameFlags::RENAME_NOREPLACE) {
         Ok(()) => {}
         Err(nix::Error::EEXIST) => return Err(taken(to)),
-        // This file system cannot do both in one step.
+        // This file system cannot check the name and rename in one step.
         Err(nix::Error::EINVAL | nix::Error::ENOSYS) => {
             is_free(to)?;
             fs::rename(from, &to.dir).map_err(|e| to.refused(e.to_string(), "check its permissions"))?;
@@ -331,7 +337,7 @@ fn taken(paths: &Paths) -> Problem {
     }
 }
 
-/// The notebook cannot be written. The temporary path is of no use to the user.
+/// The error for a notebook that cannot be written. Names the notebook, not the temporary path.
 fn unwritten(paths: &Paths, why: impl Into<String>, how: &str) -> Problem {
     let name = paths.dir.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".ratoon").unwrap_or(&name);
@@ -351,6 +357,6 @@ fn sync_parent(dir: &Path) -> io::Result<()> {
 }
 
 fn clear(dir: &Path) {
-    // The next start sweeps what stays.
+    // The next start of a server removes what is left.
     let _ = fs::remove_dir_all(dir);
 }

@@ -43,9 +43,9 @@ impl Paths {
         self.dir.join("tmp")
     }
 
-    /// Refuses a directory with something other than a plain file or folder in the notebook's
-    /// places. A link would lead to files outside the notebook, and opening a pipe would block for
-    /// ever.
+    /// Refuses a directory in which one of the notebook's files is not a plain file, or one of its
+    /// folders is not a folder. A link would lead to files outside the notebook, and opening a pipe
+    /// would block forever.
     pub(super) fn vet(&self) -> Result<(), Problem> {
         for name in ["lock", "notebook.db", "notebook.db-wal", "notebook.db-shm", "notebook.db-journal"] {
             let kind = FileKind::at(&self.dir.join(name)).map_err(|e| self.failed(e))?;
@@ -72,10 +72,10 @@ impl Paths {
 
     fn odd(&self, name: &str, kind: FileKind, should: &str) -> Problem {
         let why = format!("its {name} is {}, not {should}", kind.in_words());
-        self.refused(why, &format!("nothing was changed; put {should} there, or move what stands there away"))
+        self.refused(why, &format!("nothing was changed; replace it with {should}, or move it away"))
     }
 
-    /// A refusal to open it.
+    /// The error that says why the notebook cannot be opened, and what to do.
     pub(super) fn refused(&self, why: impl Into<String>, how: &str) -> Problem {
         Problem {
             kind: Kind::Conflict,
@@ -106,19 +106,20 @@ impl Paths {
     }
 }
 
-/// A notebook's directory, locked, and what is in it.
+/// A locked notebook directory and its content.
 #[derive(Debug)]
 pub(super) struct Examined {
     pub(super) tables: Tables,
     pub(super) lock: Lock,
     pub(super) loaded: Loaded,
-    /// It was not closed properly the last time.
+    /// Whether the notebook was not closed properly the last time.
     pub(super) has_crashed: bool,
-    /// Its indexes must be rebuilt.
+    /// Whether the database's indexes must be rebuilt.
     bad_indexes: bool,
 }
 
-/// Reads an existing notebook. Changes nothing.
+/// Locks and reads an existing notebook. Changes nothing, except that it upgrades a database of an
+/// older version.
 pub(super) fn examine(paths: &Paths, key: Option<&InstallKey>, name: &str) -> Result<Examined, Problem> {
     if !paths.dir.is_dir() {
         return Err(paths.refused("there is no such directory", "check the spelling of its name"));
@@ -133,7 +134,7 @@ pub(super) fn read_credentials(paths: &Paths, key: &InstallKey) -> Result<KeptCr
     if !there(paths)? {
         return Ok(KeptCredentials::default());
     }
-    // A notebook that another server has open could not be opened for the visitors of its links.
+    // Fails if another server has the notebook open: this server could not open it for visitors.
     let _lock = Lock::take(&paths.dir)?;
     let mut tables = open_tables(paths)?;
     let fault = |fault| paths.fault(fault);
@@ -142,7 +143,7 @@ pub(super) fn read_credentials(paths: &Paths, key: &InstallKey) -> Result<KeptCr
         return Ok(KeptCredentials::default());
     }
     if version < newest {
-        // Rolled back below: opening the notebook upgrades it, after a copy.
+        // Rolled back below. Only opening the notebook upgrades it durably, after copying it.
         tables.begin().and_then(|()| tables.bring_forward(version)).map_err(fault)?;
     }
     let credentials = load_credentials(&mut tables, key).map_err(fault);
@@ -150,7 +151,7 @@ pub(super) fn read_credentials(paths: &Paths, key: &InstallKey) -> Result<KeptCr
     credentials
 }
 
-/// Opens a database that may be damaged.
+/// Opens the database, after checks for damage that SQLite itself would not report.
 pub(super) fn open_tables(paths: &Paths) -> Result<Tables, Problem> {
     paths.vet()?;
     look_at_header(paths)?;
@@ -160,7 +161,7 @@ pub(super) fn open_tables(paths: &Paths) -> Result<Tables, Problem> {
     Tables::open(&paths.database()).map_err(|fault| paths.fault(fault))
 }
 
-/// Upgrades a database of an older version, after copying it. Refuses one of a newer version.
+/// Upgrades a database of an older version, after copying it. Refuses a newer version.
 pub(super) fn upgraded(paths: &Paths, tables: Tables) -> Result<Tables, Problem> {
     let fault = |fault| paths.fault(fault);
     let (version, newest) = tables.version().map_err(fault)?;
@@ -171,12 +172,12 @@ pub(super) fn upgraded(paths: &Paths, tables: Tables) -> Result<Tables, Problem>
     if version == newest {
         return Ok(tables);
     }
-    // Copied while SQLite has it closed: closing the copy's descriptor would release SQLite's own
-    // locks.
+    // SQLite must not have the file open while it is copied: closing the copying descriptor would
+    // release SQLite's own locks.
     drop(tables);
     back_up(paths).map_err(|e| paths.failed(e))?;
     let mut tables = Tables::open(&paths.database()).map_err(fault)?;
-    // Rolled back unless its tables were those of that version: a trigger may have had effects.
+    // Rolled back if the result does not have exactly our schema: a foreign trigger may have run.
     let upgrade = |tables: &mut Tables| {
         tables.bring_forward(version)?;
         match tables.health()? {
@@ -204,7 +205,7 @@ fn examine_locked(
     };
     let mut loaded = load(&mut tables, &Blobs::at(&paths.blobs()), key, name).map_err(fault)?;
     if bad_indexes {
-        loaded.damage.push("an index of the database was damaged; its rows are there".into());
+        loaded.damage.push("an index of the database was damaged; no row was lost".into());
     }
     Ok(Examined { lock, tables, loaded, has_crashed, bad_indexes })
 }
@@ -212,7 +213,7 @@ fn examine_locked(
 /// Opens a notebook for writing, or creates it if its name is free. Sets damaged records aside.
 pub(super) fn open(paths: &Paths, key: &InstallKey, name: &str) -> Result<Examined, Problem> {
     let failed = |error| paths.failed(error);
-    // A dangling link also occupies the name.
+    // A dangling symbolic link also takes the name.
     if fs::symlink_metadata(&paths.dir).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
         let made = notebook_dir::create_empty(paths);
         // Another program may have created it at the same time.
@@ -233,8 +234,8 @@ pub(super) fn open(paths: &Paths, key: &InstallKey, name: &str) -> Result<Examin
     let mut examined = examine_locked(paths, Some(key), name, lock)?;
     empty(&paths.temporary()).map_err(failed)?;
     if !examined.loaded.damage.is_empty() {
-        // Copied before SQLite opens it: closing the copy's descriptor would release SQLite's own
-        // locks.
+        // SQLite must not have the file open while it is copied: closing the copying descriptor
+        // would release SQLite's own locks.
         drop(examined.tables);
         back_up(paths).map_err(failed)?;
         let tables = Tables::open(&paths.database()).map_err(|fault| paths.fault(fault))?;
@@ -269,12 +270,12 @@ fn is_half_made(paths: &Paths) -> io::Result<bool> {
         .all(|entry| entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with("notebook.db"))))
 }
 
-/// Refuses a directory in which there is no database.
+/// Refuses a directory without a database.
 pub(super) fn is_notebook(paths: &Paths) -> Result<(), Problem> {
     if there(paths)? { Ok(()) } else { Err(no_notebook(&paths.dir)) }
 }
 
-/// The refusal of a directory without a notebook.
+/// The error for a directory without a notebook.
 pub(super) fn no_notebook(dir: &Path) -> Problem {
     Paths::of(dir).refused(
         "there is no notebook.db in it",
@@ -283,8 +284,8 @@ pub(super) fn no_notebook(dir: &Path) -> Problem {
     )
 }
 
-/// Whether there is a database. A directory that lost its database is refused, not taken for a new
-/// one.
+/// Whether the directory has a database. Refuses a directory that has other files of a notebook but
+/// no database, so that it is not taken for a new one.
 pub(super) fn there(paths: &Paths) -> Result<bool, Problem> {
     paths.vet()?;
     if FileKind::at(&paths.database()).map_err(|e| paths.failed(e))? == FileKind::File {
@@ -298,8 +299,8 @@ pub(super) fn there(paths: &Paths) -> Result<bool, Problem> {
         })
     };
     if fs::read_dir(&paths.dir).map_err(|e| paths.failed(e))?.any(is_left) {
-        let how = "put its notebook.db back, or open another name for a new notebook";
-        return Err(paths.refused("its notebook.db is missing, and other files of it are there", how));
+        let how = "put its notebook.db back, or choose another name for a new notebook";
+        return Err(paths.refused("its notebook.db is missing, but other files of the notebook exist", how));
     }
     Ok(false)
 }
@@ -326,8 +327,8 @@ fn look_at_header(paths: &Paths) -> Result<(), Problem> {
         1 => 65536,
         page => page,
     };
-    // The log may hold the rest: a crash during its checkpoint into the database leaves the file
-    // like this.
+    // A crash while the log is checkpointed can leave the database too short. The log then has the
+    // rest.
     let log = fs::metadata(paths.log()).map_or(0, |metadata| metadata.len());
     if log == 0 && length < word(28) * page {
         return Err(paths.malformed("it is cut off"));
@@ -335,7 +336,8 @@ fn look_at_header(paths: &Paths) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Creates a notebook with only a root, under a temporary name, then renames it.
+/// Creates a notebook with only a root in an existing directory. Writes the database under a
+/// temporary name, then renames it.
 pub(super) fn make(paths: &Paths) -> Result<(), Fault> {
     empty(&paths.temporary())?;
     fs::create_dir_all(paths.blobs())?;
@@ -384,7 +386,8 @@ fn empty(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)
 }
 
-/// Copies the database file under a temporary name, then renames it.
+/// Copies the database and its log to `notebook.db.bad-NUMBER`. Each copy is written under a
+/// temporary name, then renamed.
 fn back_up(paths: &Paths) -> io::Result<()> {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let free = |n: &u64| !paths.dir.join(format!("notebook.db.bad-{n}")).exists();
@@ -403,11 +406,11 @@ fn back_up(paths: &Paths) -> io::Result<()> {
     File::open(&paths.dir)?.sync_all()
 }
 
-/// Removes damaged rows and inserts the stand-ins, in one transaction.
+/// Removes the damaged rows and writes the rest, with its stand-ins, in one transaction.
 fn repair(paths: &Paths, tables: Tables, loaded: &mut Loaded, bad_indexes: bool) -> Result<Tables, Fault> {
     let mut writer = Writer::new(tables, Blobs::at(&paths.blobs()));
     let id = loaded.notebook_id.get_or_insert_with(|| uuid::Uuid::new_v4().simple().to_string()).clone();
-    // Drops contradictions, as the session will.
+    // `from_parts` drops contradictory records, as it will for the session.
     let name = std::mem::take(&mut loaded.parts.name);
     let parts = std::mem::take(&mut loaded.parts);
     let created_at = parts.states.first().map_or(0.0, |root| root.created_at);

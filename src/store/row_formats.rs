@@ -14,8 +14,8 @@ use std::borrow::Cow;
 /// Bytes per entry; longer text of a run is split into several entries.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// A state's place in the tree, stored apart so that the tree survives damage to the rest of the
-/// row.
+/// A state's place in the tree. It has its own digest, so that the tree survives damage to the rest
+/// of the row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TreePosition {
     pub(super) id: StateId,
@@ -52,7 +52,7 @@ impl TreePosition {
     }
 }
 
-/// A state without its place.
+/// The rest of a state's record, without its place in the tree.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct StoredState {
     pub(super) name: String,
@@ -97,7 +97,7 @@ pub(super) fn state_row(state: &State, pos: SqlValue) -> Result<Vec<SqlValue>, F
         partial: state.partial,
     };
     let mut cells = place.cells();
-    // The table computes their digest when it writes the row.
+    // Replaced by the digest of the cells so far when the row is written.
     cells.push(SqlValue::Null);
     cells.push(serde_json::to_string(&body)?.into());
     Ok(cells)
@@ -105,7 +105,7 @@ pub(super) fn state_row(state: &State, pos: SqlValue) -> Result<Vec<SqlValue>, F
 
 /// A state with the residency that it has right after loading.
 pub(super) fn state(place: TreePosition, body: StoredState) -> State {
-    let living = match (place.is_deleted, &place.parent) {
+    let residency = match (place.is_deleted, &place.parent) {
         (true, _) => Residency::Deleted,
         (false, None) => Residency::Freezing,
         (false, Some(_)) => Residency::Replay,
@@ -123,7 +123,7 @@ pub(super) fn state(place: TreePosition, body: StoredState) -> State {
         forks: body.forks,
         fork_anyway: body.fork_anyway,
         pinned: body.pinned,
-        residency: living,
+        residency,
         checkpoint: None,
         saving: Saving::Idle,
         restored_from: None,
@@ -158,7 +158,7 @@ pub(super) struct StoredRun {
     code: String,
     pub(super) status: RunStatus,
     draft: Option<DraftId>,
-    /// Only of imported runs.
+    /// Set only for imported runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     exec_count: Option<u32>,
     /// Absent when empty.
@@ -220,9 +220,9 @@ impl StoredRun {
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum LogEntry {
-    /// An item. Text joins the previous item if that is of the same stream.
+    /// An output item. Stream text is appended to the previous item if that has the same stream.
     Output(Output),
-    /// New data of the displays with this id.
+    /// New data for the displays with this id.
     Update { display_id: String, data: MimeBundle, metadata: MimeBundle },
     /// The next item replaces all items so far.
     ClearWhenNext,
@@ -242,7 +242,7 @@ pub(super) fn replay(outputs: &mut Outputs, entry: LogEntry) {
     }
 }
 
-/// Whether a log is already its own result: no entry changes or joins an earlier one.
+/// Finds out whether a log is as short as possible: no entry changes or joins an earlier one.
 #[derive(Debug, Default)]
 pub(super) struct Plain {
     last: Option<StreamName>,
@@ -261,7 +261,7 @@ impl Plain {
         self.last = stream;
     }
 
-    /// Whether this is true for all entries so far.
+    /// Whether no entry so far changes or joins an earlier one.
     pub(super) fn is_so(&self) -> bool {
         !self.is_broken
     }
@@ -275,8 +275,8 @@ pub(super) enum NewLogEntry<'a> {
     ClearWhenNext,
 }
 
-/// The shortest log with these outputs. Long text is split so that writing it needs no copy of all
-/// of it.
+/// The shortest log with these outputs. Splits long text, so that writing it needs no copy of the
+/// whole text.
 pub(super) fn entries(outputs: &Outputs) -> impl Iterator<Item = NewLogEntry<'_>> {
     let pending = outputs.is_clear_pending().then_some(NewLogEntry::ClearWhenNext);
     outputs.items().iter().flat_map(pieces).map(NewLogEntry::Output).chain(pending)

@@ -27,7 +27,7 @@ const PROBE_EVERY: Duration = Duration::from_secs(1);
 const LINGER: Duration = Duration::from_millis(15);
 
 /// After this many transactions, SQLite's log is checkpointed as soon as no job has come for
-/// `IDLE`. It takes some 20 ms, which would delay an answer if a commit did it.
+/// `IDLE`. The checkpoint takes some 20 ms, which would delay an answer if a commit did it.
 const COMMITS_PER_LOG: i64 = 32;
 const IDLE: Duration = Duration::from_millis(100);
 
@@ -43,14 +43,14 @@ pub(super) enum Job {
         number: u64,
         fact: Box<Fact>,
         bytes: usize,
-        /// The next fact follows at once and belongs into the same transaction.
+        /// Whether the next fact belongs in the same transaction. It is queued directly after.
         has_next: bool,
     },
     Whole(u64, Box<Parts>),
     Keep(Box<NewCheckpoint>),
     Trust,
     Credentials(KeptCredentials, OnDone<()>),
-    /// Copies the database, with all earlier jobs, to a path.
+    /// Copies the database to a path, after all earlier jobs.
     Copy(PathBuf, OnDone<()>),
     /// A client waits for the earlier jobs.
     Hurry,
@@ -67,7 +67,7 @@ enum Done {
 /// Whether the disk can be written to.
 enum Disk {
     Well(Box<Writer>),
-    /// It works again; the session knows and will send the whole notebook.
+    /// Writing works again. The session has been notified and will send the whole notebook.
     Usable(Box<Writer>),
     Failed {
         trouble: DiskStatus,
@@ -102,11 +102,11 @@ impl StoreThread {
         Self { paths, seal, jobs, backlog, news, lock, commits, moved: commits, inode }
     }
 
-    /// Works until it is closed or the last handle is dropped.
+    /// Runs jobs until the store is closed or its last handle is dropped.
     pub(super) fn run(mut self, tables: Tables, has_crashed: bool) {
         let writer = Writer::new(tables, Blobs::at(&self.paths.blobs()));
-        // A process may have died after it renamed a blob into place and before that was on disk.
-        // Later writers would take the blob for durable.
+        // A process may have died after it renamed a blob into place, but before the rename was on
+        // disk. Later writers would take the blob for durable.
         let named = if has_crashed { self.settle_blobs() } else { Ok(()) };
         let mut disk = match named {
             Ok(()) => Disk::Well(Box::new(writer)),
@@ -188,7 +188,8 @@ impl StoreThread {
         }
     }
 
-    /// Writes one transaction. While the whole notebook is awaited, facts are dropped.
+    /// Writes the jobs in one transaction and answers them. While `is_awaited`, drops facts until
+    /// the session has sent the whole notebook.
     fn write(&mut self, mut writer: Box<Writer>, batch: Vec<Job>, mut is_awaited: bool) -> Disk {
         let mut saved = None;
         let mut answers = Vec::with_capacity(batch.len());
@@ -233,7 +234,7 @@ impl StoreThread {
         if is_awaited { Disk::Usable(writer) } else { Disk::Well(writer) }
     }
 
-    /// Carries out a job. The first that needs a transaction begins it.
+    /// Performs a job. Begins a transaction if the job needs one and none is open.
     fn perform(&mut self, writer: &mut Writer, job: &Job) -> Result<Done, Fault> {
         if matches!(job, Job::Copy(..) | Job::Hurry | Job::Close) {
             return Ok(Done::Nothing);
@@ -315,7 +316,7 @@ impl StoreThread {
         let stored = tables.get(&META, &["commits".into()])?.and_then(|row| row[1].int()).unwrap_or_default();
         if stored < self.commits {
             return Err(Fault::new(
-                "the disk has lost what it had confirmed",
+                "the disk has lost data that it had confirmed as written",
                 "check the disk, and keep a copy of your work",
             ));
         }
@@ -365,12 +366,12 @@ impl StoreThread {
 }
 
 impl Job {
-    /// Whether no client waits for it.
+    /// Whether no client waits for this job.
     fn can_wait(&self) -> bool {
         matches!(self, Self::Fact { .. })
     }
 
-    /// Of a fact, whether the next fact belongs into the same transaction.
+    /// For a fact, whether the next fact belongs in the same transaction; none for other jobs.
     fn has_next(&self) -> Option<bool> {
         if let Self::Fact { has_next, .. } = self { Some(*has_next) } else { None }
     }

@@ -11,14 +11,15 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The directory. It is beside the notebooks so that moving there is a rename, not a copy.
+/// Name of the trash directory. It is beside the notebooks, so that moving a notebook there is a
+/// rename, not a copy.
 const TRASH: &str = ".ratoon-trash";
 
-/// Most entries of one name. A program that resets its notebook all the time displaces only its own
-/// entries.
+/// Maximum number of entries with one notebook name. A program that resets its notebook all
+/// the time displaces only its own entries.
 const MAX_OF_A_NAME: usize = 4;
 
-/// Most entries in all. Listing them opens each one's database.
+/// Maximum number of all entries. Listing them opens the database of each.
 const MAX_ENTRIES: usize = 32;
 
 /// How long an entry is kept.
@@ -29,7 +30,7 @@ const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 pub enum Discarded {
     /// It was deleted.
     Deleted,
-    /// It was reset: this is a copy from before.
+    /// It was reset. The entry is a copy made before the reset.
     Reset,
 }
 
@@ -50,13 +51,13 @@ impl Discarded {
 /// A notebook in the trash.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trashed {
-    /// Its directory's name, `MILLISECONDS-WORD-NAME`, which holds all that is known of it.
+    /// The name of its directory, `MILLISECONDS-WORD-NAME`. The other fields are read from it.
     pub id: String,
     /// The name that the notebook had.
     pub name: String,
-    /// Why it is here.
+    /// Why it is in the trash.
     pub why: Discarded,
-    /// When, in milliseconds since the Unix epoch.
+    /// When it was put there, in milliseconds since the Unix epoch.
     pub at_ms: u64,
     path: PathBuf,
 }
@@ -68,22 +69,22 @@ impl Trashed {
         let at_ms = parts.next()?.parse().ok()?;
         let why = Discarded::from_word(parts.next()?)?;
         let name = parts.next().filter(|name| !name.is_empty())?.to_owned();
-        // The target of a link is not ours.
+        // The target of a symbolic link does not belong to the trash.
         let is_dir = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
         is_dir.then_some(Self { id, name, why, at_ms, path })
     }
 
-    /// Its number of states and its size. Reads the disk.
+    /// Reads its number of states, its size and its last use from disk.
     pub fn inspect(&self) -> NotebookInfo {
         notebook_dir::inspect(&self.path, false)
     }
 }
 
-/// The trash of a directory of notebooks, newest first.
+/// The entries of the trash in the directory `parent`, newest first.
 pub fn list(parent: &Path) -> Vec<Trashed> {
     let trash = parent.join(TRASH);
     if trash.is_symlink() {
-        // The target of a link is not ours.
+        // The target of a symbolic link does not belong to the trash.
         return Vec::new();
     }
     let entries = fs::read_dir(trash).into_iter().flatten().flatten();
@@ -92,15 +93,15 @@ pub fn list(parent: &Path) -> Vec<Trashed> {
     all
 }
 
-/// Moves a notebook that no program has open into the trash. Of a symbolic link, only the link is
-/// deleted.
+/// Moves a notebook that no program has open into the trash. If `dir` is a symbolic link, only the
+/// link is deleted.
 ///
 /// # Errors
-/// When a program has it open, or the disk refuses; it then stays where it was.
+/// When a program has it open, or the disk cannot be written. The notebook then stays where it was.
 pub fn discard(dir: &Path) -> Result<(), Problem> {
     let paths = Paths::of(dir);
     match fs::symlink_metadata(dir) {
-        // The target stays where it is, so nothing needs to be saved.
+        // Only the link is deleted. Its target stays, so nothing needs to go to the trash.
         Ok(metadata) if metadata.is_symlink() => return notebook_dir::remove(dir),
         Ok(metadata) if metadata.is_dir() => {}
         _ => return Err(paths.refused("there is no such directory", "check the spelling of its name")),
@@ -111,7 +112,7 @@ pub fn discard(dir: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A free place in the trash for a notebook, or for a copy of one.
+/// A free path in the trash for a notebook or a copy of one. Creates the trash directory.
 pub(super) fn place(paths: &Paths, why: Discarded) -> Result<PathBuf, Problem> {
     let trash = trash_beside(&paths.dir);
     // Private: reading a notebook means reading all that its code printed.
@@ -154,7 +155,7 @@ pub fn restore(parent: &Path, id: &str, to: &Path) -> Result<(), Problem> {
 /// Deletes an entry permanently.
 ///
 /// # Errors
-/// When there is no such entry, or the disk refuses.
+/// When there is no such entry, or the disk cannot be written.
 pub fn purge(parent: &Path, id: &str) -> Result<(), Problem> {
     notebook_dir::remove(&find(parent, id)?.path)
 }

@@ -8,7 +8,8 @@ use std::path::Path;
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
 
-/// Why SQLite would silently lose commits of the log; none when it would not.
+/// Describes damage because of which SQLite would silently lose commits of the log; none if there
+/// is no such damage.
 pub(super) fn damage(path: &Path) -> io::Result<Option<&'static str>> {
     match read_file(path) {
         Ok(log) => Ok(judge(&log)),
@@ -44,8 +45,8 @@ fn judge(log: &[u8]) -> Option<&'static str> {
                 continue;
             }
             is_good = false;
-            // The end of the log: frames behind it are from an earlier round, unless only the salts
-            // are damaged.
+            // Either the log's end or damage. After the end, a frame of an earlier round has other
+            // salts and another checksum. A commit with only one of them wrong is damaged.
             commits_behind +=
                 usize::from(is_commit && (is_ours || sums == (word(frame, 16), word(frame, 20))));
             continue;

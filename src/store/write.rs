@@ -18,8 +18,8 @@ use std::collections::HashMap;
 /// An output item with longer JSON is moved to a blob when its run has ended.
 const MAX_INLINE_BYTES: usize = 256 << 10;
 
-/// A log that has grown by this many bytes is compacted: `clear_output` in a loop would grow it for
-/// ever.
+/// A log that has grown by this many bytes is compacted. Otherwise `clear_output` in a loop would
+/// make it grow forever.
 const MAX_LOG_BYTES: usize = 64 << 20;
 
 /// Writes the tables and blobs of one notebook.
@@ -27,7 +27,7 @@ const MAX_LOG_BYTES: usize = 64 << 20;
 pub(super) struct Writer {
     pub(super) tables: Tables,
     blobs: Blobs,
-    /// How many rows had been changed when the transaction began.
+    /// SQLite's count of changed rows when the transaction began.
     changes: u64,
     logs: HashMap<ExecId, OpenLog>,
     /// The order of drafts in their table, read when the first draft changes.
@@ -50,7 +50,7 @@ impl Writer {
         &self.blobs
     }
 
-    /// Makes the blobs named by rows durable, before the commit.
+    /// Makes the blobs durable that the rows name. Must be called before the commit.
     pub(super) fn settle(&mut self) -> Result<(), Fault> {
         Ok(self.blobs.settle()?)
     }
@@ -160,8 +160,8 @@ impl Writer {
         }
     }
 
-    /// Writes a whole notebook in place of what is stored. Skips unchanged rows, so that it needs
-    /// little room. Deletes checkpoints of states that are gone.
+    /// Replaces the stored notebook with this one. Skips unchanged rows, so that it needs little
+    /// disk space. Deletes checkpoints of states that no longer exist.
     pub(super) fn whole(&mut self, parts: &Parts) -> Result<(), Fault> {
         self.graph(parts)?;
         let tasks = parts.tasks.iter().map(|task| task_row(task, SqlValue::Null));
@@ -194,7 +194,7 @@ impl Writer {
         entries(&run.outputs).try_for_each(|entry| self.log(&run.exec_id, &entry))
     }
 
-    /// The position of a row in its table: its present one or a new one.
+    /// The position of a row in its table: its current one, or a new one if there is no such row.
     fn pos_of(&mut self, table: &super::tables::Table, id: &str) -> Result<SqlValue, Fault> {
         let row = self.tables.get(table, &[id.into()])?;
         Ok(row.map_or_else(|| self.tables.new_pos(), |row| row[1].clone()))
@@ -240,7 +240,8 @@ impl Writer {
             return Ok(());
         }
         self.logs.remove(id);
-        // Checked first without keeping the items, which would be a second copy of all outputs.
+        // The first pass only checks the entries: keeping them would be a second copy of all
+        // outputs.
         let mut plain = Plain::default();
         let read = self.tables.each_of_log(run, |body| {
             plain.note(&unpacked(body, &self.blobs)?);
@@ -256,7 +257,7 @@ impl Writer {
             Ok::<_, Unpacked>(())
         })?;
         if read.is_err() {
-            // It is left for the next open, which reports it.
+            // An unreadable entry is left for the next open, which reports it.
             return Ok(());
         }
         let is_less = entries(&outputs).count() as i64 != size.entries || size.longest > MAX_INLINE_BYTES;
@@ -281,13 +282,13 @@ impl Writer {
         let id = state.id.as_str();
         let Some(row) = self.tables.get(&STATES, &[id.into()])? else { return Ok(()) };
         let anew = state_row(state, row[1].clone())?;
-        // Mostly the residency has changed, which is not stored.
+        // Usually only the residency has changed, which is not stored.
         if anew[..5] == row[..5] && anew[6] == row[6] {
             return Ok(());
         }
         self.tables.put(&STATES, &anew)?;
         if state.residency == Residency::Deleted {
-            // Nothing can run against it any more.
+            // No cell can run on a deleted state.
             self.remove_from_state(&state.id)?;
         }
         Ok(())

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// A file ready to be written: all its content exists.
+/// A state's file that is ready to be written: all its chunks exist.
 #[derive(Debug)]
 pub struct Export {
     blobs: Blobs,
@@ -82,7 +82,7 @@ impl Export {
 }
 
 fn record(digest: &Digest, file: &[u8]) -> Vec<u8> {
-    // Headers and manifests are far shorter than this.
+    // No record is nearly as long as `u32::MAX`.
     let length = u32::try_from(file.len()).unwrap_or(u32::MAX).to_le_bytes();
     [digest.to_string().as_bytes(), &length, file].concat()
 }
@@ -95,7 +95,7 @@ fn reduced(text: Vec<u8>, form: Form, environ: bool) -> Result<Vec<u8>, StateFil
     match form {
         Form::Environment if !has_environment => {
             return Err(bad(
-                "its checkpoint holds plain values only; export it with form=data, or save it anew",
+                "its checkpoint holds plain values only; export it with form=data, or save it again",
             ));
         }
         Form::Environment if environ => return Ok(text),
@@ -131,7 +131,7 @@ fn in_words(form: Form, environ: bool, outputs: &[Output]) -> Vec<String> {
     if form == Form::Environment {
         words
             .push("its objects, functions, classes and settings: code that runs when they are loaded".into());
-        let without = "no environment variables but those that a variable holds";
+        let without = "no environment variables, except where a Python variable contains them";
         words.push(if environ { "the environment variables that its code changed" } else { without }.into());
     }
     words

@@ -11,10 +11,10 @@ use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Most JSON values in a header or a manifest: a text of brackets takes thirty times its length in
-/// memory.
+/// Maximum number of JSON values in a header or a manifest. A text of brackets takes thirty times
+/// its length in memory once parsed.
 const MAX_PARTS: usize = 4_000_000;
-/// Bytes that a small file may unpack to, and bytes for each further byte of the file.
+/// A file may unpack to this many bytes, plus `UNPACKED_PER_BYTE` for each of its own bytes.
 const BASE_UNPACKED_BYTES: u64 = 1 << 30;
 const UNPACKED_PER_BYTE: u64 = 200;
 
@@ -33,14 +33,14 @@ struct ManifestSummary {
 /// untrusted, whatever the file says.
 ///
 /// # Errors
-/// When the file is cut off, altered, too large or of another kind, or the disk refuses. Nothing is
-/// kept then.
+/// When the file is cut off, altered, too large or of another kind; it then stores no blob. When a
+/// file cannot be read or written; some blobs may then be stored.
 pub fn read_state(path: &Path, blobs: &Path) -> Result<Arrived, StateFileError> {
     let mut reader = Reader::open(path)?;
     let mut magic = [0; MAGIC.len()];
     reader.fill(&mut magic)?;
     if magic != MAGIC {
-        return Err(bad("it is no ratoon-state file of a version that is known here"));
+        return Err(bad("it is not a ratoon-state file of a known version"));
     }
     let (_, header) = reader.record(None, MAX_HEADER_BYTES)?;
     count_parts("header", &header)?;
@@ -51,7 +51,7 @@ pub fn read_state(path: &Path, blobs: &Path) -> Result<Arrived, StateFileError> 
     let form = arrived.checkpoint.form;
     let chunks = once(named(&manifest, Some(form)).map_err(bad)?)?;
     if form == Form::Data && named(&manifest, Some(Form::Environment)).is_ok() {
-        return Err(bad("it says that it holds plain values only, and holds more"));
+        return Err(bad("it claims to hold plain values only, but holds more"));
     }
     let unpacked: u64 = chunks.iter().map(|(_, length)| *length as u64).sum();
     let most = BASE_UNPACKED_BYTES.saturating_add(UNPACKED_PER_BYTE.saturating_mul(reader.length()?));
@@ -66,7 +66,7 @@ pub fn read_state(path: &Path, blobs: &Path) -> Result<Arrived, StateFileError> 
         reader.chunk(chunk, *length)?;
     }
     if !reader.is_at_its_end()? {
-        return Err(bad("something stands behind its end"));
+        return Err(bad("there is data after its end"));
     }
 
     let mut blobs = Blobs::at(blobs);
@@ -98,7 +98,7 @@ pub fn read_state(path: &Path, blobs: &Path) -> Result<Arrived, StateFileError> 
     Ok(arrived)
 }
 
-/// Refuses JSON that would take far more memory than its text.
+/// Returns an error for JSON that would take far more memory than its text.
 fn count_parts(what: &str, text: &[u8]) -> Result<(), StateFileError> {
     let (mut count, mut is_text, mut is_escaped) = (0, false, false);
     for byte in text {
@@ -113,7 +113,7 @@ fn count_parts(what: &str, text: &[u8]) -> Result<(), StateFileError> {
     if count > MAX_PARTS { Err(bad(format!("its {what} has more than {MAX_PARTS} parts"))) } else { Ok(()) }
 }
 
-/// Reads record after record.
+/// Reads the records of a file in order.
 struct Reader {
     file: BufReader<File>,
 }
@@ -141,12 +141,12 @@ impl Reader {
         self.fill(&mut head)?;
         let (digest, length) = head.split_at(64);
         let digest: Option<Digest> = std::str::from_utf8(digest).ok().and_then(|text| text.parse().ok());
-        let digest = digest.ok_or_else(|| bad("no digest stands where one should"))?;
+        let digest = digest.ok_or_else(|| bad("a digest is missing or malformed"))?;
         if expected.is_some_and(|expected| *expected != digest) {
             return Err(bad(format!("the chunk {digest} is not the one that comes next")));
         }
         let length = length.iter().rev().fold(0, |all, byte| all << 8 | usize::from(*byte));
-        // One byte for the kind; content is packed only when that makes it shorter.
+        // The first byte is the kind. Content is packed only when that makes it shorter.
         if length == 0 || length > max_bytes + 1 {
             return Err(bad(format!("the record {digest} cannot have {length} bytes")));
         }

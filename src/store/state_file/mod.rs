@@ -1,9 +1,9 @@
-//! One state as one file, `.ratoon-state`: written from a notebook's blobs, read into another's.
-//! See docs/format.md.
+//! Exports one state of a notebook to a `.ratoon-state` file, and imports such a file into the
+//! blobs of another notebook. See docs/format.md.
 //!
 //! After its first line, a file is a sequence of records: the header, the manifest, and each chunk
-//! of the manifest once, in its order. Every record's digest is checked before use, and nothing is
-//! stored before the whole file is verified.
+//! of the manifest once, in the manifest's order. Every record's digest is checked before use, and
+//! nothing is stored before the whole file is verified.
 
 mod export;
 mod import;
@@ -17,15 +17,15 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::io;
 
-/// The first line.
+/// The first line of every file.
 const MAGIC: &[u8] = b"ratoon-state 1\n";
 /// Longest header, in bytes: the outputs of a run and the code of a lineage.
 const MAX_HEADER_BYTES: usize = super::load::MAX_ENTRY_BYTES + (64 << 20);
-/// Most chunks in one file.
+/// Maximum number of chunks in one file.
 const MAX_CHUNKS: usize = 1 << 16;
-/// Most bytes of all chunks of a file, unpacked.
+/// Maximum total of all chunks of a file, in unpacked bytes.
 const MAX_UNPACKED_BYTES: u64 = 64 << 30;
-/// A digest in hex, and a length.
+/// Bytes before a record's content: its digest in hex, and its length.
 const RECORD_HEAD_BYTES: usize = 64 + 4;
 
 /// The header of a state's file.
@@ -33,7 +33,7 @@ const RECORD_HEAD_BYTES: usize = 64 + 4;
 pub struct Arrived {
     /// An explanation for readers of the file.
     contains: Vec<String>,
-    /// A name for people.
+    /// The state's label.
     pub label: Option<String>,
     /// The code of the whole lineage.
     pub code: String,
@@ -52,7 +52,7 @@ pub enum StateFileError {
     /// The checkpoint cannot be read.
     #[error("{0}")]
     Lost(String),
-    /// The disk refuses.
+    /// A file cannot be read or written.
     #[error("{0}")]
     Disk(io::Error),
 }
@@ -61,7 +61,7 @@ fn bad(why: impl Into<String>) -> StateFileError {
     StateFileError::Bad(why.into())
 }
 
-/// Each chunk once, with its length, in order.
+/// Removes repeated chunks and keeps the order. Checks the number of chunks and their lengths.
 fn once(named: Vec<(Digest, usize)>) -> Result<Vec<(Digest, usize)>, StateFileError> {
     let mut seen: HashMap<Digest, usize> = HashMap::new();
     let mut chunks = Vec::new();
@@ -69,7 +69,7 @@ fn once(named: Vec<(Digest, usize)>) -> Result<Vec<(Digest, usize)>, StateFileEr
         match seen.insert(digest, length) {
             None => chunks.push((digest, length)),
             Some(before) if before == length => {}
-            Some(_) => return Err(bad(format!("the chunk {digest} is said to have two lengths"))),
+            Some(_) => return Err(bad(format!("the chunk {digest} has two different lengths"))),
         }
     }
     let all: u64 = chunks.iter().map(|(_, length)| *length as u64).sum();

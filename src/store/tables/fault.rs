@@ -17,14 +17,14 @@ pub(in crate::store) struct Fault {
 pub(in crate::store) enum Cause {
     /// The disk is full, read-only or broken.
     Disk,
-    /// What stands in the database is wrong.
+    /// The content of the database is wrong.
     Content,
     /// Anything else: a missing permission, another program that has the database open.
     Other,
 }
 
 const FREE: &str = "free some space";
-const LOOK: &str = "look at the disk (dmesg, smartctl) and at its mount";
+const LOOK: &str = "check the disk (dmesg, smartctl) and its mount";
 
 impl Fault {
     pub(in crate::store) fn new(why: impl Into<String>, how: &'static str) -> Self {
@@ -35,17 +35,17 @@ impl Fault {
         Self { cause: Cause::Disk, ..Self::new(why, how) }
     }
 
-    /// The content is wrong.
+    /// An error in the content of the database.
     pub(in crate::store) fn malformed(why: impl Into<String>) -> Self {
         Self { cause: Cause::Content, ..Self::new(why, "put a copy of the directory in its place") }
     }
 
-    /// As the status that the notebook's clients see.
+    /// Converts the error to the status that the notebook's clients see.
     pub(in crate::store) fn trouble(&self, dir: &Path) -> DiskStatus {
         DiskStatus {
             what: format!("write to {}", dir.display()),
             why: self.why.clone(),
-            how: format!("{}; it is tried again every second", self.how),
+            how: format!("{}; Ratoon tries again every second", self.how),
         }
     }
 }
@@ -56,7 +56,7 @@ impl From<io::Error> for Fault {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::disk("the disk is full", FREE),
             ErrorKind::ReadOnlyFilesystem => Self::disk("the file system is read-only", LOOK),
             ErrorKind::PermissionDenied => {
-                Self::new("it is not allowed", "give yourself the right to write there")
+                Self::new("permission denied", "give yourself the right to write there")
             }
             _ => Self::new(error.to_string(), LOOK),
         }

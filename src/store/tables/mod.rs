@@ -17,12 +17,13 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
-/// Bytes to which the `-wal` is truncated after it was larger.
+/// Bytes to which the `-wal` file is truncated when it has grown larger.
 const WAL_BYTES: i64 = 16 << 20;
-/// Pages of the log from which a commit checkpoints it. The store does that earlier, when idle.
+/// A commit checkpoints a log of at least this many pages. The store usually does so earlier, when
+/// idle.
 const WAL_PAGES: i64 = 4096;
 
-/// A table. The first columns are its key; a digest follows the columns.
+/// A table. Its first `keys` columns are the key. In the database, a digest follows its columns.
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) name: &'static str,
@@ -108,7 +109,7 @@ impl Tables {
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
         db.set_prepared_statement_cache_capacity(64);
-        // Allows no other database files.
+        // Keeps temporary data of queries in memory.
         db.pragma_update(None, "temp_store", "MEMORY")?;
         db.pragma_update(None, "cell_size_check", true)?;
         db.pragma_update(None, "foreign_keys", true)?;
@@ -127,19 +128,19 @@ impl Tables {
         schema::APPLICATION_ID.to_be_bytes()
     }
 
-    /// Whether dropping this checkpoints the log into the database.
+    /// Sets whether dropping this value checkpoints the log into the database.
     pub(super) fn settle_on_close(&self, is_well: bool) {
         // On failure the log stays, and the next open reads it.
         let _ = self.db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !is_well);
     }
 
-    /// The version of the database, and the version that this program makes.
+    /// The version of the database, and the version that this program creates.
     pub(super) fn version(&self) -> Result<(usize, usize), Fault> {
         let own: i64 = self.db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
         Ok((usize::try_from(own).unwrap_or(usize::MAX), schema::STEPS.len()))
     }
 
-    /// Whether SQLite's own checks find it right, and it has our tables.
+    /// Runs SQLite's own checks, and checks that the tables are those of a notebook.
     pub(super) fn health(&self) -> Result<DatabaseHealth, Fault> {
         let ask = |what: &str| self.db.query_row(what, [], |row| row.get::<_, String>(0));
         let result = ask("PRAGMA integrity_check(1)")?;
@@ -184,7 +185,7 @@ impl Tables {
         }
     }
 
-    /// Number of rows changed since it was opened.
+    /// Number of rows changed since the database was opened.
     pub(super) fn changes(&self) -> u64 {
         self.db.total_changes()
     }
@@ -200,7 +201,7 @@ impl Tables {
         if busy == 0 { Ok(()) } else { Err(Fault::new("another program reads the database", "close it")) }
     }
 
-    /// A new `pos`, larger than all before.
+    /// A new `pos`, larger than all earlier ones.
     pub(super) fn new_pos(&mut self) -> SqlValue {
         self.next_pos += 1;
         SqlValue::Int(self.next_pos - 1)
@@ -241,7 +242,7 @@ impl Tables {
         Ok(row.optional()?)
     }
 
-    /// Writes a row, with its digest, in place of the row with its key. Skips an unchanged row.
+    /// Writes a row with its digest. Replaces a row with the same key; skips an unchanged row.
     pub(super) fn put(&self, table: &Table, cells: &[SqlValue]) -> Result<(), Fault> {
         let mut cells = cells.to_vec();
         if let Some(at) = table.columns.iter().position(|c| *c == "tree") {
@@ -267,8 +268,8 @@ impl Tables {
         Ok(())
     }
 
-    /// Writes these rows in order and removes all others. A row keeps its `pos` while that fits the
-    /// order.
+    /// Writes these rows in order and removes all others. A row keeps its `pos` if that is larger
+    /// than the `pos` of the row before it.
     pub(super) fn replace_all(
         &mut self,
         table: &Table,
@@ -322,7 +323,7 @@ impl Tables {
         Ok(())
     }
 
-    /// Removes the rows whose column names no existing state.
+    /// Removes the rows whose `column` is not the id of an existing state.
     pub(super) fn remove_orphans(&self, table: &Table, column: &str) -> Result<(), Fault> {
         let sql = format!("DELETE FROM {} WHERE {column} NOT IN (SELECT id FROM states)", table.name);
         self.db.execute(&sql, [])?;
@@ -336,10 +337,11 @@ impl Tables {
         Ok(u64::try_from(count).unwrap_or_default())
     }
 
-    /// Copies it, without links, browser sessions and tasks, to a new database of the newest
-    /// version. The copy is then durable.
+    /// Copies the database, without share links, browser sessions and tasks, to a new file of the
+    /// newest version. The copy is durable when this returns.
     pub(super) fn copy_to(&self, path: &Path) -> Result<(), Fault> {
-        let text = path.to_str().ok_or_else(|| Fault::new("its path is no text", "choose another name"))?;
+        let text =
+            path.to_str().ok_or_else(|| Fault::new("its path is not valid UTF-8", "choose another name"))?;
         self.db.execute("VACUUM INTO ?1", [text])?;
         let copy = Connection::open(path)?;
         copy.pragma_update(None, "synchronous", "FULL")?;
@@ -356,7 +358,8 @@ impl Tables {
         Ok(std::fs::File::open(path)?.sync_all()?)
     }
 
-    /// The log of one run, in its order.
+    /// Calls `take` with each entry of a run's output log, in order. Stops at its first error,
+    /// which is the inner result.
     pub(super) fn each_of_log<E>(
         &self,
         run: &str,
@@ -373,7 +376,7 @@ impl Tables {
         Ok(Ok(()))
     }
 
-    /// The size of the log of one run.
+    /// The size of a run's output log.
     pub(super) fn size_of_log(&self, run: &str) -> Result<LogSize, Fault> {
         let sql = "SELECT count(*), coalesce(max(length(body)), 0), coalesce(max(seq) + 1, 0)
                    FROM outputs WHERE run = ?1";

@@ -15,7 +15,7 @@ pub(in crate::store) const META: Table = Table { name: "meta", columns: &["key",
 /// States.
 pub(in crate::store) const STATES: Table =
     Table { name: "states", columns: &["id", "pos", "parent", "run", "deleted", "tree", "body"], keys: 1 };
-/// What names mean.
+/// Which state each name refers to.
 pub(in crate::store) const NAMES: Table =
     Table { name: "names", columns: &["name", "pos", "state"], keys: 1 };
 /// Runs.
@@ -66,8 +66,8 @@ pub(super) fn expected() -> Result<Vec<String>, Fault> {
     text(&db)
 }
 
-/// No column is NOT NULL: the digest finds a damaged row, which is set aside alone. A constraint
-/// would make SQLite refuse the whole table.
+/// No column is NOT NULL. The digest finds a damaged row, and only that row is set aside. A
+/// constraint would make SQLite refuse the whole table.
 fn to_version_1(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(
         "CREATE TABLE meta(key TEXT PRIMARY KEY, value, digest BLOB);
@@ -92,8 +92,8 @@ fn to_version_1(db: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Moves the browser sessions, which were links of the scope `session`, to a table of their own.
-/// Their columns stay as they are, because the signature covers them. A damaged row stays in
-/// `links`, to be set aside there.
+/// Leaves the columns unchanged, because the signature covers them. A damaged row stays in `links`
+/// and is set aside there when the notebook is loaded.
 fn to_version_2(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(
         "CREATE TABLE browser_sessions(id TEXT PRIMARY KEY, pos INTEGER, body TEXT, hmac BLOB, digest BLOB);",

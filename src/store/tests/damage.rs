@@ -226,7 +226,7 @@ fn a_broken_index_is_made_again() {
     bytes[at] = b'c';
     fs::write(database(&dir), &bytes).unwrap();
     let (opened, _) = dir.open();
-    assert_eq!(opened.damage, ["an index of the database was damaged; its rows are there"]);
+    assert_eq!(opened.damage, ["an index of the database was damaged; no row was lost"]);
     assert_same(&opened.parts, &whole, "index");
     opened.store.close();
     assert_eq!(dir.open().0.damage, Vec::<String>::new());
