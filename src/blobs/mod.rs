@@ -3,7 +3,7 @@
 //! A blob's name is the BLAKE3 digest of its unpacked bytes. It is written to a temporary file,
 //! fsynced and renamed, and its folder is fsynced, so that an existing name always means whole
 //! content. A saving process writes blobs, the store counts and checks them, a restoring process
-//! reads them. Does not know notebooks. See docs/format.md.
+//! reads them. Nothing here knows notebooks. See docs/format.md.
 
 mod digest;
 mod file;
@@ -57,7 +57,7 @@ struct UnderWay {
 /// The result of putting a blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Put {
-    /// Its name.
+    /// The blob's digest, which is its name.
     pub(crate) digest: Digest,
     /// The size of its file, in bytes.
     pub(crate) stored_bytes: u64,
@@ -209,7 +209,7 @@ impl Blobs {
         }
     }
 
-    /// The kind, the file positioned behind it, and the remaining bytes.
+    /// Opens a blob's file. Returns its kind, the file positioned after that, and how many bytes follow.
     fn open(&self, digest: &Digest) -> Result<(u8, File, u64), BlobError> {
         let failed = |e: io::Error| match e.kind() {
             ErrorKind::NotFound => BlobError::Missing(*digest),

@@ -12,7 +12,7 @@ const ZSTD: u8 = 1;
 const LEVEL: i32 = 1;
 /// Content that does not shrink by a tenth stays plain, which is faster to read.
 const GAIN: usize = 10;
-/// Longer content is sampled first.
+/// Content longer than twice the sample is sampled first, in this many pieces.
 const SAMPLE_PIECES: usize = 4;
 const SAMPLE_PIECE_BYTES: usize = 32 * 1024;
 /// Shorter content gains nothing.

@@ -16,9 +16,9 @@ pub(super) fn fenced(text: &str) -> String {
     format!("{fence}\n{text}\n{fence}")
 }
 
-/// The scheme of attached pictures.
+/// Precedes the name of an attached picture in markdown.
 const MARK: &str = "](attachment:";
-/// Most `)` and most bytes in the name of a picture.
+/// Maximum number of `)` and of bytes in the name of a picture.
 const MAX_CLOSINGS: usize = 8;
 const MAX_NAME_BYTES: usize = 512;
 

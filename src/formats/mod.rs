@@ -20,9 +20,9 @@ use std::collections::{HashMap, HashSet};
 
 /// Maximum number of cells in a file: as many as a notebook may have drafts.
 const MAX_CELLS: usize = 10_000;
-/// Most bytes of text in all cells of a file: as in all drafts of a notebook.
+/// Maximum bytes of text in all cells of a file: as in all drafts of a notebook.
 const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
-/// Most bytes of text in one cell.
+/// Maximum bytes of text in one cell.
 const MAX_CELL_BYTES: usize = 1024 * 1024;
 
 /// A format of files.
@@ -345,7 +345,7 @@ fn check_cell(at: usize, text: &str) -> Result<(), FormatError> {
     Ok(())
 }
 
-/// Jupyter's ids have 1 to 64 letters, digits, `-` and `_`.
+/// Whether a text is a valid id in Jupyter: 1 to 64 letters, digits, `-` and `_`.
 fn is_id(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
 }

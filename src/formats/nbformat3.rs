@@ -6,7 +6,7 @@ use super::{Cell, Document, FormatError, is_json, markdown, text_of};
 use crate::notebook::{DraftKind, MimeBundle, Output};
 use serde_json::{Map, Value};
 
-/// Old and present names of representations.
+/// Names of representations in nbformat 3, and their mime types.
 const MIMES: &[(&str, &str)] = &[
     ("text", "text/plain"),
     ("html", "text/html"),
