@@ -209,7 +209,8 @@ impl Blobs {
         }
     }
 
-    /// Opens a blob's file. Returns its kind, the file positioned after that, and how many bytes follow.
+    /// Opens a blob's file. Returns its kind, the file positioned after the kind, and the number of
+    /// bytes that follow.
     fn open(&self, digest: &Digest) -> Result<(u8, File, u64), BlobError> {
         let failed = |e: io::Error| match e.kind() {
             ErrorKind::NotFound => BlobError::Missing(*digest),
