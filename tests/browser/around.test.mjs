@@ -1,4 +1,4 @@
-// What is around the cells: other tabs, the end of the server, links, the list of notebooks,
+// Everything outside the cells: other tabs, a server that stops, links, the list of notebooks,
 // panels.
 
 import assert from 'node:assert/strict';
@@ -149,9 +149,9 @@ test('seven branches leave room for their names, and variants are told apart', a
     );
 });
 
-/** A cell that is higher than the window. */
+/** The code of a cell taller than the window. */
 const LONG = 'x = 1\n'.repeat(60);
-/** How far the page itself could be scrolled, and is; only its panes may. */
+/** How far the page can be scrolled, and how far it is scrolled. Only its panes may scroll. */
 const overflow = (on) =>
     on.evaluate(() => [
         document.documentElement.scrollHeight - innerHeight,
@@ -220,6 +220,6 @@ test('the line of a plot is seen in the small picture of it, too', { skip: !isRe
         const { data } = pen.getImageData(0, 0, thumb.naturalWidth, thumb.naturalHeight);
         return Math.min(...data.filter((_, i) => i % 4 === 0));
     });
-    // Of red, its own colour has 31, and white 255.
+    // The red channel is 31 in the line's own colour and 255 in white.
     assert.ok(darkest < 110, `${darkest}`);
 });

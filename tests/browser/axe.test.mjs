@@ -1,8 +1,9 @@
-// axe-core examines every state that the page can be in: no violation of WCAG 2.2 A and AA, nor of
-// its best practices. A state is a row of `STATES`: its name, and what leads there.
+// axe-core examines every state of the page and must find no violation of WCAG 2.2 A and AA, or of
+// its own best practices. Each row of `STATES` has the name of a page state and the steps to reach
+// it.
 //
-// The pages here are opened without their content policy, because axe is brought in from outside;
-// that the policy holds is what all other browser tests see to.
+// These pages are opened without their content security policy, because the test injects axe. All
+// other browser tests run with the policy.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -53,8 +54,8 @@ const top = (button, item) => async (page) => {
 };
 
 /**
- * A name, what leads there, and: the stand-in's notebook, the scope, how many others are here, that
- * the pointer stays where it is, and options of the browser's context.
+ * A name, the steps to reach the state, and options: the stand-in's notebook, the scope, the number
+ * of other participants, whether the pointer stays in place, and the viewport.
  * @typedef {[string, (page: any, server: any) => Promise<void>, {notebook?: () => object,
  *   scope?: string, people?: number, stays?: boolean, viewport?: object}?]} ShownState
  */
@@ -391,14 +392,14 @@ for (const [name, lead, { notebook, scope, people = 0, stays, ...options } = {}]
         await page.waitForSelector('.notebook[aria-busy="false"]');
         await lead(page, server);
         await examine(page, '', stays);
-        // What the browser says about a line that is down.
+        // The browser reports the lost connection.
         forgive(page, /WebSocket connection|ERR_CONNECTION/);
     });
 }
 
 const real = { skip: !process.env.RATOON_BIN };
 
-/** A page on the real server; both end with the test. */
+/** Opens a page on the real server. The page and the server are closed after the test. */
 async function onServer(t, options = {}) {
     const server = await startServer();
     t.after(() => server.stop());
@@ -585,8 +586,8 @@ async function examine(page, what = '', stays = false) {
     examined += 1;
     for (const colorScheme of IN_FULL ? THEMES : [THEMES[examined % THEMES.length]]) {
         await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-        // What comes into sight late is at its end of the way now; what the pointer is on may look
-        // otherwise.
+        // Move the pointer away, because hovered elements may look different. Reduced motion has
+        // ended all animations.
         if (!stays) await page.mouse.move(0, 0);
         if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe);
         const violations = await page.evaluate(
@@ -601,10 +602,10 @@ async function examine(page, what = '', stays = false) {
                     .then((found) =>
                         found.violations
                             .flatMap(({ id, help, nodes }) => {
-                                // In which order headings stand in a text is its author's affair; a
-                                // node of the graph is called by more than is painted, a branch of
-                                // data by less (what hangs on it has names of its own), who is here
-                                // by the name that the initials stand for.
+                                // Exceptions: authors choose the order of headings in their text.
+                                // The accessible name of a graph node contains more than its
+                                // visible text, that of a JSON branch less (its children have
+                                // names), and that of an avatar is the name behind the initials.
                                 const place = {
                                     'heading-order': '.prose',
                                     'label-content-name-mismatch': '#graph, .tree, .avatars',
@@ -612,7 +613,7 @@ async function examine(page, what = '', stays = false) {
                                 if (!place) return [{ id, help, nodes }];
                                 const others = nodes.filter(({ target }) => {
                                     const one = document.querySelector(String(target[0]));
-                                    // Somebody may have left meanwhile.
+                                    // The element may be gone: a participant may have left.
                                     return one !== null && !one.closest(place);
                                 });
                                 return others.length > 0 ? [{ id, help, nodes: others }] : [];

@@ -1,5 +1,4 @@
-// When something breaks: what the page says, that typing goes on, and that nothing that was typed
-// is lost.
+// Failures: the page reports them, typing continues, and no typed text is lost.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -84,7 +83,7 @@ testWithoutPage(
     },
 );
 
-/** A tab on a stand-in, to which everything can happen. */
+/** A tab on a stand-in, and that stand-in: the test can simulate any failure on it. */
 async function standIn(t) {
     const server = await start();
     t.after(() => server.stop());

@@ -26,7 +26,7 @@ export const IN_FULL = Boolean(process.env.RATOON_TEST_ALL);
 /** How long a step waits for what it expects to see, in milliseconds: enough for a busy machine. */
 export const PATIENCE = 60_000;
 
-/** Chromium with a profile of its own. Root has no sandbox to offer it. */
+/** Starts Chromium with its own profile. Chromium's sandbox does not work for root. */
 export async function openBrowser() {
     const isRoot = process.getuid?.() === 0;
     return chromium.launch({
@@ -36,8 +36,8 @@ export async function openBrowser() {
 }
 
 /**
- * The server under test: the binary that RATOON_BIN names, on a free port; without it, the
- * stand-in.
+ * Starts the server under test: the binary that RATOON_BIN names, on a free port; without
+ * RATOON_BIN, the stand-in.
  */
 export async function startServer(...more) {
     if (!process.env.RATOON_BIN) return startMock();
@@ -50,7 +50,10 @@ export async function startServer(...more) {
     return { ...server, stop };
 }
 
-/** The binary on a directory and a port; it can be stopped, or killed as a crash would. */
+/**
+ * Starts the binary on a directory and a port. The result can stop it, or kill it to simulate a
+ * crash.
+ */
 export async function startBinary(dir, port, ...more) {
     const python = process.env.RATOON_TEST_PYTHON ? ['--python', process.env.RATOON_TEST_PYTHON] : [];
     const child = spawn(
@@ -80,8 +83,8 @@ export async function startBinary(dir, port, ...more) {
 }
 
 /**
- * A line to the server that can be cut and that notes what is asked: the browser speaks to `port`,
- * `to` is set when the server is there.
+ * A proxy that can cut the connection to the server and that records the paths of requests. The
+ * browser connects to `port`; the test sets `to`, the server's port, once the server runs.
  */
 export async function openLine() {
     const line = {

@@ -1,4 +1,4 @@
-// Two states side by side, in a real browser: how one gets there and back, and what is seen.
+// Two states side by side, in a real browser: opening and closing the comparison, and its content.
 
 import assert from 'node:assert/strict';
 import { becomes } from './browser.mjs';
@@ -8,7 +8,7 @@ import { start } from './mock.mjs';
 
 const real = { skip: !process.env.RATOON_BIN };
 
-/** A page on two branches, on the comparison of their ends unless another address is given. */
+/** Opens a notebook with two branches. Without another address, the page compares their ends. */
 async function at(t, hash = 'compare=a2..b3', options = {}) {
     const other = await start(0, branches());
     t.after(() => other.stop());
@@ -110,7 +110,7 @@ testWithoutPage('plots stand next to each other at the same scale', async (t) =>
     );
     for (const width of [1280, 900, 700]) {
         await one.setViewportSize({ width, height: 800 });
-        // Both are measured anew once the page has its new width.
+        // The page fits both images again after the resize.
         await becomes(async () => {
             const fit = await one.$$eval('.compare-output .side-by-side-column img', (images) =>
                 images.every((image) => image.clientWidth <= image.closest('.output').clientWidth + 1),

@@ -1,11 +1,11 @@
-// Colours that programs choose can be read on both grounds.
+// Text in colours that programs choose is readable in both themes.
 
 import assert from 'node:assert/strict';
 import { page, run, sees, test } from './harness.mjs';
 
 /**
- * Of each piece of text of a failure: what it says, and its contrast to the ground that is painted
- * behind it.
+ * For each piece of text in an error: the text, and its contrast with the background painted behind
+ * it.
  */
 const contrasts = () =>
     page.$$eval('.error-view :is(span, .title, .at, .line, .ansi-text)', (all) => {

@@ -1,5 +1,5 @@
-// A server that is killed and started again, with a tab that stays open: nothing is lost, and the
-// tab goes on by itself.
+// A server is killed and restarted while a tab stays open: no data is lost, and the tab reconnects
+// by itself.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -21,7 +21,7 @@ import {
 
 const story = { skip: !process.env.RATOON_BIN };
 
-/** A server on a directory and a port that stay the same, and a tab. */
+/** Starts a server whose directory and port survive a restart, and opens a tab on it. */
 async function begin(t) {
     const dir = await mkdtemp(join(tmpdir(), 'ratoon-browser-'));
     const first = await startBinary(dir, 0);
@@ -39,7 +39,7 @@ async function begin(t) {
     };
 }
 
-/** The line is up again. */
+/** Waits until the tab is connected again. */
 const back = (tab) =>
     tab.waitForFunction(
         () =>
@@ -75,7 +75,7 @@ testWithoutPage(
             await run(code, 'Shift+Enter', tab);
             await ran(i + 1, tab);
         }
-        // A checkpoint is made when the processor has time for it.
+        // The server writes checkpoints when the CPU has time.
         for (const at of [1, 2, 3]) {
             await node(at, tab).click();
             await ran(at, tab);
@@ -145,15 +145,15 @@ testWithoutPage(
 const draftText = async (tab) =>
     (await texts('.cell[data-kind="draft"]:not([data-fresh]) .cm-content', tab)).join('|');
 
-/** Types into the first draft, at its start or its end. */
+/** Types into the first draft, after pressing `key`, such as Home or End. */
 async function typeAt(key, text, tab) {
     await tab.locator('.cell[data-kind="draft"] .cm-content').first().click();
     await tab.keyboard.press(key);
-    // One key after the other, as a person types: several messages are sent meanwhile.
+    // One key at a time, as a person types, so that the page sends several messages.
     await tab.keyboard.type(text, { delay: 30 });
 }
 
-/** One draft with a text that both tabs show. */
+/** Creates a draft and waits until both tabs show its text. */
 async function share(tab, other) {
     await typeAt('End', 'middle', tab);
     await becomes(() => draftText(other), 'middle');

@@ -1,5 +1,5 @@
-// Editing at the keyboard: modes and their keys, completion, what stands at the cursor, finding,
-// the palette, moving. What is asked about code is answered by the stand-in.
+// Editing with the keyboard: modes and their keys, completion, documentation at the cursor, find,
+// the palette, moving cells. The stand-in answers requests for completion and documentation.
 
 import assert from 'node:assert/strict';
 import { afterEach } from 'node:test';
@@ -30,7 +30,9 @@ const mocks = [];
 afterEach(async () => {
     for (const mock of mocks.splice(0)) await mock.stop();
 });
-/** A page of a server that knows what is asked of it, with one cell that ran: `x = 1`. */
+/**
+ * Opens a page on a stand-in, which records the requests it receives, and runs one cell: `x = 1`.
+ */
 async function asked() {
     const mock = await start();
     mocks.push(mock);
@@ -374,7 +376,7 @@ testWithoutPage(
         const short = (await on.locator('.tip').boundingBox()).height;
         await k.press('Shift+Tab');
         await on.waitForSelector('.tip[data-size="whole"]');
-        // It is placed in the frame in which it is painted.
+        // The tip gets its position only when it is painted.
         await becomes(async () => {
             const whole = await on.locator('.tip').boundingBox();
             return whole.height > short && whole.y >= 0 && whole.y + whole.height <= 800;
@@ -656,7 +658,7 @@ test('a key pressed right after a dialog was answered goes where the answer led,
     await page.locator('.cell').nth(0).focus();
     await palette('last cell');
     await becomes(() => texts('#commands [aria-selected="true"] .title'), ['Go to the last cell']);
-    // Both in one task, as no hand can, but a busy page makes of what a hand does.
+    // Both keys in one task: a busy page handles fast typing that way.
     await page.evaluate(async () => {
         const press = (key) =>
             document.activeElement.dispatchEvent(
@@ -679,7 +681,7 @@ test('what was typed right before a key of command mode is not lost to it', asyn
         await page.locator('.cell').nth(nth).focus();
         await keys('Enter');
         await focused([nth, 'editor']);
-        // All in one task, as no hand can, but a busy page makes of what a hand does.
+        // All events in one task: a busy page handles fast input that way.
         await page.evaluate((last) => {
             const press = (key, ctrlKey = false) =>
                 document.activeElement.dispatchEvent(
@@ -702,7 +704,7 @@ test('a cell that is clicked before its editor was made, as after a fast scroll,
     await page.reload();
     await page.waitForSelector('.notebook[aria-busy="false"]');
     await page.locator('.cm-content').first().waitFor();
-    // All in one task, as no hand can, but a busy page makes of what a hand does.
+    // All events in one task: a busy page handles fast input that way.
     const nth = await page.evaluate(() => {
         const all = [...document.querySelectorAll('.cell .editor')];
         const far = all.findIndex((one) => !one.firstElementChild);

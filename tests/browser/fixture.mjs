@@ -1,5 +1,5 @@
-// A notebook in which states live everywhere at once, for the stand-in.
-// By hand: node tests/browser/mock.mjs PORT kept
+// A notebook for the stand-in with states of every residency. To open it by hand: node
+// tests/browser/mock.mjs PORT kept
 
 import { KEPT } from './mock.mjs';
 import { png } from './png.mjs';
@@ -25,7 +25,7 @@ export const TROUBLE = {
     how: 'free some space on that disk',
 };
 
-/** [id, parent, code, what is special] */
+/** [id, parent, code, properties that differ from the defaults] */
 const LINES = [
     [
         'load',
@@ -146,7 +146,7 @@ const PLOT = (width, height, colour) => ({
 const said = (text) => ({ output_type: 'stream', name: 'stdout', text });
 
 /**
- * Two branches that grew from the same data, with variables of every kind. By hand: node
+ * Two branches from the same data, with variables of every kind. To open it by hand: node
  * tests/browser/mock.mjs PORT branches
  */
 export function branches() {

@@ -1,4 +1,4 @@
-// What code that runs in the page finds there.
+// Globals of the page that test code uses.
 
 interface Window {
     axe: any;
@@ -11,7 +11,7 @@ interface Window {
     evil?: unknown;
 }
 
-/** What tests/bench/page.mjs adds to a page. */
+/** Added to the page by tests/bench/page.mjs. */
 declare var bench: any;
 
 interface ParentNode {

@@ -20,7 +20,7 @@ const ERROR = {
     traceback: ['\u001b[31mValueError\u001b[39m: could not convert string to float: "n/a"'],
 };
 
-/** A real picture, drawn here: bars on white. @returns {string} base64 of a PNG */
+/** A bar chart on white, drawn by this function. @returns {string} base64 of a PNG */
 export function bars(width = 320, height = 200, heights = [40, 90, 140, 180, 150, 100, 60, 30]) {
     const raw = Buffer.alloc((3 * width + 1) * height, 255);
     for (let y = 0; y < height; y += 1) {
@@ -70,8 +70,8 @@ const drawing = [
 ];
 
 /**
- * Makes a notebook from lines: [id, parent, code, what of its state is special, what of its run]. A
- * line without a state failed.
+ * Makes a notebook from lines: [id, parent, code, properties of the state, properties of the run].
+ * A line without a state is a failed run.
  */
 export function notebook(lines) {
     const now = Date.now();
@@ -178,7 +178,7 @@ export const short = () =>
         ['k', 'j', 'plot_residuals(model)', {}, { outputs: drawing }],
     ]);
 
-/** An afternoon: forty states, tried variants, failures, plots, labels. */
+/** Forty states, with variants, failures, plots and labels. */
 export const afternoon = () =>
     notebook([
         [
@@ -277,7 +277,9 @@ export const afternoon = () =>
         ['note2', 'note', 'print(summary)', changes()],
     ]);
 
-/** So many cells: mostly straight, sometimes a branch, sometimes a failure; the same each time. */
+/**
+ * A notebook with `count` cells: mostly one line, with some branches and failures. Deterministic.
+ */
 export function large(count) {
     let seed = 12345;
     const next = (below) => {

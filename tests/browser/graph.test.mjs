@@ -1,5 +1,5 @@
-// The graph in a real browser: against the stand-in, which can hold any notebook, and, where a
-// binary is named, against it.
+// The graph in a real browser: on the stand-in, which can hold any notebook, and also on the binary
+// if RATOON_BIN names one.
 
 import assert from 'node:assert/strict';
 import { UNDO_MS } from '../../web/notebook/deletion.js';
@@ -150,7 +150,7 @@ testWithoutPage('a right click opens the menu at the pointer, within the window'
     const box = await one.getByRole('menu').boundingBox();
     assert.ok(box.y + box.height <= 500);
     await one.getByRole('menuitem', { name: 'Delete this state' }).click();
-    // The state goes at once after a question, or after a while with a way back.
+    // The page either asks first, or offers Undo in a notice.
     await one.waitForFunction(
         () => document.querySelector('dialog[open]') || document.querySelector('.notice[data-open]'),
     );
@@ -258,7 +258,7 @@ testWithoutPage('the graph shows who is at which state', async (t) => {
     assert.deepEqual(await texts('.row[data-node="h"] .standing i', one), ['A', 'G1']);
     assert.match(await row('h', one).getAttribute('aria-label'), /here: Ada, Guest 1/);
     while (!one.server.notebook.people.some(({ state }) => state === 'f')) await one.waitForTimeout(20);
-    // We ourselves are no other.
+    // The tab's own user is not listed among the others.
     await row('f', one).locator('.standing').waitFor({ state: 'detached' });
 });
 
@@ -274,7 +274,7 @@ testWithoutPage(
         );
         assert.match(await row('j', one).getAttribute('aria-label'), /compared/);
         await here('f', one);
-        // It has to be fetched, and takes the focus when it is there.
+        // The comparison view is loaded first and then takes the focus.
         await one.waitForFunction(() => document.activeElement.closest('.compare'));
         await one.locator('#graph').focus();
         await walk(one, 'ArrowUp', 'e');

@@ -1,10 +1,10 @@
-// What a browser test needs: a browser, a server, an empty notebook, a page, and the gestures of a
-// user.
+// The common parts of browser tests: a browser, a server, an empty notebook, a page, and user
+// actions.
 //
-// A file of tests starts one browser and one server. `test` empties the server's notebook and opens
-// the page on it; `testOnOwnServer` does the same on a server that nobody used before, for tests
-// that see links, trash or other notebooks. `testWithoutPage` is for tests that open their own
-// pages, on a stand-in or on a server that they kill.
+// Each test file starts one browser and one server. `test` empties the server's notebook and opens
+// the page on it; `testOnOwnServer` does the same on a new server, for tests that use links, the
+// trash or other notebooks. `testWithoutPage` is for tests that open their own pages, for example
+// on a stand-in or on a server that they kill.
 //
 // Nothing waits for a fixed time: every step waits for what it expects to see.
 
@@ -38,8 +38,8 @@ whenOver(async () => {
 });
 
 /**
- * The shared server with an empty notebook. A reset keeps the notebook's Python, whose start costs
- * more than most tests.
+ * Returns the shared server after emptying its notebook. The reset keeps the notebook's Python
+ * process, because starting one takes longer than most tests.
  */
 async function emptied() {
     if (!process.env.RATOON_BIN) return startServer();
@@ -48,7 +48,7 @@ async function emptied() {
     return shared;
 }
 
-/** Asks a server as its owner. */
+/** Sends a request with the owner's access. */
 async function post(to, path, body = {}) {
     const { origin, searchParams } = new URL(to.url);
     const answer = await fetch(origin + path, {
@@ -65,7 +65,7 @@ async function post(to, path, body = {}) {
 /** Python that waits until `release(name)` is called. */
 export const untilReleased = (name) =>
     `while not __import__("os").path.exists("${name}"): __import__("time").sleep(0.02)`;
-/** Lets the cells of a server go on that wait for this name. */
+/** Lets the cells on a server continue that wait for this name. */
 export const release = (name, on = server) =>
     post(on, '/execute', {
         exec_id: `release ${name}`,
@@ -74,8 +74,8 @@ export const release = (name, on = server) =>
     });
 
 /**
- * Waits until the server has on disk all that the page shows. The page shows what has happened a
- * moment before it is on disk; what is answered afterwards is there behind it.
+ * Waits until everything that the page shows is on disk. The page may show an event before it is
+ * written. The server writes events in order and answers a command after writing it.
  */
 export async function onDisk(on = page) {
     const status = await on.evaluate(async () => {
@@ -101,7 +101,7 @@ export { testWithoutPage };
 export const test = testOn(emptied);
 export const testOnOwnServer = testOn(startServer);
 
-/** Opens an address in a new page; with `waits`, until its notebook is shown. */
+/** Opens an address in a new page. With `waits`, also waits until the notebook is shown. */
 export async function open(url, options, waits = true) {
     const one = await openPage(browser, options);
     pages.push(one);
@@ -112,7 +112,8 @@ export async function open(url, options, waits = true) {
 }
 
 /**
- * A server behind a line that can be cut, and a page that came over it. Both end with the test `t`.
+ * Starts a server behind a proxy that can cut the connection, and opens a page through the proxy.
+ * Proxy and server stop after test `t`.
  */
 export async function openFar(t) {
     const line = await openLine();
@@ -167,8 +168,8 @@ export async function three(on = page) {
 }
 
 /**
- * The cell that has the focus, and whether its editor has it: `[0, 'editor']`, `[2, 'cell']`, `[1,
- * 'answer']`; else what it is.
+ * The index of the focused cell, and its focused part: `[0, 'editor']`, `[2, 'cell']`, `[1,
+ * 'answer']`; outside of cells, the tag name of the focused element.
  */
 export const focus = (on = page) =>
     on.evaluate(() => {
@@ -186,7 +187,7 @@ export const focus = (on = page) =>
         return [[...document.querySelectorAll('.cell')].indexOf(/** @type {HTMLElement} */ (cell)), what];
     });
 
-/** Waits until the focus is there. */
+/** Waits until `focus` returns the wanted value. */
 export async function focused(wanted, on = page) {
     for (const end = Date.now() + PATIENCE; Date.now() < end; ) {
         if (JSON.stringify(await focus(on)) === JSON.stringify(wanted)) return;
@@ -203,7 +204,7 @@ export async function choose(cell, item, on = page) {
     await on.getByRole('menuitem', { name: item }).click();
 }
 
-/** A notebook of three cells that have not run. */
+/** Creates a draft for each source. */
 export async function drafts(...sources) {
     await page.locator('.cell[data-fresh] .editor').click();
     for (const source of sources) {
@@ -216,8 +217,8 @@ export async function drafts(...sources) {
 }
 
 /**
- * Waits until a page has fetched what it fetches when it rests. The server joins modules; the
- * stand-in does not.
+ * Waits until a page has loaded the modules that it loads when idle. The real server bundles
+ * modules; the stand-in does not.
  */
 export const allParts = (on = page) =>
     on.evaluate(async () => {

@@ -1,5 +1,5 @@
-// The list of notebooks, files that come and go, and pages whose notebook is renamed or deleted.
-// With the real server only.
+// The list of notebooks, import and export of files, and pages whose notebook is renamed or
+// deleted. Only on the real server.
 
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';

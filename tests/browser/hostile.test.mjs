@@ -1,6 +1,5 @@
-// Text that was made to take the page down: the page lives on, also when it is loaded again. With
-// the real server only. That work grows with the text and not with its square is counted in
-// tests/web/linear.test.mjs; here nothing is timed.
+// Text designed to crash the page: the page keeps working, also after a reload. Only on the real
+// server. Nothing is timed here; tests/web/linear.test.mjs checks that the work grows linearly.
 
 import assert from 'node:assert/strict';
 import { openPage } from './pages.mjs';
@@ -9,7 +8,7 @@ import { page, prints, ran, run, sees, test } from './harness.mjs';
 const real = { skip: !process.env.RATOON_BIN };
 const origin = () => new URL(page.url()).origin;
 
-/** The page answers, and paints what waits to be painted. */
+/** Checks that the page still runs scripts and paints. */
 async function lives() {
     for (let i = 0; i < 3; i += 1)
         assert.equal(
@@ -38,7 +37,7 @@ test(
                 document.querySelector('.prose')?.textContent.includes('after') &&
                 document.querySelector('.prose .formula')?.textContent.includes('\\frac{1}{'),
         );
-        // Nested by what stands for it, without a brace, and by a macro.
+        // Nesting without braces, and nesting by a macro.
         await run('Latex("$" + r"\\color{red}" * 1000 + "x$")');
         await ran(3);
         await run(
@@ -102,7 +101,7 @@ const HOSTILE = {
         ['an address with brackets', print(`"http://a" + ")" * ${MB}`)],
         ['an address with dots', print(`"http://a" + "." * ${MB} + "b"`)],
     ],
-    // Longer text is shown as it is: here it is just not too long.
+    // These texts stay just below the length from which the page shows the source instead.
     prose: [
         ['dollars', show('text/markdown', '"$a" * 95_000')],
         ['brackets', show('text/markdown', `"[" * 190_000`)],

@@ -1,5 +1,5 @@
-// The proof that an output reaches nothing: it tries everything it can think of, and reports what
-// it got.
+// Checks that outputs are isolated: a probe in an output tries every known way out of its frame and
+// reports the results.
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -10,8 +10,8 @@ import { allParts, forgive, openFar, page, ran, run, test, testWithoutPage } fro
 const isReal = Boolean(process.env.RATOON_BIN);
 
 /**
- * Runs in the frame. `OWN` is this server, `EVIL` another one: each hears of every request that
- * gets through.
+ * Runs in the frame. `OWN` is the address of the Ratoon server, `EVIL` that of another one. Both
+ * record every request that reaches them.
  */
 async function probe(OWN, EVIL) {
     const report = {};
@@ -186,8 +186,8 @@ async function probe(OWN, EVIL) {
     report.baseURI = document.baseURI.startsWith(EVIL) ? 'changed' : 'kept';
     await new Promise((done) => setTimeout(done, 300));
     tell(JSON.stringify(report));
-    // A frame may lead itself somewhere; the page's policy says that there is nowhere to go. What
-    // was reported is gone then.
+    // A frame may navigate itself, but the page's policy allows no target. Navigation comes last,
+    // because it removes the report.
     const form = Object.assign(document.createElement('form'), {
         action: `${OWN}/api/links`,
         method: 'post',
@@ -198,7 +198,7 @@ async function probe(OWN, EVIL) {
     setTimeout(() => (location.href = `${EVIL}/away`), 2000);
 }
 
-/** What the probe is to report: one line for each thing that it tries. */
+/** The expected report: one line per attempt. */
 const GOLDEN = new URL('isolation.golden.txt', import.meta.url);
 
 testWithoutPage(
@@ -241,7 +241,7 @@ testWithoutPage(
         assert.deepEqual(heard, [], 'nothing came to the other server');
         assert.deepEqual(line.heard, ['/frame/v1'], 'and only the frame itself came to ours');
         assert.equal(await page.locator('.cell').count(), 2, 'the notebook stands');
-        // What the browser says about each attempt is the proof, not a fault.
+        // The browser's error messages about these attempts are expected.
         forgive(
             page,
             /Content Security Policy|sandbox|permission|Permissions policy|transport|ermission|request to|ERR_|Ignored call|Blocked|Refused|Unsafe attempt|Failed to|violates|security|preload/i,

@@ -1,4 +1,4 @@
-// Where the keys go: the focus after every gesture, and what a keyboard can do without a mouse.
+// The focus after every user action, and everything that works with the keyboard alone.
 
 import assert from 'node:assert/strict';
 import { UNDO_MS } from '../../web/notebook/deletion.js';
@@ -172,7 +172,7 @@ test('a failed attempt goes with its draft, and the draft can be put back', asyn
     await page.waitForSelector('.cell[data-status="error"]');
     await run('print("right")');
     await ran(1);
-    // What was tried before stands above what ran then.
+    // The failed attempt is shown above the cell that ran after it.
     await page.waitForSelector('.cell[data-status="error"]');
     await choose(0, 'Delete this attempt');
     await page.waitForFunction(
@@ -186,7 +186,7 @@ test('a failed attempt goes with its draft, and the draft can be put back', asyn
             document.querySelector('.cell[data-kind="draft"]')?.textContent.includes('1/0') &&
             !document.querySelector('.row[data-going]'),
     );
-    // Without that it is gone when the moment is over.
+    // Without Undo, the attempt is deleted when the time for Undo is over.
     await page.clock.install();
     await page.locator('.row').nth(1).click();
     await page.waitForSelector('.cell[data-status="error"]');
@@ -220,7 +220,7 @@ test('a long line is read from its beginning once the cell is left', async () =>
 
 const LONG = 'import time\nfor _ in range(600): time.sleep(0.1)';
 const commands = (on = page) => on.evaluate(() => window.sentCommands);
-/** A cell that runs for long, in a page that notes what it asks the server for. */
+/** Runs a long cell, in a page that records its requests to the server. */
 async function runLong() {
     await page.addInitScript(() => {
         window.sentCommands = [];
@@ -260,7 +260,7 @@ test('a key for Stop that is held down asks once', async () => {
 
 test('a button that goes away when it is pressed leaves the focus with its cell', async () => {
     await three();
-    // The drafts that followed an earlier version run again.
+    // “Replay” runs the cells below a changed cell again and disappears.
     await page.locator('.cell').nth(0).locator('.editor').click();
     await page.keyboard.press('Control+Home');
     await page.keyboard.insertText('y = 0\n');
@@ -268,24 +268,24 @@ test('a button that goes away when it is pressed leaves the focus with its cell'
     await page.getByRole('button', { name: 'Replay 2 cells below' }).click();
     await ran(3);
     await focused([1, 'cell']);
-    // Another version of a cell; at the last one the button cannot be pressed any more.
+    // The button for the earlier version is disabled at the first version.
     await page.getByRole('button', { name: 'Earlier version of this cell' }).click();
     await page.waitForFunction(() => document.querySelector('.versions')?.textContent.includes('1 of 2'));
     await focused([0, 'cell']);
-    // What was changed is put back.
+    // “Revert” undoes an edit and disappears.
     await page.locator('.cell').nth(1).locator('.editor').click();
     await page.keyboard.press('Control+Home');
     await page.keyboard.insertText('z = 0\n');
     await page.getByRole('button', { name: 'Revert to the code that ran' }).click();
     await page.waitForSelector('.cell[data-edited]', { state: 'detached' });
     await focused([1, 'cell']);
-    // Going on from an earlier state.
+    // A continuation goes from an earlier state to a later one.
     await page.locator('.row').nth(0).click();
     await ran(0);
     await page.locator('.continuations button').first().click();
     await ran(3);
     await focused([2, 'cell']);
-    // A failed draft is removed, the notice about it is closed.
+    // “Delete” removes a failed draft, and “Close” its notice.
     await run('1/0', 'Control+Enter');
     await page.waitForSelector('.cell[data-status="error"]');
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
@@ -294,7 +294,7 @@ test('a button that goes away when it is pressed leaves the focus with its cell'
     await page.locator('.notice').getByRole('button', { name: 'Close' }).click();
     await page.waitForSelector('.notice[data-open]', { state: 'detached' });
     await focused([3, 'cell']);
-    // Who clicks beside everything means to leave.
+    // A click outside of all controls removes the focus.
     await page.locator('.top h1').click();
     await focused('BODY');
 });
@@ -303,7 +303,7 @@ test('a notice does not lie on the cell that one is in', async () => {
     await run('x = 1\n'.repeat(40));
     await ran(1);
     await drafts('y = 1\n'.repeat(5), 'z = 1');
-    // One cell stands at the very end of the window.
+    // Put the cell at the lower edge of the window.
     await page.locator('.cell').nth(2).focus();
     await page.evaluate(() => {
         const main = document.querySelector('main');

@@ -1,19 +1,19 @@
-// Where states live, as the page shows it and lets it be changed: against the stand-in, which can
-// be in any state at once.
+// The residency of states: how the page shows and changes it. On the stand-in, which can simulate
+// any residency.
 
 import assert from 'node:assert/strict';
 import { kept, MISSING, TROUBLE } from './fixture.mjs';
 import { choose, forgive, open, ran, run, sees, testWithoutPage, texts, three } from './harness.mjs';
 import { start } from './mock.mjs';
 
-/** A page on an empty notebook of a stand-in. */
+/** Opens a page on the empty notebook of a stand-in. */
 async function standIn(t) {
     const server = await start();
     t.after(() => server.stop());
     return { server, page: await open(server.url) };
 }
 
-/** A page on the notebook in which states live everywhere, at one of them. */
+/** Opens a page on the notebook with states of every residency, at one of these states. */
 async function at(state, t, scope) {
     const other = await start(0, kept());
     t.after(() => other.stop());
@@ -200,7 +200,7 @@ testWithoutPage(
         );
         await ran(4, page);
         await page.waitForFunction(() => document.querySelector('iframe.frame')?.clientHeight > 450);
-        // No clicks from here: what is clicked while a frame scrolls by may hit the frame.
+        // Use only keys from here on: while the notebook scrolls, a click may hit a frame.
         await page.keyboard.insertText('print("last")');
         await page.keyboard.press('Shift+Enter');
         await ran(5, page);

@@ -1,5 +1,5 @@
-// What it takes to open the page: how much is fetched, in how many steps, how often, and what
-// stands there meanwhile. It counts and does not time.
+// The cost of opening the page: the bytes, the requests and their order, caching, and the
+// placeholder shown meanwhile. Counts only, no times.
 
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
@@ -11,14 +11,13 @@ import { wholeStyle } from './mock.mjs';
 
 const skip = !process.env.RATOON_BIN && 'the stand-in neither packs files nor names modules';
 /**
- * What the page may fetch until its first cell shows its result, in bytes without the heads of the
- * answers.
+ * The most that the page may fetch until its first cell shows a result, in bytes without response
+ * headers.
  */
 const MOST = 250 * 1024;
 
 /**
- * All that a page asks for until it rests: path, what its body weighed, how it came, and who asked
- * for it.
+ * All requests of a page until it is idle: path, body size, headers, whether cached, and initiator.
  */
 async function watched(on, act) {
     const cdp = await on.context().newCDPSession(on);
@@ -66,7 +65,7 @@ test('a first visit fetches little, each file once and packed, and nothing becau
 }, async () => {
     const { cookies, origins } = await page.context().storageState();
     const other = await open('about:blank', { storageState: { cookies, origins } }, false);
-    // What is fetched beforehand while nothing else is to be done is not part of it.
+    // Modules that the page loads when idle do not count.
     await other.addInitScript(() => (window.requestIdleCallback = () => 0));
     const all = await watched(other, async () => {
         await other.goto(new URL('/n/main', server.url).href);
@@ -76,7 +75,7 @@ test('a first visit fetches little, each file once and packed, and nothing becau
     const files = all.filter(isFile);
     const bytes = all.reduce((sum, one) => sum + one.bytes, 0);
     assert.ok(bytes <= MOST, `${Math.round(bytes / 1024)} KB`);
-    // Chromium looks at the icon again whenever the address changes, and finds it in its cache.
+    // Chromium requests the icon again whenever the address changes, and finds it in its cache.
     const paths = all
         .filter(({ isCached, path }) => !isCached && !path.endsWith('/icon.svg'))
         .map(({ path }) => path);
@@ -94,7 +93,7 @@ test('a first visit fetches little, each file once and packed, and nothing becau
         );
         assert.match(one.headers.vary, /accept-encoding/i, one.path);
     }
-    // A request costs more than what it brings: what belongs together comes together.
+    // Each request has a cost, so modules are bundled.
     assert.deepEqual([...new Set(files.map(({ path }) => path.replace(/^\/assets\/\w+\//, '')))].sort(), [
         'early.js',
         'icon.svg',
@@ -103,7 +102,7 @@ test('a first visit fetches little, each file once and packed, and nothing becau
         'vendor/codemirror.js',
         'vendor/preact.js',
     ]);
-    // Had one been asked for by another, it would have had to wait for that one.
+    // The parser requests all scripts, so that none waits for another one to load.
     assert.deepEqual(
         files.filter(({ by, path }) => by !== 'parser' && path.endsWith('.js')).map(({ path }) => path),
         [],
@@ -153,14 +152,11 @@ test('until the modules are there the page has its frame, and they put the same 
 });
 
 const web = fileURLToPath(new URL('../../web', import.meta.url));
-/** What a script or style does, however it is written down. */
+/** A script or style in normal form, independent of its formatting. */
 const meaning = async (text, loader) =>
     (await transform(text, { loader, minifyWhitespace: true, legalComments: 'none', charset: 'utf8' })).code;
 
-/**
- * A module without its imports and exports, and without the places that it names relative to
- * itself.
- */
+/** A module without its imports, its exports and its relative URLs. */
 const bare = (text) =>
     text
         .replace(/^(import|export \{)[^;]*;/gm, '')

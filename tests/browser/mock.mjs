@@ -1,6 +1,5 @@
-// A stand-in for the server while the page is worked on: it speaks the protocol and pretends to run
-// a handful of lines. Not a test of anything by itself. Run: node tests/browser/mock.mjs [PORT]
-// [FIXTURE]
+// The stand-in: a small server for tests and for work on the page. It speaks the protocol and
+// simulates a few lines of Python. To run it by hand: node tests/browser/mock.mjs [PORT] [FIXTURE]
 
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
@@ -14,8 +13,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TYPES = { '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.txt': 'text/plain' };
 
 /**
- * A style with those that it imports, as the server joins them: axe-core asks for imported ones by
- * itself, and fails when nobody answers any more.
+ * A style sheet with its imports inlined, as the server sends it. axe-core would request imported
+ * sheets itself, and fail if the server has stopped.
  * @returns {Promise<string>}
  */
 export async function wholeStyle(path) {
@@ -43,7 +42,10 @@ ${['Lisbon 545796 100.05', 'Porto 231800 41.42', 'Braga 193324 183.40', 'Faro 67
     )
     .join('')}</tbody></table><p>4 rows × 3 columns</p>`;
 
-/** Starts it; answers the address to open and how to end it. */
+/**
+ * Starts the stand-in. Returns the address to open, the notebook, and functions that restart or
+ * stop it.
+ */
 export async function start(port = 0, fixture = null) {
     const notebook = new Notebook('main', fixture);
     const server = createServer((request, response) =>
@@ -55,7 +57,7 @@ export async function start(port = 0, fixture = null) {
     );
     const url = `http://127.0.0.1:${await listen(server, port)}/n/main?token=secret`;
     const restart = () => (notebook.restart(), sockets.clients.forEach((one) => one.terminate()));
-    // As when the link by which a browser came in is taken back.
+    // Simulates the revocation of the link that the browser used.
     const endAccess = () => sockets.clients.forEach((one) => one.close(4401));
     return {
         url,
@@ -70,7 +72,7 @@ export async function start(port = 0, fixture = null) {
     };
 }
 
-/** What is known of a new state's keeping. */
+/** The residency fields of a new state. */
 export const KEPT = {
     forks: true,
     pinned: false,
@@ -89,8 +91,8 @@ async function serve(request, response) {
     const token = url.searchParams.get('token');
     const page = async (name, values) => {
         let html = await readFile(join(ROOT, 'templates', name), 'utf8');
-        // What the server fills in that has no say in how the page works: comments, and the list of
-        // modules to fetch early.
+        // Remove the template parts that the page does not need: comments, and the list of modules
+        // to preload.
         html = html.replaceAll(/\{% for module[\s\S]*?\{% endfor %\}|\{#.*?#\}/g, '');
         for (const [key, value] of Object.entries({ assets: '/assets/dev', ...values }))
             html = html.replaceAll(`{{ ${key} }}`, value);
@@ -107,7 +109,8 @@ async function serve(request, response) {
     if (url.pathname.startsWith('/api/')) {
         let body = '';
         for await (const chunk of request) body += chunk;
-        // What a page asks once more when it goes, after the socket has heard it.
+        // A page that is being closed sends its commands again over HTTP. The socket has received
+        // them already.
         if (url.pathname.endsWith('/commands')) return say(200, {});
         if (url.pathname === '/api/notebooks') return say(200, { name: JSON.parse(body).name });
         if (request.method === 'DELETE')
@@ -156,11 +159,11 @@ class Notebook {
         this.name = name;
         this.stops = new Map();
         this.answers = new Map();
-        /** What was asked about code. */
+        /** The requests for completion and documentation. */
         this.questions = [];
-        /** How many of them were answered. */
+        /** The number of answered `questions`. */
         this.answered = 0;
-        /** How late the answers to them and replays are, in milliseconds. */
+        /** The delay of answers to `questions`, and of replays, in milliseconds. */
         this.slowMs = 0;
         this.replayMs = 5;
         /** @type {Map<string, any>} */
@@ -185,8 +188,8 @@ class Notebook {
     }
 
     /**
-     * As after kill -9 and a new start: every state is on disk, nobody's line is up, the stream of
-     * events is another.
+     * Simulates kill -9 and a restart: all states are on disk, and a new event log begins. The
+     * caller closes the sockets.
      */
     restart() {
         for (const state of this.states.values()) if (state.parent) state.living = 'disk';
@@ -490,7 +493,7 @@ class Notebook {
         const known = this.drafts[own];
         const received = known?.received ?? [];
         const arrived = received.find((last) => last.client === update?.client)?.number ?? 0;
-        // Sent again, as the answer was lost.
+        // The page sent this update again, because it did not receive the answer.
         if (update?.number && update.number <= arrived) return undefined;
         if (known && base !== undefined && base !== (known.version ?? 1))
             return { ...this.refuse(`change draft ${draft.id}`, 'it has another version'), code: 'conflict' };
@@ -612,15 +615,15 @@ class Notebook {
         this.tell({ event: 'reset', notebook: this.snapshot() });
     }
 
-    /** Counts the answers to `questions`, which may be late. */
+    /** Waits for the configured delay and counts an answer to `questions`. */
     async #pause() {
         await pause(this.slowMs);
         this.answered += 1;
     }
 
     /**
-     * Names of the state and a few of Python's; attributes of `text.`; a magic, a path, keys.
-     * Places in code points, as the server's.
+     * Completes names of the state and of Python, attributes of `text.`, a magic, a path and keys.
+     * Offsets are in code points, as on the server.
      * @returns {Promise<any>}
      */
     async complete({ state, code, cursor }) {

@@ -1,5 +1,4 @@
-// What cells print and show, in a real browser with the real libraries where the environment has
-// them.
+// Outputs of cells in a real browser, with the real libraries where they are installed.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -9,7 +8,7 @@ import { forgive, open, page, prints, ran, release, run, test, texts, untilRelea
 
 const isReal = Boolean(process.env.RATOON_BIN);
 const python = process.env.RATOON_TEST_PYTHON;
-/** Why a test of a library cannot be made here; false: it can. */
+/** Why a test that needs these Python modules must be skipped; false if it can run. */
 const lacks = (...modules) => {
     if (!isReal || !python) return 'needs RATOON_BIN and RATOON_TEST_PYTHON';
     const missing = modules.filter(
@@ -24,7 +23,7 @@ const lacks = (...modules) => {
 const real = { skip: !isReal && 'needs RATOON_BIN' };
 const IN = 'from IPython.display import *\n';
 
-/** A picture for people, where a folder for them is named. */
+/** Saves a screenshot, if RATOON_SHOTS names a folder. */
 async function picture(name, on = page) {
     const folder = process.env.RATOON_SHOTS;
     if (!folder) return;
@@ -32,7 +31,10 @@ async function picture(name, on = page) {
     await on.screenshot({ path: `${folder}/${name}.png` });
 }
 
-/** Everything but the server is cut off. */
+/**
+ * Blocks all requests except those to the server. Returns a list that records the blocked
+ * addresses.
+ */
 async function cutNetwork() {
     const asked = [];
     await page
@@ -89,7 +91,7 @@ for (const [name, modules, code, painted] of PLOTS) {
         assert.deepEqual(asked, [], 'nothing was asked for');
         assert.deepEqual(await texts('.error-view'), []);
         await picture(name.replaceAll(' ', '-'));
-        // What the browser's own drawing says of a machine without a graphics card.
+        // Warnings of Chromium on machines without a graphics card.
         forgive(page, /^\[\.WebGL|willReadFrequently/);
     });
 }
@@ -123,7 +125,7 @@ test('frames that are far away and too many end, and their places stay', real, a
                 [...document.querySelectorAll('.frame-place')].filter((one) => one.clientHeight > 300).length,
         );
     for (let i = 0; i < 60; i += 4) {
-        // Those above it that make room for themselves may push it away again.
+        // Frames above may grow and push this one out of view again.
         await becomes(async () => {
             await page.locator('.frame-place').nth(i).scrollIntoViewIfNeeded();
             return page
@@ -139,8 +141,8 @@ test('frames that are far away and too many end, and their places stay', real, a
     const frames = await page.locator('iframe.frame').count();
     assert.ok(frames <= 30, `${frames} frames are alive`);
     const before = await tall();
-    // Two come near at once: one that begins anew, and for which the oldest would make room, and
-    // that oldest.
+    // Two frames come near the viewport together: one that must reload, and the oldest loaded one,
+    // which would be unloaded to make room for it.
     const oldest = await page.evaluate(() =>
         [...document.querySelectorAll('.frame-place')].findIndex((one) => one.firstElementChild),
     );
@@ -301,8 +303,8 @@ test('progress bars are text, one within the other, and leave no thread behind',
     const lines = (await texts('.stream'))[0].split('\n');
     assert.equal(lines.length, 1, lines.join('|'));
     assert.match(lines[0], /^outer: 100%.*3\/3/);
-    // A state says within a moment what its branches share; once a later one has, the first has
-    // nothing to say.
+    // A warning about memory shared between branches appears shortly after the run. Only one cell
+    // shows it.
     await run('import mmap; shared = mmap.mmap(-1, 10)');
     await page.waitForSelector('.notes .warning');
     assert.equal((await texts('.notes .warning')).length, 1);
@@ -322,7 +324,8 @@ test('a hundred thousand lines keep the page alive', real, async (t) => {
     await page.getByRole('button', { name: 'Show all 100,000 lines' }).waitFor();
     const longest = await page.evaluate(() => window.longest);
     t.diagnostic(`longest task ${Math.round(longest)} ms`);
-    // Far above what it takes, as this machine may be busy; the figure itself is in the line above.
+    // The limit is generous, because the machine may be busy. The diagnostic above has the actual
+    // time.
     assert.ok(longest < 1000, `${longest} ms`);
     await page.getByRole('button', { name: 'Show all 100,000 lines' }).click();
     await page.reload();

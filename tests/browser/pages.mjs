@@ -1,17 +1,17 @@
-// Pages that note every error, warning, policy violation and foreign request: a test in which one
-// was noted has failed.
+// Pages that record every error, warning, policy violation and foreign request. A test fails if its
+// pages recorded any.
 
 import assert from 'node:assert/strict';
 import { afterEach } from 'node:test';
 import { PATIENCE } from './browser.mjs';
 
-/** The pages that the test at work has opened. @type {any[]} */
+/** The pages that the current test has opened. @type {any[]} */
 let opened = [];
-/** What ends what a test has opened. @type {(() => Promise<unknown>)[]} */
+/** Functions that clean up after each test. @type {(() => Promise<unknown>)[]} */
 const enders = [];
 /**
- * Registers what to do after each test, whether it passed or failed: a server that still runs keeps
- * its file of tests from ending.
+ * Registers a function to call after each test, whether it passed or failed. A server that still
+ * runs would keep the test file from ending.
  */
 export const whenOver = (end) => enders.push(end);
 
@@ -31,7 +31,7 @@ afterEach(async () => {
 /** Ignores messages that match, such as the browser's own about a server that is down. */
 export const forgive = (page, pattern) => page.forgiven.push(pattern);
 
-/** A page that remembers what went wrong in it: `page.faults` must be empty when its test ends. */
+/** Opens a page that records its faults. `page.faults` must be empty when the test ends. */
 export async function openPage(browser, options = {}) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
     context.setDefaultTimeout(PATIENCE);

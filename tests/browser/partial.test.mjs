@@ -1,5 +1,5 @@
-// A cell that fails, and what it had set until then: undone, offered, kept by a click. With the
-// real server.
+// A failed cell, and the variables that it set before the error: undone at first, and restored by a
+// click. Only on the real server.
 
 import assert from 'node:assert/strict';
 import { before } from 'node:test';
@@ -17,7 +17,7 @@ test('what a failed cell had set is kept by a click, and the next cell finds it'
     assert.deepEqual(await texts('.undone-changes'), [
         'The changes that this cell made to variables were undone. Keep its changes',
     ]);
-    // Below the error, not above it.
+    // The text about undone changes is below the error.
     const [error, line] = await Promise.all(
         ['.error-view', '.undone-changes'].map((one) => page.locator(one).boundingBox()),
     );

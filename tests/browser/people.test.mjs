@@ -1,6 +1,6 @@
-// Two people at one notebook: each sees the other's outputs and where they stand, both type into
-// one draft; links are made and revoked; what is deleted can be taken back. With SHOTS=DIR,
-// screenshots are left there.
+// Two people in one notebook: each sees the other's outputs and position, and both type into one
+// draft. Links are created and revoked. Deletions can be undone. With SHOTS=DIR, saves screenshots
+// in DIR.
 
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
@@ -32,7 +32,7 @@ async function shot(on, name) {
     await on.screenshot({ path: `${process.env.SHOTS}/${name}.png` });
 }
 
-/** Both as one picture: what two people see at the same moment. */
+/** Saves the screenshots of two pages side by side as one image. */
 async function shotOfBoth(left, right, name) {
     if (!process.env.SHOTS) return;
     const [one, other] = await Promise.all(
@@ -49,7 +49,7 @@ async function shotOfBoth(left, right, name) {
     await both.close();
 }
 
-/** Another browser, which came by a link. */
+/** Opens the notebook in a second browser through a new link. */
 async function guestBy(scope, options) {
     const token = await page.evaluate(async (wanted) => {
         const answer = await fetch('/api/links', {
@@ -93,7 +93,7 @@ test('two people see each other’s runs as they happen, and where the other sta
     await avatar(other, 'Ada Lovelace is at cell 1').waitFor();
     await avatar(page, 'Guest 1 is at cell 1').waitFor();
 
-    // The output of a cell that runs comes to both, piece by piece.
+    // Both pages receive the output of a running cell piece by piece.
     await run('import time\nfor i in range(3): print(i); time.sleep(0.2)');
     await ran(2);
     await avatar(other, 'Ada Lovelace is at cell 2').click();
@@ -104,7 +104,7 @@ test('two people see each other’s runs as they happen, and where the other sta
     await avatar(page, 'Bob is at cell 2').waitFor();
     await shotOfBoth(page, other, 'two-people');
 
-    // The keyboard leads there too, and a person who leaves is no longer listed.
+    // An avatar also works with the keyboard. A person who leaves is no longer listed.
     await other.locator('.row').first().click();
     await avatar(page, 'Bob is at the start').focus();
     await page.keyboard.press('Enter');
@@ -163,7 +163,7 @@ test('two type into one draft at once: both come to the same text, nothing is lo
                 document.querySelector('.cell .cm-content').innerText.includes(text.split('\n').at(-1)),
             wanted,
         );
-    // The cursor is where each was typing: the next key goes there.
+    // Each cursor is still where its user was typing.
     await Promise.all([page.keyboard.type('!'), other.keyboard.type('?')]);
     for (const one of [page, other]) {
         await sees(`${mine}!`, one);
@@ -182,7 +182,7 @@ test('each sees where the other’s caret is, in their colour and by name', asyn
     await sees('beta = 2', other);
     await other.locator('.cell').first().locator('.cm-content').click();
     await other.keyboard.press('Control+Home');
-    /** The text of a line before the caret of another. */
+    /** The text before the other user's caret in its line. */
     const before = (on) =>
         on.evaluate(() => {
             const caret = document.querySelector('.remote-caret');
@@ -262,7 +262,9 @@ testOnOwnServer('a link is made, copied, used, listed and revoked; its users the
     forgive(guest, /WebSocket|401/);
 });
 
-/** What can be pressed, by name; menus and panels open others. */
+/**
+ * The names of all visible controls. Menus and panels contain more controls, visible once opened.
+ */
 const pressable = (on) =>
     on.$$eval('button:not(:disabled), [role="menuitem"], summary', (all) =>
         all
@@ -284,7 +286,7 @@ test('a viewer has no control that does not work', async () => {
     for (let rounds = 0; rounds < 60; rounds += 1) {
         const next = (await pressable(guest)).find((name) => !pressed.has(name) && name !== 'Ratoon');
         if (next === undefined) {
-            // What a menu holds is there again when it is opened again.
+            // Search once more: closed menus may contain controls that were not pressed.
             if (rounds > 0 && pressed.has('again')) break;
             pressed.add('again');
             continue;
@@ -299,9 +301,9 @@ test('a viewer has no control that does not work', async () => {
                 ),
             next,
         );
-        // What only shows under the pointer is pressed, too.
+        // Also press controls that are visible only under the pointer.
         await found.evaluate((one) => one?.click());
-        // What opens has opened then.
+        // Wait until a menu or panel has opened.
         await guest.evaluate(
             () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
         );
@@ -337,7 +339,7 @@ test('a viewer has no control that does not work', async () => {
     // The palette offers nothing else.
     const at = guest.url();
     const palette = async () => {
-        // Whatever the entry before has opened is closed, and where it led to left.
+        // Close what the previous entry opened, and return from where it navigated.
         await guest.keyboard.press('Escape');
         if (guest.url() !== at) {
             await guest.goto('about:blank');
@@ -447,7 +449,7 @@ test('a deleted state can be taken back; a subtree goes as a whole', async () =>
     await ran(2);
     await choose(0, 'Delete this and the state below');
     await page.waitForFunction(() => document.querySelectorAll('.cell[data-kind="ran"]').length === 0);
-    // Leaving the page before the time for Undo is over deletes all the same.
+    // Leaving the page before the time for Undo is over completes the deletion.
     await page.reload();
     await page.waitForSelector('.notebook[aria-busy="false"]');
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 1);
@@ -481,8 +483,8 @@ test('who opens a link sees the state it leads to, however late what stands abov
 }, async () => {
     await run('from IPython.display import HTML\nHTML("<p style=\'height:900px\'>tall</p>")');
     await ran(1);
-    // By keys: Chromium may give a click just after the page was scrolled to the frame that was
-    // there before.
+    // Use keys: just after scrolling, Chromium may send a click to the frame that was at that point
+    // before.
     await page.keyboard.insertText('print("the end of the link")');
     await page.keyboard.press('Shift+Enter');
     await ran(2);

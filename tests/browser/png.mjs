@@ -1,4 +1,4 @@
-// A picture of one colour with a line across, as base64: plots for the stand-in.
+// A PNG of one colour with a line across, in base64: the stand-in's plots.
 
 import { crc32, deflateSync } from 'node:zlib';
 

@@ -1,9 +1,9 @@
-// How many cells are painted again when one of many changes. Counted in the page itself.
+// The number of cells that the page renders again when one of many changes. Counted in the page.
 
 import assert from 'node:assert/strict';
 import { drafts, page, test } from './harness.mjs';
 
-/** Counts what cells render from now on. The server joins modules; the stand-in does not. */
+/** Counts rendered cells from now on. The real server bundles modules; the stand-in does not. */
 const count = () =>
     page.evaluate(async () => {
         const entry = /** @type {HTMLScriptElement} */ (document.querySelector('script[type="module"]')).src;

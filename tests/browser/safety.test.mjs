@@ -1,6 +1,5 @@
-// Nothing is destroyed by a habit: restarts, what is forgotten and restored, cells that are
-// inserted, files that are dropped. With the real server only. RATOON_SHOTS=DIR leaves pictures
-// there.
+// Habits from other notebooks destroy nothing: restarting, inserting cells, dropping files, and
+// undoing deletions. Only on the real server. With RATOON_SHOTS=DIR, saves screenshots in DIR.
 
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -83,7 +82,7 @@ testOnOwnServer(
         await ran(3);
         await page.locator('.row').nth(0).click();
         await becomes(sources, []);
-        // And run again from the start.
+        // The cells can run again from the start.
         await page.locator('.row').nth(3).click();
         await ran(3);
         await page.locator('.cell').nth(1).focus();
@@ -349,8 +348,8 @@ test(
 );
 
 /**
- * Drops files with the browser's own dragging: as a hand does, coming over the page's edge, or from
- * nowhere.
+ * Drops files with the browser's own drag events. With `comes`, the pointer enters over the page's
+ * edge; otherwise it appears at the target. With `covers`, waits for the overlay.
  */
 async function dropFiles(files, selector, { on = page, comes = true, covers = true } = {}) {
     const { x, y, width, height } = await on.locator(selector).first().boundingBox();
@@ -359,8 +358,8 @@ async function dropFiles(files, selector, { on = page, comes = true, covers = tr
     const at = { x: x + width / 2, y: y + height / 2, data };
     if (comes) await client.send('Input.dispatchDragEvent', { type: 'dragEnter', x: 2, y: 2, data });
     if (comes && covers) await on.waitForSelector('.drop-overlay');
-    // A hand takes longer than a frame: until one is painted the browser takes what lies below the
-    // cover as the target.
+    // Users take longer than a frame. Before the overlay is painted, the browser sends events to
+    // the element below it.
     await on.evaluate(
         () => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))),
     );

@@ -1,5 +1,5 @@
-// From a phone to a large screen: nothing is cut off, lines stay readable, fingers find what they
-// mean, and what is typed is in sight above a keyboard. Against the stand-in.
+// From a phone to a large screen: nothing is cut off, lines stay readable, touch targets are large
+// enough, and the cursor stays visible above an on-screen keyboard. On the stand-in.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -41,7 +41,10 @@ async function panes(page, isOpen) {
     if (isOpen) await page.waitForSelector('.variables-pane tbody tr');
 }
 
-/** What sticks out of the window or of its own box, and how wide a line of text may get. */
+/**
+ * Measures which elements extend beyond the window or their own box, and how wide lines of text
+ * are.
+ */
 const measure = (page) =>
     page.evaluate(() => {
         const out = [
@@ -145,7 +148,7 @@ test('when a keyboard comes up, what is typed stays in sight', async (t) => {
         const main = document.querySelector('main').getBoundingClientRect();
         return top >= main.top && bottom <= Math.min(innerHeight, main.bottom);
     });
-    // A browser that lays its keyboard over the page only tells the visible part.
+    // If the keyboard covers the page, the browser changes only the visual viewport.
     await page.evaluate(() => {
         Object.defineProperty(visualViewport, 'height', { value: 250, configurable: true });
         visualViewport.dispatchEvent(new Event('resize'));

@@ -1,5 +1,5 @@
-// Nothing moves under the pointer: outputs get their room before their content is there, or the
-// notebook scrolls along.
+// Nothing moves under the pointer: outputs reserve their height before their content loads, or the
+// notebook scrolls to compensate.
 
 import assert from 'node:assert/strict';
 import { becomes } from './browser.mjs';
@@ -8,7 +8,7 @@ import { page, ran, run, test, texts } from './harness.mjs';
 const real = { skip: !process.env.RATOON_BIN };
 const HTML = (text) => `from IPython.display import HTML\nHTML(${JSON.stringify(text)})`;
 
-/** From now on frames load only once this is called. */
+/** From now on, frames load only after the returned function is called. */
 async function holdFrames(on = page) {
     let release;
     const held = new Promise((done) => (release = done));
@@ -22,7 +22,10 @@ const tops = (on = page) =>
 const shown = (count, on = page) =>
     on.waitForFunction((n) => document.querySelectorAll('.frame-place[data-ready]').length === n, count);
 
-/** The pointer goes to the middle of an element. Answers what is under it at any later time. */
+/**
+ * Moves the pointer to the middle of an element. The returned function checks whether the element
+ * is still at that point.
+ */
 async function pointAt(selector, on = page) {
     const { x, y, width, height } = await on.locator(selector).boundingBox();
     const at = [x + width / 2, y + height / 2];
@@ -90,7 +93,7 @@ test('after a reload, and when we come back to a state, every frame is as high a
     await shown(2);
     const [high, low] = await heights();
     assert.ok(high > 120 && low > 20 && low < 100, `${high}, ${low}`);
-    // A height is remembered once the content rests.
+    // The page stores a height after the content has stopped changing.
     await becomes(
         () => page.evaluate(() => JSON.stringify({ ...sessionStorage }).match(/height /g)?.length),
         2,

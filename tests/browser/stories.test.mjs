@@ -1,5 +1,5 @@
-// What people do with Ratoon, from the address to the end, as they do it: with the real server, on
-// the page, looked at. RATOON_SHOTS=DIR leaves a picture of each step there (CONTRIBUTING.md).
+// Complete user stories on the real server. With RATOON_SHOTS=DIR, saves a screenshot of each step
+// in DIR, to be looked at (CONTRIBUTING.md).
 //
 // | story                                    | where it is told                                                          |
 // |------------------------------------------|---------------------------------------------------------------------------|
@@ -75,7 +75,7 @@ const fits = (on = page) =>
             document.documentElement.scrollWidth <= innerWidth &&
             document.querySelector('main').scrollWidth <= document.querySelector('main').clientWidth,
     );
-/** Figures are there in their full size. */
+/** Waits until `count` images have loaded. */
 const drawn = (count, on = page) =>
     on.waitForFunction(
         (n) =>
@@ -115,8 +115,8 @@ testOnOwnServer(
 );
 
 /**
- * A person types some five keys a second and looks for a moment before each step; only the nightly
- * run takes as long. In milliseconds.
+ * A person types about five keys a second and pauses before each step. Only the nightly run is that
+ * slow. In milliseconds.
  */
 const PACE = IN_FULL ? { key: 200, look: 1500 } : { key: 10, look: 100 };
 
@@ -185,8 +185,7 @@ test('the README’s way to a branch without a mouse', async () => {
     await page.keyboard.press('Shift+Enter');
     await prints('40');
     assert.deepEqual(await rows(), ['Start', 'price = 10', 'print(price * 3)', 'print(price * 4)']);
-    // From the branch that has grown, as one stands there after the sixty seconds, it leads to the
-    // next.
+    // The page is now at the end of the new branch. The link leads from there to the next state.
     await ran(2);
     await lead();
     await focused([1, 'editor']);
@@ -508,7 +507,7 @@ test('on a phone: type, run, go back in the graph, branch, and compare', async (
     await shot('phone-4-compared', phone);
 });
 
-/** Grows a line of states, each of a cell like its number. */
+/** Runs `count` cells, each in the state of the previous one. Returns the last state. */
 async function grow(from, name, count) {
     const { origin, searchParams } = new URL(server.url);
     let state = from;
@@ -538,8 +537,8 @@ async function grow(from, name, count) {
 }
 
 /**
- * How long the lines are that `grow` makes: a thousand states in all in the nightly run, three
- * hundred otherwise.
+ * The lengths of the lineages that `grow` creates: 1,000 states in total in the nightly run, 300
+ * otherwise.
  */
 const LINES = IN_FULL ? { stem: 400, branches: [200, 200, 198] } : { stem: 208, branches: [30, 30, 30] };
 const STATES = LINES.stem + LINES.branches.reduce((sum, one) => sum + one) + 2;
@@ -617,8 +616,7 @@ testWithoutPage(
             /SIGSEGV.*Only the process of this cell ended/s,
         );
         await shot('crash-1-of-a-cell', tab);
-        // A checkpoint is made when nobody waits; killed before that, the cells would have to run
-        // again.
+        // Wait for the checkpoint. Without it, the cells would have to run again after the kill.
         await tab.locator('.residency-line', { hasText: 'on disk' }).waitFor();
         await servers[0].kill();
         await tab.locator('[role="status"] .banner', { hasText: 'Connection lost' }).waitFor();

@@ -1,5 +1,5 @@
-// The page in a real browser. Against the binary that RATOON_BIN names, or the stand-in; the cells
-// are Python that both understand.
+// The page in a real browser, on the binary that RATOON_BIN names or on the stand-in. The cells
+// contain only Python that the stand-in can simulate.
 
 import assert from 'node:assert/strict';
 import {
@@ -127,8 +127,7 @@ test('text between cells', async () => {
     await run('print("below")');
     await ran(1);
     assert.equal(await page.locator('.cell[data-kind="ran"] .prose h1').textContent(), 'A title');
-    // Chromium tells of a handler that it did not run already while the text is taken apart to be
-    // cleaned.
+    // Chromium reports the blocked handler while the sanitizer parses the text.
     forgive(page, /inline event handler/);
 });
 
@@ -174,7 +173,7 @@ testWithoutPage('when the line breaks, typing goes on and no output is lost', as
     assert.deepEqual(await texts('.stream', far), ['0\n1\n2\n3\n4\n5\n6\n7']);
     const witness = await open(far.url(), { storageState: await far.context().storageState() });
     await sees('typed while offline', witness);
-    // What the browser says about a line that is down is no fault of the page.
+    // The browser's errors about the lost connection are expected.
     forgive(far, /ERR_CONNECTION|ERR_EMPTY_RESPONSE|WebSocket connection/);
 });
 

@@ -1,4 +1,5 @@
-// The table of keys: how presses become commands, what the palette offers, how keys are written.
+// Key bindings: which command a key press runs, which entries the palette offers, and how keys are
+// displayed.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

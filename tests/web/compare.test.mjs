@@ -1,4 +1,4 @@
-// What differs between two states, and the address under which that is shown.
+// The differences between two states, and the address of a comparison.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -386,7 +386,7 @@ test('an address names both states, even if their names hold dots', () => {
         assert.equal(pairOf(model, wrong), null);
 });
 
-/** A page on the branches, and the addresses that it showed. */
+/** Opens a page on the branches and records the addresses that it shows. */
 function open(address = '') {
     const addresses = [];
     const sent = [];

@@ -1,10 +1,10 @@
-// How one text became another.
+// Differences between two texts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { diff, diffLines, diffWords, fold, likeness } from '../../web/text/diff.js';
 
-/** A diff as text: ` same`, `-gone`, `+come`. */
+/** A diff as text: equal items without a sign, `-` before removed and `+` before added ones. */
 const told = (a, b) =>
     diff([...a], [...b])
         .map(({ sign, a: i, b: j }) => (sign === '+' ? `+${b[j]}` : sign === '-' ? `-${a[i]}` : a[i]))

@@ -6,7 +6,9 @@ import { Drafts } from '../../web/notebook/drafts.js';
 import { Model } from '../../web/shell/model.js';
 import { snapshot, state } from './records.mjs';
 
-/** How long the server takes to write a change to disk. Only then does it answer. */
+/**
+ * The time that the server takes to write a change to disk, in milliseconds. It answers after that.
+ */
 const FSYNC_MS = 20;
 
 /** A generator of numbers that repeats for a seed. @param {number} seed */
@@ -18,14 +20,14 @@ export function chance(seed) {
     };
 }
 
-/** The server's rule for drafts (src/session/machine/drafts.rs). */
+/** Simulates the server's rules for drafts (src/session/machine/drafts.rs). */
 export class World {
     constructor(seed, clients) {
         this.below = chance(seed);
         this.now = 0;
         this.count = 0;
         this.due = [];
-        /** All characters that were typed, and those that were taken away. */
+        /** All characters that were typed (`typed`) and deleted (`taken`). */
         this.typed = new Set();
         this.taken = new Set();
         this.drafts = new Map();
@@ -86,7 +88,7 @@ export class World {
         });
     }
 
-    /** All connections break, and what is not on disk is lost. */
+    /** Crashes the server: all connections break, and changes that are not on disk are lost. */
     crash() {
         this.epoch += 1;
         this.drafts = structuredClone(this.onDisk);
@@ -135,7 +137,10 @@ class Client {
         this.isConnected = false;
     }
 
-    /** The server sends what came since, or a snapshot; unanswered messages are sent again. */
+    /**
+     * Connects again: the server sends the events since the last one, or a snapshot; the client
+     * sends unanswered messages again.
+     */
     reconnect() {
         if (this.isConnected) return;
         this.connection += 1;
@@ -203,14 +208,12 @@ class Client {
         return this.drafts.get('d')?.source ?? '';
     }
 
-    /** The editor is painted now and then. */
+    /** Updates the editor to the current text. */
     paint() {
         this.editor = this.text;
     }
 
-    /**
-     * Types a character that nobody else types, somewhere, or takes one away.
-     */
+    /** Types a unique character at a random position, or deletes one. */
     type() {
         const { below, typed: all, taken } = this.world;
         const before = this.editor;

@@ -1,4 +1,4 @@
-// What is done to cells besides typing, and at which state is asked about code; no browser.
+// Operations on cells other than typing, and the state that completion requests name. No browser.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,10 +15,7 @@ const draft = (id, on, source = id, kind = 'code', before = null) => ({
     version: 1,
 });
 
-/**
- * root → a → b → c, and what the page sends; where `edits` says so, a second version of a stands
- * beside it.
- */
+/** Opens a page on root → a → b → c and records the commands that it sends. */
 function open({ drafts = [], more = [], here = 'c', living = {}, prose = {} } = {}) {
     const sent = [];
     const replies = {};
@@ -56,7 +53,7 @@ function open({ drafts = [], more = [], here = 'c', living = {}, prose = {} } = 
     );
     return { page, sent, replies, operations: new CellOperations(page) };
 }
-/** The cells, each of the kind that the test expects. @returns {any[]} */
+/** The cells as `any`, because each test knows their kinds. @returns {any[]} */
 const cellsOf = (page) => page.cells();
 const cell = (page, key) => cellsOf(page).find((one) => one.key === key || one.state?.id === key);
 const sources = (page, on = page.here) => page.drafts.on(on).map((one) => one.source);

@@ -1,4 +1,4 @@
-// What is found in texts, what replaces it, and what the editor knows of Python by itself.
+// Find and replace in texts, and the editor's own analysis of Python code.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

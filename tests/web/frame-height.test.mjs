@@ -1,4 +1,4 @@
-// The room that a frame gets before its content has told its height.
+// The height that a frame reserves before its content reports one.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

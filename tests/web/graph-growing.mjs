@@ -1,9 +1,9 @@
-// Notebooks that grow at random, the same each time, for the tests of the graph.
+// Deterministic random notebooks for the graph tests.
 
 import { Model } from '../../web/shell/model.js';
 import { run, snapshot, state } from './records.mjs';
 
-/** The same numbers for the same seed. */
+/** A random number generator: equal seeds give equal numbers. */
 export function dice(seed) {
     let at = seed * 7919 + 1;
     return (below) => {
@@ -18,7 +18,7 @@ export function dice(seed) {
  */
 export const baseOf = ({ on }) => ('state' in on ? on.state : null);
 
-/** A notebook as the server would tell of it. */
+/** A model that receives the events of a growing notebook. */
 export class Growing {
     constructor() {
         this.model = new Model();
@@ -26,7 +26,7 @@ export class Growing {
         this.model.load(snapshot());
     }
 
-    /** A run begins at a state. @returns {string} its id */
+    /** Begins a run at a state. @returns {string} the id of the run */
     begin(on, code = `x = ${this.count}`) {
         const exec_id = `r${(this.count += 1)}`;
         this.model.fold({
@@ -38,7 +38,7 @@ export class Growing {
     }
 
     /**
-     * It ends; well, unless a status is given.
+     * Ends a run, successfully unless another status is given.
      * @param {string} exec_id
      * @param {import('../../web/shell/protocol.js').RunStatus} [status]
      * @returns {string | null} the state
@@ -67,7 +67,7 @@ export class Growing {
         return id;
     }
 
-    /** What it had set until it failed is kept. @returns {string} the state */
+    /** Keeps the changes of a failed run as a state. @returns {string} the state */
     keep(exec_id) {
         const { error } = this.model.runs.get(exec_id);
         const parent = baseOf(this.model.runs.get(exec_id));
@@ -89,7 +89,7 @@ export class Growing {
         return this.end(this.begin(on, code), status, more);
     }
 
-    /** A straight line of cells. @returns {string} the last */
+    /** Runs `count` cells one after another. @returns {string} the last state */
     line(on, count) {
         let at = on;
         for (let i = 0; i < count; i += 1) at = this.run(at);
@@ -97,7 +97,7 @@ export class Growing {
     }
 }
 
-/** One that grew mostly straight, branched now and then and failed now and then. */
+/** A notebook that is mostly one line, with some branches and failures. */
 export function grown(count, seed = 1) {
     const next = dice(seed);
     const growing = new Growing();

@@ -46,7 +46,7 @@ test('the trunk has the first lane for itself, whatever grew first', () => {
 });
 
 test('a branch takes the free lane that is nearest on the right of where it begins', () => {
-    // Four lines; the second and the third have ended when something grows from the second.
+    // Four branches. The second and third have ended when a new branch begins at the second.
     assert.equal(
         picture('a a>b a>c a>d a>e b>f a>g f>h f>!x'),
         ['a', 'b', '  c', '    d', '      e', 'f', '        g', 'h', '  x'].join('\n'),
@@ -74,8 +74,8 @@ test('no two lines share a lane in the same row', () => {
     const used = new Set();
     for (const place of places) {
         const parent = places[place.from];
-        // In its own lane, a line occupies the rows below its parent down to its own; parent and
-        // child in one lane share the parent's row, which belongs to the parent.
+        // An edge occupies the child's lane from the row below the parent down to the child's row.
+        // The parent's row belongs to the parent.
         if (place.beside) continue;
         for (let row = (parent?.row ?? place.row - 1) + 1; row <= place.row; row += 1) {
             const spot = `${place.lane}:${row}`;
@@ -101,10 +101,7 @@ test('10,000 nodes are laid out at once, whatever their shape', (t) => {
     }
 });
 
-/**
- * A graph that grows mostly straight, branches now and then and fails now and then; the same each
- * time.
- */
+/** A graph that is mostly one line, with some branches and failures. Deterministic. */
 function random(count) {
     let seed = 1;
     const next = (below) => {

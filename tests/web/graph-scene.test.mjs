@@ -9,7 +9,7 @@ import { run } from './records.mjs';
 
 /** @param {string} here @param {Partial<Look>} [more] @returns {Look} */
 const look = (here, more = {}) => ({ here, standing: [], seen: [0, 0], ...more });
-/** Where each row is drawn. */
+/** Id, row and lane of each drawn row. */
 const drawn = (scene) => scene.rows.map(({ id, place }) => [id, place.row, place.lane]);
 const ids = (scene) => scene.rows.map(({ id, fold }) => (fold ? `${fold.length} cells` : id));
 

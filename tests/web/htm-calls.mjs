@@ -7,7 +7,8 @@ import htm from 'htm';
 const BEFORE_REGEX = /(^|[(,=:[!&|?{};+\-*%<>~^]|=>|\breturn|\btypeof|\bcase)\s*$/;
 
 /**
- * Where the code that begins at an offset ends: at the brace that closes it, or with the text.
+ * The offset at which the code that begins at `from` ends: its closing brace, or the end of the
+ * text.
  * @param {string} text
  * @param {number} from
  * @param {(start: number, end: number, parts: [number, number][]) => void} onTemplate called for
@@ -72,7 +73,10 @@ function scanTemplate(text, at, onTemplate) {
     return i + 1;
 }
 
-/** Code of a template, by its number; as a spread, an object with one odd key. */
+/**
+ * A `${…}` part of a template, represented by its index. When htm spreads it, it acts as an object
+ * with one marker key.
+ */
 class Code {
     /** @param {number} number */
     constructor(number) {
@@ -85,7 +89,7 @@ class Code {
     }
 }
 
-/** A call in place of an element, as text. */
+/** The text of a call that replaces an element. */
 class Call {
     /** @param {string} text */
     constructor(text) {

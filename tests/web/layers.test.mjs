@@ -1,4 +1,5 @@
-// The page's rules as tests: who may import whom, and what must not be there.
+// Checks the structure of web/: which modules may import which others, and what no module may
+// contain.
 
 import assert from 'node:assert/strict';
 import { readFile, readdir } from 'node:fs/promises';
@@ -25,7 +26,10 @@ const importsOf = (text) =>
         (found) => found[1] ?? found[2],
     );
 
-/** The modules that never touch the page, by folder; all of text/ and all words are pure, too. */
+/**
+ * The modules without access to the DOM, by folder. All modules in text/ and all *words.js are
+ * pure, too.
+ */
 const PURE = {
     cell: ['cell-operations', 'clipboard-history', 'selection'],
     checkpoints: ['checkpoint-controller', 'residency'],
@@ -44,7 +48,7 @@ const isPure = (path) =>
     /^text\/|words\.js$/.test(path) ||
     PURE[path.split('/')[0]]?.includes(path.split('/')[1]?.replace('.js', ''));
 
-/** CodeMirror's texts, changes and parsers are values: they touch no page. */
+/** CodeMirror's texts, changes and parsers do not access the DOM. */
 const isValueLibrary = (path, name) => path.startsWith('text/') && name === '../vendor/codemirror.js';
 
 test('what is pure imports no view, no library and no socket', async () => {

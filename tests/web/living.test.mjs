@@ -1,4 +1,4 @@
-// Where states live, in words.
+// Texts about the residency of states.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -13,7 +13,7 @@ function loaded(more = {}) {
     return model;
 }
 
-/** Outputs as text, after these events for run r. */
+/** The outputs of run r as text, after the given events. */
 function outputs(...events) {
     const model = loaded({ runs: [run('r')] });
     for (const event of events) model.fold({ exec_id: 'r', ...event });

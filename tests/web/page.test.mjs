@@ -1,4 +1,4 @@
-// What the page sends and where it stands, given what the server tells; no browser.
+// The commands and the position of the page, given the server's events. No browser.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -12,13 +12,13 @@ import { refusal, run, state, variable } from './records.mjs';
 
 /** @returns {import('../../web/shell/protocol-types.d.ts').Draft} */
 const draft = (id, on, source = id, version = 1) => ({ id, on, kind: 'code', source, version });
-/** One that stands above the cell of a child of its state. */
+/** A draft above the cell that leads to a child of its state. */
 const above = (before, one) => ({ ...one, before });
 
 /** @typedef {import('../../web/shell/protocol-types.d.ts').Residency} Residency */
 
 /**
- * root → a → b, and what the page sends.
+ * Opens a page on root → a → b and records the commands that it sends.
  * @param {{states?: string[], drafts?: any[], scope?: import('../../web/shell/protocol.js').Scope,
  *   address?: string, living?: Record<string, Residency>}} [what]
  */
@@ -31,7 +31,7 @@ function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '',
     const tab = new Map();
     const page = new Page(new Model(), {
         send: (command) => {
-            // Where we stand is told when time has passed; people.test.mjs is about that.
+            // The page sends its position after a delay; people.test.mjs tests that.
             if (command.do === 'stand') return new Promise(() => {});
             sent.push(command);
             return new Promise((answer) => answers.push(answer));
@@ -66,7 +66,7 @@ function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '',
     return { page, sent, answers, addresses, tab, questions, decisions };
 }
 
-/** The cells, each of the kind that the test expects. @returns {any[]} */
+/** The cells as `any`, because each test knows their kinds. @returns {any[]} */
 const cellsOf = (page) => page.cells();
 
 /** Cells as text: `[a]` ran, `d` draft, `?` the empty one, `!x` an attempt. */
@@ -81,7 +81,7 @@ const shown = (page) =>
         .join(' ');
 
 /**
- * What the server says of drafts that hang on a state now.
+ * The event with the current drafts of a state.
  * @returns {import('../../web/shell/protocol.js').Event}
  */
 const puts = (on, ...drafts) => ({
@@ -91,7 +91,7 @@ const puts = (on, ...drafts) => ({
     put: drafts.map((draft, i) => ({ draft, after: drafts[i - 1]?.id ?? null })),
 });
 
-/** What the server says when a run left a state. */
+/** Sends the page the events of a run that succeeded and created a state. */
 function succeed(page, { exec_id, draft: id = null }, on, name, moved = []) {
     page.onEvent({
         event: 'run_added',

@@ -1,5 +1,4 @@
-// People at one notebook: how they are shown, how what they type is laid together, and what they
-// delete and take back.
+// Several people in one notebook: presence, merged typing, deletion and Undo.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -34,7 +33,7 @@ test('a change that is said to be another is not believed', () => {
         assert.equal(applied(claimedChanges(said, 'a', 'ab'), 'a'), 'ab', JSON.stringify(said));
 });
 
-/** What a text reads when ours is sent after theirs was accepted. */
+/** The merged text, if our change is sent after the server has accepted theirs. */
 function together(base, mine, theirs, typingEnd = null) {
     const text = new SharedText(1, base, typingEnd);
     text.edit(wordChangesBetween(base, mine));
@@ -100,9 +99,10 @@ test('texts that differ wholly are compared quickly', () => {
 // Several clients, one draft
 
 /**
- * Runs a world in which the clients type for six seconds. In the end all have one text with all
- * that was typed, once. `hasSnapshots`: how a text grew may be unknown; then words are compared,
- * and a character deleted from a word that another changed may come back.
+ * Lets all clients type for six seconds of simulated time. Then all must have the same text, with
+ * each typed character once. `hasSnapshots`: a client may receive a text without its changes. It
+ * then compares words, and a character deleted from a word that another client changed may
+ * reappear.
  */
 async function typesAndConverges(world, seed, hasSnapshots = true) {
     for (let i = 0; i < 60; i += 1) {
@@ -178,7 +178,7 @@ test('the same when several messages of one client are on their way as its conne
 });
 
 test('the same when the server crashes', async () => {
-    // The last one doubled a text once.
+    // Seed 2569 once produced a doubled text.
     for (const seed of [...Array(300).keys(), 2569]) {
         const world = new World(seed, 2 + (seed % 2));
         const crash = 500 + world.below(5000);
@@ -189,7 +189,7 @@ test('the same when the server crashes', async () => {
     }
 });
 
-/** The cursor stays before what comes in right there. */
+/** Paints a client. Its cursor stays before text inserted at the cursor's position. */
 function paint(client) {
     client.cursor =
         client.cursor === undefined
@@ -205,7 +205,7 @@ test('two who go on typing at the same place do not tear each other’s words', 
         for (const [number, client] of world.clients.entries()) {
             [...words[number]].forEach((letter, i) =>
                 world.at(50 + i * 120 + world.below(50), () => {
-                    // As in an editor: the cursor stands behind what was typed, whatever comes.
+                    // As in an editor, the cursor is after the text typed by this client.
                     if (world.below(2)) paint(client);
                     const before = client.editor;
                     const at = client.cursor ?? 0;
@@ -263,7 +263,7 @@ test('where somebody stands is said by label or number', () => {
     );
 });
 
-/** A page at initial → a → b → c, a → d, whose timers ring when they are told to. */
+/** Opens a page at initial → a → b → c, a → d. The test fires its timers. */
 function open(t, running = false) {
     const [sent, answers, timers, questions, decisions] = [[], [], [], [], []];
     const you = { called: null };

@@ -1,4 +1,4 @@
-// When the card of a row is shown and hidden, by the pointer's way.
+// When pointer movements show and hide a row's card.
 
 import assert from 'node:assert/strict';
 import { beforeEach, mock, test } from 'node:test';

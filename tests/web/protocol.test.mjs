@@ -1,11 +1,11 @@
-// The words of the page's protocol are those of the server's: read from its source.
+// The names in the page's protocol match those in the server's source.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { COMMANDS, EVENTS, REPLIES } from '../../web/shell/protocol.js';
 
-/** The variants of an enum that can come over the wire, as serde writes them. */
+/** The variants of a Rust enum, as serde serializes them. */
 async function variants(file, name) {
     const text = await readFile(new URL(`../../src/notebook/${file}.rs`, import.meta.url), 'utf8');
     const body = text.match(new RegExp(`pub enum ${name} \\{\\n(.*?)\\n\\}`, 's'))?.[1];

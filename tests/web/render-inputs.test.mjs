@@ -1,4 +1,4 @@
-// What one event or one keystroke makes the page render again: one cell, however many there are.
+// One event or keystroke renders only one cell again, however many cells there are.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -33,7 +33,7 @@ function open() {
     return page;
 }
 
-/** The keys of the cells that look different after `act`. */
+/** The keys of the cells whose render inputs `act` changes. */
 function changedBy(page, act) {
     const inputs = () => new Map(page.cells().map((cell) => [cell.key, renderInputs(cell)]));
     const before = inputs();

@@ -1,4 +1,4 @@
-// The socket against a line that the test holds; no browser.
+// The page's socket on a WebSocket that the test simulates. No browser.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Terminal } from '../../web/text/terminal.js';
 
-/** Lines as text; a styled piece stands in brackets. */
+/** Lines as text, with styled pieces in brackets. */
 function show(...texts) {
     const terminal = new Terminal();
     for (const text of texts) terminal.feed(text);

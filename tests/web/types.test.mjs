@@ -10,7 +10,7 @@ import { withCalls } from './htm-calls.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What `html` is where templates are calls: the props of a component have to be those it takes. */
+/** The type of `html` when templates are calls: a component's props must match its declaration. */
 const HTML_AS_CALL = `
 import type { Component as AnyComponent, VNode } from 'preact';
 type PropsOf<C> = C extends new (...args: any[]) => AnyComponent<infer P, any> ? P
@@ -22,7 +22,7 @@ export declare function html<C extends (new (...args: any[]) => any) | ((props: 
 `;
 
 /**
- * Copies what is to be checked, with each html\`…\` as a call.
+ * Copies the modules to check, with each html\`…\` as a call.
  * @param {string} copy a directory
  */
 async function copyWithCalls(copy) {
@@ -74,7 +74,8 @@ test('a template is checked as the call that htm makes of it, with the same line
 test('every module asks for its types to be checked', async () => {
     const web = join(root, 'web');
     for (const path of await readdir(web, { recursive: true })) {
-        // The two that run as they are, before and instead of the page.
+        // Two classic scripts are exempt: one runs before the page's modules, the other on a page
+        // of its own.
         if (
             !path.endsWith('.js') ||
             path.startsWith('vendor') ||

@@ -1,5 +1,5 @@
-// The variables pane: what it shows while others are on their way, in which order, and who changed
-// what.
+// The variables pane: its content while other variables load, its order, and the cell that last
+// changed each variable.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
