@@ -12,7 +12,7 @@ import { App } from './notebook/app.js';
 import { ask } from './ui/dialog.js';
 import { trackKeyboardInset } from './ui/keyboard-inset.js';
 
-/** Notices close after this time, in milliseconds; those about failures stay. */
+/** Notices close after this time, in milliseconds. Notices about failures stay open. */
 const NOTICE_MS = 4000;
 
 registerParts(PARTS);
@@ -40,7 +40,7 @@ function requestPaint() {
 let isAhead = false;
 
 /**
- * Applies an event. If it brings a result, paints without delay, but at most once per frame.
+ * Applies an event. If the event has a result, paints without delay, but at most once per frame.
  * @param {import('./shell/protocol.js').Event} event
  */
 function happened(event) {

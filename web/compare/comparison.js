@@ -1,7 +1,7 @@
 // @ts-check
 // The two states that this tab compares. They are part of the address, so a reload or a shared link
-// shows the same comparison. The current state does not change. No DOM; differences.js finds the
-// differences.
+// shows the same comparison. Comparing does not change the current state. No DOM; differences.js
+// finds the differences.
 
 import { COMPARE_WORDS } from './compare-words.js';
 
@@ -15,7 +15,7 @@ const ADDRESS = 'compare=';
 export const addressOf = ({ a, b }) => `${ADDRESS}${a}..${b}`;
 
 /**
- * The two states that an address names, if both exist. State ids may contain dots themselves.
+ * The two states that an address names; null unless both exist. State ids may contain dots, too.
  * @param {Model} model
  * @param {string} address
  * @returns {Pair | null}

@@ -12,8 +12,8 @@ import { COMPARE_WORDS as SAY } from './compare-words.js';
 const SIGNS = Object.freeze({ '=': ' ', '-': '−', '+': '+' });
 
 /**
- * @extends {Component<{rows: Row[], label: string, isBare?: boolean}, {open: number[]}>} bare:
- *   without the lines' numbers
+ * @extends {Component<{rows: Row[], label: string, isBare?: boolean}, {open: number[]}>} `isBare`:
+ *   without line numbers
  */
 export class Diff extends Component {
     state = { open: /** @type {number[]} */ ([]) };

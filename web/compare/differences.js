@@ -1,6 +1,6 @@
 // @ts-check
-// What two states have in common and how they differ: cells, variables, outputs. Pure: turns the
-// model and two lists of variables into lists for compare-view.js.
+// Compares the cells, variables and outputs of two states. Pure: turns the model and two lists of
+// variables into lists for compare-view.js.
 
 import { COMPARE_WORDS } from './compare-words.js';
 import { difference, grouped, numberOf, shortly } from '../text/number.js';
@@ -19,11 +19,11 @@ import { Terminal } from '../text/terminal.js';
 /** @typedef {import('../text/diff.js').Row} Row */
 /** @typedef {import('./comparison.js').Pair} Pair */
 
-/** Two cells with less in common count as two cells, not as one changed cell. */
+/** Two cells with a lower likeness count as two cells, not as one changed cell. */
 const ALIKE = 0.35;
 /** The most pairs of cells compared in one gap between equal cells. */
 const MOST_PAIRS = 2500;
-/** The lines of an output that are compared. */
+/** The most lines of an output that are compared. */
 export const MOST_LINES = 2000;
 
 // Cells
@@ -80,8 +80,8 @@ function align(model, a, b) {
 }
 
 /**
- * A name that distinguishes a state from another: its first line or, if that is equal, the first
- * line that differs.
+ * A name that distinguishes one code from another: its first line or, if both first lines are
+ * equal, the first line that differs.
  * @param {string} code
  * @param {string} other
  */
@@ -158,8 +158,8 @@ function pairUp(gone, come, code) {
  * @property {'unknown'
  *   | 'order'
  *   | 'index'
- *   | null} elsewhere where the frames differ if no compared column does: in columns that were not
- *     compared, in the order of the columns, or in the index
+ *   | null} elsewhere if no compared column differs, where the frames differ: in columns that were
+ *     not compared, in the order of the columns, or in the index
  */
 /**
  * @typedef {{kind: 'number', before: string, after: string, difference: string}
@@ -204,8 +204,8 @@ export function compareVariables(before, after) {
 }
 
 /**
- * Equal fingerprints mean equal values, unless they are sampled. Without fingerprints, only
- * summaries are compared.
+ * Compares two variables. Equal fingerprints mean equal values, unless they are sampled. Without
+ * fingerprints, compares only summaries.
  * @param {Variable} before
  * @param {Variable} after
  * @returns {'equal' | 'alike' | 'differs'}
@@ -234,7 +234,8 @@ function summariesDiffer(from, to) {
 }
 
 /**
- * Whether a statistic of both differs. A summary may lack statistics, for lack of time.
+ * Whether a statistic that both have differs. Summaries may be without statistics that took too
+ * long to compute.
  * @param {Stats} from
  * @param {Stats} to
  */
@@ -244,7 +245,7 @@ const statsDiffer = (from, to) => statsOf(from, to).some(([, a, b]) => a != null
 const withoutPlace = (repr) => repr.replaceAll(/\bat 0x[0-9a-f]+/gi, 'at …');
 
 /**
- * The representation of numbers, booleans and short strings is complete.
+ * Whether the representation is the complete value, as for numbers, booleans and short strings.
  * @param {Variable} variable
  */
 const isWhole = ({ type, repr }) =>
@@ -296,7 +297,7 @@ const statsOf = (from, to) => [
 const reads = (fact) => String(typeof fact === 'number' ? shortly(fact) : (fact ?? ''));
 
 /**
- * The facts of both or of one side, as text.
+ * Converts facts of one or both sides to text.
  * @param {[Fact['what'], string | number | null | undefined, string | number | null | undefined][]}
  *   all
  * @returns {Fact[]}
@@ -348,7 +349,7 @@ function compareColumns(from, to) {
 }
 
 /**
- * Two columns may share a name, so they are counted.
+ * The columns by name. Columns that share a name get a number as a suffix.
  * @param {Column[]} columns
  * @returns {Map<string, Column>}
  */
@@ -370,7 +371,7 @@ function byName(columns) {
  * @returns {'equal' | 'differs' | 'unknown'}
  */
 function columnEquality(a, b, areAsLong) {
-    // Wide frames are sampled sooner, so the fingerprint of an equal column may differ.
+    // Wide frames are sampled from fewer rows on, so equal columns may have different fingerprints.
     const areComparable =
         a.fingerprint !== null && b.fingerprint !== null && Boolean(a.sampled) === Boolean(b.sampled);
     if (areComparable && a.fingerprint === b.fingerprint && a.dtype === b.dtype && !a.sampled) return 'equal';
@@ -420,7 +421,7 @@ export function valueText({ type, repr }) {
 // Outputs
 
 /**
- * @typedef {object} OutputPair What two cells showed.
+ * @typedef {object} OutputPair The outputs of two cells.
  * @property {State} a
  * @property {State} b
  * @property {Run | undefined} runA

@@ -55,7 +55,7 @@ export class OutputsSideBySide extends Component {
 }
 
 /**
- * Gives all pictures of a pair the scale at which the widest fits its column.
+ * Scales all images of a pair equally, so that the widest fits its column.
  * @param {HTMLElement | null} element
  */
 function fit(element) {

@@ -14,7 +14,7 @@ import { CloseIcon, DownIcon, OnIcon, UpIcon, WholeWordIcon } from '../ui/icons.
  *   `prose`: the index of the Markdown text above the code, null for the code.
  */
 
-/** A longer selection does not become the query, in characters. */
+/** The longest selection that becomes the query, in characters. */
 const LONGEST_SEED = 200;
 
 export class Finder {
@@ -35,7 +35,7 @@ export class Finder {
         this.found = [];
         /** The index of the current match; -1 for none. */
         this.at = -1;
-        /** Where the search continues from. */
+        /** The position from which the search continues. */
         this.origin = { cell: 0, at: 0 };
     }
 
@@ -138,7 +138,10 @@ export class Finder {
                 : [];
     }
 
-    /** After each paint the matches may have changed. @param {CellData[]} cells */
+    /**
+     * Called after each paint: finds the matches again, because the cells may have changed.
+     * @param {CellData[]} cells
+     */
     onPainted(cells) {
         if (!this.isOpen) return;
         const now = this.found[this.at];
@@ -160,7 +163,10 @@ export class Finder {
         this.#outline(now && !view ? now.key : null);
     }
 
-    /** Rendered text shows no highlights, so its cell is outlined. @param {string | null} key */
+    /**
+     * Outlines the cell of a match in rendered text, where highlights are not possible.
+     * @param {string | null} key
+     */
     #outline(key) {
         for (const cell of document.querySelectorAll('.cell'))
             cell.toggleAttribute('data-found', cell.getAttribute('data-cell') === key);

@@ -12,8 +12,8 @@ import {
 import { matchesIn } from './matches.js';
 
 /**
- * @typedef {{pattern: RegExp | null, at: number | null}} Marks `at`: where the current match
- *   begins.
+ * @typedef {{pattern: RegExp | null, at: number | null}} Marks `at`: the offset of the current
+ *   match.
  */
 
 /** @type {import('@codemirror/state').StateEffectType<Marks>} */

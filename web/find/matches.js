@@ -2,9 +2,9 @@
 // Find and replace in the texts of a notebook. Pure.
 
 /** @typedef {{text: string, isCase: boolean, isWord: boolean, isRegex: boolean}} Query */
-/** @typedef {{from: number, to: number}} Span In UTF-16 units. */
+/** @typedef {{from: number, to: number}} Span Offsets in UTF-16 units. */
 
-/** The most matches found: each one is highlighted, and users do not step through more. */
+/** The most matches found. Each one is highlighted, which takes time. */
 const MOST = 10_000;
 
 /**

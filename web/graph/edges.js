@@ -7,7 +7,10 @@ import { ROW, spot } from './geometry.js';
 
 /** @typedef {import('./scene.js').Row} Row */
 
-/** From this lane on, lanes are too narrow for edges that only pass the viewport. */
+/**
+ * Edges whose ends are both outside the viewport are not drawn in lanes beyond this one: those
+ * lanes are too narrow.
+ */
 const LEGIBLE = 12;
 
 /**

@@ -35,7 +35,7 @@ export function foldsOf(nodes, isKept) {
 }
 
 /**
- * An ordinary node: a cell that succeeded, with one child and no new warnings.
+ * Whether a node is ordinary: a cell that succeeded, with one child and no new warnings.
  * @param {Node} node
  * @param {Node | undefined} parent
  */

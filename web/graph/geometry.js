@@ -6,10 +6,13 @@
 export const ROW = 30;
 const LANE = 13;
 const LEFT = 17;
-/** This many lanes have full width; all others share the rest. */
+/** The number of lanes with full width. All others share `REST` px. */
 const WIDE = 7;
 const REST = 14;
-/** Labels begin right of this many lanes, so that a few new branches do not move them. */
+/**
+ * Labels begin to the right of one of these numbers of lanes, so that a few new branches do not
+ * move them.
+ */
 const STEPS = [2, 4, WIDE];
 
 /** The distance of a lane from the first. @param {number} lane */
@@ -25,7 +28,7 @@ export const spot = (place) => ({
     y: place.row * ROW + ROW / 2,
 });
 
-/** The left edge of labels. @param {number} lanes the number of lanes */
+/** The left edge of labels, in px. @param {number} lanes the number of lanes */
 export function textLeft(lanes) {
     const step = STEPS.find((one) => lanes <= one);
     return LEFT + (step ? across(step - 1) : across(WIDE - 1) + REST) + 15;

@@ -1,5 +1,6 @@
 // @ts-check
-// The edge of the graph pane, which resizes it. This browser remembers the width.
+// The edge of the graph pane: dragging it, or arrow keys, resize the pane. This browser stores the
+// width.
 
 import { Component, html } from '../vendor/preact.js';
 import { GRAPH_WORDS } from './graph-words.js';
@@ -8,7 +9,7 @@ const KEY = 'ratoon.graphWidth';
 /** In px. */
 const LEAST = 200;
 const STEP = 16;
-/** The least width left for the cells. */
+/** The greatest share of the window for the graph. */
 const MOST = 0.6;
 
 /** @extends {Component<{}, {width: number}>} */

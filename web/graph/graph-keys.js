@@ -84,7 +84,7 @@ function deeds(graph, row) {
 }
 
 /**
- * The first Enter goes to a state, the second continues from it.
+ * Handles Enter: the first press goes to a state, the second continues from that state.
  * @param {Graph} graph
  * @param {Row['node']} node
  * @param {boolean} isHere

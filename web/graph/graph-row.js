@@ -11,7 +11,7 @@ import { statusOf } from './node-mark.js';
 import { ROW } from './geometry.js';
 import { Thumb } from './thumbnails.js';
 
-/** Costs below these are not shown: milliseconds, bytes. */
+/** The least time (milliseconds) and memory (bytes) that a row shows. */
 const LONG_MS = 1000;
 const LARGE = 100_000_000;
 /** The most people shown by initials. */
@@ -30,7 +30,7 @@ const SHOWN = 3;
  * @property {boolean} isGoing
  * @property {boolean} isCompared
  * @property {boolean} isDim a search is active, and this row does not match
- * @property {string | null} changes the searched variable, if this cell changed it
+ * @property {string | null} changes the searched variable, if this cell added or changed it
  * @property {import('./row-annotations.js').Other[]} people
  */
 

@@ -23,7 +23,7 @@ import { List } from '../ui/menu.js';
 const MARGIN = 16;
 /** Rows scrolled before the painted range changes. */
 const STEP = 8;
-/** How long a node counts as new, and how long lanes slide, in milliseconds. */
+/** How long a node counts as new (`NEW`), and how long lanes slide (`SLIDE`), in milliseconds. */
 const NEW = 1200;
 const SLIDE = 300;
 
@@ -39,7 +39,7 @@ const SLIDE = 300;
  */
 
 /**
- * Changes whenever the graph must be painted again.
+ * A text that changes whenever the graph must be painted again.
  * @param {import('../notebook/page.js').Page} page
  */
 export const graphStamp = (page) =>
@@ -77,7 +77,7 @@ export class Graph extends Component {
     isAtEnd = true;
     rev = -1;
     here = '';
-    /** The query and the revision that `hits` belongs to. */
+    /** The query and the model revisions for which `hits` was computed. */
     searched = '';
     /** @type {import('./node-search.js').Hit[]} */
     hits = [];
@@ -169,7 +169,7 @@ export class Graph extends Component {
     }
 
     /**
-     * The row at the upper edge, and how far it is scrolled.
+     * The row at the upper edge of the viewport, and how many px of it are scrolled out of view.
      * @returns {{id: string, by: number} | null}
      */
     #anchor() {
@@ -179,7 +179,7 @@ export class Graph extends Component {
     }
 
     /**
-     * Keeps the anchor row where it was on screen.
+     * Scrolls so that the anchor row stays where it was on screen.
      * @param {{id: string, by: number} | null} anchor
      */
     #restore(anchor) {
@@ -319,7 +319,7 @@ export class Graph extends Component {
         if (event.pointerType !== 'touch') this.showMenu(row, { x: event.clientX, y: event.clientY });
     }
 
-    /** Unfolds a fold. Its first row stays in place. @param {Row} row */
+    /** Unfolds a fold and keeps its first row in place. @param {Row} row */
     unfold(row) {
         const { id } = row.node;
         const anchor = this.#anchor();

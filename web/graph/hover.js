@@ -15,9 +15,9 @@ export class HoverTracker {
         /** @type {ReturnType<typeof setTimeout> | undefined} */
         this.timer = undefined;
         this.row = -1;
-        /** The clicked row: it needs no card. */
+        /** The row that was clicked: hovering it opens no card until the pointer has left it. */
         this.hushed = -1;
-        /** A long press happened: the click that follows is ignored. */
+        /** Whether the current touch was a long press, whose click is ignored. */
         this.isHeld = false;
         this.at = '';
     }
@@ -33,7 +33,8 @@ export class HoverTracker {
     }
 
     /**
-     * The pointer moved. If only the content below it moved, no row is hovered.
+     * Handles a pointer move. Ignores events without a changed position: only the content below the
+     * pointer moved then.
      * @param {PointerEvent} event
      * @param {number} row -1 for none
      */
@@ -56,8 +57,8 @@ export class HoverTracker {
     }
 
     /**
-     * The pointer left the rows or the card. Touch always leaves on release, which must not close
-     * the card.
+     * The pointer left the rows or the card. Ignores touch: every release sends a leave event,
+     * which must not close the card.
      * @param {PointerEvent} event
      */
     left(event) {
@@ -67,7 +68,7 @@ export class HoverTracker {
     }
 
     /**
-     * The pointer entered the card. It may return to exactly the point at which it left its row.
+     * The pointer entered the card: keeps the card open.
      * @param {PointerEvent} event
      */
     stays(event) {

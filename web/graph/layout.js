@@ -1,10 +1,10 @@
 // @ts-check
 // The position of each row of the graph: one row per state or attempt, in creation order, and one
-// lane (column) per branch. The trunk is drawn straight and has the first lane for itself; its
-// branches are to the right.
+// lane (column) per branch. The trunk is drawn straight, alone in the first lane; its branches are
+// to the right.
 //
 // Pure and append-only: a position depends only on the trunk and on earlier rows, so nothing moves
-// when the notebook grows. Each step costs the logarithm of the number of lanes.
+// when the notebook grows. Adding a row takes time logarithmic in the number of lanes.
 
 /**
  * @typedef {object} Item The input of the layout for one row.
@@ -24,11 +24,9 @@
  * @property {number} from row of the parent; -1 for the root
  */
 
-/**
- * With fewer lanes than this, each branch gets a new lane. With more, ended lanes are reused.
- */
+/** With fewer lanes than this, each branch gets a new lane. Otherwise, free lanes are reused. */
 const ROOMY_LANES = 4;
-/** The number of lanes on the left that are tried before a new one is added. */
+/** The number of lanes to the left that are searched for a free one before a new lane is added. */
 const NEAR = 8;
 
 export class Layout {
@@ -58,7 +56,7 @@ export class Layout {
             return { id, row, lane, beside: false, from: -1 };
         }
         const isTip = !parent.beside && lanes.tip(parent.lane) === parent.row;
-        // Below the trunk's last row its lane may continue with any node, but not before.
+        // Other nodes may continue the trunk's lane only below the trunk's last row.
         const straight = isTip && (parent.lane > 0 || isTrunk || isFailedLeaf || this.trunk <= 0);
         const lane = straight ? parent.lane : lanes.freeSince(parent.row, parent.lane + 1, isFailedLeaf);
         const beside = straight && isFailedLeaf;
@@ -68,8 +66,8 @@ export class Layout {
     }
 
     /**
-     * A run directly below its parent failed. If its lane has no later row, it moves aside, so
-     * that the next attempt can take its position. Returns whether it moved.
+     * Marks a run as failed. If its row is the last in the parent's lane, moves the row half a lane
+     * aside, so that the next attempt can continue the lane. Returns whether the row moved.
      * @param {number} row
      */
     fail(row) {
@@ -102,7 +100,8 @@ export function layout(items) {
 }
 
 /**
- * The last row of each lane: that of its last node (its tip), and the last one with any drawing.
+ * The lanes. For each one: the row of its last node (its tip), and the last row with anything drawn
+ * in the lane.
  */
 class Lanes {
     constructor() {
@@ -153,7 +152,7 @@ class Lanes {
 
     /**
      * The free lane nearest to the right of the parent's lane, so that the edge crosses few others;
-     * else the nearest one on the left except the first; else a new lane.
+     * else a free lane near it on the left, except the first; else a new lane.
      * @param {number} row
      * @param {number} right
      * @param {boolean} [isShort] the row never has children, so it needs no lane of its own
@@ -181,7 +180,7 @@ class Lanes {
         if (lane >= this.size) return -1;
         let at = lane + this.size;
         while (this.#leastAt(at) > row) {
-            // The next subtree on the right: up while this is a right half, then across.
+            // Go up while this node is a right child, then to its right sibling.
             while (at & 1) at >>= 1;
             if (at === 0) return -1;
             at += 1;

@@ -32,7 +32,7 @@ export function continueFrom({ page, controller }, node) {
 }
 
 /**
- * Focuses the empty cell of the current state, as a cell: the next Enter opens it.
+ * Focuses the empty cell at the end, in command mode: the next Enter opens its editor.
  * @param {Hands} hands
  * @param {Node} node
  */

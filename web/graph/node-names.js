@@ -1,15 +1,15 @@
 // @ts-check
-// The names of unlabelled graph nodes: the first line or, among siblings with similar beginnings,
-// the difference. Pure.
+// The names of unlabelled graph nodes: the first line of the code or, for siblings that begin
+// alike, the part that differs. Pure.
 
 import { firstLine } from '../text/format.js';
 
-/** With this many equal leading characters, a name begins at the difference. */
+/** If siblings share more leading characters than this, their names begin at the difference. */
 const ALIKE = 12;
 const LONGEST = 120;
 /**
- * This many siblings are compared with each other. Later ones are compared only with the first, so
- * that the cost per sibling stays constant.
+ * The number of siblings compared with each other. Later siblings are compared only with the first
+ * one, so that the cost per sibling stays constant.
  */
 const COMPARED = 24;
 
@@ -22,7 +22,7 @@ const COMPARED = 24;
 /** Names nodes one by one. A new sibling may change the names of earlier ones. */
 export class Names {
     constructor() {
-        /** Siblings with equal beginnings. @type {Map<string, Named[]>} */
+        /** Groups of siblings whose code begins alike. @type {Map<string, Named[]>} */
         this.alike = new Map();
     }
 
@@ -74,8 +74,8 @@ function differences(codes) {
 const NOTHING = Object.freeze({ name: '', lead: '' });
 
 /**
- * Names siblings by the first line in which they differ. Siblings that share that line are named by
- * a later line.
+ * Names siblings by the first line in which they differ, and siblings that share that line by a
+ * later line.
  * @param {string[][]} all the lines of each sibling
  * @param {number[]} some
  * @param {number} from

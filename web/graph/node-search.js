@@ -9,7 +9,7 @@ import { hasEnded } from '../shell/protocol.js';
 /** @typedef {{kind: Kind, text: string}} Term */
 /**
  * @typedef {{at: number, changes: string | null}} Hit `at`: the node's index; `changes`: the
- *   searched variable, if the cell added or changed it.
+ *   searched variable, if the node's cell added or changed it.
  */
 
 /**

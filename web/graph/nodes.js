@@ -14,7 +14,7 @@ import { hasEnded } from '../shell/protocol.js';
 /**
  * @typedef {object} Node
  * @property {number} at the index in the list
- * @property {string} id the id of the state or, before there is one, of the run
+ * @property {string} id the id of the state or, until the run has one, of the run
  * @property {string | null} parent the id of the parent node when this node was added
  * @property {number} from the index of the parent; -1 for the root
  * @property {number[]} children indexes in creation order
@@ -57,8 +57,8 @@ export class Nodes {
     }
 
     /**
-     * Follows the model. Returns the index of the first new node and the older nodes that changed;
-     * index 0 after a removal, because every index may differ then.
+     * Updates the nodes from the model. Returns the index of the first new node, and the older
+     * nodes that changed. After a removal the index is 0, because all indexes may have changed.
      * @param {Model} model
      * @returns {{from: number, changed: Node[]}}
      */
@@ -79,7 +79,8 @@ export class Nodes {
         this.shrunkRev = model.shrunkRev;
         for (const state of model.states.values())
             if (state.parent === null) this.#add({ id: state.id, parent: null, state, run: null });
-        // A map's iterator continues with later entries, provided it was not read past the end.
+        // The iterator of a map later returns entries added since, provided it was not read past
+        // the end.
         this.runs = model.runs.values();
         this.states = model.states.values();
         this.#takeRuns(model);
@@ -134,8 +135,8 @@ export class Nodes {
     }
 
     /**
-     * Adds states without a known run. Returns whether a failed attempt became a state, which may
-     * move its node.
+     * Adds states without a known run. Returns whether a failed attempt became a state: then its
+     * node may move.
      * @param {Model} model
      */
     #takeStates(model) {

@@ -1,5 +1,5 @@
 // @ts-check
-// Renders the rows and lines of the graph near the viewport.
+// Renders the rows and edges of the graph near the viewport.
 
 import { html } from '../vendor/preact.js';
 import { edgesOf } from './edges.js';
@@ -90,5 +90,8 @@ function lineOf({ nodes }, at) {
     return line;
 }
 
-/** Stable while a run becomes a state, so that the element is reused. @param {Row} row */
+/**
+ * The key of a row. It stays equal when a run becomes a state, so that the element is reused.
+ * @param {Row} row
+ */
 const keyOf = (row) => (row.fold ? row.id : (row.node.run?.exec_id ?? row.id));

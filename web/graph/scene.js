@@ -13,7 +13,8 @@ import { Nodes } from './nodes.js';
 /** @typedef {import('./layout.js').Position} Position */
 /**
  * @typedef {{id: string, node: Node, fold: null, place: Position}
- *   | {id: string, node: Node, fold: Node[], place: Position}} Row A fold's node is its first.
+ *   | {id: string, node: Node, fold: Node[], place: Position}} Row `fold`: the nodes of a fold;
+ *     `node` is the first of them.
  */
 /**
  * @typedef {{isAnew: boolean, slid: boolean, followed: boolean, from: number, ended: Node[]}}
@@ -23,7 +24,7 @@ import { Nodes } from './nodes.js';
 
 /** After this many new rows, rows outside the viewport may be folded. */
 const TIDY = 12;
-/** The most states unfolded by hand. Beyond this number the oldest fold again. */
+/** The most states that can be unfolded by hand. Beyond it, those opened first are folded again. */
 const OPENED = 2000;
 
 export class Scene {
@@ -62,7 +63,7 @@ export class Scene {
     }
 
     /**
-     * Follows the model and the current state.
+     * Updates the rows from the model and the current state.
      * @param {import('../shell/model.js').Model} model
      * @param {{here: string, standing: Iterable<string>, seen: [number, number]}} look `standing`:
      *   the positions of others; `seen`: the visible rows
@@ -95,7 +96,7 @@ export class Scene {
     }
 
     /**
-     * Whether the current state is new: the user did not navigate to it.
+     * Whether the current state is a new one, created by a run instead of chosen by the user.
      * @param {string} here
      * @param {number} from
      * @param {Node[]} changed
@@ -110,7 +111,7 @@ export class Scene {
         );
     }
 
-    /** Unfolds the current state. Returns whether it was folded. */
+    /** Unfolds the current state if it is in a fold. Returns whether it was. */
     #wantsOpen() {
         const here = this.rows[this.rowAt(this.here)]?.fold ?? [];
         for (const { id } of here) this.opened.add(id);
@@ -250,7 +251,8 @@ export class Scene {
     }
 
     /**
-     * Folds rows outside the viewport, provided that the visible rows stay as they are.
+     * Folds rows outside the viewport, unless that would change visible rows. Returns whether it
+     * folded any.
      * @param {[number, number]} seen
      */
     #tidy(seen) {
@@ -269,7 +271,7 @@ export class Scene {
 }
 
 /**
- * Whether a row looks the same and has the same lane.
+ * Whether a row has the same content and lane before and after.
  * @param {Row} before
  * @param {Row | undefined} now
  */
@@ -280,7 +282,7 @@ const isAlike = (before, now) =>
     now.fold?.length === before.fold?.length;
 
 /**
- * Whether a state is an ancestor of another, or the same.
+ * Whether state `above` is an ancestor of state `below`, or the same state.
  * @param {import('../shell/model.js').Model} model
  * @param {string} above
  * @param {string} below

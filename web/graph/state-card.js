@@ -1,6 +1,7 @@
 // @ts-check
-// The card beside a row: details of a state, and its actions. It never covers the graph, and stays
-// open while the pointer or the focus is in it. On narrow screens it is a sheet at the bottom.
+// The card beside a row: details of a state, and its actions. The card never covers the graph, and
+// stays open while it contains the pointer or the focus. On narrow screens it is a sheet at the
+// bottom.
 
 import { partialText, residencyParts } from '../checkpoints/residency.js';
 import { ago, duration } from '../text/format.js';
@@ -23,7 +24,7 @@ import { titleOf } from './graph-row.js';
  *   onOut: (event: PointerEvent) => void}} CardProps
  */
 
-/** Lines of code, and names of variables of each kind. */
+/** The most lines of code shown, and the most variable names of each kind of change. */
 const LINES = 12;
 const NAMES = 8;
 /** In px: the card's width, and the gap around it. */
@@ -49,7 +50,7 @@ export class StateCard extends Component {
         this.#focus();
     }
 
-    /** Focuses its first action. */
+    /** Focuses the card's first action. */
     #focus() {
         const { element, props } = this;
         if (!props.takesFocus || !element || element.contains(document.activeElement)) return;
@@ -63,12 +64,12 @@ export class StateCard extends Component {
         document.removeEventListener('pointerdown', this.elsewhere, true);
     }
 
-    /** A press outside closes it. @param {Event} event */
+    /** Closes the card on a press outside. @param {Event} event */
     elsewhere = (event) => {
         if (!this.element?.contains(/** @type {Node} */ (event.target))) this.props.close(false);
     };
 
-    /** Positions it beside the row, within the window. */
+    /** Positions the card beside the row, within the window. */
     #stand() {
         const { element } = this;
         const { right, top } = this.props.anchor;
@@ -177,7 +178,7 @@ function code(code) {
         }</pre>`;
 }
 
-/** The changes that its cell made to variables. @param {{changes: Changes}} props */
+/** The changes that the state's cell made to variables. @param {{changes: Changes}} props */
 function ChangesOf({ changes }) {
     const { added, changed, removed, more } = changes;
     if (added.length + changed.length + removed.length + more === 0)
@@ -200,7 +201,7 @@ function ChangesOf({ changes }) {
         )}${more > 0 && html`<li>${GRAPH_WORDS.moreNames(more)}</li>`}</ul>`;
 }
 
-/** When it ran, and for how long. @param {Row['node']} node */
+/** When the cell ran, and for how long. @param {Row['node']} node */
 function timeOf({ state, run }) {
     const when = run?.started_at ?? (run ? null : (state?.created_at ?? null));
     return [run?.duration_ms != null && duration(run.duration_ms), when !== null && ago(when, Date.now())]

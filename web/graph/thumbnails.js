@@ -1,5 +1,5 @@
 // @ts-check
-// Thumbnails of cell outputs. Each is made once, only near the viewport; few are cached.
+// Thumbnails of cell outputs, made near the viewport only. The most recently used ones are cached.
 
 import { addressOf, pictureOf } from '../outputs/mime.js';
 import { Component, html } from '../vendor/preact.js';
@@ -13,7 +13,7 @@ const KEPT = 300;
  * would vanish.
  */
 const LARGER = 6;
-/** The growth of lines to each side, in px of the thumbnail. */
+/** How much thicker lines become on each side, in px of the thumbnail. */
 const THICKER = 0.45;
 const SIDES = [
     [0, 0],
@@ -28,7 +28,7 @@ const SIDES = [
 ];
 
 /**
- * Address, width and height of a thumbnail; null for a picture without content.
+ * The address, width and height of a thumbnail; null if it could not be made or is empty.
  * @typedef {{source: string, width: number, height: number} | null} Small
  */
 

@@ -35,7 +35,7 @@ export class Home extends Component {
         const { isOwner } = this.props;
         const hover = (/** @type {boolean} */ isOver) =>
             this.state.isOver !== isOver && this.setState({ isOver });
-        // For guests a drop does nothing, but must not navigate away.
+        // For guests, a drop does nothing, but it must not make the browser leave the page.
         watchDrops(isOwner ? hover : () => {}, (files) => isOwner && this.#import(files));
         if (isOwner) this.#refreshTrash();
     }

@@ -25,7 +25,7 @@ const json = (/** @type {object} */ body) => ({
 });
 
 /**
- * Sends a request. A refusal is thrown as a sentence for the user.
+ * Sends a request. Throws a `Refusal` if the server refuses it.
  * @param {string} path
  * @param {RequestInit} [options]
  */
@@ -104,7 +104,7 @@ export async function importFiles(files, begun) {
 /**
  * @typedef {object} Trashed
  * @property {string} id
- * @property {string} name the name before the deletion
+ * @property {string} name the notebook's name before the deletion
  * @property {'deleted' | 'reset'} why
  * @property {number} at milliseconds since the Unix epoch
  * @property {number | null} states

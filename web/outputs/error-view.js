@@ -64,7 +64,7 @@ function where({ cell, line }, count, goTo) {
         : text;
 }
 
-/** @param {RunError} error @returns {string} as one would paste it */
+/** @param {RunError} error @returns {string} the plain text, for copying */
 export const errorText = ({ ename, evalue, traceback }) =>
     traceback.length ? withoutColours(traceback.join('\n')) : evalue ? `${ename}: ${evalue}` : ename;
 

@@ -1,6 +1,6 @@
 // @ts-check
-// Formulas, rendered by KaTeX into the page. KaTeX, its style and its fonts are loaded for the
-// first formula.
+// Formulas, rendered by KaTeX into the page. KaTeX, its style sheet and its fonts are loaded with
+// the first formula.
 
 import { canBeSet, withFormulas } from '../text/formulas.js';
 
@@ -17,20 +17,21 @@ const OPTIONS = Object.freeze({
 });
 
 /**
- * The greatest nesting of elements in a formula: 50 nested boxes. Macros and colours nest without a
- * brace in the source.
+ * The greatest nesting of elements in a rendered formula: that of 50 nested boxes. Checked after
+ * rendering, because macros and colours nest without braces in the source.
  */
 const DEEPEST = 420;
 /** The most formulas rendered in one text; a book chapter has fewer. */
 const MOST = 1000;
 /**
- * Longer texts are shown as source, in characters without embedded pictures: parsing them would
- * block the page for seconds.
+ * Longer texts are shown as source, because parsing them would block the page for seconds. In
+ * characters, not counting embedded images.
  */
 const LONGEST_TEXT = 200_000;
 /**
- * The time per frame for rendering formulas, in milliseconds. Where frames take long it is more,
- * because each frame lays out the text again.
+ * The time per frame for rendering formulas, in milliseconds. If frames take long, rendering may
+ * take half of the last frame's time, up to `LONGEST_BUDGET_MS`, because each frame lays out the
+ * text again.
  */
 const BUDGET_MS = 8;
 const LONGEST_BUDGET_MS = 250;
@@ -38,7 +39,7 @@ const LONGEST_BUDGET_MS = 250;
 const PICTURE = /data:image\/[a-z0-9.+-]+;base64,[A-Za-z0-9+/=]+/g;
 
 /**
- * Shows an overlong text as source. Returns whether it did.
+ * Shows the text as source if it is too long. Returns whether it is.
  * @param {HTMLElement} element
  * @param {string} text
  */
@@ -94,7 +95,7 @@ function setSome(katex, before = Infinity) {
  * @param {Formula} formula
  */
 function set(katex, element, formula) {
-    // Render outside the document first: formulas with deep nesting must not be laid out.
+    // Render outside the document first: the browser must not lay out deeply nested formulas.
     const draft = document.createElement('span');
     try {
         katex.render(formula.tex, draft, { ...OPTIONS, displayMode: formula.isDisplay });
@@ -152,7 +153,7 @@ export function formulaNode(formula, nth) {
     waiting.push({ element, formula });
     if (!isAtWork) {
         isAtWork = true;
-        // Without a connection the source stays until another formula is shown.
+        // If loading fails, the source stays visible until another formula starts loading again.
         load().then(
             (katex) => setSome(katex),
             () => (isAtWork = false),

@@ -1,10 +1,9 @@
 // @ts-check
-// The height of a frame before its content has reported one. Pure, except for the heights that the
-// tab remembers.
+// The height of a frame before its content has reported one. Pure, except for the stored heights.
 
 import { keep, recall } from './output-settings.js';
 
-/** Heights in px, from frame.html, of the parts of a pandas table and of its surroundings. */
+/** Heights in px of the parts of a pandas table and its surroundings; from frame.html. */
 const ROW = 27.5;
 const RULE = 1;
 const LINE_ABOVE = 21;
@@ -12,14 +11,14 @@ const LINE_BELOW = 24;
 const EDGE = 2;
 
 /**
- * Heights depend on the width at which they were measured.
+ * The storage key of a height. It contains the width at which the height was measured.
  * @param {string} id
  * @param {number} width
  */
 const keyOf = (id, width) => `height ${id} at ${width}`;
 
 /**
- * The height in px of the output at this width, if remembered; else an estimate; else 0.
+ * The stored height of the output at this width, in px; else an estimate; else 0.
  *
  * @param {string} id @param {number} width @param {string} content
  */

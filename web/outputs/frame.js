@@ -1,10 +1,10 @@
 // @ts-check
 // HTML output, in a frame that has no access to this page.
 //
-// The frame's document has an opaque origin (see frame.html). The page sends it content over a
-// message channel. It sends back its height, which the page checks, clamps and applies at most once
-// per animation frame, and the addresses of scripts it needs, which the page answers from a fixed
-// list or with an error text.
+// The frame's document has an opaque origin (see frame.html). The page sends content over a message
+// channel. The frame sends back its height, and the addresses of scripts it needs. The page checks
+// and clamps the height and applies it at most once per animation frame. It answers addresses from
+// a fixed list, or with an error text.
 
 import { Component, html } from '../vendor/preact.js';
 import { onTheme, shownTheme } from '../ui/theme.js';
@@ -16,11 +16,14 @@ import { unwatch, watchNear } from '../ui/near-viewport.js';
 const ADDRESS = '/frame/v1';
 /** Taller content scrolls inside, so that no output pushes the notebook out of reach. */
 const TALLEST_PX = 4000;
-/** The number of frames kept alive far from the viewport. Each may be a process of its own. */
+/**
+ * If more frames than this are loaded, those far from the viewport are unloaded. Each frame may be
+ * a process.
+ */
 const MOST_ALIVE = 24;
 /**
- * The height counts as final after this time without a change, in milliseconds: a plot is an empty
- * element until its script has run.
+ * A height counts as final after this time without a change, in milliseconds. Content may grow
+ * late: a plot is an empty element until its script has run.
  */
 const REST_MS = 1000;
 /** The most scripts that a frame may request. */
@@ -31,7 +34,10 @@ const MOST_SCRIPTS = 40;
  * near the viewport.
  */
 const MOST_BEGINNING = 4;
-/** How long a frame may load before the next one stops waiting for it, in milliseconds. */
+/**
+ * After this time, in milliseconds, the next frame loads even if this one has not reported a
+ * height.
+ */
 const PATIENCE_MS = 2000;
 
 /** Frames near the viewport that wait to load. @type {Set<Frame>} */
@@ -51,8 +57,8 @@ function beginNext() {
 const alive = new Set();
 
 /**
- * A reloaded frame is a new element, even if its removal was not painted: `life` counts the
- * elements; 0 means none.
+ * `life` numbers the frame's elements; 0 means none. A reload gets a new number, so that it creates
+ * a new element even if the removal was not painted.
  * @extends {Component<{content: string, id: string}, {life: number}>} `id`: the storage key of the
  *   height
  */
@@ -64,7 +70,7 @@ export class Frame extends Component {
     port = null;
     /** The last reported height of the content, in px. */
     height = 0;
-    /** The width of the frame's box when it got that height, in px. */
+    /** The width of the frame's box when `height` was reported, in px. */
     width = 0;
     /** The least height of the frame's box until its content is complete, in px. */
     reserved = 0;

@@ -55,7 +55,7 @@ export class ImageOutput extends Component {
 
     /** @param {PictureProps} props @param {{width: number | null}} state */
     render({ src, alt, width: own, height }, { width }) {
-        // An SVG with an aspect ratio but no size would shrink to its box: give it the browsers'
+        // An SVG with an aspect ratio but no size would shrink to nothing: give it the browsers'
         // default width.
         const now = width ?? this.image?.clientWidth ?? own ?? 0;
         return html`

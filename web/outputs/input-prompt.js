@@ -21,7 +21,7 @@ export class InputPrompt extends Component {
         if (this.input) controller?.onInputRequested(exec_id, prompt.text, this.input);
     }
 
-    /** Another prompt may follow at once. @param {QuestionProps} before */
+    /** Empties the input if another prompt follows directly. @param {QuestionProps} before */
     componentDidUpdate(before) {
         if (before.prompt === this.props.prompt || !this.input) return;
         this.input.value = '';

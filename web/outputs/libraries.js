@@ -5,7 +5,7 @@
 // user's Python packages contain the same libraries, and the server finds them (docs/api.md).
 
 /**
- * A library's name on the server. `nothing`: the script is not needed, because another script
+ * The name of a library on the server. `nothing`: the script is not needed, because another one
  * contains it or the plot works without it.
  * @typedef {'plotly'
  *   | 'bokeh'

@@ -1,6 +1,6 @@
 // @ts-check
 // Renders Markdown into the page, sanitized to text with simple structure. This module and its
-// libraries are loaded for the first text.
+// libraries are loaded with the first Markdown text.
 
 import { formulaAt } from '../text/formulas.js';
 import { DOMPurify, MarkdownIt } from '../vendor/markdown.js';
@@ -10,13 +10,14 @@ import { formulaNode, showsTooLong } from './formula-view.js';
 
 /**
  * Private-use characters that delimit the number of a formula in the text to be sanitized. They are
- * removed everywhere else.
+ * removed from the user's text.
  */
 const [OPEN, CLOSE] = ['\ue000', '\ue001'];
 const MARKS = /[\ue000\ue001]/g;
 
 /**
- * The greatest nesting of quotes, lists and emphasis. Each line costs one step per quote around it.
+ * The greatest nesting of quotes, lists and emphasis. Limits the parsing time, because each line
+ * costs one step per quote around it.
  */
 const DEEPEST = 50;
 

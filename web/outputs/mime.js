@@ -12,7 +12,8 @@ const WIDGET = 'application/vnd.jupyter.widget-view+json';
 const plainBase64 = (data) => data.replaceAll(/[^\w+/=]/g, '');
 
 /**
- * Richest first, as in other notebooks. The functions convert to formats that the page can show.
+ * The representations, richest first, as in other notebooks. The functions convert to formats that
+ * the page can show.
  */
 const ORDER = /** @type {[RegExp, How, ((data: any, mime: string) => string)?][]} */ ([
     [/^application\/vnd\.plotly\.v1\+json$/, 'frame', plotlyHtml],
@@ -128,8 +129,8 @@ export function asBytes(mime, data) {
 const IMAGES = ['image/png', 'image/svg+xml', 'image/jpeg', 'image/webp', 'image/gif'];
 
 /**
- * @typedef {{key: number, mime: string, item: {data: MimeBundle}}} Picture `key` distinguishes it
- *   from all others.
+ * @typedef {{key: number, mime: string, item: {data: MimeBundle}}} Picture `key`: unique per
+ *   output.
  */
 
 /**

@@ -1,5 +1,5 @@
 // @ts-check
-// The outputs of a run, in order, and its input prompt. They can be collapsed into one line.
+// The outputs of a run, in order, and its input prompt. The outputs can be collapsed into one line.
 
 import { Component, html } from '../vendor/preact.js';
 import { choose, imageAddress, imageSize } from './mime.js';
@@ -29,7 +29,7 @@ import { StaticText, Stream } from './stream.js';
 /** How long cleared outputs keep their height for the next ones, in milliseconds. */
 const HOLD_MS = 1000;
 
-/** The views by run. @type {Map<string, Outputs>} */
+/** The mounted views, by run. @type {Map<string, Outputs>} */
 const shownNow = new Map();
 
 /** Collapses or expands a run's outputs. @param {string | undefined} exec_id */
@@ -67,7 +67,7 @@ export class Outputs extends Component {
     }
 
     /**
-     * Cleared outputs keep their height for the next ones, so that the cells below do not jump.
+     * Keeps the height of cleared outputs for the next ones, so that the cells below do not jump.
      * @param {Run} run
      */
     #hold(run) {

@@ -28,7 +28,7 @@ class Prose extends Component {
     /** @param {string} text */
     async #paint(text) {
         this.wanted = text;
-        // Without a connection the source stays; the next text tries again.
+        // If loading fails, the source stays visible; the next text tries again.
         const paint = await this.painter().catch(() => null);
         if (paint && this.element && this.wanted === text) paint(this.element, text);
     }

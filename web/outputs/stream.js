@@ -12,7 +12,7 @@ import { nodesOfLines } from './styled-text.js';
 const BLOCK = 250;
 /** Texts with more lines scroll in a box until expanded. */
 const LONG = 200;
-/** The text parsed at a time, in characters, and the time for it per frame, in milliseconds. */
+/** The text parsed at a time, in characters, and the parsing time per frame, in milliseconds. */
 const SLICE = 32_768;
 const BUDGET_MS = 8;
 /**
@@ -36,7 +36,7 @@ export class Stream extends Component {
     /** The number of pieces painted, and the offset in the next one. */
     painted = 0;
     offset = 0;
-    /** When the last frame began. */
+    /** When the last frame began; Infinity if no text was waiting then. */
     began = Infinity;
     /** @type {number | undefined} the requested animation frame, which paints the rest */
     next = undefined;
@@ -68,14 +68,15 @@ export class Stream extends Component {
         this.wasGrowing = isGrowing;
         const { lines: before } = this.terminal;
         const from = this.#feed(pieces);
-        // Clearing the screen makes a new list of lines.
+        // Clearing the screen creates a new list of lines: paint from the first line.
         const lines = paintBlocks(box, this.terminal.lines, before === this.terminal.lines ? from : 0);
         const follow = () => {
             if (follows) box.scrollTop = box.scrollHeight;
         };
         if (lines !== this.state.lines && lines > LONG) this.setState({ lines }, follow);
         else follow();
-        // No text is waiting, so the time until the next text does not measure a frame.
+        // If no text is waiting, the time until the next paint says nothing about how long frames
+        // take.
         if (this.painted === pieces.length) this.began = Infinity;
         else this.next = requestAnimationFrame(() => this.#paint());
     }

@@ -8,7 +8,7 @@ import { Terminal } from '../text/terminal.js';
 
 /**
  * The share of a text colour that is kept, in percent, for a contrast of at least 4.5: on a
- * coloured background, and otherwise.
+ * coloured background (`ON_COLOUR`) and on others (`ON_PLAIN`).
  */
 const ON_COLOUR = 25;
 const ON_PLAIN = 55;
@@ -70,12 +70,12 @@ function styled(text, style) {
         span.style.color = bg === null ? 'var(--paper)' : colour(bg);
         span.style.backgroundColor = fg === null ? 'var(--ink)' : colour(fg);
     } else {
-        // Mixes a colour with the ink colour, so that it is readable in both themes; more on a
-        // coloured background.
+        // Mixes the text colour with the ink colour, so that the text is readable in both themes.
+        // On a coloured background it mixes in more ink.
         const share = typeof bg === 'number' ? ON_COLOUR : typeof fg === 'string' ? ON_PLAIN : 100;
         if (fg !== null) span.style.color = `color-mix(in oklab, ${colour(fg)} ${share}%, var(--ink))`;
-        // The palette is for text. As a background, a colour is toned down, so that text of any
-        // colour is readable on it.
+        // The palette is for text. Background colours are toned down, so that text of any colour is
+        // readable on them.
         if (bg !== null) span.style.backgroundColor = `color-mix(in srgb, ${colour(bg)} 25%, transparent)`;
     }
     const classes = [

@@ -7,9 +7,9 @@ import { Component, html } from '../vendor/preact.js';
 import { HOME_WORDS } from '../home/home-words.js';
 import { StaticText } from './stream.js';
 
-/** Whether the user asked for these outputs in this tab. */
+/** Whether the user asked in this tab to show untrusted outputs. */
 let isWanted = false;
-/** Repaints each such output. @type {Set<() => void>} */
+/** A repaint function for each untrusted output on the page. @type {Set<() => void>} */
 const held = new Set();
 
 /**

@@ -1,5 +1,5 @@
 // @ts-check
-// The other people viewing the notebook; sends our position to them. Pure; the host provides
+// The other people viewing the notebook. Sends our position to the server. Pure; the host provides
 // timers.
 
 import { PRESENCE_WORDS as WORDS } from './presence-words.js';
@@ -49,7 +49,11 @@ export function initialsOf(name) {
     return letters.join('').toLocaleUpperCase();
 }
 
-/** Consecutive arrivals get different colours. @param {string} id @returns {number} */
+/**
+ * The colour of a participant. Consecutive arrivals get different colours.
+ * @param {string} id
+ * @returns {number}
+ */
 export const colourOf = (id) =>
     [...id].reduce((sum, letter) => (/\d/.test(letter) ? sum * 10 + Number(letter) : sum) % 1_000_000, 0) %
     COLOURS;
@@ -81,15 +85,15 @@ export class Presence {
         /** The draft that our caret is in. @type {string | null} */
         this.caretDraft = null;
         /**
-         * The number of caret moves. Changes of the text before the caret do not count: other pages
-         * follow those by themselves.
+         * The number of caret moves. Edits before the caret do not count: other pages move the
+         * caret with the text themselves.
          */
         this.caretMoves = 0;
         /** @type {unknown} */
         this.timer = null;
     }
 
-    /** To the server, a new connection is a new participant. */
+    /** Sends the position again, because a new connection is a new participant to the server. */
     onConnected() {
         this.lastSent = null;
         this.onMoved();
@@ -112,7 +116,7 @@ export class Presence {
             : null;
     }
 
-    /** The position or the name may have changed. */
+    /** Schedules sending the position, the caret and the name, if they have changed. */
     onMoved() {
         this.timer ??= this.time.setTimer(() => {
             this.timer = null;
@@ -124,14 +128,16 @@ export class Presence {
         const { page } = this;
         const name = this.host.displayName?.() || null;
         const { caret } = this;
-        // `caret` is null until the server has the draft. The last element then sends again.
+        // `caret` is null until the server has the draft. The last element changes then, so the
+        // caret is sent.
         const said = JSON.stringify([page.here, name, this.caretMoves, caret !== null]);
         if (!page.isLoaded || page.connection !== 'open' || this.isTelling || said === this.lastSent) return;
         this.isTelling = true;
         this.lastSent = said;
         const reply = await this.host.send({ do: 'stand', state: page.here, name, ...(caret && { caret }) });
         this.isTelling = false;
-        // A refusal is not reported: the state was just deleted, or the server is older.
+        // A refusal is not reported: the state was just deleted, or the server does not know this
+        // command.
         if (reply.kind === 'standing' && reply.id !== this.id) {
             this.id = reply.id;
             this.page.showCarets();

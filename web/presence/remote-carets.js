@@ -51,7 +51,7 @@ class CaretWidget extends WidgetType {
         caret.className = 'remote-caret';
         caret.ariaHidden = 'true';
         caret.dataset.colour = String(this.colour);
-        // The style sheet shows the name: it must not become text of the cell.
+        // The style sheet displays the name, because it must not become part of the cell's text.
         caret.dataset.name = this.called;
         caret.toggleAttribute('data-top', this.isTop);
         return caret;
@@ -72,8 +72,8 @@ function decorations(carets, { doc }) {
 }
 
 /**
- * The carets after a transaction. A caret without a new position moves with the text: after text
- * that others insert at its position, but not after text that is typed there in this editor.
+ * The carets after a transaction. Carets move with the text around them. Text inserted exactly at a
+ * caret is before the caret if it is remote, and after the caret if it is typed in this editor.
  * @param {RemoteCaret[]} carets @param {Transaction} tr @returns {RemoteCaret[]}
  */
 function moved(carets, tr) {

@@ -35,7 +35,7 @@ class Share extends Component {
         said: '',
         trouble: '',
     });
-    /** The state that the link opens. Later navigation does not change it. */
+    /** The state that the link opens: the current one when the dialog was opened. */
     at = this.props.page.here;
 
     componentDidMount() {

@@ -7,7 +7,7 @@ import { WORDS } from '../shell/words.js';
  * Creates a link to a state.
  * @param {string} notebook
  * @param {{scope: 'view' | 'run', state: string, lasts: number | null, note: string | null}} wish
- *   `lasts`: seconds until it ends
+ *   `lasts`: seconds until the link expires; null: never
  * @returns {Promise<string>}
  */
 export async function makeLink(notebook, { scope, state, lasts, note }) {

@@ -24,7 +24,8 @@ export const noChanges = (text) => ChangeSet.empty(text.length);
 export const changesBetween = (before, after) => made(diff, before, after);
 
 /**
- * The same in whole words: if two people replace the same word, both new words stay whole.
+ * Like `changesBetween`, but in whole words: if two people replace the same word, both new words
+ * stay whole.
  * @param {string} before
  * @param {string} after
  */
@@ -44,8 +45,8 @@ function made(compare, before, after) {
 export const applied = (changes, text) => changes.apply(textOf(text)).toString();
 
 /**
- * The changes from one text to another: those that a client claims, if they are right, else those
- * found by comparing.
+ * The changes from one text to another: those that a client claims, if they are correct; otherwise
+ * those found by comparing the texts.
  * @param {unknown} claimed a ChangeSet as JSON
  * @param {string} before
  * @param {string} after
@@ -64,7 +65,7 @@ export function claimedChanges(claimed, before, after) {
 /**
  * The insertions of some changes, without the deletions.
  * @param {Changes} changes
- * @param {string} text the text before them
+ * @param {string} text the text before the changes
  */
 export function insertionsOf(changes, text) {
     /** @type {{from: number, insert: Text}[]} */

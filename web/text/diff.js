@@ -3,8 +3,8 @@
 // lines. Pure.
 //
 // Myers' greedy search for the shortest edit script, after the common prefix and suffix are cut
-// off. It is slow for texts with little in common: past `MOST_EDITS` the rest counts as replaced,
-// which a reader would see anyway.
+// off. The search is slow for texts with little in common: beyond `MOST_EDITS`, it counts the rest
+// as replaced, as a reader would.
 
 /** @typedef {'=' | '-' | '+'} Sign equal, only in the first text, only in the second text */
 /**
@@ -24,7 +24,7 @@
 const MOST_EDITS = 600;
 /** Lines longer than this, in UTF-16 units, are not compared word by word. */
 const LONGEST_LINE = 2000;
-/** Two lines that share a smaller part of their words are not shown as one changed line. */
+/** Two lines that share a smaller part of their words have no marked words. */
 const ALIKE = 0.3;
 
 /** @template T @param {readonly T[]} a @param {readonly T[]} b @returns {Step[]} */
@@ -151,7 +151,8 @@ export function diffLines(before, after) {
 }
 
 /**
- * A line end at the end of a text does not start another line. An empty text has no lines.
+ * The lines of a text. A line end at the end does not start another line. An empty text has no
+ * lines.
  * @param {string} text
  */
 const linesOf = (text) => (text === '' ? [] : text.replace(/\n$/, '').split('\n'));
@@ -205,7 +206,7 @@ export function diffWords(before, after) {
 }
 
 /**
- * Words, numbers, runs of whitespace, and every other character by itself.
+ * Splits a text into words, numbers, runs of whitespace, and single other characters.
  * @param {string} text
  * @returns {string[]}
  */

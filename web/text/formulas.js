@@ -3,18 +3,20 @@
 
 /** @typedef {{tex: string, isDisplay: boolean}} Formula */
 
-/** Longer ones count as text: rendering them would take too long. In characters. */
+/**
+ * The longest formula, in characters. Longer ones stay text, because rendering would take too long.
+ */
 const LONGEST = 20_000;
 
 /**
- * The greatest nesting of a formula. Browsers lay it out by recursion with several elements per
- * level: at some 150 levels the tab crashes, again each time the notebook is opened.
+ * The greatest nesting of braces in a formula. Browsers lay out nested elements recursively. At
+ * about 150 levels the tab crashes, and crashes again whenever the notebook is opened.
  */
 const DEEPEST = 50;
 
 /**
- * Opening delimiter, closing delimiter, whether it is a display formula. Jupyter users write the
- * doubled backslash in Markdown.
+ * Opening delimiter, closing delimiter, whether the formula is a display formula. The variants with
+ * a double backslash are common in Jupyter's Markdown.
  */
 const PAIRS = /** @type {[string, string, boolean][]} */ ([
     ['$$', '$$', true],
@@ -45,7 +47,7 @@ class Places {
     /**
      * @param {string} what
      * @param {number} from
-     * @returns {number} the first offset from there on, or -1
+     * @returns {number} the first offset of `what` at or after `from`, or -1
      */
     next(what, from) {
         const last = this.found.get(what);
@@ -93,7 +95,7 @@ class Places {
     }
 }
 
-/** Cached for the last text. */
+/** The cached positions in the last text. */
 let places = new Places('');
 
 /** @param {string} text */
@@ -133,7 +135,7 @@ export function formulaAt(text, at) {
 }
 
 /**
- * `$x$`, not `$5 and $6`: no space inside, no digit after.
+ * Finds `$x$`, but not `$5 and $6`: no space just inside the dollars, and no digit after them.
  * @param {string} text
  * @param {number} at
  * @param {Places} known

@@ -2,7 +2,7 @@
 // How well a query matches a title: as a substring, by whole words, or by the initial letters of
 // words. Pure.
 
-/** Matches by words rank after substrings of the title and before mere initials. */
+/** The base score of matches by words: below substrings of the title, above initials. */
 const BY_WORDS = 400;
 
 /**
@@ -35,8 +35,8 @@ function byWords(typed, title, also) {
 const wordsOf = (text) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 
 /**
- * Letters match only at the beginning of a word or after the previous match; scattered ones would
- * match anything.
+ * The score as a substring or by initials. Letters match only at the beginning of a word or
+ * directly after the previous match, because scattered letters would match almost any title.
  * @param {string} typed
  * @param {string} title
  * @returns {number | null}

@@ -23,7 +23,7 @@ export function numberOf({ type, repr }) {
 }
 
 /**
- * The increase from the first to the second: "+2 (+50 %)", "−0.25".
+ * The difference from `before` to `after`: "+2 (+50 %)", "−0.25".
  * @param {Some} before
  * @param {Some} after
  * @returns {string}
@@ -56,7 +56,7 @@ function signed(n) {
     return `${n < 0 ? '−' : '+'}${grouped(typeof size === 'bigint' ? size : rounded(size))}`;
 }
 
-/** Six significant digits, but all digits before the point. @param {number} n */
+/** Rounds to six significant digits, but keeps all digits before the point. @param {number} n */
 function rounded(n) {
     const digits = Math.max(6, Math.floor(Math.log10(Math.abs(n))) + 1);
     return Number.isInteger(n) || digits > 100 ? n : Number(n.toPrecision(digits));

@@ -8,7 +8,8 @@ import { pythonLanguage } from '../vendor/codemirror.js';
 /** @typedef {Tree['topNode']} Node */
 /**
  * @typedef {{from: number, argument: number, keyword: string | null}} Call `from`: the offset of
- *   its bracket; `argument`: the index of the argument at the cursor; `keyword`: its name.
+ *   the opening parenthesis; `argument`: the index of the argument at the cursor; `keyword`: the
+ *   argument's name, if written.
  */
 
 /** The last parsed text, because one key press asks several questions about the same text. */
@@ -21,7 +22,8 @@ function treeOf(text) {
 }
 
 /**
- * The nodes that contain the cursor, innermost first. An unclosed node extends beyond its end.
+ * The nodes that contain the cursor, innermost first. An unclosed node also contains positions
+ * after its end.
  * @param {string} text
  * @param {number} cursor
  * @returns {Node[]}
@@ -93,7 +95,8 @@ const isInComment = ({ name, from }, cursor) => name === 'Comment' && from < cur
 export function callAt(text, cursor) {
     const inner = nodesAt(text, cursor).find((node) => isBracket(text, node));
     if (inner?.name !== 'ArgList' || inner.parent?.name === 'ClassDefinition') return null;
-    // With a space, as in `print (x)`, it counts as a group. Strings and comments have no calls.
+    // Parentheses after a space, as in `print (x)`, count as a group. Strings and comments contain
+    // no calls.
     if (/\s/.test(text[inner.from - 1] ?? ' ') || !isInCode(text, cursor)) return null;
     const commas = inner.getChildren(',').filter(({ to }) => to <= cursor);
     const from = commas.at(-1)?.to ?? inner.from + 1;
@@ -158,7 +161,7 @@ export function closesTriple(text, cursor) {
 export const isBlank = (line) => /^\s*$/.test(line);
 
 /**
- * Whether typing requests completions here: after a dot, and from two letters on.
+ * Whether typing requests completions here: after a dot, or after at least two letters of a name.
  * @param {string} line up to the cursor
  */
 export const asksByItself = (line) =>

@@ -42,13 +42,14 @@ const ESCAPE = /\x1b(?:\[([0-9;:?<=>]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\
 
 /**
  * A line that was overwritten: each character with its style.
- * @typedef {{chars: string[], styles: (Style | null)[], blank: number}} Cells `blank`: up to where
- *   it is known to be blank
+ * @typedef {{chars: string[], styles: (Style | null)[], blank: number}} Cells `blank`: the number
+ *   of leading characters known to be blank
  */
 
 /**
- * Each character and control has constant cost, however long the lines are: a line is a list of
- * pieces while text is only appended, and becomes a list of characters when it is overwritten.
+ * A terminal. A line is a list of pieces while text is only appended, and becomes a list of
+ * characters when it is overwritten. So each character and control has constant cost, however long
+ * the lines are.
  */
 export class Terminal {
     constructor() {
@@ -274,7 +275,8 @@ const known = new Map();
 const MOST_KNOWN = 1000;
 
 /**
- * The same object for equal styles, so that text of one style is one piece; null for the default.
+ * Returns one shared object for equal styles, so that adjacent text of one style is one piece; null
+ * for the default style.
  * @param {Style} style
  * @returns {Style | null}
  */

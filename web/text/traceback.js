@@ -1,11 +1,11 @@
 // @ts-check
 // Parses an IPython traceback into the error and its frames. Pure.
 
-/** @typedef {{cell: number, line: number} | null} Location `cell`: its number, the n of `In[n]` */
+/** @typedef {{cell: number, line: number} | null} Location `cell`: the n of `In[n]` */
 /**
- * @typedef {{place: Location, rest: string, text: string, isFrame: boolean}} Frame `isFrame`: else
- *   it is a word between two errors; `rest`: what its first line says after the place; `text`: its
- *   other lines, or all of them
+ * @typedef {{place: Location, rest: string, text: string, isFrame: boolean}} Frame `isFrame`: false
+ *   for text between two errors; `rest`: the text after the location in the first line; `text`: the other
+ *   lines, or all lines without a location
  */
 /** @typedef {{title: string, frames: Frame[], after: string}} Trace */
 
@@ -16,7 +16,10 @@ const PLACES = [
     /^\s*(?:Cell|Input) In ?\[(\d+)\], line (\d+)/,
     /^\s*File <ipython-input-(\d+)-\w+>[:,]\s*(?:line )?(\d+)/,
 ];
-/** A leading line: dashes, or the error's name and `Traceback (most recent call last)`. */
+/**
+ * A line before the first frame: dashes, or the error's name and `Traceback (most recent call
+ * last)`.
+ */
 const LEAD = /^-{20,}$|^\S+\s+Traceback \(most recent call last\)$/;
 
 /** @param {string} text */
@@ -56,8 +59,9 @@ const MANY = 6;
 const LAST = 3;
 
 /**
- * The frames shown initially: the last ones, the last frame of the cell itself, and the last one of
- * any cell, because these are the user's own lines. A number stands for that many hidden frames.
+ * The frames shown initially: the last ones, the last frame in the failed cell, and the last frame
+ * in any cell, because these show the user's own code. A number in the list means that many hidden
+ * frames.
  * @param {Frame[]} frames
  * @param {number | null} count the number of the cell that failed
  * @returns {(Frame | number)[]}
@@ -98,7 +102,7 @@ export function lineOfCell(frames, count) {
 }
 
 /**
- * A syntax error has its title and location in one item.
+ * Removes the title from an item: a syntax error has its title and location in one item.
  * @param {string} item
  * @param {string} ename
  */

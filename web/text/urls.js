@@ -22,7 +22,9 @@ export function withLinks(text) {
     return pieces;
 }
 
-/** Punctuation that ends a sentence; then closing brackets with their opening brackets. */
+/**
+ * `MARKS`: punctuation that ends a sentence; `BRACKETS`: the opening bracket of each closing one.
+ */
 const MARKS = '.,;:!?…';
 const BRACKETS = /** @type {Record<string, string>} */ ({ ')': '(', ']': '[', '}': '{' });
 

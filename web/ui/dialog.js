@@ -115,8 +115,8 @@ export function show(content, kind = '') {
     document.body.append(dialog);
     return new Promise((answer) => {
         let isOver = false;
-        // At once: 'close' fires in a later task, and a key pressed before it would still go to the
-        // old focus.
+        // Restores the focus immediately: 'close' fires in a later task, and a key pressed before
+        // that would still go to the old focus.
         const done = (/** @type {string | null} */ said) => {
             if (isOver) return;
             isOver = true;

@@ -1,6 +1,6 @@
 // @ts-check
-// Drops on the page. Files never get into code, where an editor would insert their text, and the
-// browser never navigates to a dropped file.
+// Handles drops on the page, so that no editor inserts the text of a dropped file and the browser
+// never navigates to the file.
 
 import * as notebooks from '../home/notebooks-api.js';
 import { html } from '../vendor/preact.js';
@@ -15,7 +15,7 @@ const TAKES_TEXT = '.cm-content, input, textarea';
  * @param {(files: File[]) => void} take
  */
 export function watchDrops(hover, take) {
-    /** The number of nested elements that files are dragged over. */
+    /** How many nested elements the dragged files have entered and not left. */
     let depth = 0;
     const heard = (/** @type {DragEvent} */ event) => {
         const { type, dataTransfer, target } = event;

@@ -2,7 +2,7 @@
 // Shrinks the page to the height that an on-screen keyboard leaves, so that the keyboard never
 // covers the focused cell.
 
-/** From this scale on, the page counts as zoomed, and its height is not changed. */
+/** From this scale on, the page counts as zoomed and keeps its height. */
 const ZOOMED = 1.05;
 
 /** Follows the visual viewport. */
@@ -13,7 +13,7 @@ export function trackKeyboardInset() {
         const isCovered = visible.scale < ZOOMED && visible.height < innerHeight - 1;
         if (isCovered) document.documentElement.style.setProperty('--height', `${visible.height}px`);
         else document.documentElement.style.removeProperty('--height');
-        // Some browsers scroll the whole page up instead.
+        // Some browsers scroll the whole page up when the keyboard opens: scroll it back.
         if (isCovered) scrollTo(0, 0);
         const at = document.activeElement;
         if (at?.closest('main'))

@@ -1,5 +1,6 @@
 // @ts-check
-// A button that opens a list of actions. Arrow keys move through it; Esc or leaving closes it.
+// A button that opens a list of actions. Arrow keys move through the list; Esc, or moving the focus
+// away, closes it.
 
 import { Component, html } from '../vendor/preact.js';
 

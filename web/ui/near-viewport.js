@@ -14,7 +14,11 @@ const observer = new IntersectionObserver(
     { rootMargin: NEAR, scrollMargin: NEAR },
 );
 
-/** Calls once, when the element comes near. @param {Element} element @param {() => void} what */
+/**
+ * Calls `what` once, when the element comes near the viewport.
+ * @param {Element} element
+ * @param {() => void} what
+ */
 export function whenNear(element, what) {
     watchNear(element, (isNear) => {
         if (!isNear) return;
@@ -23,7 +27,11 @@ export function whenNear(element, what) {
     });
 }
 
-/** Calls on each change. @param {Element} element @param {(isNear: boolean) => void} what */
+/**
+ * Calls `what` whenever the element comes near the viewport or goes away.
+ * @param {Element} element
+ * @param {(isNear: boolean) => void} what
+ */
 export function watchNear(element, what) {
     watching.set(element, what);
     observer.observe(element);

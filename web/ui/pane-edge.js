@@ -19,7 +19,7 @@ export class PaneEdge extends Component {
 
     componentDidMount() {
         this.componentDidUpdate();
-        // Announces the actual width.
+        // Without a stored width, tells screen readers the actual width.
         if (!this.state.width && this.edge?.parentElement)
             this.edge.setAttribute('aria-valuenow', String(Math.round(this.edge.parentElement.offsetWidth)));
     }

@@ -18,7 +18,7 @@ export function shownTheme() {
     return system.matches ? 'dark' : 'light';
 }
 
-/** Switches to the next of the three. */
+/** Switches to the next of the three themes. */
 export function nextTheme() {
     const next = ORDER[(ORDER.indexOf(chosenTheme()) + 1) % ORDER.length] ?? 'auto';
     if (next === 'auto') {

@@ -15,9 +15,9 @@ import { PaneEdge } from '../ui/pane-edge.js';
 /** @typedef {import('./variables.js').Column} Column */
 /** @typedef {import('../notebook/page.js').Page} Page */
 
-/** Rows rendered at once; more on request. */
+/** The rows rendered at first; a button shows more. */
 const PAINTED = 300;
-/** Columns of a data frame that are listed. */
+/** The most columns of a data frame that are listed. */
 const LISTED = 100;
 const COLUMNS = /** @type {Column[]} */ (['name', 'type', 'shape', 'bytes', 'cell', 'value']);
 
@@ -43,7 +43,10 @@ export class VariablesPane extends Component {
         });
     }
 
-    /** Ascending, then descending, then the original order. @param {Column} by */
+    /**
+     * Sorts by a column: ascending, then descending, then the original order.
+     * @param {Column} by
+     */
     #sort(by) {
         const { order } = this.state;
         const next = order?.by !== by ? { by, isDown: false } : order.isDown ? null : { by, isDown: true };

@@ -90,15 +90,18 @@ export class Variables {
         this.known.clear();
     }
 
-    /** A state that was restored may have other variables. @param {State} now */
+    /**
+     * Drops the cached variables of a state that was restored, because they may differ now.
+     * @param {State} now
+     */
     onStateChanged(now) {
         const before = this.page.model.states.get(now.id);
         if (before && isOther(before, now)) this.known.delete(now.id);
     }
 
     /**
-     * The page moved: fetches the variables of the new position. Each visit retries after a
-     * failure, because the machine may have been busy.
+     * Fetches the variables of the page's new position. After a failure, each visit tries again,
+     * because the machine may have been busy.
      */
     onPageMoved() {
         const { here } = this.page;
