@@ -392,7 +392,7 @@ for (const [name, lead, { notebook, scope, people = 0, stays, ...options } = {}]
         await page.waitForSelector('.notebook[aria-busy="false"]');
         await lead(page, server);
         await examine(page, '', stays);
-        // The browser reports the lost connection.
+        // Ignore the browser's messages about the lost connection.
         forgive(page, /WebSocket connection|ERR_CONNECTION/);
     });
 }

@@ -7,7 +7,7 @@ import { afternoon, short, tenThousand, thousand } from './graph-fixture.mjs';
 import { focused, open, page, ran, rows, run, test, testWithoutPage, texts } from './harness.mjs';
 import { start } from './mock.mjs';
 
-/** A page on a notebook of the stand-in, at one of its states. */
+/** Opens a page on a notebook of the stand-in, at one of its states. */
 async function at(fixture, state, t, options, change) {
     const other = await start(0, fixture);
     t.after(() => other.stop());

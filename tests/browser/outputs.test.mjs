@@ -91,7 +91,7 @@ for (const [name, modules, code, painted] of PLOTS) {
         assert.deepEqual(asked, [], 'nothing was asked for');
         assert.deepEqual(await texts('.error-view'), []);
         await picture(name.replaceAll(' ', '-'));
-        // Warnings of Chromium on machines without a graphics card.
+        // Ignore Chromium's warnings on machines without a graphics card.
         forgive(page, /^\[\.WebGL|willReadFrequently/);
     });
 }

@@ -126,7 +126,7 @@ test('equal fingerprints are equal values, whatever is shown of them; others are
     );
 });
 
-/** @returns {any} of the kind that the test expects */
+/** @returns {any} because each test knows the kind */
 const detail = (before, after) => compareVariables([before], [after]).changed[0].detail;
 const facts = (all) =>
     all.map(

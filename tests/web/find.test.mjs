@@ -13,7 +13,7 @@ import {
     magicLines,
 } from '../../web/text/python.js';
 
-/** @returns {any} a pattern, or why there is none */
+/** @returns {any} a pattern, or an error text */
 const query = (text, more = {}) => patternOf({ text, isCase: false, isWord: false, isRegex: false, ...more });
 const found = (text, pattern) => matchesIn(text, pattern).map(({ from, to }) => text.slice(from, to));
 

@@ -18,7 +18,7 @@ function nodes(text) {
     });
 }
 
-/** One line per row: the node in its lane; `+` before a node that sits beside its lane. */
+/** One line per row: the node in its lane; `+` before a node drawn beside its lane. */
 function picture(text) {
     return layout(nodes(text))
         .places.map((p) => ' '.repeat(p.lane * 2) + (p.beside ? '+' : '') + p.id)

@@ -6,7 +6,7 @@ import { Growing } from './graph-growing.mjs';
 
 const changes = (added, changed = []) => ({ changes: { added, changed, removed: [], more: 0 } });
 
-/** Five cells, a failed and a running one. */
+/** A notebook with successful cells, a failed cell and a running cell. */
 function notebook() {
     const growing = new Growing();
     const a = growing.run('initial', 'ok', changes(['df']), 'df = load("a.csv")');

@@ -5,7 +5,7 @@ import { COMPARE_WORDS as SAY } from './compare-words.js';
 import { withPart } from '../shell/lazy-parts.js';
 
 /**
- * Asks for another state and compares both.
+ * Asks the user for another state and compares the two.
  * @param {import('../notebook/page.js').Page} page
  * @param {string} id
  */

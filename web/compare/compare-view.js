@@ -168,7 +168,7 @@ function CodeSection({ page, ancestor, shared, cells }) {
 
 /** @typedef {Extract<import('./differences.js').CellPair, {sign: '='}>} Equal */
 
-/** Joins runs of equal cells. @param {import('./differences.js').CellPair[]} cells */
+/** Joins consecutive equal cells. @param {import('./differences.js').CellPair[]} cells */
 function folded(cells) {
     /** @type {(Equal[] | Exclude<import('./differences.js').CellPair, {sign: '='}>)[]} */
     const all = [];

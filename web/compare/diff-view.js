@@ -1,6 +1,6 @@
 // @ts-check
-// A diff of lines: each changed line has a sign and, for screen readers, a word; runs of equal
-// lines are folded.
+// A diff of lines: each changed line has a sign and, for screen readers, a word; long sequences of
+// equal lines are folded.
 
 import { fold } from '../text/diff.js';
 import { Component, html } from '../vendor/preact.js';

@@ -14,7 +14,7 @@ import { show } from '../ui/dialog.js';
 const LISTED = 50;
 
 /**
- * Asks for another state and compares both, the older one first.
+ * Asks the user for another state and compares the two, the older one first.
  * @param {Page} page
  * @param {string} id
  */

@@ -6,7 +6,7 @@ import { Component, html } from '../vendor/preact.js';
 import { GRAPH_WORDS } from './graph-words.js';
 
 const KEY = 'ratoon.graphWidth';
-/** In px. */
+/** The least width, and the step of an arrow key, in px. */
 const LEAST = 200;
 const STEP = 16;
 /** The greatest share of the window for the graph. */

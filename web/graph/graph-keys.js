@@ -1,5 +1,5 @@
 // @ts-check
-// Keys while the graph has the focus.
+// Handles keys while the graph has the focus.
 
 import { compareWithHere, continueFrom, label, goTo, remove, select, togglePin } from './node-actions.js';
 

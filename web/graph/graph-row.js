@@ -164,7 +164,10 @@ export class GraphRow extends Component {
     }
 }
 
-/** Whether there is nothing to announce. @param {import('../shell/protocol.js').State} state */
+/**
+ * Whether the state's residency needs no announcement.
+ * @param {import('../shell/protocol.js').State} state
+ */
 const isPlain = (state) =>
     (state.living === 'memory' || state.living === 'freezing' || state.living === 'deleted') &&
     residencyMark(state) === null &&

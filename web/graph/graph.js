@@ -85,7 +85,10 @@ export class Graph extends Component {
     addedAt = new Map();
     slidAt = -SLIDE;
     announced = '';
-    /** The target of the next paint's scrolling. @type {number | 'end' | null} */
+    /**
+     * The row to scroll to after the next paint; 'end': the last; null: none.
+     * @type {number | 'end' | null}
+     */
     scrollTarget = null;
     /** @type {string | null} */
     shownHere = null;

@@ -1,5 +1,5 @@
 // @ts-check
-// The data of other features in graph rows: other people, the compared states.
+// Data from other features that graph rows show: other people, and the compared states.
 
 /** @typedef {import('../notebook/page.js').Page} Page */
 /** @typedef {import('../presence/presence.js').Other} Other */

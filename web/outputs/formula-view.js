@@ -6,7 +6,7 @@ import { canBeSet, withFormulas } from '../text/formulas.js';
 
 /** @typedef {import('../text/formulas.js').Formula} Formula */
 
-/** Limits of a formula: no links, no size or repetition that fills the page. */
+/** KaTeX options that forbid links, and sizes and repetitions that would fill the page. */
 const OPTIONS = Object.freeze({
     throwOnError: false,
     trust: false,

@@ -53,7 +53,7 @@ function beginNext() {
     }
 }
 
-/** Loaded frames, the most recently near one last. @type {Set<Frame>} */
+/** Loaded frames, in the order in which they last came near the viewport. @type {Set<Frame>} */
 const alive = new Set();
 
 /**

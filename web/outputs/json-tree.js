@@ -7,7 +7,7 @@ import { OUTPUT_WORDS } from './output-words.js';
 
 /** Entries rendered at a time. */
 const PART = 100;
-/** Longer text is cut, in characters; copying gives all of it. */
+/** The longest text shown, in characters. Copying gives the complete text. */
 const LONGEST = 2000;
 /** Levels up to this size are open initially. */
 const SMALL = 20;

@@ -66,7 +66,7 @@ function rendered(text, formulas) {
 }
 
 /**
- * Replaces formulas by placeholders before Markdown is parsed. `putFormulas` inserts them as
+ * Replaces formulas with placeholders before Markdown is parsed. `putFormulas` inserts them as
  * elements after sanitizing.
  * @param {any} markdown
  */
@@ -110,7 +110,7 @@ function withMath(markdown) {
     });
     markdown.renderer.rules.formula = (/** @type {any[]} */ tokens, /** @type {number} */ at) =>
         tokens[at].content;
-    // Renders the boxes of task lists as characters.
+    // Renders the checkboxes of task lists as characters.
     markdown.core.ruler.after('inline', 'tasks', (/** @type {any} */ state) => {
         state.tokens.forEach((/** @type {any} */ token, /** @type {number} */ at) => {
             const first =

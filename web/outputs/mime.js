@@ -8,7 +8,10 @@ import { plotlyHtml, vegaHtml } from './libraries.js';
 /** @typedef {{how: How, mime: string, data: any}} Shown */
 
 const WIDGET = 'application/vnd.jupyter.widget-view+json';
-/** Base64 that is safe to embed in HTML. @param {string} data */
+/**
+ * Drops characters that are not base64, so that the data is safe to embed in HTML.
+ * @param {string} data
+ */
 const plainBase64 = (data) => data.replaceAll(/[^\w+/=]/g, '');
 
 /**

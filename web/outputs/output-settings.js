@@ -22,7 +22,7 @@ function all() {
 /** @param {string} key @returns {any} */
 export const recall = (key) => all().get(key);
 
-/** @param {string} key @param {any} value undefined or null removes the setting */
+/** @param {string} key @param {any} value undefined removes the setting */
 export function keep(key, value) {
     const map = all();
     map.delete(key);

@@ -36,7 +36,7 @@ export class Stream extends Component {
     /** The number of pieces painted, and the offset in the next one. */
     painted = 0;
     offset = 0;
-    /** When the last frame began; Infinity if no text was waiting then. */
+    /** When the last frame began; Infinity if all text was painted in it. */
     began = Infinity;
     /** @type {number | undefined} the requested animation frame, which paints the rest */
     next = undefined;

@@ -206,7 +206,7 @@ export function diffWords(before, after) {
 }
 
 /**
- * Splits a text into words, numbers, runs of whitespace, and single other characters.
+ * Splits a text into words, numbers, whitespace, and other single characters.
  * @param {string} text
  * @returns {string[]}
  */
@@ -225,7 +225,7 @@ function joined(parts) {
 }
 
 /**
- * The changed rows and their context. Longer runs of equal rows are folded.
+ * The changed rows and their context. Other equal rows are folded.
  * @param {Row[]} rows
  * @param {number} [host] the number of equal rows kept on each side
  * @returns {(Row | {folded: Row[]})[]}

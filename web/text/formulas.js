@@ -9,8 +9,9 @@
 const LONGEST = 20_000;
 
 /**
- * The greatest nesting of braces in a formula. Browsers lay out nested elements recursively. At
- * about 150 levels the tab crashes, and crashes again whenever the notebook is opened.
+ * The greatest nesting of braces, environments and `\left` in a formula. Browsers lay out nested
+ * elements recursively. At about 150 levels the tab crashes, and crashes again whenever the
+ * notebook is opened.
  */
 const DEEPEST = 50;
 

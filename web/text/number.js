@@ -5,7 +5,7 @@
 
 const INTEGER = /^-?\d+$/;
 const NUMBER = /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
-/** Representations such as `np.float64(0.5)` are numbers as well. */
+/** A number in a wrapper, such as `np.float64(0.5)`. */
 const WRAPPED = /^(?:np\.)?\w+\((-?[\d.]+(?:e[+-]?\d+)?)\)$/i;
 
 /**
@@ -72,5 +72,5 @@ export function grouped(n) {
         : `${sign}${digits.replaceAll(/\B(?=(\d{3})+$)/g, ',')}${rest.replace('−', '-')}`;
 }
 
-/** A number for reading, not for calculating. @param {number | string | null | undefined} n */
+/** Formats a number for display, rounded. @param {number | string | null | undefined} n */
 export const shortly = (n) => (typeof n === 'number' ? grouped(rounded(n)) : (n ?? ''));

@@ -4,8 +4,8 @@
 /** @typedef {{cell: number, line: number} | null} Location `cell`: the n of `In[n]` */
 /**
  * @typedef {{place: Location, rest: string, text: string, isFrame: boolean}} Frame `isFrame`: false
- *   for text between two errors; `rest`: the text after the location in the first line; `text`: the other
- *   lines, or all lines without a location
+ *   for text between two errors; `rest`: the text after the location in the first line; `text`:
+ *   the other lines, or all lines without a location
  */
 /** @typedef {{title: string, frames: Frame[], after: string}} Trace */
 
@@ -90,7 +90,7 @@ export function shownAtFirst(frames, count) {
 const BETWEEN = /^(?:The above exception was|During handling of the above)/;
 
 /**
- * The line of the cell that failed. For chained errors, the line of the last error.
+ * The line at which the cell failed. For chained errors, that of the last error.
  * @param {Frame[]} frames
  * @param {number} count the cell's number
  * @returns {number | undefined}

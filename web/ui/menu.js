@@ -28,7 +28,7 @@ export class List extends Component {
         this.#items()[0]?.focus();
     }
 
-    /** A list opened at a point must stay inside the window. */
+    /** Moves a list that was opened at a point inside the window. */
     #stayInside() {
         const { element, props } = this;
         if (!element || !props.at) return;

@@ -4,7 +4,7 @@
 
 import { Component, html } from '../vendor/preact.js';
 
-/** In px. */
+/** The least width, and the step of an arrow key, in px. */
 const LEAST = 240;
 const STEP = 24;
 /** The greatest share of the window for a pane. */
