@@ -120,13 +120,15 @@ async fn stopped_or_failed(
         () = stopped => return Ok(()),
         ended = server => ended,
     };
-    let why = match ended {
-        Ok(Ok(())) => "the server ended without an error".to_owned(),
-        Ok(Err(error)) => error.to_string(),
-        Err(panicked) => panicked.to_string(),
+    let again = "start it again; the notebooks are stored";
+    let (why, how) = match ended {
+        Ok(Err(error)) => {
+            let how = format!("allow more open files (`ulimit -n`) or close some programs, and {again}");
+            (error.to_string(), how)
+        }
+        Ok(Ok(())) => ("the server ended without an error".to_owned(), again.to_owned()),
+        Err(panicked) => (panicked.to_string(), again.to_owned()),
     };
-    let how = "allow more open files (`ulimit -n`) or close some programs, and start it again; \
-               the notebooks are stored";
     Err(Problem::new(Kind::Internal, "serve any longer", why, how))
 }
 
@@ -283,7 +285,7 @@ fn reason(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::AddrInUse => "the port is taken".into(),
         ErrorKind::AddrNotAvailable => "this machine has no such address".into(),
-        ErrorKind::PermissionDenied => "it is not allowed".into(),
+        ErrorKind::PermissionDenied => "permission denied".into(),
         ErrorKind::NotFound => "it does not exist".into(),
         _ => error.to_string(),
     }

@@ -458,6 +458,7 @@ fn what_is_in_a_large_value_is_found_without_writing_it_out() {
 import hashlib, resource, sys, time, types
 native = types.ModuleType('ratoon_kernel._native')
 native.digest = lambda memory: hashlib.blake2b(memory).hexdigest()
+native.Contents = None
 sys.modules['ratoon_kernel._native'] = native
 from ratoon_kernel import adapters, fingerprint
 import numpy

@@ -12,6 +12,7 @@ mod cells;
 mod checkpoints;
 mod compat;
 mod connections;
+mod cost;
 mod crashes;
 mod disk;
 mod docs;

@@ -33,7 +33,10 @@ fn a_notebook_is_checked_cleaned_and_trusted() {
     let (code, said) = ratoon(&home, "check", &dir);
     assert!(code == 1 && said.contains("missing") && said.contains("1 damaged"), "{said}");
     let (code, said) = ratoon(&home, "gc", &dir);
-    assert!(code == 1 && said.contains("not known what the checkpoint of state initial needs"), "{said}");
+    assert!(
+        code == 1 && said.contains("the blobs that the checkpoint of state initial needs are not known"),
+        "{said}"
+    );
     // Lists the checkpoints to trust, and trusts none without `--yes`.
     let (code, said) = ratoon(&home, "trust", &dir);
     let told = [

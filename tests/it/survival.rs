@@ -243,8 +243,8 @@ const NAMED: &[Row] = &[
         "functions that run at each fork",
         "import os\nn = [0]\ndef count():\n    n[0] += 1; print('not shown'); os.write(1, b'nor this'); \
         display('nor that')\nos.register_at_fork(after_in_child=count)",
-        &["functions that run at each fork, in every state and branch: count"],
-        ("print(n[0])", "2"),
+        &["functions that run at each fork, in every branch: count"],
+        ("print(n[0])", "1"),
     ),
 ];
 
@@ -552,24 +552,24 @@ fn a_cell_that_exits_ends_only_its_run() {
 /// Code that makes forks hang, where it does so, and the message for the run.
 const HANGS: &[(&str, &str, &str)] = &[
     (
-        "a loop in the process that is to be the state",
+        "a loop in a branch",
         "def loop():\n    while True: pass\nos.register_at_fork(after_in_child=loop)",
-        "every state and branch: loop; a fork of it hung: it is still computing",
+        "the forked process hung: it is still computing. Suspected: functions that run at each fork, in \
+        every branch: loop",
     ),
     (
         "a lock in a branch",
-        "lock = threading.Lock(); lock.acquire(); n = 0\n\
-        def count():\n    global n\n    n += 1\n    if n > 1: lock.acquire()\n\
-        os.register_at_fork(after_in_child=count)",
+        "lock = threading.Lock(); lock.acquire()\n\
+        def wait(): lock.acquire()\n\
+        os.register_at_fork(after_in_child=wait)",
         "the forked process hung: it waits for a lock. Suspected: functions that run at each fork, in every \
-        state and branch: count",
+        branch: wait",
     ),
     (
-        "a hook before the fork that does not end in a branch",
-        "here = os.getpid()\ndef wait(): os.getpid() == here or time.sleep(1000)\n\
-        os.register_at_fork(before=wait)",
+        "a hook that waits in a branch",
+        "def wait(): time.sleep(1000)\nos.register_at_fork(after_in_child=wait)",
         "the forked process hung: it waits for something. Suspected: functions that run at each fork, in \
-        every state and branch: wait",
+        every branch: wait",
     ),
     (
         "a head that does not come to the fork",

@@ -264,18 +264,27 @@ impl Channel {
         }
     }
 
-    /// Runs in every forked child, before the user's fork hooks, and closes what belongs to the
-    /// parent. A child that user code forked continues to print to the parent's descriptors. Our
-    /// own forks discard their output until they become heads.
-    fn has_forked(&self) -> io::Result<()> {
-        control::close();
-        *lock() = None;
-        if fork::is_ours() {
-            return disconnect();
+    /// Runs in every forked child, before the user's fork hooks. A child that user code forked
+    /// continues to print to the parent's descriptors.
+    fn has_forked(&self) {
+        if !fork::is_ours() {
+            close_parents();
+            IS_USERS_CHILD.store(true, Ordering::Relaxed);
         }
-        IS_USERS_CHILD.store(true, Ordering::Relaxed);
-        Ok(())
     }
+}
+
+/// Closes what belongs to the parent.
+fn close_parents() {
+    control::close();
+    *lock() = None;
+}
+
+/// Runs first in each of our own forks: closes what belongs to the parent, and discards output
+/// until this process becomes a head.
+pub(super) fn begin_fork() -> io::Result<()> {
+    close_parents();
+    disconnect()
 }
 
 fn print(name: StreamName, text: &str) -> io::Result<()> {

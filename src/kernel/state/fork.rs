@@ -19,12 +19,24 @@ pub(super) const LIBGOMP: &str = "libgomp";
 static IS_OURS: AtomicBool = AtomicBool::new(false);
 
 /// Which side of the fork this is.
-#[derive(Debug)]
-pub(super) enum Side<T> {
-    /// The new process, with what `keep` returned.
-    Child(T),
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// The new process. CPython's after-fork hooks are still to be run (`finish`).
+    Child,
     /// The old process, with the child's process id.
     Parent(i32),
+}
+
+/// Where CPython's before-fork hooks run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BeforeHooks {
+    /// In the parent, as for any `os.fork()`.
+    InParent,
+    /// In the child. The parent is a frozen process, which runs no Python code around a fork: the
+    /// hooks may be user code. That makes no difference, because it has no other thread.
+    InChild,
+    /// Nowhere: they have run already, and the fork that made this process is not finished yet.
+    Done,
 }
 
 /// Whether the fork in progress is ours, not user code's.
@@ -32,57 +44,53 @@ pub(super) fn is_ours() -> bool {
     IS_OURS.load(Ordering::Relaxed)
 }
 
-/// Forks. Must be called with the GIL held, on the thread that runs cells. `keep` collects what
-/// CPython's fork hooks change and the child restores.
-///
-/// A frozen process runs no Python code around a fork, neither `keep` nor hooks, which may be user
-/// code (`os.register_at_fork`). The before-fork hooks run in the child instead. That makes no
-/// difference, because a frozen process has no other thread.
+/// Forks. Must be called with the GIL held, on the thread that runs cells. `prepare` runs right
+/// before CPython's before-fork hooks. The child must call `finish` before it runs Python code.
 ///
 /// # Errors
 /// The operating system's (EAGAIN: too many processes; ENOMEM).
-pub(super) fn fork<T>(
-    _py: pyo3::Python<'_>,
-    is_frozen: bool,
-    keep: impl FnOnce() -> T,
-) -> Result<Side<T>, Errno> {
+pub(super) fn fork(_py: pyo3::Python<'_>, hooks: BeforeHooks, prepare: impl FnOnce()) -> Result<Side, Errno> {
     pause_openmp();
     IS_OURS.store(true, Ordering::Relaxed);
     let before = || {
-        let kept = keep();
+        prepare();
         // SAFETY: the GIL is held by this thread.
         unsafe { pyo3::ffi::PyOS_BeforeFork() };
-        kept
     };
-    let side = if is_frozen {
-        // SAFETY: the child continues the only thread.
-        match unsafe { libc::fork() } {
-            0 => {
-                tie();
-                Ok(Side::Child(after(before())))
-            }
-            pid if pid > 0 => Ok(Side::Parent(pid)),
-            _ => Err(Errno::last()),
+    let mut before = Some(before);
+    if hooks == BeforeHooks::InParent
+        && let Some(before) = before.take()
+    {
+        before();
+    }
+    // SAFETY: the hooks are called in CPython's order around fork (see os_fork_impl). The child
+    // continues this thread only, as after any os.fork().
+    let pid = unsafe { libc::fork() };
+    let errno = Errno::last();
+    if pid == 0 {
+        tie();
+        if hooks == BeforeHooks::InChild
+            && let Some(before) = before.take()
+        {
+            before();
         }
-    } else {
-        let kept = before();
-        // SAFETY: the hooks are called in CPython's order around fork (see os_fork_impl). The child
-        // continues this thread only, as after any os.fork().
-        match unsafe { libc::fork() } {
-            0 => {
-                tie();
-                Ok(Side::Child(after(kept)))
-            }
-            pid => {
-                let errno = Errno::last();
-                // SAFETY: as above.
-                unsafe { pyo3::ffi::PyOS_AfterFork_Parent() };
-                if pid > 0 { Ok(Side::Parent(pid)) } else { Err(errno) }
-            }
-        }
-    };
+        return Ok(Side::Child);
+    }
+    if hooks == BeforeHooks::InParent {
+        // SAFETY: as above.
+        unsafe { pyo3::ffi::PyOS_AfterFork_Parent() };
+    }
     IS_OURS.store(false, Ordering::Relaxed);
-    side
+    if pid > 0 { Ok(Side::Parent(pid)) } else { Err(errno) }
+}
+
+/// Runs CPython's after-fork hooks in a child.
+pub(super) fn finish(_py: pyo3::Python<'_>) {
+    // This process may have forked children since.
+    IS_OURS.store(true, Ordering::Relaxed);
+    // SAFETY: called once in a child, by the thread that forked it and that holds the GIL.
+    unsafe { pyo3::ffi::PyOS_AfterFork_Child() };
+    IS_OURS.store(false, Ordering::Relaxed);
 }
 
 /// Ties the child to the server before user code runs in it, so the child cannot outlive the
@@ -91,12 +99,6 @@ fn tie() {
     if super::lifeline::tie_again().is_err() {
         super::process_exit::leave();
     }
-}
-
-fn after<T>(kept: T) -> T {
-    // SAFETY: called once in a child, by the thread that forked it and that holds the GIL.
-    unsafe { pyo3::ffi::PyOS_AfterFork_Child() };
-    kept
 }
 
 /// Ends the thread pools of every loaded libgomp; the next parallel region starts them again.

@@ -16,6 +16,7 @@
 mod capture;
 mod checkpoint;
 mod children;
+mod contents;
 mod control;
 mod descriptors;
 mod files;
@@ -47,6 +48,7 @@ use pyo3::Python;
 use python::Shell;
 use roles::{ChildSpec, FrozenCopy};
 use run_cell::CellRun;
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::os::fd::OwnedFd;
@@ -72,6 +74,10 @@ struct KernelProcess {
     forked: HashSet<i32>,
     /// Whether this frozen process has reported what its branches share.
     has_reported_sharing: bool,
+    /// Whether CPython's after-fork hooks are still to be run, so that no Python code may run.
+    is_fork_unfinished: Cell<bool>,
+    /// Whether a checkpoint loaded here or in an ancestor has left names out.
+    may_lack_names: bool,
 }
 
 impl KernelProcess {
@@ -114,8 +120,15 @@ impl KernelProcess {
 
     fn report_sharing(&mut self, py: Python<'_>) {
         self.has_reported_sharing = true;
-        let warnings =
-            shared::warnings(&self.open_files, || self.shell.own_sockets(py), || self.shell.own_locks(py));
+        let own_sockets = || {
+            self.finish_fork(py);
+            self.shell.own_sockets(py)
+        };
+        let own_locks = || {
+            self.finish_fork(py);
+            self.shell.own_locks(py)
+        };
+        let warnings = shared::warnings(&self.open_files, own_sockets, own_locks);
         if !warnings.is_empty() {
             control::report(&Report::Shared(warnings));
         }

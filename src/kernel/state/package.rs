@@ -1,7 +1,7 @@
 //! The kernel's Python package, `ratoon_kernel` (`src/kernel/python`): embedded in this program,
 //! imported from memory.
 
-use super::{introspection, symbols};
+use super::{contents::Contents, introspection, symbols};
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -25,7 +25,8 @@ const MODULES: &[(&str, &str)] = embed! {
     "adapters/sqlite3" "adapters/threading" "adapters/traitlets" "adapters/xgboost" "cell_imports"
     "cell_sources" "changes" "checkpoint" "classes" "code_position" "completion" "data_decoder"
     "data_encoder" "data_form" "fingerprint" "forks" "former_names" "history" "import_hooks" "importable"
-    "inspection" "keeper" "loading" "missing" "names_of_the_cell" "outputs" "pickling" "private_layouts"
+    "inspection" "keeper" "loading" "missing" "names_of_the_cell" "outputs" "pickling" "plain_cells"
+    "private_layouts"
     "rebuilding" "saving" "settings" "sharing" "shell" "signatures" "symbols" "text" "transfer" "unpickling"
     "variables"
 };
@@ -72,6 +73,7 @@ fn add_native(py: Python<'_>) -> PyResult<()> {
     let native = PyModule::new(py, "ratoon_kernel._native")?;
     native.add_function(wrap_pyfunction!(introspection::digest, &native)?)?;
     native.add_function(wrap_pyfunction!(symbols::note, &native)?)?;
+    native.add_class::<Contents>()?;
     let package = py.import(PACKAGE)?;
     package.setattr("_native", &native)?;
     py.import("sys")?.getattr("modules")?.set_item("ratoon_kernel._native", native)

@@ -146,17 +146,16 @@ impl Shell {
         self.forks.call(py, "native_ids", ()).unwrap_or_default()
     }
 
-    /// Collects what the child restores. Called before each of our forks.
-    pub(super) fn before_fork(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        self.forks.0.call_method0(py, "before_fork").ok()
+    /// Called before each of our forks.
+    pub(super) fn before_fork(&self, py: Python<'_>) {
+        // Fails only if user code has broken modules of the standard library.
+        let _ = self.forks.0.call_method0(py, "before_fork");
     }
 
-    /// Restores it in the child.
-    pub(super) fn after_fork_in_child(&self, py: Python<'_>, kept: Option<Py<PyAny>>) {
-        if let Some(kept) = kept {
-            // Fails only if user code has broken `random`.
-            let _ = self.forks.0.call_method1(py, "after_fork_in_child", (kept,));
-        }
+    /// Repairs what the fork breaks.
+    pub(super) fn after_fork_in_child(&self, py: Python<'_>) {
+        // As above.
+        let _ = self.forks.0.call_method0(py, "after_fork_in_child");
     }
 }
 

@@ -2,7 +2,7 @@
 //! one task and exits.
 
 use super::descriptors::raise;
-use super::fork::{self, Side};
+use super::fork::{self, BeforeHooks, Side};
 use super::process_exit::leave;
 use super::{KernelProcess, capture, children, control, files, freezable, load_limits, priority, threads};
 use crate::kernel::ProcId;
@@ -64,13 +64,25 @@ impl KernelProcess {
             Err(errno) => return report_fork_failed(child, errno),
         };
         let shell = &self.shell;
-        match fork::fork(py, self.role == Role::Frozen, || shell.before_fork(py)) {
+        let hooks = match self.role {
+            Role::Frozen if self.is_fork_unfinished.get() => BeforeHooks::Done,
+            Role::Frozen => BeforeHooks::InChild,
+            _ => BeforeHooks::InParent,
+        };
+        match fork::fork(py, hooks, || shell.before_fork(py)) {
             Ok(Side::Parent(pid)) => {
                 drop(start);
                 self.note_child(py, child, pid, (spec.role == Role::Frozen).then_some(started));
             }
-            Ok(Side::Child(kept)) => {
-                self.shell.after_fork_in_child(py, kept);
+            Ok(Side::Child) => {
+                // Fails if no descriptor is left, and then adopting a socket fails as well.
+                let _ = capture::begin_fork();
+                self.is_fork_unfinished.set(true);
+                // A frozen process leaves it to its children: the hooks write to hundreds of pages,
+                // which would stay its own.
+                if spec.role != Role::Frozen || spec.load.is_some() {
+                    self.finish_fork(py);
+                }
                 if let Err(error) = self.become_role(py, spec, descriptors) {
                     report_failed_start(child, &error);
                     leave();
@@ -79,6 +91,14 @@ impl KernelProcess {
                 let _ = nix::unistd::write(&start, &[1]);
             }
             Err(errno) => report_fork_failed(child, errno),
+        }
+    }
+
+    /// Lets Python run in this process, if the fork that made it is not finished yet.
+    pub(super) fn finish_fork(&self, py: Python<'_>) {
+        if self.is_fork_unfinished.take() {
+            fork::finish(py);
+            self.shell.after_fork_in_child(py);
         }
     }
 
@@ -114,9 +134,14 @@ impl KernelProcess {
         let missing = match load {
             Some(load) => {
                 self.address_space = new_address_space();
-                self.load(py, &load, blobs)?
+                let missing = self.load(py, &load, blobs)?;
+                self.may_lack_names = !missing.is_empty();
+                missing
             }
-            None if role == Role::Frozen => self.checkpoints.lacking(py),
+            None if role == Role::Frozen && self.may_lack_names => {
+                self.finish_fork(py);
+                self.checkpoints.lacking(py)
+            }
             None => Vec::new(),
         };
         // Loading may have started threads: some libraries start them with their first array.

@@ -10,6 +10,7 @@ use super::transfer::Transfer;
 use super::{KernelProcess, control, lifeline, package, priority, sigint};
 use crate::kernel::protocol::{Order, Report, Role};
 use pyo3::{PyErr, Python};
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::os::fd::OwnedFd;
@@ -89,6 +90,8 @@ fn import_package(py: Python<'_>, support: Option<&Path>) -> Result<KernelProces
         open_files: Vec::new(),
         forked: HashSet::new(),
         has_reported_sharing: true,
+        is_fork_unfinished: Cell::new(false),
+        may_lack_names: false,
     };
     process.shell.settle(py).map_err(failed("IPython"))?;
     Ok(process)

@@ -13,9 +13,10 @@
 #![allow(unsafe_code)]
 
 use super::fork;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Threads that are proven to start again in branches: the thread's name, and the file of its start
 /// function (see `is_file`). docs/branches.md names the tests.
@@ -80,6 +81,9 @@ const SHORT_LIVED: &str = "short-lived ones that start each other";
 /// Maximum number of names in a warning.
 const MAX_NAMES: usize = 5;
 
+/// The ids of this process' threads, all of them proven, or nothing. A fork has other ids.
+static PROVEN_BEFORE: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
 struct Proven {
     /// The beginning of the thread's name; `None` if it has no name.
     name: Option<&'static str>,
@@ -99,7 +103,7 @@ struct NativeThread {
 /// none; one system call is enough to know that. `of_python` returns the ids of the threads that
 /// Python knows.
 pub(super) fn warning(of_python: impl FnOnce() -> Vec<i32>) -> Option<String> {
-    if count() <= 1 {
+    if count() <= 1 || is_as_proven_before() {
         return None;
     }
     let can_pause_openmp = fork::pause_openmp();
@@ -123,7 +127,24 @@ pub(super) fn warning(of_python: impl FnOnce() -> Vec<i32>) -> Option<String> {
         }
         ended.extend(ended_now);
     }
-    sentence(threads.into_iter().filter(|thread| !is_proven(thread, can_pause_openmp)))
+    let own = std::process::id().cast_signed();
+    let is_settled = known.iter().all(|id| *id == own) && ended.is_empty();
+    let warning = sentence(threads.into_iter().filter(|thread| !is_proven(thread, can_pause_openmp)));
+    if warning.is_none() && is_settled {
+        *lock() = seen.into_iter().collect();
+    }
+    warning
+}
+
+/// Whether this process has the same threads as when `warning` last found all of them proven.
+/// Finding out again what each of them is would read all of `/proc/self/maps`.
+fn is_as_proven_before() -> bool {
+    let proven = lock();
+    !proven.is_empty() && ids().into_iter().collect::<BTreeSet<i32>>() == *proven
+}
+
+fn lock() -> MutexGuard<'static, BTreeSet<i32>> {
+    PROVEN_BEFORE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Describes these threads. Returns those that still run, and the ids of those that have ended.

@@ -1,5 +1,8 @@
 """What the Rust program provides to this package (package.rs)."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from typing_extensions import Buffer
 
 class Before:
@@ -8,6 +11,19 @@ class Before:
     def changes(self, namespace: dict[str, object]) -> tuple[list[str], list[str], list[str]]:
         """Returns the names that are new, those that refer to another object, and those that are
         gone."""
+
+class Contents:
+    """What dictionaries and lists hold at one moment."""
+
+    def __init__(
+        self,
+        containers: Sequence[dict[Any, Any] | list[Any]],
+        entries: Sequence[tuple[dict[Any, Any], Any]],
+    ) -> None:
+        """`entries`: dictionaries, each with the one key that matters."""
+
+    def are_same(self) -> bool:
+        """Whether all of it is as it was. Touches none of the objects."""
 
 def digest(memory: Buffer) -> str:
     """The BLAKE3 digest of some memory, in hexadecimal digits."""

@@ -12,8 +12,8 @@ import ctypes
 import faulthandler
 import functools
 import gc
+import importlib
 import os
-import random
 import select
 import signal
 import socket
@@ -31,6 +31,8 @@ from .text import listed, to_json
 
 # Cells may replace it in its module.
 _getitimer = signal.getitimer
+# The threads that have started and those that are about to, by id.
+_threads, _starting_threads = threading._active, threading._limbo  # type: ignore[attr-defined]
 
 _shell: Any = None
 # `adapters.pools`. Held here, as a cell may remove it from `sys.modules`.
@@ -44,11 +46,14 @@ _fork_hooks: list[str] = []
 # whether a fork has left one behind.
 _watchdog_ends: float = 0
 _watchdog_is_lost = False
+# Whether the fork in progress is ours, not the user's.
+_fork_is_ours = False
 
 
 def boot(has_forked: Callable[[], None]) -> None:
     """Starts watching, before any code of the user runs. `has_forked` is called in every child."""
-    os.register_at_fork(after_in_child=has_forked, after_in_parent=lambda: _share_trackers(False))
+    os.register_at_fork(after_in_child=has_forked, after_in_parent=_after_fork_in_parent)
+    _seed_only_users_forks()
     _note_fork_hooks()
     _note_new_loops()
     _note_new_processes()
@@ -67,6 +72,8 @@ def settle(shell: Any) -> None:
 def hazards() -> str:
     """What of the state does not survive a fork, as JSON: [sentences, whether this process may be
     forked at all, whether part of the state lives in this process alone]."""
+    if _is_simple():
+        return "[[],true,false]"
     warnings, may_fork = [], True
     threads = [t.name for t in threading.enumerate() if t.is_alive() and not _is_ours(t)]
     if threads:
@@ -87,13 +94,24 @@ def hazards() -> str:
             f"tasks go on in each branch by themselves, when its event loop runs: {listed(tasks)}"
         )
     if _fork_hooks:
-        warnings.append(
-            f"functions that run at each fork, in every state and branch: {listed(_fork_hooks)}"
-        )
+        warnings.append(f"functions that run at each fork, in every branch: {listed(_fork_hooks)}")
     if _uses_cuda():
         warnings.append("CUDA does not survive a fork: branches come from the checkpoint")
         may_fork = False
     return to_json([warnings, may_fork, bool(threads or timers) or not may_fork])
+
+
+def _is_simple() -> bool:
+    """Whether nothing is there that `hazards` looks at, found without touching much."""
+    return (
+        len(_threads) == 1
+        and not _starting_threads
+        and not _loops
+        and not _fork_hooks
+        and not _watchdog_ends
+        and "torch" not in sys.modules
+        and not any(_getitimer(timer)[0] for timer in _TIMERS.values())
+    )
 
 
 _TIMERS = {
@@ -211,17 +229,22 @@ def _script_magics() -> Any:
     return _shell.magics_manager.registry.get("ScriptMagics")
 
 
-def before_fork() -> Any:
-    """State that CPython changes in a child, and that `after_fork_in_child` restores."""
+def before_fork() -> None:
+    """Runs before each of our forks, in the parent or in a child that is not finished."""
+    global _fork_is_ours
+    _fork_is_ours = True
     _share_trackers(True)
-    return random.getstate()
 
 
-def after_fork_in_child(kept: Any) -> None:
-    """Repairs what a fork breaks. `random` is restored too: a state always gives the same numbers.
-    In forks by user code CPython still reseeds it."""
-    random.setstate(kept)
+def _after_fork_in_parent() -> None:
+    global _fork_is_ours
+    _fork_is_ours = False
     _share_trackers(False)
+
+
+def after_fork_in_child() -> None:
+    """Repairs what a fork breaks."""
+    _after_fork_in_parent()
     if getattr(_script_magics(), "event_loop", None):
         # Its thread is gone. %%bash starts another instead of waiting for it forever.
         _script_magics().event_loop = None
@@ -328,6 +351,25 @@ def _share_trackers(is_wanted: bool) -> None:
     intent = getattr(sys.modules.get("multiprocessing.resource_tracker"), "_fork_intent", None)
     if intent is not None:
         intent.preserve_fd = is_wanted
+
+
+def _seed_only_users_forks() -> None:
+    """Lets `random` go on in our forks: a state always gives the same numbers. CPython reseeds it
+    in every child, with a hook that `random` registers when it is imported."""
+    register, hooks = os.register_at_fork, []
+    imported = sys.modules.pop("random", None)
+    os.register_at_fork = lambda **given: hooks.append(given)
+    try:
+        module = importlib.import_module("random")
+    finally:
+        os.register_at_fork = register
+    if imported is not None:
+        # Its own hook reseeds a generator that nobody uses any more.
+        vars(imported).update(vars(module))
+        sys.modules["random"] = imported
+    for given in hooks:
+        seed = given["after_in_child"]
+        register(after_in_child=lambda seed=seed: None if _fork_is_ours else seed())
 
 
 def _note_fork_hooks() -> None:

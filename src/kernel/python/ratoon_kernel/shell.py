@@ -16,9 +16,10 @@ import sys
 import threading
 import traceback
 import warnings
+from types import TracebackType
 from typing import Any, cast
 
-from . import forks, import_hooks, outputs
+from . import forks, import_hooks, outputs, plain_cells
 from .text import MAX_NAME_CHARACTERS, clean, cut, text_of, to_json
 
 # IPython's shell.
@@ -39,8 +40,6 @@ class _Run:
 
 
 _run = _Run()
-# The shell's hooks when it was new.
-_hooks_at_boot: list[Any] = []
 
 
 def boot(channel: Any, support: str | None) -> None:
@@ -59,7 +58,6 @@ def boot(channel: Any, support: str | None) -> None:
     builtins.input = cast(Any, _input)
     getpass.getpass = _getpass
     import_hooks.prepare()
-    _hooks_at_boot[:] = _hooks()
 
 
 def settle() -> None:
@@ -69,12 +67,18 @@ def settle() -> None:
     global _symbols, _transfer
     _symbols, _transfer = symbols, transfer
     forks.settle(shell)
-    rehearse()
+    _warm_up()
+    plain_cells.settle(shell)
     _load_tracebacks()
     # One full collection now, and no later one touches these objects. Otherwise the first
     # collection in each state would copy some 30 MB of pages, 20 times the memory of a state.
     gc.collect()
     gc.freeze()
+
+
+def rehearse() -> None:
+    """Lets the next cell find its memory pages copied."""
+    plain_cells.rehearse()
 
 
 def _put_environment_on_path() -> None:
@@ -99,7 +103,7 @@ def run(code: str, allow_stdin: bool, report_symbols: bool) -> str:
             _transfer.prepare()
         if report_symbols:
             tracker = _run.tracker = _symbols.Tracker()
-        result = shell.run_cell(code, store_history=True)
+        result = plain_cells.run(code, tracker) or shell.run_cell(code, store_history=True)
         error = result.error_before_exec or result.error_in_exec
     except BaseException as escaped:
         # An interrupt outside the shell's own handler, or an error that the shell cannot show.
@@ -118,6 +122,9 @@ def run(code: str, allow_stdin: bool, report_symbols: bool) -> str:
         )
     symbols = tracker.end() if tracker is not None else None
     exec_count = outputs.count_or_zero(shell.execution_count - 1)
+    if sent is None and symbols is None:
+        # Encoding it copies thirty pages.
+        return f'{{"error":null,"exec_count":{exec_count},"symbols":null,"remains":"{remains}"}}'
     return to_json(
         {"error": sent, "exec_count": exec_count, "symbols": symbols, "remains": remains}
     )
@@ -145,11 +152,9 @@ def _remains(result: Any, error: BaseException, count: int) -> str:
 
 def _failed_at_once(error: BaseException) -> bool:
     """Whether the first statement of a cell raised, outside any function and block."""
-    from IPython.core.interactiveshell import __file__ as shells
-
     tb = error.__traceback__
-    while tb is not None and tb.tb_frame.f_code.co_filename == shells:
-        tb = tb.tb_next
+    while _is_shells_frame(tb):
+        tb = cast(TracebackType, tb).tb_next
     if isinstance(error, KeyboardInterrupt) or tb is None or tb.tb_next is not None:
         return False
     # The source as compiled, after IPython has translated magics.
@@ -158,42 +163,13 @@ def _failed_at_once(error: BaseException) -> bool:
     return is_simple and not (others and tb.tb_lineno >= others[0].lineno)
 
 
-def rehearse() -> None:
-    """Runs a cell that does nothing, so that the next cell finds its memory pages copied.
+def _is_shells_frame(tb: TracebackType | None) -> bool:
+    """Whether a traceback begins with a frame of the shell, above the cell's."""
+    from IPython.core.interactiveshell import __file__ as shells
 
-    After a fork the first write to each page copies it (3 µs). The shell itself writes to some 700
-    pages, mostly reference counts: 2 ms, more than the rest of a small cell. Skipped if the user
-    has hooks in the shell, which would see this cell."""
-    if _has_hooks():
-        return
-    events, last = shell.events, (shell.last_execution_result, shell.last_execution_succeeded)
-    shell.events = _NoEvents()
-    try:
-        shell.run_cell("1", store_history=False, silent=True)
-        shell.display_formatter.format(1)
-        to_json({"error": None})
-    finally:
-        shell.events = events
-        shell.last_execution_result, shell.last_execution_succeeded = last
-
-
-def _has_hooks() -> bool:
-    return bool(shell.ast_transformers) or _hooks() != _hooks_at_boot
-
-
-def _hooks() -> Any:
-    """What else could make the rehearsed cell, `1`, call the user's code."""
-    printers = [
-        own.type_printers.get(kind)
-        for own in shell.display_formatter.formatters.values()
-        for kind in (int, object)
-    ]
-    return printers + [len(shell.input_transformers_cleanup), len(shell.input_transformers_post)]
-
-
-class _NoEvents:
-    def trigger(self, *_: Any, **__: Any) -> None:
-        pass
+    if tb is None:
+        return False
+    return tb.tb_frame.f_code.co_filename == shells or plain_cells.is_own_frame(tb)
 
 
 # -- IPython's shell -------------------------------------------------------------------------------
@@ -243,6 +219,13 @@ def _make_shell() -> Any:
 
     class Hook(DisplayHook):
         """The value of the last expression."""
+
+        def __call__(self, result: Any = None) -> None:
+            text = plain_cells.display(self, result)
+            if text is None:
+                super().__call__(result)
+            else:
+                self.write_format_data({"text/plain": text}, {})
 
         def write_output_prompt(self) -> None:
             pass
@@ -345,7 +328,7 @@ def _make_shell() -> Any:
             etype, evalue, tb = exc_tuple or sys.exc_info()
             outputs.cut_own_frames(tb)
             if tb_offset is None and tb is not None and tb.tb_next is not None:
-                if tb.tb_frame.f_code.co_filename == interactiveshell.__file__:
+                if _is_shells_frame(tb):
                     exc_tuple, tb_offset = (etype, evalue, tb.tb_next), 0
             super().showtraceback(exc_tuple, filename, tb_offset, **kwargs)
 
@@ -369,7 +352,7 @@ def _make_shell() -> Any:
                 )
             else:
                 tb = getattr(sys.last_value, "__traceback__", None)
-                if tb is not None and tb.tb_frame.f_code.co_filename == interactiveshell.__file__:
+                if _is_shells_frame(tb):
                     # The debugger skips the first frame: let that be IPython's, not the cell's.
                     self.InteractiveTB.tb = tb
                 super().debugger(force)
@@ -399,6 +382,13 @@ def _make_shell() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return Shell.instance(config=config)
+
+
+def _warm_up() -> None:
+    """Runs a cell that does nothing, so that IPython loads now what its first cell needs."""
+    shell.run_cell("1", store_history=False, silent=True)
+    shell.display_formatter.format(1)
+    shell.last_execution_result = None
 
 
 def _load_tracebacks() -> None:

@@ -1,0 +1,43 @@
+//! What a trivial cell costs, in counts that hardly change on a busy machine. The limits are
+//! generous; `tests/bench/run counts` prints the figures themselves.
+
+use crate::list_variables::{children, private_bytes};
+use crate::restarts::state_of;
+use crate::server::{TestServer, until};
+
+const CELLS: u64 = 30;
+/// Copied pages per cell, in the head, with its rehearsal: some 670.
+const MAX_FAULTS: u64 = 850;
+/// Some 2.6 MB, built without optimisation.
+const MAX_PRIVATE_BYTES: u64 = 3_200_000;
+
+/// Page faults of a process since its start that needed no disk.
+fn faults(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    stat.rsplit_once(')').unwrap().1.split_whitespace().nth(7).unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_trivial_cell_copies_few_pages_and_its_state_holds_little() {
+    let server = TestServer::start();
+    let ran = server.run("initial", "import os; print(os.getpid())");
+    let head: u32 = ran.text().trim().parse().unwrap();
+    let mut state = ran.state().to_owned();
+    let mut chain = |cells: u64| {
+        for number in 0..cells {
+            state = server.run(&state, &format!("x = {number}")).state().to_owned();
+        }
+        state.clone()
+    };
+    chain(5);
+    let before = faults(head);
+    let last = chain(CELLS);
+    let each = (faults(head) - before) / CELLS;
+    assert!(each <= MAX_FAULTS, "{each} page faults per cell");
+    until("the last state is frozen", || state_of(&server, &last)["living"] == "memory");
+    let mut held: Vec<u64> = children(&server, head).iter().map(|frozen| private_bytes(frozen.pid)).collect();
+    held.sort_unstable();
+    let middle = held[held.len() / 2];
+    eprintln!("{each} page faults per cell, {middle} bytes per state");
+    assert!(middle <= MAX_PRIVATE_BYTES, "a state holds {middle} bytes");
+}
