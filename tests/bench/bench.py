@@ -12,6 +12,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 
+import counts
 import depth
 import durable
 import load
@@ -20,7 +21,7 @@ import page
 import ratoon_client as ratoon
 
 # Measures that have their contestants in common: the columns of one table.
-GROUPS = {"alive": measures, "durable": durable, "load": load, "depth": depth, "page": page}
+GROUPS = {"counts": counts, "alive": measures, "durable": durable, "load": load, "depth": depth, "page": page}
 NOT_HERE = "Not measured here: the layout of large graphs, which the page's tests measure."
 
 
@@ -98,7 +99,7 @@ def main():
         if not options.only or n in options.only or group in options.only
     }
 
-    given = {"alive": start_ratoon}
+    given = {"alive": start_ratoon, "counts": start_ratoon}
     given["durable"] = durable.Setup(
         start_ratoon, os.environ["RATOON_DURABLE_PYTHON"], options.scale
     )

@@ -1,0 +1,260 @@
+"""What a trivial cell costs, counted rather than timed: a busy machine hardly changes these figures.
+
+A cell of a chain is sent as soon as the last was answered; one after a rest, when the state of the
+last is frozen and its checkpoint written.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from contextlib import ExitStack
+
+import ratoon_client as ratoon
+from measures import STACK, Row
+from peers import IPyKernel, RatoonSocket, RestLine
+
+WS, WS_STACK, REST, REST_STACK = "WS", "WS, libraries", "REST", "REST, libraries"
+CONTESTANTS = [WS, WS_STACK, REST, REST_STACK]
+CELLS = 40
+# Cells whose system calls are counted.
+TRACED = 20
+
+
+def process(pid):
+    """Counters of a process since its start, by name; none when it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+        with open(f"/proc/{pid}/status") as file:
+            status = dict(line.split(":", 1) for line in file if ":" in line)
+    except OSError:
+        return None
+    switches = sum(int(status[f"{kind}_ctxt_switches"]) for kind in ("voluntary", "nonvoluntary"))
+    return {
+        "parent": int(fields[1]),
+        "faults": int(fields[7]),
+        "faults of its children": int(fields[8]),
+        "switches": switches,
+    }
+
+
+def memory(pid):
+    """Private bytes, bytes of page tables, and memory areas of a process."""
+    with open(f"/proc/{pid}/smaps_rollup") as file:
+        private = sum(int(line.split()[1]) for line in file if line.startswith("Private_Dirty:"))
+    with open(f"/proc/{pid}/status") as file:
+        tables = sum(int(line.split()[1]) for line in file if line.startswith("VmPTE:"))
+    with open(f"/proc/{pid}/maps") as file:
+        areas = sum(1 for _ in file)
+    return private, tables, areas
+
+
+class Line:
+    """A line of states of a server, with its processes."""
+
+    def __init__(self, server, line, libraries):
+        self.server, self.line, self.cells = server, line, 0
+        if libraries:
+            line.run(STACK)
+        answer = line.run("import os\nos.getpid()")
+        self.head = int(answer["output"][-1]["data"]["text/plain"])
+
+    def cell(self):
+        self.cells += 1
+        self.line.run(f"x = {self.cells}")
+
+    def rest(self):
+        """Waits until the processes have been idle for a moment."""
+        before, idle = None, 0
+        while idle < 5:
+            time.sleep(0.05)
+            now = {pid: process(pid) for pid in self.server.processes()}
+            idle = idle + 1 if now == before else 0
+            before = now
+
+    def frozen(self):
+        """The processes that hold states which this line's head has left."""
+        found = {pid: process(pid) for pid in self.server.processes()}
+        return [pid for pid, of in found.items() if of and of["parent"] == self.head]
+
+
+def per_cell(line, what, count, pause):
+    """The growth of one of the head's counters per cell."""
+    before = process(line.head)[what]
+    for _ in range(count):
+        line.cell()
+        if pause:
+            line.rest()
+    return (process(line.head)[what] - before) / count
+
+
+def faults(start_ratoon):
+    rows = [
+        chain := Row("page faults of the head, chain", "", target=150, judged=WS_STACK),
+        rested := Row("page faults of the head, after a rest", ""),
+        frozen := Row("page faults of the frozen process", ""),
+        short := Row("page faults of what it forks (checkpoint)", ""),
+        switches := Row("context switches of the head", ""),
+        private := Row("private memory of a state", "KB", target=1200, judged=WS_STACK),
+        tables := Row("page tables of a state", "KB"),
+        areas := Row("memory areas of a state", ""),
+    ]
+    with ExitStack() as stack:
+        for name, line in lines(stack, start_ratoon):
+            for _ in range(5):
+                line.cell()
+            line.rest()
+            known = set(line.frozen())
+            chain.add(name, per_cell(line, "faults", CELLS, pause=False))
+            line.rest()
+            switches.add(name, per_cell(line, "switches", CELLS, pause=False))
+            line.rest()
+            for pid in set(line.frozen()) - known:
+                counters = process(pid)
+                frozen.add(name, counters["faults"])
+                short.add(name, counters["faults of its children"])
+                for row, value in zip((private, tables, areas), memory(pid), strict=True):
+                    row.add(name, value)
+            rested.add(name, per_cell(line, "faults", 10, pause=True))
+    return rows
+
+
+def lines(stack, start_ratoon):
+    for name in CONTESTANTS:
+        server = stack.enter_context(start_ratoon())
+        line = RatoonSocket(server) if name in (WS, WS_STACK) else RestLine(name, server)
+        stack.callback(line.close)
+        yield name, Line(server, line, name in (WS_STACK, REST_STACK))
+
+
+def calls(start_ratoon):
+    """System calls of the server and of the head, by strace where it is installed."""
+    rows = {
+        "server": Row("system calls of the server, chain", ""),
+        "fsync": Row("of these: fsync and fdatasync", ""),
+        "head": Row("system calls of the head, chain", ""),
+    }
+    if shutil.which("strace") is None:
+        return []
+    with ExitStack() as stack:
+        for name, line in lines(stack, start_ratoon):
+            for _ in range(5):
+                line.cell()
+            line.rest()
+            server = traced(line, line.server.process.pid)
+            rows["server"].add(name, sum(server.values()) / TRACED)
+            syncs = server.get("fsync", 0) + server.get("fdatasync", 0)
+            rows["fsync"].add(name, syncs / TRACED)
+            rows["head"].add(name, sum(traced(line, line.head).values()) / TRACED)
+    return list(rows.values())
+
+
+def traced(line, pid):
+    """The system calls that a process and its threads make for `TRACED` cells, by name."""
+    with tempfile.NamedTemporaryFile("r") as log:
+        command = ["strace", "-f", "-c", "-S", "calls", "-U", "name,calls", "-o", log.name]
+        tracer = subprocess.Popen([*command, "-p", str(pid)], stderr=subprocess.PIPE, text=True)
+        tracer.stderr.readline()  # attached
+        for _ in range(TRACED):
+            line.cell()
+        tracer.send_signal(signal.SIGINT)
+        tracer.communicate()
+        counted = {}
+        for row in log:
+            name, _, count = row.strip().partition(" ")
+            if count.strip().isdigit() and name != "total":
+                counted[name] = int(count)
+        return counted
+
+
+class Counted:
+    """A socket that counts what passes through it."""
+
+    def __init__(self, inner):
+        self.inner, self.bytes = inner, 0
+
+    def sendall(self, data):
+        self.bytes += len(data)
+        self.inner.sendall(data)
+
+    def recv(self, size):
+        data = self.inner.recv(size)
+        self.bytes += len(data)
+        return data
+
+    def close(self):
+        self.inner.close()
+
+
+def wire(start_ratoon):
+    """Bytes that a client and the server exchange for a cell."""
+    row = Row("bytes on the wire", "B")
+    with start_ratoon() as server:
+        line = RatoonSocket(server)
+        line.run("x = 0")
+        line.door.wire = Counted(line.door.wire)
+        for number in range(CELLS):
+            line.run(f"x = {number}", freeze=True)
+        row.add(WS, line.door.wire.bytes / CELLS)
+        line.close()
+    return [row]
+
+
+def ratios(start_ratoon):
+    """A cell's time, to that of a bare fork of a process with the same libraries, and to ipykernel's."""
+    fork = Row("a cell of a chain, to a raw fork", "×")
+    kernel = Row("a cell of a chain, to ipykernel's", "×")
+    with ExitStack() as stack:
+        peers = {}
+        for libraries in (False, True):
+            peers[libraries] = stack.enter_context(IPyKernel())
+            if libraries:
+                peers[libraries].run(STACK)
+        raw = {libraries: raw_fork(libraries) for libraries in (False, True)}
+        for name, line in lines(stack, start_ratoon):
+            libraries = name in (WS_STACK, REST_STACK)
+            for _ in range(10):
+                line.cell()
+                peers[libraries].run("x = 0")
+            for _ in range(5):
+                own = seconds(line.cell, 20)
+                kernel.add(name, own / seconds(lambda: peers[libraries].run("x = 1"), 20))
+                fork.add(name, own / raw[libraries])
+    return [fork, kernel]
+
+
+def seconds(run, times):
+    started = time.perf_counter()
+    for _ in range(times):
+        run()
+    return (time.perf_counter() - started) / times
+
+
+RAW_FORK = """
+import os, time
+{imports}
+import gc; gc.collect(); gc.freeze()
+times = []
+for _ in range(50):
+    started = time.perf_counter()
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    times.append(time.perf_counter() - started)
+    os.waitpid(pid, 0)
+print(sorted(times)[25])
+"""
+
+
+def raw_fork(libraries):
+    """Seconds of a fork of a plain Python."""
+    import sys
+
+    code = RAW_FORK.format(imports=STACK if libraries else "")
+    return float(subprocess.check_output([sys.executable, "-c", code], text=True))
+
+
+ALL = [faults, calls, wire, ratios]
