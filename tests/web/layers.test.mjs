@@ -154,3 +154,24 @@ test('the model has one writer, and so has the position of the page', async () =
         assert.doesNotMatch(text, /\bpage\.(here|attempt) = /, `${path} moves the page`);
     }
 });
+
+test('a class in a template has a style, or code that looks for it', async () => {
+    const all = await readdir(web, { recursive: true });
+    const sheets = all.filter((path) => path.endsWith('.css') && !path.startsWith('vendor'));
+    const css = (await Promise.all(sheets.map((path) => readFile(join(web, path), 'utf8')))).join('');
+    const styled = new Set([...css.matchAll(/\.([a-z][a-z0-9-]*)/g)].map((found) => found[1]));
+    // `dataframe` is pandas' own.
+    const hooks = new Set(['dataframe', 'find-by', 'find-text']);
+    const unknown = [];
+    for (const [path, text] of await modules()) {
+        const literal = [...text.matchAll(/class="([^"$]*)"/g)].map((found) => found[1]);
+        const chosen = [...text.matchAll(/class=\$\{([^}]*)\}/g)].flatMap((found) =>
+            [...found[1].matchAll(/'([a-z][a-z -]*)'/g)].map((name) => name[1]),
+        );
+        const names = [...literal, ...chosen].flatMap((classes) => classes.split(' ').filter(Boolean));
+        unknown.push(
+            ...names.filter((name) => !styled.has(name) && !hooks.has(name)).map((name) => [path, name]),
+        );
+    }
+    assert.deepEqual(unknown, []);
+});

@@ -30,8 +30,8 @@ export const COMPARE_WORDS = Object.freeze({
     code: 'Code',
     shared: (/** @type {number} */ n, /** @type {string} */ from) =>
         n === 0
-            ? 'The two states have no cells in common.'
-            : `${count(n, 'cell is', 'cells are')} common to both, up to “${from}”.`,
+            ? 'The two lineages part at the start.'
+            : `The two lineages share ${count(n, 'cell', 'cells')}, up to “${from}”.`,
     sameLine: 'No cells differ.',
     equalCells: (/** @type {number} */ n) => `${count(n, 'equal cell', 'equal cells')}`,
     equalLines: (/** @type {number} */ n) => `${count(n, 'equal line', 'equal lines')}`,

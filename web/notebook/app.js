@@ -248,7 +248,7 @@ export class App extends Component {
         if (waiting.length < 2 && !rest) return column;
         const text = rest ? EDITOR_WORDS.replayRest(rest) : WORDS.runThese(waiting.length);
         const run = html`<div key="batch" class="batch">
-            <button class=${rest ? 'button' : 'quiet'} data-frame=${rest ? '' : null}
+            <button class=${rest ? 'button' : 'text-button'} data-frame=${rest ? '' : null}
                 title=${rest ? EDITOR_WORDS.replayRestHint : null}
             onClick=${() => this.controller.runAll(waiting)}>${text}</button></div>`;
         column.splice(

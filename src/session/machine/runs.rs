@@ -430,9 +430,9 @@ pub(super) fn resolve(core: &Core, on: Base, replay: bool) -> Result<Base, Probl
                 (None, true) => {
                     return Err(Problem::new(
                         Kind::Conflict,
-                        format!("run after {earlier}"),
-                        "that run left no state",
-                        "run against a state, or run that cell again first",
+                        "run the cell",
+                        format!("the run that it waits for ({earlier}) left no state"),
+                        "run the earlier cell again, then this one",
                     ));
                 }
             }

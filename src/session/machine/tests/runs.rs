@@ -254,7 +254,7 @@ fn what_waits_for_a_failed_run_is_aborted() {
             answer 3: b Interrupted RunAborted: the run before it left no state
             answer 4: c Interrupted RunAborted: the run before it left no state
         run d after a
-            answer 7: refused, conflict: run after a: that run left no state
+            answer 7: refused, conflict: run the cell: the run that it waits for (a) left no state
         initial Freezing
         └─ × a Error
     "#]]
