@@ -187,9 +187,10 @@ def native_ids() -> str:
     """The system's ids of the threads that Python knows, as JSON. Called before threads are
     counted."""
     _pause_opencv()
-    return to_json(
-        [thread.native_id for thread in threading.enumerate() if thread.native_id is not None]
-    )
+    own = threading.current_thread()
+    ids = [thread.native_id for thread in threading.enumerate() if thread is not own]
+    # CPython 3.11 keeps the parent's id for the thread that forked.
+    return to_json([threading.get_native_id(), *(id for id in ids if id is not None)])
 
 
 def _pause_opencv() -> None:
