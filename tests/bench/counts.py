@@ -257,4 +257,24 @@ def raw_fork(libraries):
     return float(subprocess.check_output([sys.executable, "-c", code], text=True))
 
 
-ALL = [faults, calls, wire, ratios]
+def objects(start_ratoon):
+    """A cell on a state with a million dicts, beside one on an empty state."""
+    huge = Row("a million dicts: in huge pages", "MB")
+    cost = Row("a cell on a million dicts, to one on an empty state", "×")
+    with ExitStack() as stack:
+        own = [stack.enter_context(start_ratoon()) for _ in range(2)]
+        full, empty = [Line(server, RatoonSocket(server), False) for server in own]
+        for line in (full, empty):
+            stack.callback(line.line.close)
+        full.line.run("d = [{'number': i, 'text': str(i)} for i in range(1_000_000)]")
+        with open(f"/proc/{full.head}/smaps_rollup") as file:
+            kept = next(line for line in file if line.startswith("AnonHugePages:"))
+        huge.add(WS, int(kept.split()[1]) / 1024)
+        for line in (full, empty):
+            seconds(line.cell, 10)
+        for _ in range(5):
+            cost.add(WS, seconds(full.cell, 20) / seconds(empty.cell, 20))
+    return [huge, cost]
+
+
+ALL = [faults, calls, wire, ratios, objects]

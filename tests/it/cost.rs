@@ -41,3 +41,31 @@ fn a_trivial_cell_copies_few_pages_and_its_state_holds_little() {
     eprintln!("{each} page faults per cell, {middle} bytes per state");
     assert!(middle <= MAX_PRIVATE_BYTES, "a state holds {middle} bytes");
 }
+
+/// Bytes of a process in huge pages.
+fn huge_bytes(pid: u32) -> u64 {
+    let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap();
+    let line = rollup.lines().find(|line| line.starts_with("AnonHugePages:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
+}
+
+#[test]
+fn many_objects_are_in_huge_pages_small_and_large_ones() {
+    let offered = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
+    if offered.is_empty() || offered.contains("[never]") {
+        eprintln!("this system offers no huge pages");
+        return;
+    }
+    let server = TestServer::start();
+    let ran = server.run("initial", "import os; print(os.getpid(), os.environ.get('GLIBC_TUNABLES'))");
+    let head: u32 = ran.text().split_whitespace().next().unwrap().parse().unwrap();
+    assert!(ran.text().ends_with("None\n"), "programs that a cell starts do not get the setting");
+    // Each some 50 MB.
+    let ran = server.run(ran.state(), "small = [[i] for i in range(500_000)]");
+    let small = huge_bytes(head);
+    server.run(ran.state(), "large = [bytes(5_000 + i % 9) for i in range(10_000)]");
+    let large = huge_bytes(head) - small;
+    eprintln!("{small} bytes of small objects and {large} of large ones are in huge pages");
+    assert!(small >= 10_000_000, "{small} bytes of small objects are in huge pages");
+    assert!(large >= 10_000_000, "{large} bytes of large objects are in huge pages");
+}

@@ -10,6 +10,7 @@
 //!   `checkpoint`: calls into that package
 //! - `freezable`: whether a state can be kept; `threads`, `children`: what branches would lack;
 //!   `shared`: what they share; `files`: reopens the state's files in each branch
+//! - `huge_pages`: the memory of Python's objects, which each fork shares
 //! - `lifeline`: exit with the server; `priority`: OOM score and niceness; `load_limits`: rlimits
 //! - `control`, `descriptors`: its socket and its other descriptors
 
@@ -22,6 +23,7 @@ mod descriptors;
 mod files;
 mod fork;
 mod freezable;
+mod huge_pages;
 mod introspection;
 mod lifeline;
 mod load_limits;

@@ -7,7 +7,7 @@ use super::process_exit::leave;
 use super::python::{self, Shell};
 use super::roles::{FrozenCopy, new_address_space};
 use super::transfer::Transfer;
-use super::{KernelProcess, control, lifeline, package, priority, sigint};
+use super::{KernelProcess, control, huge_pages, lifeline, package, priority, sigint};
 use crate::kernel::protocol::{Order, Report, Role};
 use pyo3::{PyErr, Python};
 use std::cell::Cell;
@@ -38,7 +38,12 @@ fn prepare() -> std::io::Result<Option<(Order, Vec<OwnedFd>)>> {
 }
 
 fn run(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
-    let Order::SpawnRoot { python, support, cwd, nice } = order else { return ExitCode::FAILURE };
+    let Order::SpawnRoot { python, support, cwd, nice, tunes_malloc } = order else {
+        return ExitCode::FAILURE;
+    };
+    if tunes_malloc {
+        huge_pages::hide_tunable();
+    }
     priority::add_niceness(nice.into());
     let started = start(&python, support.as_deref(), &cwd, descriptors);
     Python::attach(|py| match started {
@@ -69,6 +74,7 @@ fn start(
     std::env::set_current_dir(cwd)
         .map_err(|e| format!("cannot change to the directory {}: {e}", cwd.display()))?;
     sigint::default();
+    huge_pages::use_for_objects();
     python::start(python)?;
     sigint::ignore_but_keep();
     Python::attach(|py| {
