@@ -151,7 +151,7 @@ fn launch(options: &Options) -> Result<Launch, Problem> {
         Problem::new(Kind::BadRequest, "provide IPython", format!("{}: {}", e.what, e.why), e.how)
     })?;
     let (program, python) = ("/proc/self/exe".into(), interpreter.executable);
-    Ok(Launch { program, python, support, cwd, nice: options.nice, tunes_malloc: options.tunes_malloc })
+    Ok(Launch { program, python, support, cwd, nice: options.nice })
 }
 
 /// The configuration of notebooks. Notebooks are stored in the directory in which cells run.

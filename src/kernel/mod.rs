@@ -44,6 +44,4 @@ pub struct Launch {
     pub cwd: PathBuf,
     /// Niceness of cell processes, 0 to 19.
     pub nice: u8,
-    /// Whether malloc uses huge pages: not if the user has set tunables of glibc.
-    pub tunes_malloc: bool,
 }

@@ -15,10 +15,6 @@ use std::path::PathBuf;
 /// The longest frame, in bytes: one output with its base64, or the code of one cell.
 pub(crate) const MAX_FRAME_BYTES: usize = 64 * 1024 * 1024;
 
-/// The environment variable and its value that let malloc use huge pages ("Memory Allocation
-/// Tunables" in glibc's manual).
-pub(super) const MALLOC_TUNABLE: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
-
 /// A process of a notebook, numbered by the session. Unlike a pid, a number is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -170,8 +166,6 @@ pub(crate) enum Order {
         cwd: PathBuf,
         /// Niceness of cell processes.
         nice: u8,
-        /// Whether the environment has `MALLOC_TUNABLE`.
-        tunes_malloc: bool,
     },
     /// Fork a child. Carries the child's socket, and the descriptors that `Role::Head` or
     /// `Role::Send` names.

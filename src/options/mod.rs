@@ -82,10 +82,6 @@ pub struct Options {
     #[arg(skip)]
     pub virtual_env: Option<PathBuf>,
 
-    /// Whether $GLIBC_TUNABLES is unset, so that malloc may be tuned for kernel processes.
-    #[arg(skip)]
-    pub tunes_malloc: bool,
-
     /// The current directory.
     #[arg(skip)]
     pub current_dir: Option<PathBuf>,
@@ -200,7 +196,6 @@ impl Options {
             argv::wipe(token.reveal());
         }
         options.virtual_env = std::env::var_os("VIRTUAL_ENV").filter(|v| !v.is_empty()).map(PathBuf::from);
-        options.tunes_malloc = std::env::var_os("GLIBC_TUNABLES").is_none();
         options.current_dir = std::env::current_dir().ok();
         let of = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
         let share = of("XDG_DATA_HOME").or_else(|| of("HOME").map(|home| home.join(".local/share")));

@@ -659,7 +659,6 @@ mod tests {
             support: None,
             cwd: dir.clone(),
             nice: 0,
-            tunes_malloc: true,
         };
         let request = OpenRequest {
             name: "main".into(),

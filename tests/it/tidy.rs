@@ -14,6 +14,7 @@ const UNSAFE: &[&str] = &[
     "src/kernel/state/control.rs",
     "src/kernel/state/files.rs",
     "src/kernel/state/fork.rs",
+    "src/kernel/state/huge_pages.rs",
     "src/kernel/state/sigint.rs",
     "src/kernel/state/lifeline.rs",
     "src/kernel/state/descriptors.rs",

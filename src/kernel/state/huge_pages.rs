@@ -1,4 +1,4 @@
-//! Keeps Python's objects in huge pages (transparent hugepages, see
+//! Keeps Python's small objects in huge pages (transparent hugepages, see
 //! Documentation/admin-guide/mm/transhuge.rst of Linux).
 //!
 //! A fork copies one entry of the page table for each page. A cell on a state with 600 MB of
@@ -6,18 +6,14 @@
 //! aligned area of its size was marked with `madvise` before it is first touched. Memory that is
 //! written after a fork returns to ordinary pages, 2 MiB at a time.
 //!
-//! - Objects of up to 512 bytes: Python asks for arenas of 256 KiB or 1 MiB, which are cut from
-//!   marked blocks here.
-//! - Larger ones come from malloc. glibc since 2.35 marks its heap if a tunable says so; it reads
-//!   that from the environment with which the root is started.
+//! Python asks for arenas of 256 KiB or 1 MiB, and puts objects of up to 512 bytes there. They are
+//! cut from marked blocks here. Larger objects are in malloc's heap, which glibc marks since 2.43.
 //!
 //! Where the system offers no huge pages, all of this has no effect.
 
 #![allow(unsafe_code)]
 
-use crate::kernel::protocol::MALLOC_TUNABLE;
 use pyo3::ffi;
-use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
@@ -29,21 +25,28 @@ const BLOCK: usize = 2 << 20;
 /// at a time; they are mapped by themselves.
 const MIN_ARENA: usize = 256 * 1024;
 
-static ARENAS: Mutex<Arenas> = Mutex::new(Arenas { blocks: BTreeMap::new(), free: BTreeSet::new() });
+static ARENAS: Mutex<Arenas> = Mutex::new(Arenas::new());
 
 /// The blocks, and which arenas in them are free. The arenas of a block have the same size.
+///
+/// If these lists cannot grow, Python raises `MemoryError`, as for the arenas themselves. Other
+/// collections would end the process.
 struct Arenas {
-    /// How many arenas of a block are in use, by its address.
-    blocks: BTreeMap<usize, usize>,
-    /// Sizes and addresses of free arenas.
-    free: BTreeSet<(usize, usize)>,
+    /// From the highest address to the lowest: the system gives lower and lower ones.
+    blocks: Vec<Block>,
+    free: Vec<FreeArena>,
 }
 
-/// Removes malloc's tunable from the environment: programs that cells start must not find it. Must
-/// be called before any thread exists.
-pub(super) fn hide_tunable() {
-    // SAFETY: there is only one thread.
-    unsafe { std::env::remove_var(MALLOC_TUNABLE.0) };
+struct Block {
+    address: usize,
+    /// How many of its arenas are in use.
+    used: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FreeArena {
+    address: usize,
+    size: usize,
 }
 
 /// Sets Python's arena allocator. Must be called before Python starts.
@@ -67,48 +70,61 @@ extern "C" fn free(_: *mut c_void, arena: *mut c_void, size: usize) {
 }
 
 impl Arenas {
+    const fn new() -> Self {
+        Self { blocks: Vec::new(), free: Vec::new() }
+    }
+
     /// The address of an arena; None if there is no memory.
     fn allocate(&mut self, size: usize) -> Option<usize> {
         if size < MIN_ARENA || !BLOCK.is_multiple_of(size) {
             return map(0, size, 0);
         }
         // The lowest, so that the high blocks become free.
-        let lowest = self.free.range((size, 0)..=(size, usize::MAX)).next().copied();
-        let arena = match lowest {
-            Some(free) => {
-                self.free.remove(&free);
-                free.1
-            }
-            None => self.add_block(size)?,
+        let fitting = self.free.iter().enumerate().filter(|(_, free)| free.size == size);
+        let Some((lowest, _)) = fitting.min_by_key(|(_, free)| free.address) else {
+            return self.add_block(size);
         };
-        *self.blocks.entry(block_of(arena)).or_default() += 1;
+        let arena = self.free.swap_remove(lowest).address;
+        if let Ok(at) = self.find(block_of(arena)) {
+            self.blocks[at].used += 1;
+        }
         Some(arena)
     }
 
-    /// Adds a block, whose first arena is returned and the others are free.
+    /// The index of a block, or where it is to be inserted.
+    fn find(&self, address: usize) -> Result<usize, usize> {
+        self.blocks.binary_search_by(|block| address.cmp(&block.address))
+    }
+
+    /// Adds a block, whose first arena is returned and whose others are free.
     fn add_block(&mut self, size: usize) -> Option<usize> {
+        self.blocks.try_reserve(1).ok()?;
+        self.free.try_reserve(BLOCK / size).ok()?;
         // Below the lowest block, so that all of them form one memory area: each costs a fork time.
-        let below = self.blocks.keys().next().and_then(|lowest| lowest.checked_sub(BLOCK));
-        let block = below.and_then(map_at).or_else(map_anywhere)?;
+        let below = self.blocks.last().and_then(|lowest| lowest.address.checked_sub(BLOCK));
+        let address = below.and_then(map_at).or_else(map_anywhere)?;
         // SAFETY: the block was mapped just now. If this fails, its pages are ordinary ones.
-        unsafe { libc::madvise(ptr::with_exposed_provenance_mut(block), BLOCK, libc::MADV_HUGEPAGE) };
-        self.free.extend((size..BLOCK).step_by(size).map(|offset| (size, block + offset)));
-        Some(block)
+        unsafe { libc::madvise(ptr::with_exposed_provenance_mut(address), BLOCK, libc::MADV_HUGEPAGE) };
+        let (Ok(at) | Err(at)) = self.find(address);
+        self.blocks.insert(at, Block { address, used: 1 });
+        let others = (size..BLOCK).step_by(size);
+        self.free.extend(others.map(|offset| FreeArena { address: address + offset, size }));
+        Some(address)
     }
 
     fn free(&mut self, arena: usize, size: usize) {
-        let block = block_of(arena);
-        let Some(used) = self.blocks.get_mut(&block) else { return unmap(arena, size) };
-        *used -= 1;
-        if *used > 0 {
-            // SAFETY: Python no longer uses the arena. It is zero when it is used again.
-            unsafe { libc::madvise(ptr::with_exposed_provenance_mut(arena), size, libc::MADV_DONTNEED) };
-            self.free.insert((size, arena));
-            return;
+        let Ok(at) = self.find(block_of(arena)) else { return unmap(arena, size) };
+        self.blocks[at].used -= 1;
+        if self.blocks[at].used == 0 {
+            let block = self.blocks.remove(at).address;
+            self.free.retain(|free| block_of(free.address) != block);
+            return unmap(block, BLOCK);
         }
-        self.blocks.remove(&block);
-        self.free.retain(|(_, free)| block_of(*free) != block);
-        unmap(block, BLOCK);
+        // SAFETY: Python no longer uses the arena. It is zero when it is used again.
+        unsafe { libc::madvise(ptr::with_exposed_provenance_mut(arena), size, libc::MADV_DONTNEED) };
+        if self.free.try_reserve(1).is_ok() {
+            self.free.push(FreeArena { address: arena, size });
+        }
     }
 }
 
@@ -157,21 +173,18 @@ fn map_anywhere() -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     const ARENA: usize = BLOCK / 8;
 
-    fn none() -> Arenas {
-        Arenas { blocks: BTreeMap::new(), free: BTreeSet::new() }
-    }
-
     #[test]
     fn arenas_share_aligned_blocks_and_a_block_goes_with_its_last_arena() {
-        let mut arenas = none();
+        let mut arenas = Arenas::new();
         let all: Vec<usize> = (0..16).map(|_| arenas.allocate(ARENA).unwrap()).collect();
         let distinct: BTreeSet<usize> = all.iter().copied().collect();
         assert_eq!(distinct.len(), 16);
         assert_eq!(arenas.blocks.len(), 2);
-        assert!(arenas.blocks.keys().all(|block| block % BLOCK == 0));
+        assert!(arenas.blocks.iter().all(|block| block.address % BLOCK == 0));
         assert!(arenas.free.is_empty());
         all.iter().for_each(|arena| arenas.free(*arena, ARENA));
         assert!(arenas.blocks.is_empty() && arenas.free.is_empty());
@@ -179,7 +192,7 @@ mod tests {
 
     #[test]
     fn arenas_of_different_sizes_are_in_different_blocks() {
-        let mut arenas = none();
+        let mut arenas = Arenas::new();
         let small: Vec<usize> = (0..3).map(|_| arenas.allocate(ARENA).unwrap()).collect();
         let large: Vec<usize> = (0..3).map(|_| arenas.allocate(4 * ARENA).unwrap()).collect();
         assert!(small.iter().all(|one| large.iter().all(|other| block_of(*one) != block_of(*other))));
@@ -190,7 +203,7 @@ mod tests {
 
     #[test]
     fn an_arena_that_was_freed_is_zero_when_it_is_given_again() {
-        let mut arenas = none();
+        let mut arenas = Arenas::new();
         let kept = arenas.allocate(ARENA).unwrap();
         let arena = arenas.allocate(ARENA).unwrap();
         let first = ptr::with_exposed_provenance_mut::<u64>(arena);
@@ -207,7 +220,7 @@ mod tests {
 
     #[test]
     fn memory_of_other_sizes_is_not_part_of_a_block() {
-        let mut arenas = none();
+        let mut arenas = Arenas::new();
         let sizes = [16 * 1024, 3 * ARENA, 2 * BLOCK];
         let others = sizes.map(|size| (arenas.allocate(size).unwrap(), size));
         assert!(arenas.blocks.is_empty());

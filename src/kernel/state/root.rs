@@ -38,12 +38,7 @@ fn prepare() -> std::io::Result<Option<(Order, Vec<OwnedFd>)>> {
 }
 
 fn run(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
-    let Order::SpawnRoot { python, support, cwd, nice, tunes_malloc } = order else {
-        return ExitCode::FAILURE;
-    };
-    if tunes_malloc {
-        huge_pages::hide_tunable();
-    }
+    let Order::SpawnRoot { python, support, cwd, nice } = order else { return ExitCode::FAILURE };
     priority::add_niceness(nice.into());
     let started = start(&python, support.as_deref(), &cwd, descriptors);
     Python::attach(|py| match started {

@@ -3,7 +3,7 @@
 use super::connection::{self, HeadIo};
 use super::strays::{HeadFiles, Moment};
 use super::{HeadRecord, ProcessHandle, Tree, reaper};
-use crate::kernel::protocol::{Load, MALLOC_TUNABLE, Order, ProcId, Role, Wanted};
+use crate::kernel::protocol::{Load, Order, ProcId, Role, Wanted};
 use crate::kernel::text_pipe::{ReadCounts, SharedCounts, TextReader, pipe, set_nonblocking};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
 use std::io;
@@ -24,13 +24,12 @@ impl Tree {
     pub fn spawn_root(&mut self, root: ProcId) -> io::Result<()> {
         let lifeline = reaper::lifeline()?;
         let (ours, theirs) = socket_pair()?;
-        let mut command = Command::new(&self.launch.program);
-        command.arg("kernel").stdin(Stdio::from(theirs)).stdout(Stdio::null()).stderr(Stdio::inherit());
-        if self.launch.tunes_malloc {
-            let (name, value) = MALLOC_TUNABLE;
-            command.env(name, value);
-        }
-        let child = command.spawn()?;
+        let child = Command::new(&self.launch.program)
+            .arg("kernel")
+            .stdin(Stdio::from(theirs))
+            .stdout(Stdio::null())
+            .stderr(Stdio::inherit())
+            .spawn()?;
         self.add(root, None, Role::Frozen, ours, None)?;
         let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
         self.set_pid(root, pid);
@@ -39,7 +38,6 @@ impl Tree {
             support: self.launch.support.clone(),
             cwd: self.launch.cwd.clone(),
             nice: self.launch.nice,
-            tunes_malloc: self.launch.tunes_malloc,
         };
         self.send(root, &order, vec![lifeline]);
         Ok(())

@@ -97,8 +97,9 @@ class Decoder:
             raise Malformed(what) from None
         finally:
             sys.setrecursionlimit(limit)
-            # Frees the failed value: other values may need its memory.
-            self.objects = []
+            # Frees the failed value: other values may need its memory. There may be none for a new
+            # list.
+            self.objects.clear()
         if self.at != len(self.data):
             raise Malformed
         return value

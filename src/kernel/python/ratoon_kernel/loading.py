@@ -161,17 +161,22 @@ class Loading:
             record = data.next(count, buffer)
             if not _is_variable(name):
                 continue
+            why = None
             try:
                 value = decoder.decode(record)
                 if isinstance(value, Placeholder):
                     raise ValueError(reason)
-            except Exception as error:
-                too_large = isinstance(error, MemoryError)
-                why = self.keeper.too_large() if too_large else str(error)[: missing.MAX_REASON]
-                self.missing[name] = missing.lack(name, self.types.get(name, ""), why)
+                kept.add(name)
+                self.namespace[name] = value
                 continue
-            kept.add(name)
-            self.namespace[name] = value
+            except MemoryError:
+                pass
+            except Exception as error:
+                why = str(error)[: missing.MAX_REASON]
+            # The memory of a value that was too large is free again only now.
+            if why is None:
+                why = self.keeper.too_large()
+            self.missing[name] = missing.lack(name, self.types.get(name, ""), why)
         for name, kind in self.types.items():
             if name not in kept and name not in self.missing:
                 self.missing[name] = missing.lack(name, kind, reason)
