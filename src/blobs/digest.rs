@@ -12,7 +12,7 @@ pub(crate) struct Digest([u8; BYTES]);
 /// Bytes of a digest.
 pub(super) const BYTES: usize = 32;
 
-/// The text is no digest.
+/// The text is not a digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a digest is 64 hexadecimal digits in lower case")]
 pub(crate) struct NoDigest;

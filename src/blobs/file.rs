@@ -32,7 +32,7 @@ impl Blobs {
     /// The verified content of a blob's file, still packed.
     ///
     /// # Errors
-    /// As `get`.
+    /// Those of `get`.
     pub(crate) fn file(&self, digest: &Digest, max_bytes: usize) -> Result<Vec<u8>, BlobError> {
         let (kind, file, length) = self.open(digest)?;
         let mut whole = vec![kind];

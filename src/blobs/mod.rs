@@ -125,7 +125,7 @@ impl Blobs {
     /// Makes all put blobs durable. Must be called before any record names them.
     ///
     /// # Errors
-    /// The disk's. After a failed fsync none of the put blobs is reliable.
+    /// An error of the disk. After a failed fsync, none of the put blobs is reliable.
     pub(crate) fn settle(&mut self) -> io::Result<()> {
         self.name_all()?;
         for folder in std::mem::take(&mut self.unsettled) {
@@ -174,7 +174,7 @@ impl Blobs {
     /// undefined.
     ///
     /// # Errors
-    /// As `get`, and when the blob has another length.
+    /// Those of `get`, and when the blob has another length.
     pub(crate) fn get_into(&self, digest: &Digest, into: &mut [u8]) -> Result<(), BlobError> {
         self.read_into(digest, into).inspect_err(|error| self.note(error))
     }

@@ -21,7 +21,7 @@ impl FileKind {
     /// The kind of the entry at a path. Does not follow links.
     ///
     /// # Errors
-    /// The disk's.
+    /// An error of the disk.
     pub(crate) fn at(path: &Path) -> io::Result<Self> {
         match fs::symlink_metadata(path) {
             Ok(metadata) => Ok(Self::of(metadata.file_type())),
@@ -64,7 +64,7 @@ pub(crate) fn flags() -> i32 {
 /// Opens a file for reading.
 ///
 /// # Errors
-/// The disk's, and `InvalidInput` when it is not a file.
+/// An error of the disk, or `InvalidInput` when it is not a file.
 pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).custom_flags(flags()).open(path).map_err(|error| {
         match error.raw_os_error() {
@@ -81,7 +81,7 @@ pub(crate) fn open_file(path: &Path) -> io::Result<File> {
 /// The content of a file.
 ///
 /// # Errors
-/// As `open_file`.
+/// Those of `open_file`.
 pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_file(path)?.read_to_end(&mut bytes)?;

@@ -111,7 +111,7 @@ pub(super) fn read(bytes: &[u8], should_continue: &dyn Fn() -> bool) -> Result<D
         FormatError::new(why, "choose a complete .ipynb file")
     })?;
     let Value::Object(file) = file else {
-        return Err(FormatError::new("it is JSON, but no notebook: the outermost is no object", HOW));
+        return Err(FormatError::new("it is JSON, but not a notebook: its top level is not an object", HOW));
     };
     let number = |key: &str| file.get(key).and_then(Value::as_u64);
     match number("nbformat") {
@@ -125,7 +125,7 @@ pub(super) fn read(bytes: &[u8], should_continue: &dyn Fn() -> bool) -> Result<D
             let why = format!("it is of version {version} of the format, and this Ratoon knows 3 and 4");
             Err(FormatError::new(why, "save it as version 4, or use a newer Ratoon"))
         }
-        None => Err(FormatError::new("it is JSON, but no notebook: `nbformat` is missing", HOW)),
+        None => Err(FormatError::new("it is JSON, but not a notebook: `nbformat` is missing", HOW)),
     }
 }
 
@@ -248,7 +248,7 @@ pub(super) fn missing(key: &str, place: &str) -> FormatError {
 }
 
 pub(super) fn object<'a>(value: &'a Value, place: &str) -> Result<&'a Map<String, Value>, FormatError> {
-    value.as_object().ok_or_else(|| FormatError::new(format!("{place} is no object"), HOW))
+    value.as_object().ok_or_else(|| FormatError::new(format!("{place} is not an object"), HOW))
 }
 
 pub(super) fn list<'a>(
@@ -257,7 +257,7 @@ pub(super) fn list<'a>(
     place: &str,
 ) -> Result<&'a Vec<Value>, FormatError> {
     let value = object.get(key).ok_or_else(|| missing(key, place))?;
-    value.as_array().ok_or_else(|| FormatError::new(format!("`{key}` of {place} is no list"), HOW))
+    value.as_array().ok_or_else(|| FormatError::new(format!("`{key}` of {place} is not a list"), HOW))
 }
 
 pub(super) fn word<'a>(
@@ -266,7 +266,7 @@ pub(super) fn word<'a>(
     place: &str,
 ) -> Result<&'a str, FormatError> {
     let value = object.get(key).ok_or_else(|| missing(key, place))?;
-    value.as_str().ok_or_else(|| FormatError::new(format!("`{key}` of {place} is no text"), HOW))
+    value.as_str().ok_or_else(|| FormatError::new(format!("`{key}` of {place} is not text"), HOW))
 }
 
 /// A text, or a list of its lines.

@@ -193,7 +193,7 @@ impl Document {
     /// Like `read`, but can be cancelled: calls `should_continue` before each cell.
     ///
     /// # Errors
-    /// As `read`, and when it was cancelled.
+    /// Those of `read`, and when it was cancelled.
     pub fn read_while(
         bytes: &[u8],
         format: Format,

@@ -319,17 +319,17 @@ fn what_is_wrong_is_said_with_its_place() {
         why(b"{\"nbformat\": 4, "),
         "its JSON is broken: EOF while parsing a value at line 1 column 16"
     );
-    assert_eq!(why(b"[]"), "it is JSON, but no notebook: the outermost is no object");
+    assert_eq!(why(b"[]"), "it is JSON, but not a notebook: its top level is not an object");
     let why = |file: Value| read(file).unwrap_err().why;
-    assert_eq!(why(json!({"cells": []})), "it is JSON, but no notebook: `nbformat` is missing");
+    assert_eq!(why(json!({"cells": []})), "it is JSON, but not a notebook: `nbformat` is missing");
     assert_eq!(
         why(json!({"nbformat": 5})),
         "it is of version 5 of the format, and this Ratoon knows 3 and 4"
     );
     assert_eq!(why(json!({"nbformat": 2})), "it is of version 2 of the format, of the year 2011 or 2012");
     assert_eq!(why(json!({"nbformat": 4})), "`cells` is missing in the file");
-    assert_eq!(why(json!({"nbformat": 4, "cells": {}})), "`cells` of the file is no list");
-    assert_eq!(why(v4(json!([1]))), "cell 1 is no object");
+    assert_eq!(why(json!({"nbformat": 4, "cells": {}})), "`cells` of the file is not a list");
+    assert_eq!(why(v4(json!([1]))), "cell 1 is not an object");
     assert_eq!(why(v4(json!([{"source": ""}]))), "`cell_type` is missing in cell 1");
     assert_eq!(why(v4(json!([{"cell_type": "code"}]))), "`source` is missing in cell 1");
     assert_eq!(

@@ -270,7 +270,7 @@ testOnOwnServer('a page whose notebook is renamed or deleted says so calmly and 
     await choose('old', 'Rename');
     assert.match(
         await page.locator('dialog').textContent(),
-        /share links keep working.*open pages show the new name/,
+        /share links of this notebook keep working.*open pages show the new name/,
     );
     await answer('Rename', 'new name');
     await other.waitForSelector('.banner');
