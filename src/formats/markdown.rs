@@ -18,8 +18,9 @@ pub(super) fn fenced(text: &str) -> String {
 
 /// Precedes the name of an attached picture in markdown.
 const MARK: &str = "](attachment:";
-/// Maximum number of `)` and of bytes in the name of a picture.
+/// Maximum number of `)` in the name of a picture.
 const MAX_CLOSINGS: usize = 8;
+/// Maximum length of the name of a picture, in bytes.
 const MAX_NAME_BYTES: usize = 512;
 
 /// Puts attached pictures into a text while `fits` accepts their bytes. Scans the text once,

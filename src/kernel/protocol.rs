@@ -38,7 +38,8 @@ pub enum Role {
     Digest,
     /// Writes variables into a pipe and exits. The order to fork it carries the pipe's write end.
     Send,
-    /// Answers questions about code that would run against the state, until it is killed.
+    /// Answers questions of the editor about code that is not run yet, such as completions. The
+    /// process runs until it is killed.
     Answer,
     /// Writes the state's checkpoint of this form, reports it and exits.
     Save(Form),

@@ -57,7 +57,7 @@ impl EventLog {
         self.seq
     }
 
-    /// Adds a subscriber. Its subscription begins with what it missed since its position.
+    /// Adds a subscriber. It first gets the events after position `since`, or a snapshot.
     pub(super) fn subscribe(
         &mut self,
         since: Option<&Position>,

@@ -53,7 +53,7 @@ pub struct Position {
 pub enum Missed {
     /// The events after the client's position, each as one JSON text.
     Events(Vec<Arc<str>>),
-    /// A snapshot, as one JSON text in pieces, for a client that is new or has missed too much.
+    /// A snapshot, for a client that is new or has missed too much: a JSON text, split into pieces.
     Whole(Box<Pieces>),
 }
 

@@ -116,7 +116,7 @@ impl DraftOrder {
         }
     }
 
-    /// Spreads the numbers of a state's drafts; returns each as (from, to).
+    /// Renumbers a state's drafts with gaps between them. Returns the old and new numbers.
     fn spread(&mut self, on: &StateId) -> Vec<(i64, i64)> {
         let rows = self.states.remove(on).unwrap_or_default();
         let mut spread = Vec::with_capacity(rows.len());

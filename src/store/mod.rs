@@ -71,7 +71,7 @@ pub enum StoreEvent {
     },
     /// Writing works again. The session must call `rewrite` now.
     Usable,
-    /// A checkpoint was added to the notebook on disk, or could not be added.
+    /// The result of adding a checkpoint to the notebook on disk.
     Kept {
         /// The checkpoint's state.
         state: StateId,

@@ -363,8 +363,7 @@ testWithoutPage(
     async () => {
         const { on, keys: k } = await asked();
         await k.type('    print');
-        // Closes the list that typing opens, sooner or later. Escape would leave the editor when the
-        // list is not open yet.
+        // Closes the list that typing may have opened. Without one, Escape would leave the editor.
         await k.press('Home');
         await k.press('End');
         await k.press('Shift+Tab');

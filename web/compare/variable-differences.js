@@ -81,7 +81,10 @@ const Previews = ({ before, after }) => html`<div class="side-by-side">
     }
 </div>`;
 
-/** The facts of both sides. @param {{name: string, facts: Fact[]}} props */
+/**
+ * A variable's type, size and so on in both states.
+ * @param {{name: string, facts: Fact[]}} props
+ */
 const Facts = ({ name, facts }) => html`
     <div class="facts" role="region" aria-label=${name} tabindex="0"><table>
         <thead><tr><th scope="col">${SAY.what}</th><th scope="col">A</th><th scope="col">B</th>

@@ -31,7 +31,7 @@ function leaveBlock(view) {
 
 /**
  * Types over closing triple quotes one by one. CodeMirror would skip all three at the first key
- * press and begin a new string with the other two.
+ * press, and the next two presses would begin a new string.
  * @param {EditorView} view
  * @param {number} from
  * @param {number} to

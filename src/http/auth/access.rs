@@ -51,11 +51,11 @@ pub(crate) struct Access {
 }
 
 impl Access {
-    /// The name of the cookie for a browser session with these rights. `owners` is the name of the
-    /// owner's cookie. Each link has its own cookie name, so opening a link replaces no other
-    /// session in that browser.
-    pub(crate) fn cookie(&self, owners: &str) -> String {
-        self.link.as_ref().map_or_else(|| owners.to_owned(), |link| format!("{owners}{LINK_COOKIE}{link}"))
+    /// The name of the cookie for a browser session with these rights. Each link has its own cookie
+    /// name, so opening a link replaces no other session in that browser.
+    pub(crate) fn cookie(&self, owner_cookie: &str) -> String {
+        let Some(link) = &self.link else { return owner_cookie.to_owned() };
+        format!("{owner_cookie}{LINK_COOKIE}{link}")
     }
 
     /// Whether this access includes a notebook.

@@ -114,7 +114,7 @@ impl Keys {
     /// Begins a browser session with the rights of `access`. Returns its id, for the cookie.
     ///
     /// # Errors
-    /// When there are no random numbers.
+    /// When the system's random number generator fails.
     pub(crate) fn begin_session(&self, access: &Access, now: Now) -> Result<String, getrandom::Error> {
         let id = new_secret()?;
         let mut kept = self.lock();

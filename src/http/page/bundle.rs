@@ -199,7 +199,7 @@ impl Modules<'_> {
                 let _ = write!(text, "const {names} = {}; ", self.name(from));
             }
             let _ = writeln!(text, "// {path}");
-            text += &self.with_places(path, &module.source, entry);
+            text += &self.with_bundle_paths(path, &module.source, entry);
             let mut exports = module.exports.clone();
             for (from, names) in &module.reexports {
                 let of = self.name(from);
@@ -212,9 +212,9 @@ impl Modules<'_> {
         text
     }
 
-    /// Rewrites the paths that a module names relative to itself, so that they are relative to the
-    /// bundle.
-    fn with_places(&self, path: &str, source: &str, entry: &str) -> String {
+    /// Makes the paths in a module's imports and fetches relative to the bundle; they were relative to
+    /// the module.
+    fn with_bundle_paths(&self, path: &str, source: &str, entry: &str) -> String {
         let mut text = source.replace("import.meta.url", &format!("new URL('./{path}', import.meta.url)"));
         for fetched in fetches(source) {
             let Some(target) = resolved(path, &fetched) else { continue };

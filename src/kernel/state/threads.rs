@@ -40,8 +40,8 @@ const PROVEN: &[Proven] = &[
     Proven { name: None, file: "libiomp5" },
     // This thread only returns memory to the system.
     Proven { name: Some("jemalloc_bg_thd"), file: "" },
-    // The import of polars starts this thread. It only removes files of queries that ran out of
-    // memory.
+    // The import of polars starts this thread. It only removes temporary files, to which queries
+    // write what does not fit in memory.
     Proven { name: Some("polars-ooc-clea"), file: "_polars_runtime" },
     Proven { name: Some("polars-ooc-clea"), file: "polars." },
     Proven { name: Some("ZMQbg/"), file: "libzmq." },

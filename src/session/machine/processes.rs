@@ -76,7 +76,7 @@ pub(super) struct Head {
     pub(super) is_killed: bool,
     /// Why the system refused to freeze its state.
     pub(super) refusal: Option<String>,
-    /// Whether part of its state exists only in this process: threads, child processes.
+    /// Whether it has something that no checkpoint can hold, such as threads.
     pub(super) is_needed: bool,
     /// Whether it was forked from the process of a state other than the root. A fork does not have
     /// the threads of that process.

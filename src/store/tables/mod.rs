@@ -128,9 +128,9 @@ impl Tables {
         schema::APPLICATION_ID.to_be_bytes()
     }
 
-    /// Sets whether dropping this value checkpoints the log into the database.
+    /// Sets whether dropping this value copies SQLite's write-ahead log into the database.
     pub(super) fn settle_on_close(&self, is_well: bool) {
-        // On failure the log stays, and the next open reads it.
+        // If this fails, the log stays a file of its own, which the next open reads.
         let _ = self.db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !is_well);
     }
 

@@ -133,7 +133,7 @@ class _Limit:
             finally:
                 signal.setitimer(signal.ITIMER_REAL, 0)
         except BaseException:  # `__reduce__` and metaclasses may raise anything
-            # The timer may have fired in `finally`.
+            # If the timer fired in `finally`, it was not stopped there, and it repeats.
             signal.setitimer(signal.ITIMER_REAL, 0)
             return None
 

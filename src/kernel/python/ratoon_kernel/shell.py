@@ -70,7 +70,7 @@ def settle() -> None:
     _warm_up()
     plain_cells.settle(shell)
     _load_tracebacks()
-    # One full collection now, and no later one touches these objects. Otherwise the first
+    # Collects once, then exempts these objects from later collections. Otherwise the first
     # collection in each state would copy some 30 MB of pages, 20 times the memory of a state.
     gc.collect()
     gc.freeze()
