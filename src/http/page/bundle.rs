@@ -212,8 +212,8 @@ impl Modules<'_> {
         text
     }
 
-    /// Makes the paths in a module's imports and fetches relative to the bundle; they were relative to
-    /// the module.
+    /// Makes the paths in a module's imports and fetches relative to the bundle. They were relative
+    /// to the module.
     fn with_bundle_paths(&self, path: &str, source: &str, entry: &str) -> String {
         let mut text = source.replace("import.meta.url", &format!("new URL('./{path}', import.meta.url)"));
         for fetched in fetches(source) {
