@@ -70,7 +70,8 @@ testOnOwnServer(
         await keys('Enter');
         await ran(0);
         await focused([0, 'cell']);
-        assert.deepEqual(await sources(), [
+        // The editors are made after the cells.
+        await becomes(sources, [
             'x = 1\nprint("one")',
             'x = x + 1\nprint("two")',
             'x = x + 1\nprint("three")',

@@ -1,7 +1,11 @@
 """What is said about a process that was forked."""
 
+import asyncio
 import json
 import os
+import threading
+
+import pytest
 
 from ratoon_kernel import forks
 
@@ -23,3 +27,41 @@ def in_a_fork(find):
 def test_the_thread_that_forked_has_the_id_of_its_new_process(booted):
     pid, ids = in_a_fork(lambda: json.loads(forks.native_ids()))
     assert ids == [pid]
+
+
+@pytest.fixture
+def warnings(booted, monkeypatch):
+    """The function that lists what of this process does not survive a fork."""
+    monkeypatch.setattr(forks, "_shell", booted)
+    monkeypatch.setattr(forks, "_is_simple", lambda: False)
+    return lambda: json.loads(forks.hazards())[0]
+
+
+def test_a_thread_that_waits_for_a_process_is_not_reported(warnings):
+    """%%bash leaves one for a moment, after its process has ended."""
+    loop = asyncio.new_event_loop()
+    process = loop.run_until_complete(asyncio.create_subprocess_exec("sleep", "1000"))
+    assert not any("threads" in sentence for sentence in warnings())
+    process.kill()
+    loop.run_until_complete(process.wait())
+    loop.close()
+
+
+def test_a_thread_is_reported_until_its_function_has_returned(warnings):
+    go_on, may_end = threading.Event(), threading.Event()
+
+    class Slow(threading.Thread):
+        def run(self):
+            super().run()
+            may_end.wait()
+
+    thread = Slow(target=go_on.wait, name="slow", daemon=True)
+    thread.start()
+    assert warnings() == ["threads do not go on in a branch: slow"]
+    go_on.set()
+    while hasattr(thread, "_target"):
+        pass
+    assert thread.is_alive()
+    assert warnings() == []
+    may_end.set()
+    thread.join()

@@ -218,12 +218,19 @@ def _uses_cuda() -> bool:
 
 
 def _is_ours(thread: threading.Thread) -> bool:
-    """Whether a branch does without a thread: the main thread, and the one in which %%bash
-    waits."""
-    loop = getattr(_script_magics(), "event_loop", None)
+    """Whether a branch does without a thread: the main thread, one whose function has returned, the
+    one in which %%bash waits, and those in which asyncio waits for child processes. The processes
+    themselves are reported."""
     if thread is threading.main_thread():
         return True
-    return loop is not None and getattr(thread, "_target", None) == loop.run_forever
+    try:
+        target = thread._target  # type: ignore[attr-defined]
+    except AttributeError:  # `Thread.run` deletes it at its end
+        return True
+    if getattr(target, "__name__", "") == "_do_waitpid":
+        return getattr(target, "__module__", "") == "asyncio.unix_events"
+    loop = getattr(_script_magics(), "event_loop", None)
+    return loop is not None and target == loop.run_forever
 
 
 def _script_magics() -> Any:
