@@ -215,8 +215,8 @@ pub(super) fn relocate(from: &Path, to: &Path) -> Result<(), Problem> {
     sync_parent(from).map_err(|error| paths.refused(error.to_string(), "check the disk"))
 }
 
-/// Permanently deletes a notebook that is not open. If `dir` is a symbolic link, only the link is
-/// deleted: its target may be in use under another name.
+/// Renames a notebook that is not open, then deletes it permanently. If `dir` is a symbolic link,
+/// only the link is deleted: its target may be in use under another name.
 ///
 /// # Errors
 /// When another program has it open, or it cannot be renamed.

@@ -118,8 +118,8 @@ pub(super) struct Examined {
     bad_indexes: bool,
 }
 
-/// Locks and reads an existing notebook. Changes nothing, except that it upgrades a database of an
-/// older version.
+/// Locks and reads an existing notebook. Its only change is to upgrade a database of an older
+/// version.
 pub(super) fn examine(paths: &Paths, key: Option<&InstallKey>, name: &str) -> Result<Examined, Problem> {
     if !paths.dir.is_dir() {
         return Err(paths.refused("there is no such directory", "check the spelling of its name"));

@@ -98,7 +98,7 @@ function walk(trace, x, y) {
     /** @type {Step[]} */
     const steps = [];
     for (let edits = trace.length - 1; edits >= 0; edits -= 1) {
-        // Each round keeps the diagonals from `-(edits + 1)` to `edits + 1`.
+        // `trace[edits]` begins with diagonal `-(edits + 1)`.
         const far = (/** @type {number} */ k) => trace[edits]?.[k + edits + 1] ?? 0;
         const k = x - y;
         const comesDown = k === -edits || (k !== edits && far(k - 1) < far(k + 1));

@@ -76,7 +76,7 @@ export class Terminal {
     }
 
     /**
-     * Parses more text. Returns the first line that may have changed.
+     * Parses more text. Returns the index of the first line that may have changed.
      * @param {string} more
      * @returns {number}
      */

@@ -83,7 +83,7 @@ impl Uses {
         self.evictable.insert((used, state.clone()));
     }
 
-    /// Forgets all states.
+    /// Forgets all states, as when the notebook is reset.
     pub(super) fn forget_all(&mut self) {
         self.used.clear();
         self.evictable.clear();
