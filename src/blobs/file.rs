@@ -1,4 +1,5 @@
-//! The content of a blob's file, for copying it elsewhere unchanged.
+//! Reads and makes the content of blob files, so that a blob can be copied without packing it
+//! again.
 
 use super::{BlobError, Blobs, Digest, pack};
 use std::io::Read;
@@ -12,7 +13,7 @@ pub(crate) fn to_file(bytes: &[u8]) -> Vec<u8> {
 /// Unpacks the content of a blob's file to at most `max_bytes` and verifies it.
 ///
 /// # Errors
-/// When it does not match its digest, or is longer.
+/// When the content does not match the digest, or unpacks to more than `max_bytes`.
 pub(crate) fn from_file(digest: &Digest, file: &[u8], max_bytes: usize) -> Result<Vec<u8>, BlobError> {
     let damaged = |what: String| BlobError::Damaged(*digest, what);
     let bytes = match file.split_first() {
@@ -36,7 +37,7 @@ impl Blobs {
     pub(crate) fn file(&self, digest: &Digest, max_bytes: usize) -> Result<Vec<u8>, BlobError> {
         let (kind, file, length) = self.open(digest)?;
         let mut whole = vec![kind];
-        // Packed only when that makes it shorter.
+        // Packed content is never longer than unpacked content.
         let most = length.min(max_bytes as u64);
         file.take(most).read_to_end(&mut whole).map_err(|e| BlobError::Io(*digest, e))?;
         from_file(digest, &whole, max_bytes).inspect_err(|error| self.note(error))?;

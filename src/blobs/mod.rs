@@ -22,24 +22,26 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use verified::Verified;
 
-/// Bytes of a chunk of large data: one changed byte costs one chunk. Larger chunks pack and hash no
-/// faster (measured).
+/// Size of the chunks that large data is cut into, in bytes. Changing one byte of the data makes
+/// one new chunk. Larger chunks pack and hash no faster (measured).
 pub(crate) const CHUNK_BYTES: usize = 4 << 20;
 
-/// Files made durable together: the file system then writes its journal once or twice for all of
-/// them instead of once for each (measured: a gigabyte in 0.3 to 0.6 s instead of 1.5 to 2).
+/// Number of files that are fsynced together. The file system then writes its journal once or twice
+/// for all of them instead of once for each (measured: a gigabyte in 0.3 to 0.6 s instead of 1.5 to
+/// 2 s).
 const MAX_UNDER_WAY: usize = 32;
 
-/// Bytes of a file compared at a time.
+/// Size of the pieces in which a file is compared with bytes in memory.
 const COMPARED_BYTES: usize = 256 * 1024;
 
-/// The blobs of one notebook: a folder of folders, by the first two digits of the digest.
+/// The blobs of one notebook. Each is a file in a subfolder that is named by the first two digits
+/// of its digest.
 #[derive(Debug)]
 pub(crate) struct Blobs {
     folder: PathBuf,
     /// The folder of temporary files.
     temporary: PathBuf,
-    /// Folders with new entries that are not fsynced yet.
+    /// Folders that have new entries and are not fsynced yet.
     unsettled: BTreeSet<PathBuf>,
     under_way: Vec<UnderWay>,
     next_name: u64,
@@ -61,14 +63,14 @@ pub(crate) struct Put {
     pub(crate) digest: Digest,
     /// The size of its file, in bytes.
     pub(crate) stored_bytes: u64,
-    /// Whether it did not exist before, or was damaged.
+    /// Whether `put` wrote a file: the blob did not exist or was damaged.
     pub(crate) is_new: bool,
 }
 
 /// Why a blob cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BlobError {
-    /// There is no such file.
+    /// The blob has no file.
     #[error("the blob {0} is missing")]
     Missing(Digest),
     /// Its file is damaged.
@@ -80,8 +82,8 @@ pub(crate) enum BlobError {
 }
 
 impl Blobs {
-    /// The blobs in this folder, which the first blob creates. Its sibling `tmp` holds temporary
-    /// files.
+    /// The blobs in a folder. The first blob creates the folder. Temporary files go to the folder
+    /// `tmp` beside it.
     pub(crate) fn at(folder: &Path) -> Self {
         let temporary = folder.with_file_name("tmp");
         Self {
@@ -94,8 +96,8 @@ impl Blobs {
         }
     }
 
-    /// Stores bytes. They are durable under their name once `settle` has returned. An existing file
-    /// with other content is damaged and is replaced.
+    /// Stores bytes. They are durable under their name once `settle` has returned. Replaces an
+    /// existing file whose content is damaged.
     ///
     /// # Errors
     /// When a file cannot be read or written. Blobs put since the last `settle` may then be lost.
@@ -125,7 +127,8 @@ impl Blobs {
     /// Makes all put blobs durable. Must be called before any record names them.
     ///
     /// # Errors
-    /// An error of the disk. After a failed fsync, none of the put blobs is reliable.
+    /// When a file cannot be fsynced or renamed. All blobs put since the last `settle` may then be
+    /// lost.
     pub(crate) fn settle(&mut self) -> io::Result<()> {
         self.name_all()?;
         for folder in std::mem::take(&mut self.unsettled) {
@@ -135,10 +138,10 @@ impl Blobs {
         Ok(())
     }
 
-    /// The size of a blob's file in bytes, if it exists.
+    /// The size of a blob's file, in bytes.
     ///
     /// # Errors
-    /// `NotFound` when it does not exist.
+    /// `NotFound` when there is no regular file; other errors when its metadata cannot be read.
     pub(crate) fn stored_bytes(&self, digest: &Digest) -> io::Result<u64> {
         let metadata = std::fs::symlink_metadata(self.path(digest))?;
         if metadata.is_file() { Ok(metadata.len()) } else { Err(ErrorKind::NotFound.into()) }
@@ -147,7 +150,7 @@ impl Blobs {
     /// The verified bytes of a blob, unpacked to at most `max_bytes`.
     ///
     /// # Errors
-    /// When it does not exist, does not match its digest or is longer, or cannot be read.
+    /// When the blob is missing, is damaged, is longer than `max_bytes`, or cannot be read.
     pub(crate) fn get(&self, digest: &Digest, max_bytes: usize) -> Result<Vec<u8>, BlobError> {
         self.read(digest, max_bytes).inspect_err(|error| self.note(error))
     }
@@ -174,7 +177,7 @@ impl Blobs {
     /// undefined.
     ///
     /// # Errors
-    /// Those of `get`, and when the blob has another length.
+    /// Those of `get`, and when the blob is not as long as the memory.
     pub(crate) fn get_into(&self, digest: &Digest, into: &mut [u8]) -> Result<(), BlobError> {
         self.read_into(digest, into).inspect_err(|error| self.note(error))
     }
@@ -202,7 +205,7 @@ impl Blobs {
         self.verified.forget_all();
     }
 
-    /// One damaged blob may mean more: from now on, putting a blob again compares it with its file.
+    /// After damage, forgets which blobs were verified, because other blobs may be damaged too.
     fn note(&self, error: &BlobError) {
         if matches!(error, BlobError::Damaged(..)) {
             self.verified.forget_all();
@@ -227,7 +230,8 @@ impl Blobs {
         Ok((kind[0], file, metadata.len() - 1))
     }
 
-    /// The packed content of a file. It was packed only because that made it smaller.
+    /// The rest of a packed blob's file. Refuses more than `max_bytes`, because content is packed
+    /// only when that makes it smaller.
     fn packed(
         &self,
         digest: &Digest,
@@ -260,7 +264,8 @@ impl Blobs {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             other => other?,
         };
-        // Packed only when that makes it shorter.
+        // A file is at most one byte longer than the content: content is packed only when that
+        // makes it shorter.
         if stored == 0 || stored > bytes.len() as u64 + 1 {
             return Ok(None);
         }
@@ -289,13 +294,13 @@ impl Blobs {
             })
     }
 
-    /// Renames the written files once the content of all is on disk.
+    /// Fsyncs all written files, then renames each to its digest.
     fn name_all(&mut self) -> io::Result<()> {
         let under_way = std::mem::take(&mut self.under_way);
         let synced = under_way.iter().try_for_each(|one| one.file.sync_all());
         let named = synced.and_then(|()| under_way.iter().try_for_each(|one| self.name(one)));
         if named.is_err() {
-            // Files that were renamed already no longer exist under this name.
+            // Fails for files that were renamed already; those stay.
             under_way.iter().for_each(|one| drop(std::fs::remove_file(&one.path)));
         }
         named
@@ -323,7 +328,7 @@ impl Blobs {
             self.next_name += 1;
             match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
                 Ok(file) => return Ok((file, path)),
-                // Left by an earlier process with this pid.
+                // An earlier process with this pid left the file.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) if error.kind() == ErrorKind::NotFound && !self.temporary.is_dir() => {
                     std::fs::create_dir_all(&self.temporary)?;

@@ -1,5 +1,5 @@
 //! Opens files and folders of a notebook's directory safely: never follows symbolic links, and
-//! never blocks on pipes or devices. A directory from elsewhere may contain anything.
+//! never blocks on pipes or devices. A directory from another computer may contain anything.
 
 use nix::fcntl::OFlag;
 use std::fs::{self, File, FileType, OpenOptions};
@@ -13,7 +13,7 @@ pub(crate) enum FileKind {
     Nothing,
     File,
     Folder,
-    /// Something that no notebook contains, in words.
+    /// Something that no notebook contains. The text names it, with its article.
     Other(&'static str),
 }
 
@@ -21,7 +21,7 @@ impl FileKind {
     /// The kind of the entry at a path. Does not follow links.
     ///
     /// # Errors
-    /// An error of the disk.
+    /// When the path's metadata cannot be read.
     pub(crate) fn at(path: &Path) -> io::Result<Self> {
         match fs::symlink_metadata(path) {
             Ok(metadata) => Ok(Self::of(metadata.file_type())),
@@ -64,7 +64,7 @@ pub(crate) fn flags() -> i32 {
 /// Opens a file for reading.
 ///
 /// # Errors
-/// An error of the disk, or `InvalidInput` when it is not a file.
+/// When the file cannot be opened; `InvalidInput` when the path is not a regular file.
 pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).custom_flags(flags()).open(path).map_err(|error| {
         match error.raw_os_error() {

@@ -1,21 +1,22 @@
-//! The form of bytes in a file: plain, or packed by zstd when that pays.
+//! Packs the content of blob files with zstd if that makes it at least a tenth smaller.
 
 use std::borrow::Cow;
 use std::io::Read;
 
-/// Plain.
+/// The kind of a payload that is not packed.
 pub(super) const RAW: u8 = 0;
-/// Packed by zstd.
+/// The kind of a payload that zstd packed.
 const ZSTD: u8 = 1;
 
-/// Higher levels gain little and take three times as long (measured).
+/// The level of zstd. Higher levels gain little and take three times as long (measured).
 const LEVEL: i32 = 1;
-/// Content that does not shrink by a tenth stays plain, which is faster to read.
+/// Content that does not shrink by a tenth is stored unpacked, which is faster to read.
 const GAIN: usize = 10;
-/// Content longer than twice the sample is sampled first, in this many pieces.
+/// A sample of longer content is packed first, to see whether packing pays. It has this many
+/// pieces.
 const SAMPLE_PIECES: usize = 4;
 const SAMPLE_PIECE_BYTES: usize = 32 * 1024;
-/// Shorter content gains nothing.
+/// Shorter content is not packed.
 const MIN_BYTES: usize = 128;
 
 /// The kind and the payload for these bytes.
@@ -44,7 +45,7 @@ fn pays(packed: usize, bytes: usize) -> bool {
     packed <= bytes - bytes / GAIN
 }
 
-/// Unpacks, to at most `max_bytes`.
+/// Unpacks a payload. Fails if that gives more than `max_bytes`.
 pub(super) fn unpack(kind: u8, payload: &[u8], max_bytes: usize) -> Result<Vec<u8>, String> {
     check_kind(kind)?;
     let decoder = zstd::stream::read::Decoder::with_buffer(payload).map_err(|e| e.to_string())?;
@@ -56,7 +57,7 @@ pub(super) fn unpack(kind: u8, payload: &[u8], max_bytes: usize) -> Result<Vec<u
     Ok(bytes)
 }
 
-/// Unpacks into memory of the right length.
+/// Unpacks a payload into memory. Fails if the lengths differ.
 pub(super) fn unpack_into(kind: u8, payload: &[u8], into: &mut [u8]) -> Result<(), String> {
     check_kind(kind)?;
     let length = into.len();

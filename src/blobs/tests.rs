@@ -25,7 +25,7 @@ impl Drop for BlobDir {
     }
 }
 
-/// Bytes that no packing makes smaller.
+/// Pseudorandom bytes, which cannot be packed smaller.
 fn noise(length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
     blake3::Hasher::new().update(&length.to_le_bytes()).finalize_xof().fill(&mut bytes);
@@ -114,7 +114,7 @@ fn damage_is_seen_and_never_unpacked_further_than_allowed() {
             let mut damaged = file.clone();
             damaged[place] ^= 0x10;
             std::fs::write(&path, damaged).unwrap();
-            // Some bits of a packed file's head mean nothing.
+            // zstd ignores some bits of its header, so a change of these does no harm.
             match blobs.get(&put.digest, 10_000) {
                 Ok(got) => assert_eq!(got, bytes, "{place}"),
                 Err(error) => assert!(matches!(error, BlobError::Damaged(..)), "{place}"),
@@ -134,7 +134,7 @@ fn damage_is_seen_and_never_unpacked_further_than_allowed() {
     }
 }
 
-/// Whether putting bytes again has made a whole blob of the damaged one.
+/// Whether putting the bytes again replaces the damaged blob.
 fn is_healed(dir: &BlobDir, bytes: &[u8]) -> bool {
     let mut blobs = dir.blobs();
     let put = blobs.put(bytes).unwrap();
@@ -153,18 +153,18 @@ fn a_damaged_blob_is_written_anew_when_its_bytes_are_put_again() {
         let file = std::fs::read(&path).unwrap();
         let mut flipped = file.clone();
         flipped[file.len() - 1] ^= 1;
-        // As at the next start, which empties `tmp`.
+        // The next start of the server empties `tmp`, and with it the list of verified blobs.
         let start_again = || std::fs::remove_file(dir.0.join("tmp/verified")).unwrap();
         for damaged in [&flipped[..], &file[..file.len() / 2], &[0], &[], b"something else"] {
             start_again();
             std::fs::write(&path, damaged).unwrap();
             assert!(is_healed(&dir, &bytes), "{} of {} bytes", damaged.len(), file.len());
         }
-        // Without a start: once somebody has seen the damage.
+        // Without a restart, once `get` has found the damage.
         std::fs::write(&path, &flipped).unwrap();
         assert!(dir.blobs().get(&put.digest, bytes.len()).is_err());
         assert!(is_healed(&dir, &bytes));
-        // One that is whole is left as it is, and compared once.
+        // An undamaged blob is not written again.
         start_again();
         assert!(!dir.blobs().put(&bytes).unwrap().is_new);
     }

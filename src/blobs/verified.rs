@@ -1,10 +1,10 @@
-//! Lists the blobs verified since the notebook was opened. The first time that existing content is
-//! put again, its file is compared, and replaced if it is damaged. The list spares later saving
-//! processes that work.
+//! Lists the blobs that were verified since the notebook was opened. When existing content is put
+//! again for the first time, its file is compared, and is replaced if it is damaged. Later saving
+//! processes find the blob in the list and skip the comparison.
 //!
 //! The list is a file in `tmp`, which is emptied when a notebook is opened. Finding a damaged blob
-//! removes the list, so that all are compared again. A list that cannot be read or written only
-//! costs time.
+//! removes the list, so that all blobs are compared again. If the list cannot be read or written,
+//! blobs are compared more often than needed.
 
 use super::nofollow::{flags, open_file, read_file};
 use super::{Digest, digest};
@@ -14,7 +14,8 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Longest list, so that reading it stays cheap: 262,144 blobs, or a terabyte in chunks.
+/// A list longer than this is not extended, so that reading it stays cheap. It then holds 262,144
+/// blobs, enough for a terabyte of chunks.
 const MAX_LIST_BYTES: u64 = 8 << 20;
 
 #[derive(Debug)]
@@ -57,13 +58,13 @@ impl Verified {
         }
     }
 
-    /// Appends this process's findings to the list.
+    /// Appends the blobs that this process has verified to the list.
     pub(super) fn write(&mut self) {
         let bytes = std::mem::take(&mut self.unwritten);
         if bytes.is_empty() || self.seen.1 > MAX_LIST_BYTES {
             return;
         }
-        // One write call, so that findings of several processes do not mix.
+        // One write call, so that the entries of several processes do not mix.
         let list =
             OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags()).open(&self.list);
         let _ = list.and_then(|mut list| list.write_all(&bytes));

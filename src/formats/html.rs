@@ -8,9 +8,9 @@ use std::fmt::Write;
 mod ansi;
 mod highlight;
 
-/// The policy of the page and its frames. The page's policy also applies to `srcdoc` frames, so it
-/// allows scripts. Scripts of outputs cannot run in the page itself because no HTML of an output is
-/// in it.
+/// The content security policy of the page and its frames. The page's policy also applies to
+/// `srcdoc` frames, so it allows scripts. Scripts of outputs cannot run in the page itself because
+/// no HTML of an output is in it.
 const RULES: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' data: blob:; \
     style-src 'unsafe-inline'; img-src data: blob:; font-src data:; media-src data: blob:; worker-src blob:; \
     connect-src 'none'; frame-src 'none'; base-uri 'none'; form-action 'none'; object-src 'none'";
@@ -26,7 +26,7 @@ const TELL: &str = "addEventListener('load',()=>{const t=()=>parent.postMessage(
     Math.ceil(document.documentElement.getBoundingClientRect().height)},'*');\
     new ResizeObserver(t).observe(document.documentElement);t()})";
 
-/// In the page: sets the height of the frame that sent one.
+/// In the page: sets the height of a frame to the height that the frame sent.
 const HEAR: &str = "addEventListener('message',({source,data})=>{const h=data?.ratoonHeight;\
     if(typeof h!=='number'||!(h>=0))return;for(const f of document.querySelectorAll('iframe'))\
     if(f.contentWindow===source)f.style.height=Math.min(4000,h)+'px'})";
@@ -96,7 +96,7 @@ fn write_text(page: &mut String, class: &str, text: &str) {
     let _ = writeln!(page, "<pre class=\"{class}\" tabindex=\"0\">{}</pre>", ansi::to_html(text));
 }
 
-/// Writes the richest representation that needs no network.
+/// Writes the richest representation that the page can show without a network.
 fn write_bundle(page: &mut String, data: &MimeBundle, metadata: &MimeBundle) {
     let plain = text_in(data, "text/plain");
     if let Some(html) = text_in(data, "text/html").or_else(|| text_in(data, "image/svg+xml")) {
@@ -149,7 +149,7 @@ fn escaped(text: &str) -> String {
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
-            // No browser shows NUL, and some stop there.
+            // Browsers do not show NUL, and some stop reading there.
             '\0' => safe.push('\u{fffd}'),
             other => safe.push(other),
         }

@@ -13,7 +13,7 @@ const MAX_PICTURES_BYTES: usize = 2 * 1024 * 1024;
 
 const HOW: &str = "open it in Jupyter and save it again, or ask its author";
 
-/// Writes a document as Jupyter does: indented by one space, texts as lists of lines.
+/// Writes a document in Jupyter's layout: indented by one space, with texts as lists of lines.
 pub(super) fn write(document: &Document) -> String {
     let cells: Vec<Value> = document.cells.iter().map(cell_to_json).collect();
     let file = json!({
@@ -97,7 +97,7 @@ fn bundle_to_json(data: &MimeBundle) -> Map<String, Value> {
     data.iter().map(to_json).collect()
 }
 
-/// A text as a list of lines with their line ends.
+/// Splits a text into a list of lines. Each line keeps its line end.
 fn lines(text: &str) -> Value {
     text.split_inclusive('\n').map(Value::from).collect()
 }
@@ -207,14 +207,14 @@ fn output(output: &Map<String, Value>, place: &str) -> Result<Output, FormatErro
     })
 }
 
-/// A stream output; `key` holds the stream's name.
+/// Reads a stream output. `key` is the field with the stream's name.
 pub(super) fn stream(output: &Map<String, Value>, key: &str, place: &str) -> Result<Output, FormatError> {
     let is_error = output.get(key).and_then(Value::as_str) == Some("stderr");
     let name = if is_error { StreamName::Stderr } else { StreamName::Stdout };
     Ok(Output::stream(name, source(output, "text", place)?))
 }
 
-/// A traceback.
+/// Reads an error output.
 pub(super) fn error(output: &Map<String, Value>) -> Output {
     let text = |key: &str| output.get(key).map(text_of).unwrap_or_default();
     let traceback = output.get("traceback").and_then(Value::as_array);
@@ -238,7 +238,7 @@ pub(super) fn outputs(
     list(cell, "outputs", place)?.iter().enumerate().map(read).collect()
 }
 
-/// The number in `In[n]`.
+/// Reads the number in `In[n]`. Returns `None` for other values than a number.
 pub(super) fn count(value: Option<&Value>) -> Option<u32> {
     value.and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok())
 }
@@ -269,7 +269,7 @@ pub(super) fn word<'a>(
     value.as_str().ok_or_else(|| FormatError::new(format!("`{key}` of {place} is not text"), HOW))
 }
 
-/// A text, or a list of its lines.
+/// Reads a text that is stored as a string or as a list of lines.
 pub(super) fn source(object: &Map<String, Value>, key: &str, place: &str) -> Result<String, FormatError> {
     match object.get(key) {
         Some(Value::String(text)) => Ok(text.clone()),

@@ -6,25 +6,26 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Mime types of pictures that our page shows.
+/// Mime types of pictures that Ratoon's page shows.
 const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// Plain text as markdown that shows it unchanged.
+/// Plain text as a fenced block of markdown, which shows the text unchanged.
 pub(super) fn fenced(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(3.max(longest + 1));
     format!("{fence}\n{text}\n{fence}")
 }
 
-/// Precedes the name of an attached picture in markdown.
+/// The text before the name of an attached picture in markdown.
 const MARK: &str = "](attachment:";
-/// Maximum number of `)` in the name of a picture.
+/// Maximum number of `)` that are tried as the end of a picture's name.
 const MAX_CLOSINGS: usize = 8;
 /// Maximum length of the name of a picture, in bytes.
 const MAX_NAME_BYTES: usize = 512;
 
-/// Puts attached pictures into a text while `fits` accepts their bytes. Scans the text once,
-/// however many pictures there are, and each picture once, however often it is named.
+/// Replaces references to attached pictures by the pictures, as data URLs. `fits` is called with
+/// the length of each URL in bytes; if it returns false, the reference stays. Reads the text once
+/// and each picture once, however many references there are.
 pub(super) fn with_pictures(
     text: &str,
     attachments: &Map<String, Value>,
@@ -52,8 +53,8 @@ pub(super) fn with_pictures(
     written
 }
 
-/// The attachment whose name begins a text and ends before a `)`, and the name's length in the
-/// text.
+/// Finds the attachment whose name a text begins with, followed by `)`. Returns the length of the
+/// name in the text, the name, and the attachment.
 fn named<'a>(
     text: &str,
     attachments: &'a Map<String, Value>,
@@ -85,7 +86,7 @@ pub(super) fn to_html(text: &str) -> String {
         Event::Start(Tag::HtmlBlock) => Some(Event::Start(Tag::Paragraph)),
         Event::End(TagEnd::HtmlBlock) => Some(Event::End(TagEnd::Paragraph)),
         Event::Start(Tag::Image { dest_url, title, id, link_type }) => {
-            // Pictures from elsewhere are not fetched: their alternative text replaces them.
+            // Only pictures in data URLs are shown. Others become their alternative text.
             let is_here = PICTURES.iter().any(|mime| dest_url.starts_with(&format!("data:{mime};base64,")));
             if !is_here || left_out > 0 {
                 left_out += 1;

@@ -1,7 +1,8 @@
 //! Files of other programs: writes a lineage as `.ipynb`, `.py` or `.html`, and reads `.ipynb` and
 //! `.py` as a new notebook.
 //!
-//! Pure: from values to text and back. `Document` is common to all formats: a sequence of cells.
+//! Converts between text and values, without access to files. Every format is written from a
+//! `Document`, a sequence of cells, and files are read into one.
 
 mod html;
 mod ipynb;
@@ -18,9 +19,10 @@ use crate::notebook::{
 use crate::problem::{Kind, Problem};
 use std::collections::{HashMap, HashSet};
 
-/// Maximum number of cells in a file: as many as a notebook may have drafts.
+/// Maximum number of cells in a file. It equals the maximum number of drafts in a notebook.
 const MAX_CELLS: usize = 10_000;
-/// Maximum bytes of text in all cells of a file: as in all drafts of a notebook.
+/// Maximum bytes of text in all cells of a file. It equals the maximum for all drafts of a
+/// notebook.
 const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
 /// Maximum bytes of text in one cell.
 const MAX_CELL_BYTES: usize = 1024 * 1024;
@@ -32,17 +34,17 @@ pub enum Format {
     Ipynb,
     /// A Python program, its cells divided by `# %%`.
     Script,
-    /// One page for reading and printing.
+    /// An HTML page for reading and printing. It cannot be imported.
     Html,
 }
 
 impl Format {
-    /// The format with this word, which is also its file suffix.
+    /// The format with this file suffix, without a dot.
     pub fn from_word(word: &str) -> Option<Self> {
         [Self::Ipynb, Self::Script, Self::Html].into_iter().find(|format| format.word() == word)
     }
 
-    /// Its file suffix.
+    /// The format's file suffix, without a dot.
     pub fn word(self) -> &'static str {
         match self {
             Self::Ipynb => "ipynb",
@@ -51,7 +53,7 @@ impl Format {
         }
     }
 
-    /// Its media type.
+    /// The format's media type.
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Ipynb => "application/x-ipynb+json",
@@ -67,9 +69,9 @@ impl Format {
 pub struct FormatError {
     /// What is wrong, and where.
     pub why: String,
-    /// What to do about it.
+    /// What the user can do about it.
     pub how: String,
-    /// Whether it is valid but too large.
+    /// Whether the file is refused only because it is too large.
     pub is_too_large: bool,
 }
 
@@ -78,7 +80,7 @@ impl FormatError {
         Self { why: why.into(), how: how.into(), is_too_large: false }
     }
 
-    /// The request was cancelled.
+    /// The error of an import whose client has disconnected.
     fn stopped() -> Self {
         Self::new("its sender has disconnected", "send it again")
     }
@@ -98,18 +100,19 @@ impl From<FormatError> for Problem {
 /// A sequence of cells.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
-    /// Its title: the notebook's name.
+    /// The notebook's name, used as the title. Empty in a document that was read from a file.
     pub name: String,
     /// Top to bottom.
     pub cells: Vec<Cell>,
-    /// Content of the file that was left out, as sentences.
+    /// Parts of the file that were not imported, one text per part.
     pub left_out: Vec<String>,
 }
 
 /// One cell of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// Its unique id, valid for Jupyter; empty when there is none.
+    /// The cell's id. Unique and valid in Jupyter in a document of a lineage; empty if a file gives
+    /// none.
     pub id: String,
     /// Code or markdown.
     pub kind: DraftKind,
@@ -119,8 +122,8 @@ pub struct Cell {
     pub outputs: Vec<Output>,
     /// The number in `In[n]`.
     pub exec_count: Option<u32>,
-    /// Whether it failed and its variables were kept, which the cells below rely on. Not read from
-    /// files.
+    /// Whether the cell failed and its variables were kept for the cells below. Always false in a
+    /// document that was read from a file.
     pub is_partial: bool,
 }
 
@@ -185,7 +188,7 @@ impl Document {
     /// Reads a file in a format.
     ///
     /// # Errors
-    /// When it is not of that format, or too large.
+    /// When the file is not of that format, or is too large.
     pub fn read(bytes: &[u8], format: Format) -> Result<Self, FormatError> {
         Self::read_while(bytes, format, &|| true)
     }
@@ -193,7 +196,7 @@ impl Document {
     /// Like `read`, but can be cancelled: calls `should_continue` before each cell.
     ///
     /// # Errors
-    /// Those of `read`, and when it was cancelled.
+    /// Those of `read`, and when `should_continue` returns false.
     pub fn read_while(
         bytes: &[u8],
         format: Format,
@@ -211,8 +214,8 @@ impl Document {
         Ok(document)
     }
 
-    /// A new notebook with these cells as drafts on its root, each above its imported outputs.
-    /// `new_id` makes ids for cells without one, and for the runs.
+    /// A new notebook whose root has these cells as drafts. Outputs of a cell become an imported
+    /// run of its draft. `new_id` makes the ids of these runs and of cells without a unique id.
     pub fn into_notebook(mut self, name: &str, now_ms: f64, new_id: &mut dyn FnMut() -> String) -> Notebook {
         let mut notebook = Notebook::new(name, now_ms);
         let mut taken = HashSet::new();
@@ -246,8 +249,9 @@ impl Document {
     }
 }
 
-/// The runs whose outputs drafts show: a draft's last attempt against its state, or its imported
-/// run. An attempt cancelled before it began has no such state.
+/// The run whose outputs each draft shows: the last ended run of the draft that left no state and
+/// ran at the draft's state, or the draft's imported run. A run that was cancelled before its state
+/// was known is not shown.
 fn shown_by_drafts(notebook: &Notebook) -> HashMap<&DraftId, &Run> {
     let base = |run: &Run| match &run.on {
         Base::State(state) => Some(state.clone()),
@@ -284,7 +288,7 @@ fn outputs_of(run: &Run) -> Vec<Output> {
     items
 }
 
-/// An imported run, which carries the outputs of a draft's cell.
+/// An imported run of a draft, without outputs.
 fn imported(exec_id: ExecId, draft: DraftId, code: &str) -> Run {
     let on = Base::State(StateId::root());
     Run {
@@ -307,7 +311,7 @@ fn imported(exec_id: ExecId, draft: DraftId, code: &str) -> Run {
     }
 }
 
-/// Outputs within the limit of a run, with a note on what exceeds it.
+/// Keeps the outputs that fit in the limit of a run, and adds a note if some do not fit.
 fn kept(items: Vec<Output>) -> Outputs {
     let mut outputs = Outputs::default();
     for item in items {
@@ -353,7 +357,7 @@ fn is_id(text: &str) -> bool {
 /// Gives every cell a valid and unique id.
 fn with_ids(cells: &mut [Cell]) {
     let mut taken = HashSet::new();
-    // Never tries a number twice: a hostile file may use all of them.
+    // Never tries a number twice, because a file may use many such ids to make this slow.
     let mut next = 1;
     for (at, cell) in cells.iter_mut().enumerate() {
         if is_id(&cell.id) && taken.insert(cell.id.clone()) {
@@ -367,7 +371,8 @@ fn with_ids(cells: &mut [Cell]) {
     }
 }
 
-/// A representation as text: joins a list of lines, and serialises other JSON.
+/// Converts a representation of an output to text: joins a list of lines, and serialises other
+/// JSON.
 fn text_of(value: &serde_json::Value) -> String {
     use serde_json::Value;
     match value {
@@ -384,7 +389,7 @@ fn is_json(mime: &str) -> bool {
     mime == "application/json" || mime.ends_with("+json")
 }
 
-/// A representation of a bundle as text.
+/// The representation of a bundle for a mime type, as text.
 fn text_in(bundle: &MimeBundle, mime: &str) -> Option<String> {
     bundle.get(mime).map(text_of)
 }

@@ -1,5 +1,5 @@
-//! Reads notebook files of nbformat 3, as IPython 1 and 2 wrote them: cells in worksheets, under
-//! other names.
+//! Reads notebook files of nbformat 3, which IPython 1 and 2 wrote. Cells are in worksheets, and
+//! many fields have other names than in nbformat 4.
 
 use super::ipynb::{count, error, list, object, outputs, source, stream, word};
 use super::{Cell, Document, FormatError, is_json, markdown, text_of};
@@ -65,7 +65,7 @@ fn output(output: &Map<String, Value>, place: &str) -> Result<Output, FormatErro
     let data = || -> MimeBundle {
         let of = |(old, mime): &(&str, &str)| {
             let value = output.get(*old)?;
-            // JSON was stored as text.
+            // nbformat 3 stores JSON as text.
             let parsed = || serde_json::from_str(&text_of(value)).unwrap_or_else(|_| value.clone());
             Some(((*mime).to_owned(), if is_json(mime) { parsed() } else { text_of(value).into() }))
         };

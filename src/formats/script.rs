@@ -2,7 +2,7 @@
 //! Jupytext).
 //!
 //! Markdown and IPython's magics become comments. A comment that already looks like one of those
-//! gets another `# `, so that reading removes exactly what writing added.
+//! gets another `# `. Reading then removes exactly the `# ` that writing added.
 
 use super::{Cell, Document, FormatError, RAISES, markdown};
 use crate::notebook::DraftKind;
@@ -22,7 +22,7 @@ pub(super) fn write(document: &Document) -> String {
 fn comment(text: &str) -> String {
     let line = |line: &str| match line {
         "" => "#".to_owned(),
-        // Otherwise it would begin a cell.
+        // The second space keeps the comment from being read as the beginning of a cell.
         line if is_marker(&format!("# {line}")) => format!("#  {line}"),
         line => format!("# {line}"),
     };
@@ -44,7 +44,7 @@ fn code(source: &str) -> String {
     written.join("\n")
 }
 
-/// A cell that begins with `%%name` is not Python at all.
+/// Whether a cell begins with `%%name`. The text of such a cell is not Python.
 fn is_cell_magic(source: &str) -> bool {
     let first = source.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     first.strip_prefix("%%").is_some_and(|rest| rest.starts_with(|c: char| c.is_alphabetic() || c == '!'))
@@ -55,7 +55,7 @@ fn comment_all(source: &str) -> String {
     source.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// A line without its leading `# `s.
+/// Removes each `# ` at the beginning of a line, up to a marker of a cell.
 fn bare(mut line: &str) -> &str {
     while let Some(rest) = line.strip_prefix("# ") {
         if is_marker(line) {
@@ -66,8 +66,8 @@ fn bare(mut line: &str) -> &str {
     line
 }
 
-/// Whether a line is IPython syntax. Help (`name?`) does not count when reading: a comment may end
-/// in a question mark.
+/// Whether a line is a magic or a shell command of IPython. Requests for help are left to
+/// `is_help`: when a file is read, a comment that ends in a question mark must stay a comment.
 fn is_magic(line: &str) -> bool {
     let line = line.trim_start();
     let begins = |text: &str| {
@@ -90,8 +90,8 @@ fn is_magic(line: &str) -> bool {
     begins(line) || assigned() == Some(true)
 }
 
-/// Whether a line asks IPython for help (`name?`). It is exported as a comment; import does not
-/// turn it back.
+/// Whether a line asks IPython for help (`name?`). Such a line is exported as a comment and stays a
+/// comment when it is imported.
 fn is_help(line: &str) -> bool {
     let line = line.trim();
     let name = line.trim_matches('?');
@@ -100,14 +100,14 @@ fn is_help(line: &str) -> bool {
         && name.chars().all(|c| c.is_alphanumeric() || "_.*".contains(c))
 }
 
-/// Whether a line begins a cell.
+/// Whether a line is the marker `# %%` or `#%%`, which begins a cell.
 fn is_marker(line: &str) -> bool {
     let rest = line.strip_prefix('#').map(|rest| rest.strip_prefix(' ').unwrap_or(rest));
     rest.and_then(|rest| rest.strip_prefix("%%"))
         .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r']))
 }
 
-/// Reads a program. Without a marker it is one cell.
+/// Reads a program. A program without markers becomes one cell.
 pub(super) fn read(bytes: &[u8]) -> Result<Document, FormatError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let text = std::str::from_utf8(bytes).map_err(|error| {
@@ -139,7 +139,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Document, FormatError> {
     Ok(document)
 }
 
-/// Number of lines of Jupytext's header, which is not part of the content.
+/// The number of lines of Jupytext's header, which is skipped.
 fn header(lines: &[&str]) -> usize {
     if lines.first() != Some(&"# ---") {
         return 0;
@@ -148,7 +148,7 @@ fn header(lines: &[&str]) -> usize {
     end.map_or(0, |end| end + 2)
 }
 
-/// A cell from its marker and its lines; none if it is empty.
+/// Makes a cell of its marker and its lines. Returns `None` for blank lines without a marker.
 fn cell(marker: Option<&str>, body: &[&str]) -> Option<Cell> {
     let blank = |line: &&&str| line.trim().is_empty();
     let end = body.len() - body.iter().rev().take_while(blank).count();
@@ -170,7 +170,7 @@ fn cell(marker: Option<&str>, body: &[&str]) -> Option<Cell> {
     Some(Cell::new(DraftKind::Code, title + &uncoded(body)))
 }
 
-/// The text of a markdown cell: comments, or one triple-quoted string.
+/// The text of a markdown cell, whose lines are comments or one triple-quoted string.
 fn uncommented(body: &[&str]) -> String {
     let whole = body.join("\n");
     for quotes in ["\"\"\"", "'''"] {
@@ -202,8 +202,8 @@ fn uncoded<'a>(body: &[&'a str]) -> String {
     read.join("\n")
 }
 
-/// Whether a triple-quoted string is open at each line. An approximation: it only decides what
-/// looks like a magic.
+/// Follows a program line by line, to know whether a line begins inside a triple-quoted string.
+/// Lines in a string are not magics. An approximation of Python's syntax.
 #[derive(Default)]
 struct Quotes {
     open: Option<&'static str>,

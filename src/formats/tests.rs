@@ -1,4 +1,4 @@
-//! Files there and back, and files that are wrong.
+//! Tests of export and import, also of files that are wrong.
 
 use super::script;
 use super::*;
@@ -207,7 +207,7 @@ fn a_picture_may_have_any_name_that_jupyter_gives() {
     assert_eq!(document.cells[0].source, format!("![](data:image/png;base64,aGk=){rest}"));
 }
 
-/// How long this thread has been on a processor, in seconds: other programs do not count.
+/// Processor time of this thread, in seconds. Other programs do not affect it.
 fn worked() -> f64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     told.split(' ').next().unwrap().parse::<f64>().unwrap() / 1e9
@@ -215,7 +215,7 @@ fn worked() -> f64 {
 
 #[test]
 fn a_picture_is_read_once_however_often_it_is_named() {
-    // Looked at for each mention, these would be hundreds of gigabytes.
+    // Reading the picture again for each reference would take hundreds of gigabytes.
     let data = "QUJD ".repeat(2_000_000);
     for (data, is_too_large) in [(data.as_str(), true), ("QUJD", false)] {
         let attachments = json!({"a": {"image/png": data}});
@@ -228,7 +228,7 @@ fn a_picture_is_read_once_however_often_it_is_named() {
         assert!(text.len() < 4 << 20, "{}", text.len());
         assert_eq!(document.left_out.len(), usize::from(is_too_large));
     }
-    // A line without an end, and names without an end.
+    // A long line of references without `)`.
     let source = "](attachment:".repeat(70_000);
     let cell = json!({"cell_type": "markdown", "source": source, "attachments": {"a": {}}, "metadata": {}});
     assert_eq!(read(v4(json!([cell]))).unwrap().cells[0].source, source);
@@ -261,7 +261,7 @@ fn cells_get_ids_of_their_own_even_if_a_file_has_taken_them_all() {
     assert_eq!(ids.len(), 9_999);
 }
 
-/// A small file may keep the server busy for a small time only.
+/// Small files that are made to take long are read and written in a short time.
 #[test]
 fn files_made_to_take_long_do_not() {
     let began = worked();

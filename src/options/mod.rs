@@ -46,8 +46,8 @@ pub struct Options {
     pub timeout: Option<f64>,
 
     /// Memory that a run may add to its state, for example 4G, unless its request sets a limit.
-    /// Counts subprocesses, but not memory that is reserved and unused. A run that exceeds the
-    /// limit is ended [default: no limit].
+    /// Memory of subprocesses counts; memory that is reserved but unused does not. A run that
+    /// exceeds the limit is ended [default: no limit].
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub run_memory: Option<u64>,
 
@@ -56,7 +56,7 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=19))]
     pub nice: u8,
 
-    /// Maximum number of states of a notebook that are kept in memory, as processes. Other states
+    /// Maximum number of states that a notebook keeps in memory, each as a process. Other states
     /// are on disk and are loaded when they are used [default: 1000].
     #[arg(long, value_name = "COUNT")]
     pub max_frozen: Option<usize>,
@@ -65,11 +65,13 @@ pub struct Options {
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_memory: Option<u64>,
 
-    /// Write no checkpoints automatically. After a restart, states then need a replay.
+    /// Write no checkpoints automatically. After a restart of the server, a state without a
+    /// checkpoint can be restored only by running its cells again.
     #[arg(long)]
     pub no_checkpoints: bool,
 
-    /// Another address of this server, as browsers write it. May be given several times.
+    /// Another address at which browsers reach this server, such as that of a proxy. May be given
+    /// several times.
     #[arg(long, value_name = "HOST:PORT")]
     pub reachable_as: Vec<String>,
 
@@ -133,8 +135,8 @@ pub enum Subcommand {
         /// `ipynb`, `py` or `html`.
         #[arg(long = "as", value_name = "FORMAT", default_value = "ipynb")]
         format: String,
-        /// The file to write, - for stdout [default: NAME.FORMAT in the current directory, unless
-        /// that exists].
+        /// The file to write, or - for stdout. An existing file is replaced. [default: NAME.FORMAT
+        /// in the current directory, which must not exist yet]
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
@@ -146,14 +148,14 @@ pub enum Subcommand {
         /// file's name].
         name: Option<String>,
     },
-    /// Trust the checkpoints of a notebook from another install: their code runs when their
+    /// Trust the checkpoints of a notebook from another install. Their code then runs when their
     /// states are used.
     ///
-    /// First shows what the checkpoints contain, and asks.
+    /// Shows what the checkpoints contain and asks before it trusts them.
     Trust {
         /// The notebook's directory, NAME.ratoon.
         dir: PathBuf,
-        /// Do not ask; for use in scripts.
+        /// Trust them without asking, for use in scripts.
         #[arg(long, short)]
         yes: bool,
     },

@@ -1,4 +1,5 @@
-//! Renders terminal output to HTML: with colours, and `\r` starting the line again.
+//! Renders terminal output to HTML, with its colours. Text after a `\r` replaces the line's text
+//! before it.
 
 use super::escaped;
 
@@ -65,7 +66,8 @@ fn flush(written: &mut String, look: &TextStyle, plain: &mut String) {
     written.push_str(&format!("<span style=\"{style}\">{}</span>", escaped(&text)));
 }
 
-/// The numbers of a style sequence (none for another sequence), and the text behind it.
+/// Reads an escape sequence, without its ESC. Returns the numbers of a style sequence, or `None`
+/// for other sequences, and the text after it.
 fn sequence(text: &str) -> (Option<Vec<u32>>, &str) {
     match text.as_bytes().first() {
         Some(b'[') => {
@@ -74,7 +76,7 @@ fn sequence(text: &str) -> (Option<Vec<u32>>, &str) {
             let codes = inside[..end].split(';').map(|n| n.parse().unwrap_or(0)).collect();
             (inside[end..].starts_with('m').then_some(codes), &inside[end + 1..])
         }
-        // A title or a link: up to BEL or ESC \.
+        // The title of a window, or a link. It ends with BEL or ESC \.
         Some(b']') => match text.find(['\u{7}', '\u{1b}']) {
             Some(end) if text[end..].starts_with("\u{1b}\\") => (None, &text[end + 2..]),
             Some(end) => (None, text.get(end + 1..).unwrap_or_default()),
@@ -117,7 +119,7 @@ fn named(index: u32) -> String {
     format!("var(--ansi-{index})")
 }
 
-/// The colour after 38 or 48.
+/// Reads the colour that follows code 38 (foreground) or 48 (background).
 fn wide(codes: &mut impl Iterator<Item = u32>) -> Option<String> {
     let rgb = |r: u32, g: u32, b: u32| Some(format!("rgb({} {} {})", r.min(255), g.min(255), b.min(255)));
     match codes.next()? {

@@ -24,7 +24,7 @@ pub(super) fn to_html(code: &str) -> String {
     written
 }
 
-/// The length and class of a text's first token.
+/// The length of a text's first token in bytes, and its CSS class if it has one.
 fn token(text: &str, first: char) -> (usize, Option<&'static str>) {
     let while_is = |is: fn(char) -> bool| text.find(|c: char| !is(c)).unwrap_or(text.len());
     let is_in_name = |c: char| c.is_alphanumeric() || c == '_';
@@ -50,7 +50,7 @@ fn token(text: &str, first: char) -> (usize, Option<&'static str>) {
     }
 }
 
-/// The length of the string literal that a program begins with.
+/// The length in bytes of the string literal that a text begins with, if it begins with one.
 fn quoted(text: &str) -> Option<usize> {
     let long = ["\"\"\"", "'''"].into_iter().find(|q| text.starts_with(q));
     let quote = long.or_else(|| ["\"", "'"].into_iter().find(|q| text.starts_with(q)))?;

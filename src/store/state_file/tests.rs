@@ -1,4 +1,4 @@
-//! Files of states, whole and otherwise.
+//! Tests of exported states: whole, damaged and forged files.
 
 #![allow(clippy::unwrap_used)]
 
@@ -21,7 +21,7 @@ impl StateFileDir {
         self.0.join("blobs")
     }
 
-    /// How many blobs are kept.
+    /// The number of stored blobs.
     fn count(&self) -> usize {
         let folders = std::fs::read_dir(self.blobs()).into_iter().flatten().flatten();
         folders.map(|folder| std::fs::read_dir(folder.path()).unwrap().count()).sum()
@@ -47,7 +47,8 @@ impl Drop for StateFileDir {
     }
 }
 
-/// A checkpoint with both parts, two buffers of which the data part uses the first, and a secret.
+/// A checkpoint with an environment part, a data part and two buffers. The data part uses the first
+/// buffer. An environment variable holds a secret.
 fn checkpoint(dir: &StateFileDir) -> Checkpoint {
     let cut = |bytes: &[u8]| json!({"bytes": bytes.len(), "chunks": [dir.put(bytes)]});
     let stream = |name: &str, bytes: &[u8]| {
@@ -120,7 +121,7 @@ fn a_state_goes_to_a_file_and_comes_back() {
     assert_eq!((own.execution_count, own.entry_count, own.missing.len()), (7, 2, 1));
     assert_eq!(own.namespace_size_bytes, 7 + 2 + 8 + 5 + 100_000 + 12);
     assert!(own.compressed_size_bytes < 10_000 && own.new_bytes == own.compressed_size_bytes);
-    // Once more costs nothing.
+    // A second import stores no new bytes.
     assert_eq!(
         read(&written(&from, &about, Form::Environment, true), &into).unwrap().checkpoint.new_bytes,
         0
@@ -152,7 +153,7 @@ fn what_is_not_wished_does_not_go_with_it() {
         (&json!(100_000), &json!(0))
     );
     assert_eq!(into.count(), 3, "the manifest, a stream and a buffer");
-    // What has only values can only be exported so.
+    // A checkpoint of values alone cannot be exported with its environment.
     let again = Export::prepare(
         &into.blobs(),
         None,
@@ -183,7 +184,7 @@ fn a_file_that_is_not_whole_is_refused_and_nothing_is_kept() {
     for at in 0..whole.len() {
         let mut altered = whole.clone();
         altered[at] ^= 1 << (at % 8);
-        // zstd ignores some bits. A change of these leaves the content as it was.
+        // zstd ignores some bits. Changing these does not change the content.
         let elsewhere = StateFileDir::new();
         match read(&altered, &elsewhere) {
             Ok(arrived) => {
@@ -204,7 +205,7 @@ fn a_file_that_is_not_whole_is_refused_and_nothing_is_kept() {
     refused(&[MAGIC, "0".repeat(64).as_bytes(), &[255; 4], &[0; 100]].concat(), "a length beyond all");
 }
 
-/// A file of records that are right in themselves.
+/// A file whose records have correct lengths and digests, whatever they contain.
 fn forged(header: &Value, manifest: &Value, chunks: &[&[u8]]) -> Vec<u8> {
     let mut file = MAGIC.to_vec();
     let head: Vec<Vec<u8>> = [header, manifest].iter().map(|v| serde_json::to_vec(v).unwrap()).collect();
@@ -257,7 +258,7 @@ fn a_file_that_says_what_cannot_be_is_refused() {
         assert!(matches!(error, StateFileError::Bad(_)), "{what}: {error:?}");
         assert_eq!(into.count(), count, "{what}");
     }
-    // A bomb: a little that unpacks to more than it may.
+    // A decompression bomb: a short chunk that unpacks to more than its maximum.
     let bomb = zstd::bulk::compress(&vec![0; 64 << 20], 19).unwrap();
     let mut file = forged(&header, &manifest(json!([cut(4 << 20, &[&a])])), &[]);
     file.extend(a.as_bytes());

@@ -1,5 +1,5 @@
-//! Killed at every write, and disks that fail: this test binary runs itself under strace, and reads
-//! what is left.
+//! Tests of a store that is killed at any write, and of disks that fail. This test binary runs
+//! itself under strace and checks the files that remain.
 
 use super::facts::{Story, new_run};
 use super::*;
@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::process::{Command, Output as Ended};
 
 const DIR: &str = "RATOON_TEST_STORE";
-/// What a process does that changes a disk.
+/// System calls that change files.
 const CALLS: [&str; 8] =
     ["pwrite64", "write", "fsync", "fdatasync", "rename", "openat", "unlink,unlinkat,rmdir", "ftruncate"];
 
@@ -18,7 +18,7 @@ fn script() -> Story {
     while story.facts.len() < 24 {
         story.go_on();
     }
-    // One that goes to a blob.
+    // An output that is large enough to be stored as a blob.
     let mut run = new_run("large", &StateId::root(), "1");
     let text = "z".repeat(400_000);
     story.notebook.add_run(run.clone());
@@ -40,8 +40,8 @@ fn script() -> Story {
     story
 }
 
-/// Not a test: what the tests below run under strace. Saves facts three by three, and says what was
-/// acknowledged.
+/// Not a test: the tests below run this under strace. Saves facts, waits after every third, and
+/// prints the number up to which facts are acknowledged.
 #[test]
 fn driver() {
     let Ok(dir) = std::env::var(DIR) else { return };
@@ -66,8 +66,8 @@ fn driver() {
     println!("closed after {last}");
 }
 
-/// Waits for facts to be saved. When the disk fails meanwhile, the whole story is written as soon
-/// as that is possible.
+/// Waits until the facts up to a number are saved, and returns true. If the disk fails, writes the
+/// whole notebook once the disk works again, and returns false.
 fn wait_or_mend(
     store: &Store,
     news: &Receiver<StoreEvent>,
@@ -124,7 +124,7 @@ fn acked(ended: &Ended) -> usize {
     text.lines().filter_map(|l| l.rsplit_once("acked ")?.1.trim().parse().ok()).max().unwrap_or(0)
 }
 
-/// What the notebook is after each number of facts, as text.
+/// The saved notebook as text: after no fact, after one fact, and so on.
 fn pictures(story: &Story) -> Vec<String> {
     let facts = &story.facts;
     let saved = (0..=facts.len()).map(|n| picture(saved(&Dir::new("picture"), &facts[..n])));
@@ -132,14 +132,15 @@ fn pictures(story: &Story) -> Vec<String> {
 }
 
 fn picture(mut parts: Parts) -> String {
-    // The root is made by the store.
+    // The store creates the root with the current time, which differs between runs.
     if parts.states[0].created_at > 1e9 {
         parts.states[0].created_at = 0.0;
     }
     lasting(&parts).to_string()
 }
 
-/// Opens what a crash left: everything acknowledged is there, and nothing half.
+/// Opens the notebook after a crash. Asserts that it holds at least all acknowledged facts and none
+/// in part.
 fn assert_whole(dir: &Dir, pictures: &[String], acked: usize, what: &str) {
     let (opened, _) = dir.try_open().unwrap_or_else(|error| panic!("{what}: {error:?}"));
     assert_eq!(opened.damage, Vec::<String>::new(), "{what}");
@@ -151,7 +152,8 @@ fn assert_whole(dir: &Dir, pictures: &[String], acked: usize, what: &str) {
     assert_eq!(checked.damage, Vec::<String>::new(), "{what}");
 }
 
-/// `tests/run nightly` tries all places, which takes minutes; otherwise some of them are tried.
+/// Whether to try a crash at every system call. `tests/run nightly` does, which takes minutes;
+/// other runs try some of the calls.
 fn tries_all() -> bool {
     std::env::var("RATOON_TEST_ALL").is_ok()
 }
@@ -176,7 +178,7 @@ fn killed_anywhere_everything_acknowledged_is_there() {
             }
             kills += 1;
             let acked = acked(&ended);
-            // And while it recovers from that.
+            // Kills it again while it recovers.
             if n % 3 == 1 {
                 drive(&dir, &format!("{}:signal=KILL:when={}", CALLS[n % 6], 1 + n % 7));
                 let again = CALLS[(n + 1) % 6];
@@ -209,7 +211,7 @@ fn a_disk_that_fails_is_told_and_everything_is_written_when_it_works_again() {
                 let what = format!("{calls} {n} {error}: {said} {}", String::from_utf8_lossy(&ended.stderr));
                 assert!(ended.status.success(), "{what}");
                 if said.contains("refused") {
-                    // It failed while it was opened; the next time it does not.
+                    // The disk failed while the notebook was opened. Opening it again works.
                     assert!(dir.try_open().is_ok(), "{what}");
                     continue;
                 }
@@ -227,7 +229,7 @@ fn a_disk_that_fails_is_told_and_everything_is_written_when_it_works_again() {
     assert_eq!(seen.len(), 3, "{seen:?}");
 }
 
-/// Not a test: what the test below runs where it may mount a small disk.
+/// Not a test: the test below runs this in a namespace in which it can mount a small disk.
 #[test]
 fn full_disk_driver() {
     let Ok(dir) = std::env::var("RATOON_TEST_FULL") else { return };
@@ -250,7 +252,7 @@ fn full_disk_driver() {
         }
     }
     assert!(failed > 1);
-    // Dropped facts are not acknowledged, and links are refused.
+    // While facts are dropped, credentials are not stored either.
     let (tell, told) = channel();
     opened.store.keep_credentials(Default::default(), move |done| tell.send(done).unwrap());
     assert!(told.recv().unwrap().is_err());

@@ -1,5 +1,5 @@
-//! Damage: refused with nothing changed, or exactly what is damaged is set aside. Never a panic,
-//! never wrong data.
+//! Tests of damaged notebooks. A notebook is either refused and not changed, or opened without its
+//! damaged records. The store never panics and never returns wrong data.
 
 use super::facts::{Story, new_run, new_state};
 use super::*;
@@ -8,7 +8,7 @@ use crate::store::open::{Paths, examine};
 use rusqlite::Connection;
 use std::fs;
 
-/// A notebook with something of everything, closed.
+/// Writes a notebook with records of all kinds, and closes it.
 fn filled(dir: &Dir, steps: usize) -> (Story, Parts) {
     let mut story = Story::new(5);
     story.longest = 2000;
@@ -19,7 +19,8 @@ fn filled(dir: &Dir, steps: usize) -> (Story, Parts) {
     (story, parts)
 }
 
-/// Whether everything of `found` is of `whole`, unchanged, or says that it is a stand-in.
+/// Asserts that each record of `found` is also in `whole`, or has a warning that it replaces a
+/// damaged record.
 fn assert_part_of(found: &Parts, whole: &Parts, damage: &[String], what: &str) {
     if damage.is_empty() {
         return assert_same(found, whole, what);
@@ -29,8 +30,8 @@ fn assert_part_of(found: &Parts, whole: &Parts, damage: &[String], what: &str) {
         for one in found[part].as_array().unwrap() {
             let is_stand_in = one["warnings"].to_string().contains("was damaged");
             let is_there = whole[part].as_array().unwrap().contains(one);
-            // A name that was lost is taken from its state, so a state may have a name that it had
-            // lost to another.
+            // A lost name is restored from its state. If the name had since moved to another state,
+            // `whole` does not hold this pair.
             assert!(is_stand_in || is_there || part == "names", "{what}: {part} {one} {damage:?}");
         }
     }
@@ -49,7 +50,8 @@ fn database(dir: &Dir) -> PathBuf {
     dir.notebook().join("notebook.db")
 }
 
-/// Opens without changing anything; refused or part of what was there.
+/// Reads the notebook and returns whether it can be opened. Asserts that reading changes nothing
+/// and finds no wrong data.
 fn look(dir: &Dir, whole: &Parts, what: &str) -> bool {
     let before = fs::read(database(dir)).unwrap();
     let found = examine(&Paths::of(&dir.notebook()), Some(&dir.key()), "main");
@@ -88,7 +90,7 @@ fn bit_flips_are_refused_or_set_aside() {
     let (mut refused, mut taken) = (0, 0);
     for page in 0..whole.len() / 4096 {
         for n in 0..if std::env::var("RATOON_TEST_ALL").is_ok() { 100 } else { 6 } {
-            // The headers of pages more often than the rest.
+            // Flips bits in the headers of pages more often than elsewhere.
             let at = page * 4096 + if n % 3 == 0 { dice.roll(120) } else { dice.roll(4096) };
             let mut bytes = whole.clone();
             bytes[at] ^= 1 << dice.roll(8);
@@ -127,7 +129,7 @@ fn backups(dir: &Dir) -> Vec<PathBuf> {
         .collect()
 }
 
-/// root ← a ← b ← c, each by a run with two outputs of which one cannot join the other.
+/// root ← a ← b ← c, each made by a run with two outputs that are not joined into one.
 fn line(dir: &Dir) -> Parts {
     let mut facts = Vec::new();
     let mut parent = StateId::root();
@@ -202,7 +204,7 @@ fn a_damaged_record_is_set_aside_alone() {
         let (again, _) = dir.open();
         assert_eq!(again.damage, Vec::<String>::new(), "{sql}");
         assert_same(&again.parts, &opened.parts, sql);
-        // And it can be worked in.
+        // The notebook can be changed after the repair.
         let news = again.store.clone();
         news.save(1, &Fact::RunAdded { run: new_run("later", &StateId::root(), "1") });
         again.store.close();
@@ -273,7 +275,7 @@ fn a_log_that_is_damaged_before_its_end_is_refused() {
         opened.store.save(number, &Fact::RunAdded { run });
         wait(&news, number);
     }
-    // As a crash would leave it.
+    // Copies the files of the open notebook, as a crash would leave them.
     let crashed = Dir::new("crashed");
     let copy = |to: &Dir| {
         fs::create_dir_all(to.notebook().join("blobs")).unwrap();
@@ -299,8 +301,7 @@ fn a_log_that_is_damaged_before_its_end_is_refused() {
         bytes[at] ^= 1 << dice.roll(8);
         fs::write(&log, &bytes).unwrap();
         match dir_runs(&crashed) {
-            // Bytes 12 to 16 of the header count checkpoints: nothing depends on them, but they are
-            // summed.
+            // Changes in the header are refused as well: its checksum covers all of its fields.
             Ok(runs) => {
                 assert!(at >= last && runs >= 5, "byte {at} of a log of {} lost runs: {runs}", whole.len())
             }
@@ -309,7 +310,7 @@ fn a_log_that_is_damaged_before_its_end_is_refused() {
         assert_eq!(fs::read(&log).unwrap(), bytes, "nothing is changed");
     }
     assert!(refused > 200);
-    // A tail that was never finished is no damage.
+    // A last transaction that was not written completely is not damage.
     for length in [last, last + 10, last + 4120, whole.len()] {
         copy(&crashed);
         fs::write(&log, &whole[..length]).unwrap();

@@ -1,5 +1,5 @@
-//! A notebook to which things happen at random, as the session makes them happen, and the facts
-//! that come of it.
+//! Changes a notebook at random, in ways in which the session changes notebooks, and collects the
+//! facts of these changes.
 
 use super::Dice;
 use crate::notebook::{
@@ -13,7 +13,7 @@ pub(super) struct Story {
     pub(super) notebook: Notebook,
     pub(super) facts: Vec<Fact>,
     pub(super) dice: Dice,
-    /// How long a text may be.
+    /// Maximum length of an output's text, in bytes.
     pub(super) longest: usize,
     serial: usize,
 }
@@ -98,7 +98,7 @@ impl Story {
         if open.is_empty() { None } else { Some(open[self.dice.roll(open.len())].clone()) }
     }
 
-    /// Something happens.
+    /// Makes one random change, if the notebook allows it.
     pub(super) fn go_on(&mut self) {
         match self.dice.roll(40) {
             0..4 => self.add_run(),
@@ -215,7 +215,7 @@ impl Story {
         let known: Vec<Draft> = self.notebook.drafts().cloned().collect();
         let mut put = HashSet::new();
         for _ in 0..self.dice.roll(4) {
-            // One that is new, or one that is changed and moved, perhaps from another state.
+            // Adds a draft, or changes a known draft and moves it here, perhaps from another state.
             let source = format!("x{}", self.dice.roll(100));
             let id = match known.len() {
                 n if n > 0 && self.dice.roll(2) == 0 => known[self.dice.roll(n)].id.clone(),

@@ -1,4 +1,4 @@
-//! Notebooks as earlier versions wrote them. A released one never changes.
+//! Opens notebooks that earlier versions wrote. The files of a released version never change.
 
 use super::facts::Story;
 use super::trust::{about, blobs};
@@ -9,7 +9,7 @@ use crate::store::tables::digest;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-/// The key that signed them.
+/// Writes and loads the key that signed the golden notebooks.
 fn fixed_key(dir: &Dir) -> InstallKey {
     let config = dir.0.join("config");
     fs::create_dir_all(&config).unwrap();
@@ -22,7 +22,7 @@ fn golden(version: u32, end: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/tests").join(format!("version-{version}.{end}"))
 }
 
-/// Whether everything of `wished` is in `found`. Later versions may know more.
+/// Whether `found` has all fields and values of `wished`. Later versions may add fields.
 fn holds(found: &Value, wished: &Value) -> bool {
     match (found, wished) {
         (Value::Object(found), Value::Object(wished)) => {
@@ -41,7 +41,7 @@ fn whole(opened: &Opened) -> Value {
     json!({"parts": lasting(&opened.parts), "links": links, "sessions": sessions})
 }
 
-/// Not a test: `RATOON_TEST_GOLDEN=1` writes the notebook of the newest version, once.
+/// Not a test: with `RATOON_TEST_GOLDEN=1`, writes the golden notebook of the newest version.
 #[test]
 fn write_golden() {
     if std::env::var("RATOON_TEST_GOLDEN").is_err() {
@@ -103,6 +103,6 @@ fn a_notebook_of_each_version_opens() {
         assert_eq!(opened.credentials.links.len(), 1);
         opened.store.close();
     }
-    // Written down, so that a change is seen even where it is made on both sides.
+    // A fixed value, because a change of `digest` would affect writing and reading alike.
     assert_eq!(digest("golden", &["a".into(), 7.into()]).bytes()[..4], [123, 203, 196, 110]);
 }

@@ -1,4 +1,4 @@
-//! The store from inside: what comes back, what damage does, what a crash and a full disk leave.
+//! Tests of the store: saving and loading, damage, crashes, failing and full disks.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// A directory of a test, gone when it is over.
+/// A directory that is removed at the end of a test.
 struct Dir(PathBuf);
 
 impl Dir {
@@ -58,7 +58,8 @@ impl Drop for Dir {
     }
 }
 
-/// Removes a directory in which the thread of a store may still end its work.
+/// Removes a directory. Tries for some seconds, because a store's thread may still write files
+/// there.
 pub(super) fn remove(dir: &Path) {
     for _ in 0..500 {
         if std::fs::remove_dir_all(dir).is_ok() || !dir.exists() {
@@ -68,7 +69,7 @@ pub(super) fn remove(dir: &Path) {
     }
 }
 
-/// A small generator of numbers: the same every time.
+/// A random number generator with a fixed sequence.
 struct Dice(u64);
 
 impl Dice {
@@ -78,7 +79,7 @@ impl Dice {
     }
 }
 
-/// Waits until everything up to a number is on disk.
+/// Waits until all facts up to a number are on disk.
 fn wait(news: &Receiver<StoreEvent>, number: u64) {
     loop {
         match news.recv_timeout(Duration::from_secs(30)).unwrap() {
@@ -89,7 +90,7 @@ fn wait(news: &Receiver<StoreEvent>, number: u64) {
     }
 }
 
-/// What of a notebook is to come back, as a value that can be compared.
+/// The parts of a notebook that outlast a restart, as JSON for comparisons.
 fn lasting(parts: &Parts) -> Value {
     let states: Vec<Value> = parts
         .states
@@ -122,7 +123,7 @@ fn lasting(parts: &Parts) -> Value {
     json!({"states": states, "runs": runs, "names": parts.names, "drafts": drafts, "tasks": tasks})
 }
 
-/// Says where two notebooks differ, and not all of both.
+/// Asserts that two notebooks are the same. Shows the first difference instead of both notebooks.
 fn assert_same(found: &Parts, wished: &Parts, what: &str) {
     let (found, wished) = (lasting(found), lasting(wished));
     for part in ["states", "runs", "names", "drafts", "tasks"] {
@@ -136,7 +137,7 @@ fn assert_same(found: &Parts, wished: &Parts, what: &str) {
     }
 }
 
-/// Saves facts, closes, opens again.
+/// Saves facts, closes the notebook, opens it again and returns its content.
 fn saved(dir: &Dir, facts: &[Fact]) -> Parts {
     let (opened, news) = dir.open();
     for (number, fact) in (1..).zip(facts) {
@@ -163,7 +164,7 @@ fn facts_that_belong_together_are_on_disk_together_however_much_hurry_there_is()
         .collect();
     for (pair, number) in runs.chunks(2).zip((1..).step_by(2)) {
         opened.store.save_with_next(number, &pair[0]);
-        // Who waits for what came before gets all of it, or waits.
+        // `hurry` must not write the first fact of a pair without the second.
         opened.store.hurry();
         std::thread::yield_now();
         opened.store.save(number + 1, &pair[1]);

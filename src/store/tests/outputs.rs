@@ -1,4 +1,4 @@
-//! The log of a run's outputs: short when it can be, whole when it is read.
+//! Tests of the log of a run's outputs: it is shortened when possible and loses no output.
 
 use super::facts::{bundle, new_run};
 use super::*;
@@ -40,7 +40,7 @@ fn a_log_becomes_its_items_when_the_run_ends() {
     assert_eq!(rows(&dir).0, 500);
     assert_eq!(saved(&dir, &[ended(&exec_id)]).runs[0].outputs, parts.runs[0].outputs);
     assert_eq!(rows(&dir).0, 1);
-    // Large ones go to a blob, and what is in it is checked.
+    // A large output is stored as a blob. The blob's content is verified when it is read.
     let dir = Dir::new("large");
     let large = "ä".repeat(300_000);
     let mut run = new_run("r", &StateId::root(), "1");
@@ -96,7 +96,7 @@ fn clearing_and_updating_in_a_loop_does_not_grow_the_log() {
     opened.store.close();
 }
 
-/// Ten states a run of which printed, and drafts: what a day's work leaves, times a hundred.
+/// A thousand states, each made by a run with a printed text and a table.
 #[test]
 fn a_thousand_states_open_at_once() {
     let dir = Dir::new("thousand");

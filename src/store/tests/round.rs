@@ -1,4 +1,4 @@
-//! What was saved comes back.
+//! Tests that saved notebooks are loaded unchanged.
 
 use super::facts::Story;
 use super::*;
@@ -12,7 +12,7 @@ fn whatever_happened_comes_back() {
             story.go_on();
         }
         let mut back = saved(&dir, &story.facts);
-        // The root is made by the store, and by the session.
+        // The store and the story each create a root, at different times.
         let mut parts = parts_of(&story.notebook);
         parts.states[0].created_at = 0.0;
         back.states[0].created_at = 0.0;

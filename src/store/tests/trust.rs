@@ -1,4 +1,5 @@
-//! Whose a checkpoint is, and what belongs to it.
+//! Tests of checkpoints: their signatures, their blobs, and the install's key; also of `check` and
+//! `gc`.
 
 use super::facts::{new_run, new_state};
 use super::*;
@@ -12,7 +13,7 @@ use serde_json::Map;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-/// Writes a checkpoint's blobs; answers its manifest.
+/// Writes the blobs of a checkpoint and returns the digest of its manifest.
 pub(super) fn blobs(dir: &Dir, fill: u8) -> String {
     let mut blobs = Blobs::at(&dir.notebook().join("blobs"));
     let mut put = |bytes: &[u8]| blobs.put(bytes).unwrap().digest;
@@ -110,7 +111,7 @@ fn a_checkpoint_is_kept_when_all_of_it_is_there() {
     assert!(kept_with(&opened, &news, "b", "a", &manifest).unwrap_err().contains("90000"));
     fs::remove_file(&path).unwrap();
     assert!(kept_with(&opened, &news, "b", "a", &manifest).unwrap_err().contains("missing"));
-    // One that was made elsewhere is kept, and not signed.
+    // A checkpoint from another install is stored but not signed.
     let mut foreign = new_checkpoint("b", "a", &blobs(&dir, 5));
     foreign.checkpoint.is_trusted = false;
     opened.store.keep_checkpoint(foreign);
@@ -301,7 +302,7 @@ fn check_finds_what_is_wrong_and_gc_drops_what_nothing_names() {
     fs::remove_file(path).unwrap();
     let damage = check(&dir.notebook()).unwrap().damage;
     assert!(damage.len() == 1 && damage[0].contains("missing"), "{damage:?}");
-    // Other files stay.
+    // Directories that are not notebooks are refused.
     assert!(check(&dir.0).unwrap_err().why.contains("no notebook.db"));
     assert!(check(&dir.0.join("none")).unwrap_err().why.contains("no such directory"));
 }

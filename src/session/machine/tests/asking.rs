@@ -1,5 +1,5 @@
-//! Tests of questions about a place in code, and of the variables that cells changed. Each line of
-//! a script takes a second.
+//! Tests of completion and inspection, and of the variables that cells changed. Each line of a
+//! script takes a second.
 
 use super::play;
 use expect_test::expect;

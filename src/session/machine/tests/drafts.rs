@@ -1,4 +1,5 @@
-//! Tests of drafts: put, moved as cells run, and made from the later cells of a lineage.
+//! Tests of drafts: how clients put them, how runs move them, and how the later cells of a lineage
+//! become drafts.
 
 use super::play;
 use expect_test::expect;

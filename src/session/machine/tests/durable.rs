@@ -1,4 +1,4 @@
-//! Tests of checkpoints, of states that are restored, and of a budget that is too small.
+//! Tests of checkpoints, of restoring states, and of a memory budget that is too small.
 
 use super::{
     Base, Budget, Contents, Effect, Ended, How, Input, Reply, Report, StateId, Ticket, machine_with, play,
@@ -6,8 +6,8 @@ use super::{
 };
 use expect_test::expect;
 
-/// Runs a, then b on the state that a left. p3 is the frozen process of s1, p4 that of s2, and p2
-/// is the head. No checkpoint is written automatically.
+/// A script that runs a, then b at the state of a. p2 is the head, p3 the frozen process of s1, and
+/// p4 the frozen process of s2. No checkpoint is written automatically.
 const TWO: &str = "
     open
     p1 ready
@@ -22,7 +22,8 @@ const TWO: &str = "
     p4 ready
 ";
 
-/// `TWO` with automatic checkpoints: p4 saves s1, and p5 is the frozen process of s2.
+/// Like `TWO`, for a machine that writes checkpoints automatically: p4 saves s1, and p5 is the
+/// frozen process of s2.
 const TWO_SAVING: &str = "
     open
     p1 ready
@@ -37,13 +38,14 @@ const TWO_SAVING: &str = "
     p5 ready
 ";
 
-/// The effects of a script after two cells ran. At most `processes` states may be in memory.
+/// Plays `TWO`, then a script, with at most `processes` states in memory. Returns the effects of
+/// the script.
 fn after_two(processes: usize, script: &str) -> String {
     let all = play_within(processes, false, &format!("{TWO}{script}"));
     all[all.find("p4 ready").expect("the end of the beginning")..].to_owned()
 }
 
-/// `after_two` with automatic checkpoints.
+/// Like `after_two`, with automatic checkpoints.
 fn after_two_saving(script: &str) -> String {
     let all = play_within(9, true, &format!("{TWO_SAVING}{script}"));
     all[all.find("p5 ready").expect("the end of the beginning")..].to_owned()
@@ -376,7 +378,7 @@ fn a_lost_state_comes_back_by_running_its_lineage_again() {
 #[test]
 fn a_run_with_replay_waits_until_its_state_is_whole() {
     let script = |end: &str| format!("checkpoint s1\np5 saved c-s1\nkept s1\np3 gone\n{end}");
-    // The checkpoint claims to be complete, and is not. This is known only once it is loaded.
+    // The checkpoint's record lists nothing missing, but loading it reports that f is missing.
     expect![[r#"
         p4 ready
             s2 is in Memory
@@ -1109,8 +1111,8 @@ fn fork_anyway_forks_a_state_that_warns_against_it() {
     assert!(story.contains("p3 forks p6, head"), "{story}");
 }
 
-/// A series of cells, each run as soon as the one before it has left a state, while checkpoints are
-/// written slowly.
+/// Runs a series of cells while checkpoints are written slowly. Each cell is requested as soon as
+/// the previous cell has left a state.
 #[test]
 fn new_runs_wait_until_states_beyond_the_budget_are_on_disk() {
     let budget = Budget { processes: 10, ..Budget::default() };
@@ -1118,7 +1120,7 @@ fn new_runs_wait_until_states_beyond_the_budget_are_on_disk() {
     let (mut states, mut most, mut waited) = (0, 0, 0);
     let (mut alive, mut forks) = (std::collections::BTreeSet::new(), 0);
     let mut inputs = std::collections::VecDeque::from([Input::Opened]);
-    // The store's reports that the slow disk delays.
+    // Reports of the store that arrive late, because the disk is slow.
     let mut unsaved = std::collections::VecDeque::new();
     let ask = |n: usize| {
         let on = if n == 0 { StateId::root() } else { state(&format!("s{n}")) };
@@ -1128,7 +1130,7 @@ fn new_runs_wait_until_states_beyond_the_budget_are_on_disk() {
         let input = match inputs.pop_front() {
             Some(input) => input,
             None => match unsaved.pop_front() {
-                // Nothing continues until a checkpoint is saved.
+                // All other inputs are used up, so the machine is waiting for a checkpoint.
                 Some(done) => {
                     waited += 1;
                     done

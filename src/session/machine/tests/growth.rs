@@ -1,5 +1,5 @@
-//! A cell costs as much late in a notebook as early: in effects, and in the states and runs that
-//! the machine visits.
+//! Tests that the cost of a cell does not grow with the notebook. The cost is the number of
+//! effects, and of states and runs that the machine visits.
 
 use super::{exec, machine_with, run};
 use crate::kernel::{Contents, How, ProcId, Remains, Report, Role};
@@ -7,11 +7,12 @@ use crate::notebook::{Base, Checkpoint, Form, SEEN, StateId};
 use crate::session::machine::{Alarm, Budget, Effect, Input, Machine, Ticket};
 use std::collections::VecDeque;
 
-/// How many cells are compared early and late in a chain, and how many cells the chain has.
+/// Number of cells that are measured early in a chain, and again at its end.
 const WINDOW: usize = 20;
+/// Number of cells in a chain.
 const DEPTH: usize = 600;
 
-/// The cost of a cell: the effects, and the states and runs that the machine visited.
+/// The cost of a cell: numbers of effects, and of states and runs that the machine visited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Cost {
     effects: usize,
@@ -84,15 +85,15 @@ impl Chain {
         }
     }
 
-    /// Runs a cell at a state, and with `rests` also what the alarms start afterwards. Returns the
-    /// new state and the whole cost.
+    /// Runs a cell at a state. With `rests`, also lets the alarms go off that were set meanwhile.
+    /// Returns the new state and the total cost.
     fn cell(&mut self, number: usize, at: StateId, rests: bool) -> (StateId, Cost) {
         self.cost = Cost::default();
         let id = format!("run {number}");
         self.feed(Input::Command(Ticket(1), run(&id, Base::State(at))));
         if rests {
             self.now_ms += 2000.0;
-            // Some alarms set others.
+            // An alarm can set further alarms.
             for _ in 0..4 {
                 for alarm in std::mem::take(&mut self.alarms) {
                     self.feed(Input::AlarmDue(alarm));
@@ -116,7 +117,8 @@ fn contents(child: ProcId) -> Contents {
     }
 }
 
-/// The highest cost of a cell among the first cells of a chain, and among the last.
+/// Runs a chain of cells. Returns the highest cost among some early cells, the highest cost among
+/// the last cells, and the machine.
 fn early_and_late(budget: Budget, rests: bool) -> (Cost, Cost, Machine) {
     let mut chain = Chain::new(budget);
     let (mut at, mut costs) = (StateId::root(), Vec::new());
@@ -129,7 +131,7 @@ fn early_and_late(budget: Budget, rests: bool) -> (Cost, Cost, Machine) {
         effects: costs.iter().map(|cost| cost.effects).max().unwrap_or_default(),
         seen: costs.iter().map(|cost| cost.seen).max().unwrap_or_default(),
     };
-    // The limits of idle heads and of the budget are first reached in the cells before these.
+    // Skips the first cells, in which the limits of idle heads and of the budget are first reached.
     let early = dearest(&costs[2 * WINDOW..3 * WINDOW]);
     (early, dearest(&costs[DEPTH - WINDOW..]), chain.machine)
 }

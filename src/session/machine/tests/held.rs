@@ -1,5 +1,5 @@
-//! Tests of failed cells whose heads can still become states: kept, expired, replaced, deleted,
-//! killed, in any order.
+//! Tests of failed cells whose heads can still become states. A head is kept, expires, is replaced,
+//! deleted or killed, in any order.
 
 use super::{Budget, machine_with, play, play_on, play_within};
 use expect_test::expect;

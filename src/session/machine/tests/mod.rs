@@ -1,4 +1,5 @@
-//! Tests of the machine as stories: inputs and effects as lines of text, the graph as a picture.
+//! Tests of the machine that play scripts. Inputs and effects are lines of text, and the graph of
+//! states is drawn as a tree.
 //!
 //! A script has one input per line; see `parse`. States are called s1, s2, … and processes p1, p2,
 //! … in the order in which they are made, so p1 is always the root.
@@ -74,8 +75,8 @@ fn proc(word: &str) -> ProcId {
     ProcId(word.trim_start_matches('p').parse().expect("a process"))
 }
 
-/// The serial number of a run: the one that the script gives, else the place of its letter in the
-/// alphabet, because the runs of a story are a, b, c.
+/// The serial number of a run. If the script gives none, it is the position of the run's letter in
+/// the alphabet: 1 for run a, 2 for run b.
 fn serial(id: &str, said: &[&str]) -> Serial {
     let place = id.bytes().next().map_or(0, |letter| u64::from(letter - b'a') + 1);
     Serial(said.first().map_or(place, |n| n.parse().expect("a number")))
@@ -93,7 +94,7 @@ fn exec(word: &str) -> ExecId {
     ExecId::new(word)
 }
 
-/// A run against a state, as most tests want it.
+/// A command that runs a cell, with the settings that most tests need.
 pub(super) fn run(id: &str, on: Base) -> Command {
     let spec = RunSpec::new(exec(id), format!("code of {id}"), on);
     Command::Run(RunSpec { allow_stdin: true, ..spec })
@@ -125,7 +126,7 @@ fn parse_run(words: &[&str]) -> Command {
     command
 }
 
-/// `a=s1` reads s1 as `a`. `a!s1` does, too, where the code does not use `a`.
+/// Parses a reading. `a=s1` reads s1 as `a`; `a!s1` does the same for code that does not use `a`.
 fn parse_reading(text: &str) -> Reading {
     let (alias, id) = text.split_once(['=', '!']).expect("a reading");
     Reading { alias: alias.into(), state: state(id).into(), is_named: text.contains('=') }
@@ -393,8 +394,8 @@ fn memory(anonymous: &str, own: &str) -> MemoryUse {
     MemoryUse { anonymous: anonymous.parse().expect("bytes"), own: own.parse().expect("bytes") }
 }
 
-/// `x=7` is a variable with the fingerprint 7. `x@int:1` is an `int` at address 1 without a
-/// fingerprint.
+/// Parses a variable and its fingerprint. `x=7` has the fingerprint 7. `x@int:1` is an `int` at
+/// address 1 without a fingerprint.
 fn parse_mark(text: &str) -> (String, Fingerprint) {
     match text.split_once('=') {
         Some((name, content)) => (name.into(), Fingerprint(Some(content.into()), "int 0".into())),
@@ -409,8 +410,8 @@ fn missing(name: &str) -> Missing {
     Missing { name: name.into(), type_name: "generator".into(), reason: "a generator".into() }
 }
 
-/// A checkpoint of a state. `foreign` in `rest` makes it untrusted; the other words are the names
-/// that are missing in it.
+/// A checkpoint of a state. The word `foreign` in `rest` makes it untrusted. All other words are
+/// variables that are missing in it.
 fn checkpoint(id: &str, rest: &[&str]) -> Checkpoint {
     Checkpoint {
         checkpoint_id: format!("c-{id}"),
@@ -541,7 +542,7 @@ fn event_text(event: &Event) -> Option<String> {
 fn fact_text(fact: &Fact) -> Option<String> {
     Some(match fact {
         Fact::RunWarned { exec_id, warning } => format!("{exec_id} is warned: {warning}"),
-        // The answer and the picture show these.
+        // The command's answer and the picture of the graph show these facts.
         Fact::RunAdded { .. } | Fact::RunEnded { .. } | Fact::StateAdded { .. } => return None,
         Fact::RunStarted { exec_id, .. } => format!("{exec_id} began"),
         Fact::OutputAdded { exec_id, output } => match output {
@@ -607,7 +608,8 @@ fn list(ids: &[impl std::fmt::Display]) -> String {
     format!("[{}]", ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
 }
 
-/// The graph as a tree: states with the run that made them, runs that left none with a cross.
+/// Draws the graph as a tree. A state has the id of the run that made it beside it. A run that left
+/// no state has a cross.
 pub(super) fn picture(notebook: &Notebook) -> String {
     let mut text = String::new();
     draw(notebook, &StateId::root(), "", "", &mut text);

@@ -1,4 +1,4 @@
-//! Tests of presence: published often enough, and not too often.
+//! Tests of presence: when changes are published, and how often at most.
 
 use super::{Input, Standing, Ticket, Visitor, machine, play};
 use crate::notebook::{Event, Live, StateId};
@@ -118,8 +118,8 @@ fn clients_at_a_deleted_state_move_to_its_nearest_ancestor() {
     ));
 }
 
-/// A client that moves quickly causes one event immediately, and one more for all moves shortly
-/// after.
+/// The first change is published immediately, and all changes shortly after it together in one
+/// later event.
 #[test]
 fn quick_moves_are_published_together() {
     let mut machine = machine();

@@ -1,4 +1,4 @@
-//! Tests of runs: in a series, in branches, waiting, failing, stopped, dying.
+//! Tests of runs in series and in branches, and of runs that wait, fail, are interrupted or die.
 
 use super::play;
 use expect_test::expect;
@@ -877,7 +877,8 @@ fn idle_heads_beyond_four_end() {
     ));
 }
 
-/// Plays a script with a watched run c in a branch. Each line takes one second.
+/// Plays a script in which run c is running in a branch and is watched for standing still. Each
+/// line takes one second.
 fn watched(then: &str) -> String {
     let still = "c used 7 polars\n".repeat(21);
     play(&format!(
@@ -897,7 +898,7 @@ fn a_cell_of_a_branch_that_stands_still_gets_a_warning_and_once_stopped_its_stat
         "{story}"
     );
     assert!(story.contains("Suspected: libraries with threads of their own are loaded: polars."), "{story}");
-    // The state has no checkpoint yet: one is written, and the run waits for it.
+    // The state has no checkpoint yet. One is written, and run d waits for it.
     assert!(
         story.contains("p3 forks p5, save(environment)") && !story.contains("p3 forks p6, head"),
         "{story}"
@@ -928,7 +929,7 @@ fn a_cell_that_computes_or_waits_for_something_else_gets_no_warning() {
     ] {
         assert!(!watched(&then).contains("is warned"), "{then}");
     }
-    // Stopping the run before the warning does not affect its state.
+    // If run c is interrupted before the warning, its state can be forked again.
     let story = watched("interrupt c\n p4 raises KeyboardInterrupt\n run d on s1");
     assert!(story.contains("p3 forks p5, head"), "{story}");
 }

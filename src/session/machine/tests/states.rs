@@ -1,4 +1,4 @@
-//! Tests of states: named, listed, lost, deleted, reset; and of forks that fail.
+//! Tests of states that are named, listed, lost, deleted or reset, and of forks that fail.
 
 use super::play;
 use expect_test::expect;

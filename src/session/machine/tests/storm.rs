@@ -1,7 +1,7 @@
-//! Random tests of the machine: thousands of random requests and accidents, in any order that real
-//! processes could cause.
+//! Random tests of the machine: thousands of random commands, and processes that die, in any order
+//! that real processes could cause.
 //!
-//! In every order, each request is answered once, no process is forgotten or used after its end,
+//! In every order, each command is answered once, no process is forgotten or used after its end,
 //! and the graph keeps its invariants.
 
 use super::{Alarm, Budget, Effect, Input, Machine, Ticket, exec, machine, machine_with, picture, run};
@@ -40,7 +40,7 @@ struct World {
     machine: Machine,
     processes: BTreeMap<ProcId, Life>,
     dying: BTreeSet<ProcId>,
-    /// Checkpoints that the store is to make part of the notebook.
+    /// Checkpoints that the machine has asked the store to keep.
     to_keep: Vec<(StateId, Checkpoint)>,
     to_trust: bool,
     alarms: Vec<Alarm>,
@@ -201,7 +201,8 @@ impl World {
         self.feed(Input::Command(Ticket(self.last_ticket), command));
     }
 
-    /// The next input from the store, an answering process or an alarm, if there is one.
+    /// The next input, if there is one, from the store, an alarm, or a process that answers
+    /// questions.
     fn news(&mut self, chance: &mut Chance) -> Option<Input> {
         match chance.below(4) {
             0 if !self.to_keep.is_empty() => {
@@ -217,7 +218,7 @@ impl World {
             }
             3 if !self.questions.is_empty() => {
                 let (process, number) = self.questions.remove(0);
-                // If the process has ended, the machine has refused the question already.
+                // If the process has ended, the machine has already refused the question.
                 let is_there = self.processes.contains_key(&process);
                 is_there.then_some(Input::Reported(
                     process,

@@ -1,10 +1,10 @@
-//! Tests of variables that are sent from state to state, and of digests. Each line of a script
-//! takes a second.
+//! Tests of variables that are sent from one state to another, and of digests. Each line of a
+//! script takes a second.
 
 use super::play;
 use expect_test::expect;
 
-/// Two states s1 and s2 below the root, each with a frozen process.
+/// A script that creates two states below the root, s1 and s2. Each has a frozen process.
 const TWO_STATES: &str = "open
      p1 ready
      run a on initial
@@ -19,7 +19,7 @@ const TWO_STATES: &str = "open
      p5 ready
      ";
 
-/// The effects of a script that begins when the two states exist.
+/// Creates the two states, then plays a script. Returns the effects of the script.
 fn told_then(script: &str) -> String {
     let all = play(&format!("{TWO_STATES}{script}"));
     let first = script.lines().next().expect("a line").trim();
