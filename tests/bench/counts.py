@@ -41,12 +41,16 @@ def process(pid):
     }
 
 
+def kilobytes(pid, name, field):
+    """A field of one of a process's files in /proc."""
+    with open(f"/proc/{pid}/{name}") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(field))
+
+
 def memory(pid):
-    """Private bytes, bytes of page tables, and memory areas of a process."""
-    with open(f"/proc/{pid}/smaps_rollup") as file:
-        private = sum(int(line.split()[1]) for line in file if line.startswith("Private_Dirty:"))
-    with open(f"/proc/{pid}/status") as file:
-        tables = sum(int(line.split()[1]) for line in file if line.startswith("VmPTE:"))
+    """Private kilobytes, kilobytes of page tables, and memory areas of a process."""
+    private = kilobytes(pid, "smaps_rollup", "Private_Dirty:")
+    tables = kilobytes(pid, "status", "VmPTE:")
     with open(f"/proc/{pid}/maps") as file:
         areas = sum(1 for _ in file)
     return private, tables, areas
@@ -267,9 +271,7 @@ def objects(start_ratoon):
         for line in (full, empty):
             stack.callback(line.line.close)
         full.line.run("d = [{'number': i, 'text': str(i)} for i in range(1_000_000)]")
-        with open(f"/proc/{full.head}/smaps_rollup") as file:
-            kept = next(line for line in file if line.startswith("AnonHugePages:"))
-        huge.add(WS, int(kept.split()[1]) / 1024)
+        huge.add(WS, kilobytes(full.head, "smaps_rollup", "AnonHugePages:") / 1024)
         for line in (full, empty):
             seconds(line.cell, 10)
         for _ in range(5):

@@ -1,7 +1,7 @@
 //! What a trivial cell costs, in counts that hardly change on a busy machine. The limits are
 //! generous; `tests/bench/run counts` prints the figures themselves.
 
-use crate::list_variables::{children, private_bytes};
+use crate::list_variables::{children, private_bytes, rollup_bytes};
 use crate::restarts::state_of;
 use crate::server::{TestServer, until};
 
@@ -42,13 +42,6 @@ fn a_trivial_cell_copies_few_pages_and_its_state_holds_little() {
     assert!(middle <= MAX_PRIVATE_BYTES, "a state holds {middle} bytes");
 }
 
-/// Bytes of a process in huge pages.
-fn huge_bytes(pid: u32) -> u64 {
-    let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap();
-    let line = rollup.lines().find(|line| line.starts_with("AnonHugePages:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
-}
-
 #[test]
 fn many_objects_are_in_huge_pages() {
     let offered = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
@@ -60,7 +53,7 @@ fn many_objects_are_in_huge_pages() {
     let ran = server.run("initial", "import os; print(os.getpid())");
     let head: u32 = ran.text().trim().parse().unwrap();
     server.run(ran.state(), "lists = [[i] for i in range(500_000)]");
-    let huge = huge_bytes(head);
+    let huge = rollup_bytes(head, "AnonHugePages:");
     eprintln!("{huge} bytes of some 50 MB are in huge pages");
     assert!(huge >= 10_000_000, "{huge} bytes are in huge pages");
 }

@@ -36,9 +36,15 @@ pub fn children(server: &TestServer, of: u32) -> Vec<Process> {
 
 /// The private memory of a process, in bytes.
 pub fn private_bytes(pid: u32) -> u64 {
+    rollup_bytes(pid, "Private_")
+}
+
+/// The sum of the fields of `smaps_rollup` (proc_pid_smaps(5)) whose names begin with `name`, in
+/// bytes.
+pub fn rollup_bytes(pid: u32, name: &str) -> u64 {
     let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap();
     let of = |line: &str| line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024;
-    rollup.lines().filter(|line| line.starts_with("Private_")).map(of).sum()
+    rollup.lines().filter(|line| line.starts_with(name)).map(of).sum()
 }
 
 /// Code whose object `c` counts each access, and whose fork hooks count forks.

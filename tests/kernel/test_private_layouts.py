@@ -3,6 +3,7 @@
 import pickle
 import random
 import subprocess
+import threading
 
 import cloudpickle
 import pytest
@@ -23,6 +24,12 @@ def test_a_moved_flag_is_told(monkeypatch):
 def test_a_missing_name_is_told(monkeypatch):
     monkeypatch.delattr(random, "_inst")
     with pytest.raises(ImportError, match=r"random\._inst is not what"):
+        private_layouts.check()
+
+
+def test_a_thread_that_keeps_its_target_is_told(monkeypatch):
+    monkeypatch.setattr(threading.Thread, "run", lambda thread: thread._target())
+    with pytest.raises(ImportError, match=r"threading\.Thread\._target is not what"):
         private_layouts.check()
 
 

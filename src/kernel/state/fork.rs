@@ -49,7 +49,7 @@ pub(super) fn is_ours() -> bool {
 ///
 /// # Errors
 /// The operating system's (EAGAIN: too many processes; ENOMEM).
-pub(super) fn fork(_py: pyo3::Python<'_>, hooks: BeforeHooks, prepare: impl FnOnce()) -> Result<Side, Errno> {
+pub(super) fn fork(_py: pyo3::Python<'_>, hooks: BeforeHooks, prepare: impl Fn()) -> Result<Side, Errno> {
     pause_openmp();
     IS_OURS.store(true, Ordering::Relaxed);
     let before = || {
@@ -57,10 +57,7 @@ pub(super) fn fork(_py: pyo3::Python<'_>, hooks: BeforeHooks, prepare: impl FnOn
         // SAFETY: the GIL is held by this thread.
         unsafe { pyo3::ffi::PyOS_BeforeFork() };
     };
-    let mut before = Some(before);
-    if hooks == BeforeHooks::InParent
-        && let Some(before) = before.take()
-    {
+    if hooks == BeforeHooks::InParent {
         before();
     }
     // SAFETY: the hooks are called in CPython's order around fork (see os_fork_impl). The child
@@ -69,9 +66,7 @@ pub(super) fn fork(_py: pyo3::Python<'_>, hooks: BeforeHooks, prepare: impl FnOn
     let errno = Errno::last();
     if pid == 0 {
         tie();
-        if hooks == BeforeHooks::InChild
-            && let Some(before) = before.take()
-        {
+        if hooks == BeforeHooks::InChild {
             before();
         }
         return Ok(Side::Child);

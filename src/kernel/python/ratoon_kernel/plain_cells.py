@@ -13,11 +13,9 @@ import ast
 import bdb
 import builtins
 import gc
-import json
 import linecache
 import sys
 import warnings
-from collections.abc import Iterable
 from typing import Any
 
 from ._native import Contents
@@ -191,7 +189,7 @@ def run(code: str, tracker: Any) -> Any:
             result.error_in_exec = error
             _shell.showtraceback(running_compiled_code=True)
     finally:
-        if not _has_own_hooks():
+        if _has_users_hooks():
             _shell.events.trigger("post_execute")
             _shell.events.trigger("post_run_cell", result)
     return result
@@ -254,7 +252,7 @@ def _run(
     result.execution_count = count
     _values["execution_count"] = count + 1
     raw = result.info.raw_cell
-    if not _has_own_hooks():
+    if _has_users_hooks():
         _shell.events.trigger("pre_execute")
         _shell.events.trigger("pre_run_cell", result.info)
     _store_input(cell.rstrip("\n"), raw.rstrip("\n"), count)
@@ -275,9 +273,9 @@ def _run(
         _history.exceptions[count] = _shell._format_exception_for_storage(result.error_in_exec)
 
 
-def _has_own_hooks() -> bool:
-    """Whether nobody has registered a hook that runs before or after cells."""
-    return _hooks is not None and _hooks.are_same()
+def _has_users_hooks() -> bool:
+    """Whether somebody has registered a hook that runs before or after cells."""
+    return _hooks is None or not _hooks.are_same()
 
 
 def _store_input(source: str, raw: str, count: int) -> None:
@@ -293,9 +291,8 @@ def _store_input(source: str, raw: str, count: int) -> None:
     _shell.user_ns_hidden.update(names)
 
 
-def _run_nodes(nodes: Iterable[ast.stmt], name: str, result: Any, tracker: Any) -> bool:
+def _run_nodes(nodes: list[ast.stmt], name: str, result: Any, tracker: Any) -> bool:
     """Runs statements one by one. Whether one raised."""
-    nodes = list(nodes)
     last = nodes[-1] if nodes and isinstance(nodes[-1], ast.Expr) else None
     try:
         for node in nodes:
@@ -387,6 +384,3 @@ def display(hook: Any, value: Any) -> str | None:
         _history.outputs[count].append(output)
     _history.output_hist_reprs[count] = text
     return text
-
-
-quoted = json.encoder.encode_basestring

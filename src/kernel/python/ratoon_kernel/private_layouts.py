@@ -14,6 +14,7 @@ import logging
 import pickle
 import random
 import subprocess
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -32,6 +33,8 @@ _NAMES: tuple[tuple[Any, str], ...] = (
     (pickle, "whichmodule"),
     (pickle._Pickler, "save_reduce"),
     (random, "_inst"),
+    (threading, "_active"),
+    (threading, "_limbo"),
 )
 
 
@@ -129,9 +132,18 @@ def _has_memo_form() -> bool:
     return bool(pickler.memo.copy() == {id(value): (7, value)})
 
 
+def _has_target_until_its_end() -> bool:
+    """Whether a thread has `_target` until its function has returned."""
+    had = []
+    thread = threading.Thread(target=lambda: had.append(hasattr(thread, "_target")))
+    thread.run()
+    return had == [True] and not hasattr(thread, "_target")
+
+
 _ASSUMPTIONS: dict[str, Callable[[], bool]] = {
     "how subprocess calls _posixsubprocess.fork_exec": _has_session_flag,
     "cloudpickle's form of a class": _has_class_form,
     "cloudpickle's form of an enum": _has_enum_form,
     "the memo of pickle.Pickler": _has_memo_form,
+    "threading.Thread._target": _has_target_until_its_end,
 }
