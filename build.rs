@@ -1,6 +1,4 @@
-//! Links against this build's libpython, so that `cargo run` needs no `LD_LIBRARY_PATH`; passes the
-//! build's interpreter to the program as the default of `--python`; and compresses the page's
-//! files.
+//! Compresses the page's files.
 
 // The server uses more of this module than the build does.
 #[allow(dead_code)]
@@ -17,11 +15,6 @@ use std::path::{Path, PathBuf};
 const PACKED: [&str; 4] = ["js", "css", "svg", "txt"];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    pyo3_build_config::add_libpython_rpath_link_args();
-    let config = pyo3_build_config::get();
-    let executable = config.executable().unwrap_or_default();
-    println!("cargo:rustc-env=RATOON_BUILD_PYTHON={executable}");
-    println!("cargo:rustc-env=RATOON_BUILD_PYTHON_VERSION={}", config.version());
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=web");
     pack_page(&PathBuf::from(std::env::var("OUT_DIR")?))

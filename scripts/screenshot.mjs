@@ -3,6 +3,7 @@
 // usage: RATOON_BIN=target/release/ratoon RATOON_TEST_PYTHON=PYTHON node scripts/screenshot.mjs [DIRECTORY, else docs]
 // The environment of PYTHON needs pandas, matplotlib and scikit-learn (tests/run makes such an environment).
 
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openBrowser, startServer } from '../tests/browser/browser.mjs';
 import { openPage } from '../tests/browser/pages.mjs';
@@ -57,9 +58,31 @@ try {
     const phone = await openPage(browser, { viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true, storageState: await page.context().storageState() });
     await phone.goto(page.url());
     await ran(depth + 2, phone);
-    if (await phone.locator('#graph').count() === 0) await phone.getByTitle('Graph of states').tap();
+    if (await phone.locator('#graph').count() === 0) await phone.getByTitle('Graph of states').click();
     await phone.waitForFunction(() => document.querySelectorAll('.row img').length > 0);
     await phone.screenshot({ path: join(folder, 'phone.png') });
+    await phone.context().close();
+
+    // The example of docs/examples/sweep.ipynb.
+    const example = JSON.parse(await readFile(new URL('../docs/examples/sweep.ipynb', import.meta.url), 'utf8'));
+    const code = example.cells.filter((cell) => cell.cell_type === 'code').map((cell) => cell.source.join(''));
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.evaluate(() => fetch('/api/notebooks', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"name": "digits"}' }));
+    await page.goto(`${new URL(server.url).origin}/n/digits`);
+    await page.waitForSelector('.notebook[aria-busy="false"]');
+    await run(code[0], 1);
+    await run(code[1], 2);
+    await page.locator('.cell[data-fresh] .editor').click();
+    await page.keyboard.insertText(code[2]);
+    await page.keyboard.press('Control+Alt+Shift+KeyS');
+    await page.locator('.sweep-parameter').first().waitFor();
+    const values = { kind: 'linear, network', rate: '0.001..0.1 log 3', alpha: '0.00001, 0.001', batch: '16, 64' };
+    for (const [name, value] of Object.entries(values)) await page.getByLabel(`Values of ${name}`).fill(value);
+    await page.getByLabel('Metric', { exact: true }).fill('score');
+    await page.keyboard.press('Control+Enter');
+    await page.locator('.sweep-progress b', { hasText: 'Done' }).waitFor({ timeout: 300_000 });
+    await still();
+    await picture('sweep');
 } finally {
     await browser.close();
     await server.stop();
@@ -84,7 +107,7 @@ async function ran(count, on = page) {
 async function label(count, name) {
     const cell = page.locator('.cell[data-kind="ran"]').nth(count - 1);
     await cell.hover();
-    await cell.getByLabel('What to do with this cell').click();
+    await cell.getByLabel('Cell actions').click();
     await page.getByRole('menuitem', { name: 'Label…' }).click();
     await page.locator('dialog input').fill(name);
     await page.keyboard.press('Enter');

@@ -15,15 +15,24 @@
 //! `session` and `formats`, `session` uses `kernel` and `store`, all use `notebook`).
 
 pub mod problem;
+mod terminal_text;
+mod clock;
 pub mod notebook;
 pub mod formats;
 mod blobs;
+pub mod remote;
+mod directory;
 pub mod kernel;
 pub mod store;
+pub mod workers;
 pub mod session;
+pub mod node_agent;
+mod pictures;
 pub mod http;
 pub mod options;
+mod server_file;
 pub mod subcommands;
+pub mod mcp_stdio;
 mod allocator;
 mod blocking_pool;
 pub mod serve;

@@ -65,12 +65,32 @@ pub enum Kind {
     Timeout,
     /// Writing to the disk failed.
     Disk,
+    /// A store off this machine does not answer, refuses, or has lost or altered content.
+    Store,
 }
 
 impl Problem {
     /// A problem of this kind, with its action, reason and remedy.
     pub fn new(kind: Kind, what: impl Into<String>, why: impl Into<String>, how: impl Into<String>) -> Self {
         Self { kind, what: what.into(), why: why.into(), how: how.into() }
+    }
+
+    /// What a command prints when it fails.
+    pub(crate) fn for_terminal(&self) -> String {
+        let Self { what, why, how, .. } = self;
+        format!("ratoon cannot {what}: {why}\n  {how}")
+    }
+
+    /// The whole problem as one sentence.
+    pub(crate) fn in_one_sentence(&self) -> String {
+        let Self { what, why, how, .. } = self;
+        format!("cannot {what}: {why}; {how}")
+    }
+
+    /// As `in_one_sentence`, for those who read it far from where they can act.
+    pub(crate) fn with_way_out(&self) -> String {
+        let Self { what, why, how, .. } = self;
+        format!("cannot {what}: {why}. Way out: {how}")
     }
 
     /// The request is invalid.

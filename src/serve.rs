@@ -1,17 +1,28 @@
 //! Starts and stops the parts of the server in order, and reports clearly why it cannot start.
 
-use crate::http::{self, AppOptions, AppState};
-use crate::kernel::{Launch, interpreter, provision};
+use crate::http::{self, AppOptions, AppState, Usage};
+use crate::kernel::{Launch, Pythons, Sandbox, interpreter};
+use crate::node_agent::Agent;
 use crate::problem::{Kind, Problem};
+use crate::remote::RemoteStore;
+use crate::store::InstallKey;
+use crate::workers::Workers;
 
 use crate::blocking_pool::BlockingPool;
+use crate::notebook::SandboxRules;
 use crate::options::{Options, Secret};
+use crate::server_file::{Described, ServerFile};
 use crate::session::{Budget, NotebookConfig, Sessions};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
-use std::path::PathBuf;
+use std::os::fd::IntoRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
@@ -31,6 +42,9 @@ const MIN_TOKEN_CHARS: usize = 7;
 const PORT_RETRY_TIMEOUT: Duration = Duration::from_millis(500);
 const PORT_RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
+/// How often a server with `--exit-when-unused` checks whether it is used.
+const USAGE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
+
 /// The exit code for errors in the command line. clap uses the same.
 const EXIT_USAGE: u8 = 2;
 
@@ -45,12 +59,22 @@ pub fn run(options: Options) -> ExitCode {
 
 fn start_and_wait(options: &Options) -> Result<ExitCode, Problem> {
     http::check_notebook_name(&options.name)?;
+    check_is_no_file(options)?;
     let token = token(options)?;
     check_limits(options)?;
     set_limits();
+    keep_descriptors_to_this_process();
+    let sandbox = Sandbox::new(&options.write, options.no_network, options.home.clone())?;
     let listener = listen(options)?;
-    let launch = launch(options)?;
-    let config = notebook_config(options, &launch)?;
+    let launch = launch(options, sandbox)?;
+    let pythons = pythons(options, &launch)?;
+    let mut config = notebook_config(options, &launch)?;
+    let store = options.store_settings.as_ref().map(RemoteStore::connect).transpose()?;
+    config.workers = workers(options, store.as_ref(), &pythons, &launch)?;
+    // An agent's notebooks are not kept. The agents of all nodes give one the same name, so the
+    // lease of its copy would keep all but one of them out.
+    config.remote = store.clone().filter(|_| options.agent.is_none());
+    let sandbox = launch.sandbox.as_ref().map(Sandbox::rules);
     let cannot_start = |e: io::Error| {
         Problem::new(Kind::BadRequest, "start", e.to_string(), "close some programs and try again")
     };
@@ -58,8 +82,9 @@ fn start_and_wait(options: &Options) -> Result<ExitCode, Problem> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(cannot_start)?;
     let code = runtime.block_on(async {
-        let sessions = Sessions::new(launch, config, threads);
-        serve(options, token, listener, sessions).await
+        let sessions = Sessions::new(launch, pythons, config, threads);
+        let agent = agent(options, store, &sessions)?;
+        serve(options, token, listener, sessions, agent, sandbox).await
     });
     // Does not wait for running work: no client needs its result any more.
     runtime.shutdown_background();
@@ -71,40 +96,103 @@ async fn serve(
     token: String,
     listener: TcpListener,
     sessions: Sessions,
+    agent: Option<Agent>,
+    sandbox: Option<SandboxRules>,
 ) -> Result<ExitCode, Problem> {
     let cannot_serve = |e: io::Error| Problem::new(Kind::BadRequest, "serve", e.to_string(), "try again");
     let mut stop = StopSignals::new().map_err(cannot_serve)?;
     let address = listener.local_addr().map_err(cannot_serve)?;
     let path = format!("/n/{}?token={}", http::percent_encoded(&options.name), http::percent_encoded(&token));
+    let path = options.base_url.join(&path);
     let app_options = AppOptions {
-        token,
+        token: token.clone(),
         token_was_made: options.token.is_none(),
+        base_url: options.base_url.clone(),
+        reachable_as: options.reachable_as.clone(),
         timeout: options.timeout,
         run_memory: options.run_memory,
+        agent: agent.clone(),
+        sandbox,
     };
     let app = AppState::new(&listener, sessions.clone(), &options.name, app_options)?;
+    let usage = app.usage();
     let server = http::serve(listener, app, &options.reachable_as).map_err(cannot_serve)?;
     let handle = server.handle();
     let server = tokio::spawn(server);
-    print_stdout(&format!("Ratoon is at http://{}{path}\nCtrl-C stops it.", browser_address(address)));
+    let host = format!("http://{}", browser_address(address));
+    let file = server_file(options, &format!("{host}{}", options.base_url.join("/")), &token, sessions.dir());
+    print_stdout(&format!("Ratoon is at {host}{path}\nCtrl-C stops it."));
 
-    let code = match stopped_or_failed(stop.wait(), server).await {
+    let stdin = options.used_while_stdin_is_open.then(stdin_is_open).transpose().map_err(cannot_serve)?;
+    if let Some(file) = &options.agent {
+        tell_agent(file, address, &token)?;
+    }
+    let idle = async {
+        match &agent {
+            Some(agent) => agent.is_idle_for(Duration::from_secs(options.agent_idle)).await,
+            None => std::future::pending().await,
+        }
+    };
+    let stopped = async {
+        tokio::select! {
+            () = stop.wait() => (),
+            () = idle => (),
+            () = until_unused(&usage, options.exit_when_unused, stdin.as_deref()) => (),
+        }
+    };
+    let code = match stopped_or_failed(stopped, server).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {
             print_problem(&problem);
             ExitCode::FAILURE
         }
     };
+    // Programs must not find a server that is about to end.
+    drop(file);
     let close = async {
         // Notebooks close first: their clients see the end, and no kernel process outlives the
         // server.
         let _ = tokio::time::timeout(NOTEBOOKS_CLOSE_TIMEOUT, sessions.close_all()).await;
         let _ = tokio::time::timeout(CONNECTIONS_CLOSE_TIMEOUT, handle.stop(true)).await;
     };
+    if let Some(file) = &options.agent {
+        // If it stays, the next worker finds that nobody answers.
+        let _ = std::fs::remove_file(file);
+    }
     tokio::select! {
-        () = close => Ok(code),
+        () = close => {
+            if options.agent.is_some() {
+                // An agent keeps nothing. What stays is removed by the next one.
+                let _ = std::fs::remove_dir_all(sessions.dir());
+            }
+            Ok(code)
+        }
         // A second signal stops the server immediately.
         () = stop.wait() => Ok(ExitCode::FAILURE),
+    }
+}
+
+/// Writes the file by which the user's programs find this server. The server works without it.
+fn server_file(options: &Options, url: &str, token: &str, dir: &Path) -> Option<ServerFile> {
+    if options.agent.is_some() {
+        return None;
+    }
+    let data_dir = options.data_dir.as_ref()?;
+    let url = url.trim_end_matches('/').to_owned();
+    let described = Described { url, token, dir, notebook: &options.name };
+    let failed = |error| print_stderr(&format!("ratoon: programs will not find this server: {error}"));
+    ServerFile::write(data_dir, &described).map_err(failed).ok()
+}
+
+/// Waits until the server has been unused for this many seconds. Without a number, waits forever.
+async fn until_unused(usage: &Usage, seconds: Option<u64>, stdin: Option<&AtomicBool>) {
+    let Some(seconds) = seconds else { return std::future::pending().await };
+    let mut used_at = Instant::now();
+    while used_at.elapsed() < Duration::from_secs(seconds) {
+        tokio::time::sleep(USAGE_CHECK_INTERVAL).await;
+        if stdin.is_some_and(|is_open| is_open.load(Ordering::Relaxed)) || usage.is_used().await {
+            used_at = Instant::now();
+        }
     }
 }
 
@@ -129,15 +217,98 @@ async fn stopped_or_failed(
         Ok(Ok(())) => ("the server ended without an error".to_owned(), again.to_owned()),
         Err(panicked) => (panicked.to_string(), again.to_owned()),
     };
-    Err(Problem::new(Kind::Internal, "serve any longer", why, how))
+    Err(Problem::new(Kind::Internal, "keep serving", why, how))
 }
 
-/// The Python to run and its working directory, from the options. Installs IPython if it is
-/// missing.
-fn launch(options: &Options) -> Result<Launch, Problem> {
-    let cwd = working_directory(options)?;
-    let interpreter = interpreter::choose(options.python.as_deref(), options.virtual_env.as_deref())
-        .map_err(|e| Problem::new(Kind::BadRequest, format!("use the Python {}", e.python), e.why, e.how))?;
+/// The client of the engine that `--workers` names.
+fn workers(
+    options: &Options,
+    store: Option<&RemoteStore>,
+    pythons: &Pythons,
+    launch: &Launch,
+) -> Result<Option<Workers>, Problem> {
+    let Some(engine) = &options.workers else { return Ok(None) };
+    let (Some(store), Some(settings)) = (store, &options.store_settings) else {
+        let (why, how) = ("states move to them through a store", "add --store s3://… or --store file:///…");
+        return Err(Problem::new(Kind::BadRequest, format!("use the workers {engine}"), why, how));
+    };
+    let (key, python) = (workers_key(options)?, pythons.default().executable.clone());
+    Workers::start(engine, &settings.url, store.clone(), key, python, launch.cwd.clone()).map(Some)
+}
+
+/// The key with which the server and its workers sign what they tell each other.
+fn workers_key(options: &Options) -> Result<InstallKey, Problem> {
+    if let Some(given) = &options.workers_key {
+        return InstallKey::from_hex(given.reveal()).ok_or_else(|| {
+            let (why, how) = ("it is not 64 hexadecimal digits", "make one with `openssl rand -hex 32`");
+            Problem::new(Kind::BadRequest, "use the key in RATOON_WORKERS_KEY", why, how)
+        });
+    }
+    match &options.config_dir {
+        Some(dir) => InstallKey::of_workers(dir),
+        None => {
+            let why = "neither HOME nor XDG_CONFIG_HOME names a directory";
+            let how = "set HOME or RATOON_WORKERS_KEY";
+            Err(Problem::new(Kind::BadRequest, "find the key of the workers", why, how))
+        }
+    }
+}
+
+/// The agent, if this server is one.
+fn agent(
+    options: &Options,
+    store: Option<RemoteStore>,
+    sessions: &Sessions,
+) -> Result<Option<Agent>, Problem> {
+    let (Some(_), Some(store)) = (&options.agent, store) else { return Ok(None) };
+    let key = workers_key(options)?;
+    Ok(Some(Agent::new(sessions.clone(), store, key, options.agent_name.clone())))
+}
+
+/// Writes the port and the token of an agent to a file that only this user can read.
+fn tell_agent(file: &Path, address: SocketAddr, token: &str) -> Result<(), Problem> {
+    let draft = file.with_extension("new");
+    let text = serde_json::json!({"port": address.port(), "token": token, "pid": std::process::id()});
+    let write = || {
+        let mut open = std::fs::OpenOptions::new();
+        let mut draft = open.write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+        draft.write_all(text.to_string().as_bytes())
+    };
+    write().and_then(|()| std::fs::rename(&draft, file)).map_err(|e: io::Error| {
+        let what = format!("write {}", file.display());
+        Problem::new(Kind::Disk, what, reason(&e), "make its directory writable for you")
+    })
+}
+
+/// Refuses a name that is a file to import: users of Jupyter give the file to open it.
+fn check_is_no_file(options: &Options) -> Result<(), Problem> {
+    let name = &options.name;
+    let is_document = [".ipynb", ".py"].iter().any(|ending| name.ends_with(ending));
+    if is_document && Path::new(name).is_file() {
+        let why = "it is a file, and Ratoon keeps a notebook with its branches in a directory";
+        let how = format!("import it: ratoon import {name}");
+        return Err(Problem::new(Kind::BadRequest, format!("open the notebook {name}"), why, how));
+    }
+    Ok(())
+}
+
+/// The settings of all kernel processes, from the options.
+fn launch(options: &Options, sandbox: Option<Sandbox>) -> Result<Launch, Problem> {
+    let (cwd, extension) = (working_directory(options)?, extension(options)?);
+    let bytecode = options.data_dir.as_ref().map(|dir| dir.join("bytecode"));
+    Ok(Launch { extension, bytecode, hash_seed: options.hash_seed.clone(), cwd, nice: options.nice, sandbox })
+}
+
+/// The default Python, and where to look for others. Installs IPython if the default lacks it.
+fn pythons(options: &Options, launch: &Launch) -> Result<Pythons, Problem> {
+    let places = interpreter::Places {
+        wish: options.python.clone(),
+        virtual_env: options.virtual_env.clone(),
+        dir: launch.cwd.clone(),
+        conda_prefix: options.conda_prefix.clone(),
+        own: options.installed_in.clone(),
+        path: options.path.clone(),
+    };
     let Some(data_dir) = &options.data_dir else {
         let why = "neither HOME nor XDG_DATA_HOME names a directory";
         return Err(Problem::new(
@@ -147,18 +318,33 @@ fn launch(options: &Options) -> Result<Launch, Problem> {
             "set HOME",
         ));
     };
-    let support = provision::ensure(&interpreter, data_dir, &mut |line| print_stderr(line)).map_err(|e| {
-        Problem::new(Kind::BadRequest, "provide IPython", format!("{}: {}", e.what, e.why), e.how)
+    let home = options.home.clone();
+    Pythons::new(places, home, data_dir.clone(), &mut |line| print_stderr(line))
+}
+
+/// The path at which kernels load the extension module. It leads to the file that was there when
+/// the server started, because another build of Ratoon may replace it while the server runs.
+fn extension(options: &Options) -> Result<PathBuf, Problem> {
+    let path = options.extension.clone().unwrap_or_else(|| PathBuf::from("libratoon.so"));
+    let file = File::open(&path).map_err(|e| {
+        let what = format!("open the extension module {} that cells need", path.display());
+        let how = "keep the file beside the program `ratoon`; `cargo build` builds both";
+        Problem::new(Kind::BadRequest, what, reason(&e), how)
     })?;
-    let (program, python) = ("/proc/self/exe".into(), interpreter.executable);
-    Ok(Launch { program, python, support, cwd, nice: options.nice })
+    // Open until the server ends.
+    Ok(format!("/proc/{}/fd/{}", std::process::id(), file.into_raw_fd()).into())
 }
 
 /// The configuration of notebooks. Notebooks are stored in the directory in which cells run.
 fn notebook_config(options: &Options, launch: &Launch) -> Result<NotebookConfig, Problem> {
     let Some(config_dir) = &options.config_dir else {
         let why = "neither HOME nor XDG_CONFIG_HOME names a directory";
-        return Err(Problem::new(Kind::BadRequest, "find a directory for its key", why, "set HOME"));
+        return Err(Problem::new(
+            Kind::BadRequest,
+            "find a directory for the key of this install",
+            why,
+            "set HOME",
+        ));
     };
     let own = Budget::of_this_machine();
     // Each state has a socket. A third of the descriptors is reserved for connections, and some
@@ -175,7 +361,7 @@ fn notebook_config(options: &Options, launch: &Launch) -> Result<NotebookConfig,
 }
 
 fn working_directory(options: &Options) -> Result<PathBuf, Problem> {
-    let how = "name an existing directory with --dir DIR";
+    let how = "give an existing directory with --dir DIR";
     let Some(dir) = options.dir.as_ref().or(options.current_dir.as_ref()) else {
         return Err(Problem::new(
             Kind::BadRequest,
@@ -195,14 +381,14 @@ fn working_directory(options: &Options) -> Result<PathBuf, Problem> {
 fn token(options: &Options) -> Result<String, Problem> {
     match options.token.as_ref().map(Secret::reveal) {
         Some("") => {
-            let how = "give one that cannot be guessed, or leave --token out to have one made";
+            let how = "give one that cannot be guessed, or leave --token out to get a random one";
             Err(Problem::new(Kind::BadRequest, "use the token", "it is empty", how))
         }
         Some(given) if given.chars().count() < MIN_TOKEN_CHARS => {
             let why = format!(
                 "it has fewer than {MIN_TOKEN_CHARS} characters, and anyone who guesses it can run code as you"
             );
-            let how = "leave --token out to have one made, or make one: `openssl rand -hex 16`";
+            let how = "leave --token out to get a random one, or create one with `openssl rand -hex 16`";
             Err(Problem::new(Kind::BadRequest, "use the token", why, how))
         }
         Some(given) => Ok(given.to_owned()),
@@ -217,7 +403,7 @@ fn check_limits(options: &Options) -> Result<(), Problem> {
         let how = "give --run-memory a size, for example 4G, or leave it out";
         return Err(Problem::new(
             Kind::BadRequest,
-            "let runs add 0 bytes",
+            "limit the memory of runs to 0 bytes",
             "every cell needs some memory",
             how,
         ));
@@ -305,8 +491,19 @@ fn set_limits() {
     }
 }
 
-fn print_problem(Problem { what, why, how, .. }: &Problem) {
-    print_stderr(&format!("ratoon cannot {what}: {why}\n  {how}"));
+/// Closes descriptors that came from this process' parent, such as pipes of a shell, in all
+/// programs that it starts.
+fn keep_descriptors_to_this_process() {
+    // SAFETY: sets a flag of descriptors and closes none. Before Linux 5.11 it fails, and kernels
+    // inherit what the parent left open.
+    #[allow(unsafe_code)]
+    unsafe {
+        libc::close_range(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC as libc::c_int);
+    }
+}
+
+fn print_problem(problem: &Problem) {
+    print_stderr(&problem.for_terminal());
 }
 
 /// The address to print. Replaces "any address" (0.0.0.0), which no browser can open.
@@ -356,6 +553,19 @@ impl StopSignals {
             } => (),
         }
     }
+}
+
+/// A flag that becomes false when standard input closes.
+fn stdin_is_open() -> io::Result<Arc<AtomicBool>> {
+    let is_open = Arc::new(AtomicBool::new(true));
+    let of_thread = is_open.clone();
+    let wait = move || {
+        // An error counts as the end, too.
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        of_thread.store(false, Ordering::Relaxed);
+    };
+    std::thread::Builder::new().name("stdin".into()).spawn(wait)?;
+    Ok(is_open)
 }
 
 /// Whether SIGHUP was ignored when this process started. SIGHUP is signal 1, the lowest bit of the

@@ -1,9 +1,8 @@
-"""Drives a real server from outside, over REST and over its WebSocket, with nothing but the
+"""A client that starts a real server and uses its REST API and its WebSocket. It needs only the
 standard library.
 
-Both doors are spoken to by hand, with Nagle's algorithm off: what a benchmark times is then the
-server and not a client library, and a test that passes does not depend on how forgiving such a
-library is.
+It implements both protocols itself, with Nagle's algorithm off. So benchmarks measure the server
+and not a client library, and tests do not rely on a library that tolerates errors.
 """
 
 import base64
@@ -24,16 +23,16 @@ TOKEN = "token-of-the-tests"
 
 
 class Program:
-    """A program that answers HTTP on a free port, in a directory of its own. Use it as a context
+    """An HTTP server that runs on a free port in its own temporary directory. Use it as a context
     manager.
     """
 
-    # What a request says about itself.
+    # The headers and the query string of each request.
     headers = {}
     query = ""
 
     def __init__(self, command, **environment):
-        """Of the command, {bind} and {directory} are filled in."""
+        """Replaces {bind} and {directory} in the words of the command, and starts it."""
         self.room = tempfile.mkdtemp(prefix="ratoon-test-")
         self.directory = os.path.join(self.room, "directory")
         os.mkdir(self.directory)
@@ -56,7 +55,7 @@ class Program:
         )
 
     def restart(self):
-        """Kills it as a power cut would, and starts it again in the same directory, on the same
+        """Kills the program with SIGKILL, and starts it again in the same directory and on the same
         port.
         """
         self.process.kill()
@@ -83,7 +82,8 @@ class Program:
         shutil.rmtree(self.room, ignore_errors=True)
 
     def wait_until_it_answers(self, limit=120, pause=0.002):
-        """The limit is long because the first start of all may install IPython."""
+        """Waits until the program answers a request. The limit is long, because the first start may
+        install IPython."""
         while time.perf_counter() - self.started < limit:
             if self.process.poll() is not None:
                 break
@@ -98,7 +98,7 @@ class Program:
         return Rest(self)
 
     def processes(self):
-        """The program's process id and those of all its descendants."""
+        """Returns the process ids of the program and of all its descendants."""
         children = {}
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -114,7 +114,7 @@ class Program:
 
 
 class Server(Program):
-    """Ratoon."""
+    """A Ratoon server."""
 
     headers = {"Authorization": f"Bearer {TOKEN}"}
 
@@ -134,21 +134,21 @@ class Server(Program):
         return Socket(self, self.notebook())
 
     def notebook(self):
-        """The name of the notebook that the server opened at its start."""
+        """Returns the name of the first notebook of the server."""
         names = self.rest().get("/api/notebooks")
         first = (names["notebooks"] if isinstance(names, dict) else names)[0]
         return first["name"] if isinstance(first, dict) else first
 
 
 class Rest:
-    """One kept connection to a REST API."""
+    """A persistent connection to a REST API."""
 
     def __init__(self, server, timeout=300):
         self.server = server
         self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=timeout)
 
     def answer(self, method, path, body=None):
-        """The status, and the body as text."""
+        """Sends a request. Returns the status, and the body as text."""
         headers = self.server.headers
         if body is not None:
             headers = {**headers, "Content-Type": "application/json"}
@@ -159,7 +159,7 @@ class Rest:
 
     def ask(self, method, path, body=None):
         status, text = self.answer(method, path, body)
-        if status != 200:
+        if not 200 <= status < 300:
             raise RuntimeError(f"{method} {path}: {status} {text}")
         return json.loads(text)
 
@@ -167,7 +167,7 @@ class Rest:
         return self.ask("GET", path)
 
     def run(self, code, state="initial", **more):
-        """Runs a cell; answers what `POST /execute` does."""
+        """Runs a cell. Returns the answer of `POST /execute`."""
         return self.ask(
             "POST", "/execute", {"code": code, "exec_id": new_id(), "state_name": state, **more}
         )
@@ -177,7 +177,7 @@ class Rest:
 
 
 class Socket:
-    """One WebSocket connection to a notebook."""
+    """A WebSocket connection to a notebook."""
 
     def __init__(self, server, notebook):
         self.wire = socket.create_connection(("127.0.0.1", server.port), timeout=300)
@@ -199,7 +199,7 @@ class Socket:
         self.asked = 0
 
     def fill(self, missing):
-        # Joined once: a message of many megabytes comes in many pieces.
+        # Joins all pieces at the end, because a message of many megabytes comes in many pieces.
         pieces = [self.buffer[self.at :]]
         while missing > 0:
             piece = self.wire.recv(max(missing, 1 << 16))
@@ -218,7 +218,7 @@ class Socket:
 
     def send(self, message, opcode=1):
         payload = message if isinstance(message, bytes) else json.dumps(message).encode()
-        # A mask of zeros is a valid one, and leaves the payload as it is.
+        # Uses a mask of zeros, which is valid and leaves the payload unchanged.
         size = len(payload)
         if size < 126:
             head = struct.pack("!BB", 0x80 | opcode, 0x80 | size)
@@ -229,7 +229,7 @@ class Socket:
         self.wire.sendall(head + bytes(4) + payload)
 
     def receive(self):
-        """The next message, as JSON."""
+        """Returns the next message, parsed from JSON."""
         text = b""
         while True:
             first, size = self.take(2)
@@ -251,19 +251,19 @@ class Socket:
                     return json.loads(text)
 
     def ask(self, do, **what):
-        """Sends a command; answers the id that its reply will carry."""
+        """Sends a command. Returns the id that the reply will have."""
         self.asked += 1
         self.send({"id": self.asked, "do": do, **what})
         return self.asked
 
     def start(self, code, state="initial", **more):
-        """Starts a run; answers its `exec_id`."""
+        """Starts a run. Returns its `exec_id`."""
         exec_id = new_id()
         self.ask("run", exec_id=exec_id, code=code, on={"state": state}, **more)
         return exec_id
 
     def events(self):
-        """All events from now on, as they come."""
+        """Yields each event when it arrives."""
         while True:
             message = self.receive()
             if "event" in message:
@@ -272,7 +272,7 @@ class Socket:
                 raise RuntimeError(f"refused: {message}")
 
     def run(self, code, state="initial", **more):
-        """Runs a cell; answers its outputs and the state that it left, like `Rest.run`."""
+        """Runs a cell. Returns its outputs, its new state and its error, like `Rest.run`."""
         exec_id = self.start(code, state, **more)
         outputs = []
         for event in self.events():
@@ -284,7 +284,7 @@ class Socket:
                 return {"output": outputs, "state_name": event["state"], "error": event["error"]}
 
     def wait_for_frozen(self, state):
-        """Waits until a process of its own holds the state."""
+        """Waits until the state has a frozen process."""
         for event in self.events():
             if event["event"] == "state_changed" and event["state"]["id"] == state:
                 if event["state"]["living"] == "memory":
@@ -295,7 +295,8 @@ class Socket:
 
 
 def add(outputs, item):
-    """Adds one output to those of a run: a stream's text joins the last item of that stream."""
+    """Adds an output to a list of outputs. Text of a stream is appended to the last output if that
+    belongs to the same stream."""
     last = outputs[-1] if outputs else {}
     if item["output_type"] == "stream" and last.get("name") == item["name"]:
         last["text"] += item["text"]
@@ -304,12 +305,12 @@ def add(outputs, item):
 
 
 def printed(answer):
-    """What a run wrote to its standard output."""
+    """Returns the text that a run wrote to standard output."""
     return "".join(item["text"] for item in answer["output"] if item.get("name") == "stdout")
 
 
 def images(answer):
-    """The PNG images that a run showed, as base64 text."""
+    """Returns the PNG images that a run displayed, as base64 text."""
     return [
         item["data"]["image/png"]
         for item in answer["output"]

@@ -9,12 +9,15 @@
             (event) => event.dataTransfer?.types.includes('Files') && event.preventDefault(),
         );
     const theme = localStorage.getItem('ratoon.theme');
-    if (theme) document.documentElement.dataset.theme = theme;
+    if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
     const name = document.currentScript.dataset.line;
     if (name !== undefined) {
         if (sessionStorage.getItem(`ratoon.${name}.showsGraph`) === 'false')
             document.documentElement.dataset.noGraph = '';
-        const url = new URL(`/ws/${encodeURIComponent(name)}`, location.href);
+        const url = new URL(
+            `${document.documentElement.dataset.base}/ws/${encodeURIComponent(name)}`,
+            location.href,
+        );
         url.protocol = url.protocol.replace('http', 'ws');
         const line = new WebSocket(url);
         const heard = [];

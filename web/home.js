@@ -5,13 +5,15 @@ import { isOwner } from './share/share-links.js';
 import { list } from './home/notebooks-api.js';
 import { h, render } from './vendor/preact.js';
 import { Home } from './home/notebook-list.js';
-import { HOME_WORDS } from './home/home-words.js';
+import { NOTEBOOK_WORDS } from './home/notebook-words.js';
 import { WORDS } from './shell/words.js';
+import { serverPath } from './shell/server-path.js';
 
 const element = /** @type {HTMLElement} */ (document.getElementById('home'));
 
 // The address may name a missing notebook; the page then says so above the list.
-const wanted = decodeURIComponent(location.pathname.match(/^\/n\/([^/]*)/)?.[1] ?? '');
+const [place, name = ''] = location.pathname.split('/').slice(serverPath('').split('/').length);
+const wanted = place === 'n' ? decodeURIComponent(name) : '';
 if (wanted) document.title = WORDS.noNotebook(wanted);
 const said = wanted ? { text: WORDS.noNotebook(wanted), isBad: true } : null;
 
@@ -25,7 +27,7 @@ Promise.all([list(), isOwner()]).then(
         const trouble = document.createElement('p');
         trouble.className = 'said';
         trouble.setAttribute('role', 'alert');
-        trouble.textContent = HOME_WORDS.failed;
+        trouble.textContent = NOTEBOOK_WORDS.failed;
         element.append(trouble);
         element.removeAttribute('aria-busy');
     },

@@ -1,15 +1,22 @@
 // @ts-check
 // The entry of the notebook page: connects socket, model, page and view.
 
+import { serverPath } from './shell/server-path.js';
+import { OwnTabs } from './presence/own-tabs.js';
 import { displayName } from './presence/display-name.js';
 import { Model } from './shell/model.js';
+import { Attention } from './notebook/attention.js';
+import { COMMANDS, EVENTS } from './shell/protocol.js';
 import { Page } from './notebook/page.js';
 import { Socket } from './shell/socket.js';
 import { registerParts } from './shell/lazy-parts.js';
 import { PARTS } from './shell/parts.js';
 import { h, render } from './vendor/preact.js';
 import { App } from './notebook/app.js';
+import { announce } from './ui/announce.js';
 import { ask } from './ui/dialog.js';
+import { forgetScripts } from './outputs/library-scripts.js';
+import { keepCodeStyled } from './editor/editor-settings.js';
 import { trackKeyboardInset } from './ui/keyboard-inset.js';
 
 /** Notices close after this time, in milliseconds. Notices about failures stay open. */
@@ -45,6 +52,8 @@ let isAhead = false;
  */
 function happened(event) {
     page.onEvent(event);
+    if (event.event === 'python_changed') forgetScripts();
+    if (event.event === 'prompt_changed' || EVENTS[event.event]?.graph === 'shape') attention.update();
     const isNews =
         event.event === 'run_ended' ||
         (event.event === 'output_added' && event.output.output_type !== 'stream');
@@ -75,7 +84,13 @@ function hushLater() {
 const address = () => decodeURIComponent(location.hash.slice(1));
 
 const page = new Page(model, {
-    send: (command) => socket.send(command),
+    send: async (command) => {
+        const reply = await socket.send(command);
+        // The page shows whether all changes are saved.
+        if (COMMANDS[command.do].saves) requestPaint();
+        return reply;
+    },
+    isSaving: () => socket.isSaving,
     requestPaint,
     paintNow,
     paintIfDue: () => isDue && paintNow(),
@@ -88,15 +103,25 @@ const page = new Page(model, {
             );
     },
     displayName,
+    focusedCell: () => document.activeElement?.closest('.cell')?.getAttribute('data-cell') ?? null,
+    onParticipantId: (id) => ownTabs.onId(id, socket.position?.epoch ?? ''),
+    announce,
     ask: async (question) => (await ask(question)) !== null,
     recall: (key) => JSON.parse(sessionStorage.getItem(`ratoon.${name}.${key}`) ?? 'null'),
     remember: (key, value) => sessionStorage.setItem(`ratoon.${name}.${key}`, JSON.stringify(value)),
 });
 
+const attention = new Attention(page);
+const ownTabs = new OwnTabs(`${serverPath('/n/')}${name}`, () => page.onPeople());
+page.ownTabs = ownTabs.ids;
+
 const socket = new Socket(name, {
-    onSnapshot: (snapshot) => page.onSnapshot(snapshot, address()),
+    onSnapshot: (snapshot) => {
+        page.onSnapshot(snapshot, address());
+        attention.update();
+    },
     onEvent: happened,
-    onScope: (scope) => page.onScope(scope),
+    onScope: (scope, sandbox) => page.onScope(scope, sandbox),
     onStatus: (status) => page.onConnection(status),
     onLeft: (to) => {
         model.moved(to);
@@ -111,4 +136,5 @@ for (const going of ['beforeunload', 'pagehide'])
     addEventListener(going, () => (page.drafts.flushAll(true), page.deletion.commit()));
 addEventListener('pagehide', () => socket.leave());
 trackKeyboardInset();
+keepCodeStyled();
 paintNow();

@@ -25,7 +25,7 @@ pub(crate) fn from_file(digest: &Digest, file: &[u8], max_bytes: usize) -> Resul
     if Digest::of(&bytes) == *digest {
         Ok(bytes)
     } else {
-        Err(damaged("its bytes do not have this digest".into()))
+        Err(damaged("its content does not match its digest".into()))
     }
 }
 

@@ -251,7 +251,7 @@ impl Blobs {
         if Digest::of(bytes) == *digest {
             Ok(())
         } else {
-            Err(BlobError::Damaged(*digest, "its bytes do not have this digest".into()))
+            Err(BlobError::Damaged(*digest, "its content does not match its digest".into()))
         }
     }
 

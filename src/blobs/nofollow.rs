@@ -70,7 +70,7 @@ pub(crate) fn open_file(path: &Path) -> io::Result<File> {
         match error.raw_os_error() {
             Some(nix::libc::ELOOP) => other(FileKind::Other("a symbolic link")),
             // A socket, or a missing device.
-            Some(nix::libc::ENXIO) => other(FileKind::Other("no file")),
+            Some(nix::libc::ENXIO) => other(FileKind::Other("a socket or a device")),
             _ => error,
         }
     })?;
@@ -89,5 +89,5 @@ pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 fn other(kind: FileKind) -> io::Error {
-    io::Error::new(ErrorKind::InvalidInput, format!("it is {}, where a file should be", kind.in_words()))
+    io::Error::new(ErrorKind::InvalidInput, format!("it is {}, not a file", kind.in_words()))
 }

@@ -69,5 +69,5 @@ pub(super) fn unpack_into(kind: u8, payload: &[u8], into: &mut [u8]) -> Result<(
 }
 
 fn check_kind(kind: u8) -> Result<(), String> {
-    if kind == ZSTD { Ok(()) } else { Err(format!("it is of the kind {kind}, which is not known")) }
+    if kind == ZSTD { Ok(()) } else { Err(format!("its kind byte {kind} is unknown")) }
 }

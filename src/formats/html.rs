@@ -1,7 +1,9 @@
-//! Writes a document as a self-contained page for reading, printing and sending. It fetches
-//! nothing. HTML of outputs goes into frames without an origin; all other HTML is written here.
+//! Writes a document as a self-contained HTML page for reading, printing and sending. The page
+//! fetches nothing. HTML of outputs is put into frames without an origin; this module writes all
+//! other HTML.
 
-use super::{Cell, Document, markdown, text_in};
+use super::formulas::{Typesetter, with_typesetter};
+use super::{Cell, Document, Pictures, markdown, text_in};
 use crate::notebook::{DraftKind, MimeBundle, Output, StreamName};
 use std::fmt::Write;
 
@@ -9,8 +11,8 @@ mod ansi;
 mod highlight;
 
 /// The content security policy of the page and its frames. The page's policy also applies to
-/// `srcdoc` frames, so it allows scripts. Scripts of outputs cannot run in the page itself because
-/// no HTML of an output is in it.
+/// `srcdoc` frames, so it allows scripts. The page itself contains no HTML of outputs, so scripts
+/// of outputs run only in frames.
 const RULES: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' data: blob:; \
     style-src 'unsafe-inline'; img-src data: blob:; font-src data:; media-src data: blob:; worker-src blob:; \
     connect-src 'none'; frame-src 'none'; base-uri 'none'; form-action 'none'; object-src 'none'";
@@ -19,20 +21,25 @@ const STYLE: &str = include_str!("html/page.css");
 const FRAME_STYLE: &str = "html{color-scheme:light dark}body{margin:0;\
     font:13px/1.5 system-ui,sans-serif;overflow-x:auto}\
     table{border-collapse:collapse;border:none}td,th{border:none;padding:.3em .7em;text-align:right}\
-    thead{border-bottom:1px solid}svg,img{max-width:100%;height:auto}";
+    thead{border-bottom:1px solid}svg,img{max-width:100%;height:auto}\
+    @media print{html{color-scheme:light}}";
 
-/// In a frame: sends the height of its content to the page.
+/// The script of a frame: sends the height of the frame's content to the page.
 const TELL: &str = "addEventListener('load',()=>{const t=()=>parent.postMessage({ratoonHeight:\
     Math.ceil(document.documentElement.getBoundingClientRect().height)},'*');\
     new ResizeObserver(t).observe(document.documentElement);t()})";
 
-/// In the page: sets the height of a frame to the height that the frame sent.
+/// The script of the page: sets the height of each frame to the height that the frame sent.
 const HEAR: &str = "addEventListener('message',({source,data})=>{const h=data?.ratoonHeight;\
     if(typeof h!=='number'||!(h>=0))return;for(const f of document.querySelectorAll('iframe'))\
     if(f.contentWindow===source)f.style.height=Math.min(4000,h)+'px'})";
 
-/// The page of a document.
+/// Writes the page of a document.
 pub(super) fn write(document: &Document) -> String {
+    with_typesetter(|typesetter| page(document, typesetter))
+}
+
+fn page(document: &Document, typesetter: &Typesetter) -> String {
     let title = escaped(&document.name);
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -43,15 +50,16 @@ pub(super) fn write(document: &Document) -> String {
          <h1 class=\"name\">{title}</h1>\n"
     );
     for cell in &document.cells {
-        write_cell(&mut page, cell);
+        write_cell(&mut page, cell, &document.pictures, typesetter);
     }
     let _ = write!(page, "</main>\n<script>{HEAR}</script>\n</body>\n</html>\n");
     page
 }
 
-fn write_cell(page: &mut String, cell: &Cell) {
+fn write_cell(page: &mut String, cell: &Cell, pictures: &Pictures, typesetter: &Typesetter) {
     if cell.kind == DraftKind::Markdown {
-        let _ = write!(page, "<section class=\"text\">\n{}</section>\n", markdown::to_html(&cell.source));
+        let text = markdown::to_html(&cell.source, pictures, typesetter);
+        let _ = write!(page, "<section class=\"text\">\n{text}</section>\n");
         return;
     }
     if cell.source.trim().is_empty() && cell.outputs.is_empty() {
@@ -66,20 +74,20 @@ fn write_cell(page: &mut String, cell: &Cell) {
     );
     if !cell.outputs.is_empty() {
         page.push_str("<div class=\"outputs\">\n");
-        cell.outputs.iter().for_each(|output| write_output(page, output));
+        cell.outputs.iter().for_each(|output| write_output(page, output, typesetter));
         page.push_str("</div>\n");
     }
     page.push_str("</section>\n");
 }
 
-fn write_output(page: &mut String, output: &Output) {
+fn write_output(page: &mut String, output: &Output, typesetter: &Typesetter) {
     match output {
         Output::Stream { name, text } => {
             let class = if *name == StreamName::Stderr { "stream stderr" } else { "stream" };
             write_text(page, class, text);
         }
         Output::DisplayData { data, metadata, .. } | Output::ExecuteResult { data, metadata, .. } => {
-            write_bundle(page, data, metadata);
+            write_bundle(page, data, metadata, typesetter);
         }
         Output::Error(error) => {
             let text = if error.traceback.is_empty() {
@@ -97,10 +105,22 @@ fn write_text(page: &mut String, class: &str, text: &str) {
 }
 
 /// Writes the richest representation that the page can show without a network.
-fn write_bundle(page: &mut String, data: &MimeBundle, metadata: &MimeBundle) {
+fn write_bundle(page: &mut String, data: &MimeBundle, metadata: &MimeBundle, typesetter: &Typesetter) {
     let plain = text_in(data, "text/plain");
-    if let Some(html) = text_in(data, "text/html").or_else(|| text_in(data, "image/svg+xml")) {
+    if let Some(html) = text_in(data, "text/html") {
         return write_frame(page, &html);
+    }
+    if let Some(text) = text_in(data, "text/markdown") {
+        let text = markdown::to_html(&text, &Pictures::new(), typesetter);
+        let _ = write!(page, "<div class=\"text\">\n{text}</div>\n");
+        return;
+    }
+    if let Some(text) = text_in(data, "text/latex") {
+        let _ = writeln!(page, "<div class=\"latex\">{}</div>", typesetter.text(&text));
+        return;
+    }
+    if let Some(svg) = text_in(data, "image/svg+xml") {
+        return write_frame(page, &svg);
     }
     let picture = ["image/png", "image/jpeg", "image/gif", "image/webp"]
         .iter()
@@ -115,16 +135,14 @@ fn write_bundle(page: &mut String, data: &MimeBundle, metadata: &MimeBundle) {
         let (width, height) = (size("width"), size("height"));
         let src = format!("data:{mime};base64,{}", escaped(&base64));
         let _ = writeln!(page, "<img src=\"{src}\" alt=\"{alt}\"{width}{height}>");
-    } else if let Some(text) = text_in(data, "text/markdown") {
-        let _ = write!(page, "<div class=\"text\">\n{}</div>\n", markdown::to_html(&text));
     } else {
         let first = || data.iter().next().map(|(_, value)| super::text_of(value));
-        let latex = text_in(data, "text/latex");
-        write_text(page, "value", &latex.or(plain).or_else(first).unwrap_or_default());
+        write_text(page, "value", &plain.or_else(first).unwrap_or_default());
     }
 }
 
-/// Writes HTML of an output in its own frame.
+/// Writes HTML of an output into a frame of its own. A frame with a table begins with an estimated
+/// height, so that the page moves little when the frame's content reports its real height.
 fn write_frame(page: &mut String, html: &str) {
     let content = format!(
         "<!doctype html><meta charset=\"utf-8\">\
@@ -133,14 +151,24 @@ fn write_frame(page: &mut String, html: &str) {
     );
     let _ = writeln!(
         page,
-        "<iframe sandbox=\"allow-scripts\" referrerpolicy=\"no-referrer\" title=\"Output\" \
+        "<iframe sandbox=\"allow-scripts\" referrerpolicy=\"no-referrer\" title=\"Output\"{} \
          srcdoc=\"{}\"></iframe>",
+        estimated_height(html).map(|px| format!(" style=\"height:{px}px\"")).unwrap_or_default(),
         escaped(&content)
     );
 }
 
+/// The height of a table of pandas or polars in px. `None` for other content.
+fn estimated_height(html: &str) -> Option<usize> {
+    const ROW: usize = 32;
+    const MOST: usize = 4000;
+    let is_other = ["<script", "<img", "<svg", "<iframe"].iter().any(|tag| html.contains(tag));
+    let rows = html.matches("<tr").count() + html.matches("<p").count();
+    (html.contains("class=\"dataframe\"") && !is_other && rows > 0).then(|| MOST.min(rows * ROW))
+}
+
 /// Escapes a text for HTML.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len() + text.len() / 8);
     for c in text.chars() {
         match c {

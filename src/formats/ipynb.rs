@@ -1,21 +1,25 @@
-//! Jupyter's notebook files: written as nbformat 4.5, read as 4.x and 3 (`nbformat3`).
+//! Jupyter's notebook files: written as nbformat 4.5, read as 4.x and 3 (`nbformat3`). Exports of
+//! imported notebooks are written by `ipynb_rewrite`.
 
 use super::{
-    Cell, Document, FormatError, RAISES, check_cell, check_count, is_id, is_json, markdown, nbformat3,
-    text_of,
+    Cell, Document, FormatError, Pictures, RAISES, check_cell, check_count, is_id, is_json, markdown,
+    nbformat3, text_of, text_or_lines,
 };
 use crate::notebook::{DraftKind, MimeBundle, Output, RunError, StreamName};
 use serde_json::{Map, Value, json};
 
-/// Maximum bytes of one attached picture, and of all pictures of a document, as base64.
+/// Maximum bytes, as base64, of one attached picture and of all attached pictures in a document.
 const MAX_PICTURE_BYTES: usize = 256 * 1024;
 const MAX_PICTURES_BYTES: usize = 2 * 1024 * 1024;
+/// Maximum bytes, as base64, of a picture that becomes an attachment (`store/attachments`).
+const MAX_ATTACHED_BYTES: usize = 10 * 1024 * 1024 / 3 * 4;
 
 const HOW: &str = "open it in Jupyter and save it again, or ask its author";
 
 /// Writes a document in Jupyter's layout: indented by one space, with texts as lists of lines.
 pub(super) fn write(document: &Document) -> String {
-    let cells: Vec<Value> = document.cells.iter().map(cell_to_json).collect();
+    let cells: Vec<Value> =
+        document.cells.iter().map(|cell| cell_to_json(cell, &document.pictures)).collect();
     let file = json!({
         "cells": cells,
         "metadata": {
@@ -43,9 +47,13 @@ pub(super) fn write(document: &Document) -> String {
     String::from_utf8(text).unwrap_or_default()
 }
 
-fn cell_to_json(cell: &Cell) -> Value {
+pub(super) fn cell_to_json(cell: &Cell, pictures: &Pictures) -> Value {
     let mut own = Map::new();
     let is_code = cell.kind == DraftKind::Code;
+    if !is_code {
+        let attachments = markdown::attachments_of(&cell.source, pictures);
+        own.extend((!attachments.is_empty()).then(|| ("attachments".into(), attachments.into())));
+    }
     own.insert("cell_type".into(), if is_code { "code" } else { "markdown" }.into());
     own.insert("id".into(), cell.id.clone().into());
     let metadata = if cell.is_partial { json!({"tags": [RAISES]}) } else { json!({}) };
@@ -58,7 +66,7 @@ fn cell_to_json(cell: &Cell) -> Value {
     Value::Object(own)
 }
 
-fn output_to_json(output: &Output) -> Value {
+pub(super) fn output_to_json(output: &Output) -> Value {
     match output {
         Output::Stream { name, text } => json!({
             "output_type": "stream",
@@ -98,12 +106,13 @@ fn bundle_to_json(data: &MimeBundle) -> Map<String, Value> {
 }
 
 /// Splits a text into a list of lines. Each line keeps its line end.
-fn lines(text: &str) -> Value {
+pub(super) fn lines(text: &str) -> Value {
     text.split_inclusive('\n').map(Value::from).collect()
 }
 
-/// Reads a file of version 3 or 4.
+/// Reads a file of nbformat 3 or 4.
 pub(super) fn read(bytes: &[u8], should_continue: &dyn Fn() -> bool) -> Result<Document, FormatError> {
+    let whole = bytes;
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let file: Value = serde_json::from_slice(bytes).map_err(|error| {
         let is_list = bytes.trim_ascii_start().first() != Some(&b'{');
@@ -115,15 +124,19 @@ pub(super) fn read(bytes: &[u8], should_continue: &dyn Fn() -> bool) -> Result<D
     };
     let number = |key: &str| file.get(key).and_then(Value::as_u64);
     match number("nbformat") {
-        Some(4) => new(&file, should_continue),
+        Some(4) => {
+            let text = std::str::from_utf8(whole).ok().map(str::to_owned);
+            Ok(Document { file: text, ..new(&file, should_continue)? })
+        }
         Some(3) => nbformat3::read(&file, should_continue),
         Some(version @ (1 | 2)) => {
-            let why = format!("it is of version {version} of the format, of the year 2011 or 2012");
+            let why = format!("it uses version {version} of the notebook format, from 2011 or 2012");
             Err(FormatError::new(why, "open it in Jupyter and save it again"))
         }
         Some(version) => {
-            let why = format!("it is of version {version} of the format, and this Ratoon knows 3 and 4");
-            Err(FormatError::new(why, "save it as version 4, or use a newer Ratoon"))
+            let why =
+                format!("it uses version {version} of the notebook format; Ratoon reads versions 3 and 4");
+            Err(FormatError::new(why, "save it as version 4, or update Ratoon"))
         }
         None => Err(FormatError::new("it is JSON, but not a notebook: `nbformat` is missing", HOW)),
     }
@@ -157,7 +170,7 @@ fn new(file: &Map<String, Value>, should_continue: &dyn Fn() -> bool) -> Result<
                         room -= if fits { bytes } else { 0 };
                         fits
                     });
-                    if source.contains("](attachment:") {
+                    if !attach(&mut document.pictures, &source, attachments) {
                         document.left_out.push(format!("{place}: a picture that is too large"));
                     }
                 }
@@ -165,14 +178,28 @@ fn new(file: &Map<String, Value>, should_continue: &dyn Fn() -> bool) -> Result<
             }
             "raw" => Cell::new(DraftKind::Markdown, markdown::fenced(&source)),
             other => {
-                let why = format!("{place} is of the kind {other:?}, which no notebook has");
+                let why = format!("{place} has the unknown cell type {other:?}");
                 return Err(FormatError::new(why, HOW));
             }
         };
+        own.imported_cell = u32::try_from(i).ok();
         own.id = cell.get("id").and_then(Value::as_str).filter(|id| is_id(id)).unwrap_or_default().to_owned();
         document.cells.push(own);
     }
     Ok(document)
+}
+
+/// Attaches the pictures to which a text still refers, because they are too large to be in it.
+/// Returns false if some cannot be attached: their names cannot be those of files, or pictures of
+/// other cells have them.
+fn attach(pictures: &mut Pictures, source: &str, attachments: &Map<String, Value>) -> bool {
+    let mut count = 0;
+    for (name, picture) in markdown::attachable(source, attachments) {
+        let fits = picture.base64.len() <= MAX_ATTACHED_BYTES;
+        let own = pictures.entry(format!("attachment:{name}"));
+        count += usize::from(fits && *own.or_insert_with(|| picture.clone()) == picture);
+    }
+    count == markdown::references(source)
 }
 
 fn output(output: &Map<String, Value>, place: &str) -> Result<Output, FormatError> {
@@ -201,13 +228,13 @@ fn output(output: &Map<String, Value>, place: &str) -> Result<Output, FormatErro
         }
         "error" => error(output),
         other => {
-            let why = format!("{place} is of the kind {other:?}, which no output has");
+            let why = format!("{place} has the unknown output type {other:?}");
             return Err(FormatError::new(why, HOW));
         }
     })
 }
 
-/// Reads a stream output. `key` is the field with the stream's name.
+/// Reads a stream output. `key` names the field that holds the stream's name.
 pub(super) fn stream(output: &Map<String, Value>, key: &str, place: &str) -> Result<Output, FormatError> {
     let is_error = output.get(key).and_then(Value::as_str) == Some("stderr");
     let name = if is_error { StreamName::Stderr } else { StreamName::Stdout };
@@ -222,7 +249,7 @@ pub(super) fn error(output: &Map<String, Value>) -> Output {
     Output::Error(RunError { ename: text("ename"), evalue: text("evalue"), traceback })
 }
 
-/// Reads the outputs of a cell, each with `one`.
+/// Reads the outputs of a cell. `one` reads a single output.
 pub(super) fn outputs(
     cell: &Map<String, Value>,
     place: &str,
@@ -238,7 +265,7 @@ pub(super) fn outputs(
     list(cell, "outputs", place)?.iter().enumerate().map(read).collect()
 }
 
-/// Reads the number in `In[n]`. Returns `None` for other values than a number.
+/// Reads the number in `In[n]`. Returns `None` if the value is not a number.
 pub(super) fn count(value: Option<&Value>) -> Option<u32> {
     value.and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok())
 }
@@ -271,15 +298,8 @@ pub(super) fn word<'a>(
 
 /// Reads a text that is stored as a string or as a list of lines.
 pub(super) fn source(object: &Map<String, Value>, key: &str, place: &str) -> Result<String, FormatError> {
-    match object.get(key) {
-        Some(Value::String(text)) => Ok(text.clone()),
-        Some(Value::Array(parts)) if parts.iter().all(Value::is_string) => {
-            Ok(parts.iter().filter_map(Value::as_str).collect())
-        }
-        Some(_) => {
-            let why = format!("`{key}` of {place} is neither a text nor a list of lines");
-            Err(FormatError::new(why, HOW))
-        }
-        None => Err(missing(key, place)),
-    }
+    let value = object.get(key).ok_or_else(|| missing(key, place))?;
+    text_or_lines(value).ok_or_else(|| {
+        FormatError::new(format!("`{key}` of {place} is neither a text nor a list of lines"), HOW)
+    })
 }

@@ -1,23 +1,27 @@
-//! Files of other programs: writes a lineage as `.ipynb`, `.py` or `.html`, and reads `.ipynb` and
-//! `.py` as a new notebook.
+//! Exports a lineage as `.ipynb`, `.py` or `.html`, and imports `.ipynb` and `.py` files as new
+//! notebooks.
 //!
-//! Converts between text and values, without access to files. Every format is written from a
-//! `Document`, a sequence of cells, and files are read into one.
+//! Converts between text and values, without access to files. An export writes a `Document`, which
+//! is a sequence of cells; an import reads a file into a `Document`.
 
+mod formulas;
 mod html;
 mod ipynb;
+mod ipynb_rewrite;
 mod markdown;
 mod nbformat3;
 mod script;
 #[cfg(test)]
 mod tests;
 
+pub use markdown::{Picture, Pictures, attachment_name, local_path, picture_addresses};
+
 use crate::notebook::{
     Asked, Base, Draft, DraftId, DraftKind, ExecId, MimeBundle, Notebook, Output, Outputs, Run, RunStatus,
-    StateId,
+    StateId, Take,
 };
 use crate::problem::{Kind, Problem};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Maximum number of cells in a file. It equals the maximum number of drafts in a notebook.
 const MAX_CELLS: usize = 10_000;
@@ -27,7 +31,7 @@ const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
 /// Maximum bytes of text in one cell.
 const MAX_CELL_BYTES: usize = 1024 * 1024;
 
-/// A format of files.
+/// A file format for export and import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Jupyter's notebooks: cells with their outputs.
@@ -71,7 +75,7 @@ pub struct FormatError {
     pub why: String,
     /// What the user can do about it.
     pub how: String,
-    /// Whether the file is refused only because it is too large.
+    /// Whether the file is refused because it exceeds a size limit.
     pub is_too_large: bool,
 }
 
@@ -80,13 +84,13 @@ impl FormatError {
         Self { why: why.into(), how: how.into(), is_too_large: false }
     }
 
-    /// The error of an import whose client has disconnected.
+    /// The error of an import that ended because the client disconnected.
     fn stopped() -> Self {
-        Self::new("its sender has disconnected", "send it again")
+        Self::new("the client has disconnected", "send it again")
     }
 
     fn too_large(why: impl Into<String>) -> Self {
-        Self { why: why.into(), how: "import a part of it".into(), is_too_large: true }
+        Self { why: why.into(), how: "split the file and import its parts".into(), is_too_large: true }
     }
 }
 
@@ -102,29 +106,36 @@ impl From<FormatError> for Problem {
 pub struct Document {
     /// The notebook's name, used as the title. Empty in a document that was read from a file.
     pub name: String,
-    /// Top to bottom.
+    /// The cells, from top to bottom.
     pub cells: Vec<Cell>,
     /// Parts of the file that were not imported, one text per part.
     pub left_out: Vec<String>,
+    /// The text of the `.ipynb` that the document was read from. If a document has it, `write`
+    /// repeats from it whatever was not changed. `None` for other formats and for nbformat 3.
+    pub file: Option<String>,
+    /// The pictures that the texts show, by their addresses.
+    pub pictures: Pictures,
 }
 
 /// One cell of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// The cell's id. Unique and valid in Jupyter in a document of a lineage; empty if a file gives
-    /// none.
+    /// The cell's id. In a document made from a lineage, ids are unique and valid in Jupyter. In a
+    /// document that was read from a file, the id is empty if the file has none.
     pub id: String,
     /// Code or markdown.
     pub kind: DraftKind,
-    /// Its text.
+    /// The cell's text.
     pub source: String,
-    /// Its outputs, if it ran.
+    /// The cell's outputs. Empty for a cell that never ran.
     pub outputs: Vec<Output>,
     /// The number in `In[n]`.
     pub exec_count: Option<u32>,
     /// Whether the cell failed and its variables were kept for the cells below. Always false in a
     /// document that was read from a file.
     pub is_partial: bool,
+    /// The cell of the imported file that this cell comes from, counted from 0.
+    pub imported_cell: Option<u32>,
 }
 
 /// Jupyter's tag for a cell whose failure does not stop the cells below it.
@@ -139,12 +150,13 @@ impl Cell {
             outputs: Vec::new(),
             exec_count: None,
             is_partial: false,
+            imported_cell: None,
         }
     }
 }
 
 impl Document {
-    /// The lineage of a state with its drafts, as the page shows it.
+    /// The document of a state's lineage, including drafts, in page order.
     pub fn of(notebook: &Notebook, state: &StateId) -> Self {
         let mut cells = Vec::new();
         let shown = shown_by_drafts(notebook);
@@ -152,8 +164,8 @@ impl Document {
         let drafts_at = |on, before| places.get(&(on, before)).into_iter().flatten().copied();
         for state in notebook.lineage(state) {
             if let Some(parent) = &state.parent {
-                let above =
-                    drafts_at(parent, Some(&state.id)).filter(|draft| !draft.source.trim().is_empty());
+                let above = drafts_at(parent, Some(&state.id))
+                    .filter(|draft| !draft.source.trim().is_empty() || draft.imported_cell.is_some());
                 cells.extend(above.map(|draft| cell_of_draft(draft, &shown)));
             }
             let run = state.exec_id.as_ref().and_then(|id| notebook.run(id));
@@ -168,18 +180,39 @@ impl Document {
                 outputs: outputs_of(run),
                 exec_count: Some(state.exec_count),
                 is_partial: state.partial,
-                ..Cell::new(DraftKind::Code, &run.code)
+                imported_cell: run.imported_cell,
+                ..Cell::new(DraftKind::Code, exported(notebook, &run.code))
             });
         }
         cells.extend(drafts_at(state, None).map(|draft| cell_of_draft(draft, &shown)));
         with_ids(&mut cells);
-        Self { name: notebook.name().to_owned(), cells, left_out: Vec::new() }
+        Self {
+            name: notebook.name().to_owned(),
+            cells,
+            left_out: Vec::new(),
+            file: None,
+            pictures: Pictures::new(),
+        }
     }
 
-    /// The document in a format.
+    /// The addresses of all pictures that the texts show.
+    pub fn picture_addresses(&self) -> BTreeSet<String> {
+        let texts = self.cells.iter().filter(|cell| cell.kind == DraftKind::Markdown);
+        texts.flat_map(|cell| picture_addresses(&cell.source)).collect()
+    }
+
+    /// Takes the pictures that an import attaches to the notebook, by their names.
+    pub fn take_attachments(&mut self) -> Vec<(String, Vec<u8>)> {
+        let named = |(address, picture): (String, Picture)| {
+            Some((attachment_name(&address)?.to_owned(), picture.bytes()?))
+        };
+        std::mem::take(&mut self.pictures).into_iter().filter_map(named).collect()
+    }
+
+    /// Writes the document in a format.
     pub fn write(&self, format: Format) -> String {
         match format {
-            Format::Ipynb => ipynb::write(self),
+            Format::Ipynb => ipynb_rewrite::write(self).unwrap_or_else(|| ipynb::write(self)),
             Format::Script => script::write(self),
             Format::Html => html::write(self),
         }
@@ -196,7 +229,7 @@ impl Document {
     /// Like `read`, but can be cancelled: calls `should_continue` before each cell.
     ///
     /// # Errors
-    /// Those of `read`, and when `should_continue` returns false.
+    /// Those of `read`, and an error when `should_continue` returns false.
     pub fn read_while(
         bytes: &[u8],
         format: Format,
@@ -214,8 +247,9 @@ impl Document {
         Ok(document)
     }
 
-    /// A new notebook whose root has these cells as drafts. Outputs of a cell become an imported
-    /// run of its draft. `new_id` makes the ids of these runs and of cells without a unique id.
+    /// A new notebook with these cells as drafts of the root. The outputs of a cell become an
+    /// imported run of the cell's draft. `new_id` makes the ids of these runs, and of cells without
+    /// a unique id.
     pub fn into_notebook(mut self, name: &str, now_ms: f64, new_id: &mut dyn FnMut() -> String) -> Notebook {
         let mut notebook = Notebook::new(name, now_ms);
         let mut taken = HashSet::new();
@@ -230,6 +264,7 @@ impl Document {
             if cell.kind == DraftKind::Code && !(cell.outputs.is_empty() && cell.exec_count.is_none()) {
                 notebook.add_run(Run {
                     exec_count: cell.exec_count,
+                    imported_cell: cell.imported_cell,
                     outputs: kept(cell.outputs),
                     ..imported(ExecId::new(format!("imported-{}", new_id())), id.clone(), &cell.source)
                 });
@@ -243,15 +278,24 @@ impl Document {
                 source: cell.source,
                 version: 1,
                 received: Vec::new(),
+                imported_cell: cell.imported_cell,
             });
         }
         notebook
     }
 }
 
-/// The run whose outputs each draft shows: the last ended run of the draft that left no state and
-/// ran at the draft's state, or the draft's imported run. A run that was cancelled before its state
-/// was known is not shown.
+/// The code of a cell in a file. The file has no other state to take variables from, so code that
+/// takes some becomes a comment.
+fn exported(notebook: &Notebook, code: &str) -> String {
+    let Some((from, take)) = Take::read(code) else { return code.to_owned() };
+    let label = notebook.state(&from).and_then(|state| state.label.as_deref());
+    take.comment(label.unwrap_or(from.as_str()))
+}
+
+/// For each draft, the run whose outputs the page shows below the draft. It is the imported run, or
+/// the last ended run of the draft that left no state and ran at the draft's state. A run that was
+/// cancelled before its state was known is not shown.
 fn shown_by_drafts(notebook: &Notebook) -> HashMap<&DraftId, &Run> {
     let base = |run: &Run| match &run.on {
         Base::State(state) => Some(state.clone()),
@@ -276,11 +320,12 @@ fn cell_of_draft(draft: &Draft, shown: &HashMap<&DraftId, &Run>) -> Cell {
         id: draft.id.as_str().to_owned(),
         outputs: run.map(|run| outputs_of(run)).unwrap_or_default(),
         exec_count: run.and_then(|run| run.exec_count),
+        imported_cell: draft.imported_cell,
         ..Cell::new(draft.kind, &draft.source)
     }
 }
 
-/// The outputs of a run, including its error.
+/// The outputs of a run. Adds the run's error if the outputs do not contain an error.
 fn outputs_of(run: &Run) -> Vec<Output> {
     let mut items = run.outputs.items().to_vec();
     let is_told = items.iter().any(|item| matches!(item, Output::Error(_)));
@@ -299,6 +344,7 @@ fn imported(exec_id: ExecId, draft: DraftId, code: &str) -> Run {
         draft: Some(draft),
         warnings: Vec::new(),
         exec_count: None,
+        imported_cell: None,
         outputs: Outputs::default(),
         error: None,
         keepable: false,
@@ -307,11 +353,15 @@ fn imported(exec_id: ExecId, draft: DraftId, code: &str) -> Run {
         duration_ms: None,
         state: None,
         symbols: None,
+        metric: None,
+        worker: None,
+        deleted_at: None,
         asked: Asked { on, new_state_name: None },
     }
 }
 
-/// Keeps the outputs that fit in the limit of a run, and adds a note if some do not fit.
+/// Collects outputs up to the size limit of a run. If some do not fit, adds a note that states how
+/// many bytes were dropped.
 fn kept(items: Vec<Output>) -> Outputs {
     let mut outputs = Outputs::default();
     for item in items {
@@ -349,7 +399,7 @@ fn check_cell(at: usize, text: &str) -> Result<(), FormatError> {
     Ok(())
 }
 
-/// Whether a text is a valid id in Jupyter: 1 to 64 letters, digits, `-` and `_`.
+/// Whether Jupyter accepts a text as a cell id: 1 to 64 letters, digits, `-` and `_`.
 fn is_id(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
 }
@@ -357,7 +407,8 @@ fn is_id(text: &str) -> bool {
 /// Gives every cell a valid and unique id.
 fn with_ids(cells: &mut [Cell]) {
     let mut taken = HashSet::new();
-    // Never tries a number twice, because a file may use many such ids to make this slow.
+    // `next` only grows. If it started again at 1, a file with many ids of the form `cell-N` would
+    // make the loop slow.
     let mut next = 1;
     for (at, cell) in cells.iter_mut().enumerate() {
         if is_id(&cell.id) && taken.insert(cell.id.clone()) {
@@ -371,17 +422,19 @@ fn with_ids(cells: &mut [Cell]) {
     }
 }
 
-/// Converts a representation of an output to text: joins a list of lines, and serialises other
-/// JSON.
-fn text_of(value: &serde_json::Value) -> String {
-    use serde_json::Value;
+/// Reads a text that is stored as a string or as a list of lines, as nbformat allows both. None for
+/// other JSON.
+pub(crate) fn text_or_lines(value: &serde_json::Value) -> Option<String> {
     match value {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) if parts.iter().all(Value::is_string) => {
-            parts.iter().filter_map(Value::as_str).collect()
-        }
-        other => other.to_string(),
+        serde_json::Value::String(text) => Some(text.clone()),
+        serde_json::Value::Array(lines) => lines.iter().map(serde_json::Value::as_str).collect(),
+        _ => None,
     }
+}
+
+/// Converts a representation of an output to text. Joins a list of lines; serialises other JSON.
+pub(crate) fn text_of(value: &serde_json::Value) -> String {
+    text_or_lines(value).unwrap_or_else(|| value.to_string())
 }
 
 /// Whether data of a mime type is JSON rather than text.

@@ -1,5 +1,5 @@
-//! Reads notebook files of nbformat 3, which IPython 1 and 2 wrote. Cells are in worksheets, and
-//! many fields have other names than in nbformat 4.
+//! Reads notebook files of nbformat 3, which IPython 1 and 2 wrote. In these files, cells are in
+//! worksheets, and many fields have other names than in nbformat 4.
 
 use super::ipynb::{count, error, list, object, outputs, source, stream, word};
 use super::{Cell, Document, FormatError, is_json, markdown, text_of};
@@ -55,7 +55,7 @@ fn cell(cell: &Map<String, Value>, place: &str) -> Result<Cell, FormatError> {
         }
         "raw" => Cell::new(DraftKind::Markdown, markdown::fenced(&source(cell, "source", place)?)),
         other => {
-            let why = format!("{place} is of the kind {other:?}, which no notebook has");
+            let why = format!("{place} has the unknown cell type {other:?}");
             return Err(FormatError::new(why, "open it in Jupyter and save it again"));
         }
     })
@@ -81,7 +81,7 @@ fn output(output: &Map<String, Value>, place: &str) -> Result<Output, FormatErro
         "display_data" => Output::DisplayData { data: data(), metadata, display_id: None },
         "pyerr" => error(output),
         other => {
-            let why = format!("{place} is of the kind {other:?}, which no output has");
+            let why = format!("{place} has the unknown output type {other:?}");
             return Err(FormatError::new(why, "open it in Jupyter and save it again"));
         }
     })

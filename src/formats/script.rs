@@ -1,8 +1,8 @@
 //! Python programs whose cells are divided by `# %%` (the "percent format" of editors and of
 //! Jupytext).
 //!
-//! Markdown and IPython's magics become comments. A comment that already looks like one of those
-//! gets another `# `. Reading then removes exactly the `# ` that writing added.
+//! Markdown and IPython's magics are written as comments. If a comment in the user's code looks
+//! like such a comment, it gets another `# `. Reading removes exactly the `# ` that writing added.
 
 use super::{Cell, Document, FormatError, RAISES, markdown};
 use crate::notebook::DraftKind;
@@ -22,7 +22,7 @@ pub(super) fn write(document: &Document) -> String {
 fn comment(text: &str) -> String {
     let line = |line: &str| match line {
         "" => "#".to_owned(),
-        // The second space keeps the comment from being read as the beginning of a cell.
+        // Without the second space, this line would be read as the beginning of a cell.
         line if is_marker(&format!("# {line}")) => format!("#  {line}"),
         line => format!("# {line}"),
     };
@@ -55,7 +55,7 @@ fn comment_all(source: &str) -> String {
     source.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Removes each `# ` at the beginning of a line, up to a marker of a cell.
+/// Removes each `# ` at the beginning of a line. Stops at a cell marker (`# %%`).
 fn bare(mut line: &str) -> &str {
     while let Some(rest) = line.strip_prefix("# ") {
         if is_marker(line) {
@@ -66,8 +66,8 @@ fn bare(mut line: &str) -> &str {
     line
 }
 
-/// Whether a line is a magic or a shell command of IPython. Requests for help are left to
-/// `is_help`: when a file is read, a comment that ends in a question mark must stay a comment.
+/// Whether a line is a magic or a shell command of IPython. Requests for help are not included (see
+/// `is_help`): an imported comment that ends in a question mark must stay a comment.
 fn is_magic(line: &str) -> bool {
     let line = line.trim_start();
     let begins = |text: &str| {
@@ -139,7 +139,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Document, FormatError> {
     Ok(document)
 }
 
-/// The number of lines of Jupytext's header, which is skipped.
+/// The number of lines in Jupytext's header, which is skipped; 0 if there is no header.
 fn header(lines: &[&str]) -> usize {
     if lines.first() != Some(&"# ---") {
         return 0;
@@ -148,7 +148,8 @@ fn header(lines: &[&str]) -> usize {
     end.map_or(0, |end| end + 2)
 }
 
-/// Makes a cell of its marker and its lines. Returns `None` for blank lines without a marker.
+/// Makes a cell from a marker and the lines below it. Returns `None` for blank lines without a
+/// marker.
 fn cell(marker: Option<&str>, body: &[&str]) -> Option<Cell> {
     let blank = |line: &&&str| line.trim().is_empty();
     let end = body.len() - body.iter().rev().take_while(blank).count();
@@ -202,8 +203,8 @@ fn uncoded<'a>(body: &[&'a str]) -> String {
     read.join("\n")
 }
 
-/// Follows a program line by line, to know whether a line begins inside a triple-quoted string.
-/// Lines in a string are not magics. An approximation of Python's syntax.
+/// Tracks, line by line, whether a program is inside a triple-quoted string, in which no line is a
+/// magic. Approximates Python's syntax.
 #[derive(Default)]
 struct Quotes {
     open: Option<&'static str>,
@@ -243,7 +244,7 @@ impl Quotes {
     }
 }
 
-/// The text after its first character, or after an escape of two characters.
+/// The text without its first character (`step` bytes), or without an escape of two characters.
 fn escaped(text: &str, step: usize) -> &str {
     if !text.starts_with('\\') {
         return &text[step..];

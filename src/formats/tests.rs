@@ -1,4 +1,4 @@
-//! Tests of export and import, also of files that are wrong.
+//! Tests of export and import, including the import of malformed files.
 
 use super::script;
 use super::*;
@@ -12,7 +12,7 @@ fn cell(kind: DraftKind, source: &str) -> Cell {
 fn document(cells: Vec<Cell>) -> Document {
     let mut cells = cells;
     with_ids(&mut cells);
-    Document { name: "n".into(), cells, left_out: Vec::new() }
+    Document { name: "n".into(), cells, left_out: Vec::new(), file: None, pictures: Pictures::new() }
 }
 
 fn bundle(mime: &str, value: Value) -> MimeBundle {
@@ -67,10 +67,9 @@ fn ids() -> impl FnMut() -> String {
 }
 
 fn there_and_back(document: &Document) -> Document {
-    Document {
-        name: "n".into(),
-        ..Document::read(document.write(Format::Ipynb).as_bytes(), Format::Ipynb).unwrap()
-    }
+    let read = Document::read(document.write(Format::Ipynb).as_bytes(), Format::Ipynb).unwrap();
+    let cells = read.cells.into_iter().map(|cell| Cell { imported_cell: None, ..cell }).collect();
+    Document { name: "n".into(), cells, file: None, ..read }
 }
 
 #[test]
@@ -115,7 +114,16 @@ fn a_line_is_what_the_page_shows_of_it_its_prose_its_cells_and_its_drafts() {
     for (id, on, before, kind) in drafts {
         let source = if id == "empty" { " ".to_owned() } else { format!("draft {id}") };
         let (id, on, before) = (DraftId::new(id), StateId::new(on), before.map(StateId::new));
-        notebook.append_draft(Draft { id, on, before, kind, source, version: 1, received: Vec::new() });
+        notebook.append_draft(Draft {
+            id,
+            on,
+            before,
+            kind,
+            source,
+            version: 1,
+            received: Vec::new(),
+            imported_cell: None,
+        });
     }
     for (draft, on) in [("d2", "b"), ("failed", "a")] {
         let mut failed = imported(ExecId::new(format!("run {draft}")), DraftId::new(draft), "");
@@ -176,18 +184,103 @@ fn sources_are_texts_or_lists_and_ids_may_be_missing_or_twice() {
 }
 
 #[test]
-fn small_pictures_of_a_text_come_into_it_and_large_ones_are_told() {
+fn small_pictures_of_a_text_come_into_it_and_large_ones_are_attached() {
     let small = json!({
         "a b.png": {"image/png": ["aGVs\n", "bG8="]},
         "big.png": {"image/png": "A".repeat(600_000)},
         "x.svg": {"image/svg+xml": "<svg/>"},
     });
-    let source = "![one](attachment:a%20b.png) ![two](attachment:big.png)";
+    let source = "![one](attachment:a%20b.png) ![two](attachment:big.png) ![two](attachment:big.png)";
     let document =
         read(v4(json!([{"cell_type": "markdown", "source": source, "attachments": small, "metadata": {}}])))
             .unwrap();
-    assert_eq!(document.cells[0].source, "![one](data:image/png;base64,aGVsbG8=) ![two](attachment:big.png)");
-    assert_eq!(document.left_out, ["cell 1: a picture that is too large"]);
+    let rest = source.strip_prefix("![one](attachment:a%20b.png)").unwrap();
+    assert_eq!(document.cells[0].source, format!("![one](data:image/png;base64,aGVsbG8=){rest}"));
+    assert_eq!(document.left_out, [""; 0]);
+    let attached = document.clone().take_attachments();
+    assert_eq!(attached, [("big.png".to_owned(), vec![0; 450_000])]);
+    // One name for two pictures, a name that is no file's, and a reference to nothing.
+    let cell = |data: &str, name: &str| {
+        let attachments = json!({name: {"image/png": data.repeat(100_000)}});
+        let source = format!("![]({}{name})", "attachment:");
+        json!({"cell_type": "markdown", "source": source, "attachments": attachments, "metadata": {}})
+    };
+    let cells = json!([
+        cell("AAAA", "p.png"),
+        cell("AAAA", "p.png"),
+        cell("BBBB", "p.png"),
+        cell("AAAA", "../p.png")
+    ]);
+    let document = read(v4(cells)).unwrap();
+    let left_out = ["cell 3: a picture that is too large", "cell 4: a picture that is too large"];
+    assert_eq!((document.pictures.len(), &document.left_out[..]), (1, &left_out.map(str::to_owned)[..]));
+}
+
+fn png(base64: &str) -> Picture {
+    Picture { mime: "image/png", base64: base64.into() }
+}
+
+#[test]
+fn the_pictures_of_a_text_are_found_and_only_paths_below_the_directory_are_local() {
+    let text = "![a](fig.png \"t\") ![b](<my fig.png>) [![c](x/c.png)](y) ![r]\n\n[r]: ref.png\n\n\
+                <img alt=src width=3 src='h.png'> `![no](code.png)`\n\n<p><IMG SRC = \"i.png\"></p>\n";
+    let mut found = picture_addresses(text);
+    found.sort();
+    assert_eq!(found, ["fig.png", "h.png", "i.png", "my fig.png", "ref.png", "x/c.png"]);
+    for (address, path) in [
+        ("fig.png", Some("fig.png")),
+        ("./a//b%20c.png?x#y", Some("a/b c.png")),
+        ("a/../b.png", Some("b.png")),
+        ("../b.png", None),
+        ("a/../../b.png", None),
+        ("%2e%2e/b.png", None),
+        ("/etc/x.png", None),
+        ("//host/x.png", None),
+        ("https://host/x.png", None),
+        ("data:image/png;base64,x", None),
+        ("attachment:x.png", None),
+        ("a\\b.png", None),
+        ("%ff.png", None),
+        ("", None),
+        ("?x", None),
+        ("..", None),
+    ] {
+        assert_eq!(local_path(address).as_deref(), path, "{address}");
+    }
+}
+
+#[test]
+fn attached_pictures_are_in_the_file_and_in_the_page() {
+    let text =
+        Cell::new(DraftKind::Markdown, "![a](attachment:a-1.png) ![l](fig.png) ![m](attachment:none.png)");
+    let pictures = Pictures::from([
+        ("attachment:a-1.png".to_owned(), png("aGVsbG8=")),
+        ("attachment:other.png".to_owned(), png("b3RoZXI=")),
+        ("fig.png".to_owned(), Picture { mime: "image/svg+xml", base64: "PHN2Zy8+".into() }),
+    ]);
+    let document = Document { pictures, ..document(vec![text]) };
+    assert_eq!(document.picture_addresses().len(), 3);
+    let file: Value = serde_json::from_str(&document.write(Format::Ipynb)).unwrap();
+    assert_eq!(file["cells"][0]["attachments"], json!({"a-1.png": {"image/png": "aGVsbG8="}}));
+    let page = document.write(Format::Html);
+    assert!(page.contains("src=\"data:image/png;base64,aGVsbG8=\""), "{page}");
+    assert!(page.contains("src=\"data:image/svg+xml;base64,PHN2Zy8+\""), "{page}");
+    assert!(!page.contains("none.png") && !page.contains("b3RoZXI="), "{page}");
+}
+
+#[test]
+fn a_picture_pasted_into_an_imported_text_joins_those_of_its_file() {
+    let text = of_corpus("jupyterlab");
+    let document = Document::read(text.as_bytes(), Format::Ipynb).unwrap();
+    let mut notebook = document.clone().into_notebook("n", 0.0, &mut ids());
+    let source = notebook.drafts().next().unwrap().source.clone();
+    edit(&mut notebook, 0, &format!("{source} ![new](attachment:new-1.png)"));
+    let pictures = Pictures::from([("attachment:new-1.png".to_owned(), png("bmV3"))]);
+    let now = Document { file: Some(text), pictures, ..Document::of(&notebook, &StateId::root()) };
+    let file: Value = serde_json::from_str(&now.write(Format::Ipynb)).unwrap();
+    let attachments = file["cells"][0]["attachments"].as_object().unwrap();
+    assert_eq!(attachments["new-1.png"], json!({"image/png": "bmV3"}));
+    assert_eq!(attachments.len(), 3, "the file's own ones stay: {:?}", attachments.keys());
 }
 
 #[test]
@@ -207,7 +300,8 @@ fn a_picture_may_have_any_name_that_jupyter_gives() {
     assert_eq!(document.cells[0].source, format!("![](data:image/png;base64,aGk=){rest}"));
 }
 
-/// Processor time of this thread, in seconds. Other programs do not affect it.
+/// Processor time of this thread, in seconds. Unlike wall-clock time, it does not depend on other
+/// programs.
 fn worked() -> f64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     told.split(' ').next().unwrap().parse::<f64>().unwrap() / 1e9
@@ -261,7 +355,7 @@ fn cells_get_ids_of_their_own_even_if_a_file_has_taken_them_all() {
     assert_eq!(ids.len(), 9_999);
 }
 
-/// Small files that are made to take long are read and written in a short time.
+/// Small files that are built to be slow are read and written in a short time.
 #[test]
 fn files_made_to_take_long_do_not() {
     let began = worked();
@@ -324,9 +418,9 @@ fn what_is_wrong_is_said_with_its_place() {
     assert_eq!(why(json!({"cells": []})), "it is JSON, but not a notebook: `nbformat` is missing");
     assert_eq!(
         why(json!({"nbformat": 5})),
-        "it is of version 5 of the format, and this Ratoon knows 3 and 4"
+        "it uses version 5 of the notebook format; Ratoon reads versions 3 and 4"
     );
-    assert_eq!(why(json!({"nbformat": 2})), "it is of version 2 of the format, of the year 2011 or 2012");
+    assert_eq!(why(json!({"nbformat": 2})), "it uses version 2 of the notebook format, from 2011 or 2012");
     assert_eq!(why(json!({"nbformat": 4})), "`cells` is missing in the file");
     assert_eq!(why(json!({"nbformat": 4, "cells": {}})), "`cells` of the file is not a list");
     assert_eq!(why(v4(json!([1]))), "cell 1 is not an object");
@@ -338,12 +432,12 @@ fn what_is_wrong_is_said_with_its_place() {
     );
     assert_eq!(
         why(v4(json!([{"cell_type": "sql", "source": ""}]))),
-        "cell 1 is of the kind \"sql\", which no notebook has"
+        "cell 1 has the unknown cell type \"sql\""
     );
     let code = |output: Value| v4(json!([{"cell_type": "code", "source": "", "outputs": [output]}]));
     assert_eq!(
         why(code(json!({"output_type": "x"}))),
-        "output 1 of cell 1 is of the kind \"x\", which no output has"
+        "output 1 of cell 1 has the unknown output type \"x\""
     );
     assert_eq!(why(code(json!({"output_type": "display_data"}))), "`data` is missing in output 1 of cell 1");
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
@@ -503,9 +597,313 @@ fn the_page_shows_what_a_terminal_would() {
     )];
     let page = document(vec![Cell { outputs, ..cell(DraftKind::Code, "def f(): return 'x' # y") }])
         .write(Format::Html);
-    assert!(page.contains(">100%\n<span style=\"color:rgb(255 0 0);\">red</span> link</pre>"), "{page}");
+    let red = "<span style=\"color:color-mix(in oklab,rgb(255 0 0) 55%,var(--ink));\">red</span>";
+    assert!(page.contains(&format!(">100%\n{red} link</pre>")), "{page}");
     assert!(page.contains(
         "<span class=\"keyword\">def</span> f(): <span class=\"keyword\">return</span> \
          <span class=\"string\">&#39;x&#39;</span> <span class=\"comment\"># y</span>"
     ));
+}
+
+/// IPython marks the failing part of a line by a yellow background and no colour of text.
+#[test]
+fn marked_text_is_readable_in_both_themes() {
+    let outputs =
+        vec![Output::stream(StreamName::Stdout, "\u{1b}[43mx\u{1b}[0m \u{1b}[43;34my\u{1b}[0m \u{1b}[7mz")];
+    let page = document(vec![Cell { outputs, ..cell(DraftKind::Code, "1") }]).write(Format::Html);
+    let mark = "background:color-mix(in srgb,var(--ansi-3) 25%,transparent);";
+    assert!(page.contains(&format!("<span style=\"{mark}\">x</span>")), "{page}");
+    let text = "color:color-mix(in oklab,var(--ansi-4) 25%,var(--ink));";
+    assert!(page.contains(&format!("<span style=\"{text}{mark}\">y</span>")), "{page}");
+    assert!(page.contains("<span style=\"color:var(--paper);background:var(--ink);\">z</span>"), "{page}");
+}
+
+#[test]
+fn the_page_shows_formulas_without_a_script() {
+    let bundle = |mime: &str, text: &str| Output::DisplayData {
+        data: bundle(mime, text.into()),
+        metadata: MimeBundle::new(),
+        display_id: None,
+    };
+    let outputs = vec![bundle("text/latex", "$\\displaystyle x^{2}$"), bundle("text/markdown", "**$y_1$**")];
+    let text = "# $a_1$\n\n| x | y |\n|---|---|\n| $|a|$ | `$code$` |\n\n\\begin{align}a&=b*c*d\\\\c_1\\end{align}\n\n\
+                [$l$](https://x.test/$a$) ![$p$](data:image/png;base64,AA==)\n\n```\n$code$\n```";
+    let cells = vec![cell(DraftKind::Markdown, text), Cell { outputs, ..cell(DraftKind::Code, "1") }];
+    let page = document(cells).write(Format::Html);
+    assert_eq!((page.matches("<math").count(), page.matches("<script").count()), (6, 1), "{page}");
+    for part in [
+        "<h1><math>",
+        "<td><math>",
+        "<td><code>$code$</code></td>",
+        "<span class=\"formula\"><math display=\"block\">",
+        "href=\"https://x.test/$a$\"",
+        "alt=\"$p$\"",
+        "<pre><code>$code$\n</code></pre>",
+        "<div class=\"latex\"><math>",
+        "<strong><math>",
+    ] {
+        assert!(page.contains(part), "{part} is missing: {page}");
+    }
+}
+
+/// The corpus: small files as other programs write them.
+fn corpus() -> Vec<(String, String)> {
+    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ipynb");
+    let files = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> =
+        files.map(|path| (path.display().to_string(), std::fs::read_to_string(path).unwrap())).collect();
+    files.sort();
+    assert!(files.len() >= 12);
+    files
+}
+
+/// The same file in other layouts.
+fn layouts(text: &str) -> Vec<String> {
+    let value: Value = serde_json::from_str(text).unwrap();
+    let escaped: String =
+        text.chars().map(|c| if c == 'ß' { "\\u00df".to_owned() } else { c.to_string() }).collect();
+    vec![
+        text.to_owned(),
+        text.trim_end().to_owned(),
+        text.replace('\n', "\r\n"),
+        text.replace("\n ", "\n\t"),
+        format!("\u{feff}{text}\n\n"),
+        value.to_string(),
+        escaped,
+    ]
+}
+
+/// Imports a file, changes its notebook, and exports it.
+fn rewritten(text: &str, change: impl FnOnce(&mut Notebook)) -> String {
+    let mut read = Document::read(text.as_bytes(), Format::Ipynb).unwrap();
+    let file = read.file.take();
+    let mut notebook = read.into_notebook("n", 0.0, &mut ids());
+    change(&mut notebook);
+    Document { file, ..Document::of(&notebook, &StateId::root()) }.write(Format::Ipynb)
+}
+
+#[test]
+fn the_export_of_an_unchanged_import_is_the_same_file() {
+    for (name, text) in corpus() {
+        for layout in layouts(&text) {
+            assert_eq!(rewritten(&layout, |_| {}), layout, "{name}");
+        }
+    }
+}
+
+fn edit(notebook: &mut Notebook, at: usize, source: &str) {
+    let draft = notebook.drafts().nth(at).unwrap().clone();
+    assert!(notebook.change_draft(&Draft { source: source.into(), ..draft }));
+}
+
+/// The lines of two texts that differ, without the lines around them.
+fn difference(was: &str, now: &str) -> (Vec<String>, Vec<String>) {
+    let (was, now): (Vec<&str>, Vec<&str>) = (was.lines().collect(), now.lines().collect());
+    let above = was.iter().zip(&now).take_while(|(a, b)| a == b).count();
+    let below = was[above..].iter().rev().zip(now[above..].iter().rev()).take_while(|(a, b)| a == b).count();
+    let texts =
+        |lines: &[&str]| lines[above..lines.len() - below].iter().map(|l| l.trim().to_owned()).collect();
+    (texts(&was), texts(&now))
+}
+
+fn of_corpus(name: &str) -> String {
+    corpus().into_iter().find(|(path, _)| path.ends_with(&format!("/{name}.ipynb"))).unwrap().1
+}
+
+#[test]
+fn an_edit_changes_only_the_text_of_its_cell() {
+    for (name, text) in corpus() {
+        let count = serde_json::from_str::<Value>(&text).unwrap()["cells"].as_array().unwrap().len();
+        for at in 0..count {
+            let now = rewritten(&text, |notebook| edit(notebook, at, "```\nnew\n```"));
+            let mut expected: Value = serde_json::from_str(&text).unwrap();
+            let cell = &mut expected["cells"][at];
+            let (source, plain) = (cell["source"].clone(), cell["cell_type"] == "raw");
+            let lines = if plain { json!(["new"]) } else { json!(["```\n", "new\n", "```"]) };
+            cell["source"] = if source.is_string() { text_of(&lines).into() } else { lines };
+            if cell.get("attachments").is_some() {
+                // The text no longer refers to them.
+                cell.as_object_mut().unwrap().remove("attachments");
+            }
+            assert_eq!(serde_json::from_str::<Value>(&now).unwrap(), expected, "{name} {at}");
+        }
+    }
+    let text = of_corpus("numbers").replace("\"source\": []", "\"source\": \"a\"");
+    let now = rewritten(&text, |notebook| edit(notebook, 0, "b"));
+    assert_eq!(difference(&text, &now), (vec!["\"source\": \"a\"".into()], vec!["\"source\": \"b\"".into()]));
+}
+
+#[test]
+fn an_edited_text_refers_to_its_attachments_again() {
+    let text = of_corpus("jupyterlab");
+    let mut source = String::new();
+    let now = rewritten(&text, |notebook| {
+        source = notebook.drafts().next().unwrap().source.clone();
+        edit(notebook, 0, &source.replace("Grüße", "Hello"));
+    });
+    assert!(source.contains("](data:image/png;base64,"));
+    assert_eq!(now, text.replace("Grüße", "Hello"));
+    let now = rewritten(&text, |notebook| {
+        let at = source.find(" and ").unwrap();
+        edit(notebook, 0, &source[..at]);
+    });
+    let cell = serde_json::from_str::<Value>(&now).unwrap()["cells"][0].clone();
+    assert_eq!(cell["source"][2], "![paste](attachment:4f2c%20a.png)");
+    let names: Vec<_> = cell["attachments"].as_object().unwrap().keys().collect();
+    assert_eq!(names, ["4f2c a.png"]);
+}
+
+#[test]
+fn cells_can_be_added_deleted_moved_copied_and_converted() {
+    for name in ["papermill", "colab", "nbdev"] {
+        let text = of_corpus(name);
+        let was: Value = serde_json::from_str(&text).unwrap();
+        let now = rewritten(&text, |notebook| {
+            let drafts: Vec<Draft> = notebook.drafts().cloned().collect();
+            notebook.remove_draft(&drafts[1].id);
+            notebook.place_draft(drafts[0].clone(), Some(&drafts[2].id));
+            let copy = Draft { id: DraftId::new("copy"), ..drafts[2].clone() };
+            notebook.append_draft(copy);
+            let (id, source) = (DraftId::new("new"), "new()".to_owned());
+            notebook.append_draft(Draft { id, source, imported_cell: None, ..drafts[0].clone() });
+        });
+        let now: Value = serde_json::from_str(&now).unwrap();
+        let cells = now["cells"].as_array().unwrap();
+        let at = cells.iter().position(|cell| *cell == was["cells"][0]).unwrap();
+        assert_eq!(cells[at - 1], was["cells"][2], "{name}");
+        assert!(!cells.contains(&was["cells"][1]), "{name}");
+        let (copy, new) = (&cells[cells.len() - 2], &cells[cells.len() - 1]);
+        assert_eq!(copy["metadata"], was["cells"][2]["metadata"], "{name}");
+        let has_ids = was["nbformat_minor"] == 5;
+        assert_eq!(copy.get("id"), has_ids.then(|| json!("copy")).as_ref(), "{name}");
+        assert_eq!(new.get("id"), has_ids.then(|| json!("new")).as_ref(), "{name}");
+        assert_eq!(new["metadata"], json!({}), "{name}");
+    }
+    let text = of_corpus("unknown-fields");
+    let now = rewritten(&text, |notebook| {
+        let drafts: Vec<Draft> = notebook.drafts().cloned().collect();
+        notebook.change_draft(&Draft { kind: DraftKind::Markdown, ..drafts[0].clone() });
+        notebook.change_draft(&Draft { kind: DraftKind::Code, ..drafts[1].clone() });
+    });
+    let now: Value = serde_json::from_str(&now).unwrap();
+    assert_eq!(
+        now["cells"][0],
+        json!({"cell_type": "markdown", "id": "u-1", "metadata": {"my": {"deep": [{"er": null}]}},
+               "source": ["a = 1"], "unknown_cell": [1, 2]})
+    );
+    assert_eq!(
+        now["cells"][1],
+        json!({"cell_type": "code", "id": "u-2", "metadata": {}, "source": ["t"], "outputs": [],
+               "execution_count": null, "unknown_text": "ß"})
+    );
+}
+
+#[test]
+fn all_cells_can_be_deleted_and_an_empty_notebook_can_be_filled() {
+    let text = of_corpus("marimo");
+    let now = rewritten(&text, |notebook| {
+        let ids: Vec<DraftId> = notebook.drafts().map(|draft| draft.id.clone()).collect();
+        ids.iter().for_each(|id| drop(notebook.remove_draft(id)));
+    });
+    let mut expected: Value = serde_json::from_str(&text).unwrap();
+    expected["cells"] = json!([]);
+    assert_eq!(now, format!("{}\n", serde_json::to_string_pretty(&expected).unwrap()));
+    let now = rewritten(&of_corpus("empty"), |notebook| {
+        notebook.append_draft(Draft {
+            id: DraftId::new("first"),
+            on: StateId::root(),
+            before: None,
+            kind: DraftKind::Code,
+            source: "x".into(),
+            version: 1,
+            received: Vec::new(),
+            imported_cell: None,
+        });
+    });
+    let cell = "  {\n   \"cell_type\": \"code\",\n   \"execution_count\": null,\n   \"id\": \"first\",\n   \
+                \"metadata\": {},\n   \"outputs\": [],\n   \"source\": [\n    \"x\"\n   ]\n  }\n ";
+    assert_eq!(now, of_corpus("empty").replace("[]", &format!("[\n{cell}]")));
+}
+
+/// The texts above a state's cell are no drafts any more and have no number of their own.
+#[test]
+fn texts_without_a_number_are_found_by_their_content_and_place() {
+    let was: Vec<Cell> =
+        ["a", "---", "b", "---", "c", "d"].map(|text| cell(DraftKind::Markdown, text)).into();
+    let origins = |now: &[(&str, Option<u32>)]| {
+        let known = |(text, imported_cell): &(&str, Option<u32>)| Cell {
+            imported_cell: *imported_cell,
+            ..cell(DraftKind::Markdown, text)
+        };
+        ipynb_rewrite::origins(&now.iter().map(known).collect::<Vec<_>>(), &was)
+    };
+    assert_eq!(
+        origins(&[("a", None), ("---", None), ("edited", None), ("---", None), ("c", None)]),
+        [Some(0), Some(1), Some(2), Some(3), Some(4)]
+    );
+    assert_eq!(origins(&[("---", Some(3)), ("---", None)]), [Some(3), Some(1)]);
+    assert_eq!(
+        origins(&[("a", None), ("new", None), ("2", None), ("b", Some(9))]),
+        [Some(0), None, None, Some(2)]
+    );
+    assert_eq!(origins(&[("x", None), ("a", None)]), [None, Some(0)]);
+}
+
+#[test]
+fn a_changed_cell_is_written_in_the_layout_of_its_file() {
+    let file = r#"{"cells": [{"cell_type": "markdown", "metadata": {"é": "\u00e9"}, "source": "a"}], "metadata": {},
+        "nbformat": 4, "nbformat_minor": 4}"#;
+    let file = file.replace("\"é\"", "\"e\"");
+    let now = rewritten(&file, |notebook| edit(notebook, 0, "ü🌱"));
+    assert_eq!(now, file.replace("\"a\"", r#""\u00fc\ud83c\udf31""#));
+    let text = of_corpus("colab").replace('\n', "\r\n");
+    let now = rewritten(&text, |notebook| edit(notebook, 0, "two\nlines"));
+    assert_eq!(now, text.replace("\"# Colab\"", "\"two\\n\",\r\n        \"lines\""));
+}
+
+/// Files that other programs would not write, but that can be imported.
+#[test]
+fn odd_files_are_the_same_too_if_they_were_not_changed() {
+    let big = "A".repeat(600_000);
+    let long = "x".repeat(crate::notebook::MAX_RUN_OUTPUT_BYTES + 1);
+    let cells = [
+        String::new(),
+        r#"{"cell_type":"code","source":"a"}"#.into(),
+        r#"{"source":"twice","source":"b","cell_type":"code","id":"same","outputs":null,"execution_count":-1.5}"#.into(),
+        r#"{"cell_type":"markdown","id":"same","source":["a"],"attachments":[]}"#.into(),
+        r#"{"cell_type":"markdown","id":"not valid!","source":"a","id":7}"#.into(),
+        format!(
+            r#"{{"cell_type":"markdown","source":"![](attachment:b)","attachments":{{"b":{{"image/png":"{big}"}}}}}}"#
+        ),
+        r#"{"cell_type":"raw","source":"```\n\"\\ud83c\\udf31\"\n````"}"#.into(),
+        r#"{"cell_type":"code","source":"","execution_count":1e2,"outputs":[{"output_type":"stream","text":["a","b"],"name":"stdout"},
+            {"output_type":"stream","text":"c","name":"stdout"},{"output_type":"error","traceback":["t\u001b"]}]}"#.into(),
+        format!(r#"{{"cell_type":"code","source":"","outputs":[{{"output_type":"stream","text":"{long}"}}]}}"#),
+    ];
+    for cell in cells {
+        let text = format!(" {{ \"nbformat\":4,\n\n\"cells\" :[ {cell}\t] }}\r\n");
+        let now = rewritten(&text, |_| {});
+        assert!(now == text, "{}", &now[..now.len().min(400)]);
+    }
+}
+
+#[test]
+fn a_partial_state_adds_its_tag_to_those_of_the_file() {
+    let file = of_corpus("papermill");
+    let mut document = Document::read(file.as_bytes(), Format::Ipynb).unwrap();
+    for cell in &mut document.cells {
+        cell.is_partial = true;
+    }
+    let with_tag = r#""tags": [
+     "parameters",
+     "raises-exception"
+    ]"#;
+    let now = document.write(Format::Ipynb);
+    assert!(now.contains(with_tag), "{now}");
+    let tags = |file: &str, at: usize| -> Value {
+        serde_json::from_str::<Value>(file).unwrap()["cells"][at]["metadata"]["tags"].clone()
+    };
+    assert_eq!(tags(&now, 1), json!(["injected-parameters", "raises-exception"]));
+    assert_eq!(tags(&now, 2), tags(&file, 2));
+    assert_eq!(difference(&file, &now.replace(",\n     \"raises-exception\"", "")).0, Vec::<String>::new());
 }

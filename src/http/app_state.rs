@@ -1,31 +1,39 @@
 //! The data that all handlers share: the open notebooks, the credentials and the server's limits.
 
+use super::agents::{Agents, CallsInFlight};
 use super::auth::{Access, Keys, Scope, Throttle};
+use super::base_url::BaseUrl;
 use super::connection_limit::ConnectionLimit;
 use super::limits;
 use crate::blocking_pool::BlockingPool;
+use crate::directory::Directory;
+use crate::node_agent::Agent;
+use crate::notebook::{Notebook, SandboxRules};
 use crate::problem::{Kind, Problem};
 use crate::session::{Session, Sessions};
 use actix_web::web;
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use utoipa::ToSchema;
 
-/// How many whole notebooks are sent to clients with share links at a time, at most. Each transfer
-/// holds the JSON of one run in memory, up to 32 MB.
+/// Maximum number of whole notebooks that are sent to clients with share links at the same time.
+/// Each transfer holds the JSON of one run in memory, up to 32 MB.
 pub(super) const MAX_WHOLES: u32 = 8;
 
-/// How long a client with a link waits for its turn before it gets 503. The page then tries again.
+/// How long a client with a share link waits for a permit. Then it gets 503, and the page tries
+/// again.
 const WHOLE_WAIT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long sending a whole notebook may take: 400 MB at 3 MB/s. Other clients may be waiting for
-/// its permit.
+/// Time limit for sending a whole notebook: enough for 360 MB at 3 MB/s. A limit is needed because
+/// other clients may wait for the permit.
 pub(super) const WHOLE_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How many uploads and downloads run at a time, at most. Each uses a thread and some memory.
+/// Maximum number of uploads and downloads at the same time. Each uses a thread and some memory.
 const MAX_FILES: usize = 4;
 
 /// The data that all handlers share.
@@ -37,23 +45,54 @@ pub struct AppState {
     /// The name of the owner's cookie. Browsers send a cookie to every port of a host, so the name
     /// contains the port.
     pub(super) cookie: String,
+    /// The path before all paths of the server.
+    pub(super) base_url: BaseUrl,
+    pub(super) listens: Listens,
     pub(super) sessions: Sessions,
     pub(super) threads: BlockingPool,
-    /// Held while notebooks are opened, renamed or deleted and while links change, so that
-    /// credentials on disk and in memory agree.
+    /// The directory of the notebooks, in which cells run.
+    pub(super) directory: Directory,
+    /// Locked while a notebook is opened, renamed or deleted, and while share links change. Makes
+    /// sure that the credentials in memory equal those on disk.
     pub(super) changes: tokio::sync::Mutex<()>,
-    /// Held during a search for a JavaScript library, because each search starts a process.
+    /// Locked during a search for a JavaScript library. Each search starts a process, so only one
+    /// runs at a time.
     pub(super) library_search: tokio::sync::Mutex<()>,
+    /// The agents that are present in notebooks.
+    pub(super) agents: Agents,
+    /// The calls of agents that a notification can cancel.
+    pub(super) calls_in_flight: CallsInFlight,
+    /// Held while ruff runs.
+    pub(super) ruff: tokio::sync::Mutex<()>,
+    /// Held while the Pythons of the machine are listed.
+    pub(super) python_search: tokio::sync::Mutex<()>,
+    /// Held while a Python is made ready for a notebook.
+    pub(super) python_setup: tokio::sync::Mutex<()>,
     /// Permits to send a whole notebook to a client with a link.
     wholes: Arc<Semaphore>,
     /// Permits to upload or download a file.
     files: Arc<Semaphore>,
     /// The notebook that the server was started with. The REST API at the root uses it.
     pub(super) start: Session,
-    /// Time limit of runs that set none, in seconds.
+    /// Default time limit of a run, in seconds.
     pub(super) timeout: Option<f64>,
-    /// Memory limit of runs that set none: bytes that a run may add to its state.
+    /// Default memory limit of a run: bytes that a run may use in addition to its state's memory.
     pub(super) run_memory: Option<u64>,
+    /// Runs tasks of another server, if this one is a worker's agent.
+    pub(super) agent: Option<Agent>,
+    /// What cells may do; `None`: everything.
+    pub(super) sandbox: Option<SandboxRules>,
+}
+
+/// Where browsers find the server.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(super) struct Listens {
+    /// The port on this machine.
+    port: u16,
+    /// Whether the server listens on a loopback address, which other machines cannot reach.
+    is_loopback: bool,
+    /// The other addresses at which browsers reach the server, as `--reachable-as` names them.
+    reachable_as: Vec<String>,
 }
 
 /// Settings of the server, from the command line.
@@ -61,17 +100,26 @@ pub struct AppState {
 pub struct AppOptions {
     /// The owner's token.
     pub token: String,
-    /// Whether Ratoon made the token, not the user. The owner's browser sessions then stay valid
-    /// when the next start makes another token.
+    /// Whether Ratoon generated the token. If so, the owner's browser sessions stay valid when the
+    /// next start generates another token.
     pub token_was_made: bool,
-    /// Time limit of runs that set none, in seconds.
+    /// The path before all paths of the server.
+    pub base_url: BaseUrl,
+    /// The other addresses at which browsers reach the server.
+    pub reachable_as: Vec<String>,
+    /// Default time limit of a run, in seconds.
     pub timeout: Option<f64>,
-    /// Memory limit of runs that set none: bytes that a run may add to its state.
+    /// Default memory limit of a run: bytes that a run may use in addition to its state's memory.
     pub run_memory: Option<u64>,
+    /// Runs tasks of another server, if this one is a worker's agent.
+    pub agent: Option<Agent>,
+    /// What cells may do; `None`: everything.
+    pub sandbox: Option<SandboxRules>,
 }
 
 impl AppState {
-    /// Opens the start notebook. Loads its browser sessions, and the share links of all notebooks.
+    /// Opens the start notebook. Loads the browser sessions stored with it, and the share links of
+    /// all notebooks.
     ///
     /// # Errors
     /// When the notebook cannot be opened.
@@ -82,7 +130,12 @@ impl AppState {
         options: AppOptions,
     ) -> Result<Self, Problem> {
         let bound = listener.local_addr().map_err(|e| {
-            Problem::new(Kind::Kernel, "read the bound address", e.to_string(), "try another --bind")
+            Problem::new(
+                Kind::Kernel,
+                "read the bound address",
+                e.to_string(),
+                "give another address with --bind",
+            )
         })?;
         let start = sessions.open(notebook)?;
         let keys = Keys::new(&options.token, options.token_was_made, sessions.latest_time().read());
@@ -90,18 +143,33 @@ impl AppState {
         let stored = &start.files().credentials;
         keys.load_sessions(start.name(), &stored.sessions, now);
         keys.load_links(start.name(), &stored.links, now);
-        // A share link works before its notebook is opened, so all links are loaded now.
+        // A share link must work before its notebook is opened, so the links of all notebooks are
+        // loaded now.
         let others = sessions.kept().into_iter().filter(|name| name != notebook);
         for name in others.filter(|name| limits::check_notebook_name(name).is_ok()) {
             keys.load_links(&name, &sessions.credentials_of(&name).links, now);
         }
+        let directory = Directory::new(sessions.dir().to_owned());
+        directory.prune();
         Ok(Self {
+            directory,
             keys,
             throttle: Throttle::new(Instant::now()),
             connection_limit: ConnectionLimit::new(),
             cookie: format!("ratoon_{}", bound.port()),
+            base_url: options.base_url,
+            listens: Listens {
+                port: bound.port(),
+                is_loopback: bound.ip().is_loopback(),
+                reachable_as: options.reachable_as,
+            },
             changes: tokio::sync::Mutex::default(),
             library_search: tokio::sync::Mutex::default(),
+            agents: Agents::default(),
+            calls_in_flight: CallsInFlight::default(),
+            ruff: tokio::sync::Mutex::default(),
+            python_search: tokio::sync::Mutex::default(),
+            python_setup: tokio::sync::Mutex::default(),
             wholes: Arc::new(Semaphore::new(MAX_WHOLES as usize)),
             files: Arc::new(Semaphore::new(MAX_FILES)),
             start,
@@ -109,11 +177,18 @@ impl AppState {
             sessions,
             timeout: options.timeout,
             run_memory: options.run_memory,
+            agent: options.agent,
+            sandbox: options.sandbox,
         })
     }
 
-    /// Waits for `parts` of the `MAX_WHOLES` permits to send whole notebooks. Clients with share
-    /// links thus use a bounded part of the server's memory. The owner needs no permit.
+    /// Tells whether somebody uses the server.
+    pub fn usage(&self) -> Usage {
+        Usage { connections: self.connection_limit.clone(), sessions: self.sessions.clone() }
+    }
+
+    /// Waits for `parts` of the `MAX_WHOLES` permits to send whole notebooks. The permits limit the
+    /// memory that clients with share links can use. The owner needs no permit and gets `None`.
     ///
     /// # Errors
     /// 503 after `WHOLE_WAIT_TIMEOUT`.
@@ -127,8 +202,8 @@ impl AppState {
         }
         let wait = tokio::time::timeout(WHOLE_WAIT_TIMEOUT, self.wholes.clone().acquire_many_owned(parts));
         wait.await.ok().and_then(Result::ok).map(Some).ok_or_else(|| {
-            let why = "many clients with links are loading notebooks";
-            Problem::new(Kind::Busy, "send the notebook", why, "try again when one of them is done")
+            let why = "too many clients with share links are loading notebooks";
+            Problem::new(Kind::Busy, "send the notebook", why, "try again in a moment")
         })
     }
 
@@ -139,7 +214,7 @@ impl AppState {
     pub(super) fn file_permit(&self) -> Result<OwnedSemaphorePermit, Problem> {
         self.files.clone().try_acquire_owned().map_err(|_| {
             let why = format!("{MAX_FILES} files are being uploaded or downloaded already");
-            Problem::new(Kind::Busy, "send or receive a file", why, "try again when one of them is done")
+            Problem::new(Kind::Busy, "upload or download a file", why, "try again in a moment")
         })
     }
 
@@ -150,7 +225,7 @@ impl AppState {
         all.into_iter().filter(|name| access.opens(name)).collect()
     }
 
-    /// Whether there is a notebook of this name, open or not.
+    /// Whether a notebook of this name exists, open or not.
     pub(super) fn has(&self, name: &str) -> bool {
         let is_kept = || limits::check_notebook_name(name).is_ok() && self.sessions.has(name);
         self.sessions.get(name).is_some() || is_kept()
@@ -170,7 +245,7 @@ impl AppState {
         Err(no_notebook(name))
     }
 
-    /// Opens a notebook, and creates it if it does not exist.
+    /// Opens a notebook. Creates the notebook if it does not exist.
     ///
     /// # Errors
     /// When the name cannot be used, or the notebook cannot be opened.
@@ -193,8 +268,8 @@ impl AppState {
             let sessions = app.sessions.clone();
             let opened = app.threads.run(move || sessions.open(&name)).await?;
             if let Ok(session) = &opened {
-                // Requires the lock: otherwise a link could be revoked after it was read, and be
-                // added again.
+                // The lock is needed here. Without it, a link that is revoked after it was read
+                // from disk would be added again.
                 app.keys.load_links(session.name(), &session.files().credentials.links, app.keys.now());
             }
             Ok(opened)
@@ -217,8 +292,32 @@ impl AppState {
     }
 }
 
+/// Tells whether somebody uses a server.
+#[derive(Clone, Debug)]
+pub struct Usage {
+    connections: ConnectionLimit,
+    sessions: Sessions,
+}
+
+impl Usage {
+    /// Whether a connection is open or a cell runs.
+    pub async fn is_used(&self) -> bool {
+        if self.connections.count() > 0 {
+            return true;
+        }
+        for name in self.sessions.names() {
+            let Some(session) = self.sessions.get(&name) else { continue };
+            let runs = |notebook: &Notebook| notebook.runs().any(|run| !run.status.has_ended());
+            if session.read(runs).await.unwrap_or(false) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
 fn no_notebook(name: &str) -> Problem {
-    let (what, how) = (format!("find notebook {name:?}"), "make it: POST /api/notebooks");
+    let (what, how) = (format!("find notebook {name:?}"), "create it with POST /api/notebooks");
     Problem::new(Kind::NotFound, what, "there is no notebook of this name", how)
 }
 

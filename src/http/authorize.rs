@@ -1,12 +1,14 @@
-//! Checks which commands a caller may send. Only a command that passed the check (`Authorized`) can
-//! be sent to a notebook.
+//! Checks which commands a caller may send. Code can send a command to a notebook only as an
+//! `Authorized`, which is the result of this check.
 
+use super::agents::Report;
 use super::app_state::{AppState, detached};
 use super::auth::{Access, Scope};
 use super::limits;
-use crate::notebook::{Command, ExecId, Notebook, Reply, State, StateRef};
+use crate::notebook::{Command, ExecId, Notebook, Python, Reply, State, StateRef};
 use crate::problem::{Kind, Problem};
 use crate::session::{Session, Visit};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 /// A command that passed the check. Only this file can make one and unwrap it.
@@ -14,8 +16,9 @@ use std::rc::Rc;
 pub(super) struct Authorized(Command);
 
 impl AppState {
-    /// Checks that a caller may send a command, that its texts are within their limits, and that it
-    /// does not delete the root. Sets the server's limits on a run that has none.
+    /// Checks that a caller may send a command, that the command's texts are within their limits,
+    /// and that the command does not delete the root. Sets the server's default limits on a run
+    /// without limits.
     ///
     /// # Errors
     /// 400, 403, 409 or 413.
@@ -28,14 +31,21 @@ impl AppState {
             return Err(Problem::new(Kind::Conflict, what, "all other states grow from it", how));
         }
         if let Command::Run(spec) = &mut command {
+            if spec.passing {
+                (spec.with_outputs, spec.allow_stdin) = (true, false);
+            }
             spec.timeout = spec.timeout.or(self.timeout);
             spec.run_memory = spec.run_memory.or(self.run_memory);
+        }
+        if let Command::Sweep(spec) = &mut command {
+            spec.options.timeout = spec.options.timeout.or(self.timeout);
+            spec.options.run_memory = spec.options.run_memory.or(self.run_memory);
         }
         Ok(Authorized(command))
     }
 
-    /// Checks that a caller may delete a state. Unlike `authorize`, it allows `initial`, because
-    /// snapshot-kernel does.
+    /// Checks that a caller may delete a state. Unlike `authorize`, this check allows deleting
+    /// `initial`, because snapshot-kernel allows it.
     ///
     /// # Errors
     /// 403.
@@ -62,25 +72,70 @@ impl AppState {
     }
 }
 
+/// Presence of agents, which have no WebSocket.
+impl AppState {
+    /// Shows an agent to the visitors. Returns its id among them; `None` if the state or the
+    /// notebook is gone.
+    pub(super) async fn report_agent(&self, report: Report) -> Option<String> {
+        let Report { visit, state, name, status } = report;
+        match visit.stand(state, Some(name), None, None, None, Some(status)).await {
+            Reply::Standing { id } => Some(id),
+            _ => None,
+        }
+    }
+}
+
+/// Choosing a Python starts a program by its path, so only the owner may do it.
+impl AppState {
+    /// Restarts a notebook in the Python at a path; without one, in the server's default. The
+    /// caller must hold `python_setup`.
+    ///
+    /// # Errors
+    /// When the caller is not the owner, the Python cannot run cells, or cells are running.
+    pub(super) async fn change_python(
+        &self,
+        session: &Session,
+        access: &Access,
+        path: Option<PathBuf>,
+    ) -> Result<Python, Problem> {
+        if access.scope < Scope::Owner {
+            let how = "ask the owner to change it";
+            let why = "only the owner of this server may choose a Python";
+            return Err(Problem::new(Kind::Forbidden, "change the notebook's Python", why, how));
+        }
+        let pythons = self.sessions.pythons().clone();
+        let is_chosen = path.is_some();
+        let prepare = move || match path {
+            Some(path) => pythons.prepare(&path),
+            None => Ok(pythons.default().clone()),
+        };
+        let python = self.threads.run(prepare).await??;
+        match session.use_python(python, is_chosen).await {
+            Reply::Refused(problem) => Err(problem),
+            _ => session.read(|notebook| notebook.python().clone()).await,
+        }
+    }
+}
+
 impl Authorized {
-    /// A command that deletes a failed run, for requests that must not leave a run.
+    /// A command that deletes a failed run, for requests that must not leave a run in the notebook.
     pub(super) fn clean_up(exec_id: ExecId) -> Self {
         Self(Command::DropAttempt { exec_id })
     }
 
-    /// The command.
+    /// The command, for reading only.
     pub(super) fn command(&self) -> &Command {
         &self.0
     }
 
-    /// Sends the command to a notebook and waits for the reply. A disconnecting client does not
-    /// cancel its command.
+    /// Sends the command to a notebook and waits for the reply. The command is completed even if
+    /// the client disconnects.
     pub(super) async fn send(self, session: &Session) -> Result<Reply, Problem> {
         self.send_then(session, |_, reply| reply).await
     }
 
-    /// Like `send`. Also returns the result of `read`, which gets the notebook as it is at the
-    /// reply.
+    /// Like `send`, but returns the result of `read`. `read` gets the reply, and the notebook at
+    /// the moment of the reply.
     pub(super) async fn send_then<T: Send + 'static>(
         self,
         session: &Session,
@@ -93,10 +148,12 @@ impl Authorized {
     /// Sends the command of a WebSocket client. Only WebSocket clients have presence.
     pub(super) async fn send_for(self, visit: Rc<Visit>, session: Session) -> Reply {
         match self.0 {
-            Command::Stand { state, name, caret } => visit.stand(state, name, caret).await,
+            Command::Stand { state, name, caret, cell, follows } => {
+                visit.stand(state, name, caret, cell, follows, None).await
+            }
             command => {
-                // Dropped before the wait: presence must end with the connection, even if the run
-                // continues for an hour.
+                // Dropped before the wait, because presence must end with the connection even if
+                // the run continues for an hour.
                 drop(visit);
                 session.ask(command).await
             }
@@ -109,9 +166,17 @@ fn check_scope(access: &Access, command: &Command) -> Result<(), Problem> {
     if access.scope >= needed {
         return Ok(());
     }
-    let why =
-        format!("this link is for `{}`, and the command needs `{}`", access.scope.word(), needed.word());
-    Err(Problem::new(Kind::Forbidden, "carry out the command", why, "ask the owner for such a link"))
+    let why = format!(
+        "this link has the scope `{}`, and the command needs `{}`",
+        access.scope.word(),
+        needed.word()
+    );
+    Err(Problem::new(
+        Kind::Forbidden,
+        "carry out the command",
+        why,
+        "ask the owner for a link with that scope",
+    ))
 }
 
 /// The lowest scope that allows a command.
@@ -119,9 +184,11 @@ fn scope_for(command: &Command) -> Scope {
     match command {
         Command::ListVariables { .. } | Command::Stand { .. } => Scope::View,
         Command::Run(_)
+        | Command::Merge(_)
         | Command::KeepPartial { .. }
         | Command::Interrupt { .. }
         | Command::AnswerInput { .. }
+        | Command::Widget { .. }
         | Command::PutDraft { .. }
         | Command::DeleteDraft { .. }
         | Command::PutProse { .. }
@@ -133,15 +200,27 @@ fn scope_for(command: &Command) -> Scope {
         | Command::Load { .. }
         | Command::Complete { .. }
         | Command::Inspect { .. }
+        | Command::Check { .. }
+        | Command::Evaluate { .. }
+        | Command::Sweep(_)
+        | Command::StopSweep { .. }
+        | Command::FindParameters { .. }
+        | Command::Table { .. }
         | Command::Digest { .. }
         | Command::SaveTask { .. } => Scope::Run,
-        Command::Trust | Command::DeleteState { .. } | Command::DropAttempt { .. } | Command::Reset => {
-            Scope::Owner
-        }
+        Command::Trust
+        | Command::TakeOver
+        | Command::DeleteState { .. }
+        | Command::Collapse { .. }
+        | Command::DeleteSweep { .. }
+        | Command::DropAttempt { .. }
+        | Command::Restore { .. }
+        | Command::EmptyTrash
+        | Command::Reset => Scope::Owner,
     }
 }
 
-/// The state with a name or an id.
+/// Finds a state by its name or id.
 ///
 /// # Errors
 /// 404.
@@ -151,11 +230,12 @@ pub(super) async fn find_state(session: &Session, name: &str) -> Result<State, P
     state.ok_or_else(|| Problem::not_found(format!("find state {name:?}"), "no state has this name or id"))
 }
 
-/// The error for an unexpected reply: the notebook's refusal, or else a fault of Ratoon.
+/// The error for an unexpected reply: the problem if the notebook refused the command, or else an
+/// internal error.
 pub(super) fn unexpected(reply: Reply) -> Problem {
     match reply {
         Reply::Refused(problem) => problem,
-        _ => Problem::internal("the notebook gave the answer of another command"),
+        _ => Problem::internal("the notebook sent the answer to another command"),
     }
 }
 
@@ -172,7 +252,7 @@ mod tests {
             } else if path.extension().is_some_and(|ending| ending == "rs") && !path.ends_with("authorize.rs")
             {
                 let text = std::fs::read_to_string(&path).expect("a source file is text");
-                for call in ["session.ask(", "start.ask(", ".ask_then(", "visit.stand("] {
+                for call in ["session.ask(", "start.ask(", ".ask_then(", "visit.stand(", ".use_python("] {
                     assert!(!text.contains(call), "{} calls {call}", path.display());
                 }
             }

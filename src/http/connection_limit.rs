@@ -1,11 +1,11 @@
-//! Limits the number of connections. Decides which connection is closed when too many are open, and
-//! which requests are still answered in that case.
+//! Limits the number of connections. At the limit, decides which connection is closed and which
+//! requests are still answered.
 //!
-//! At the limit, a new connection closes an idle one: preferably one that never had a valid
-//! credential, and among several the one that has been idle longest. A connection on which an
-//! authenticated request is being answered is never closed. So connections without a token cannot
-//! lock users out. While all connections are busy, requests that stop or delete something are
-//! still answered.
+//! A new connection above the limit closes an idle connection. Connections that never had a valid
+//! credential are closed first. Among equal connections, the one that has been idle longest is
+//! closed first. A connection is never closed while it answers an authenticated request. So
+//! connections without a token cannot lock users out. While all connections are busy, requests that
+//! stop or delete something are still answered.
 
 use crate::problem::{Kind, Problem};
 use actix_web::body::{BodySize, BoxBody, MessageBody};
@@ -21,10 +21,11 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Duration, Instant, Sleep, sleep_until};
 
-/// Maximum number of open connections. A notebook page needs one, so thousands of clients fit.
+/// Maximum number of open connections. A notebook page needs one, so this suffices for thousands of
+/// clients.
 const MAX_CONNECTIONS: usize = 4096;
 
-/// Number of further connections, on which only reserved routes are answered
+/// Number of additional connections above the limit. On these, only reserved routes are answered
 /// (`Route::is_reserved`).
 const RESERVED: usize = 64;
 
@@ -34,7 +35,7 @@ pub(super) const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a connection may stay open without a request.
 pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Counts the connections, and chooses which to close.
+/// Counts the connections, and decides which one to close.
 #[derive(Clone, Debug)]
 pub(super) struct ConnectionLimit {
     connections: Arc<Mutex<OpenConnections>>,
@@ -43,7 +44,8 @@ pub(super) struct ConnectionLimit {
 
 #[derive(Debug, Default)]
 struct OpenConnections {
-    /// Open connections in the order of arrival, without those that are about to be closed.
+    /// Open connections by number, in the order of arrival. A connection that is about to be closed
+    /// is not in this map.
     open: BTreeMap<u64, ConnectionStatus>,
     last: u64,
 }
@@ -55,20 +57,20 @@ pub(super) struct ConnectionStatus(Arc<StatusInner>);
 #[derive(Debug)]
 struct StatusInner {
     state: Mutex<RequestCounts>,
-    /// Wakes the connection when it has to close.
+    /// Wakes the connection's task when the connection must close.
     waker: AtomicWaker,
 }
 
 #[derive(Debug)]
 struct RequestCounts {
-    /// Number of requests being answered, and how many of them have a valid credential.
+    /// Number of requests that are being answered. `admitted` counts those with a valid credential.
     requests: usize,
     admitted: usize,
     /// Whether any request on the connection had a valid credential.
     is_known: bool,
     /// When the connection last began to wait for a request.
     idle_since: Instant,
-    /// Deadline for the head of the next request. actix itself limits the head of the first
+    /// Deadline for the head of the next request. actix itself sets the deadline for the first
     /// request.
     head_by: Option<Instant>,
     /// Whether a byte of the next request's head has arrived.
@@ -77,21 +79,21 @@ struct RequestCounts {
 }
 
 impl ConnectionLimit {
-    /// At most a third of this process's file descriptors may be connections. The rest is for
-    /// kernel processes and files.
+    /// Allows connections to use at most a third of this process's file descriptors. The other
+    /// descriptors are for kernel processes and files.
     pub(super) fn new() -> Self {
         let descriptors = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft);
         let limit = usize::try_from(descriptors / 3).unwrap_or(usize::MAX).min(MAX_CONNECTIONS);
         Self { connections: Arc::default(), limit }
     }
 
-    /// The maximum number of connections of each of `workers` threads, so that all threads together
+    /// The maximum number of connections per thread. With this number, `workers` threads together
     /// can hold the permitted and the reserved connections.
     pub(super) fn of_each(&self, workers: usize) -> usize {
         (self.limit + RESERVED.min(self.limit / 2)).div_ceil(workers)
     }
 
-    /// Registers a new connection. Closes an idle connection if there are too many.
+    /// Registers a new connection. Closes an idle connection if there are too many connections.
     pub(super) fn admit(&self, stream: TcpStream) -> Connection {
         let (number, status) = self.enter(Instant::now());
         Connection { stream, status, number, limiter: self.clone(), timer: None }
@@ -100,7 +102,7 @@ impl ConnectionLimit {
     fn enter(&self, now: Instant) -> (u64, ConnectionStatus) {
         let mut connections = self.lock();
         if connections.open.len() >= self.limit {
-            // Among connections of equal rank, the oldest closes.
+            // Among connections of equal rank, the oldest one is closed.
             let can_go =
                 connections.open.iter().filter_map(|(number, status)| Some((status.lock().rank()?, *number)));
             if let Some(status) = can_go.min().and_then(|(_, number)| connections.open.remove(&number)) {
@@ -114,6 +116,11 @@ impl ConnectionLimit {
         (number, status)
     }
 
+    /// The number of open connections.
+    pub(super) fn count(&self) -> usize {
+        self.lock().open.len()
+    }
+
     /// Refuses a request when there are too many connections.
     ///
     /// # Errors
@@ -123,7 +130,8 @@ impl ConnectionLimit {
             return Ok(());
         }
         let why = format!("there are more than {} connections", self.limit);
-        let how = "close some connections; interrupt, reset, delete and list still work";
+        let how =
+            "close some connections; interrupting, resetting, deleting states and listing them still work";
         Err(Problem::new(Kind::Busy, "answer", why, how))
     }
 
@@ -140,7 +148,8 @@ impl RequestCounts {
         (self.admitted == 0).then_some((self.is_known, self.idle_since))
     }
 
-    /// Notes that bytes arrived. The first byte of a head starts the deadline `HEAD_TIMEOUT`.
+    /// Records that bytes arrived. The first byte of a request's head starts the deadline
+    /// `HEAD_TIMEOUT`.
     fn heard(&mut self, now: Instant) {
         if self.requests == 0 && !self.has_begun {
             self.has_begun = true;
@@ -181,7 +190,7 @@ impl ConnectionStatus {
         Self(Arc::new(StatusInner { state: Mutex::new(state), waker: AtomicWaker::new() }))
     }
 
-    /// Begins a request when its head has arrived. The request ends when the returned `Busy` is
+    /// Records that the head of a request has arrived. The request ends when the returned `Busy` is
     /// dropped.
     pub(super) fn begin(&self) -> Busy {
         self.lock().begin();
@@ -201,8 +210,8 @@ pub(super) struct Busy {
 }
 
 impl Busy {
-    /// Notes that the request has a valid credential. Its connection is then not closed to make
-    /// room.
+    /// Records that the request has a valid credential. Until the request ends, its connection is
+    /// not closed to make room.
     pub(super) fn admit(&mut self) {
         if !self.is_admitted {
             self.is_admitted = true;
@@ -210,7 +219,7 @@ impl Busy {
         }
     }
 
-    /// Wraps the body of the answer, so that the request counts as busy until the body has been
+    /// Wraps the body of the answer. The request then counts as busy until the whole body has been
     /// sent.
     pub(super) fn body(self, body: BoxBody) -> BoxBody {
         BoxBody::new(BodyOfBusy { body, _busy: self })
@@ -240,7 +249,8 @@ impl MessageBody for BodyOfBusy {
     }
 }
 
-/// A TCP connection. It fails when it must close to make room, or when a request's head is late.
+/// A TCP connection. Its reads and writes fail when it must close to make room, or when a request's
+/// head arrives too late.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
@@ -256,7 +266,7 @@ impl Connection {
         &self.status
     }
 
-    /// Returns an error when the connection has to close.
+    /// Returns an error if the connection must close.
     fn check(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         self.status.0.waker.register(cx.waker());
         let (has_to_go, head_by) = {

@@ -1,4 +1,4 @@
-//! Turns a problem into an HTTP answer: a status, and the body `{"error": {"code", "what", "why",
+//! Converts a problem to an HTTP answer: a status, and the body `{"error": {"code", "what", "why",
 //! "how"}}`.
 
 use super::headers::{Content, harden};
@@ -36,6 +36,7 @@ fn status_of(kind: Kind) -> StatusCode {
         Kind::Busy | Kind::Kernel | Kind::Closed => StatusCode::SERVICE_UNAVAILABLE,
         Kind::Timeout => StatusCode::GATEWAY_TIMEOUT,
         Kind::Disk => StatusCode::INSUFFICIENT_STORAGE,
+        Kind::Store => StatusCode::BAD_GATEWAY,
     }
 }
 
@@ -62,7 +63,7 @@ impl ResponseError for Problem {
             response.insert_header((RETRY_AFTER, seconds));
         }
         let mut response = response.json(ErrorBody { error: self.clone() });
-        // Errors of extractors do not pass the guard, which hardens all other answers.
+        // Errors of extractors do not pass through the guard, which hardens all other answers.
         harden(response.headers_mut(), Content::Data);
         response
     }

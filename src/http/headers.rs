@@ -1,27 +1,27 @@
-//! The security headers that every answer carries.
+//! The security headers of all answers.
 
 use actix_web::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderMap, HeaderName, HeaderValue, REFERRER_POLICY,
     X_CONTENT_TYPE_OPTIONS,
 };
 
-/// The policy for our pages: they load only our own files, contain nothing inline and frame only
-/// the output frame. No other page may frame them.
+/// The policy for our pages. A page loads only our own files, contains no inline scripts or styles,
+/// and embeds only the output frame. No other page may embed our pages.
 const PAGE_CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; \
     frame-src 'self'; base-uri 'none'; form-action 'none'; object-src 'none'; frame-ancestors 'none'";
 
-/// The policy for the output frame: its scripts run in an opaque origin and have no network access.
-/// `sandbox` also applies when a user opens the frame in a tab.
+/// The policy for the output frame. Scripts in the frame run in an opaque origin and have no
+/// network access. `sandbox` also applies when a user opens the frame in a tab.
 const FRAME_CSP: &str = "sandbox allow-scripts; default-src 'none'; \
     script-src 'unsafe-inline' 'unsafe-eval' blob: data:; style-src 'unsafe-inline'; \
     img-src data: blob:; font-src data:; media-src data: blob:; worker-src blob:; connect-src 'none'; \
     frame-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-/// The policy for our own files. A worker obeys the policy of its script file.
+/// The policy for our own files. A worker uses the policy of its script file.
 const ASSET_CSP: &str = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The policy for data: a browser that displays data runs no script and loads nothing.
+/// The policy for data. A browser that displays the data runs no scripts and loads nothing.
 const DATA_CSP: &str =
     "default-src 'none'; sandbox; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

@@ -1,10 +1,10 @@
 //! Checks the names, ids and texts that clients send.
 //!
-//! A name is stored exactly as it was given, or refused. A name is refused if it could look like
-//! another name (invisible characters, other Unicode forms), or if it could change the meaning of a
-//! path, a header or a terminal's output.
+//! A name is either stored exactly as the client sent it, or refused. A name is refused if it could
+//! look like another name, because it has invisible characters or another Unicode form. A name is
+//! also refused if it could change the meaning of a path, a header or a terminal's output.
 
-use crate::notebook::{Command, Draft, RunSpec, TextUpdate};
+use crate::notebook::{Command, Draft, RunSpec, SweepSpec, TableView, TextUpdate, WidgetMessage};
 use crate::problem::{Kind, Problem};
 use icu_normalizer::ComposingNormalizerBorrowed;
 use serde_json::{Map, Value};
@@ -18,8 +18,8 @@ const MAX_PERSON_CHARS: usize = 40;
 /// Maximum length of the source of one cell, in bytes.
 const MAX_SOURCE_BYTES: usize = 1024 * 1024;
 
-/// Maximum length of `TextUpdate::changes`, in bytes of JSON. The changes may contain the whole
-/// text, with quotes around each line.
+/// Maximum length of `TextUpdate::changes`, in bytes of JSON. The changes may contain the cell's
+/// whole text, with quotes around each line.
 const MAX_UPDATE_BYTES: usize = 2 * MAX_SOURCE_BYTES;
 
 /// Maximum length of an answer to `input()`, in bytes.
@@ -32,10 +32,24 @@ const MAX_DATA_BYTES: usize = 1024 * 1024;
 /// source, and Python's parser fails at 100 levels.
 const MAX_DATA_DEPTH: usize = 64;
 
+/// Maximum length of a path, in bytes. Linux refuses longer ones.
+const MAX_PATH_BYTES: usize = 4095;
+
+/// Maximum length of a file's name, in bytes.
+const MAX_FILE_NAME_BYTES: usize = 255;
+
 /// Maximum number of Markdown cells above the code of one state.
 const MAX_PROSE_CELLS: usize = 1000;
+/// Maximum number of expressions that one command evaluates.
+const MAX_EXPRESSIONS: usize = 50;
+/// Maximum number of rows that one command reads from a data frame.
+const MAX_TABLE_ROWS: u32 = 5000;
+/// Maximum number of conditions on the rows of a data frame.
+const MAX_TABLE_FILTERS: usize = 200;
+/// Maximum number of columns of one answer, as many as the kernel reads.
+const MAX_TABLE_COLUMNS: usize = 200;
 
-/// Maximum timeout of a run, in seconds: a year, which does not overflow timers.
+/// Maximum timeout of a run, in seconds. The limit of one year prevents an overflow of timers.
 const MAX_TIMEOUT_SECONDS: f64 = 365.0 * 24.0 * 3600.0;
 
 /// A notebook's name is also the name of its directory, so it may contain only letters, digits,
@@ -48,13 +62,95 @@ pub fn check_notebook_name(name: &str) -> Result<(), Problem> {
     check_text(name).map_err(|why| bad(what(), why, HOW_NAME))?;
     let plain = |c: char| c.is_alphanumeric() || "-_. ".contains(c);
     if !name.chars().all(plain) {
-        return Err(bad(what(), "it has characters that a directory's name should not have", HOW_NAME));
+        return Err(bad(what(), "it has characters other than letters, digits, spaces and `-_.`", HOW_NAME));
     }
-    // The file system limits a directory's name in bytes, and the name gets a suffix.
+    // The file system limits a directory's name in bytes, and a suffix is added to this name.
     if name.len() > 200 {
         return Err(bad(what(), "it is too long", HOW_NAME));
     }
     Ok(())
+}
+
+/// Checks the name of a new file or folder of the owner. Files that cells made may have other
+/// names.
+///
+/// # Errors
+/// A `Problem` that names the broken rule.
+pub(crate) fn check_file_name(name: &str) -> Result<(), Problem> {
+    // File systems have this limit.
+    let long = (name.len() > MAX_FILE_NAME_BYTES).then_some("it is too long");
+    let how = "use 1 to 255 bytes of visible characters, without `/`, not starting with a dot";
+    let why = long.map_or_else(|| check_characters(name), Err);
+    why.map_err(|why| bad(format!("name a file {name:?}"), why, how))
+}
+
+/// Checks the path of a Python that the owner typed.
+///
+/// # Errors
+/// A `Problem` that names the broken rule.
+pub(crate) fn check_python_path(path: &str) -> Result<(), Problem> {
+    let refused = |why: &str| {
+        let how = "give the full path of a Python or of the directory of its environment";
+        Err(Problem::bad_request(format!("use the Python {path:?}"), why, how))
+    };
+    match path {
+        "" => refused("the path is empty"),
+        _ if !path.starts_with('/') => refused("the path does not begin with /"),
+        _ if path.len() > MAX_PATH_BYTES => {
+            let how = "give a shorter path";
+            Err(Problem::new(Kind::TooLarge, "use a Python", "its path is too long", how))
+        }
+        _ if path.chars().any(char::is_control) => refused("the path has control characters"),
+        _ => Ok(()),
+    }
+}
+
+/// Pages send updates and custom messages only. The widget's process makes and closes its models.
+fn check_widget_message(message: &WidgetMessage) -> Result<(), Problem> {
+    match message {
+        WidgetMessage::Update { echo, .. } => {
+            echo.as_deref().map_or(Ok(()), |id| check_id("id of an update", id))
+        }
+        WidgetMessage::Custom { .. } => Ok(()),
+        WidgetMessage::Open { .. } | WidgetMessage::Close { .. } => Err(bad(
+            "send a message to a widget".into(),
+            "only its process opens and closes a widget",
+            "send the method `update` or `custom`",
+        )),
+    }
+}
+
+fn check_table(view: &TableView) -> Result<(), Problem> {
+    let what = "show a table";
+    if view.limit > MAX_TABLE_ROWS {
+        return Err(too_large(what, format!("it asks for more than {MAX_TABLE_ROWS} rows")));
+    }
+    if view.filters.len() > MAX_TABLE_FILTERS {
+        return Err(too_large(what, format!("it has more than {MAX_TABLE_FILTERS} conditions")));
+    }
+    if view.columns.as_ref().is_some_and(|columns| columns.len() > MAX_TABLE_COLUMNS) {
+        return Err(too_large(what, format!("it asks for more than {MAX_TABLE_COLUMNS} columns")));
+    }
+    check_source(&view.expression)?;
+    view.filters.iter().try_for_each(|filter| check_length(what, &filter.value, MAX_ANSWER_BYTES))
+}
+
+/// Checks the texts of a sweep. `SweepSpec::plan` checks its rows.
+fn check_sweep(spec: &SweepSpec) -> Result<(), Problem> {
+    if let Some(id) = &spec.id {
+        check_id("sweep id", id.as_str())?;
+        // `S.1.2` is a run of the sweep `S` and of no other.
+        if id.as_str().contains('.') {
+            let how = "use letters, digits, `-` and `_`";
+            return Err(Problem::bad_request("start a sweep", "its id contains a dot", how));
+        }
+    }
+    check_source(&spec.code)?;
+    spec.options.metric.as_deref().map_or(Ok(()), check_source)?;
+    spec.options.rungs.as_ref().map_or(Ok(()), |rungs| check_source(&rungs.code))?;
+    spec.options.label.as_deref().map_or(Ok(()), check_label)?;
+    spec.options.timeout.map_or(Ok(()), check_timeout)?;
+    spec.options.run_memory.map_or(Ok(()), check_run_memory)
 }
 
 /// Checks the names, ids and texts of a command.
@@ -67,22 +163,46 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Problem> {
             timeout.map_or(Ok(()), check_timeout)?;
             run_memory.map_or(Ok(()), check_run_memory)
         }
-        Command::Complete { code, .. } | Command::Inspect { code, .. } => check_source(code),
-        Command::Stand { name, caret, .. } => {
+        Command::Merge(spec) => {
+            check_id("exec_id", spec.exec_id.as_str())?;
+            spec.new_state_name.as_deref().map_or(Ok(()), check_state_name)
+        }
+        Command::Complete { code, above, .. } | Command::Inspect { code, above, .. } => {
+            check_source(code)?;
+            check_source(above)
+        }
+        Command::Check { code, .. } | Command::FindParameters { code, .. } => check_source(code),
+        Command::Sweep(spec) => check_sweep(spec),
+        Command::Evaluate { expressions, .. } if expressions.len() > MAX_EXPRESSIONS => {
+            Err(too_large("evaluate expressions", format!("there are more than {MAX_EXPRESSIONS} of them")))
+        }
+        Command::Evaluate { expressions, .. } => expressions.iter().try_for_each(|text| check_source(text)),
+        Command::Table { view, .. } => check_table(view),
+        Command::Stand { name, caret, cell, follows, .. } => {
             name.as_deref().map_or(Ok(()), check_visitor_name)?;
+            cell.as_deref().map_or(Ok(()), |cell| check_id("cell id", cell))?;
+            follows.as_deref().map_or(Ok(()), |other| check_id("participant id", other))?;
             caret.as_ref().map_or(Ok(()), |caret| check_id("draft id", caret.draft.as_str()))
         }
         Command::AnswerInput { text, .. } => check_length("answer input()", text, MAX_ANSWER_BYTES),
+        Command::Widget { exec_id, message, .. } => {
+            check_id("exec_id", exec_id.as_str())?;
+            check_id("model id", message.model())?;
+            check_widget_message(message)
+        }
         Command::PutDraft { draft: Draft { id, source, .. }, update, .. } => {
             check_id("draft id", id.as_str())?;
             check_source(source)?;
             update.as_ref().map_or(Ok(()), check_update)
         }
-        Command::PutProse { prose, .. } if prose.len() > MAX_PROSE_CELLS => {
-            Err(too_large("put prose", format!("it has more than {MAX_PROSE_CELLS} cells")))
-        }
+        Command::PutProse { prose, .. } if prose.len() > MAX_PROSE_CELLS => Err(too_large(
+            "change the text above a cell",
+            format!("it has more than {MAX_PROSE_CELLS} cells"),
+        )),
         Command::PutProse { prose, .. } => prose.iter().try_for_each(|text| check_source(text)),
-        Command::Label { label: Some(label), .. } => check_label(label),
+        Command::Label { label: Some(label), .. } | Command::Collapse { label: Some(label), .. } => {
+            check_label(label)
+        }
         Command::Checkpoint { label, metadata, .. } => {
             label.as_deref().map_or(Ok(()), check_label)?;
             check_data("metadata", metadata)
@@ -93,7 +213,7 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Problem> {
             check_data("token_usage", token_usage)?;
             check_data("metadata", metadata)
         }
-        // These commands name existing things. The notebook answers an unknown name with
+        // These commands contain no new names or texts. The notebook answers an unknown name with
         // `NotFound`.
         Command::Interrupt { .. }
         | Command::KeepPartial { .. }
@@ -101,18 +221,24 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Problem> {
         | Command::Label { label: None, .. }
         | Command::DeleteState { .. }
         | Command::DropAttempt { .. }
+        | Command::Restore { .. }
+        | Command::StopSweep { .. }
+        | Command::Collapse { label: None, .. }
+        | Command::DeleteSweep { .. }
+        | Command::EmptyTrash
         | Command::Reset
         | Command::Pin { .. }
         | Command::ForkAnyway { .. }
         | Command::Replay { .. }
         | Command::Load { .. }
         | Command::Trust
+        | Command::TakeOver
         | Command::ListVariables { .. }
         | Command::Digest { .. } => Ok(()),
     }
 }
 
-/// Checks a label: any visible text on one line.
+/// Checks a label. A label is visible text on one line.
 pub(crate) fn check_label(label: &str) -> Result<(), Problem> {
     let odd =
         label.trim().is_empty() || label.chars().count() > MAX_NAME_CHARS || label.chars().any(is_unseen);
@@ -120,7 +246,7 @@ pub(crate) fn check_label(label: &str) -> Result<(), Problem> {
         let how = "use 1 to 128 visible characters";
         return Err(bad(
             format!("use {label:?} as a label"),
-            "it is empty, too long, or cannot be seen",
+            "it is empty, too long, or has invisible characters",
             how,
         ));
     }
@@ -148,7 +274,7 @@ fn check_id(which: &str, id: &str) -> Result<(), Problem> {
         return Err(bad(
             format!("use {id:?} as {which}"),
             "an id has 1 to 128 visible characters",
-            "make it a uuid",
+            "use a UUID, for example",
         ));
     }
     Ok(())
@@ -156,9 +282,9 @@ fn check_id(which: &str, id: &str) -> Result<(), Problem> {
 
 /// Checks the depth and the length of a caller's data.
 pub(crate) fn check_data(which: &str, data: &Map<String, Value>) -> Result<(), Problem> {
-    let what = || format!("keep {which}");
+    let what = || format!("store {which}");
     if data.values().any(|value| !is_shallow(value, MAX_DATA_DEPTH - 1)) {
-        return Err(bad(what(), "it is nested too deeply", "nest it at most 64 deep"));
+        return Err(bad(what(), "it is nested too deeply", "nest it at most 64 levels deep"));
     }
     let bytes = serde_json::to_vec(data).map_or(usize::MAX, |text| text.len());
     if bytes <= MAX_DATA_BYTES {
@@ -182,7 +308,7 @@ fn check_timeout(seconds: f64) -> Result<(), Problem> {
     Err(bad(
         format!("stop a run after {seconds} seconds"),
         "a timeout is more than 0 seconds and at most a year",
-        "give a number of seconds from that range",
+        "use a number of seconds in that range",
     ))
 }
 
@@ -190,11 +316,16 @@ fn check_run_memory(bytes: u64) -> Result<(), Problem> {
     if bytes > 0 {
         return Ok(());
     }
-    Err(bad("let a run add 0 bytes".into(), "every cell needs some memory", "give a number of bytes above 0"))
+    Err(bad(
+        "limit the memory of a run to 0 bytes".into(),
+        "every cell needs some memory",
+        "use a number of bytes above 0",
+    ))
 }
 
-/// Accepts only lengths, and lists of a length and lines, so the updates sent to clients are flat
-/// and not much longer than a cell.
+/// Checks an update of a draft's text. Each change must be a length, or a list of a length and
+/// lines. So the updates that the server sends to other clients are flat and not much longer than a
+/// cell.
 fn check_update(update: &TextUpdate) -> Result<(), Problem> {
     check_id("client id", &update.client)?;
     let is_flat = |value: &Value| value.is_u64() || value.is_string();
@@ -203,7 +334,7 @@ fn check_update(update: &TextUpdate) -> Result<(), Problem> {
         value => value.is_u64(),
     };
     if !update.changes.iter().all(is_section) {
-        let why = "its update is not a list of lengths and replacements";
+        let why = "the update is not a list of lengths and replacements";
         return Err(bad(
             "change a draft".into(),
             why,
@@ -214,11 +345,11 @@ fn check_update(update: &TextUpdate) -> Result<(), Problem> {
     if bytes <= MAX_UPDATE_BYTES {
         return Ok(());
     }
-    Err(too_large("change a draft", format!("its update has {bytes} bytes, more than {MAX_UPDATE_BYTES}")))
+    Err(too_large("change a draft", format!("the update has {bytes} bytes, more than {MAX_UPDATE_BYTES}")))
 }
 
-fn check_source(source: &str) -> Result<(), Problem> {
-    check_length("take a cell's text", source, MAX_SOURCE_BYTES)
+pub(crate) fn check_source(source: &str) -> Result<(), Problem> {
+    check_length("accept the text of a cell", source, MAX_SOURCE_BYTES)
 }
 
 fn check_length(what: &str, text: &str, max: usize) -> Result<(), Problem> {
@@ -230,20 +361,25 @@ fn check_length(what: &str, text: &str, max: usize) -> Result<(), Problem> {
 
 /// Checks a name. The error is the reason, for `Problem::why`.
 fn check_text(text: &str) -> Result<(), &'static str> {
-    if text.is_empty() {
-        return Err("it is empty");
-    }
     if text.chars().count() > MAX_NAME_CHARS {
         return Err("it is too long");
     }
+    check_characters(text)
+}
+
+/// Checks the characters of a name of any length.
+fn check_characters(text: &str) -> Result<(), &'static str> {
+    if text.is_empty() {
+        return Err("it is empty");
+    }
     if text.chars().any(is_unseen) {
-        return Err("it has characters that cannot be seen");
+        return Err("it has invisible characters");
     }
     if text.starts_with('.') {
         return Err("it starts with a dot");
     }
     if text.contains(['/', '\\']) {
-        return Err("it has a slash");
+        return Err("it contains a slash");
     }
     if text.trim() != text {
         return Err("it starts or ends with a space");
@@ -266,7 +402,7 @@ fn bad(what: String, why: &str, how: &str) -> Problem {
 }
 
 fn too_large(what: &str, why: String) -> Problem {
-    Problem::new(Kind::TooLarge, what, why, "have the code read it from a file")
+    Problem::new(Kind::TooLarge, what, why, "let the code read the data from a file")
 }
 
 #[cfg(test)]

@@ -12,13 +12,28 @@ pub fn percent_encoded(text: &str) -> String {
 
 /// Percent-decodes a text; `None` for a broken escape or for bytes that are not UTF-8.
 pub(crate) fn percent_decoded(text: &str) -> Option<String> {
-    // The crate would pass broken escapes through.
+    // `percent_decode_str` would leave broken escapes unchanged.
     let is_hex = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_hexdigit);
     let mut escapes = text.as_bytes().split(|byte| *byte == b'%').skip(1);
     if !escapes.all(|escape| is_hex(escape.first()) && is_hex(escape.get(1))) {
         return None;
     }
     Some(percent_decode_str(text).decode_utf8().ok()?.into_owned())
+}
+
+/// Splits a path into decoded segments. Returns `None` for broken escapes, control characters, and
+/// segments that are empty, `.` or `..`. Our clients never send such paths, and programs interpret
+/// them differently.
+pub(crate) fn segments(path: &str) -> Option<Vec<String>> {
+    let rest = path.strip_prefix('/')?;
+    if rest.is_empty() {
+        return Some(Vec::new());
+    }
+    rest.split('/').map(|segment| percent_decoded(segment).filter(|s| is_plain(s))).collect()
+}
+
+fn is_plain(segment: &str) -> bool {
+    !matches!(segment, "" | "." | "..") && !segment.chars().any(char::is_control)
 }
 
 #[cfg(test)]

@@ -64,8 +64,8 @@ fn schemas_become_types() {
     }
 }
 
-/// The text of the generated file. A type has a second definition named `…Input` if the server
-/// reads it in another shape than it sends it, for example with optional fields.
+/// Returns the text of the generated file. The server may read a type in another shape than it
+/// sends, for example with optional fields. Such a type has a second definition named `…Input`.
 fn all_types() -> String {
     let mut sent = SchemaSettings::draft2020_12().for_serialize().into_generator();
     add::<Event>(&mut sent);
@@ -90,8 +90,8 @@ fn add<T: JsonSchema>(generator: &mut SchemaGenerator) {
     generator.subschema_for::<T>();
 }
 
-/// Renames each definition that differs from the definition of the same name in `sent`, and all
-/// references to it.
+/// Renames each definition in `read` that differs from the definition of the same name in `sent`.
+/// Also renames all references to it.
 fn renamed(read: Map<String, Value>, sent: &Map<String, Value>) -> Map<String, Value> {
     let differs = |name: &str| sent.get(name).is_some_and(|other| *other != read[name]);
     let names: Vec<&String> = read.keys().filter(|name| differs(name)).collect();
@@ -103,7 +103,7 @@ fn renamed(read: Map<String, Value>, sent: &Map<String, Value>) -> Map<String, V
     serde_json::from_str(&text).unwrap()
 }
 
-/// A JSON schema as a TypeScript type. Lines after the first are indented by `depth`.
+/// Converts a JSON schema to a TypeScript type. Lines after the first are indented by `depth`.
 fn type_of(schema: &Value, depth: usize) -> String {
     let Some(fields) = schema.as_object() else { return "unknown".into() };
     if let Some(choices) = fields.get("oneOf").or_else(|| fields.get("anyOf")) {

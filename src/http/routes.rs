@@ -1,18 +1,19 @@
-//! The route table: the requests that the server answers. Each row has the credential that the
-//! request needs, the body that it may have, and the handler that answers it.
+//! The route table lists all requests that the server answers. Each row has the credential that the
+//! request needs, the body that it may have, and its handler.
 //!
 //! There is no other routing. The guard looks up the row of a request before anything else, and
-//! actix runs the handler of that same row, so a request cannot be checked for one route and
-//! answered by another. A request without a row reaches no handler.
+//! actix runs the handler of that row. So a request cannot be checked for one route and answered by
+//! another. A request without a row reaches no handler.
 
 use super::api::{
-    commands, documents, health, libraries, notebooks, openapi, share_links, state_files, states, tasks,
-    trash,
+    agents, commands, deleted, documents, files, health, libraries, lint, memory, merge, node, notebooks,
+    openapi, pictures, pythons, run_many, share_links, state_files, states, sweeps, tasks, trash, workers,
 };
 use super::auth::Scope;
 use super::headers::Content;
-use super::percent::percent_decoded;
-use super::{compat, page, socket};
+use super::percent::segments;
+use super::{compat, mcp, page, socket};
+use crate::store::MAX_ATTACHMENT_BYTES;
 use actix_web::guard::fn_guard;
 use actix_web::http::Method;
 use actix_web::web;
@@ -20,7 +21,7 @@ use actix_web::web;
 /// The request has no body.
 const NONE: Body = Body::No;
 
-/// Bodies with source text. A cell has at most 1 MiB, and escapes in JSON make it longer.
+/// Bodies with source text. A cell has at most 1 MiB, and escapes in JSON make the text longer.
 const SOURCE: Body = Body::Json(4 * 1024 * 1024);
 
 /// Bodies that contain a few names.
@@ -29,8 +30,17 @@ const SMALL: Body = Body::Json(64 * 1024);
 /// Bodies that contain names of variables. A state may have thousands of variables.
 const NAMES: Body = Body::Json(1024 * 1024);
 
+/// Many cells.
+const MANY: Body = Body::Json(8 * 1024 * 1024);
+
 /// The file of an exported state.
 const STATE: Body = Body::File(1024 * 1024 * 1024);
+
+/// A file that the owner uploads. It is not held in memory, so a full disk is the usual limit.
+const UPLOAD: Body = Body::File(64 * 1024 * 1024 * 1024);
+
+/// A picture that a user pastes into a text cell.
+const PICTURE: Body = Body::File(MAX_ATTACHMENT_BYTES);
 
 /// Another program's notebook. Parsing takes several times the file's size in memory.
 const NOTEBOOK: Body = Body::Notebook(64 * 1024 * 1024);
@@ -39,6 +49,8 @@ const PUBLIC: RequiredAccess = RequiredAccess::Public;
 const VIEW: RequiredAccess = RequiredAccess::AtLeast(Scope::View);
 const RUN: RequiredAccess = RequiredAccess::AtLeast(Scope::Run);
 const OWNER: RequiredAccess = RequiredAccess::AtLeast(Scope::Owner);
+/// For programs, which keep their tokens out of URLs. A browser's session does not count.
+const VIEW_BY_HEADER: RequiredAccess = RequiredAccess::ByHeader(Scope::View);
 
 macro_rules! routes {
     ($($method:ident $path:literal $required:ident $subject:ident $content:ident $body:expr
@@ -87,8 +99,24 @@ pub(crate) const TABLE: &[Route] = routes! {
     POST   "/api/notebooks/{}/commands"           VIEW   Named  Data  SOURCE   => commands::command;
     GET    "/api/notebooks/{}/states/{}/variables" VIEW   Named  Data  NONE     => commands::variables;
     GET    "/api/notebooks/{}/states/{}/document" VIEW   Named  Data  NONE     => documents::document;
+    POST   "/api/notebooks/{}/attachments"        RUN    Named  Data  PICTURE  => pictures::attach;
+    GET    "/api/notebooks/{}/attachments/{}"     VIEW   Named  Data  NONE     => pictures::attachment;
+    GET    "/api/notebooks/{}/pictures/{..}"      VIEW   Named  Data  NONE     => pictures::local;
     GET    "/api/notebooks/{}/states/{}/export"   RUN    Named  Data  NONE     => state_files::export;
     POST   "/api/notebooks/{}/import"             OWNER  Named  Data  STATE    => state_files::import;
+    GET    "/api/notebooks/{}/memory"             RUN    Named  Data  NONE     => memory::memory;
+    GET    "/api/notebooks/{}/trash"              OWNER  Named  Data  NONE     => deleted::list;
+    GET    "/api/notebooks/{}/sweeps"             VIEW   Named  Data  NONE     => sweeps::list;
+    POST   "/api/notebooks/{}/sweeps"             RUN    Named  Data  MANY     => sweeps::start;
+    GET    "/api/notebooks/{}/sweeps/{}"          VIEW   Named  Data  NONE     => sweeps::sweep;
+    DELETE "/api/notebooks/{}/sweeps/{}"          OWNER  Named  Data  SMALL    => sweeps::remove;
+    POST   "/api/notebooks/{}/sweeps/{}/stop"     RUN    Named  Data  SMALL    => sweeps::stop;
+    POST   "/api/notebooks/{}/sweeps/{}/collapse" OWNER  Named  Data  SMALL    => sweeps::collapse;
+    POST   "/api/notebooks/{}/lint"               RUN    Named  Data  SOURCE   => lint::lint;
+    POST   "/api/notebooks/{}/format"             RUN    Named  Data  SOURCE   => lint::format;
+    // Both start programs by their path.
+    PUT    "/api/notebooks/{}/python"             OWNER  Named  Data  SMALL    => pythons::choose;
+    GET    "/api/pythons"                         OWNER  Server Data  NONE     => pythons::pythons;
     GET    "/api/trash"                           OWNER  Server Data  NONE     => trash::list;
     POST   "/api/trash/{}/restore"                OWNER  Server Data  SMALL    => trash::restore;
     DELETE "/api/trash/{}"                        OWNER  Server Data  SMALL    => trash::purge;
@@ -99,6 +127,8 @@ pub(crate) const TABLE: &[Route] = routes! {
     POST   "/api/states/{}/pin"                   RUN    Start  Data  SMALL    => states::pin;
     POST   "/api/states/{}/fork_anyway"           RUN    Start  Data  SMALL    => states::fork_anyway;
     POST   "/api/states/{}/label"                 RUN    Start  Data  SMALL    => states::label;
+    POST   "/api/states/{}/run_many"              RUN    Start  Data  MANY     => run_many::run_many;
+    POST   "/api/states/{}/merge"                 RUN    Start  Data  NAMES    => merge::merge;
     POST   "/api/states/{}/clear_namespace"       RUN    Start  Data  SMALL    => states::clear_namespace;
     POST   "/api/trust"                           OWNER  Start  Data  SMALL    => states::trust;
     GET    "/api/tasks/{}/checkpoints"            VIEW   Start  Data  NONE     => tasks::list;
@@ -106,11 +136,28 @@ pub(crate) const TABLE: &[Route] = routes! {
     GET    "/api/tasks/{}/checkpoints/latest"     VIEW   Start  Data  NONE     => tasks::latest;
     GET    "/api/tasks/{}/checkpoints/{}"         VIEW   Start  Data  NONE     => tasks::version;
     POST   "/api/tasks/{}/checkpoints/{}/restore" RUN    Start  Data  SMALL    => tasks::restore;
+    GET    "/api/folders"                         OWNER  Server Data  NONE     => files::root;
+    GET    "/api/folders/{..}"                    OWNER  Server Data  NONE     => files::folder;
+    POST   "/api/folders/{..}"                    OWNER  Server Data  SMALL    => files::make_folder;
+    GET    "/api/files/{..}"                      OWNER  Server Data  NONE     => files::download;
+    PUT    "/api/files/{..}"                      OWNER  Server Data  UPLOAD   => files::upload;
+    POST   "/api/files/{..}"                      OWNER  Server Data  SMALL    => files::rename;
+    DELETE "/api/files/{..}"                      OWNER  Server Data  SMALL    => files::remove;
+    GET    "/api/deleted-files"                   OWNER  Server Data  NONE     => files::deleted;
+    POST   "/api/deleted-files/{}/restore"        OWNER  Server Data  SMALL    => files::restore;
+    DELETE "/api/deleted-files/{}"                OWNER  Server Data  SMALL    => files::purge;
     GET    "/api/libraries/{}"                    VIEW   Server Data  NONE     => libraries::library;
     GET    "/api/links"                           OWNER  Server Data  NONE     => share_links::links;
     POST   "/api/links"                           OWNER  Server Data  SMALL    => share_links::add_link;
     DELETE "/api/links/{}"                        OWNER  Server Data  SMALL    => share_links::take_back_link;
     DELETE "/api/session"                         VIEW   Server Data  SMALL    => page::sign_in::sign_out;
+    // The tools check the scopes that they need.
+    POST   "/mcp"                                 VIEW_BY_HEADER Server Data SOURCE => mcp::post;
+    POST   "/api/notebooks/{}/agents/{}"          RUN    Named  Data  SMALL    => agents::stop;
+    GET    "/api/workers"                         VIEW   Server Data  NONE     => workers::status;
+    POST   "/api/notebooks/{}/workers/check"      RUN    Named  Data  SOURCE   => workers::check;
+    GET    "/api/node"                            OWNER  Server Data  NONE     => node::status;
+    POST   "/api/node/tasks"                      OWNER  Server Data  SMALL    => node::run;
     GET    "/api/openapi.json"                    VIEW   Server Data  NONE     => openapi::openapi;
 };
 
@@ -128,7 +175,7 @@ pub(crate) enum Body {
 }
 
 impl Body {
-    /// The longest body, in bytes.
+    /// The maximum length of the body, in bytes.
     pub(crate) fn limit(self) -> usize {
         match self {
             Self::No => 0,
@@ -144,6 +191,8 @@ pub(crate) enum RequiredAccess {
     Public,
     /// A credential with this scope or a higher one.
     AtLeast(Scope),
+    /// The same, in the header `Authorization`.
+    ByHeader(Scope),
 }
 
 /// The notebook that a route concerns. A share link is valid only for its own notebook.
@@ -176,8 +225,8 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    /// Whether the route is reserved: answered even when there are too many connections. These are
-    /// the health check, the list of states, and requests that stop or delete something.
+    /// Whether the route is answered even when there are too many connections. Such routes are the
+    /// health check, the list of states, and requests that stop or delete something.
     pub(crate) fn is_reserved(&self) -> bool {
         matches!(
             (&self.method, self.path),
@@ -206,7 +255,7 @@ pub(crate) enum NoRoute {
     OtherMethods(Vec<&'static Method>),
 }
 
-/// Finds the row of a request. `path` is percent-encoded, as it was sent.
+/// Finds the row of a request. `path` is the percent-encoded path of the request.
 pub(crate) fn find(method: &Method, path: &str) -> Result<MatchedRoute, NoRoute> {
     let segments = segments(path).ok_or(NoRoute::NoSuchPath)?;
     let mut others = Vec::new();
@@ -221,20 +270,6 @@ pub(crate) fn find(method: &Method, path: &str) -> Result<MatchedRoute, NoRoute>
         others.push(&route.method);
     }
     Err(if others.is_empty() { NoRoute::NoSuchPath } else { NoRoute::OtherMethods(others) })
-}
-
-/// The decoded segments of a path. `None` for broken escapes, control characters, and empty or
-/// dotted segments. Our clients never send these, and programs disagree on their meaning.
-fn segments(path: &str) -> Option<Vec<String>> {
-    let rest = path.strip_prefix('/')?;
-    if rest.is_empty() {
-        return Some(Vec::new());
-    }
-    rest.split('/').map(|segment| percent_decoded(segment).filter(|s| is_plain(s))).collect()
-}
-
-fn is_plain(segment: &str) -> bool {
-    !matches!(segment, "" | "." | "..") && !segment.chars().any(char::is_control)
 }
 
 fn params_of(pattern: &str, segments: &[String]) -> Option<Vec<String>> {
@@ -256,7 +291,7 @@ fn params_of(pattern: &str, segments: &[String]) -> Option<Vec<String>> {
     rest.next().is_none().then_some(params)
 }
 
-/// Registers all handlers with actix. A handler runs only if the guard found its row in the table.
+/// Registers all handlers with actix. A handler runs only if the guard found the handler's row.
 pub(crate) fn register(config: &mut web::ServiceConfig) {
     let mut all = web::resource("{path:.*}");
     for route in TABLE {

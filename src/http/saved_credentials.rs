@@ -1,4 +1,5 @@
-//! Stores share links, browser sessions and the latest time seen, so that they outlive the server.
+//! Stores share links, browser sessions and the latest time seen, so that they survive a restart of
+//! the server.
 
 use super::app_state::AppState;
 use super::auth::HeldLink;
@@ -12,8 +13,8 @@ use std::time::Duration;
 /// stays valid too long by at most this interval.
 const STORE_TIME_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Stores a notebook's links and, with the start notebook, all browser sessions except those of the
-/// link `without`, which is being revoked.
+/// Stores a notebook's links. For the start notebook, also stores all browser sessions, except
+/// those that began with the link `without`, which is being revoked.
 pub(super) async fn store(
     app: &AppState,
     session: &Session,
@@ -33,12 +34,13 @@ pub(super) async fn store(
 /// Stores the current time, so that expired links stay expired if the clock is set back.
 async fn store_time(app: &AppState) {
     let (latest, now) = (app.sessions.latest_time().clone(), app.keys.now().wall_ms);
-    // If the time cannot be written, links expire by the machine's clock after a restart.
+    // If the time cannot be written, the expiry of links after a restart depends on the machine's
+    // clock.
     let _ = app.threads.run(move || latest.note(now)).await;
 }
 
-/// Stores the current time every `STORE_TIME_INTERVAL`, and when a link expires. Pauses while no
-/// link has an expiry.
+/// Stores the current time every `STORE_TIME_INTERVAL`, and when a link expires. Stores nothing
+/// while no link has an expiry.
 pub(super) async fn store_time_regularly(app: web::Data<AppState>) {
     loop {
         let next = app.keys.next_end(app.keys.now());

@@ -23,8 +23,9 @@ use std::time::Duration;
 /// How long closing a connection may take.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long sent data may stay unacknowledged before the connection is closed, in milliseconds. By
-/// default, the data for a client that has stopped reading would stay in memory for 15 minutes.
+/// How long sent data may stay unacknowledged before the connection is closed, in milliseconds.
+/// With the system's default, data for a client that has stopped reading would stay in memory for
+/// 15 minutes.
 const UNREAD_TIMEOUT_MS: u32 = 45_000;
 
 /// Maximum number of threads that serve connections. More threads would take cores from the cells.
@@ -36,7 +37,8 @@ const MAX_WORKERS: usize = 4;
 /// When the listener cannot be used.
 pub fn serve(listener: TcpListener, app: AppState, reachable_as: &[String]) -> io::Result<Server> {
     let hosts = web::Data::new(Hosts::new(listener.local_addr()?, reachable_as));
-    // The standard library's backlog is too short for 300 tabs that reconnect at the same time.
+    // The default backlog of the standard library is too short for 300 tabs that reconnect at the
+    // same time.
     nix::sys::socket::listen(&listener, nix::sys::socket::Backlog::new(1024)?)?;
     let limit = app.connection_limit.clone();
     let app = web::Data::new(app);
@@ -48,7 +50,7 @@ pub fn serve(listener: TcpListener, app: AppState, reachable_as: &[String]) -> i
         .disable_signals()
         .shutdown_timeout(1);
     let stopping = server.graceful_shutdown_signal();
-    // Does what actix's `HttpServer` does, but with our type of connection.
+    // This does the same as actix's `HttpServer`, but with our own type of connection.
     let service = move || {
         let app = App::new()
             .app_data(app.clone())
@@ -80,7 +82,7 @@ pub fn serve(listener: TcpListener, app: AppState, reachable_as: &[String]) -> i
 }
 
 fn set_options(stream: &TcpStream) {
-    // If an option cannot be set, the connection is slower or closes later, but works.
+    // If an option cannot be set, the connection still works. It is slower, or closes later.
     let _ = stream.set_nodelay(true);
     let _ = nix::sys::socket::setsockopt(
         &stream.as_fd(),

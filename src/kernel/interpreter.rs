@@ -1,36 +1,85 @@
-//! Chooses the Python that runs cells: the one that `--python` names, else that of the active
-//! environment, else the one this program was built with. Refuses an unsuitable Python before any
-//! kernel process starts: if its version differs, the embedded Python would start, but would
-//! silently not find the environment's packages.
+//! Chooses the Python that runs cells. A Python that cannot run them is refused before any kernel
+//! starts.
+//!
+//! The first of these that exists is used: `--python`, `$VIRTUAL_ENV`, `.venv` in the directory of
+//! the notebooks, `$CONDA_PREFIX`, the Python that Ratoon was installed into, and the `python3` of
+//! `$PATH`. Only if that `python3` cannot be used, other Pythons on `$PATH` are tried.
 //!
 //! How to support another version of Python: CONTRIBUTING.md, "Add a Python version".
 
+use super::failure;
+use super::helper::{self, Slow};
+use nix::libc;
+use std::collections::HashSet;
+use std::fmt;
+use std::fs::File;
 use std::io::{ErrorKind, Read};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// The executable of the Python that this program was built with and is linked to.
-const BUILT_WITH: &str = env!("RATOON_BUILD_PYTHON");
-/// The version of `BUILT_WITH`, such as `3.11`.
-const BUILT_WITH_VERSION: &str = env!("RATOON_BUILD_PYTHON_VERSION");
-/// The oldest Python that the pinned IPython runs on.
-const OLDEST: (u8, u8) = (3, 10);
-/// How long a Python may take to print its version. The first start from a network disk is slow.
-const ASK_LIMIT: Duration = Duration::from_secs(20);
-/// Python code that prints the version and then the executable. The executable is another file if a
-/// launcher was started.
-const ASK: &str = "import sys; print('%d.%d' % sys.version_info[:2]); print(sys.executable)";
+/// The oldest Python that the extension module and the pinned IPython run on.
+const OLDEST: (u8, u8) = (3, 11);
+/// The newest Python that the tests have run on. Newer ones are not refused.
+const NEWEST: u8 = 14;
+/// How long to wait for Pythons when one is chosen. The first start from a network disk is slow.
+const TIMEOUTS: Timeouts =
+    Timeouts { one: Duration::from_secs(20), all: Duration::from_secs(30), quiet: Duration::from_secs(2) };
+/// Two values of `Candidate::source`: the Python that Ratoon is installed in, and `$PATH`.
+pub(super) const INSTALLED_IN: &str = "installed in";
+pub(super) const ON_PATH: &str = "$PATH";
+/// Prints `MARK` and a description of the Python, also in Python 2.
+const DESCRIBE: &str = include_str!("python/describe.py");
+/// How many bytes of a program contain the kind of its processor (`e_machine` of elf(5)).
+const ELF_HEADER_BYTES: u64 = 20;
+/// A part of `DESCRIBE` that no Python prints.
+const IN_DESCRIBE: &str = "Prints one line that describes this Python";
+/// Precedes the description. Code of the environment may print something before it.
+const MARK: &str = "ratoon-python ";
+/// Environment variables with which Python does more than answer: it asks for more input after a
+/// failure, writes in another encoding, or prints more after the line that says why it failed.
+const DISTRACTIONS: [&str; 5] =
+    ["PYTHONINSPECT", "PYTHONIOENCODING", "PYTHONVERBOSE", "PYTHONPROFILEIMPORTTIME", "PYTHONMALLOCSTATS"];
 
-/// A Python that fits this program.
+/// A version of Python.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    /// 3.
+    pub major: u8,
+    /// 12 in 3.12.1.
+    pub minor: u8,
+    /// 1 in 3.12.1.
+    pub micro: u8,
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.major, self.minor, self.micro)
+    }
+}
+
+impl Version {
+    fn parse(text: &str) -> Option<Self> {
+        let mut numbers = text.split('.').map(str::parse);
+        let mut next = || numbers.next()?.ok();
+        Some(Self { major: next()?, minor: next()?, micro: next()? })
+    }
+
+    /// Major and minor version, which decide whether two Pythons can read each other's checkpoints.
+    pub fn series(self) -> (u8, u8) {
+        (self.major, self.minor)
+    }
+}
+
+/// A Python that can run cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interpreter {
     /// The executable. It becomes `sys.executable`, so an environment's symbolic link is not
-    /// resolved.
+    /// resolved. If it is a script, `sys.executable` is the Python that the script starts.
     pub executable: PathBuf,
-    /// Major and minor version.
-    pub version: (u8, u8),
+    /// Its version.
+    pub version: Version,
 }
 
 /// Why a Python cannot be used, and what to do about it.
@@ -45,220 +94,339 @@ pub struct InterpreterError {
     pub how: String,
 }
 
-/// Chooses the Python: `wish` (`--python`; a directory means the environment in it), or that of
-/// `virtual_env` (`$VIRTUAL_ENV`), or the one this program was built with. The version of the last
-/// is known, so it is not started.
-pub fn choose(wish: Option<&Path>, virtual_env: Option<&Path>) -> Result<Interpreter, InterpreterError> {
-    let Some((path, source)) = wish.map(|p| (p, "--python")).or(virtual_env.map(|p| (p, "$VIRTUAL_ENV")))
-    else {
-        let built_with =
-            Candidate { path: PathBuf::from(BUILT_WITH), source: "the one Ratoon was built with" };
-        built_with.check_file()?;
-        return Ok(Interpreter { executable: built_with.path, version: built_with_version() });
-    };
-    let path =
-        if path.is_dir() || source == "$VIRTUAL_ENV" { path.join("bin/python") } else { path.to_owned() };
-    let candidate = Candidate { path: std::path::absolute(&path).unwrap_or(path), source };
-    candidate.check_file()?;
-    let version = candidate.ask(ASK_LIMIT)?;
-    candidate.check_version(version)?;
-    Ok(Interpreter { executable: candidate.path, version })
+/// Where to look for a Python, in this order.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// `--python`: an executable, or the directory of an environment.
+    pub wish: Option<PathBuf>,
+    /// `$VIRTUAL_ENV`, the directory of the active environment.
+    pub virtual_env: Option<PathBuf>,
+    /// The directory of the notebooks, which may contain an environment `.venv`.
+    pub dir: PathBuf,
+    /// `$CONDA_PREFIX`, the directory of the active conda environment.
+    pub conda_prefix: Option<PathBuf>,
+    /// The executable of the Python that Ratoon was installed into.
+    pub own: Option<PathBuf>,
+    /// `$PATH`.
+    pub path: Vec<PathBuf>,
+}
+
+/// Chooses the Python. `progress` is called with a sentence if one takes long to answer.
+///
+/// # Errors
+/// There is none, or the first one that exists cannot be used.
+pub fn choose(places: &Places, progress: &mut dyn FnMut(&str)) -> Result<Interpreter, InterpreterError> {
+    let mut patience = Patience::new(TIMEOUTS, progress);
+    match places.named().first() {
+        Some(named) => named.interpreter(&mut patience),
+        None => places.on_path(&mut patience),
+    }
+}
+
+/// How long to wait for Pythons that describe themselves.
+#[derive(Clone, Copy)]
+pub(super) struct Timeouts {
+    /// For each.
+    pub(super) one: Duration,
+    /// For all together.
+    pub(super) all: Duration,
+    /// How long a Python may be slow before the user gets a message that names it.
+    pub(super) quiet: Duration,
+}
+
+/// Waits for one Python after another, within the timeouts.
+pub(super) struct Patience<'a> {
+    timeouts: Timeouts,
+    end: Instant,
+    progress: &'a mut dyn FnMut(&str),
+}
+
+impl<'a> Patience<'a> {
+    pub(super) fn new(timeouts: Timeouts, progress: &'a mut dyn FnMut(&str)) -> Self {
+        Self { timeouts, end: Instant::now() + timeouts.all, progress }
+    }
+
+    fn left(&self) -> Duration {
+        self.end.saturating_duration_since(Instant::now())
+    }
+
+    /// Runs a program that prints a description of a Python, within the timeouts.
+    fn run(&mut self, command: &mut Command) -> std::io::Result<helper::Finished> {
+        let timeout = self.timeouts.one.min(self.left());
+        let name = command.get_program().display().to_string();
+        let mut tell = || (self.progress)(&format!("Waiting for {name} to describe itself"));
+        helper::run_and_tell(command, timeout, Slow { after: self.timeouts.quiet, tell: &mut tell })
+    }
+}
+
+impl Places {
+    /// The Pythons that something other than `$PATH` names. The first is used.
+    pub(super) fn named(&self) -> Vec<Candidate> {
+        let executable_of = |dir: &Path| dir.join("bin/python");
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let mut all = Vec::new();
+        if let Some(wish) = &self.wish {
+            let path = if wish.is_dir() { executable_of(wish) } else { wish.clone() };
+            all.push(Candidate { path: absolute(&path), source: "--python" });
+        }
+        if let Some(dir) = &self.virtual_env {
+            all.push(Candidate { path: absolute(&executable_of(dir)), source: "$VIRTUAL_ENV" });
+        }
+        let local = self.dir.join(".venv");
+        if local.join("pyvenv.cfg").exists() {
+            all.push(Candidate { path: absolute(&executable_of(&local)), source: ".venv" });
+        }
+        if let Some(dir) = &self.conda_prefix {
+            let path = absolute(&executable_of(dir));
+            // A conda environment need not contain Python.
+            if path.exists() {
+                all.push(Candidate { path, source: "$CONDA_PREFIX" });
+            }
+        }
+        if let Some(own) = &self.own {
+            all.push(Candidate { path: own.clone(), source: INSTALLED_IN });
+        }
+        all
+    }
+
+    /// The files of this name on `$PATH`.
+    pub(super) fn programs(&self, name: &str) -> impl Iterator<Item = PathBuf> {
+        self.path.iter().map(move |dir| dir.join(name)).filter(|path| path.is_file())
+    }
+
+    /// `python3`, or the newest other Python on `$PATH` if that cannot be used.
+    fn on_path(&self, patience: &mut Patience<'_>) -> Result<Interpreter, InterpreterError> {
+        let versions = (OLDEST.1..=NEWEST).rev().map(|minor| format!("python3.{minor}"));
+        let names = ["python3".to_owned(), "python".to_owned()].into_iter().chain(versions);
+        let mut tried = HashSet::new();
+        let mut first_error = None;
+        for name in names {
+            let Some(path) = self.programs(&name).next() else {
+                continue;
+            };
+            let candidate = Candidate { path, source: ON_PATH };
+            if !tried.insert(candidate.identity()) || first_error.is_some() && patience.left().is_zero() {
+                continue;
+            }
+            match candidate.interpreter(patience) {
+                Ok(found) => return Ok(found),
+                Err(error) => first_error = first_error.or(Some(error)),
+            }
+        }
+        Err(first_error.unwrap_or_else(|| InterpreterError {
+            python: "python3 (on $PATH)".into(),
+            why: "there is no such file".into(),
+            how: give_another(),
+        }))
+    }
+}
+
+fn give_another() -> String {
+    format!("give a Python {}.{} or later: --python PATH", OLDEST.0, OLDEST.1)
+}
+
+/// Checks a Python that a user named: an executable, or the directory of an environment.
+///
+/// # Errors
+/// It cannot be used.
+pub fn check(path: &Path) -> Result<Interpreter, InterpreterError> {
+    let path = if path.is_dir() { path.join("bin/python") } else { path.to_owned() };
+    Candidate { path, source: "" }.interpreter(&mut Patience::new(TIMEOUTS, &mut |_| {}))
 }
 
 /// A file that should be a Python interpreter.
-struct Candidate {
-    path: PathBuf,
-    source: &'static str,
+pub(super) struct Candidate {
+    pub(super) path: PathBuf,
+    /// Which option or variable named it; empty for a path that a user gave.
+    pub(super) source: &'static str,
+}
+
+/// What `python/describe.py` prints.
+#[derive(Debug)]
+pub(super) struct Description {
+    implementation: String,
+    pub(super) version: Version,
+    bits: u8,
+    is_free_threaded: bool,
+    /// Whether the Python uses the same C library as this program.
+    is_glibc: bool,
+    pid: i32,
+    executable: PathBuf,
+    /// The directory of its environment (`sys.prefix`).
+    pub(super) prefix: PathBuf,
+}
+
+impl Description {
+    fn parse(line: &str) -> Option<Self> {
+        let (line, prefix) = line.split_once('\t').unwrap_or((line, ""));
+        let fields: Vec<&str> = line.splitn(7, ' ').collect();
+        let [implementation, version, bits, is_free_threaded, is_glibc, pid, executable] = fields[..] else {
+            return None;
+        };
+        Some(Self {
+            implementation: implementation.into(),
+            version: Version::parse(version)?,
+            bits: bits.parse().ok()?,
+            is_free_threaded: is_free_threaded == "1",
+            is_glibc: is_glibc == "1",
+            pid: pid.parse().ok()?,
+            executable: executable.into(),
+            prefix: prefix.into(),
+        })
+    }
 }
 
 impl Candidate {
-    fn refuse<T>(&self, why: impl Into<String>, how: impl Into<String>) -> Result<T, InterpreterError> {
-        let python = format!("{} ({})", self.path.display(), self.source);
-        Err(InterpreterError { python, why: why.into(), how: how.into() })
+    /// Starts the Python and lets it describe itself.
+    pub(super) fn interpreter(&self, patience: &mut Patience<'_>) -> Result<Interpreter, InterpreterError> {
+        let (executable, found) = self.found(patience).or_else(|why| self.refuse(why))?;
+        match unsuitable(&found) {
+            Some(why) => self.refuse(why),
+            None => Ok(Interpreter { executable, version: found.version }),
+        }
     }
 
-    fn check_file(&self) -> Result<(), InterpreterError> {
-        let give_another = format!("give the full path of a Python {BUILT_WITH_VERSION}: --python PATH");
+    /// The executable to start and its description; or why the file cannot be used as a Python.
+    ///
+    /// The executable is the file that was named, even if it is a script that sets environment
+    /// variables and then starts a Python. Only launchers of version managers are replaced by the
+    /// Python that they start: a launcher may start another version next time.
+    pub(super) fn found(&self, patience: &mut Patience<'_>) -> Result<(PathBuf, Description), String> {
+        let found = self.describe(patience)?;
+        if self.is_launcher() {
+            let real = Self { path: found.executable.clone(), source: self.source };
+            if real.describe(patience).is_ok_and(|again| again.version == found.version) {
+                return Ok((real.path, found));
+            }
+        }
+        Ok((self.path.clone(), found))
+    }
+
+    /// Whether it is a launcher of a version manager. pyenv, asdf, mise and rye put their launchers
+    /// into a directory `shims`.
+    fn is_launcher(&self) -> bool {
+        let is_shim = |path: &Path| path.parent().is_some_and(|dir| dir.ends_with("shims"));
+        is_shim(&self.path) || self.path.canonicalize().is_ok_and(|real| is_shim(&real))
+    }
+
+    /// Its identity before it is started: the file that it leads to, and its directory. A Python's
+    /// environment depends on the directory, so names in two directories are two Pythons, even if
+    /// they lead to the same file.
+    pub(super) fn identity(&self) -> (PathBuf, PathBuf) {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        (real(&self.path), real(self.path.parent().unwrap_or(Path::new("/"))))
+    }
+
+    fn refuse<T>(&self, why: impl Into<String>) -> Result<T, InterpreterError> {
+        let path = self.path.display();
+        let python = match self.source {
+            "" => path.to_string(),
+            INSTALLED_IN => format!("{path} (the one Ratoon is installed in)"),
+            ON_PATH => format!("{path} (on $PATH)"),
+            source => format!("{path} ({source})"),
+        };
+        Err(InterpreterError { python, why: why.into(), how: give_another() })
+    }
+
+    fn check_file(&self) -> Result<(), String> {
+        let refuse = |why: &str| Err(why.to_owned());
         match self.path.metadata() {
-            Err(e) if e.kind() == ErrorKind::NotFound => self.refuse("there is no such file", give_another),
-            Err(e) => self.refuse(format!("it cannot be read ({e})"), give_another),
-            Ok(m) if !m.is_file() => self.refuse("it is not a file", give_another),
-            Ok(m) if m.permissions().mode() & 0o111 == 0 => self.refuse("it is not executable", give_another),
+            Err(e) if e.kind() == ErrorKind::NotFound && self.path.is_symlink() => {
+                refuse("it is a link to a file that no longer exists")
+            }
+            Err(e) if e.kind() == ErrorKind::NotFound => refuse("there is no such file"),
+            Err(e) => Err(format!("it cannot be read ({e})")),
+            Ok(m) if !m.is_file() => refuse("it is not a file"),
+            Ok(m) if m.permissions().mode() & 0o111 == 0 => refuse("it is not executable"),
+            // Orders to processes, notebooks and pages contain the path in JSON.
+            Ok(_) if self.path.to_str().is_none() => refuse("its path is not valid UTF-8"),
+            Ok(_) if !is_program(&self.path) => {
+                refuse("it does not start: it is not a program for this machine")
+            }
             Ok(_) => Ok(()),
         }
     }
 
-    fn ask(&self, limit: Duration) -> Result<(u8, u8), InterpreterError> {
-        let not_python = format!("give the path of a Python {BUILT_WITH_VERSION}: --python PATH");
-        let answer = match self.run(limit) {
-            Ok(answer) => answer,
-            Err(why) => return self.refuse(why, not_python),
-        };
-        let mut lines = answer.lines();
-        let Some(version) = lines.next().and_then(parse_version) else {
-            return self.refuse("it does not answer as a Python would", not_python);
-        };
-        let real = Path::new(lines.next().unwrap_or_default());
-        // A launcher, such as a shim of pyenv, chooses a Python by the current directory and
-        // environment variables. But an embedded Python finds its packages by the path of its
-        // executable.
-        if !is_same_file(&self.path, real) {
-            let how = format!("give the Python that it starts: --python {}", real.display());
-            return self.refuse("it is a script that starts another Python", how);
+    fn describe(&self, patience: &mut Patience<'_>) -> Result<Description, String> {
+        self.check_file()?;
+        let finished = patience.run(question(&self.path).args(["-c", DESCRIBE])).map_err(cannot_start)?;
+        // Another program may print its arguments.
+        if !finished.is_success() && finished.stderr.contains(IN_DESCRIBE) {
+            return Err("it is not a Python interpreter".into());
         }
-        Ok(version)
-    }
-
-    fn run(&self, limit: Duration) -> Result<String, String> {
-        let mut child = Command::new(&self.path)
-            .args(["-I", "-S", "-c", ASK])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|e| format!("it does not start ({e})"))?;
-        let status = wait(&mut child, limit)?;
-        let mut output = String::new();
-        if !status.success() {
-            child.stderr.take().map(|mut e| e.read_to_string(&mut output));
-            let last = output.trim().lines().last().unwrap_or("it printed nothing").trim();
-            return Err(format!("it does not answer as a Python would ({last})"));
+        if !finished.is_success() {
+            return Err(format!("it does not start ({})", finished.reason()));
         }
-        child.stdout.take().map(|mut o| o.read_to_string(&mut output));
-        Ok(output)
-    }
-
-    fn check_version(&self, version: (u8, u8)) -> Result<(), InterpreterError> {
-        let built_with = built_with_version();
-        let (major, minor) = version;
-        if version < OLDEST {
-            let why = format!("it is Python {major}.{minor}, and Ratoon needs 3.10 or later");
-            return self.refuse(why, format!("give a Python {BUILT_WITH_VERSION}: --python PATH"));
+        let line = finished.stdout.lines().rev().find_map(|line| line.strip_prefix(MARK));
+        let found =
+            line.and_then(Description::parse).ok_or("it does not behave like a Python interpreter")?;
+        // Signals go to the process that the server starts, so they would not reach this Python.
+        if found.pid != finished.pid {
+            return Err("it is a script that starts Python as another process: put `exec` before the \
+                        command in the script that starts Python"
+                .into());
         }
-        if version != built_with {
-            let why =
-                format!("it is Python {major}.{minor}, and this Ratoon was built with {BUILT_WITH_VERSION}");
-            let how = format!(
-                "give a Python {BUILT_WITH_VERSION} (--python PATH), or build Ratoon for this one: \
-                 PYO3_PYTHON={} cargo build --release",
-                self.path.display()
-            );
-            return self.refuse(why, how);
-        }
-        Ok(())
+        Ok(found)
     }
 }
 
-/// Waits for the end of a process that prints a few lines. Kills it if it takes too long.
-fn wait(child: &mut Child, limit: Duration) -> Result<std::process::ExitStatus, String> {
-    let started = Instant::now();
-    let mut pause = Duration::from_millis(1);
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Ok(status),
-            Ok(None) if started.elapsed() < limit => std::thread::sleep(pause),
-            Ok(None) => {
-                // Fails if the process has just ended. In both cases the next line reaps it.
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(format!("it gave no answer within {} s", limit.as_secs_f32()));
-            }
-            Err(e) => return Err(format!("cannot wait for it to end ({e})")),
-        }
-        pause = (pause * 2).min(Duration::from_millis(20));
+fn cannot_start(error: std::io::Error) -> String {
+    match error.raw_os_error() {
+        // The file is there, so its loader is not.
+        Some(libc::ENOENT) => "it does not start: the program or the C library that it needs is not on \
+            this machine (it may be made for musl, as in Alpine Linux)"
+            .into(),
+        Some(_) => format!("it does not start ({error})"),
+        None => error.to_string(),
     }
 }
 
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    match (a.metadata(), b.metadata()) {
-        (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
-        _ => false,
+/// A command that starts a user's Python with a question. It writes no byte code into the
+/// environment.
+pub(super) fn question(executable: &Path) -> Command {
+    let mut command = Command::new(executable);
+    command.arg("-B");
+    DISTRACTIONS.iter().for_each(|name| _ = command.env_remove(name));
+    command
+}
+
+/// Whether a file is a script or a program for this kind of processor. Any other file must not be
+/// started: execvp(3) would give it to a shell.
+fn is_program(path: &Path) -> bool {
+    let header = |path: &Path| {
+        let mut header = Vec::new();
+        File::open(path)?.take(ELF_HEADER_BYTES).read_to_end(&mut header).map(|_| header)
+    };
+    let (Ok(own), Ok(header)) = (header(Path::new("/proc/self/exe")), header(path)) else {
+        // A file that cannot be read may still be started.
+        return true;
+    };
+    let machine = |header: &[u8]| header.get(18..20).map(<[u8]>::to_owned);
+    header.starts_with(b"#!") || header.starts_with(b"\x7fELF") && machine(&header) == machine(&own)
+}
+
+/// Why a Python cannot run cells; none if it can.
+pub(super) fn unsuitable(found: &Description) -> Option<String> {
+    let (major, minor) = found.version.series();
+    if found.implementation != "cpython" {
+        return Some(format!("it is {}, and Ratoon needs CPython", failure::shown(&found.implementation)));
     }
-}
-
-fn built_with_version() -> (u8, u8) {
-    parse_version(BUILT_WITH_VERSION).expect("build.rs writes MAJOR.MINOR")
-}
-
-fn parse_version(text: &str) -> Option<(u8, u8)> {
-    let (major, minor) = text.trim().split_once('.')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
+    if found.version.series() < OLDEST {
+        return Some(format!(
+            "it is Python {major}.{minor}, and Ratoon needs {}.{} or later",
+            OLDEST.0, OLDEST.1
+        ));
+    }
+    if found.is_free_threaded {
+        return Some(format!(
+            "it is the free-threaded build of Python {major}.{minor}, and Ratoon needs the standard build"
+        ));
+    }
+    if found.bits != 64 {
+        return Some(format!("it is a {}-bit program, and Ratoon needs a 64-bit one", found.bits));
+    }
+    (!found.is_glibc).then(|| "it uses another C library than glibc, for example musl in Alpine Linux".into())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn script(name: &str, text: &str) -> Candidate {
-        let path = std::env::temp_dir().join(format!("ratoon-interpreter-{}-{name}", std::process::id()));
-        // Another process writes the file: a child forked by another test would inherit the open
-        // descriptor, and the script could not be run ("text file busy").
-        let write = "printf '%s' \"$1\" > \"$0\" && chmod 755 \"$0\"";
-        let status = Command::new("sh").arg("-c").arg(write).arg(&path).arg(text).status().unwrap();
-        assert!(status.success());
-        Candidate { path, source: "--python" }
-    }
-
-    fn why(candidate: &Candidate, limit: Duration) -> String {
-        let error = candidate.ask(limit).and_then(|v| candidate.check_version(v)).unwrap_err();
-        std::fs::remove_file(&candidate.path).unwrap();
-        error.why
-    }
-
-    #[test]
-    fn the_one_built_with_is_chosen_without_a_wish() {
-        let chosen = choose(None, None).unwrap();
-        assert_eq!(chosen.executable, Path::new(BUILT_WITH));
-        assert_eq!(choose(Some(Path::new(BUILT_WITH)), Some(Path::new("/nowhere"))).unwrap(), chosen);
-    }
-
-    #[test]
-    fn a_missing_file_and_a_missing_environment_are_named() {
-        let wish = choose(Some(Path::new("/nowhere/python")), None).unwrap_err();
-        assert_eq!(wish.why, "there is no such file");
-        assert!(wish.to_string().contains("/nowhere/python (--python)"), "{wish}");
-        let env = choose(None, Some(Path::new("/nowhere"))).unwrap_err();
-        assert!(env.to_string().contains("/nowhere/bin/python ($VIRTUAL_ENV)"), "{env}");
-    }
-
-    #[test]
-    fn a_file_that_is_not_executable_is_refused() {
-        let candidate = script("plain", "");
-        std::fs::set_permissions(&candidate.path, std::fs::Permissions::from_mode(0o644)).unwrap();
-        assert_eq!(choose(Some(&candidate.path), None).unwrap_err().why, "it is not executable");
-        std::fs::remove_file(&candidate.path).unwrap();
-    }
-
-    #[test]
-    fn what_is_not_a_python_is_refused() {
-        let silent = script("silent", "#!/bin/sh\n");
-        assert_eq!(why(&silent, ASK_LIMIT), "it does not answer as a Python would");
-        let failing = script("failing", "#!/bin/sh\necho 'version 3.12 is not installed' >&2; exit 1\n");
-        assert_eq!(
-            why(&failing, ASK_LIMIT),
-            "it does not answer as a Python would (version 3.12 is not installed)"
-        );
-        let stuck = script("stuck", "#!/bin/sh\nexec sleep 600\n");
-        assert_eq!(why(&stuck, Duration::from_millis(50)), "it gave no answer within 0.05 s");
-    }
-
-    #[test]
-    fn a_launcher_is_refused_and_names_the_python_behind_it() {
-        let shim = script("shim", &format!("#!/bin/sh\nexec '{BUILT_WITH}' \"$@\"\n"));
-        let error = shim.ask(ASK_LIMIT).unwrap_err();
-        assert_eq!(error.how, format!("give the Python that it starts: --python {BUILT_WITH}"));
-        assert_eq!(why(&shim, ASK_LIMIT), "it is a script that starts another Python");
-    }
-
-    #[test]
-    fn other_versions_are_refused_with_both_fixes() {
-        let old = script("old", "#!/bin/sh\necho 3.9; echo \"$0\"\n");
-        assert_eq!(why(&old, ASK_LIMIT), "it is Python 3.9, and Ratoon needs 3.10 or later");
-        let new = script("new", "#!/bin/sh\necho 3.99; echo \"$0\"\n");
-        let error = new.ask(ASK_LIMIT).and_then(|v| new.check_version(v)).unwrap_err();
-        let fix = format!("PYO3_PYTHON={} cargo build --release", new.path.display());
-        assert!(error.how.contains(&fix) && error.how.contains("--python PATH"), "{error}");
-        let why = why(&new, ASK_LIMIT);
-        assert_eq!(why, format!("it is Python 3.99, and this Ratoon was built with {BUILT_WITH_VERSION}"));
-    }
-}
+mod tests;

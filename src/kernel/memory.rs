@@ -9,6 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::io::Read;
+use std::path::Path;
 
 /// Size of the buffer for a list of child pids, in bytes: enough for some ten thousand. Large,
 /// because Linux searches the list from its beginning at each further read.
@@ -61,21 +62,19 @@ fn anonymous(pid: i32) -> Option<u64> {
 
 /// The children of all threads of a process. Empty if it has ended.
 pub(super) fn children(pid: i32) -> Vec<i32> {
-    let mut list = Vec::new();
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    for task in tasks {
-        let mut text = Vec::with_capacity(LIST_BYTES);
-        // A thread may have ended meanwhile.
-        if std::fs::File::open(task.path().join("children"))
-            .and_then(|mut f| f.read_to_end(&mut text))
-            .is_ok()
-        {
-            list.extend(
-                String::from_utf8_lossy(&text).split_whitespace().filter_map(|p| p.parse::<i32>().ok()),
-            );
-        }
+    tasks.flat_map(|task| children_of_thread(task.path())).collect()
+}
+
+/// The pids of the children that a thread started; none if it has ended. `thread` is its directory
+/// in `/proc`.
+pub(super) fn children_of_thread(thread: impl AsRef<Path>) -> Vec<i32> {
+    let mut text = Vec::with_capacity(LIST_BYTES);
+    let file = std::fs::File::open(thread.as_ref().join("children"));
+    if file.and_then(|mut file| file.read_to_end(&mut text)).is_err() {
+        return Vec::new();
     }
-    list
+    String::from_utf8_lossy(&text).split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
 /// The number in a field of a `/proc` file such as `status`; None if there is no such field. Most

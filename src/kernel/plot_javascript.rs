@@ -1,9 +1,10 @@
 //! Finds the JavaScript of plotting libraries in the user's Python packages: plotly, bokeh and
 //! vl-convert contain the version that their plots need, so plots need no network.
 
+use super::interpreter::question;
 use std::io::Read;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// Prints the text of a JavaScript library. Runs in the user's Python.
 const SCRIPT: &str = include_str!("python/plot_javascript.py");
@@ -11,6 +12,7 @@ const SCRIPT: &str = include_str!("python/plot_javascript.py");
 const NAMES: [&str; 7] =
     ["plotly", "bokeh", "bokeh-gl", "bokeh-widgets", "bokeh-tables", "bokeh-mathjax", "vega"];
 
+/// Maximum size of a library's text, in bytes.
 const MAX_BYTES: u64 = 32 * 1024 * 1024;
 
 /// The text of a JavaScript library. None if the name is unknown or the user's environment does not
@@ -18,7 +20,7 @@ const MAX_BYTES: u64 = 32 * 1024 * 1024;
 /// if it hangs.
 pub fn find_plot_javascript(python: &Path, name: &str) -> Option<String> {
     let name = NAMES.iter().find(|known| **known == name)?;
-    let mut child = Command::new(python)
+    let mut child = question(python)
         .args(["-c", SCRIPT, name])
         .current_dir("/")
         .stdin(Stdio::null())

@@ -5,12 +5,22 @@
 
 use super::memory::MemoryUse;
 use crate::notebook::{
-    Completion, Digests, ExecId, Form, Inspection, MimeBundle, Missing, Output, Prompt, RunError, Symbols,
-    Variable,
+    CodeParameters, Completion, Digests, Drawn, Evaluated, ExecId, Form, Goal, Inspection, Metric,
+    MimeBundle, Missing, Output, Prompt, RunError, Sampler, Symbols, SyntaxProblem, TableAnswer, TableView,
+    Variable, WidgetMessage,
 };
+use nix::sys::signal::Signal;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+/// Ratoon's version. The two ends are separate files, so the root compares it with the server's.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Ends the system call in which a process waits. Its handler does nothing. Python's own functions
+/// continue an ended call, after they have looked for an interrupt. Programs that are started do
+/// not notice this signal: they ignore it unless they handle it.
+pub(crate) const WAKE: Signal = Signal::SIGURG;
 
 /// The longest frame, in bytes: one output with its base64, or the code of one cell.
 pub(crate) const MAX_FRAME_BYTES: usize = 64 * 1024 * 1024;
@@ -99,18 +109,73 @@ pub struct Delivery {
     pub comes: bool,
 }
 
-/// The kind of a question about a place in code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A question about a state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum IntrospectKind {
-    /// How the text can be completed.
-    Completions,
-    /// A description of the object at that place.
-    Object,
+pub enum Question {
+    /// How code can be completed at a cursor.
+    Complete {
+        /// The whole cell.
+        code: String,
+        /// The cursor, in code points from the beginning.
+        cursor: u32,
+        /// Code that runs before the cell and has not run yet.
+        above: String,
+    },
+    /// What the object at a cursor is.
+    Inspect {
+        /// The whole cell.
+        code: String,
+        /// The cursor, in code points from the beginning.
+        cursor: u32,
+        /// Code that runs before the cell and has not run yet.
+        above: String,
+    },
+    /// The syntax error of a cell.
+    Check {
+        /// The whole cell.
+        code: String,
+    },
+    /// What a sweep has to know about a cell.
+    Parameters {
+        /// The whole cell.
+        code: String,
+        /// Python sources, each of which has to be a literal or a name.
+        values: Vec<String>,
+        /// The source that has to be an expression.
+        metric: Option<String>,
+        /// A second cell that has to be free of syntax errors.
+        rung: Option<String>,
+        /// Whether Optuna has to be installed.
+        draws: bool,
+    },
+    /// Rows that Optuna draws. It runs code of the user's environment, so the process that answers
+    /// is not asked again.
+    Draw {
+        /// What is drawn.
+        sampler: Sampler,
+        /// Which metrics are better.
+        goal: Goal,
+        /// The rows so far: the values as Python source, and the metric, if there is one.
+        known: Vec<(Vec<String>, Option<f64>)>,
+        /// How many rows are drawn.
+        count: u32,
+    },
+    /// The values of expressions. They may change objects, so the process that answers is not asked
+    /// again.
+    Evaluate {
+        /// The expressions.
+        expressions: Vec<String>,
+    },
+    /// Rows of a data frame.
+    Table {
+        /// Which rows.
+        view: TableView,
+    },
 }
 
-/// The answer to a question about a place in code.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The answer to a question about a state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Introspected {
     /// How the text can be completed.
@@ -124,6 +189,16 @@ pub enum Introspected {
     },
     /// A description of the object at that place. None if it is unknown.
     Object(Option<Box<Inspection>>),
+    /// The first syntax error. None if there is none.
+    Checked(Option<SyntaxProblem>),
+    /// The parameters of a cell. None if the process could not read the cell.
+    Parameters(Option<CodeParameters>),
+    /// Rows that were drawn. None if the process could not draw them.
+    Drawn(Option<Drawn>),
+    /// The values of the expressions, in their order.
+    Values(Vec<Evaluated>),
+    /// Rows of a data frame. None if the process could not read them.
+    Table(Option<TableAnswer>),
 }
 
 /// The parts of a variable that are compared between states: a fingerprint of the content, if there
@@ -153,18 +228,54 @@ pub struct Contents {
     pub missing: Vec<Missing>,
 }
 
+/// How a head runs a cell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CellOrder {
+    /// The run's id.
+    pub exec_id: ExecId,
+    /// The cell's source.
+    pub code: String,
+    /// Whether `input()` may ask the user.
+    pub allow_stdin: bool,
+    /// Whether the run has a memory limit. The head then reports its memory before the cell
+    /// begins.
+    pub has_memory_limit: bool,
+    /// Whether the head reports which variables the cell has read, assigned and deleted.
+    pub report_symbols: bool,
+    /// An expression to evaluate when the cell has succeeded.
+    pub metric: Option<String>,
+    /// How many threads numeric libraries may use while the cell runs.
+    pub threads: Option<u32>,
+}
+
+impl CellOrder {
+    /// A cell that may not ask the user, and about which the head reports nothing but its end.
+    pub fn new(exec_id: ExecId, code: String) -> Self {
+        Self {
+            exec_id,
+            code,
+            allow_stdin: false,
+            has_memory_limit: false,
+            report_symbols: false,
+            metric: None,
+            threads: None,
+        }
+    }
+}
+
 /// A message from the server to a process.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Order {
-    /// Start Python: the first order, to the root only. Carries the lifeline's read end.
+    /// Start the shell: the first order, to the root only. Carries the lifeline's read end and the
+    /// server's standard error.
     SpawnRoot {
-        /// The user's interpreter.
-        python: PathBuf,
+        /// The server's `VERSION`.
+        version: String,
         /// A directory to append to `sys.path`.
         support: Option<PathBuf>,
-        /// The working directory of cells.
-        cwd: PathBuf,
+        /// The directory of the compiled code of the kernel's Python package.
+        bytecode: Option<PathBuf>,
         /// Niceness of cell processes.
         nice: u8,
     },
@@ -185,19 +296,8 @@ pub(crate) enum Order {
     },
     /// Run a cell. Only an idle head gets this order.
     Run {
-        /// The run's id.
-        exec_id: ExecId,
-        /// The cell's source.
-        code: String,
-        /// Whether `input()` may ask the user.
-        allow_stdin: bool,
-        /// Whether the run has a memory limit. The head then reports its memory before the cell
-        /// begins.
-        #[serde(default)]
-        has_memory_limit: bool,
-        /// Whether the head reports which variables the cell has read, assigned and deleted.
-        #[serde(default)]
-        report_symbols: bool,
+        /// The cell.
+        cell: CellOrder,
         /// Variables of other states. For each delivery with `comes`, the order carries the read
         /// end of a pipe.
         #[serde(default)]
@@ -207,12 +307,8 @@ pub(crate) enum Order {
     Question {
         /// The question's number, which the answer repeats.
         number: u64,
-        /// The kind of question.
-        kind: IntrospectKind,
-        /// The whole cell.
-        code: String,
-        /// The position in the code that the question is about, in code points from the beginning.
-        cursor: u32,
+        /// The question.
+        question: Question,
     },
     /// The user's input, for a head that asked for it.
     Answer {
@@ -220,6 +316,13 @@ pub(crate) enum Order {
         number: u32,
         /// What the user typed, without the newline.
         text: String,
+    },
+    /// Run the code of a widget for a message of a page. Only an idle head gets this order.
+    Widget {
+        /// The number of the message, which the report repeats.
+        number: u64,
+        /// The message.
+        message: WidgetMessage,
     },
     /// A child has died: wait for it, so that it is no zombie, and report how it ended.
     Reap {
@@ -232,6 +335,12 @@ pub(crate) enum Order {
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Report {
+    /// The Python that runs. The root sends it before it is ready.
+    Python {
+        /// Its version, for example "3.12.1". If the Python was replaced after it described itself,
+        /// this version differs from the described one.
+        version: String,
+    },
     /// The process is ready for its role. The parent reports the pid too, but may die first.
     Ready {
         /// This process' id.
@@ -307,11 +416,22 @@ pub enum Report {
         /// Whether to clear only when the next output arrives.
         wait: bool,
     },
+    /// A message of a widget to the pages.
+    Widget(WidgetMessage),
+    /// The code of a widget has run for a message of a page.
+    WidgetHandled {
+        /// The number of the message.
+        number: u64,
+        /// How it ended.
+        end: WidgetEnd,
+    },
     /// `input()` or `getpass()` waits for an answer.
     Ask(Prompt),
     /// Which variables the cell has read, assigned and deleted, if the order asked for that. Sent
     /// right before `Ended`.
     Symbols(Symbols),
+    /// The value of the order's metric. Sent right before `Ended`, if the cell has succeeded.
+    Metric(Metric),
     /// The cell ended.
     Ended {
         /// How it ended.
@@ -331,8 +451,8 @@ pub enum Report {
         #[serde(default)]
         remains: Remains,
     },
-    /// Sentences about what branches share with this process although each should have its own. An
-    /// idle frozen process sends this.
+    /// Sentences about things that branches share with this process, although each branch should
+    /// have its own. An idle frozen process sends this.
     Shared(Vec<String>),
     /// The variables of a state.
     Variables(Vec<Variable>),
@@ -342,8 +462,9 @@ pub enum Report {
     Fingerprinted {
         /// None if there are too many variables.
         fingerprints: Option<Fingerprints>,
-        /// Identifies the process from which this one descends and which started Python or loaded a
-        /// checkpoint. An object has the same address in all processes of one address space.
+        /// Identifies the last process among this one and its ancestors that started Python or
+        /// loaded a checkpoint. An object has the same address in all processes of one address
+        /// space.
         address_space: u64,
     },
     /// The answer to a question.
@@ -368,6 +489,29 @@ pub enum How {
     Refused,
 }
 
+/// How the code of a widget ended that ran for a message of a page.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WidgetEnd {
+    /// It ran, or raised an error that is among the outputs. The process must be frozen again
+    /// before it runs a cell. The fields are those of `Report::Ended`.
+    Ran {
+        /// Sentences about what branches of this state do not have.
+        warnings: Vec<String>,
+        /// Whether this process may be forked.
+        forks: bool,
+        /// Whether part of this state exists only in this process.
+        is_alone: bool,
+    },
+    /// The process has no such widget, and is unchanged.
+    Unknown,
+    /// It ran, and the process cannot be frozen any more.
+    Unfit {
+        /// Why not.
+        why: String,
+    },
+}
+
 /// What a cell that raised has left in its process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -390,6 +534,11 @@ impl Remains {
         matches!(self, Self::Unchanged | Self::Set)
     }
 }
+
+/// Why a root that has lost its socket cannot start. The end that notices it first says so: the
+/// server or the root.
+pub(super) const SOCKET_LOST: &str = "its connection to the server was closed while Python started: \
+    by a .pth file, by sitecustomize, or by a script that starts Python and closes all descriptors";
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

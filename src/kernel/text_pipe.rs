@@ -36,7 +36,7 @@ pub(crate) const MAX_TEXT_BYTES: usize = libc::PIPE_BUF - STAMP_BYTES;
 const STDERR: u8 = 1;
 /// Size of the server's buffer, in bytes. It has room for many records.
 const READ_BYTES: usize = 64 * 1024;
-/// How often, at most, a head reads the counts again because the server is reading a pipe.
+/// Maximum number of times that a head reads the counts again while the server reads a pipe.
 const MAX_POLLS: usize = 10_000;
 
 /// The position of a text among everything else that its process sends. Counts are modulo 2³².
@@ -190,7 +190,7 @@ pub(crate) struct SharedCounts {
 }
 
 impl SharedCounts {
-    /// For a head whose pipes of descriptors 1 and 2 have these read ends.
+    /// Makes the counts of a head. `pipes`: the read ends of its pipes of descriptors 1 and 2.
     pub(crate) fn new(pipes: [&OwnedFd; 2]) -> io::Result<Self> {
         let counts = memfd_create(c"ratoon-counts", MFdFlags::MFD_CLOEXEC)?;
         nix::unistd::ftruncate(&counts, 16)?;
@@ -219,7 +219,7 @@ impl ReadCounts {
     }
 
     /// Calls `read`, which reads a pipe, and adds the number of bytes that it returns to the
-    /// counts. A head that counts bytes waits meanwhile.
+    /// counts. During the call, a head that counts bytes waits.
     pub(crate) fn note<T>(&mut self, name: StreamName, read: impl FnOnce() -> (usize, T)) -> T {
         self.sequence = self.sequence.wrapping_add(1);
         // Errors do not matter: the file already has its size, and a full eventfd is readable too.
@@ -258,8 +258,8 @@ impl WriteCounts {
     /// The total number of bytes written to the pipes of descriptors 1 and 2. `waiting` returns how
     /// many of them are still in the pipes.
     pub(crate) fn written(&self, waiting: impl Fn() -> Written) -> Written {
-        // Nothing has changed since the last call. Or, on an error, user code has closed the epoll
-        // descriptor.
+        // No event: nothing has changed since the last call. An error: user code has closed the
+        // epoll descriptor.
         if self.watch.wait(&mut [EpollEvent::empty()], EpollTimeout::ZERO) != Ok(1) {
             return self.read.get();
         }
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lying_writer_is_not_believed() {
+    fn a_malformed_record_is_skipped() {
         let (writer, mut reader) = both_ends();
         nix::unistd::write(&writer, &[0xff; 100]).expect("room");
         assert_eq!(reader.next(0), None);
@@ -371,14 +371,14 @@ mod tests {
     }
 
     #[test]
-    fn a_read_between_two_looks_is_counted_once() {
+    fn bytes_that_are_read_during_a_count_are_counted_once() {
         let (server, head, read, write) = counts();
         nix::unistd::write(&write, b"x").expect("room");
         let server = std::cell::RefCell::new(server);
-        let looks = Cell::new(0);
+        let calls = Cell::new(0);
         let waiting = || {
-            looks.set(looks.get() + 1);
-            if looks.get() > 1 {
+            calls.set(calls.get() + 1);
+            if calls.get() > 1 {
                 return Written::default();
             }
             let take = || (nix::unistd::read(&read, &mut [0; 8]).expect("a byte"), ());

@@ -1,28 +1,31 @@
 //! Commands: the requests that clients send to a notebook, and the replies.
 
 use super::{
-    Base, Caret, Checkpoint, Digests, Draft, DraftId, ExecId, Form, OnError, Outputs, Reading, RunError,
-    RunStatus, StateId, StateRef, Symbols, TaskCheckpoint, TextUpdate,
+    Base, Caret, Checkpoint, CodeParameters, Digests, Draft, DraftId, Drawn, ExecId, Form, MergePlan,
+    OnConflict, OnError, Outputs, Place, Reading, Resources, RunError, RunStatus, StateId, StateRef, SweepId,
+    SweepSpec, Symbols, Table, TableView, TaskCheckpoint, TextUpdate, Wanted, WidgetMessage,
 };
 use crate::problem::Problem;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
-/// A request to a notebook. WebSocket and REST use the same words.
+/// A request to a notebook, from a WebSocket or REST client.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
     /// Run code against a state. Answered when the run has ended.
     Run(RunSpec),
-    /// Interrupt a run. Its process is killed if the interrupt has no effect in time, or if the run
-    /// is interrupted a second time.
+    /// Interrupt a run. The run's process is killed if the interrupt has no effect in time, or if
+    /// the run is interrupted a second time. If the run has ended, the code of its widgets is
+    /// interrupted.
     Interrupt {
         /// The run.
         exec_id: ExecId,
     },
     /// Keep the variables that a failed cell had set, as a partial state. Possible for some minutes
-    /// after the failure (`keepable`). The reply is `Ended`, as for a run.
+    /// after the failure, while the run's `keepable` is true. Answered with `Ended`, as for a run.
     KeepPartial {
         /// The run.
         exec_id: ExecId,
@@ -33,6 +36,18 @@ pub enum Command {
         exec_id: ExecId,
         /// What the user typed, without the newline.
         text: String,
+    },
+    /// Send a message to a widget: an update or a custom message. The widget's code runs at a state
+    /// that has no child yet, and may change the variables of that state. While a cell runs against
+    /// the state, the message waits, and then goes to the state that the cell left. Answered when
+    /// the widget's code has run.
+    Widget {
+        /// The state at which the client is: the last one of its lineage.
+        state: StateId,
+        /// The run among whose outputs the widget is. It gets what the widget's code prints.
+        exec_id: ExecId,
+        /// The message.
+        message: WidgetMessage,
     },
     /// Make or change a draft.
     PutDraft {
@@ -45,9 +60,9 @@ pub enum Command {
         /// Whether to leave an existing draft in its place.
         #[serde(default)]
         in_place: bool,
-        /// The version that the text is based on; 0 for a new draft. A change based on another
-        /// version is refused as a conflict, a change of a deleted draft as not found. Without
-        /// `base` the text always wins.
+        /// The version that the text is based on; 0 for a new draft. If the draft has another
+        /// version, the change is refused as a conflict; if the draft was deleted, as not found.
+        /// Without `base`, the text replaces any version.
         #[serde(default)]
         base: Option<u64>,
         /// The change from version `base` to this text, for the editors of other clients.
@@ -56,7 +71,8 @@ pub enum Command {
     },
     /// Delete a draft.
     DeleteDraft {
-        /// The draft. (Not `id`: that is the message's own number on the wire.)
+        /// The draft. The field is not called `id`, because `id` is the number of the WebSocket
+        /// message.
         draft: DraftId,
     },
     /// Change the Markdown above a state's code.
@@ -86,6 +102,13 @@ pub enum Command {
         /// The run.
         exec_id: ExecId,
     },
+    /// Restore a deleted state or failed run, with all that was deleted with it.
+    Restore {
+        /// The id of the state or run.
+        deleted: String,
+    },
+    /// Delete the deleted states and failed runs for good.
+    EmptyTrash,
     /// Stop all runs, and remove all runs, drafts and states except the root.
     Reset,
     /// Pin or unpin a state. A pinned state stays in memory as long as possible.
@@ -135,6 +158,9 @@ pub enum Command {
     /// Trust all checkpoints of the notebook, including those of other installs. Code in a trusted
     /// checkpoint runs when the checkpoint is loaded.
     Trust,
+    /// Take the notebook's copy in the store over from the server that writes it. That server's
+    /// copy is then read-only.
+    TakeOver,
     /// Add a checkpoint to a task's sequence.
     SaveTask {
         /// The task.
@@ -171,6 +197,9 @@ pub enum Command {
         code: String,
         /// The cursor, in Unicode code points from the beginning.
         cursor: u32,
+        /// Code that runs before the cell and has not run yet.
+        #[serde(default)]
+        above: String,
     },
     /// Describe the object at a cursor or, inside the parentheses of a call, the called function.
     Inspect {
@@ -180,6 +209,66 @@ pub enum Command {
         code: String,
         /// The cursor, in Unicode code points from the beginning.
         cursor: u32,
+        /// Code that runs before the cell and has not run yet.
+        #[serde(default)]
+        above: String,
+    },
+    /// Find the syntax error in code, without running it, as if the code ran against a state.
+    Check {
+        /// The state.
+        state: StateId,
+        /// The whole cell.
+        code: String,
+    },
+    /// Take variables of another state into a new child of this state. Answered when the variables
+    /// are taken, like a run.
+    Merge(MergeSpec),
+    /// Run a cell with many values of its parameters, each time as a branch of a state. Answered
+    /// when the rows are known and begin to run.
+    Sweep(Box<SweepSpec>),
+    /// Begin no further row of a sweep, and interrupt the rows that run.
+    StopSweep {
+        /// The sweep.
+        sweep: SweepId,
+    },
+    /// Keep one row of a sweep: the states of all other rows are deleted, except those from which
+    /// someone has continued. `Restore` brings them back.
+    Collapse {
+        /// The sweep.
+        sweep: SweepId,
+        /// The index of the row that is kept, from 0. Without it, the best row.
+        #[serde(default)]
+        row: Option<usize>,
+        /// A label for the state of that row.
+        #[serde(default)]
+        label: Option<String>,
+    },
+    /// Stop a sweep and delete it, with the states of its rows, except those from which someone has
+    /// continued. The states go into the trash.
+    DeleteSweep {
+        /// The sweep.
+        sweep: SweepId,
+    },
+    /// Find the parameters of a cell: what a sweep can change.
+    FindParameters {
+        /// The state that the cell would run against.
+        state: StateId,
+        /// The whole cell.
+        code: String,
+    },
+    /// Evaluate expressions against a state, without changing it.
+    Evaluate {
+        /// The state.
+        state: StateId,
+        /// Python expressions, such as `r2` or `len(df)`.
+        expressions: Vec<String>,
+    },
+    /// Read rows of a data frame in a state, sorted and filtered.
+    Table {
+        /// The state.
+        state: StateId,
+        /// Which rows.
+        view: TableView,
     },
     /// Report which state the client looks at. WebSocket only: presence ends with the connection.
     Stand {
@@ -191,6 +280,12 @@ pub enum Command {
         /// The user's caret in the draft being edited.
         #[serde(default)]
         caret: Option<Caret>,
+        /// The cell that has the user's focus: the id of its draft or of its state.
+        #[serde(default)]
+        cell: Option<String>,
+        /// The participant whom the client follows.
+        #[serde(default)]
+        follows: Option<String>,
     },
 }
 
@@ -208,12 +303,12 @@ pub struct RunSpec {
     #[serde(default)]
     pub new_state_name: Option<String>,
     /// The draft whose text is run. When the run succeeds, the draft becomes the new state, and the
-    /// drafts after it move to that state. All versions of a cell name the same draft.
+    /// drafts after it move to that state. The runs of all versions of a cell name the same draft.
     #[serde(default)]
     pub draft: Option<DraftId>,
     /// The part of a lineage that this run replaces. The new state becomes a sibling of the part's
-    /// first state or, if a cell was inserted behind that state, its child. The later cells of the
-    /// part become drafts below the new state.
+    /// first state. If a cell was inserted after that first state, the new state becomes its child.
+    /// The later cells of the part become drafts below the new state.
     #[serde(default)]
     pub instead_of: Option<LineageRange>,
     /// Seconds after which the run is interrupted.
@@ -233,14 +328,29 @@ pub struct RunSpec {
     /// What happens to the variables that the cell has set if it raises or is interrupted.
     #[serde(default)]
     pub on_error: OnError,
-    /// Whether the reply contains outputs and symbols. Clients that get no events need this: they
-    /// could not read the outputs of a state that is deleted before they ask for it.
+    /// Whether the run leaves nothing: no state, no record in the notebook and no event. Its
+    /// outputs are in the reply, and `input()` cannot ask the user.
+    #[serde(default)]
+    pub passing: bool,
+    /// Where the run runs.
+    #[serde(default, rename = "where")]
+    pub place: Place,
+    /// What a run at a worker needs.
+    #[serde(default)]
+    pub resources: Resources,
+    /// Whether the reply contains outputs and symbols. REST clients get no events and need this:
+    /// when they request the outputs later, the state may already be deleted.
     #[serde(skip)]
     pub with_outputs: bool,
-    /// Other states whose variables the code reads. A run with this field leaves no state, and its
-    /// record is removed when it ends.
+    /// An expression that is evaluated in the run's process when the cell has succeeded.
     #[serde(skip)]
-    pub reads: Option<Vec<Reading>>,
+    pub metric: Option<String>,
+    /// How many threads numeric libraries may use while the cell runs. `None` leaves them alone.
+    #[serde(skip)]
+    pub threads: Option<u32>,
+    /// Other states whose variables the code of a passing run reads.
+    #[serde(skip)]
+    pub reads: Vec<Reading>,
 }
 
 impl RunSpec {
@@ -258,10 +368,43 @@ impl RunSpec {
             allow_stdin: false,
             replay: false,
             on_error: OnError::Discard,
+            passing: false,
+            place: Place::Here,
+            resources: Resources::default(),
             with_outputs: false,
-            reads: None,
+            metric: None,
+            threads: None,
+            reads: Vec::new(),
         }
     }
+}
+
+/// The parameters of a merge: a run that takes variables of another state.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MergeSpec {
+    /// The caller's id for the run. A repeated request with the same id gets the first answer.
+    pub exec_id: ExecId,
+    /// The state that the variables are taken into: the parent of the new state.
+    pub into: StateRef,
+    /// The state that the variables are taken from.
+    pub from: StateRef,
+    /// `"changed"`, for all that `from` has changed since the nearest common ancestor, or a list of
+    /// variables.
+    pub take: Wanted,
+    /// What to do with variables that both states have changed.
+    #[serde(default)]
+    pub on_conflict: OnConflict,
+    /// What to do with single variables that differ, and so with the variables that share objects
+    /// with them.
+    #[serde(default)]
+    pub resolve: BTreeMap<String, OnConflict>,
+    /// The name of the new state. Default: the state's id.
+    #[serde(default)]
+    pub new_state_name: Option<String>,
+    /// Whether to return the plan only, and to take nothing.
+    #[serde(default)]
+    pub dry_run: bool,
 }
 
 fn environment() -> Form {
@@ -272,11 +415,56 @@ fn yes() -> bool {
     true
 }
 
+impl Command {
+    /// Whether the command is allowed while the notebook is read-only, because it changes nothing
+    /// that a copy has.
+    pub fn keeps_the_notebook(&self) -> bool {
+        match self {
+            Self::Interrupt { .. }
+            | Self::AnswerInput { .. }
+            | Self::Load { .. }
+            | Self::Replay { .. }
+            | Self::TakeOver
+            | Self::ListVariables { .. }
+            | Self::Digest { .. }
+            | Self::Complete { .. }
+            | Self::Inspect { .. }
+            | Self::Check { .. }
+            | Self::FindParameters { .. }
+            | Self::Evaluate { .. }
+            | Self::Table { .. }
+            | Self::StopSweep { .. }
+            | Self::Stand { .. } => true,
+            Self::Run(_)
+            | Self::KeepPartial { .. }
+            | Self::Widget { .. }
+            | Self::PutDraft { .. }
+            | Self::DeleteDraft { .. }
+            | Self::PutProse { .. }
+            | Self::Label { .. }
+            | Self::DeleteState { .. }
+            | Self::DropAttempt { .. }
+            | Self::Restore { .. }
+            | Self::EmptyTrash
+            | Self::Reset
+            | Self::Pin { .. }
+            | Self::ForkAnyway { .. }
+            | Self::Checkpoint { .. }
+            | Self::Trust
+            | Self::SaveTask { .. }
+            | Self::Merge(_)
+            | Self::Sweep(_)
+            | Self::Collapse { .. }
+            | Self::DeleteSweep { .. } => false,
+        }
+    }
+}
+
 /// The part of a lineage that a run replaces, from its first state to its last.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LineageRange {
-    /// The state whose cell was edited, or behind which a cell was inserted.
+    /// The state whose cell was edited, or the state after which a cell was inserted.
     pub state: StateId,
     /// The last state of the lineage that the page showed: `state` itself or a descendant.
     pub tip: StateId,
@@ -307,7 +495,7 @@ pub enum Reply {
     },
     /// Whether there was a run to interrupt.
     Interrupted {
-        /// False if there is no such run, or it has ended.
+        /// False if the run does not exist or has ended.
         interrupted: bool,
     },
     /// The variables of a state.
@@ -320,6 +508,34 @@ pub enum Reply {
         /// The digests, and which variables share objects.
         digests: Digests,
     },
+    /// What a merge would do.
+    MergePlanned {
+        /// The plan.
+        plan: MergePlan,
+        /// Why the merge would be refused; null if it can be carried out.
+        refusal: Option<Problem>,
+    },
+    /// The rows of a sweep are known and begin to run.
+    SweepStarted {
+        /// The sweep.
+        id: SweepId,
+        /// The number of its rows.
+        rows: usize,
+    },
+    /// One row of a sweep was kept.
+    Collapsed {
+        /// The state of that row.
+        kept: StateId,
+        /// The states that were deleted. `Restore` with any of them brings all of them back.
+        deleted: Vec<StateId>,
+        /// The states of other rows that stay, because someone has continued from them.
+        continued: Vec<StateId>,
+    },
+    /// The parameters of a cell.
+    Parameters(Box<CodeParameters>),
+    /// Rows that a sampler has drawn. Only for the session itself.
+    #[serde(skip)]
+    RowsDrawn(Drawn),
     /// Completions at a cursor.
     Completions {
         /// Start of the text that a completion replaces, in code points from the beginning of the
@@ -335,6 +551,23 @@ pub enum Reply {
         /// The description; null if nothing is known at the cursor.
         object: Option<Box<Inspection>>,
     },
+    /// Code was checked.
+    Checked {
+        /// The first syntax error; null if there is none.
+        error: Option<SyntaxProblem>,
+    },
+    /// The values of expressions.
+    Evaluated {
+        /// A value for each expression, in their order.
+        values: Vec<Evaluated>,
+    },
+    /// Rows of a data frame.
+    Table {
+        /// The rows.
+        table: Box<Table>,
+    },
+    /// The code of a widget has run.
+    Handled,
     /// The client's presence is noted.
     Standing {
         /// The client's id among the participants.
@@ -366,8 +599,9 @@ pub struct Ended {
     /// Whether `KeepPartial` can still keep the variables that the run had set. Absent when false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keepable: bool,
-    /// What the run printed and showed, if `RunSpec::with_outputs` is set.
-    #[serde(skip)]
+    /// What the run printed and showed, if `RunSpec::with_outputs` is set. Absent when empty.
+    #[serde(skip_serializing_if = "Outputs::is_empty")]
+    #[schemars(with = "Option<Vec<super::Output>>")]
     pub outputs: Outputs,
 }
 
@@ -381,6 +615,29 @@ pub struct Completion {
     pub kind: String,
     /// The parameters of a function, as `(a, b=1)`.
     pub signature: Option<String>,
+}
+
+/// A syntax error in code that has not run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SyntaxProblem {
+    /// Start of the wrong text, in code points from the beginning of the cell.
+    pub from: u32,
+    /// Its end, in the same unit.
+    pub to: u32,
+    /// The message of Python.
+    pub message: String,
+}
+
+/// The value of an expression.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Evaluated {
+    /// `repr(v)`, shortened; if the expression failed, the error, for example `NameError: name 'r2'
+    /// is not defined`.
+    pub text: String,
+    /// The value as a number; null if it is not a finite number.
+    pub number: Option<f64>,
+    /// Whether the expression failed.
+    pub failed: bool,
 }
 
 /// A description of an object.

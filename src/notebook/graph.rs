@@ -1,14 +1,18 @@
 //! The graph of states, with the runs and drafts that are attached to it.
 //!
 //! Invariants: the root always exists; a parent is added before its children; a name refers to at
-//! most one state; a deleted state stays in the graph only while it has descendants.
+//! most one state; a deleted state stays in the graph only while it has descendants or open runs.
+
+mod trash;
 
 use super::{
-    Base, DiskStatus, Draft, DraftId, ExecId, PlacedDraft, Residency, Run, Saving, State, StateId,
-    TaskCheckpoint,
+    Base, ChosenPython, DiskStatus, Draft, DraftId, ExecId, ImportedFile, OffsitePhase, OffsiteStatus,
+    PlacedDraft, Python, Residency, Run, Saving, State, StateId, Sweep, SweepId, TaskCheckpoint,
 };
+use crate::problem::{Kind, Problem};
 use indexmap::IndexMap;
 use std::collections::{HashMap, HashSet};
+pub use trash::{Deletion, Restored, Trash};
 
 /// A notebook: states, the names by which clients know them, runs and drafts.
 #[derive(Clone, Debug)]
@@ -17,33 +21,46 @@ pub struct Notebook {
     states: IndexMap<StateId, State>,
     names: IndexMap<String, StateId>,
     runs: IndexMap<ExecId, Run>,
-    /// Runs that leave neither a state nor a record. Each run is removed when it ends.
+    /// Runs that leave neither a state nor a record (`RunSpec::reads`). Each is removed when it
+    /// ends.
     passing: IndexMap<ExecId, Run>,
     drafts: Vec<Draft>,
     tasks: IndexMap<String, Vec<TaskCheckpoint>>,
+    python: Python,
     disk_status: Option<DiskStatus>,
+    offsite: Option<OffsiteStatus>,
     saves_by_itself: bool,
+    imported_file: Option<ImportedFile>,
+    trash: Trash,
+    sweeps: IndexMap<SweepId, Sweep>,
 }
 
-/// The content of a notebook, as the store keeps it.
+/// The content of a notebook as plain lists, for the store.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
     /// The notebook's name.
     pub name: String,
-    /// States in creation order: every parent comes before its children.
+    /// States in creation order, also those in the trash: every parent comes before its children.
     pub states: Vec<State>,
-    /// Names with their states, in the order in which they were first given.
+    /// Names with their states, in the order in which the names were first used.
     pub names: Vec<(String, StateId)>,
-    /// Runs in the order in which they were requested.
+    /// Runs in the order in which they were requested, also those in the trash.
     pub runs: Vec<Run>,
-    /// Drafts. The drafts of one state are in order.
+    /// All drafts, also those in the trash. The drafts of one state are in page order, from top to
+    /// bottom.
     pub drafts: Vec<Draft>,
-    /// The checkpoints of tasks. The checkpoints of one task are in order.
+    /// All checkpoints of tasks. The checkpoints of one task are in order of their versions.
     pub tasks: Vec<TaskCheckpoint>,
+    /// The Python that the notebook has chosen.
+    pub python: Option<ChosenPython>,
+    /// The file that the notebook was imported from.
+    pub imported_file: Option<ImportedFile>,
+    /// Sweeps in the order in which they began, with their rows.
+    pub sweeps: Vec<Sweep>,
 }
 
 impl Notebook {
-    /// A notebook with nothing but its root.
+    /// A notebook that has only a root state.
     pub fn new(name: impl Into<String>, now_ms: f64) -> Self {
         let root = State::new(StateId::root(), None, None, now_ms);
         Self {
@@ -54,15 +71,21 @@ impl Notebook {
             passing: IndexMap::new(),
             drafts: Vec::new(),
             tasks: IndexMap::new(),
+            python: Python::default(),
             disk_status: None,
+            offsite: None,
             saves_by_itself: false,
+            imported_file: None,
+            trash: Trash::default(),
+            sweeps: IndexMap::new(),
         }
     }
 
-    /// Builds a notebook from stored content. Leaves out contradictions: a state without its
-    /// parent, a name or draft of a missing state. Adds a root if there is none.
+    /// Builds a notebook from stored content. Leaves out inconsistent rows: a state without its
+    /// parent, and a name or draft of a state that does not exist. Adds a root if there is none.
     pub fn from_parts(parts: Parts, now_ms: f64) -> Self {
         let mut notebook = Self::new(parts.name, now_ms);
+        notebook.imported_file = parts.imported_file;
         for state in parts.states {
             match &state.parent {
                 None if state.id == StateId::root() => {}
@@ -85,11 +108,16 @@ impl Notebook {
         for run in parts.runs {
             notebook.runs.insert(run.exec_id.clone(), run);
         }
-        notebook.drafts = parts.drafts.into_iter().filter(|d| notebook.states.contains_key(&d.on)).collect();
-        // Drafts of earlier versions of the format have no version.
+        notebook.drafts = parts.drafts;
+        notebook.sort_out_trash();
+        // Old versions of the file format stored drafts without a version number.
         notebook.drafts.iter_mut().for_each(|draft| draft.version = draft.version.max(1));
         for task in parts.tasks {
             notebook.add_task(task);
+        }
+        notebook.sweeps = parts.sweeps.into_iter().map(|sweep| (sweep.id.clone(), sweep)).collect();
+        if let Some(ChosenPython { path, version }) = parts.python {
+            notebook.python = Python { path, version, is_chosen: true, problem: None };
         }
         notebook
     }
@@ -99,13 +127,13 @@ impl Notebook {
         &self.name
     }
 
-    /// States in creation order, including deleted ones that still have descendants.
+    /// All states in creation order, including deleted ones that are still in the graph.
     pub fn states(&self) -> impl DoubleEndedIterator<Item = &State> {
         self.states.values().inspect(|_| seen())
     }
 
-    /// Names in the order in which they were first given. A name that moves to another state keeps
-    /// its place, as a key in a Python dict.
+    /// Names in the order in which they were first used. A name that moves to another state keeps
+    /// its position, like a key in a Python dict.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.keys().map(String::as_str)
     }
@@ -120,22 +148,50 @@ impl Notebook {
         self.runs.values().inspect(|_| seen())
     }
 
-    /// Drafts. The drafts of one state are in order.
+    /// All drafts. The drafts of one state are in page order, from top to bottom.
     pub fn drafts(&self) -> impl Iterator<Item = &Draft> {
         self.drafts.iter()
     }
 
-    /// Whether a state's checkpoint exists, is due, or will not be written.
+    /// All sweeps, in the order in which they began.
+    pub fn sweeps(&self) -> impl Iterator<Item = &Sweep> {
+        self.sweeps.values()
+    }
+
+    /// A sweep.
+    pub fn sweep(&self, id: &SweepId) -> Option<&Sweep> {
+        self.sweeps.get(id)
+    }
+
+    /// A sweep, to change it.
+    pub fn sweep_mut(&mut self, id: &SweepId) -> Option<&mut Sweep> {
+        self.sweeps.get_mut(id)
+    }
+
+    /// Adds a sweep.
+    pub fn add_sweep(&mut self, sweep: Sweep) {
+        self.sweeps.insert(sweep.id.clone(), sweep);
+    }
+
+    /// Removes a sweep. Its runs and states stay.
+    pub fn remove_sweep(&mut self, id: &SweepId) {
+        self.sweeps.shift_remove(id);
+    }
+
+    /// The progress of a state's checkpoint. If no save is in progress, returns whether a
+    /// checkpoint exists (`Done`), is due (`Waiting`) or will not be written (`Never`).
     #[must_use]
     pub fn outlook(&self, state: &State) -> Saving {
         let is_held = matches!(state.residency, Residency::Memory | Residency::Freezing);
         let never = |why: &str| Saving::Never { why: why.to_owned() };
         match &state.saving {
             Saving::Idle if state.checkpoint.is_some() => Saving::Done,
-            Saving::Idle if state.id.is_root() => never("every process begins with this state"),
-            Saving::Idle if !is_held => never("no process holds this state: replay it first"),
+            Saving::Idle if state.id.is_root() => never("the first state is empty and needs no checkpoint"),
+            Saving::Idle if !is_held => never("the state is not in memory: replay it first"),
             Saving::Idle if self.saves_by_itself => Saving::Waiting,
-            Saving::Idle => never("the server was started with --no-checkpoints: ask for one"),
+            Saving::Idle => {
+                never("the server was started with --no-checkpoints: request a checkpoint for this state")
+            }
             other => other.clone(),
         }
     }
@@ -143,6 +199,38 @@ impl Notebook {
     /// Sets whether checkpoints are written automatically.
     pub fn set_saves_by_itself(&mut self, saves: bool) {
         self.saves_by_itself = saves;
+    }
+
+    /// The Python that runs the cells.
+    pub fn python(&self) -> &Python {
+        &self.python
+    }
+
+    /// The file that the notebook was imported from; `None` after a reset.
+    pub fn imported_file(&self) -> Option<&ImportedFile> {
+        self.imported_file.as_ref()
+    }
+
+    /// The cell of the imported file that a draft comes from. Also finds drafts that became states:
+    /// the runs of all versions of a cell name the same draft.
+    pub fn imported_cell_of(&self, id: &DraftId) -> Option<u32> {
+        self.imported_file.as_ref()?;
+        let of_runs = || self.runs.values().find(|run| run.draft.as_ref() == Some(id));
+        match self.draft(id) {
+            Some(draft) => draft.imported_cell,
+            None => of_runs()?.imported_cell,
+        }
+    }
+
+    /// Sets the Python that runs the cells.
+    pub fn set_python(&mut self, python: Python) {
+        self.python = python;
+    }
+
+    /// The Python that the notebook has chosen; `None` if it uses the server's default.
+    pub fn chosen_python(&self) -> Option<ChosenPython> {
+        let Python { path, version, is_chosen, .. } = self.python.clone();
+        is_chosen.then_some(ChosenPython { path, version })
     }
 
     /// Why the disk cannot be written at present; `None` if it can be written.
@@ -155,7 +243,25 @@ impl Notebook {
         self.disk_status = trouble;
     }
 
-    /// The checkpoints of a task in order; `None` if there is no such task.
+    /// The copy of the notebook in a store; `None` if the server has no store.
+    pub fn offsite(&self) -> Option<&OffsiteStatus> {
+        self.offsite.as_ref()
+    }
+
+    /// Sets what is known of the copy in a store.
+    pub fn set_offsite(&mut self, offsite: OffsiteStatus) {
+        self.offsite = Some(offsite);
+    }
+
+    /// Why the notebook may not be changed: another server writes its copy in the store.
+    pub fn read_only(&self) -> Option<Problem> {
+        let offsite = self.offsite.as_ref().filter(|offsite| offsite.phase == OffsitePhase::Held)?;
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let what = format!("change the notebook {}", self.name);
+        Some(Problem::new(Kind::Conflict, what, text(&offsite.why), text(&offsite.how)))
+    }
+
+    /// The checkpoints of a task, in order of their versions; `None` if there is no such task.
     pub fn task(&self, task_id: &str) -> Option<&[TaskCheckpoint]> {
         self.tasks.get(task_id).map(Vec::as_slice)
     }
@@ -170,7 +276,7 @@ impl Notebook {
         self.tasks.entry(checkpoint.task_id.clone()).or_default().push(checkpoint);
     }
 
-    /// Finds a state by id, deleted or not.
+    /// Finds a state by id, including deleted states.
     pub fn state(&self, id: &StateId) -> Option<&State> {
         self.states.get(id)
     }
@@ -212,7 +318,8 @@ impl Notebook {
         by_name.or_else(|| self.states.get(&StateId::new(text))).filter(|s| s.residency != Residency::Deleted)
     }
 
-    /// Adds a state, which takes over its name. Returns the state that had the name before.
+    /// Adds a state. If another state has the same name, the name moves to the new state, and the
+    /// id of the other state is returned.
     pub fn add_state(&mut self, state: State) -> Option<StateId> {
         debug_assert!(
             state.parent.as_ref().is_some_and(|p| self.states.contains_key(p)),
@@ -226,12 +333,12 @@ impl Notebook {
         Some(loser)
     }
 
-    /// Adds a requested run.
+    /// Adds a run that leaves a record.
     pub fn add_run(&mut self, run: Run) {
         self.runs.insert(run.exec_id.clone(), run);
     }
 
-    /// A state, its parent, and so on to the root.
+    /// Iterates over a state, its parent, and so on, up to the root.
     pub fn ancestry(&self, tip: &StateId) -> impl Iterator<Item = &State> {
         std::iter::successors(self.states.get(tip), |s| self.parent_of(s)).inspect(|_| seen())
     }
@@ -252,7 +359,7 @@ impl Notebook {
     pub fn subtree(&self, id: &StateId) -> Vec<StateId> {
         let mut found = indexmap::IndexSet::new();
         for state in self.states.values() {
-            // Every parent comes before its children.
+            // One pass finds all descendants: every parent comes before its children.
             if &state.id == id || state.parent.as_ref().is_some_and(|parent| found.contains(parent)) {
                 found.insert(state.id.clone());
             }
@@ -260,26 +367,35 @@ impl Notebook {
         found.into_iter().collect()
     }
 
+    /// The states whose cells ran against a state or took variables of it, in creation order.
+    pub fn dependents(&self, id: &StateId) -> impl Iterator<Item = &State> {
+        self.states().filter(move |s| s.parent.as_ref() == Some(id) || s.taken_from.as_ref() == Some(id))
+    }
+
     /// The children of a state, in creation order.
     pub fn children(&self, id: &StateId) -> impl Iterator<Item = &State> {
         self.states.values().filter(move |s| s.parent.as_ref() == Some(id))
     }
 
-    /// Deletes a state. The state is removed from the graph or, while it has descendants, stays as
-    /// a deleted node. Deleted ancestors that have no other descendants are removed too. Returns
-    /// the removed states and runs, or `None` if there is no such state.
-    pub fn delete_state(&mut self, id: &StateId) -> Option<(Vec<StateId>, Vec<ExecId>)> {
+    /// Deletes a state. While the state has descendants or open runs, it stays in the graph as a
+    /// deleted node. Otherwise it goes into the trash, and so do deleted ancestors whose last child
+    /// is gone. `at` is the time of the deletion (`next_deletion`). Returns the states and runs
+    /// that left the graph, or `None` if there is no such state.
+    pub fn delete_state(&mut self, id: &StateId, at: f64) -> Option<(Vec<StateId>, Vec<ExecId>)> {
         let state = self.states.get_mut(id).filter(|s| s.residency != Residency::Deleted)?;
-        state.residency = Residency::Deleted;
+        (state.residency, state.deleted_at) = (Residency::Deleted, Some(at));
         if self.names.get(&state.name) == Some(id) {
             self.names.shift_remove(&state.name.clone());
         }
-        self.drafts.retain(|d| &d.on != id);
+        let (drafts, others): (Vec<Draft>, Vec<Draft>) =
+            std::mem::take(&mut self.drafts).into_iter().partition(|draft| &draft.on == id);
+        self.drafts = others;
+        self.trash.add_drafts(drafts);
         Some(self.forget_deleted(id))
     }
 
-    /// Removes a deleted state that has neither children nor open runs, then its parent if the same
-    /// is true of it, and so on. Returns the removed states and runs.
+    /// Moves a deleted state into the trash if it has neither children nor open runs. Then does the
+    /// same with the state's parent, and so on. Returns the states and runs that left the graph.
     pub fn forget_deleted(&mut self, id: &StateId) -> (Vec<StateId>, Vec<ExecId>) {
         let (mut states, mut runs) = (Vec::new(), Vec::new());
         let mut next = Some(id.clone());
@@ -289,18 +405,27 @@ impl Notebook {
             if !removable || self.children(&id).next().is_some() || self.has_open_runs(&id) {
                 break;
             }
-            runs.extend(self.attempts_on(&id));
+            let mut with_it = self.attempts_on(&id);
             if let Some(state) = self.states.shift_remove(&id) {
-                runs.extend(state.exec_id.clone());
+                with_it.extend(state.exec_id.clone());
+                let at = state.deleted_at.unwrap_or(state.created_at);
+                self.trash_runs(&with_it, at);
+                with_it.extend(self.drop_stranded(&with_it, at));
                 states.push(id);
-                next = state.parent;
+                next = state.parent.clone();
+                self.trash.add_state(state);
+            }
+            runs.extend(with_it);
+        }
+        (states, runs)
+    }
+
+    fn trash_runs(&mut self, runs: &[ExecId], at: f64) {
+        for run in runs {
+            if let Some(run) = self.runs.shift_remove(run) {
+                self.trash.add_run(run, at);
             }
         }
-        for run in &runs {
-            self.runs.shift_remove(run);
-        }
-        runs.extend(self.drop_stranded(&runs));
-        (states, runs)
     }
 
     fn attempts_on(&self, id: &StateId) -> Vec<ExecId> {
@@ -313,47 +438,57 @@ impl Notebook {
         self.runs.values().any(|r| r.on == on && !r.status.has_ended())
     }
 
-    /// Removes ended runs that had waited for the removed runs `gone`, directly or through other
-    /// runs. Returns the ids of the runs that it removed.
-    pub fn drop_stranded(&mut self, gone: &[ExecId]) -> Vec<ExecId> {
+    /// Moves ended runs that had waited for one of the deleted runs `gone`, directly or through
+    /// other runs, into the trash. Returns their ids.
+    fn drop_stranded(&mut self, gone: &[ExecId], at: f64) -> Vec<ExecId> {
         let mut lost: indexmap::IndexSet<ExecId> = gone.iter().cloned().collect();
-        // Each run comes after the run that it waited for.
+        // One pass is enough: each run comes after the run that it waited for.
         for run in self.runs.values().filter(|r| r.state.is_none() && r.status.has_ended()) {
             if matches!(&run.on, Base::Run(earlier) if lost.contains(earlier)) {
                 lost.insert(run.exec_id.clone());
             }
         }
         let stranded: Vec<ExecId> = lost.into_iter().filter(|run| self.runs.contains_key(run)).collect();
-        self.runs.retain(|id, _| !stranded.contains(id));
+        self.trash_runs(&stranded, at);
         stranded
     }
 
-    /// Removes an ended run that left no state. Returns whether there was one.
-    pub fn drop_attempt(&mut self, id: &ExecId) -> bool {
-        let droppable = self.runs.get(id).is_some_and(|r| r.status.has_ended() && r.state.is_none());
-        if droppable {
-            self.runs.shift_remove(id);
-        }
-        droppable
+    /// Moves an ended run that left no state into the trash, with the runs that had waited for it.
+    /// `at` is the time of the deletion. Returns the ids of these runs; `None` if there is no such
+    /// run.
+    pub fn drop_attempt(&mut self, id: &ExecId, at: f64) -> Option<Vec<ExecId>> {
+        self.runs.get(id).filter(|run| run.status.has_ended() && run.state.is_none())?;
+        let mut runs = vec![id.clone()];
+        self.trash_runs(&runs, at);
+        runs.extend(self.drop_stranded(&runs, at));
+        Some(runs)
     }
 
-    /// Removes all states but the root, all runs and all drafts. Tasks keep their checkpoints.
+    /// Removes an ended run that left no state for good.
+    pub fn remove_attempt(&mut self, id: &ExecId) {
+        if self.runs.get(id).is_some_and(|run| run.status.has_ended() && run.state.is_none()) {
+            self.runs.shift_remove(id);
+        }
+    }
+
+    /// Removes all states except the root, all runs, all drafts and the trash. The checkpoints of
+    /// tasks and the choice of Python stay.
     pub fn reset(&mut self, now_ms: f64) {
         let fresh = Self::new(std::mem::take(&mut self.name), now_ms);
         let before = std::mem::replace(self, fresh);
-        (self.tasks, self.disk_status) = (before.tasks, before.disk_status);
-        self.saves_by_itself = before.saves_by_itself;
+        (self.tasks, self.disk_status, self.python) = (before.tasks, before.disk_status, before.python);
+        (self.saves_by_itself, self.offsite) = (before.saves_by_itself, before.offsite);
     }
 
-    /// The drafts at one place, in order: above the cell of the child `before` or, without it,
-    /// after the state `on`.
+    /// The drafts of the state `on` that are placed above the cell of its child `before`, from top
+    /// to bottom. If `before` is `None`, the drafts that come last in the lineage.
     pub fn drafts_at(&self, on: &StateId, before: Option<&StateId>) -> Vec<Draft> {
         let is_there = |draft: &&Draft| draft.on == *on && self.child_below(draft) == before;
         self.drafts.iter().filter(is_there).cloned().collect()
     }
 
-    /// All drafts by place; the drafts of one place are in order. For callers that need a whole
-    /// lineage: `drafts_at` scans all drafts for each state.
+    /// All drafts, grouped by state and child as in `drafts_at`, from top to bottom. Callers that
+    /// need a whole lineage use this function, because each call of `drafts_at` scans all drafts.
     pub fn drafts_by_place(&self) -> HashMap<(&StateId, Option<&StateId>), Vec<&Draft>> {
         let mut places: HashMap<_, Vec<&Draft>> = HashMap::new();
         for draft in &self.drafts {
@@ -373,7 +508,7 @@ impl Notebook {
         self.drafts.iter().find(|d| &d.id == id)
     }
 
-    /// The drafts of a state whose ids are in `chosen`, each with the draft that it follows.
+    /// The drafts of a state whose ids are in `chosen`, each with the id of the draft before it.
     pub fn placed_drafts(&self, on: &StateId, chosen: &HashSet<DraftId>) -> Vec<PlacedDraft> {
         let (mut placed, mut after) = (Vec::new(), None::<&DraftId>);
         for draft in self.drafts.iter().filter(|d| d.on == *on) {
@@ -385,7 +520,8 @@ impl Notebook {
         placed
     }
 
-    /// Replaces a draft in its place; false if its state has no draft with this id.
+    /// Replaces a draft without moving it. Returns false if the state `draft.on` has no draft with
+    /// this id.
     pub fn change_draft(&mut self, draft: &Draft) -> bool {
         match self.drafts.iter_mut().find(|d| d.id == draft.id && d.on == draft.on) {
             Some(own) => {
@@ -396,8 +532,10 @@ impl Notebook {
         }
     }
 
-    /// Places a draft directly after another draft of its state, or before all of them.
+    /// Places a draft directly after the draft `after` of the same state. Without `after`, places
+    /// it before all drafts of the state.
     pub fn place_draft(&mut self, draft: Draft, after: Option<&DraftId>) {
+        self.trash.forget_draft(&draft.id);
         self.drafts.retain(|d| d.id != draft.id);
         let behind = after.and_then(|a| self.drafts.iter().position(|d| &d.id == a && d.on == draft.on));
         let at = match behind {
@@ -419,8 +557,8 @@ impl Notebook {
     }
 }
 
-/// In tests, counts each state and run that an iteration visits. Tests check with this count that
-/// the cost of a cell does not grow with the number of states and runs.
+/// In tests, counts each visited state and run. Tests use the count to check that the cost of
+/// running a cell does not grow with the number of states and runs.
 fn seen() {
     #[cfg(test)]
     SEEN.with(|seen| seen.set(seen.get() + 1));

@@ -1,11 +1,11 @@
-//! The ids of states, runs and drafts. Each kind of id is a separate type, so that the compiler
-//! rejects the id of a run where the id of a state is needed.
+//! The ids of states, runs, drafts and sweeps. Each kind of id is a separate type, so that the
+//! compiler rejects the id of a run where the id of a state is needed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The name and the id of the root state.
+/// The root state's name, which is also its id.
 pub const ROOT_NAME: &str = "initial";
 
 macro_rules! text_id {
@@ -49,20 +49,25 @@ text_id! {
     DraftId
 }
 
+text_id! {
+    /// The id of a sweep. The client or the session makes it; it is unique within a notebook.
+    SweepId
+}
+
 impl StateId {
     /// The id of the root state.
     pub fn root() -> Self {
         Self::new(ROOT_NAME)
     }
 
-    /// Whether it is the root's id.
+    /// Whether this is the root's id.
     pub fn is_root(&self) -> bool {
         self.0 == ROOT_NAME
     }
 }
 
-/// How a request refers to a state. The page sends ids; an id always refers to the same state. REST
-/// clients send names or ids; a name refers to the state that got this name last.
+/// A reference to a state in a request. The page sends ids; an id always refers to the same state.
+/// REST clients send names or ids; a name refers to the state that got this name last.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(from = "StateId")]
 pub enum StateRef {
@@ -78,7 +83,7 @@ impl StateRef {
         Self::Name(text.into())
     }
 
-    /// Whether it is the root's id.
+    /// Whether the reference contains the root's id. False for all names.
     pub fn is_root(&self) -> bool {
         matches!(self, Self::Id(id) if id.is_root())
     }

@@ -8,24 +8,43 @@ mod command;
 mod event;
 mod graph;
 mod id;
+mod merge;
 mod output;
 mod rebuild;
 mod pieces;
 mod record;
+mod sweep;
+mod table;
+mod widget;
+mod worker;
 
 pub use command::{
-    Command, Completion, Ended, Inspection, LineageRange, Reply, RunSpec, Signature, Variable,
+    Command, Completion, Ended, Evaluated, Inspection, LineageRange, MergeSpec, Reply, RunSpec, Signature,
+    SyntaxProblem, Variable,
 };
 pub use event::{Event, Fact, Live, Snapshot};
 #[cfg(test)]
 pub(crate) use graph::SEEN;
-pub use graph::{Notebook, Parts};
-pub use id::{DraftId, ExecId, ROOT_NAME, StateId, StateRef};
+pub use graph::{Deletion, Notebook, Parts, Restored, Trash};
+pub use id::{DraftId, ExecId, ROOT_NAME, StateId, StateRef, SweepId};
+pub use merge::{Changed, MergePlan, MergeRule, OnConflict, Take, TakenName, Wanted, other_state};
 pub use output::{MAX_RUN_OUTPUT_BYTES, MimeBundle, Output, Outputs, RunError, StreamName, Updated};
 pub use pieces::Pieces;
 pub use rebuild::Rebuild;
 pub use record::{
-    Asked, Base, Caret, Changes, Checkpoint, Digests, DiskStatus, Draft, DraftKind, Form, KeptCredentials,
-    KeptLink, KeptSession, Missing, OnError, Participant, PlacedDraft, Prompt, Reading, ReceivedUpdate,
-    Residency, RestoredFrom, Run, RunStatus, Saving, State, Symbols, TaskCheckpoint, TextUpdate,
+    AgentStatus, Asked, Base, Caret, Changes, Checkpoint, ChosenPython, Digests, DiskStatus, Draft,
+    DraftKind, Form, ImportedFile, KeptCredentials, KeptLink, KeptSession, Missing, OffsitePhase,
+    OffsiteStatus, OnError, Participant, PlacedDraft, Prompt, Python, Reading, ReceivedUpdate, Residency,
+    RestoredFrom, Run, RunStatus, SandboxRules, Saving, State, Symbols, TaskCheckpoint, TextUpdate,
+};
+pub use sweep::{
+    CodeParameters, CodeRange, Drawn, Goal, MAX_ROWS, Metric, NumberRange, Parameter, PlannedRows, Range,
+    RowEnd, Rungs, Sampler, SamplerKind, Slot, StopRule, Sweep, SweepOptions, SweepRow, SweepSpec,
+    SweepStatus,
+};
+pub use table::{Table, TableAnswer, TableView};
+pub use widget::{WidgetBuffer, WidgetMessage, WidgetModel, Widgets};
+pub use worker::{
+    Dispatch, OutputChange, Place, Resources, RowPlace, RunWorker, WorkerReport, WorkerResult, WorkerState,
+    WorkerTask,
 };

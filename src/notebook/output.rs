@@ -1,5 +1,7 @@
-//! Outputs of runs, in nbformat's shapes (nbformat 4.5, "Code cell outputs").
+//! Outputs of runs, in nbformat's shapes (nbformat 4.5, "Code cell outputs"). On the page,
+//! `web/outputs/mime.js` chooses how an output is shown.
 
+use super::widget::Widgets;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -9,28 +11,30 @@ use std::sync::Arc;
 /// Representations of one object by mime type: text, base64 text for images, or JSON.
 pub type MimeBundle = Map<String, Value>;
 
-/// Maximum number of bytes of text and data that a run keeps. Further output is counted and
-/// dropped; a last item tells how much. So `while True: display(i)` cannot fill the server's
+/// Maximum size of a run's outputs, in bytes. Further output is dropped, and a last item states how
+/// many bytes were dropped. Without this limit, `while True: display(i)` would fill the server's
 /// memory.
 pub const MAX_RUN_OUTPUT_BYTES: usize = 32 * 1024 * 1024;
 
-/// Size of a run's outputs, displays included, above which further text is dropped, in bytes. Half
-/// of `MAX_RUN_OUTPUT_BYTES`, so that endless prints leave room for displays after them.
+/// Size of a run's outputs above which further text is dropped, in bytes. It is half of
+/// `MAX_RUN_OUTPUT_BYTES`, so that endless prints leave room for displays after them.
 const MAX_RUN_TEXT_BYTES: usize = 16 * 1024 * 1024;
 
-/// Bytes that an item takes besides its content: its place in a list that grows by doubling.
+/// Memory that an item takes besides its content, in bytes: its place in a list whose capacity
+/// doubles when it is full.
 const ITEM_BYTES: usize = 2 * size_of::<Output>();
 
-/// Bytes that a non-empty bundle, and each of its keys, take besides their content. Measured with
-/// glibc: `display(1)` takes 616 bytes besides the growth of the list, and each bundle has room for
-/// three keys.
+/// Memory that a non-empty bundle, and each of its keys, take besides their content, in bytes.
+/// Measured with glibc: `display(1)` takes 616 bytes besides the growth of the list, and each
+/// bundle allocates space for three keys.
 const BUNDLE_BYTES: usize = 200;
 const KEY_BYTES: usize = 256;
 
-/// Bytes that a string takes besides its content: the `String` itself and the allocator's overhead.
+/// Memory that a string takes besides its content, in bytes: the `String` itself and the
+/// allocator's overhead.
 const TEXT_BYTES: usize = 64;
 
-/// A standard stream.
+/// A standard output stream of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StreamName {
@@ -47,7 +51,7 @@ pub enum StreamName {
 pub enum Output {
     /// Printed text. Adjacent texts of one stream form one item.
     Stream {
-        /// The stream it was written to.
+        /// The stream that the text was written to.
         name: StreamName,
         /// The text, including `\r` and ANSI codes. Bytes that are not UTF-8 appear as `\xNN`.
         text: String,
@@ -58,7 +62,7 @@ pub enum Output {
         data: MimeBundle,
         /// nbformat metadata (for example the size of an image).
         metadata: MimeBundle,
-        /// The id by which the code may update the display later.
+        /// The id with which the code can update the display later; null if the code gave none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_id: Option<String>,
     },
@@ -75,7 +79,7 @@ pub enum Output {
     Error(RunError),
 }
 
-/// Why a run failed, in the shape of a Python exception.
+/// Why a run failed: a Python exception, or an error of Ratoon in the same form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunError {
     /// The exception's class name, or one of Ratoon's own: `KernelDied`, `StateNotFound`,
@@ -98,18 +102,18 @@ impl RunError {
         Self::new(FORK_REFUSED, why)
     }
 
-    /// Whether this is the error of `fork_refused`.
+    /// Whether `fork_refused` made this error.
     pub fn is_fork_refused(&self) -> bool {
         self.ename == FORK_REFUSED
     }
 
-    /// The error's class and message, as Python prints them.
+    /// The error's class and message, in the form of the last line of a Python traceback.
     pub fn in_words(&self) -> String {
         let Self { ename, evalue, .. } = self;
         if evalue.is_empty() { ename.clone() } else { format!("{ename}: {evalue}") }
     }
 
-    /// An error of Ratoon, without a traceback.
+    /// An error that Ratoon reports, without a traceback.
     pub fn new(ename: &str, evalue: impl Into<String>) -> Self {
         Self { ename: ename.into(), evalue: evalue.into(), traceback: Vec::new() }
     }
@@ -121,7 +125,8 @@ impl Output {
         Self::Stream { name, text: text.into() }
     }
 
-    /// The item's estimated size in bytes, for limits. An empty item also has a size.
+    /// The item's estimated size in memory, in bytes. An empty item has a size too, so that endless
+    /// empty items reach the limit.
     pub fn size(&self) -> usize {
         ITEM_BYTES + self.content_size()
     }
@@ -146,7 +151,7 @@ impl Output {
 }
 
 /// The approximate size of a value as JSON.
-fn value_size(value: &Value) -> usize {
+pub(super) fn value_size(value: &Value) -> usize {
     match value {
         Value::String(s) => s.len() + 2,
         Value::Array(items) => items.iter().map(value_size).sum::<usize>() + 2,
@@ -159,18 +164,22 @@ fn value_size(value: &Value) -> usize {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Outputs {
-    /// Shared with snapshots, which would otherwise copy up to `MAX_RUN_OUTPUT_BYTES` per run.
+    /// Shared with snapshots: a copy could take `MAX_RUN_OUTPUT_BYTES` for each run.
     #[serde(serialize_with = "shared")]
     items: Arc<Vec<Output>>,
     #[serde(skip)]
     bytes: usize,
     #[serde(skip)]
     dropped: usize,
-    /// Whether text was dropped after the last item. Further text must then not be appended to it.
+    /// Whether text was dropped. All later text is then dropped too, so that the text has no
+    /// hidden gap.
     #[serde(skip)]
     is_cut: bool,
     #[serde(skip)]
     clear_pending: bool,
+    /// The models of the run's widgets. `clear_output` does not change them.
+    #[serde(skip)]
+    pub widgets: Widgets,
 }
 
 fn shared<S: Serializer>(items: &[Output], serializer: S) -> Result<S::Ok, S::Error> {
@@ -178,24 +187,29 @@ fn shared<S: Serializer>(items: &[Output], serializer: S) -> Result<S::Ok, S::Er
 }
 
 impl Outputs {
+    /// Whether there are no items.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
     /// The items so far.
     pub fn items(&self) -> &[Output] {
         &self.items
     }
 
-    /// Bytes dropped beyond the limit.
+    /// Number of bytes that were dropped because of the limits.
     pub fn dropped_bytes(&self) -> usize {
         self.dropped
     }
 
-    /// Bytes of the kept items.
+    /// Estimated size of all items, in bytes.
     pub fn kept_bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Adds one item. Text is appended to the last item if that is text of the same stream. Counts
-    /// and drops items beyond `MAX_RUN_OUTPUT_BYTES`, and text beyond `MAX_RUN_TEXT_BYTES`. Returns
-    /// the part that was kept.
+    /// Adds one item. If the item and the last item are text of the same stream, appends the text
+    /// to the last item. Drops and counts items beyond `MAX_RUN_OUTPUT_BYTES`, and text beyond
+    /// `MAX_RUN_TEXT_BYTES`. Returns the part that was added.
     pub fn push(&mut self, mut output: Output) -> Option<Output> {
         if self.clear_pending {
             self.clear(false);
@@ -224,7 +238,8 @@ impl Outputs {
         Some(output)
     }
 
-    /// Adds an item. Text is appended to the last item if that is text of the same stream.
+    /// Adds an item. If the item and the last item are text of the same stream, appends the text to
+    /// the last item.
     fn append(&mut self, output: Cow<'_, Output>) {
         let items = Arc::make_mut(&mut self.items);
         if let (Some(Output::Stream { name: last, text: kept }), Output::Stream { name, text }) =
@@ -239,7 +254,7 @@ impl Outputs {
         }
     }
 
-    /// Adds an item that was read from the disk, without a check of the limit.
+    /// Adds an item without a check of the limits, for example an item that was read from the disk.
     pub fn keep(&mut self, output: Output) {
         if self.clear_pending {
             self.clear(false);
@@ -247,12 +262,13 @@ impl Outputs {
         self.append(Cow::Owned(output));
     }
 
-    /// Adds the error that ended the run. No limit applies to it.
+    /// Adds the error that ended the run, without a check of the limits.
     pub fn push_last(&mut self, error: RunError) {
         self.keep(Output::Error(error));
     }
 
-    /// If output was dropped, adds a last stderr item that tells how much, and returns this item.
+    /// If output was dropped, adds a last stderr item that states how many bytes were dropped, and
+    /// returns this item.
     pub fn note_dropped(&mut self) -> Option<Output> {
         if self.dropped == 0 {
             return None;
@@ -273,18 +289,18 @@ impl Outputs {
             return;
         }
         self.items = Arc::default();
-        // The dropped output would have been cleared as well.
+        // The dropped output would have been cleared too, so it is no longer counted.
         (self.bytes, self.dropped, self.is_cut) = (0, 0, false);
         self.clear_pending = false;
     }
 
-    /// Whether the next item replaces all items.
+    /// Whether `clear(true)` was called and the next item will replace all items.
     pub fn is_clear_pending(&self) -> bool {
         self.clear_pending
     }
 
-    /// Replaces the data of the displays with this id. If the new data exceeds the limit, it is
-    /// counted and dropped, and the old data stays.
+    /// Replaces the data of all displays with this id. If the new data would exceed the limit, the
+    /// display keeps its old data, and the new data is counted as dropped.
     pub fn update_display(&mut self, id: &str, new_data: &MimeBundle, new_metadata: &MimeBundle) -> Updated {
         let mut updated = Updated::NotThere;
         for item in Arc::make_mut(&mut self.items) {
@@ -313,9 +329,9 @@ impl Outputs {
 /// The result of updating a display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Updated {
-    /// All displays with the id show the new data.
+    /// All displays with the id have the new data.
     Yes,
-    /// The new data exceeds the limit.
+    /// The new data would exceed the limit.
     NoRoom,
     /// No display has the id.
     NotThere,
@@ -350,7 +366,7 @@ mod tests {
         let mut outputs = Outputs::default();
         let text = |text: String| Output::stream(StreamName::Stdout, text);
         outputs.push(text("x".repeat(MAX_RUN_TEXT_BYTES - ITEM_BYTES - 3)));
-        // There is room for one character of two bytes, but not for the second.
+        // There is room for one character of two bytes, but not for two.
         assert_eq!(outputs.push(text("éé".into())), Some(text("é".into())));
         assert_eq!(
             outputs.push(text("y".into())),

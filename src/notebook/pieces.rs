@@ -1,20 +1,21 @@
-//! A whole notebook as JSON, serialised piece by piece while it is sent.
+//! Serialises a whole notebook as JSON, piece by piece, while the JSON is sent.
 //!
-//! All outputs together can be many times larger than the limit of one run. So the sender holds the
-//! JSON of only one run at a time, and shares the outputs with the notebook instead of a copy.
+//! The outputs of a notebook can be many times larger than the limit for one run. So only one piece
+//! of the JSON is in memory at a time, and the outputs are shared with the notebook and not copied.
 
 use super::{Run, Snapshot};
 
-/// Minimum size of a piece except the last, in bytes. Small runs share a piece.
+/// Minimum size of a piece, in bytes. Only the last piece may be smaller. Small runs share a piece.
 const MIN_PIECE_BYTES: usize = 64 * 1024;
 
-/// The text in the JSON of a snapshot without runs into which the runs are inserted.
+/// The list of runs in the JSON of a snapshot without runs. The runs are inserted between the
+/// brackets.
 const NO_RUNS: &str = "\"runs\":[]";
 
 /// The JSON of a snapshot, in pieces.
 #[derive(Debug)]
 pub struct Pieces {
-    /// The JSON before the runs, and the JSON after them. `None` when it has been sent.
+    /// The JSON before the runs, and the JSON after them. `None` after it has been sent.
     before: Option<String>,
     behind: Option<String>,
     runs: std::vec::IntoIter<Run>,
@@ -85,6 +86,7 @@ mod tests {
                 status: RunStatus::Ok,
                 draft: None,
                 exec_count: None,
+                imported_cell: None,
                 outputs,
                 error: None,
                 prompt: None,
@@ -93,6 +95,9 @@ mod tests {
                 state: None,
                 asked: Asked { on, new_state_name: None },
                 symbols: None,
+                metric: None,
+                worker: None,
+                deleted_at: None,
                 keepable: Default::default(),
                 warnings: Vec::new(),
             });

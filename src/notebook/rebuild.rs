@@ -1,5 +1,5 @@
 //! The generated code of a state that combines the variables of two states. A replay runs this code
-//! like that of any other cell.
+//! like the code of any other cell.
 
 use super::StateId;
 

@@ -1,22 +1,25 @@
 //! The records of a notebook: states, runs, drafts. The page and the store get whole records.
 
-use super::{DraftId, ExecId, Outputs, RunError, StateId, StateRef};
+use super::{DraftId, ExecId, Metric, Outputs, RunError, RunWorker, StateId, StateRef, Widgets};
 use crate::problem::{Kind, Problem};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// A node of the graph: the namespace after a cell ran. Immutable except for its name, label and
-/// prose.
+/// prose; until it has a child, its widgets may change its variables too.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct State {
-    /// The state's id, which no other state ever gets.
+    /// The state's id. No other state ever gets this id.
     pub id: StateId,
     /// The name that REST clients use. A name refers to the state that got this name last.
     pub name: String,
-    /// The state that its cell ran against; null for the root.
+    /// The state that the cell ran against; null for the root.
     pub parent: Option<StateId>,
+    /// The state from which the cell took variables: a second parent. Absent for most states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken_from: Option<StateId>,
     /// The run that made the state; null for the root.
     pub exec_id: Option<ExecId>,
     /// The number in `In[n]` of the state's cell: how many cells ran on its lineage.
@@ -27,12 +30,13 @@ pub struct State {
     pub label: Option<String>,
     /// The Markdown cells above the state's code.
     pub prose: Vec<String>,
-    /// Warnings about what branches of this state lose or share with each other, as sentences.
+    /// Warnings about objects that branches of this state lose or share with each other, as
+    /// sentences.
     pub warnings: Vec<String>,
-    /// Whether the state's process may be forked. If not, because a library's threads would be
-    /// lost, branches load the state's checkpoint.
+    /// Whether branches may fork the state's process. If false, a fork would lose a library's
+    /// threads, and branches load the state's checkpoint instead.
     pub forks: bool,
-    /// Whether the user allows forks although the state's warnings advise against them.
+    /// Whether the user allows forks although a warning advises against them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fork_anyway: bool,
     /// Whether to keep the state in memory as long as possible.
@@ -40,18 +44,23 @@ pub struct State {
     /// Where the state's variables are.
     #[serde(rename = "living")]
     pub residency: Residency,
-    /// The state's environment checkpoint, if there is one.
+    /// When the state was deleted, in milliseconds since the Unix epoch. States that one command
+    /// deleted have the same time. Absent unless the state was deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<f64>,
+    /// The state's checkpoint, if there is one. An environment checkpoint replaces a data
+    /// checkpoint.
     pub checkpoint: Option<Checkpoint>,
-    /// The progress of the state's environment checkpoint.
+    /// The progress of the state's checkpoint.
     pub saving: Saving,
-    /// How the state's process was restored; null if the state's cell ran in it.
+    /// How the state was restored to memory; null if it was not restored since its cell ran.
     #[serde(rename = "revival")]
     pub restored_from: Option<RestoredFrom>,
     /// Private memory of the state's frozen process in bytes, as last measured.
     pub memory_bytes: Option<u64>,
     /// How the state's cell changed the variables; null until that is known.
     pub changes: Option<Changes>,
-    /// Whether the state's cell failed: the state then holds the variables that the cell had set
+    /// Whether the state's cell failed. Such a state holds the variables that the cell had set
     /// before it failed. Absent when false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
@@ -64,6 +73,7 @@ impl State {
             name: id.as_str().to_owned(),
             id,
             parent,
+            taken_from: None,
             exec_id,
             exec_count: 0,
             created_at: now_ms,
@@ -74,6 +84,7 @@ impl State {
             fork_anyway: false,
             pinned: false,
             residency: Residency::Freezing,
+            deleted_at: None,
             checkpoint: None,
             saving: Saving::Idle,
             restored_from: None,
@@ -115,24 +126,28 @@ pub struct Digests {
     /// Digests by variable name, as 64 hexadecimal digits; null for a value that cannot be read.
     /// Equal digests mean equal values.
     pub hashes: BTreeMap<String, Option<String>>,
-    /// Each variable is in one group, together with all that share a mutable object with it.
+    /// Groups of variables that share mutable objects. Each variable is in exactly one group.
     pub groups: Vec<Vec<String>>,
-    /// Digest of each group's values and sharing; null if a value cannot be read.
+    /// For each group, a digest of the values and of the objects that they share; null if a value
+    /// cannot be read.
     pub fingerprints: Vec<Option<String>>,
+    /// For each function or class of the notebook, the variables that it reads as globals.
+    #[serde(default)]
+    pub reads: BTreeMap<String, Vec<String>>,
 }
 
 /// A state whose variables a run reads, and the alias that the code uses for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// The name.
+    /// The alias.
     pub alias: String,
     /// The state.
     pub state: StateRef,
-    /// Whether the code contains the alias. If not, the state is not read.
+    /// Whether the code contains the alias. If false, the state is not read.
     pub is_named: bool,
 }
 
-/// A visitor of the notebook: one browser tab.
+/// A visitor of the notebook: one browser tab, or an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Participant {
     /// The visitor's id, which is not reused while the notebook is open.
@@ -146,6 +161,22 @@ pub struct Participant {
     /// The visitor's caret in the draft being edited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caret: Option<Caret>,
+    /// The cell that has the visitor's focus: the id of its draft or of its state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<String>,
+    /// The participant whom the visitor's page follows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<String>,
+    /// Set if the visitor is an agent: a program that uses the notebook over MCP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentStatus>,
+}
+
+/// Whether an agent may run cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AgentStatus {
+    /// Whether a person has stopped the agent.
+    pub stopped: bool,
 }
 
 /// A caret or selection in a draft. Positions count UTF-16 code units, as the page's editors do.
@@ -162,7 +193,29 @@ pub struct Caret {
     pub head: u32,
 }
 
-/// Whether a state can be run against.
+/// What cells may do on the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SandboxRules {
+    /// The directories below which cells may write; null: everywhere.
+    pub write: Option<Vec<String>>,
+    /// Whether cells have a network.
+    pub network: bool,
+}
+
+impl SandboxRules {
+    /// The rules in a sentence.
+    pub fn in_words(&self) -> String {
+        let network = if self.network { "" } else { "have no network" };
+        let write = match &self.write {
+            Some(dirs) => format!("may write only below {}, and to temporary files", dirs.join(", ")),
+            None => String::new(),
+        };
+        let joint = if write.is_empty() || network.is_empty() { "" } else { "; they " };
+        format!("Cells {write}{joint}{network}.")
+    }
+}
+
+/// Where a state's variables are, and so whether a cell can run against the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Residency {
@@ -174,7 +227,8 @@ pub enum Residency {
     Disk,
     /// The state has no process and no usable checkpoint. A replay can restore it.
     Replay,
-    /// The user deleted the state. It stays in the graph only for its descendants.
+    /// The user deleted the state. It stays in the graph only while it has descendants or open
+    /// runs.
     Deleted,
 }
 
@@ -183,6 +237,37 @@ impl Residency {
     pub fn can_run(self) -> bool {
         matches!(self, Self::Freezing | Self::Memory | Self::Disk)
     }
+}
+
+/// The Python that runs the cells of a notebook.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Python {
+    /// The path of the executable.
+    pub path: String,
+    /// The version of the executable, for example "3.12.1".
+    pub version: String,
+    /// Whether the notebook chose this Python. If false, it is the server's default.
+    pub is_chosen: bool,
+    /// Why this Python cannot run cells, as a sentence; null if it can.
+    pub problem: Option<String>,
+}
+
+impl Python {
+    /// Major and minor version, for example "3.12". Pythons of one series can load each other's
+    /// checkpoints.
+    pub fn series(&self) -> &str {
+        let end = self.version.match_indices('.').nth(1).map_or(self.version.len(), |(at, _)| at);
+        &self.version[..end]
+    }
+}
+
+/// The Python that a notebook has chosen, in the form in which the store saves it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChosenPython {
+    /// The path of the executable.
+    pub path: String,
+    /// The version of the executable when it was last checked.
+    pub version: String,
 }
 
 /// A checkpoint: the content of a state on disk.
@@ -195,7 +280,7 @@ pub struct Checkpoint {
     pub notebook_id: String,
     /// The checkpoint's state.
     pub state_id: StateId,
-    /// The kind of content.
+    /// Whether the checkpoint is an environment or data.
     pub form: Form,
     /// Milliseconds since the Unix epoch.
     pub created_at: f64,
@@ -203,9 +288,9 @@ pub struct Checkpoint {
     pub label: Option<String>,
     /// The caller's own data.
     pub metadata: Map<String, Value>,
-    /// Unpacked size in bytes.
+    /// Uncompressed size, in bytes.
     pub namespace_size_bytes: u64,
-    /// Bytes on disk, including those shared with other checkpoints.
+    /// Bytes on disk, including content that is shared with other checkpoints.
     pub compressed_size_bytes: u64,
     /// Bytes on disk that no earlier checkpoint had already stored.
     pub new_bytes: u64,
@@ -220,20 +305,31 @@ pub struct Checkpoint {
     pub parent_checkpoint: Option<String>,
     /// The number in `In[n]` of the state.
     pub execution_count: u32,
-    /// Total run time of the cells of its lineage, in milliseconds.
+    /// Total run time of the cells on the state's lineage, in milliseconds.
     pub total_execution_time_ms: f64,
     /// Names that could not be saved, with reasons.
     pub missing: Vec<Missing>,
+    /// Major and minor version of the Python that wrote the checkpoint, for example "3.12"; null if
+    /// unknown. A Python of another series loads only the plain values.
+    #[serde(default)]
+    pub python: Option<String>,
     /// Whether this install has signed the checkpoint (its HMAC matches). If not, only its plain
     /// values are loaded, never its pickled objects.
     pub is_trusted: bool,
 }
 
 impl Checkpoint {
-    /// Whether loading the checkpoint restores the state completely: no name is missing, and the
-    /// pickled objects may be loaded.
-    pub fn is_whole(&self) -> bool {
-        self.is_trusted && self.form == Form::Environment && self.missing.is_empty()
+    /// Whether this Python may load the checkpoint's pickled objects: this install has signed them,
+    /// and a Python of the same series wrote them.
+    pub fn is_loadable_by(&self, python: &Python) -> bool {
+        let is_same = |theirs: &str| theirs == python.series();
+        self.is_trusted && self.python.as_deref().is_none_or(is_same)
+    }
+
+    /// Whether loading the checkpoint into this Python restores the state completely: no name is
+    /// missing, and the pickled objects may be loaded.
+    pub fn is_whole_for(&self, python: &Python) -> bool {
+        self.is_loadable_by(python) && self.form == Form::Environment && self.missing.is_empty()
     }
 }
 
@@ -289,7 +385,7 @@ pub enum Saving {
     },
 }
 
-/// How a state's process was restored.
+/// How a state was restored to memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "by", rename_all = "lowercase")]
 pub enum RestoredFrom {
@@ -322,23 +418,28 @@ pub enum Base {
 pub struct Run {
     /// The caller's id for the run.
     pub exec_id: ExecId,
-    /// What the code runs against. If this is another run, it is replaced by the state which that
-    /// run leaves, once that state exists.
+    /// The state or run that the code runs against. An earlier run is replaced by the state that it
+    /// leaves, once that state exists.
     pub on: Base,
     /// The source as it was sent.
     pub code: String,
     /// The run's status.
     pub status: RunStatus,
-    /// The draft whose text it runs, if the page started the run.
+    /// The draft that was run, if the page started the run.
     pub draft: Option<DraftId>,
     /// The number in `In[n]` that the cell of an imported run had in the file. For other runs, the
     /// number is in the run's state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exec_count: Option<u32>,
-    /// What the run printed and showed.
-    #[schemars(with = "Vec<super::Output>")]
+    /// The cell of the imported file that the run's cell comes from, counted from 0 (see
+    /// `Draft::imported_cell`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported_cell: Option<u32>,
+    /// What the run printed and showed, and its widgets.
+    #[serde(flatten, serialize_with = "with_widgets")]
+    #[schemars(with = "Shown<'static>")]
     pub outputs: Outputs,
-    /// Why the run failed.
+    /// Why the run failed; null if it did not fail.
     pub error: Option<RunError>,
     /// Warnings for the user, as sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -359,8 +460,33 @@ pub struct Run {
     /// but not sent with the run.
     #[serde(skip)]
     pub symbols: Option<Symbols>,
-    /// The parts of the original request by which a repeated request is recognised.
+    /// The run's metric, if it belongs to a sweep that has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<Metric>,
+    /// The worker, if the run does not run in a process of this server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<RunWorker>,
+    /// When the run was deleted, in milliseconds since the Unix epoch; `None` in the graph.
+    #[serde(skip)]
+    pub deleted_at: Option<f64>,
+    /// The parts of the original request. A repeated request is recognised by them.
     pub asked: Asked,
+}
+
+/// The outputs of a run as the page gets them.
+#[derive(Serialize, JsonSchema)]
+struct Shown<'a> {
+    /// What the run printed and showed.
+    #[schemars(with = "Vec<super::Output>")]
+    outputs: &'a Outputs,
+    /// The widgets that the run made or changed, by the ids of their models. Absent when empty.
+    #[serde(skip_serializing_if = "Widgets::is_empty")]
+    #[schemars(with = "Option<std::collections::BTreeMap<String, super::WidgetModel>>")]
+    widgets: &'a Widgets,
+}
+
+fn with_widgets<S: Serializer>(outputs: &Outputs, serializer: S) -> Result<S::Ok, S::Error> {
+    Shown { outputs, widgets: &outputs.widgets }.serialize(serializer)
 }
 
 /// The parts of a run's request that a repeated request must have in common with the first.
@@ -397,9 +523,9 @@ pub enum RunStatus {
     Error,
     /// The run was stopped by the user, by its time limit, or because the run it waited for failed.
     Interrupted,
-    /// The run's process died.
+    /// The run's process exited or was killed before the cell ended.
     Crashed,
-    /// The run did not take place here: its outputs were imported from a file. The page shows the
+    /// Ratoon did not run the code: its outputs were imported from a file. The page shows the
     /// outputs below the run's draft until that draft runs.
     Imported,
 }
@@ -431,8 +557,8 @@ pub struct Draft {
     pub id: DraftId,
     /// The state that the draft would run against.
     pub on: StateId,
-    /// The child of state `on` above whose cell the draft is placed. Without a child, or if the
-    /// child was deleted, the draft comes last in the lineage.
+    /// The draft is placed above the cell of this child of the state `on`. Without a child, or if
+    /// the child was deleted, the draft comes last in the lineage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<StateId>,
     /// Code or markdown.
@@ -443,11 +569,25 @@ pub struct Draft {
     /// counts; values from clients are ignored.
     #[serde(default)]
     pub version: u64,
-    /// The last update of each client that changed the draft recently, the newest last. After a
-    /// disconnect, a client sees here which of its updates have arrived. Values from clients are
+    /// The last update of each client that recently changed the draft, the newest last. A client
+    /// that reconnects finds out here which of its updates have arrived. Values from clients are
     /// ignored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub received: Vec<ReceivedUpdate>,
+    /// The cell of the imported file that the draft comes from, counted from 0. An export writes
+    /// that cell's metadata again. An existing draft keeps its number, whatever a client sends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported_cell: Option<u32>,
+}
+
+/// The `.ipynb` that a notebook was imported from. The store has its bytes; an export repeats
+/// whatever was not changed since.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportedFile {
+    /// The BLAKE3 digest of the file, in hexadecimal digits: the name of its blob.
+    pub digest: String,
+    /// The length of the file, in bytes.
+    pub bytes: usize,
 }
 
 /// The last update of a draft that arrived from a client.
@@ -467,7 +607,8 @@ pub struct PlacedDraft {
     pub draft: Draft,
     /// The draft of the same state that this draft follows; null for the first.
     pub after: Option<DraftId>,
-    /// The change from the previous version to this one, if the client sent it.
+    /// The change of the text from the previous version to this version, if the client sent the
+    /// change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update: Option<TextUpdate>,
 }
@@ -478,17 +619,17 @@ pub struct PlacedDraft {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TextUpdate {
-    /// The id of the client that made the change. The client chooses this id, and recognises its
-    /// own changes by it.
+    /// The id of the client that made the change. Each client chooses its id, and recognises its
+    /// own changes by this id.
     pub client: String,
     /// The number of this update among the client's updates of this draft, from 1. A repeated
-    /// number changes nothing. After a refused update, later ones are refused too. Without a
-    /// number, an update always counts as new.
+    /// number changes nothing. After an update was refused, the client's later updates are refused
+    /// too. An update without a number is never a repetition.
     #[serde(default)]
     pub number: u64,
-    /// The change, as the JSON of CodeMirror's `ChangeSet`. Each item is a length of unchanged
-    /// text, or a list of a deleted length and the inserted lines. The server does not interpret
-    /// it.
+    /// The change, as the JSON of CodeMirror's `ChangeSet`. Each item is the length of unchanged
+    /// text, or a list with the length of deleted text and the inserted lines. The server does not
+    /// interpret the change.
     pub changes: Vec<Value>,
 }
 
@@ -526,7 +667,8 @@ pub struct TaskCheckpoint {
 pub struct KeptLink {
     /// The link's public id.
     pub id: String,
-    /// The name of the only notebook that the link opens. It opens no copy under another name.
+    /// The name of the notebook that the link opens. The link is invalid in a copy of the notebook
+    /// under another name.
     pub notebook: String,
     /// SHA-256 of the token, in hex.
     pub token_sha256: String,
@@ -536,7 +678,7 @@ pub struct KeptLink {
     pub label: Option<String>,
     /// Milliseconds since the Unix epoch.
     pub created_at: f64,
-    /// When the credential expires, in milliseconds since the Unix epoch.
+    /// When the link expires, in milliseconds since the Unix epoch; null if never.
     pub expires_at: Option<f64>,
 }
 
@@ -544,7 +686,7 @@ pub struct KeptLink {
 /// the field names of format version 1, which stored a session as a link of the scope `session`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptSession {
-    /// `ID_PREFIX` and `cookie_sha256`.
+    /// `ID_PREFIX` followed by `cookie_sha256`.
     pub id: String,
     /// The name of the notebook that the session is stored with. The session is invalid in a copy
     /// of the notebook under another name.
@@ -556,7 +698,7 @@ pub struct KeptSession {
     /// fingerprint of the token that the user chose.
     #[serde(alias = "label")]
     pub began_with: String,
-    /// When the credential expires, in milliseconds since the Unix epoch.
+    /// When the session expires, in milliseconds since the Unix epoch.
     pub expires_at: f64,
 }
 
@@ -571,14 +713,43 @@ impl KeptSession {
 pub struct KeptCredentials {
     /// The notebook's share links.
     pub links: Vec<KeptLink>,
-    /// Browser sessions, if the server was started with this notebook.
+    /// Browser sessions. Only the notebook that the server was started with stores them.
     pub sessions: Vec<KeptSession>,
+}
+
+/// The copy of the notebook in a store off this machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct OffsiteStatus {
+    /// What happens to the copy.
+    pub phase: OffsitePhase,
+    /// When everything was pushed, since when the store does not answer, or since when another
+    /// server writes the copy, in milliseconds since the Unix epoch; null if that is unknown.
+    pub at: Option<f64>,
+    /// The reason, if the copy waits or another server writes it.
+    pub why: Option<String>,
+    /// The remedy, as an instruction.
+    pub how: Option<String>,
+}
+
+/// What happens to the copy of a notebook in a store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OffsitePhase {
+    /// Changes are being pushed.
+    #[default]
+    Pushing,
+    /// The copy has everything that was on disk at this time.
+    Pushed,
+    /// The store does not answer, or refuses. Pushing goes on by itself when it works again.
+    Waiting,
+    /// Another server writes the copy, or the store has a newer one. This copy is read-only.
+    Held,
 }
 
 /// Why the notebook cannot be written to the disk at present.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DiskStatus {
-    /// The action that fails.
+    /// The action that fails, for example "write to /home/ann/main.ratoon".
     pub what: String,
     /// The reason.
     pub why: String,

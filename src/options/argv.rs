@@ -1,10 +1,11 @@
-//! Wipes the token from the command line that `ps` shows.
+//! Wipes secrets from what other processes can see: the token from the command line that `ps`
+//! shows, and the credentials of a store from the environment that children inherit.
 
 /// Overwrites the token in this process's command line, given as `--token T` or `--token=T`. Must
 /// be called before any thread starts. If the command line cannot be found, the token stays visible
 /// to other programs.
 pub(super) fn wipe(token: &str) {
-    if let Some((start, end)) = region() {
+    if let Some((start, end)) = region(48) {
         // SAFETY: Linux reports that the command line is between these two addresses. This memory
         // is on the stack of the first thread, above all frames, is writable, and exists as long as
         // the process. No other thread exists that could read it meanwhile, and nothing holds a
@@ -15,12 +16,44 @@ pub(super) fn wipe(token: &str) {
     }
 }
 
-/// The addresses of the command line, from `/proc/self/stat` (proc_pid_stat(5): fields 48 and 49).
-fn region() -> Option<(usize, usize)> {
+/// Removes variables from this process's environment, and overwrites their values in
+/// `/proc/PID/environ`. Must be called before any thread starts.
+pub(super) fn forget(names: &[String]) {
+    for name in names.iter().filter(|name| std::env::var_os(name).is_some()) {
+        // SAFETY: no other thread exists that could read the environment meanwhile.
+        #[allow(unsafe_code)]
+        unsafe {
+            std::env::remove_var(name);
+        }
+    }
+    if let Some((start, end)) = region(50) {
+        // SAFETY: Linux reports that the environment that this process was started with is between
+        // these two addresses. As for the command line, this memory is writable and exists as long
+        // as the process. No other thread exists, and nothing holds a reference to it: the removed
+        // variables have no pointer any more, and `std::env` copies the others on every call.
+        #[allow(unsafe_code)]
+        let environ = unsafe { std::slice::from_raw_parts_mut(start as *mut u8, end - start) };
+        forget_in(environ, names);
+    }
+}
+
+/// Overwrites the values of variables in an environment as Linux stores it: each ends in NUL.
+fn forget_in(environ: &mut [u8], names: &[String]) {
+    for variable in environ.split_mut(|byte| *byte == 0) {
+        let Some(end) = variable.iter().position(|byte| *byte == b'=') else { continue };
+        if names.iter().any(|name| name.as_bytes() == &variable[..end]) {
+            variable[end + 1..].fill(b'x');
+        }
+    }
+}
+
+/// The addresses of the command line (`field` 48) or of the environment (50), from
+/// `/proc/self/stat` (proc_pid_stat(5)).
+fn region(field: usize) -> Option<(usize, usize)> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
     // The second field, the program's name in parentheses, may contain any character. The third
     // field follows the last `)`.
-    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(48 - 3);
+    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(field - 3);
     let start = fields.next()?.parse().ok()?;
     let end = fields.next()?.parse().ok()?;
     (start != 0 && start < end).then_some((start, end))
@@ -62,8 +95,18 @@ mod tests {
     }
 
     #[test]
+    fn only_the_named_variables_are_overwritten() {
+        let mut environ = b"A=1\0AWS_SECRET=key\0AWS_SECRETS=a=b\0odd\0".to_vec();
+        forget_in(&mut environ, &["AWS_SECRET".into(), "odd".into()]);
+        assert_eq!(environ, b"A=1\0AWS_SECRET=xxx\0AWS_SECRETS=a=b\0odd\0");
+        let (start, end) = region(50).unwrap_or_default();
+        let length = std::fs::read("/proc/self/environ").map(|text| text.len()).unwrap_or_default();
+        assert_eq!(end - start, length);
+    }
+
+    #[test]
     fn the_command_line_is_found() {
-        let (start, end) = region().unwrap_or_default();
+        let (start, end) = region(48).unwrap_or_default();
         let length = std::fs::read("/proc/self/cmdline").map(|line| line.len()).unwrap_or_default();
         assert_eq!(end - start, length);
     }

@@ -2,12 +2,11 @@
 
 mod argv;
 
+use crate::http::BaseUrl;
+use crate::remote::StoreSettings;
 use clap::Parser;
 use std::fmt;
 use std::path::PathBuf;
-
-/// The first argument of a kernel process.
-const KERNEL: &str = "kernel";
 
 /// A Python notebook that can grow again from any cell it ever ran.
 ///
@@ -31,8 +30,8 @@ pub struct Options {
     #[arg(long, value_name = "SECRET")]
     pub token: Option<Secret>,
 
-    /// The Python interpreter that runs cells [default: that of $VIRTUAL_ENV, else the one that
-    /// Ratoon was built with].
+    /// The Python interpreter that runs cells, or the directory of its environment [default: that
+    /// of $VIRTUAL_ENV, .venv in DIR, $CONDA_PREFIX, the one Ratoon is installed in, or python3].
     #[arg(long, value_name = "PATH")]
     pub python: Option<PathBuf>,
 
@@ -50,6 +49,16 @@ pub struct Options {
     /// exceeds the limit is ended [default: no limit].
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub run_memory: Option<u64>,
+
+    /// Let cells write only below this directory, and to temporary files of their own. May be given
+    /// several times [default: everywhere].
+    // Workers run cells without a sandbox.
+    #[arg(long, value_name = "DIR", conflicts_with = "workers")]
+    pub write: Vec<PathBuf>,
+
+    /// Give cells no network: they can make no sockets.
+    #[arg(long, conflicts_with = "workers")]
+    pub no_network: bool,
 
     /// Niceness of cell processes, from 0 to 19. At 10, a cell gets a ninth of the processor time
     /// of an ordinary program on the same core.
@@ -70,23 +79,99 @@ pub struct Options {
     #[arg(long)]
     pub no_checkpoints: bool,
 
+    /// End the server when nobody has been connected and no cell has run for this many seconds
+    /// [default: never].
+    #[arg(long, value_name = "SECONDS")]
+    pub exit_when_unused: Option<u64>,
+
     /// Another address at which browsers reach this server, such as that of a proxy. May be given
     /// several times.
     #[arg(long, value_name = "HOST:PORT")]
     pub reachable_as: Vec<String>,
+
+    /// The path below which a proxy serves Ratoon, such as /ratoon/. The proxy must pass paths
+    /// unchanged.
+    #[arg(long, value_name = "PATH", default_value = "/")]
+    pub base_url: BaseUrl,
+
+    /// Keep a copy of each open notebook in a store off this machine: s3://BUCKET/PREFIX, or
+    /// file:///DIRECTORY [default: $RATOON_STORE, else none].
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
+
+    /// The engine whose workers may run cells: dask://HOST:PORT, ray, ray://HOST:PORT, slurm, or
+    /// MODULE:FACTORY, a function that returns a concurrent.futures.Executor. States move to the
+    /// workers through --store.
+    #[arg(long, value_name = "ENGINE")]
+    pub workers: Option<String>,
+
+    /// Run tasks of another Ratoon, and write the address of this server to a file.
+    /// `ratoon_worker.run` starts Ratoon so.
+    #[arg(long, value_name = "FILE", hide = true, requires = "store")]
+    pub agent: Option<PathBuf>,
+
+    /// The name of the agent's node.
+    #[arg(long, value_name = "NAME", hide = true, default_value = "worker")]
+    pub agent_name: String,
+
+    /// Seconds without a task after which the agent ends.
+    #[arg(long, value_name = "SECONDS", hide = true, default_value_t = 600)]
+    pub agent_idle: u64,
 
     /// Allow --bind to an address that other machines can reach. Anyone with the token can run code
     /// as you, and without a TLS proxy anyone who listens on the network can read the token.
     #[arg(long)]
     pub dangerously_listen_beyond_loopback: bool,
 
+    /// Count an open standard input as a use, for --exit-when-unused. It closes when the program
+    /// ends that has started this one.
+    #[arg(long, hide = true)]
+    pub used_while_stdin_is_open: bool,
+
     /// The value of $VIRTUAL_ENV.
     #[arg(skip)]
     pub virtual_env: Option<PathBuf>,
 
+    /// The value of $CONDA_PREFIX.
+    #[arg(skip)]
+    pub conda_prefix: Option<PathBuf>,
+
+    /// The Python that Ratoon is installed in: the value of $RATOON_INSTALLED_IN, which the command
+    /// of the Python package sets.
+    #[arg(skip)]
+    pub installed_in: Option<PathBuf>,
+
+    /// The value of $RATOON_TOKEN, which `ratoon mcp` uses instead of the owner's token.
+    #[arg(skip)]
+    pub token_in_environment: Option<Secret>,
+
+    /// The user's home directory.
+    #[arg(skip)]
+    pub home: Option<PathBuf>,
+
+    /// The directories of $PATH.
+    #[arg(skip)]
+    pub path: Vec<PathBuf>,
+
+    /// The value of $PYTHONHASHSEED.
+    #[arg(skip)]
+    pub hash_seed: Option<String>,
+
+    /// The extension module that kernels load. It is beside this program's file.
+    #[arg(skip)]
+    pub extension: Option<PathBuf>,
+
     /// The current directory.
     #[arg(skip)]
     pub current_dir: Option<PathBuf>,
+
+    /// The key of the server and its workers: the value of $RATOON_WORKERS_KEY.
+    #[arg(skip)]
+    pub workers_key: Option<Secret>,
+
+    /// The settings of the store that `store` names.
+    #[arg(skip)]
+    pub store_settings: Option<StoreSettings>,
 
     /// Directory for Ratoon's own data: `$XDG_DATA_HOME/ratoon`, else `~/.local/share/ratoon`.
     #[arg(skip)]
@@ -117,13 +202,55 @@ fn size(text: &str) -> Result<u64, String> {
 pub enum Subcommand {
     /// Verify every digest and reference of a notebook, and report damage.
     Check {
-        /// The notebook's directory, NAME.ratoon.
-        dir: PathBuf,
+        /// The notebook's directory, NAME.ratoon, or its name.
+        notebook: PathBuf,
     },
-    /// Remove files from a notebook's directory that none of its states needs.
+    /// Remove files from a notebook's directory that none of its states needs. With --store, remove
+    /// old blobs from a store that no notebook in it needs.
     Gc {
-        /// The notebook's directory, NAME.ratoon.
-        dir: PathBuf,
+        /// The notebook's directory, NAME.ratoon, or its name.
+        #[arg(required_unless_present = "store", conflicts_with = "store")]
+        notebook: Option<PathBuf>,
+        /// The store: s3://BUCKET/PREFIX or file:///DIRECTORY.
+        #[arg(long, value_name = "URL")]
+        store: Option<String>,
+    },
+    /// Copy a notebook to a store off this machine. A later push sends only what is new.
+    Push {
+        /// The notebook's directory, NAME.ratoon, or its name.
+        notebook: PathBuf,
+        /// The store: s3://BUCKET/PREFIX or file:///DIRECTORY [default: $RATOON_STORE].
+        #[arg(long, value_name = "URL")]
+        store: Option<String>,
+        /// The notebook's name in the store [default: its own].
+        #[arg(long = "as", value_name = "NAME")]
+        name: Option<String>,
+        /// Push although another server holds the notebook's lease. That server's later pushes are
+        /// refused.
+        #[arg(long)]
+        take_over: bool,
+        /// Replace a version in the store that this copy does not contain. It stays there as an
+        /// older version.
+        #[arg(long)]
+        replace: bool,
+    },
+    /// Copy a notebook from a store to the current directory. An existing copy is replaced if it
+    /// has no changes of its own.
+    Pull {
+        /// The notebook's name in the store.
+        name: String,
+        /// The store: s3://BUCKET/PREFIX or file:///DIRECTORY [default: $RATOON_STORE].
+        #[arg(long, value_name = "URL")]
+        store: Option<String>,
+        /// The notebook's name here [default: the same].
+        #[arg(long = "as", value_name = "NAME")]
+        own_name: Option<String>,
+        /// List the versions of the notebook in the store, and pull nothing.
+        #[arg(long)]
+        versions: bool,
+        /// The version to pull [default: the newest].
+        #[arg(long, value_name = "VERSION", conflicts_with = "versions")]
+        version: Option<String>,
     },
     /// Write a lineage of a notebook to a file: its cells with their outputs, and its drafts.
     Export {
@@ -148,17 +275,42 @@ pub enum Subcommand {
         /// file's name].
         name: Option<String>,
     },
+    /// Install the Jupyter kernel, which is part of the Python package: `ratoon kernelspec install
+    /// [--user|--prefix DIR|--sys-prefix]`.
+    #[command(disable_help_flag = true)]
+    Kernelspec {
+        /// What to do.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+        arguments: Vec<String>,
+    },
     /// Trust the checkpoints of a notebook from another install. Their code then runs when their
     /// states are used.
     ///
     /// Shows what the checkpoints contain and asks before it trusts them.
     Trust {
-        /// The notebook's directory, NAME.ratoon.
-        dir: PathBuf,
+        /// The notebook's directory, NAME.ratoon, or its name.
+        notebook: PathBuf,
         /// Trust them without asking, for use in scripts.
         #[arg(long, short)]
         yes: bool,
     },
+    /// Serve agents over MCP, on standard input and output. Finds the server of a directory, or
+    /// starts one that ends with this command.
+    ///
+    /// $RATOON_TOKEN, if set, is used instead of the owner's token: for example that of a share
+    /// link.
+    Mcp(McpOptions),
+}
+
+/// Options of `ratoon mcp`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct McpOptions {
+    /// The directory in which cells run [default: the current one].
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Options for the server, if one is started: `ratoon mcp -- --timeout 60`.
+    #[arg(last = true, value_name = "OPTIONS")]
+    pub server_options: Vec<String>,
 }
 
 /// A text that `Debug` does not show.
@@ -184,27 +336,55 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Whether this process is a kernel.
-pub fn is_kernel() -> bool {
-    std::env::args_os().nth(1).is_some_and(|first| first == KERNEL)
-}
-
 impl Options {
     /// Reads the options. Exits on errors and for help. Must be called once, before any thread
-    /// starts: it wipes the token from the command line.
+    /// starts: it wipes the token from the command line, and
+    /// the credentials of the store from the environment, so that no cell inherits them.
     pub fn read() -> Self {
         let mut options = Self::parse();
         if let Some(token) = &options.token {
             argv::wipe(token.reveal());
         }
-        options.virtual_env = std::env::var_os("VIRTUAL_ENV").filter(|v| !v.is_empty()).map(PathBuf::from);
+        let directory = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        options.virtual_env = directory("VIRTUAL_ENV");
+        options.conda_prefix = directory("CONDA_PREFIX");
+        options.token_in_environment =
+            std::env::var("RATOON_TOKEN").ok().filter(|token| !token.is_empty()).map(Secret);
+        options.installed_in = directory("RATOON_INSTALLED_IN");
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        options.path = std::env::split_paths(&path).filter(|dir| dir.is_absolute()).collect();
+        options.hash_seed = std::env::var("PYTHONHASHSEED").ok();
+        let program = std::env::current_exe().ok();
+        options.extension = program.map(|program| program.with_file_name("libratoon.so"));
         options.current_dir = std::env::current_dir().ok();
         let of = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+        options.home = of("HOME");
         let share = of("XDG_DATA_HOME").or_else(|| of("HOME").map(|home| home.join(".local/share")));
         options.data_dir = share.map(|dir| dir.join("ratoon"));
         let config = of("XDG_CONFIG_HOME").or_else(|| of("HOME").map(|home| home.join(".config")));
         options.config_dir = config.map(|dir| dir.join("ratoon"));
+        let variable = |name: &str| std::env::var(name).ok();
+        options.workers_key = variable("RATOON_WORKERS_KEY").filter(|key| !key.is_empty()).map(Secret);
+        argv::forget(&["RATOON_WORKERS_KEY".to_owned()]);
+        let named = variable("RATOON_STORE").filter(|url| !url.is_empty());
+        let url = options.store_of_command().cloned().or(named);
+        options.store_settings = url.map(|url| StoreSettings::new(&url, variable, options.home.clone()));
+        if let Some(settings) = &options.store_settings {
+            argv::forget(&settings.hidden_variables());
+        }
         options
+    }
+
+    /// The address that `--store` gives to the server or to the command.
+    fn store_of_command(&self) -> Option<&String> {
+        match &self.subcommand {
+            Some(
+                Subcommand::Push { store, .. }
+                | Subcommand::Pull { store, .. }
+                | Subcommand::Gc { store, .. },
+            ) => store.as_ref(),
+            _ => self.store.as_ref(),
+        }
     }
 }
 
@@ -233,6 +413,14 @@ mod tests {
         let sizes = ["0", "1500000", "2k", "8G", "1MiB", "3gb"].map(|text| size(text).unwrap());
         assert_eq!(sizes, [0, 1_500_000, 2048, 8 << 30, 1 << 20, 3 << 30]);
         assert!(["", "G", "-1", "1x", "99999999999T"].iter().all(|text| size(text).is_err()));
+    }
+
+    #[test]
+    fn cells_at_workers_would_have_no_sandbox() {
+        for sandbox in [&["--no-network"][..], &["--write", "."]] {
+            assert!(Options::try_parse_from([&["ratoon", "--workers", "ray"], sandbox].concat()).is_err());
+            parsed(sandbox);
+        }
     }
 
     #[test]

@@ -1,20 +1,22 @@
-//! The stream of events: numbered without gaps, kept for a while, sent to all subscribers.
+//! The stream of events. Events are numbered without gaps, kept for some time, and sent to all
+//! subscribers.
 //!
-//! A client that reconnects sends the last number it has and gets exactly the rest. If those events
-//! are no longer kept, or the number belongs to another opening of the notebook, the client gets a
-//! snapshot. A client that does not keep up is disconnected, and reconnects in the same way. So
-//! slow clients, sleeping computers and server restarts have one way to recover.
+//! A client that reconnects sends the number of the last event that it received, and gets all later
+//! events. If those events are no longer kept, or the number is from an earlier opening of the
+//! notebook, the client gets a snapshot. A client that is too slow is disconnected, and reconnects
+//! in the same way. So slow clients, sleeping computers and server restarts need only one way to
+//! recover.
 
-use super::{Missed, Position, Subscription};
+use super::{Missed, Position, Since, Subscription};
 use crate::notebook::{Event, Snapshot};
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// How many bytes of events are kept for clients that reconnect.
+/// Maximum size, in bytes, of the events that are kept for clients that reconnect.
 const MAX_KEPT_BYTES: usize = 8 * 1024 * 1024;
-/// How many messages may wait for one client.
+/// Maximum number of messages in the queue of one client.
 const MAX_WAITING: usize = 1024;
 
 #[derive(Serialize)]
@@ -25,7 +27,7 @@ struct Stamped<'a, T> {
     what: T,
 }
 
-/// The events of one opening of a notebook.
+/// The events since the notebook was opened.
 pub(super) struct EventLog {
     epoch: String,
     seq: u64,
@@ -41,7 +43,7 @@ impl EventLog {
         Self { epoch, seq: 0, kept: VecDeque::new(), kept_bytes: 0, clients: Vec::new() }
     }
 
-    /// Numbers an event, keeps it and sends it to all subscribers. Returns its number.
+    /// Numbers an event, keeps it, and sends it to all subscribers. Returns the event's number.
     pub(super) fn publish(&mut self, event: &Event) -> u64 {
         self.seq += 1;
         let text = text_of(&Stamped { epoch: &self.epoch, seq: self.seq, what: event });
@@ -52,23 +54,25 @@ impl EventLog {
         {
             self.kept_bytes -= oldest.len();
         }
-        // Drops a client whose queue is full or closed.
+        // Removes clients whose queue is full or closed.
         self.clients.retain(|client| client.try_send(text.clone()).is_ok());
         self.seq
     }
 
-    /// Adds a subscriber. It first gets the events after position `since`, or a snapshot.
-    pub(super) fn subscribe(
-        &mut self,
-        since: Option<&Position>,
-        snapshot: impl FnOnce() -> Snapshot,
-    ) -> Subscription {
-        let missed = since.and_then(|position| self.after(position)).map(Missed::Events);
+    /// Adds a subscriber. The subscription begins with the events after `since`, or with a
+    /// snapshot.
+    pub(super) fn subscribe(&mut self, since: &Since, snapshot: impl FnOnce() -> Snapshot) -> Subscription {
+        let missed = match since {
+            Since::Beginning => None,
+            Since::Position(position) => self.after(position),
+            Since::Now => Some(Vec::new()),
+        };
+        let missed = missed.map(Missed::Events);
         let missed = missed.unwrap_or_else(|| {
             let before = format!(r#"{{"epoch":"{}","seq":{},"snapshot":"#, self.epoch, self.seq);
             Missed::Whole(Box::new(snapshot().into_pieces(&before, "}")))
         });
-        // Drops clients that have left since the last event.
+        // Removes clients that have disconnected since the last event.
         self.clients.retain(|client| !client.is_closed());
         let (client, events) = mpsc::channel(MAX_WAITING);
         self.clients.push(client);
@@ -112,7 +116,7 @@ mod tests {
     #[test]
     fn facts_and_live_events_are_one_flat_object() {
         let mut log = EventLog::new();
-        let mut client = log.subscribe(None, snapshot).events;
+        let mut client = log.subscribe(&Since::Beginning, snapshot).events;
         log.publish(&event(1));
         log.publish(&Live::StateSaved { state: StateId::root() }.into());
         let mut next = || client.try_recv().expect("an event").replace(&log.epoch, "E");
@@ -129,7 +133,7 @@ mod tests {
         }
         for seen in 0..=5 {
             let position = Position { epoch: log.epoch.clone(), seq: seen };
-            let missed = log.subscribe(Some(&position), || panic!("no snapshot is needed")).missed;
+            let missed = log.subscribe(&Since::Position(position), || panic!("no snapshot is needed")).missed;
             let Missed::Events(missed) = missed else { panic!("a snapshot") };
             assert_eq!(missed.len() as u64, 5 - seen);
             assert!(missed.iter().zip(seen + 1..).all(|(m, n)| m.contains(&format!("\"seq\":{n},"))));
@@ -142,12 +146,22 @@ mod tests {
         log.publish(&event(1));
         let other = Position { epoch: "other".into(), seq: 1 };
         let future = Position { epoch: log.epoch.clone(), seq: 9 };
-        for position in [None, Some(&other), Some(&future)] {
-            let whole = whole(log.subscribe(position, snapshot).missed);
+        for since in [Since::Beginning, Since::Position(other), Since::Position(future)] {
+            let whole = whole(log.subscribe(&since, snapshot).missed);
             let json: serde_json::Value = serde_json::from_str(&whole).expect("JSON");
             assert_eq!((&json["seq"], &json["epoch"]), (&1.into(), &log.epoch.as_str().into()));
             assert_eq!(json["snapshot"], serde_json::to_value(snapshot()).expect("JSON"));
         }
+    }
+
+    #[test]
+    fn a_client_that_begins_now_gets_neither_a_snapshot_nor_earlier_events() {
+        let mut log = EventLog::new();
+        log.publish(&event(1));
+        let mut client = log.subscribe(&Since::Now, || panic!("no snapshot is needed"));
+        assert!(matches!(client.missed, Missed::Events(events) if events.is_empty()));
+        log.publish(&event(2));
+        assert!(client.events.try_recv().is_ok_and(|text| text.contains(r#""seq":2,"#)));
     }
 
     #[test]
@@ -159,15 +173,15 @@ mod tests {
             log.publish(&Fact::DraftsChanged { on, removed: Vec::new(), put: Vec::new() }.into());
         }
         let position = Position { epoch: log.epoch.clone(), seq: 0 };
-        assert!(whole(log.subscribe(Some(&position), snapshot).missed).contains("snapshot"));
+        assert!(whole(log.subscribe(&Since::Position(position), snapshot).missed).contains("snapshot"));
     }
 
     #[test]
     fn clients_that_left_leave_nothing_behind() {
         let mut log = EventLog::new();
-        let stays = log.subscribe(None, snapshot);
+        let stays = log.subscribe(&Since::Beginning, snapshot);
         for _ in 0..40_000 {
-            drop(log.subscribe(None, snapshot));
+            drop(log.subscribe(&Since::Beginning, snapshot));
             assert!(log.clients.len() <= 3);
         }
         log.publish(&event(1));
@@ -177,8 +191,8 @@ mod tests {
     #[test]
     fn a_slow_client_is_disconnected_and_the_others_are_not() {
         let mut log = EventLog::new();
-        let mut slow = log.subscribe(None, snapshot);
-        let mut quick = log.subscribe(None, snapshot);
+        let mut slow = log.subscribe(&Since::Beginning, snapshot);
+        let mut quick = log.subscribe(&Since::Beginning, snapshot);
         for n in 0..=MAX_WAITING {
             log.publish(&event(n));
             assert!(quick.events.try_recv().is_ok());

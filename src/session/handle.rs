@@ -2,17 +2,30 @@
 //! its events. All requests go through the actor's inbox, so they have one order and need no lock.
 
 use super::machine::{Adopted, Standing, Visitor};
+use super::system_memory;
 use crate::blocking_pool::BlockingPool;
-use crate::notebook::{Caret, Command, KeptCredentials, Notebook, Pieces, Reply, Snapshot, StateId};
+use crate::kernel::ReadyPython;
+use crate::notebook::{
+    AgentStatus, Caret, Command, KeptCredentials, Notebook, Pieces, Reply, Snapshot, StateId,
+};
 use crate::problem::{Kind, Problem};
+use crate::store::Attachments;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use tokio::sync::{mpsc, oneshot};
+use std::time::{Duration, Instant};
+use tokio::sync::{Mutex, mpsc, oneshot};
 
-/// A request to the actor. Reports of processes have another inbox, of lower priority.
+/// How long measured memory is answered again without another measurement, at least, and as a
+/// multiple of the time that the measurement took. So clients that ask often use at most a
+/// twentieth of a core.
+const MEMORY_IS_NEW: Duration = Duration::from_secs(2);
+const MEMORY_IS_NEW_TIMES: u32 = 20;
+
+/// A request to the actor. Process reports have another inbox, which has lower priority.
 pub(super) enum Ask {
-    /// Carry out a command and answer it.
+    /// Carry out a command and send the answer.
     Command(Command, OnReply),
     /// Note which state a client looks at.
     Stand(Visitor, Standing, oneshot::Sender<Reply>),
@@ -24,36 +37,53 @@ pub(super) enum Ask {
     KeepCredentials(KeptCredentials, oneshot::Sender<Result<(), Problem>>),
     /// Copy the notebook to another directory.
     Copy(PathBuf, oneshot::Sender<Result<(), Problem>>),
-    /// End all runs and put a copy of the notebook into the trash, unless it is empty.
+    /// End all runs, and put a copy of the notebook into the trash unless the notebook is empty.
     SetAside(oneshot::Sender<Result<(), Problem>>),
-    /// Add a state that was read from a file.
+    /// Add a state that was imported from a file.
     Adopt(Box<Adopted>, oneshot::Sender<Reply>),
+    /// Send the process ids of all processes of the notebook.
+    Pids(oneshot::Sender<HashSet<i32>>),
     /// Send the whole notebook with its visitors.
     Snapshot(oneshot::Sender<Snapshot>),
     /// Send the events after a position, and all later ones.
-    Subscribe(Option<Position>, oneshot::Sender<Subscription>),
-    /// End all processes and stop.
+    Subscribe(Since, oneshot::Sender<Subscription>),
+    /// Restart the notebook in this Python. The flag is true if the notebook chose the Python.
+    UsePython(Box<ReadyPython>, bool, oneshot::Sender<Reply>),
+    /// End all processes, then stop the actor.
     Close(oneshot::Sender<()>),
 }
 
-/// Called once with the reply to a command, and with the notebook at that moment.
+/// Called once, with the notebook and the reply to a command.
 pub(super) type OnReply = Box<dyn FnOnce(&Notebook, Reply) + Send>;
 
 /// A client's position in the stream of events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// Identifies one opening of the notebook. Each time it is opened it gets a new epoch.
+    /// Identifies one opening of the notebook. Each opening has a new epoch.
     pub epoch: String,
-    /// The number of the last event seen; events are numbered without gaps.
+    /// The number of the last event that the client received. Events are numbered without gaps.
     pub seq: u64,
 }
 
-/// What a client missed.
+/// Where a subscription to the stream of events begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Since {
+    /// With a snapshot.
+    #[default]
+    Beginning,
+    /// After a position. If the position is unknown or too old, with a snapshot.
+    Position(Position),
+    /// With the next event.
+    Now,
+}
+
+/// The events that a client missed.
 #[derive(Debug)]
 pub enum Missed {
-    /// The events after the client's position, each as one JSON text.
+    /// The events after the client's position. Each is one JSON text.
     Events(Vec<Arc<str>>),
-    /// A snapshot, for a client that is new or has missed too much: a JSON text, split into pieces.
+    /// A snapshot as one JSON text in pieces, for a client that is new or has missed too many
+    /// events.
     Whole(Box<Pieces>),
 }
 
@@ -63,7 +93,7 @@ pub struct Subscription {
     /// What the client missed.
     pub missed: Missed,
     /// All later events. The channel closes if the client is too slow or the notebook is closed.
-    /// Then subscribe again.
+    /// The client then subscribes again.
     pub events: mpsc::Receiver<Arc<str>>,
 }
 
@@ -76,12 +106,26 @@ pub struct Session {
     threads: BlockingPool,
     visitors: Arc<AtomicU64>,
     close_reason: Arc<OnceLock<CloseReason>>,
+    /// The last measurement of the memory, and until when it is new. Locked while one is made.
+    memory: Arc<Mutex<Option<(Instant, MemoryTotals)>>>,
 }
 
-/// Why a notebook was closed while the server keeps running.
+/// Memory, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryTotals {
+    /// Of all processes of the notebook, and of the processes that its cells started. Memory that
+    /// several of them share counts once.
+    pub notebook: u64,
+    /// Of the computer, available without swapping.
+    pub available: u64,
+    /// Of the computer.
+    pub total: u64,
+}
+
+/// Why a notebook was closed although the server continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CloseReason {
-    /// The notebook was renamed to this.
+    /// The notebook was renamed; this is its new name.
     Renamed(String),
     /// The notebook was deleted.
     Deleted,
@@ -97,10 +141,19 @@ pub struct Visit {
 }
 
 impl Visit {
-    /// Notes which state the client looks at, and the name of its user.
-    pub async fn stand(&self, state: StateId, name: Option<String>, caret: Option<Caret>) -> Reply {
+    /// Notes which state the client looks at, the name of the user, the user's caret, the cell that
+    /// has the focus, the participant whom the client follows, and whether it is an agent.
+    pub async fn stand(
+        &self,
+        state: StateId,
+        name: Option<String>,
+        caret: Option<Caret>,
+        cell: Option<String>,
+        follows: Option<String>,
+        agent: Option<AgentStatus>,
+    ) -> Reply {
         let (tx, rx) = oneshot::channel();
-        let standing = Standing { scope: self.scope, state, name, caret };
+        let standing = Standing { scope: self.scope, state, name, caret, cell, follows, agent };
         self.session.send(Ask::Stand(self.visitor, standing, tx), rx).await.unwrap_or_else(Reply::Refused)
     }
 }
@@ -111,22 +164,24 @@ impl Drop for Visit {
         if let Err(mpsc::error::TrySendError::Full(left)) = inbox.try_send(left)
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
-            // Fails if the notebook was closed meanwhile, which has ended the presence, too.
+            // The send fails if the notebook was closed, which also ended the presence.
             runtime.spawn(async move { drop(inbox.send(left).await) });
         }
     }
 }
 
-/// Where a notebook is stored, and what was found there when it was opened.
+/// Where a notebook is stored, and the content of its directory when it was opened.
 #[derive(Debug)]
 pub struct NotebookFiles {
-    /// The notebook's own id.
+    /// The notebook's id. A rename does not change it.
     pub notebook_id: String,
-    /// The folder of its blobs.
+    /// The directory of the notebook's blobs.
     pub blobs: PathBuf,
-    /// Its share links and browser sessions.
+    /// The pictures that users pasted into the notebook's texts.
+    pub attachments: Attachments,
+    /// The notebook's share links and browser sessions.
     pub credentials: KeptCredentials,
-    /// What was damaged and set aside, as sentences to show to users.
+    /// Descriptions of files that were damaged and moved aside, as sentences for users.
     pub damage: Vec<String>,
 }
 
@@ -144,15 +199,16 @@ impl Session {
             threads,
             visitors: Arc::default(),
             close_reason: Arc::default(),
+            memory: Arc::default(),
         }
     }
 
-    /// Where the notebook is stored, and what was found there when it was opened.
+    /// Where the notebook is stored, and the content of its directory when it was opened.
     pub fn files(&self) -> &NotebookFiles {
         &self.files
     }
 
-    /// The threads for work that waits for the disk.
+    /// The threads for blocking disk operations.
     pub(super) fn threads(&self) -> &BlockingPool {
         &self.threads
     }
@@ -162,25 +218,25 @@ impl Session {
         &self.name
     }
 
-    /// Adds a client. Other clients see it once it says which state it looks at.
+    /// Adds a client. Other clients see the client after it reports which state it looks at.
     pub fn visit(&self, scope: &'static str) -> Visit {
         let visitor = Visitor(self.visitors.fetch_add(1, Ordering::Relaxed) + 1);
         Visit { visitor, scope, session: self.clone() }
     }
 
-    /// Carries out a command and waits for its reply; a run is answered when it has ended. The
-    /// command continues if the future is dropped. A reset first puts a copy of the notebook into
-    /// the trash.
+    /// Carries out a command and waits for its reply. The reply to a run comes when the run has
+    /// ended. If the future is dropped, the command continues. A reset first puts a copy of the
+    /// notebook into the trash.
     pub async fn ask(&self, command: Command) -> Reply {
         self.ask_then(command, |_, reply| reply).await.unwrap_or_else(Reply::Refused)
     }
 
-    /// Carries out a command, and calls `read` with the notebook and the reply at the moment of the
-    /// reply. Both take one pass through the inbox.
+    /// Carries out a command, and calls `read` with the notebook and the reply before the notebook
+    /// changes again.
     ///
     /// # Errors
-    /// `Problem` when the notebook has been closed, or before a reset no copy of it could be put
-    /// into the trash.
+    /// `Problem` when the notebook has been closed, or when a reset could not put a copy of the
+    /// notebook into the trash.
     pub async fn ask_then<T: Send + 'static>(
         &self,
         command: Command,
@@ -190,12 +246,13 @@ impl Session {
             self.set_aside().await?;
         }
         let (tx, rx) = oneshot::channel();
-        // Fails if the requester no longer waits. The command was carried out anyway.
+        // The send fails if the requester no longer waits. The command was carried out
+        // nevertheless.
         let answer = move |notebook: &Notebook, reply| drop(tx.send(read(notebook, reply)));
         self.send(Ask::Command(command, Box::new(answer)), rx).await
     }
 
-    /// Calls `look` with the notebook, between two events.
+    /// Calls `look` with the notebook, which does not change during the call.
     ///
     /// # Errors
     /// `Problem` when the notebook has been closed.
@@ -205,7 +262,7 @@ impl Session {
     ) -> Result<T, Problem> {
         let (tx, rx) = oneshot::channel();
         let look = Box::new(move |notebook: &Notebook| {
-            // Fails if the requester no longer waits.
+            // The send fails if the requester no longer waits.
             let _ = tx.send(look(notebook));
         });
         self.send(Ask::Read(look), rx).await
@@ -220,14 +277,37 @@ impl Session {
         self.send(Ask::Snapshot(tx), rx).await
     }
 
-    /// Subscribes to the events after `since`. Without a position, or with one that is unknown or
-    /// too old, the subscription begins with a snapshot.
+    /// Subscribes to the events after `since`.
     ///
     /// # Errors
     /// `Problem` when the notebook has been closed.
-    pub async fn subscribe(&self, since: Option<Position>) -> Result<Subscription, Problem> {
+    pub async fn subscribe(&self, since: Since) -> Result<Subscription, Problem> {
         let (tx, rx) = oneshot::channel();
         self.send(Ask::Subscribe(since, tx), rx).await
+    }
+
+    /// The memory of the notebook and of the computer. It may have been measured some seconds ago.
+    ///
+    /// # Errors
+    /// `Problem` when the notebook has been closed.
+    pub async fn memory(&self) -> Result<MemoryTotals, Problem> {
+        let mut last = self.memory.lock().await;
+        let began = Instant::now();
+        if let Some((until, totals)) = *last
+            && began < until
+        {
+            return Ok(totals);
+        }
+        let (tx, rx) = oneshot::channel();
+        let pids = self.send(Ask::Pids(tx), rx).await?;
+        let measured = self.threads.run(move || MemoryTotals {
+            notebook: system_memory::bytes_together(&pids),
+            available: system_memory::available_bytes().unwrap_or_default(),
+            total: system_memory::total_bytes().unwrap_or_default(),
+        });
+        let totals = measured.await?;
+        *last = Some((Instant::now() + MEMORY_IS_NEW.max(began.elapsed() * MEMORY_IS_NEW_TIMES), totals));
+        Ok(totals)
     }
 
     /// Replaces the share links and browser sessions on disk.
@@ -240,14 +320,22 @@ impl Session {
         self.send(Ask::KeepCredentials(credentials, tx), rx).await?
     }
 
-    /// Adds a state that was read from a file. Its blobs must be stored already. The reply is that
-    /// of a run that has ended.
+    /// Adds a state that was imported from a file. The state's blobs must be stored already. The
+    /// reply is the reply of a run that has ended.
     pub async fn adopt(&self, adopted: Adopted) -> Reply {
         let (tx, rx) = oneshot::channel();
         self.send(Ask::Adopt(Box::new(adopted), tx), rx).await.unwrap_or_else(Reply::Refused)
     }
 
-    /// Copies the notebook, as it is now, to another directory. Running cells continue.
+    /// Restarts the notebook in this Python, and stores the choice; `is_chosen` is false for the
+    /// server's default. Refused while cells run.
+    pub async fn use_python(&self, python: ReadyPython, is_chosen: bool) -> Reply {
+        let (tx, rx) = oneshot::channel();
+        let ask = Ask::UsePython(Box::new(python), is_chosen, tx);
+        self.send(ask, rx).await.unwrap_or_else(Reply::Refused)
+    }
+
+    /// Copies the notebook in its current state to another directory. Running cells continue.
     ///
     /// # Errors
     /// `Problem` when the name is taken, the disk cannot be written, or the notebook has been
@@ -258,7 +346,7 @@ impl Session {
     }
 
     /// Ends all runs and puts a copy of the notebook into the trash. The runs end even if the copy
-    /// cannot be made: users also reset a notebook to stop cells that nothing else stops.
+    /// fails, because users also reset a notebook to end cells that do not stop otherwise.
     async fn set_aside(&self) -> Result<(), Problem> {
         let (tx, rx) = oneshot::channel();
         self.send(Ask::SetAside(tx), rx).await?.map_err(|refused| Problem {
@@ -279,10 +367,10 @@ impl Session {
         let _ = self.close_reason.set(reason);
     }
 
-    /// Ends all processes of the notebook.
+    /// Ends all processes of the notebook, and its actor.
     pub async fn close(&self) {
         let (tx, rx) = oneshot::channel();
-        // Fails if the notebook is closed already.
+        // The send fails if the notebook is closed already.
         let _ = self.send(Ask::Close(tx), rx).await;
     }
 

@@ -1,4 +1,4 @@
-//! Exports a state to a file, and reads such a file.
+//! Exports a state to a file, and imports a state from such a file.
 
 use super::Session;
 use crate::blocking_pool::BlockingPool;
@@ -8,8 +8,8 @@ use crate::store::{self, Arrived, Export, StateFileError};
 use std::path::PathBuf;
 
 impl Session {
-    /// Prepares the file of a state from the state's checkpoint. With `environ` the file also holds
-    /// the environment variables that the state's code changed.
+    /// Prepares a file with a state's checkpoint. With `environ`, the file also holds the
+    /// environment variables that the state's code changed.
     ///
     /// # Errors
     /// `Problem` when the state or its checkpoint does not exist or cannot be read.
@@ -26,7 +26,8 @@ impl Session {
         run_blocking(self.threads(), &what, prepare).await
     }
 
-    /// Reads a state's file and stores its blobs. `adopt` then adds the state to the notebook.
+    /// Reads a state's file and stores the blobs in it. After that, `adopt` adds the state to the
+    /// notebook.
     ///
     /// # Errors
     /// `Problem` when the file is damaged or incomplete, or the disk cannot be written.
@@ -35,15 +36,15 @@ impl Session {
         run_blocking(self.threads(), "import a state", move || store::read_state(&file, &blobs)).await
     }
 
-    /// A new path for a temporary file. Files left there are deleted when the notebook is opened
-    /// again.
+    /// A new path for a temporary file. If the file is not removed, it is deleted when the notebook
+    /// is opened again.
     pub fn temporary(&self) -> PathBuf {
         let name = format!("state-{}", uuid::Uuid::new_v4().simple());
         self.files().blobs.with_file_name("tmp").join(name)
     }
 }
 
-/// What the file of a state holds besides blobs.
+/// The content of a state's file besides blobs.
 struct StateContent {
     label: Option<String>,
     code: String,
@@ -64,7 +65,7 @@ fn content_of(notebook: &Notebook, id: &StateId) -> Option<StateContent> {
     Some(StateContent { label: state.label.clone(), code, outputs, checkpoint: state.checkpoint.clone() })
 }
 
-/// Reads or writes files on another thread.
+/// Calls a function that reads or writes files, on another thread.
 async fn run_blocking<T: Send + 'static>(
     threads: &BlockingPool,
     what: &str,
@@ -74,7 +75,7 @@ async fn run_blocking<T: Send + 'static>(
     let done = done.map_err(|lost| Problem::new(Kind::Kernel, what, lost.to_string(), "try again"))?;
     done.map_err(|error| {
         let (kind, how) = match error {
-            StateFileError::Bad(_) => (Kind::BadRequest, "take a file that was exported whole"),
+            StateFileError::Bad(_) => (Kind::BadRequest, "use a file that was exported completely"),
             StateFileError::Lost(_) => (Kind::Lost, "save the state again, or replay it"),
             StateFileError::Disk(_) => {
                 (Kind::Disk, "make room on the disk, or find out why it cannot be used, and try again")

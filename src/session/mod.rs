@@ -1,18 +1,23 @@
-//! Open notebooks: each is owned by one actor, and a pure machine decides what happens when.
+//! Open notebooks. One actor owns each notebook, and a pure machine decides what happens in it and
+//! when.
 //!
-//! `sessions` is the map of open notebooks; through `handle` the rest of the server uses one of
-//! them. `actor` is the loop that passes inputs to the machine, carries out its effects and gives
-//! every fact to the store. `machine` decides (no clock, no IO). Nothing here depends on actix,
-//! pyo3 or a database.
+//! `sessions` is the map of open notebooks. `handle` is the interface of one notebook for the rest
+//! of the server. `actor` is the loop that passes inputs to the machine, carries out the effects of
+//! the machine, and passes every fact to the store. `machine` decides; it has no clock and no IO.
+//! Nothing here depends on actix, pyo3 or a database.
 
 mod actor;
 mod event_log;
 mod handle;
 mod import_export;
 mod machine;
+mod offsite;
 mod sessions;
 mod system_memory;
 
-pub use handle::{CloseReason, Missed, NotebookFiles, Position, Session, Subscription, Visit};
+pub use crate::kernel::{FoundPython, LintProblem, Ruff};
+pub use handle::{
+    CloseReason, MemoryTotals, Missed, NotebookFiles, Position, Session, Since, Subscription, Visit,
+};
 pub use machine::{Adopted, Budget};
 pub use sessions::{NotebookConfig, Sessions};

@@ -3,33 +3,41 @@
 use super::actor::OpenRequest;
 use super::{Budget, CloseReason, Session};
 use crate::blocking_pool::{BlockingPool, Lost};
-use crate::kernel::{Launch, end_all_below, find_plot_javascript};
+use crate::kernel::{Launch, Pythons, Ruff, end_all_below, find_plot_javascript};
 use crate::notebook::{KeptCredentials, Notebook};
 use crate::problem::{Kind, Problem};
+use crate::remote::RemoteStore;
 use crate::store::{self, InstallKey, LatestTime, NotebookInfo, Trashed};
+use crate::workers::Workers;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Handle;
 
-/// How many notebooks may be open at the same time. Each has a Python process of some 100 MB.
+/// Maximum number of notebooks that are open at the same time. Each has a Python process of some
+/// 100 MB.
 const MAX_OPEN_NOTEBOOKS: usize = 64;
 /// Suffix of a notebook's directory.
 const SUFFIX: &str = ".ratoon";
 
-/// Where notebooks are stored, and with which settings they are opened.
+/// The directory of the notebooks, and the settings with which notebooks are opened.
 #[derive(Clone, Debug)]
 pub struct NotebookConfig {
     /// The directory that holds the notebooks.
     pub dir: PathBuf,
-    /// Signs what this install writes, so that this install recognises its own files.
+    /// The key that signs the files of this install. It lets this install recognise its own files.
     pub(super) key: InstallKey,
-    /// The latest time that the clock has shown. Share links expire by it.
+    /// The latest time that the clock has ever shown. If the clock is set back, share links expire
+    /// by this time.
     pub latest_time: LatestTime,
-    /// How many of a notebook's states may be in memory.
+    /// Limits for the states of a notebook that are in memory.
     pub budget: Budget,
     /// Whether checkpoints are written automatically.
     pub saves: bool,
+    /// The workers, if the server has some.
+    pub workers: Option<Workers>,
+    /// The store off this machine in which open notebooks have a copy.
+    pub remote: Option<RemoteStore>,
 }
 
 impl NotebookConfig {
@@ -39,14 +47,16 @@ impl NotebookConfig {
     /// `Problem` when the key cannot be used.
     pub fn new(dir: PathBuf, config_dir: &Path, budget: Budget, saves: bool) -> Result<Self, Problem> {
         let key = InstallKey::load_or_make(config_dir)?;
-        Ok(Self { dir, key, latest_time: LatestTime::in_dir(config_dir), budget, saves })
+        let latest_time = LatestTime::in_dir(config_dir);
+        Ok(Self { dir, key, latest_time, budget, saves, workers: None, remote: None })
     }
 }
 
-/// All open notebooks by name. Cheap to clone.
+/// All open notebooks, by name. A clone refers to the same map.
 #[derive(Clone, Debug)]
 pub struct Sessions {
     launch: Arc<Launch>,
+    pythons: Arc<Pythons>,
     config: Arc<NotebookConfig>,
     runtime: Handle,
     threads: BlockingPool,
@@ -57,27 +67,38 @@ pub struct Sessions {
 #[derive(Debug, Default)]
 struct Open {
     by_name: BTreeMap<String, Session>,
-    /// Whether the server is stopping. Then no more notebooks are opened, because nothing would
-    /// close them.
+    /// Whether the server is stopping. If so, no notebook may be opened, because nothing would
+    /// close it.
     is_over: bool,
 }
 
 impl Sessions {
-    /// Starts with no open notebook, and removes leftovers from the notebook directory. Must be
-    /// called inside the tokio runtime that will run the notebooks.
-    pub fn new(launch: Launch, config: NotebookConfig, threads: BlockingPool) -> Self {
+    /// Starts without open notebooks, and removes temporary files from the notebook directory. Must
+    /// be called inside the tokio runtime in which the notebooks will run.
+    pub fn new(launch: Launch, pythons: Pythons, config: NotebookConfig, threads: BlockingPool) -> Self {
         store::sweep(&config.dir);
         store::sweep_trash(&config.dir);
-        let (launch, config) = (Arc::new(launch), Arc::new(config));
-        Self { launch, config, runtime: Handle::current(), threads, open: Arc::default() }
+        let (launch, pythons, config) = (Arc::new(launch), Arc::new(pythons), Arc::new(config));
+        Self { launch, pythons, config, runtime: Handle::current(), threads, open: Arc::default() }
     }
 
-    /// The latest time that the clock has shown. It is stored beside the key.
+    /// The directory of the notebooks, in which cells run.
+    pub fn dir(&self) -> &Path {
+        &self.config.dir
+    }
+
+    /// The latest time that the clock has ever shown. It is stored in the same directory as the
+    /// key.
     pub fn latest_time(&self) -> &LatestTime {
         &self.config.latest_time
     }
 
-    /// The threads for work that waits for the disk.
+    /// The workers, if the server has some.
+    pub fn workers(&self) -> Option<&Workers> {
+        self.config.workers.as_ref()
+    }
+
+    /// The threads for blocking disk operations.
     pub fn threads(&self) -> &BlockingPool {
         &self.threads
     }
@@ -87,7 +108,7 @@ impl Sessions {
         self.lock().by_name.keys().cloned().collect()
     }
 
-    /// The names of the notebooks that are in the directory, open or not, sorted.
+    /// The names of all notebooks in the notebook directory, open or not, sorted.
     pub fn kept(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.config.dir).into_iter().flatten().flatten();
         let name = |entry: std::fs::DirEntry| {
@@ -99,18 +120,18 @@ impl Sessions {
         names
     }
 
-    /// Whether a notebook of this name is in the directory.
+    /// Whether the notebook directory has a notebook of this name.
     pub fn has(&self, name: &str) -> bool {
         self.dir_of(name).is_dir()
     }
 
-    /// The share links and browser sessions of a notebook in the directory. Reads them without
-    /// opening the notebook; none when they cannot be read.
+    /// The share links and browser sessions of a notebook in the notebook directory, without
+    /// opening the notebook. None if they cannot be read.
     pub fn credentials_of(&self, name: &str) -> KeptCredentials {
         store::read_credentials(&self.dir_of(name), &self.config.key).unwrap_or_default()
     }
 
-    /// An open notebook.
+    /// Finds an open notebook.
     pub fn get(&self, name: &str) -> Option<Session> {
         self.lock().by_name.get(name).cloned()
     }
@@ -146,6 +167,7 @@ impl Sessions {
             name: name.to_owned(),
             dir: self.dir_of(name),
             launch: self.launch.clone(),
+            pythons: self.pythons.clone(),
             config: self.config.clone(),
             threads: self.threads.clone(),
         };
@@ -154,13 +176,23 @@ impl Sessions {
         Ok(session)
     }
 
-    /// The JavaScript library of a plotting package from the user's environment. Starts a Python
-    /// process and waits for its answer.
-    pub fn library(&self, name: &str) -> Option<String> {
-        find_plot_javascript(&self.launch.python, name)
+    /// The known Pythons of this computer.
+    pub fn pythons(&self) -> &Arc<Pythons> {
+        &self.pythons
     }
 
-    /// Closes all notebooks and kills all processes that descend from them.
+    /// The JavaScript library of a plotting package, from the environment of a Python. Uses the
+    /// default Python if none is given. Starts a Python process and waits for its answer.
+    pub fn library(&self, python: Option<&Path>, name: &str) -> Option<String> {
+        find_plot_javascript(python.unwrap_or(&self.pythons.default().executable), name)
+    }
+
+    /// Ruff beside a Python or on `$PATH`.
+    pub fn ruff(&self, python: &Path) -> Option<Ruff> {
+        Some(Ruff::new(self.pythons.program(python, "ruff")?, &self.launch.cwd))
+    }
+
+    /// Closes all notebooks and kills all their processes.
     pub async fn close_all(&self) {
         let over = Open { by_name: BTreeMap::new(), is_over: true };
         let all: Vec<Session> = std::mem::replace(&mut *self.lock(), over).by_name.into_values().collect();
@@ -168,12 +200,18 @@ impl Sessions {
         end_all_below().await;
     }
 
-    /// Writes a new notebook. Reads and writes the disk.
+    /// Writes a new notebook to the notebook directory. `file` is the `.ipynb` that it was imported
+    /// from, and `attachments` are pictures of its texts, by name.
     ///
     /// # Errors
     /// `Problem` when a notebook of this name exists, or the disk cannot be written.
-    pub fn create(&self, notebook: &Notebook) -> Result<(), Problem> {
-        store::create(&self.dir_of(notebook.name()), notebook)
+    pub fn create(
+        &self,
+        notebook: &Notebook,
+        file: Option<&str>,
+        attachments: &[(String, Vec<u8>)],
+    ) -> Result<(), Problem> {
+        store::create(&self.dir_of(notebook.name()), notebook, file, attachments)
     }
 
     /// Information about a notebook in the directory without opening it. Reads the disk.
@@ -181,7 +219,7 @@ impl Sessions {
         store::inspect(&self.dir_of(name), self.get(name).is_some())
     }
 
-    /// Copies a notebook, whether it is open or not. Running cells continue.
+    /// Copies a notebook, open or not. Running cells continue.
     ///
     /// # Errors
     /// `Problem` when the new name is taken, another program has the notebook open, or the disk
@@ -194,7 +232,7 @@ impl Sessions {
         }
     }
 
-    /// Renames a notebook. If it is open, it is closed first and its clients get the reason.
+    /// Renames a notebook. An open notebook is closed first, and its clients get the reason.
     ///
     /// # Errors
     /// `Problem` when the new name is taken, another program has the notebook open, or the disk
@@ -206,7 +244,7 @@ impl Sessions {
         self.on_disk(move || store::rename(&from, &dir, (&names.0, &names.1), &key)).await
     }
 
-    /// Moves a notebook into the trash. If it is open, it is closed first and its clients get the
+    /// Moves a notebook into the trash. An open notebook is closed first, and its clients get the
     /// reason.
     ///
     /// # Errors
@@ -222,31 +260,32 @@ impl Sessions {
         store::list(&self.config.dir).into_iter().map(|one| (one.clone(), one.inspect())).collect()
     }
 
-    /// The former name of a notebook in the trash; none if the trash does not hold this notebook.
-    /// Reads the disk.
+    /// The former name of a notebook in the trash; none if the notebook is not there. Reads the
+    /// disk.
     pub fn find_trashed(&self, id: &str) -> Option<String> {
         store::find(&self.config.dir, id).ok().map(|one| one.name)
     }
 
-    /// Restores a notebook from the trash under a free name.
+    /// Restores a notebook from the trash under the name `to`.
     ///
     /// # Errors
-    /// `Problem` when the trash does not hold it, the name is taken, or the disk cannot be written.
+    /// `Problem` when the notebook is not in the trash, the name is taken, or the disk cannot be
+    /// written.
     pub async fn restore(&self, id: &str, to: &str) -> Result<(), Problem> {
         let (root, id, dir) = (self.config.dir.clone(), id.to_owned(), self.dir_of(to));
         self.on_disk(move || store::restore(&root, &id, &dir)).await
     }
 
-    /// Deletes a notebook in the trash permanently.
+    /// Permanently deletes a notebook that is in the trash.
     ///
     /// # Errors
-    /// `Problem` when the trash does not hold it, or the disk cannot be written.
+    /// `Problem` when the notebook is not in the trash, or the disk cannot be written.
     pub async fn purge(&self, id: &str) -> Result<(), Problem> {
         let (root, id) = (self.config.dir.clone(), id.to_owned());
         self.on_disk(move || store::purge(&root, &id)).await
     }
 
-    /// Closes a notebook, if it is open, and sets the reason for its clients.
+    /// Closes a notebook if it is open, and sets the reason that its clients get.
     async fn leave(&self, name: &str, reason: CloseReason) {
         let session = self.lock().by_name.remove(name);
         if let Some(session) = session {
@@ -255,13 +294,14 @@ impl Sessions {
         }
     }
 
-    /// Runs work that waits for the disk on another thread.
+    /// Calls a function that blocks on the disk, on another thread.
     async fn on_disk(
         &self,
         work: impl FnOnce() -> Result<(), Problem> + Send + 'static,
     ) -> Result<(), Problem> {
-        let lost =
-            |lost: Lost| Problem::new(Kind::Kernel, "change the directory", lost.to_string(), "try again");
+        let lost = |lost: Lost| {
+            Problem::new(Kind::Kernel, "change the directory of the notebook", lost.to_string(), "try again")
+        };
         self.threads.run(work).await.map_err(lost)?
     }
 
@@ -270,7 +310,8 @@ impl Sessions {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Open> {
-        // A panic cannot leave the map half changed.
+        // A panic cannot leave the map in an inconsistent state, so a poisoned lock is still
+        // usable.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

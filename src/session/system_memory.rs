@@ -1,9 +1,10 @@
-//! Reads from Linux how much memory processes hold and how much the computer has
-//! (proc_pid_smaps(5), proc_meminfo(5)).
+//! Reads from Linux how much memory processes use and how much the computer has (proc_pid_smaps(5),
+//! proc_meminfo(5)).
 
-use crate::kernel::kilobytes;
+use crate::kernel::{below, kilobytes};
+use std::collections::HashSet;
 
-/// The private memory of a process, in bytes. None when the process is gone.
+/// The private memory of a process, in bytes. None when the process has exited.
 pub(super) fn private_bytes(pid: i32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     Some(
@@ -12,17 +13,27 @@ pub(super) fn private_bytes(pid: i32) -> Option<u64> {
     )
 }
 
+/// The memory of several processes and of the other processes that they started, in bytes. Memory
+/// that several of them share counts once. Takes up to a millisecond per process.
+pub(super) fn bytes_together(pids: &HashSet<i32>) -> u64 {
+    let share = |pid: &i32| {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+        Some(kilobytes(&text, "Pss:")? * 1024 + below(*pid, &|child| pids.contains(&child)))
+    };
+    pids.iter().filter_map(share).sum()
+}
+
 /// The memory that is available without swapping, in bytes.
 pub(super) fn available_bytes() -> Option<u64> {
     Some(kilobytes(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")? * 1024)
 }
 
-/// The computer's memory, in bytes.
+/// The computer's total memory, in bytes.
 pub(super) fn total_bytes() -> Option<u64> {
     Some(kilobytes(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")? * 1024)
 }
 
-/// How many processes Linux has killed for lack of memory since it started.
+/// How many processes Linux has killed for lack of memory since the computer started.
 pub(super) fn out_of_memory_kills() -> Option<u64> {
     kilobytes(&std::fs::read_to_string("/proc/vmstat").ok()?, "oom_kill ")
 }
@@ -37,5 +48,9 @@ mod tests {
         let (own, left, all) = (private_bytes(pid), available_bytes(), total_bytes());
         assert!(own > Some(100_000) && own < all && left < all, "{own:?} {left:?} {all:?}");
         assert_eq!(private_bytes(i32::MAX), None);
+        let me = HashSet::from([i32::try_from(std::process::id()).unwrap_or_default()]);
+        let together = bytes_together(&me);
+        assert!(together > 100_000 && Some(together) < all, "{together} {all:?}");
+        assert_eq!(bytes_together(&HashSet::from([i32::MAX])), 0);
     }
 }

@@ -1,4 +1,5 @@
-//! Rows of checkpoints: writes and signs one when all its blobs exist.
+//! The rows of checkpoints. The store signs and writes a row when all blobs of the checkpoint
+//! exist.
 
 use super::NewCheckpoint;
 use super::key::Seal;
@@ -9,9 +10,9 @@ use crate::notebook::{Checkpoint, Form, StateId};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Longest manifest, in bytes. It has some 70 bytes for each chunk of 4 MiB, and the sources of
-/// functions.
-pub(super) const MAX_MANIFEST_BYTES: usize = 64 << 20;
+/// Maximum length of a manifest, in bytes. A manifest has some 70 bytes for each chunk of 4 MiB,
+/// and the source code of functions.
+pub(crate) const MAX_MANIFEST_BYTES: usize = 64 << 20;
 
 const FORMAT: &str = "ratoon-checkpoint-1";
 
@@ -30,14 +31,14 @@ struct Part {
     streams: Vec<ChunkedBytes>,
 }
 
-/// A stream or buffer, cut into chunks.
+/// A stream or a buffer that is stored in chunks.
 #[derive(Debug, Deserialize)]
 struct ChunkedBytes {
     bytes: u64,
     chunks: Vec<Digest>,
 }
 
-/// Every chunk that a manifest names, with its length.
+/// Returns every chunk that a manifest names, with the chunk's length. Reads the manifest's blob.
 pub(super) fn chunks(
     blobs: &Blobs,
     manifest: &Digest,
@@ -47,7 +48,13 @@ pub(super) fn chunks(
     named(&text, form).map_err(|why| BlobError::Damaged(*manifest, why))
 }
 
-/// Every chunk that a manifest's text names, with its length.
+/// Returns every chunk that the text of the manifest of a complete checkpoint names, with the
+/// chunk's length.
+pub(crate) fn checkpoint_chunks(text: &[u8]) -> Result<Vec<(Digest, usize)>, String> {
+    named(text, Some(Form::Environment))
+}
+
+/// Returns every chunk that the text of a manifest names, with the chunk's length.
 pub(super) fn named(text: &[u8], form: Option<Form>) -> Result<Vec<(Digest, usize)>, String> {
     let read = read(text)?;
     if read.data.is_none() || (form == Some(Form::Environment) && read.environment.is_none()) {
@@ -69,20 +76,22 @@ pub(super) fn named(text: &[u8], form: Option<Form>) -> Result<Vec<(Digest, usiz
     Ok(named)
 }
 
-/// What a checkpoint claims to hold, shown before the user trusts it.
+/// A summary of a checkpoint, shown before the user trusts it. The summary repeats the claims of
+/// the manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustPreview {
     /// Number of variable names.
     pub names: usize,
-    /// Bytes of its data, unpacked.
+    /// Size of the checkpoint's data in bytes, unpacked.
     pub bytes: u64,
-    /// The modules that are imported when it is loaded; none when it holds plain values only.
+    /// The modules that are imported when the checkpoint is loaded; `None` if it contains plain
+    /// values only.
     pub modules: Option<Vec<String>>,
-    /// The functions and classes of its cells.
+    /// The names of the functions and classes whose source code the manifest contains.
     pub definitions: Vec<String>,
 }
 
-/// What a manifest lists. The lists may be long, so items that are not shown are only counted.
+/// The lists of a manifest. They may be long, so items that are not shown are only counted.
 #[derive(Deserialize)]
 struct ManifestNames {
     #[serde(default)]
@@ -98,13 +107,13 @@ struct EnvironmentSummary {
     modules: Vec<String>,
 }
 
-/// What the checkpoint with this manifest claims to hold.
+/// Summarises the checkpoint that has this manifest.
 pub(super) fn holds(blobs: &Blobs, manifest: &str) -> Result<TrustPreview, String> {
     let digest: Digest = manifest.parse().map_err(|_| "its manifest has no digest".to_owned())?;
     let text = blobs.get(&digest, MAX_MANIFEST_BYTES).map_err(|error| error.to_string())?;
     let bytes = cuts(&text)?;
     let listing: ManifestNames =
-        serde_json::from_slice(&text).map_err(|error| format!("it is no manifest ({error})"))?;
+        serde_json::from_slice(&text).map_err(|error| format!("it is not a manifest ({error})"))?;
     Ok(TrustPreview {
         names: listing.entries.len(),
         bytes,
@@ -113,15 +122,25 @@ pub(super) fn holds(blobs: &Blobs, manifest: &str) -> Result<TrustPreview, Strin
     })
 }
 
-/// Total bytes of all streams and buffers that a manifest's text names.
+/// The Python that wrote the checkpoint with this manifest; none if that cannot be read.
+pub(super) fn python_of(blobs: &Blobs, manifest: &Digest) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Writer {
+        python: String,
+    }
+    let text = blobs.get(manifest, MAX_MANIFEST_BYTES).ok()?;
+    serde_json::from_slice::<Writer>(&text).ok().map(|writer| writer.python)
+}
+
+/// Returns the total number of bytes of all streams and buffers that the text of a manifest names.
 pub(super) fn cuts(text: &[u8]) -> Result<u64, String> {
     Ok(read(text)?.cuts().map(|cut| cut.bytes).fold(0, u64::saturating_add))
 }
 
 fn read(text: &[u8]) -> Result<Manifest, String> {
     let read: Manifest =
-        serde_json::from_slice(text).map_err(|error| format!("it is no manifest ({error})"))?;
-    if read.format == FORMAT { Ok(read) } else { Err(format!("its format {:?} is not known", read.format)) }
+        serde_json::from_slice(text).map_err(|error| format!("it is not a manifest ({error})"))?;
+    if read.format == FORMAT { Ok(read) } else { Err(format!("its format {:?} is unknown", read.format)) }
 }
 
 impl Manifest {
@@ -137,7 +156,8 @@ pub(super) fn is_plausible(blobs: &Blobs, chunk: &Digest, length: usize) -> Resu
         std::io::ErrorKind::NotFound => BlobError::Missing(*chunk),
         _ => BlobError::Io(*chunk, error),
     })?;
-    // The first byte is the kind. A chunk is packed only when that makes it smaller.
+    // The first byte of a blob's file is the kind, packed or not. A chunk is packed only if packing
+    // makes it smaller.
     if stored > 1 && stored <= length as u64 + 1 {
         Ok(())
     } else {
@@ -147,10 +167,10 @@ pub(super) fn is_plausible(blobs: &Blobs, chunk: &Digest, length: usize) -> Resu
 
 type Kept = Result<Box<Checkpoint>, String>;
 
-/// Signs a checkpoint and writes its row if all blobs that it names exist.
+/// Signs a checkpoint and writes its row, if all blobs that the checkpoint names exist.
 pub(super) fn keep(writer: &mut Writer, seal: &Seal, new: &NewCheckpoint) -> Result<Kept, Fault> {
     let Some(row) = writer.tables.get(&STATES, &[new.state.as_str().into()])? else {
-        return Ok(Err(format!("state {} is gone", new.state)));
+        return Ok(Err(format!("state {} does not exist", new.state)));
     };
     if row[2].text() != new.parent.as_ref().map(StateId::as_str) {
         return Ok(Err(format!("state {} has another parent", new.state)));
@@ -203,8 +223,8 @@ fn sign(seal: &Seal, row: &[SqlValue], parent: Option<&StateId>) -> SqlValue {
     seal.checkpoint(text(0), parent, text(2), text(3))
 }
 
-/// The checkpoints without this install's signature: the state, the manifest, and whether the row
-/// has another signature.
+/// Returns the checkpoints without a signature of this install. Each item has the state, the
+/// manifest, and whether the row has some other signature.
 pub(super) fn unsigned(tables: &mut Tables, seal: &Seal) -> Result<Vec<(StateId, String, bool)>, Fault> {
     let mut unsigned = Vec::new();
     for row in tables.rows(&CHECKPOINTS)?.into_iter().filter(|row| row.is_whole).map(|row| row.cells) {
@@ -217,7 +237,7 @@ pub(super) fn unsigned(tables: &mut Tables, seal: &Seal) -> Result<Vec<(StateId,
     Ok(unsigned)
 }
 
-/// Signs all checkpoints. Returns the states whose checkpoints this install had not signed.
+/// Signs all checkpoints. Returns the states whose checkpoints had no signature of this install.
 pub(super) fn trust(tables: &mut Tables, seal: &Seal) -> Result<Vec<StateId>, Fault> {
     let mut taken = Vec::new();
     for mut row in tables.rows(&CHECKPOINTS)?.into_iter().filter(|row| row.is_whole).map(|row| row.cells) {

@@ -1,19 +1,18 @@
-//! Orders drafts in their table: each row has a number that orders it among the drafts of its
-//! state.
+//! Numbers the rows of drafts. The numbers of a state's drafts have the same order as the drafts.
 //!
-//! The numbers leave gaps, so inserting a draft between two others does not change their rows.
-//! Files of earlier versions number the drafts 0, 1, 2, …. A state's drafts are renumbered when a
-//! draft is first inserted between two of them.
+//! The numbers leave gaps, so inserting a draft between two others changes no other row. Files of
+//! earlier versions number a state's drafts 0, 1, 2, …. Such drafts are renumbered when a draft is
+//! first inserted between two of them.
 
 use super::tables::{DRAFTS, Fault, Tables};
 use crate::notebook::{Draft, DraftId, StateId};
 use std::collections::{BTreeMap, HashMap};
 
-/// Distance between the numbers of appended neighbours. Insertions between them can halve it 32
-/// times.
+/// Difference between the numbers of two drafts that were appended one after the other. Insertions
+/// between the two can halve this difference 32 times.
 const GAP: i64 = 1 << 32;
 
-/// The key of a row: the state, and the draft's number within it.
+/// The key of a row: the state, and the draft's number among the drafts of the state.
 type Key = (StateId, i64);
 
 /// The keys of all rows of drafts.
@@ -23,20 +22,20 @@ pub(super) struct DraftOrder {
     states: HashMap<StateId, BTreeMap<i64, DraftId>>,
 }
 
-/// The changes to the table that put a draft at a position.
+/// The changes to the table that move a draft to a position.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Placement {
-    /// The draft's old row, to be removed first.
+    /// The draft's old row. It must be removed first.
     pub(super) left: Option<Key>,
-    /// New numbers of the state's other drafts, to be applied next: as (from, to), all of them or
-    /// none.
+    /// New numbers of the state's other drafts, as pairs of old and new number. Contains all other
+    /// drafts or none. The numbers must be changed before the draft's new row is written.
     pub(super) spread: Vec<(i64, i64)>,
     /// The draft's new number.
     pub(super) seq: i64,
 }
 
 impl DraftOrder {
-    /// Reads the keys from the table. Skips rows that cannot be read.
+    /// Reads the keys of all rows in the table. Skips rows that cannot be read.
     pub(super) fn read(tables: &mut Tables) -> Result<Self, Fault> {
         let mut order = Self::default();
         for row in tables.rows(&DRAFTS)?.into_iter().filter(|row| row.is_whole) {
@@ -48,7 +47,7 @@ impl DraftOrder {
         Ok(order)
     }
 
-    /// Puts a draft behind all others of a state and returns its number.
+    /// Puts a draft after all other drafts of a state, and returns the draft's number.
     pub(super) fn append(&mut self, id: &DraftId, on: &StateId) -> i64 {
         let last = self.states.get(on).and_then(|rows| rows.last_key_value()).map(|(seq, _)| *seq);
         let seq = last.map_or(0, |last| last.saturating_add(GAP));
@@ -56,21 +55,21 @@ impl DraftOrder {
         seq
     }
 
-    /// Forgets a draft and returns the key of its row.
+    /// Removes a draft from the order, and returns the key of its row.
     pub(super) fn remove(&mut self, id: &DraftId) -> Option<Key> {
         let (state, seq) = self.keys.remove(id)?;
         self.states.get_mut(&state)?.remove(&seq);
         Some((state, seq))
     }
 
-    /// Forgets the drafts of a state.
+    /// Removes all drafts of a state from the order.
     pub(super) fn remove_state(&mut self, state: &StateId) {
         for id in self.states.remove(state).unwrap_or_default().into_values() {
             self.keys.remove(&id);
         }
     }
 
-    /// Puts a draft behind the draft `after`, or before all others if the state does not have it.
+    /// Puts a draft after the draft `after`. Puts it first if the state has no draft `after`.
     pub(super) fn place(&mut self, id: &DraftId, on: &StateId, after: Option<&DraftId>) -> Placement {
         if let Some((state, seq)) = self.keys.get(id)
             && state == on
@@ -97,7 +96,8 @@ impl DraftOrder {
         self.states.get(on)?.range(..seq).next_back().map(|(_, id)| id)
     }
 
-    /// A number between the draft `after` and the next one; none when the gap is used up.
+    /// Returns a number between the draft `after` and the next draft; `None` if no number is free
+    /// there.
     fn free_number(&self, on: &StateId, after: Option<&DraftId>) -> Option<i64> {
         let Some(rows) = self.states.get(on).filter(|rows| !rows.is_empty()) else { return Some(0) };
         let after =
@@ -116,7 +116,8 @@ impl DraftOrder {
         }
     }
 
-    /// Renumbers a state's drafts with gaps between them. Returns the old and new numbers.
+    /// Renumbers a state's drafts with gaps between the numbers. Returns pairs of old and new
+    /// number.
     fn spread(&mut self, on: &StateId) -> Vec<(i64, i64)> {
         let rows = self.states.remove(on).unwrap_or_default();
         let mut spread = Vec::with_capacity(rows.len());
@@ -169,7 +170,7 @@ mod tests {
         let place = order.place(&new, &on, Some(&a));
         assert_eq!(place, Placement { left: None, spread: vec![(0, 0), (1, GAP)], seq: GAP / 2 });
         assert_eq!(ids(&order, &on), ["a", "new", "b"]);
-        // Each insertion takes half of the gap behind `a`.
+        // Each insertion takes half of the gap that follows `a`.
         let mut spreads = 0;
         for n in 0..100 {
             let place = order.place(&DraftId::new(format!("{n}")), &on, Some(&a));

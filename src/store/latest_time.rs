@@ -1,7 +1,7 @@
-//! Remembers the latest time that a server of this user has seen, in a file beside the key.
+//! Stores the latest time that a server of this user has seen, in a file next to the key.
 //!
-//! Share links end at a wall-clock time. If the clock is set back, an ended link must not work
-//! again after the next start. So no server uses an earlier time than the stored one.
+//! Share links expire at a wall-clock time. If the clock is set back, an expired link must stay
+//! expired after the next start. So no server uses a time that is earlier than the stored time.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// The file. It holds milliseconds since the Unix epoch, in decimal digits.
 const NAME: &str = "latest-time";
 
-/// At most this many bytes are read: more than any such number has digits.
+/// Maximum number of bytes to read. No number of milliseconds has this many digits.
 const MAX_BYTES: u64 = 32;
 
 /// A handle on the file.
@@ -26,7 +26,8 @@ impl LatestTime {
         Self { dir: config_dir.to_owned() }
     }
 
-    /// The latest time, in milliseconds since the Unix epoch; 0 when none can be read.
+    /// Returns the latest time, in milliseconds since the Unix epoch. Returns 0 if no time can be
+    /// read.
     pub fn read(&self) -> u64 {
         let flags = nix::fcntl::OFlag::O_NOFOLLOW | nix::fcntl::OFlag::O_NONBLOCK;
         let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(self.dir.join(NAME));
@@ -35,7 +36,7 @@ impl LatestTime {
         read.ok().and_then(|_| text.trim().parse().ok()).unwrap_or_default()
     }
 
-    /// Stores a time durably, unless a later one is stored.
+    /// Stores a time durably, unless a later time is already stored.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -51,7 +52,7 @@ impl LatestTime {
                 std::fs::rename(&draft, self.dir.join(NAME))
             });
         if written.is_err() {
-            // The file may not exist.
+            // Removing fails if the file was not created. This is not an error.
             let _ = std::fs::remove_file(&draft);
         }
         written.and_then(|()| File::open(&self.dir)?.sync_all())

@@ -1,7 +1,11 @@
-//! Loads a notebook from rows: reads the undamaged rows and reports damaged ones.
+//! Loads a notebook from rows. Reads the undamaged rows and reports the damaged ones.
 
+use super::checkpoint_rows;
+use super::chosen_python;
+use super::imported_file;
 use super::key::{InstallKey, Seal};
 use super::row_formats::{LogEntry, StoredRun, StoredState, TreePosition, replay, stand_in, state};
+use super::sweep_rows;
 use super::tables::{
     BROWSER_SESSIONS, CHECKPOINTS, DRAFTS, Fault, LINKS, META, NAMES, OUTPUTS, RUNS, Row, STATES, SqlValue,
     TASKS, Table, Tables,
@@ -15,8 +19,8 @@ use indexmap::IndexMap;
 use serde::de::DeserializeOwned;
 use std::collections::{HashMap, HashSet};
 
-/// Longest entry of an output log, in bytes: all output that a run may keep, as JSON, which needs
-/// up to six bytes for one byte of output.
+/// Maximum length of an entry of an output log, in bytes. An entry may contain all output that a
+/// run may keep. In JSON, one byte of output may need six bytes.
 pub(super) const MAX_ENTRY_BYTES: usize = 6 * MAX_RUN_OUTPUT_BYTES + (1 << 20);
 
 /// The content of a notebook's database.
@@ -24,13 +28,13 @@ pub(super) const MAX_ENTRY_BYTES: usize = 6 * MAX_RUN_OUTPUT_BYTES + (1 << 20);
 pub(super) struct Loaded {
     pub(super) parts: Parts,
     pub(super) credentials: KeptCredentials,
-    /// The notebook's id; none when its row is damaged.
+    /// The notebook's id; `None` if the row with the id is damaged.
     pub(super) notebook_id: Option<String>,
-    /// Number of transactions so far.
+    /// Number of transactions since the notebook was created.
     pub(super) commits: i64,
-    /// The manifests that rows of checkpoints name.
+    /// The manifests that the rows of checkpoints name, by state.
     pub(super) manifests: Vec<(StateId, Digest)>,
-    /// The blobs that rows of outputs name.
+    /// The blobs that the rows of outputs name.
     pub(super) blobs: HashSet<Digest>,
     /// The damage, described in sentences for the user.
     pub(super) damage: Vec<String>,
@@ -44,8 +48,13 @@ impl Loaded {
         self.bad.push((table, number));
     }
 
-    /// The undamaged rows of a table, ordered by the column `at`. Reports the damaged rows.
-    fn whole(&mut self, tables: &mut Tables, table: &'static Table, at: usize) -> Result<Vec<Row>, Fault> {
+    /// Returns the undamaged rows of a table, sorted by the column `at`. Reports the damaged rows.
+    pub(super) fn whole(
+        &mut self,
+        tables: &mut Tables,
+        table: &'static Table,
+        at: usize,
+    ) -> Result<Vec<Row>, Fault> {
         let (mut whole, bad): (Vec<Row>, Vec<Row>) =
             tables.rows(table)?.into_iter().partition(|row| row.is_whole);
         for row in bad {
@@ -53,30 +62,35 @@ impl Loaded {
             self.lose(
                 table,
                 row.number,
-                format!("a record{key} in `{}` was damaged: it is lost", table.name),
+                format!("a record{key} in the table `{}` is damaged and lost", table.name),
             );
         }
         whole.sort_by_key(|row| row.cells[at].int());
         Ok(whole)
     }
 
-    /// The parsed body of an undamaged row. If it cannot be parsed, reports the row as damaged
-    /// although its digest is right.
-    fn body<T: DeserializeOwned>(&mut self, table: &'static Table, row: &Row, at: usize) -> Option<T> {
+    /// Parses the body of a row whose digest is right. If the body cannot be parsed, reports the
+    /// row as damaged.
+    pub(super) fn body<T: DeserializeOwned>(
+        &mut self,
+        table: &'static Table,
+        row: &Row,
+        at: usize,
+    ) -> Option<T> {
         let body = serde_json::from_str(row.cells[at].text().unwrap_or_default());
         if let Err(error) = &body {
             let key = row.cells[0].text().unwrap_or_default();
             self.lose(
                 table,
                 row.number,
-                format!("a record of {key:?} in `{}` cannot be read: {error}", table.name),
+                format!("a record of {key:?} in the table `{}` cannot be read: {error}", table.name),
             );
         }
         body.ok()
     }
 }
 
-/// Reads the whole notebook and gives it this name. Checks signatures if there is a key.
+/// Reads the whole notebook, and names it `name`. Checks signatures only if `key` is given.
 pub(super) fn load(
     tables: &mut Tables,
     blobs: &Blobs,
@@ -96,9 +110,19 @@ pub(super) fn load(
         let task: Option<TaskCheckpoint> = loaded.body(&TASKS, &row, 3);
         loaded.parts.tasks.extend(task);
     }
+    sweep_rows::load(tables, &mut loaded)?;
     names(tables, &mut loaded)?;
     let seal = key.zip(loaded.notebook_id.clone()).map(|(key, id)| Seal::new(key, &id));
-    checkpoints(tables, seal.as_ref(), &mut loaded)?;
+    if let (Some(seal), Some(row)) = (&seal, tables.get(&META, &[chosen_python::KEY.into()])?) {
+        loaded.parts.python = chosen_python::read(&row[1], seal);
+    }
+    sweep_rows::stop_foreign(tables, &mut loaded, seal.as_ref())?;
+    let row = tables.get(&META, &[imported_file::KEY.into()])?;
+    if let Some((file, digest)) = row.and_then(|row| imported_file::read(&row[1])) {
+        loaded.parts.imported_file = Some(file);
+        loaded.blobs.insert(digest);
+    }
+    checkpoints(tables, blobs, seal.as_ref(), &mut loaded)?;
     credentials(tables, seal.as_ref(), &mut loaded)?;
     Ok(loaded)
 }
@@ -115,13 +139,14 @@ pub(super) fn load_credentials(tables: &mut Tables, key: &InstallKey) -> Result<
 fn credentials(tables: &mut Tables, seal: Option<&Seal>, loaded: &mut Loaded) -> Result<(), Fault> {
     let links = signed(tables, &LINKS, seal, loaded)?;
     let mut sessions: Vec<KeptSession> = signed(tables, &BROWSER_SESSIONS, seal, loaded)?;
-    // The signature of a link's row would be valid too. Only the prefix of the id tells them apart.
+    // The signature of a link's row would also be valid in this table. The prefix of the id shows
+    // that a row is a browser session.
     sessions.retain(|session| session.id.starts_with(KeptSession::ID_PREFIX));
     loaded.credentials = KeptCredentials { links, sessions };
     Ok(())
 }
 
-/// The links or browser sessions that this install signed.
+/// Reads the links or browser sessions with a valid signature of this install.
 fn signed<T: DeserializeOwned>(
     tables: &mut Tables,
     table: &'static Table,
@@ -153,7 +178,7 @@ fn meta(tables: &mut Tables, loaded: &mut Loaded) -> Result<(), Fault> {
     }
     if loaded.notebook_id.is_none() {
         let lost = "the notebook's id is lost: its checkpoints have to be trusted again (`ratoon trust`), \
-                    its links made again";
+                    and its share links created again";
         loaded.damage.push(lost.into());
     }
     Ok(())
@@ -198,17 +223,18 @@ fn ensure_root(states: &mut IndexMap<StateId, State>, loaded: &mut Loaded) {
     let root = StateId::root();
     if !states.contains_key(&root) {
         states.shift_insert(0, root.clone(), stand_in(place_of(root, None), None));
-        loaded.damage.push("the root's record is lost: a new one was made".into());
+        loaded.damage.push("the record of the first state is lost: a new one was created".into());
     }
 }
 
-/// Adds a stand-in on the root for a missing state that another state names as its parent.
+/// Adds a placeholder for a missing state that another state names as its parent. The root becomes
+/// the parent of the placeholder.
 fn hang_on_root(states: &mut IndexMap<StateId, State>, id: StateId, loaded: &mut Loaded) {
     let root = StateId::root();
     ensure_root(states, loaded);
     if id != root {
         loaded.damage.push(format!(
-            "state {id} is missing but has child states: a stand-in for it was added to the root"
+            "state {id} is lost but has child states: an empty state below the first state replaces it"
         ));
         let made = stand_in(place_of(id.clone(), Some(root.clone())), states.get(&root));
         states.insert(id, made);
@@ -251,14 +277,14 @@ fn runs(tables: &mut Tables, blobs: &Blobs, loaded: &mut Loaded) -> Result<(), F
     Ok(())
 }
 
-/// Why an entry of a log cannot be read.
+/// Why an entry of an output log cannot be read.
 pub(super) enum Unpacked {
     Damaged(String),
     /// The disk failed; a later attempt may succeed.
     Refused(Fault),
 }
 
-/// An entry of a log, read from its blob if it has one.
+/// Parses an entry of an output log. Reads the entry from its blob if it is stored in one.
 pub(super) fn unpacked(body: &str, blobs: &Blobs) -> Result<LogEntry, Unpacked> {
     let read = |body: &[u8]| {
         serde_json::from_slice(body)
@@ -274,8 +300,8 @@ pub(super) fn unpacked(body: &str, blobs: &Blobs) -> Result<LogEntry, Unpacked> 
     }
 }
 
-/// Reads the names of states. If a name's row is damaged, restores the name from its state's record
-/// and puts it after the other names.
+/// Reads the names of states. If a name's row is damaged, restores the name from the record of its
+/// state, and puts the name after all other names.
 fn names(tables: &mut Tables, loaded: &mut Loaded) -> Result<(), Fault> {
     let before = loaded.damage.len();
     let rows = loaded.whole(tables, &NAMES, 1)?;
@@ -298,7 +324,12 @@ fn names(tables: &mut Tables, loaded: &mut Loaded) -> Result<(), Fault> {
     Ok(())
 }
 
-fn checkpoints(tables: &mut Tables, seal: Option<&Seal>, loaded: &mut Loaded) -> Result<(), Fault> {
+fn checkpoints(
+    tables: &mut Tables,
+    blobs: &Blobs,
+    seal: Option<&Seal>,
+    loaded: &mut Loaded,
+) -> Result<(), Fault> {
     let at: HashMap<StateId, usize> =
         loaded.parts.states.iter().enumerate().map(|(at, s)| (s.id.clone(), at)).collect();
     for row in loaded.whole(tables, &CHECKPOINTS, 1)? {
@@ -315,16 +346,21 @@ fn checkpoints(tables: &mut Tables, seal: Option<&Seal>, loaded: &mut Loaded) ->
         };
         loaded.manifests.push((id.clone(), digest));
         let state = &mut loaded.parts.states[*at];
-        // These values come from the row's columns and the notebook. The body may claim others.
+        // These values come from the row's columns and from the notebook, because the body may
+        // contain other values.
         checkpoint.checkpoint_id = manifest.to_owned();
         checkpoint.notebook_id = loaded.notebook_id.clone().unwrap_or_default();
         checkpoint.state_id = id;
+        if checkpoint.python.is_none() && checkpoint.form == Form::Environment {
+            // Only records of earlier versions of the format do not say it.
+            checkpoint.python = checkpoint_rows::python_of(blobs, &digest);
+        }
         checkpoint.is_trusted =
             seal.is_some_and(|seal| seal.is_checkpoint(&row.cells, state.parent.as_ref()));
         let is_better = state.checkpoint.as_ref().is_none_or(|c| c.form == Form::Data);
-        if is_better && state.residency != Residency::Deleted {
+        if is_better {
             state.checkpoint = Some(checkpoint);
-            if state.parent.is_some() {
+            if state.parent.is_some() && state.residency != Residency::Deleted {
                 state.residency = Residency::Disk;
             }
         }

@@ -1,4 +1,4 @@
-//! The lock on a notebook's directory: only one process may write it.
+//! The lock on a notebook's directory. It allows only one process to write the notebook.
 
 use crate::blobs::nofollow::flags;
 use crate::problem::{Kind, Problem};
@@ -11,12 +11,12 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long opening waits for another process to release the lock. If a server is killed while it
-/// starts a child process, the child holds the lock until it executes its own program.
+/// How long `take` waits for another process to release the lock. If a server is killed while it
+/// starts a child process, the child holds the lock until the child executes its own program.
 const HELD_ON: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Holds the lock until it is dropped or the process ends.
+/// A lock that is taken. It is released when this value is dropped or the process ends.
 #[derive(Debug)]
 pub(super) struct Lock {
     file: File,
@@ -70,10 +70,13 @@ impl Lock {
             .open(&path)
             .map_err(failed)?;
         if !file.metadata().map_err(failed)?.is_file() {
-            return Err(refused("its lock is not a file".into(), "remove it: a new one is made"));
+            return Err(refused(
+                "its lock is not a file".into(),
+                "remove the lock; Ratoon creates a new one",
+            ));
         }
-        // The lock belongs to this open file, not to the process: closing another descriptor of the
-        // file does not release it.
+        // The lock belongs to this open file instead of the process. So closing another descriptor
+        // of the same file does not release the lock.
         let began = Instant::now();
         let taken = loop {
             match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_WRLCK))) {
@@ -87,12 +90,12 @@ impl Lock {
                 let mut pid = String::new();
                 let _ = (&file).take(16).read_to_string(&mut pid);
                 let why = format!("process {} has it open", if pid.is_empty() { "?" } else { pid.trim() });
-                return Err(refused(why, "use that one, or stop it first"));
+                return Err(refused(why, "use that process, or stop it first"));
             }
             Err(error) => return Err(failed(error.into())),
         }
-        // Only error messages use the pid, so errors are ignored: a full disk must not prevent
-        // opening.
+        // The lock file contains the pid only for error messages. Errors of this write are ignored,
+        // because a full disk must not prevent opening a notebook.
         let _ = file
             .set_len(0)
             .and_then(|()| file.rewind())
@@ -103,14 +106,14 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing the file is not enough: a child process that is starting has the descriptor too,
-        // until it executes its own program.
+        // Closing the file does not release the lock at once: a child process that is starting also
+        // has the descriptor, until it executes its own program.
         let _ = fcntl(&self.file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_UNLCK)));
     }
 }
 
-/// Whether a directory belongs to a notebook: it has a database or a lock file. Either is enough,
-/// because the lock file may have been removed.
+/// Whether a directory belongs to a notebook. It does if it has a database or a lock file. One of
+/// them is enough, because the lock file may have been removed.
 fn is_ours(dir: &Path) -> bool {
     ["lock", "notebook.db"].iter().any(|name| dir.join(name).symlink_metadata().is_ok())
 }

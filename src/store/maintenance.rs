@@ -1,6 +1,8 @@
-//! Maintenance of a notebook that no server has open: check, garbage collection, trust.
+//! Maintenance of a notebook that no server has open: checking, garbage collection and trust.
 
+use super::attachments::Attachments;
 use super::checkpoint_rows::{TrustPreview, chunks, holds, is_plausible, trust as sign_all, unsigned};
+use super::imported_file::read_imported_file;
 use super::key::{InstallKey, Seal};
 use super::load::MAX_ENTRY_BYTES;
 use super::open::{Examined, Paths, examine, transaction};
@@ -19,7 +21,7 @@ use std::path::{Path, PathBuf};
 pub struct Checked {
     /// The damage, described in sentences for the user.
     pub damage: Vec<String>,
-    /// What was checked, in one line.
+    /// The number of records and blobs that were checked, in one line.
     pub summary: String,
 }
 
@@ -55,7 +57,7 @@ pub fn check(dir: &Path) -> Result<Checked, Problem> {
     let files = files(&paths).map_err(|e| paths.refused(e.to_string(), "check its permissions"))?;
     for (digest, path, _) in &files {
         let Some(digest) = digest else {
-            damage.push(format!("{} is no blob", path.display()));
+            damage.push(format!("{} is not a blob", path.display()));
             continue;
         };
         if !seen.contains_key(digest)
@@ -63,6 +65,12 @@ pub fn check(dir: &Path) -> Result<Checked, Problem> {
         {
             damage.push(error.to_string());
         }
+    }
+    if let Some(file) = &examined.loaded.parts.imported_file
+        && read_imported_file(&paths.blobs(), file).is_none()
+    {
+        let lost = "the file that the notebook was imported from is lost: exports lack its metadata";
+        damage.push(lost.into());
     }
     damage.sort();
     damage.dedup();
@@ -79,11 +87,18 @@ pub fn check(dir: &Path) -> Result<Checked, Problem> {
     Ok(Checked { damage, summary })
 }
 
-/// Removes unreferenced blobs and leftovers in `tmp`. Returns how many files and bytes were
-/// removed.
+/// The texts of a notebook that may refer to attachments, also those of deleted states.
+fn texts(examined: &Examined) -> impl Iterator<Item = &str> {
+    let parts = &examined.loaded.parts;
+    let prose = parts.states.iter().flat_map(|state| &state.prose);
+    prose.chain(parts.drafts.iter().map(|draft| &draft.source)).map(String::as_str)
+}
+
+/// Removes unreferenced blobs, attachments that no text shows, and temporary files in `tmp`.
+/// Returns the number of removed files and their bytes.
 ///
 /// # Errors
-/// When the notebook cannot be opened, or damage hides which blobs are referenced.
+/// When the notebook cannot be opened, or when damage hides references to blobs.
 pub fn gc(dir: &Path) -> Result<(usize, u64), Problem> {
     let paths = Paths::of(dir);
     let examined = sound(&paths, None)?;
@@ -91,7 +106,7 @@ pub fn gc(dir: &Path) -> Result<(usize, u64), Problem> {
     let mut named: HashSet<Digest> = examined.loaded.blobs.clone();
     for (state, manifest) in &examined.loaded.manifests {
         let chunks = chunks(&blobs, manifest, None).map_err(|error: BlobError| {
-            let why = format!("the blobs that the checkpoint of state {state} needs are not known: {error}");
+            let why = format!("the list of blobs of the checkpoint of state {state} cannot be read: {error}");
             paths.refused(why, "restore that blob from a copy, or delete the state")
         })?;
         named.insert(*manifest);
@@ -106,9 +121,16 @@ pub fn gc(dir: &Path) -> Result<(usize, u64), Problem> {
             (count, freed) = (count + 1, freed + bytes);
         }
     }
+    for (path, bytes) in Attachments::in_notebook(dir).files() {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        if !texts(&examined).any(|text| text.contains(&name)) {
+            fs::remove_file(path).map_err(failed)?;
+            (count, freed) = (count + 1, freed + bytes);
+        }
+    }
     for (entry, kind) in entries(&paths.temporary()).map_err(failed)? {
         let bytes = fs::symlink_metadata(&entry).map_or(0, |metadata| metadata.len());
-        // Removes the link itself, not its target.
+        // If the entry is a symbolic link, only the link is removed.
         let removed =
             if kind == FileKind::Folder { fs::remove_dir_all(&entry) } else { fs::remove_file(&entry) };
         removed.map_err(failed)?;
@@ -123,15 +145,16 @@ pub fn gc(dir: &Path) -> Result<(usize, u64), Problem> {
 pub struct Untrusted {
     /// The state's id.
     pub id: String,
-    /// Its name.
+    /// The state's name.
     pub name: String,
-    /// What its checkpoint claims to hold, or why it cannot be read.
+    /// A summary of the checkpoint, or the reason why its manifest cannot be read.
     pub holds: Result<TrustPreview, String>,
-    /// Whether the checkpoint has a signature of another install, or for another state or notebook.
+    /// Whether the checkpoint has a signature that another install made, or that was made for
+    /// another state or notebook.
     pub is_signed: bool,
 }
 
-/// A locked notebook whose checkpoints may be signed.
+/// A locked notebook, and the checkpoints that signing would make trusted.
 #[derive(Debug)]
 pub struct Trusting {
     examined: Examined,
@@ -142,7 +165,7 @@ pub struct Trusting {
 }
 
 impl Trusting {
-    /// Locks a notebook and finds the checkpoints that `sign` would sign. Signs none.
+    /// Locks a notebook and lists the checkpoints that `sign` would sign. Signs nothing.
     ///
     /// # Errors
     /// When the notebook cannot be opened, or is damaged.
@@ -164,7 +187,8 @@ impl Trusting {
         Ok(Self { examined, paths, seal, untrusted })
     }
 
-    /// Signs all checkpoints with this install's key. Returns how many did not have its signature.
+    /// Signs all checkpoints with this install's key. Returns the number of checkpoints that had no
+    /// signature of this install.
     ///
     /// # Errors
     /// When the disk cannot be written.
@@ -181,7 +205,7 @@ impl Trusting {
     }
 }
 
-/// Opens a notebook. Returns an error if it is damaged.
+/// Opens a notebook. Returns an error if the notebook is damaged.
 fn sound(paths: &Paths, key: Option<&InstallKey>) -> Result<Examined, Problem> {
     let examined = examine(paths, key, &name_of(&paths.dir))?;
     match examined.loaded.damage.first() {
@@ -197,7 +221,8 @@ fn name_of(dir: &Path) -> String {
     dir.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// All files in the folder of blobs: the digest if the file is a blob, the path, the size in bytes.
+/// Lists all files in the folder of blobs, with path and size in bytes. The digest is `None` if the
+/// file is not a blob.
 fn files(paths: &Paths) -> io::Result<Vec<(Option<Digest>, PathBuf, u64)>> {
     let mut files = Vec::new();
     for (folder, kind) in entries(&paths.blobs())? {
@@ -213,7 +238,7 @@ fn files(paths: &Paths) -> io::Result<Vec<(Option<Digest>, PathBuf, u64)>> {
     Ok(files)
 }
 
-/// The entries of a folder. Follows no link.
+/// Lists the entries of a folder. Follows no symbolic links.
 fn entries(folder: &Path) -> io::Result<Vec<(PathBuf, FileKind)>> {
     match fs::read_dir(folder) {
         Ok(entries) => entries

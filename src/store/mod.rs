@@ -1,29 +1,37 @@
-//! Keeps each notebook in one directory, `NAME.ratoon/`, with a database and blobs. See
+//! Stores each notebook in one directory, `NAME.ratoon/`, with a database and blobs. See
 //! docs/format.md.
 //!
-//! One thread per notebook owns the database. It writes the queued facts in order, many in one
-//! transaction, and reports what is on disk. After a failure the session sends the whole notebook,
-//! which it has in memory, to be written again. The store imports nothing of session, kernel or
-//! http.
+//! One thread per notebook owns the database. The thread writes the queued facts in order, many in
+//! one transaction, and reports which facts are on disk. After a failure the session sends the
+//! whole notebook, which it has in memory, and the thread writes all of it. The store imports
+//! nothing from session, kernel or http.
 
 mod maintenance;
 mod checkpoint_rows;
+mod chosen_python;
+mod attachments;
+mod imported_file;
 mod latest_time;
 mod draft_order;
 mod state_file;
+mod sweep_rows;
 mod key;
 mod load;
 mod lock;
 mod open;
 mod row_formats;
 mod notebook_dir;
+pub mod offsite;
 mod tables;
 mod thread;
 mod trash;
 mod wal;
 mod write;
 
+pub use attachments::{Attachments, MAX_ATTACHMENT_BYTES};
 pub use checkpoint_rows::TrustPreview;
+pub(crate) use checkpoint_rows::{MAX_MANIFEST_BYTES, checkpoint_chunks};
+pub use imported_file::read_imported_file;
 pub use key::InstallKey;
 pub use latest_time::LatestTime;
 pub use maintenance::{Checked, Trusting, Untrusted, check, gc};
@@ -32,7 +40,9 @@ pub use state_file::{Arrived, Export, StateFileError, read_state};
 pub use trash::{Discarded, Trashed, discard, find, list, purge, restore, sweep as sweep_trash};
 
 use crate::blobs::Blobs;
-use crate::notebook::{Checkpoint, DiskStatus, Fact, KeptCredentials, Notebook, Parts, StateId};
+use crate::notebook::{
+    Checkpoint, DiskStatus, Fact, KeptCredentials, Notebook, Parts, StateId, WidgetMessage,
+};
 use crate::problem::Problem;
 use key::Seal;
 use open::Paths;
@@ -45,13 +55,13 @@ use thread::{Job, StoreThread};
 /// A notebook opened from disk.
 #[derive(Debug)]
 pub struct Opened {
-    /// The handle for all further writing.
+    /// The handle through which the session writes.
     pub store: Store,
-    /// The notebook's content. Runs that had not ended keep the status they had.
+    /// The notebook's content. A run that had not ended has the status that was stored last.
     pub parts: Parts,
     /// The notebook's share links and browser sessions that this install signed.
     pub credentials: KeptCredentials,
-    /// Damaged data that was set aside, described in sentences for the user.
+    /// Descriptions, as sentences for the user, of damaged data that was set aside.
     pub damage: Vec<String>,
 }
 
@@ -63,7 +73,7 @@ pub enum StoreEvent {
         /// The number of the last saved fact.
         up_to: u64,
     },
-    /// Writing failed. Nothing after the last `Saved` is on disk, and facts are dropped until a
+    /// Writing failed. Nothing after the last `Saved` is on disk. Further facts are dropped until a
     /// `rewrite`.
     Failed {
         /// What failed, why, and what the user can do.
@@ -71,18 +81,18 @@ pub enum StoreEvent {
     },
     /// Writing works again. The session must call `rewrite` now.
     Usable,
-    /// The result of adding a checkpoint to the notebook on disk.
+    /// The result of `Store::keep_checkpoint`.
     Kept {
         /// The checkpoint's state.
         state: StateId,
         /// The stored checkpoint, or why it was not added.
         checkpoint: Result<Box<Checkpoint>, String>,
     },
-    /// The states whose checkpoints this install has now signed, or why signing failed.
+    /// The states whose checkpoints were signed, or why signing failed.
     Trusted(Result<Vec<StateId>, DiskStatus>),
 }
 
-/// A checkpoint to be added to the notebook; its blobs are already written.
+/// A checkpoint that will be added to the notebook. Its blobs are already written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewCheckpoint {
     /// The checkpoint's state.
@@ -90,20 +100,21 @@ pub struct NewCheckpoint {
     /// The state's parent. The signature covers it.
     pub parent: Option<StateId>,
     /// The checkpoint's record. Its id is the digest of its manifest. The store sets `notebook_id`
-    /// and `state_id`. If `is_trusted` is false, it comes from elsewhere and is not signed.
+    /// and `state_id`. If `is_trusted` is false, the checkpoint was imported, and the store does
+    /// not sign it.
     pub checkpoint: Checkpoint,
 }
 
-/// Reads the share links and browser sessions of a notebook that no process has open: those that
-/// this install signed.
+/// Reads the share links and browser sessions of a notebook that no process has open. Returns only
+/// those that this install signed.
 ///
 /// # Errors
-/// When another process has the notebook open, or it cannot be read.
+/// When another process has the notebook open, or the notebook cannot be read.
 pub fn read_credentials(dir: &Path, key: &InstallKey) -> Result<KeptCredentials, Problem> {
     open::read_credentials(&Paths::of(dir), key)
 }
 
-/// A handle on the store's thread. When the last handle is dropped, the thread writes the waiting
+/// A handle on the store's thread. When the last handle is dropped, the thread writes the queued
 /// jobs and ends.
 #[derive(Clone, Debug)]
 pub struct Store {
@@ -121,8 +132,8 @@ struct StoreInner {
 
 impl Store {
     /// Opens a notebook's directory (`NAME.ratoon`), or creates it. Takes the lock, checks every
-    /// record's digest and sets damaged records aside. The store's thread calls `news`, which must
-    /// not wait for that thread.
+    /// record's digest and sets damaged records aside. The store's thread calls `news` with its
+    /// reports. `news` must not wait for that thread.
     ///
     /// # Errors
     /// When another process has the notebook open, the directory is no notebook, its version is
@@ -176,8 +187,8 @@ impl Store {
         self.save_fact(number, fact, false);
     }
 
-    /// Like `save`, but writes the fact in one transaction with the next one. That must be queued
-    /// directly after it.
+    /// Like `save`, but writes the fact and the next fact in one transaction. The next fact must be
+    /// queued directly after this call.
     pub fn save_with_next(&self, number: u64, fact: &Fact) {
         self.save_fact(number, fact, true);
     }
@@ -191,22 +202,22 @@ impl Store {
         self.send(Job::Hurry);
     }
 
-    /// Writes the whole notebook again, after a failure in which facts were dropped.
+    /// Writes the whole notebook again, after a failure caused facts to be dropped.
     pub fn rewrite(&self, number: u64, notebook: &Notebook) {
         self.send(Job::Whole(number, Box::new(parts_of(notebook))));
     }
 
-    /// Adds a checkpoint to the notebook; answered by `StoreEvent::Kept`.
+    /// Adds a checkpoint to the notebook. The answer is a `StoreEvent::Kept`.
     pub fn keep_checkpoint(&self, checkpoint: NewCheckpoint) {
         self.send(Job::Keep(Box::new(checkpoint)));
     }
 
-    /// Signs all checkpoints as this install's own; answered by `StoreEvent::Trusted`.
+    /// Signs all checkpoints with this install's key. The answer is a `StoreEvent::Trusted`.
     pub fn trust(&self) {
         self.send(Job::Trust);
     }
 
-    /// Replaces the stored share links and browser sessions, then calls `done`.
+    /// Replaces the stored share links and browser sessions, then calls `done` with the result.
     pub fn keep_credentials(
         &self,
         credentials: KeptCredentials,
@@ -215,7 +226,8 @@ impl Store {
         self.send(Job::Credentials(credentials, Box::new(done)));
     }
 
-    /// Copies the notebook to another directory, after all earlier jobs. Blocks until it is copied.
+    /// Copies the notebook to another directory, after all earlier jobs. Blocks until the copy is
+    /// complete.
     ///
     /// # Errors
     /// When the name is taken, or the disk cannot be written.
@@ -230,7 +242,7 @@ impl Store {
         })
     }
 
-    /// Copies the notebook to the trash, after all earlier jobs. Blocks until it is copied.
+    /// Copies the notebook to the trash, after all earlier jobs. Blocks until the copy is complete.
     ///
     /// # Errors
     /// When the disk cannot be written.
@@ -244,18 +256,18 @@ impl Store {
         trash::prune(&self.inner.paths.dir);
     }
 
-    /// Estimated bytes that wait to be written.
+    /// Estimated number of bytes that wait to be written.
     pub fn backlog_bytes(&self) -> usize {
         self.inner.backlog.load(Ordering::Relaxed)
     }
 
-    /// Writes the waiting jobs and closes the notebook. Blocks until both are done. Other handles
-    /// do nothing afterwards.
+    /// Writes the queued jobs and closes the notebook. Blocks until the notebook is closed. After
+    /// this call, other handles do nothing.
     pub fn close(self) {
         self.send(Job::Close);
         let thread = self.inner.thread.lock().ok().and_then(|mut thread| thread.take());
         if let Some(thread) = thread {
-            // An error means that the thread panicked: nothing is left to close.
+            // An error means that the thread panicked. Then there is nothing to close.
             let _ = thread.join();
         }
         Blobs::at(&self.inner.paths.blobs()).forget_verified();
@@ -268,15 +280,18 @@ impl Store {
     }
 }
 
-/// The parts of a notebook that the store writes.
+/// Returns the parts of a notebook that the store writes.
 fn parts_of(notebook: &Notebook) -> Parts {
     Parts {
         name: notebook.name().to_owned(),
-        states: notebook.states().cloned().collect(),
+        states: notebook.states().chain(notebook.trash().states()).cloned().collect(),
         names: notebook.named().map(|(name, id)| (name.to_owned(), id.clone())).collect(),
-        runs: notebook.runs().cloned().collect(),
-        drafts: notebook.drafts().cloned().collect(),
+        runs: notebook.runs().chain(notebook.trash().runs()).cloned().collect(),
+        drafts: notebook.drafts().chain(notebook.trash().drafts()).cloned().collect(),
         tasks: notebook.tasks().cloned().collect(),
+        python: notebook.chosen_python(),
+        imported_file: notebook.imported_file().cloned(),
+        sweeps: notebook.sweeps().cloned().collect(),
     }
 }
 
@@ -287,6 +302,13 @@ fn bytes_of(fact: &Fact) -> usize {
         Fact::OutputAdded { output, .. } => LITTLE + output.size(),
         Fact::DisplayUpdated { data, .. } => {
             LITTLE + data.values().map(|value| value.as_str().map_or(LITTLE, str::len)).sum::<usize>()
+        }
+        Fact::WidgetsChanged { messages, .. } => {
+            LITTLE + messages.iter().map(WidgetMessage::size).sum::<usize>()
+        }
+        Fact::SweepAdded { sweep } => {
+            let values = sweep.rows.iter().flat_map(|row| &row.values).map(String::len).sum::<usize>();
+            LITTLE + sweep.code.len() + values + sweep.rows.len() * LITTLE
         }
         Fact::RunAdded { run } => LITTLE + run.code.len() + run.outputs.kept_bytes(),
         Fact::DraftsChanged { put, .. } => LITTLE + put.iter().map(|p| p.draft.source.len()).sum::<usize>(),

@@ -1,9 +1,10 @@
 //! Creates, inspects, renames, copies and removes whole notebooks.
 //!
-//! A notebook is written under a temporary name, then renamed; before it is deleted it is renamed
-//! aside. The next start of a server removes directories that an interruption left under such
-//! names.
+//! A new notebook is written under a temporary name and then renamed. A notebook is renamed to a
+//! temporary name before it is deleted. If the program is interrupted, the next start of a server
+//! removes the directory with the temporary name.
 
+use super::attachments::Attachments;
 use super::key::{InstallKey, Seal};
 use super::load::load_credentials;
 use super::lock::Lock;
@@ -12,7 +13,7 @@ use super::parts_of;
 use super::tables::{Fault, META, Tables};
 use super::thread::put_credentials;
 use super::write::Writer;
-use crate::blobs::Blobs;
+use crate::blobs::{Blobs, Digest};
 use crate::notebook::{KeptCredentials, KeptLink, Notebook, Parts};
 use crate::problem::{Kind, Problem};
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
@@ -27,15 +28,15 @@ const COMING: &str = ".ratoon-coming-";
 /// Prefix of the temporary name of a notebook that is being deleted. A random suffix follows.
 const GOING: &str = ".ratoon-going-";
 
-/// Facts about a notebook, found without starting a session.
+/// Facts about a notebook that can be found without opening it in the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NotebookInfo {
-    /// Number of its states, without the root and deleted states; none when a program has the
-    /// notebook open or it cannot be read.
+    /// Number of states, without the root and deleted states. `None` if a program has the notebook
+    /// open, or if the notebook cannot be read.
     pub states: Option<u64>,
-    /// Bytes on disk, shared blobs included.
+    /// Size on disk in bytes, including blobs that are shared with other notebooks.
     pub bytes: u64,
-    /// When it was last written to, in milliseconds since the Unix epoch.
+    /// When the notebook was last written to, in milliseconds since the Unix epoch.
     pub last_used: Option<f64>,
 }
 
@@ -51,18 +52,27 @@ pub fn read(dir: &Path, name: &str) -> Result<Notebook, Problem> {
     Ok(Notebook::from_parts(examined.loaded.parts, created_at))
 }
 
-/// Creates a notebook with this content. Writes it under a temporary name and renames it once all
-/// of it is on disk.
+/// Creates a notebook with this content. `file` is the `.ipynb` that it was imported from, and
+/// `attachments` are pictures of its texts, by name. Writes the notebook under a temporary name,
+/// and renames it when all of it is on disk.
 ///
 /// # Errors
 /// When the name is taken, or the disk cannot be written.
-pub fn create(dir: &Path, notebook: &Notebook) -> Result<(), Problem> {
+pub fn create(
+    dir: &Path,
+    notebook: &Notebook,
+    file: Option<&str>,
+    attachments: &[(String, Vec<u8>)],
+) -> Result<(), Problem> {
     let paths = Paths::of(dir);
     is_free(&paths)?;
     let (coming, lock) = begin(&paths)?;
     let written =
-        write_new(&coming, &parts_of(notebook)).map_err(|fault| unwritten(&paths, fault.why, fault.how));
-    let done = written.and_then(|()| take_name(&coming.dir, &paths));
+        write_new(&coming, parts_of(notebook), file).map_err(|fault| unwritten(&paths, fault.why, fault.how));
+    let attached = Attachments::in_notebook(&coming.dir);
+    let done = written
+        .and_then(|()| attachments.iter().try_for_each(|(name, bytes)| attached.put(name, bytes)))
+        .and_then(|()| take_name(&coming.dir, &paths));
     drop(lock);
     done.inspect_err(|_| clear(&coming.dir))
 }
@@ -84,11 +94,14 @@ pub(super) fn create_empty(paths: &Paths) -> Result<(), Problem> {
     done.inspect_err(|_| clear(&coming.dir))
 }
 
-fn write_new(paths: &Paths, parts: &Parts) -> Result<(), Fault> {
+fn write_new(paths: &Paths, mut parts: Parts, file: Option<&str>) -> Result<(), Fault> {
     make(paths)?;
     let mut writer = Writer::new(Tables::open(&paths.database())?, Blobs::at(&paths.blobs()));
     writer.begin()?;
-    writer.whole(parts)?;
+    if let Some(file) = file {
+        parts.imported_file = writer.keep_imported_file(file)?;
+    }
+    writer.whole(&parts)?;
     writer.settle()?;
     writer.commit()?;
     writer.tables.settle_on_close(true);
@@ -98,7 +111,7 @@ fn write_new(paths: &Paths, parts: &Parts) -> Result<(), Fault> {
 /// Copies a notebook that is not open to a new name.
 ///
 /// # Errors
-/// When another program has it open, the name is taken, or the disk cannot be written.
+/// When another program has the notebook open, the name is taken, or the disk cannot be written.
 pub fn duplicate(from: &Path, to: &Path) -> Result<(), Problem> {
     let source = Paths::of(from);
     if !from.is_dir() {
@@ -112,8 +125,8 @@ pub fn duplicate(from: &Path, to: &Path) -> Result<(), Problem> {
     done
 }
 
-/// Copies a notebook; `copy_database` writes its database to a path. The copy has no links, no
-/// browser sessions and no tasks.
+/// Copies a notebook. `copy_database` must write the database of the copy to the path that it gets.
+/// The copy has no share links, no browser sessions and no tasks.
 pub(super) fn copy(
     from: &Paths,
     to: &Path,
@@ -125,6 +138,7 @@ pub(super) fn copy(
     let refused = |why: String| unwritten(&paths, why, "make room on the disk and try again");
     let done = copy_database(&coming.database())
         .and_then(|()| copy_blobs(&from.blobs(), &coming.blobs()).map_err(|error| error.to_string()))
+        .and_then(|()| copy_attachments(from, &coming).map_err(|error| error.to_string()))
         .and_then(|()| fs::create_dir_all(coming.temporary()).map_err(|error| error.to_string()))
         .map_err(refused)
         .and_then(|()| take_name(&coming.dir, &paths));
@@ -132,8 +146,73 @@ pub(super) fn copy(
     done.inspect_err(|_| clear(&coming.dir))
 }
 
-/// Hard-links the blobs, which never change. Syncs the folders after all links are made, so that
-/// the file system writes its journal once.
+/// Creates and locks the temporary directory of a pull. The same pull always has the same
+/// directory, so it finds the blobs of an interrupted one.
+///
+/// # Errors
+/// When the directory cannot be made, or the same pull is running.
+pub(super) fn begin_pull(paths: &Paths, source: &str) -> Result<(Paths, Lock), Problem> {
+    let own = format!("{source}\n{}", paths.dir.display());
+    let id = Digest::of(own.as_bytes()).to_string();
+    let coming = Paths::of(&paths.dir.with_file_name(format!("{COMING}{}", &id[..32])));
+    match DirBuilder::new().mode(0o700).create(&coming.dir) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            return Err(paths.refused(error.to_string(), "check the permissions of its directory"));
+        }
+        _ => {}
+    }
+    if !fs::symlink_metadata(&coming.dir).is_ok_and(|metadata| metadata.is_dir()) {
+        return Err(paths.refused(format!("{} is not a directory", coming.dir.display()), "remove it"));
+    }
+    coming.vet()?;
+    let lock = Lock::make(&coming.dir)?;
+    Ok((coming, lock))
+}
+
+/// Gives a pulled notebook its name.
+///
+/// # Errors
+/// When the name is taken in the meantime. The temporary directory stays for another attempt.
+pub(super) fn finish_pull((coming, lock): (Paths, Lock), paths: &Paths) -> Result<(), Problem> {
+    let done = take_name(&coming.dir, paths);
+    drop(lock);
+    done
+}
+
+/// Makes hard links to the blobs of another copy, which may lack some of them.
+pub(super) fn link_blobs(from: &Path, to: &Path) -> io::Result<()> {
+    copy_blobs(from, to)
+}
+
+/// Makes hard links to the attachments, because they never change. A notebook without attachments
+/// has no folder for them.
+fn copy_attachments(from: &Paths, to: &Paths) -> io::Result<()> {
+    if from.attachments().is_dir() {
+        let folder = copy_files(&from.attachments(), to.attachments())?;
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Makes hard links to the files of a folder in a new folder.
+fn copy_files(from: &Path, to: PathBuf) -> io::Result<PathBuf> {
+    fs::create_dir_all(&to)?;
+    for file in fs::read_dir(from)? {
+        let file = file?;
+        if !file.file_type()?.is_file() {
+            continue;
+        }
+        let (path, own) = (file.path(), to.join(file.file_name()));
+        if fs::hard_link(&path, &own).is_err() {
+            fs::copy(&path, &own)?;
+            File::open(&own)?.sync_all()?;
+        }
+    }
+    Ok(to)
+}
+
+/// Makes hard links to the blobs, because blobs never change. Syncs the folders after all links are
+/// made, so that the file system writes its journal once.
 fn copy_blobs(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     let mut folders = vec![to.to_owned()];
@@ -142,20 +221,7 @@ fn copy_blobs(from: &Path, to: &Path) -> io::Result<()> {
         if !folder.file_type()?.is_dir() {
             continue;
         }
-        let own = to.join(folder.file_name());
-        fs::create_dir_all(&own)?;
-        for file in fs::read_dir(folder.path())? {
-            let file = file?;
-            if !file.file_type()?.is_file() {
-                continue;
-            }
-            let (path, own) = (file.path(), own.join(file.file_name()));
-            if fs::hard_link(&path, &own).is_err() {
-                fs::copy(&path, &own)?;
-                File::open(&own)?.sync_all()?;
-            }
-        }
-        folders.push(own);
+        folders.push(copy_files(&folder.path(), to.join(folder.file_name()))?);
     }
     folders.iter().try_for_each(|folder| File::open(folder)?.sync_all())
 }
@@ -163,8 +229,8 @@ fn copy_blobs(from: &Path, to: &Path) -> io::Result<()> {
 /// Renames a notebook that is not open. Its share links keep working.
 ///
 /// # Errors
-/// When another program has it open, the name is taken, or the disk cannot be written. The
-/// notebook then keeps its old name.
+/// When another program has the notebook open, the name is taken, or the disk cannot be written.
+/// The notebook then keeps its old name.
 pub fn rename(from: &Path, to: &Path, names: (&str, &str), key: &InstallKey) -> Result<(), Problem> {
     let (old, new) = (Paths::of(from), Paths::of(to));
     is_free(&new)?;
@@ -173,20 +239,21 @@ pub fn rename(from: &Path, to: &Path, names: (&str, &str), key: &InstallKey) -> 
     }
     is_notebook(&old)?;
     let lock = Lock::take(from)?;
-    // A share link contains the notebook's name. It gets the new name first: if renaming then
-    // fails, the link opens nothing rather than another notebook.
+    // A share link contains the notebook's name. The links get the new name before the directory is
+    // renamed. If renaming then fails, a link opens nothing, and never another notebook.
     bind_links(&old, names, key)?;
     let done = take_name(from, &new);
     if done.is_err() {
-        // If this fails too, only the links are lost. The user can make new ones.
+        // If this also fails, only the links are lost, and the user can make new ones.
         let _ = bind_links(&old, (names.1, names.0), key);
     }
     drop(lock);
     done
 }
 
-/// Changes the name in the links from `from` to `to` and signs them again. Drops links with other
-/// names. Also drops browser sessions: a server stores them with the notebook it was started with.
+/// Replaces the name `from` by `to` in the stored share links, and signs the links again. Drops
+/// links with other names. Also drops browser sessions, because a server stores them only with its
+/// start notebook.
 fn bind_links(paths: &Paths, (from, to): (&str, &str), key: &InstallKey) -> Result<(), Problem> {
     let fault = |fault| paths.fault(fault);
     let mut tables = upgraded(paths, open_tables(paths)?)?;
@@ -205,8 +272,8 @@ fn bind_links(paths: &Paths, (from, to): (&str, &str), key: &InstallKey) -> Resu
 /// Moves a notebook that is not open to another directory of the same file system.
 ///
 /// # Errors
-/// When a program has it open, the name is taken, or the disk cannot be written. The notebook
-/// then stays where it was.
+/// When a program has the notebook open, the name is taken, or the disk cannot be written. The
+/// notebook then stays in its old directory.
 pub(super) fn relocate(from: &Path, to: &Path) -> Result<(), Problem> {
     let paths = Paths::of(from);
     let lock = Lock::take(from)?;
@@ -216,10 +283,10 @@ pub(super) fn relocate(from: &Path, to: &Path) -> Result<(), Problem> {
 }
 
 /// Renames a notebook that is not open, then deletes it permanently. If `dir` is a symbolic link,
-/// only the link is deleted: its target may be in use under another name.
+/// deletes only the link, because its target may be in use under another name.
 ///
 /// # Errors
-/// When another program has it open, or it cannot be renamed.
+/// When another program has the notebook open, or the notebook cannot be renamed.
 pub(super) fn remove(dir: &Path) -> Result<(), Problem> {
     let paths = Paths::of(dir);
     let refused = |error: io::Error| paths.refused(error.to_string(), "check its permissions");
@@ -235,8 +302,8 @@ pub(super) fn remove(dir: &Path) -> Result<(), Problem> {
     fs::rename(dir, &going).map_err(refused)?;
     sync_parent(dir).map_err(refused)?;
     drop(lock);
-    // The name is free now, so this succeeds even if a file cannot be deleted: the next start of a
-    // server tries again.
+    // The name is free now. If a file cannot be deleted, the next start of a server tries again. So
+    // this is not an error.
     clear(&going);
     Ok(())
 }
@@ -246,8 +313,8 @@ pub fn is_open(dir: &Path) -> bool {
     dir.is_dir() && Lock::is_held(dir)
 }
 
-/// Inspects a notebook. If it `is_open` in this server, does not count its states: its session
-/// knows them.
+/// Inspects a notebook. If the notebook `is_open` in this server, does not count its states,
+/// because the session knows their number.
 pub fn inspect(dir: &Path, is_open: bool) -> NotebookInfo {
     let paths = Paths::of(dir);
     let written = |path: PathBuf| {
@@ -266,21 +333,21 @@ fn count(paths: &Paths) -> Option<u64> {
     open_tables(paths).ok()?.count_states().ok()
 }
 
-/// Bytes that a file or a directory with its content takes on disk. Unreadable entries count as
-/// zero.
+/// Returns the number of bytes that a file, or a directory with its content, takes on disk. Entries
+/// that cannot be read count as zero.
 fn size(path: &Path) -> u64 {
     let Ok(metadata) = fs::symlink_metadata(path) else { return 0 };
     let inside = || fs::read_dir(path).into_iter().flatten().flatten().map(|entry| size(&entry.path())).sum();
     metadata.blocks() * 512 + if metadata.is_dir() { inside() } else { 0 }
 }
 
-/// Removes notebooks left half written or half deleted. Skips those that another program is working
-/// on.
+/// Removes notebooks whose creation or deletion was interrupted. Skips directories that another
+/// program has locked.
 pub fn sweep(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let is_left = name.to_str().is_some_and(|name| name.starts_with(COMING) || name.starts_with(GOING));
-        // False for a symbolic link: its target is never removed.
+        // This is false for a symbolic link, so the target of a link is never removed.
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_left && is_folder && Lock::make_at_once(&entry.path()).is_ok() {
             clear(&entry.path());
@@ -288,13 +355,13 @@ pub fn sweep(parent: &Path) {
     }
 }
 
-/// Creates and locks a temporary directory beside the future directory of a notebook.
+/// Creates and locks a temporary directory for a new notebook, next to the notebook's final place.
 fn begin(paths: &Paths) -> Result<(Paths, Lock), Problem> {
     let coming = Paths::of(&beside(&paths.dir, COMING));
-    // Private: reading the notebook means reading all that its code printed.
+    // The directory is private, because the notebook contains everything that its code printed.
     DirBuilder::new().mode(0o700).create(&coming.dir).map_err(|error| {
         let how = if error.kind() == ErrorKind::NotFound {
-            "make that directory first"
+            "create that directory first"
         } else {
             "check its permissions"
         };
@@ -308,12 +375,12 @@ fn beside(dir: &Path, begin: &str) -> PathBuf {
     dir.with_file_name(format!("{begin}{}", uuid::Uuid::new_v4().simple()))
 }
 
-/// Renames a directory durably to a name that must be free.
+/// Renames a directory durably. Fails if the new name is taken.
 fn take_name(from: &Path, to: &Paths) -> Result<(), Problem> {
     match renameat2(AT_FDCWD, from, AT_FDCWD, &to.dir, RenameFlags::RENAME_NOREPLACE) {
         Ok(()) => {}
         Err(nix::Error::EEXIST) => return Err(taken(to)),
-        // This file system cannot check the name and rename in one step.
+        // This file system cannot check the name and rename the directory in one step.
         Err(nix::Error::EINVAL | nix::Error::ENOSYS) => {
             is_free(to)?;
             fs::rename(from, &to.dir).map_err(|e| to.refused(e.to_string(), "check its permissions"))?;
@@ -331,13 +398,14 @@ fn taken(paths: &Paths) -> Problem {
     let name = paths.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Problem {
         kind: Kind::Conflict,
-        what: format!("use the name of {name}"),
-        why: "there is something of this name already".into(),
+        what: format!("use the name {name}"),
+        why: "a file or directory has this name already".into(),
         how: "choose another name".into(),
     }
 }
 
-/// The error for a notebook that cannot be written. Names the notebook, not the temporary path.
+/// The error for a notebook that cannot be written. It contains the notebook's name instead of the
+/// temporary path.
 fn unwritten(paths: &Paths, why: impl Into<String>, how: &str) -> Problem {
     let name = paths.dir.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".ratoon").unwrap_or(&name);
@@ -357,6 +425,6 @@ fn sync_parent(dir: &Path) -> io::Result<()> {
 }
 
 fn clear(dir: &Path) {
-    // The next start of a server removes what is left.
+    // The next start of a server removes the files that could not be deleted.
     let _ = fs::remove_dir_all(dir);
 }

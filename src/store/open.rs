@@ -4,11 +4,13 @@ use super::key::InstallKey;
 use super::load::{Loaded, load, load_credentials};
 use super::lock::Lock;
 use super::notebook_dir;
+use super::offsite;
 use super::tables::{Cause, DatabaseHealth, Fault, META, NAMES, STATES, Tables};
 use super::wal;
 use super::write::Writer;
 use crate::blobs::Blobs;
 use crate::blobs::nofollow::{FileKind, open_file};
+use crate::clock::now_ms;
 use crate::notebook::{KeptCredentials, Notebook, ROOT_NAME};
 use crate::problem::{Kind, Problem};
 use std::fs::{self, File};
@@ -39,21 +41,32 @@ impl Paths {
         self.dir.join("blobs")
     }
 
+    pub(super) fn attachments(&self) -> PathBuf {
+        self.dir.join("attachments")
+    }
+
     pub(super) fn temporary(&self) -> PathBuf {
         self.dir.join("tmp")
     }
 
-    /// Refuses a directory in which one of the notebook's files is not a plain file, or one of its
-    /// folders is not a folder. A link would lead to files outside the notebook, and opening a pipe
-    /// would block forever.
+    /// Refuses a directory in which one of the notebook's files is not a regular file, or one of
+    /// its folders is not a folder. A symbolic link would lead to files outside the notebook, and
+    /// opening a named pipe would block forever.
     pub(super) fn vet(&self) -> Result<(), Problem> {
-        for name in ["lock", "notebook.db", "notebook.db-wal", "notebook.db-shm", "notebook.db-journal"] {
+        for name in [
+            "lock",
+            "notebook.db",
+            "notebook.db-wal",
+            "notebook.db-shm",
+            "notebook.db-journal",
+            offsite::RECORD,
+        ] {
             let kind = FileKind::at(&self.dir.join(name)).map_err(|e| self.failed(e))?;
             if !matches!(kind, FileKind::Nothing | FileKind::File) {
                 return Err(self.odd(name, kind, "a file"));
             }
         }
-        for name in ["tmp", "blobs"] {
+        for name in ["tmp", "blobs", "attachments"] {
             let kind = FileKind::at(&self.dir.join(name)).map_err(|e| self.failed(e))?;
             if !matches!(kind, FileKind::Nothing | FileKind::Folder) {
                 return Err(self.odd(name, kind, "a folder"));
@@ -75,7 +88,7 @@ impl Paths {
         self.refused(why, &format!("nothing was changed; replace it with {should}, or move it away"))
     }
 
-    /// The error that says why the notebook cannot be opened, and what to do.
+    /// The error for a notebook that cannot be opened: the reason, and a suggestion.
     pub(super) fn refused(&self, why: impl Into<String>, how: &str) -> Problem {
         Problem {
             kind: Kind::Conflict,
@@ -100,7 +113,7 @@ impl Paths {
     fn malformed(&self, why: &str) -> Problem {
         self.refused(
             format!("{} is damaged: {why}", self.database().display()),
-            "nothing was changed; put a copy of the directory in its place, \
+            "nothing was changed; restore the directory from a backup, \
              or save what `sqlite3 notebook.db .recover` finds",
         )
     }
@@ -112,14 +125,14 @@ pub(super) struct Examined {
     pub(super) tables: Tables,
     pub(super) lock: Lock,
     pub(super) loaded: Loaded,
-    /// Whether the notebook was not closed properly the last time.
+    /// Whether the last process that opened the notebook did not close it properly.
     pub(super) has_crashed: bool,
     /// Whether the database's indexes must be rebuilt.
     bad_indexes: bool,
 }
 
-/// Locks and reads an existing notebook. Its only change is to upgrade a database of an older
-/// version.
+/// Locks and reads an existing notebook. Changes nothing, except that it upgrades a database of an
+/// older version.
 pub(super) fn examine(paths: &Paths, key: Option<&InstallKey>, name: &str) -> Result<Examined, Problem> {
     if !paths.dir.is_dir() {
         return Err(paths.refused("there is no such directory", "check the spelling of its name"));
@@ -134,7 +147,8 @@ pub(super) fn read_credentials(paths: &Paths, key: &InstallKey) -> Result<KeptCr
     if !there(paths)? {
         return Ok(KeptCredentials::default());
     }
-    // Fails if another server has the notebook open: this server could not open it for visitors.
+    // Fails if another server has the notebook open. In that case the links are of no use, because
+    // this server could not open the notebook for visitors.
     let _lock = Lock::take(&paths.dir)?;
     let mut tables = open_tables(paths)?;
     let fault = |fault| paths.fault(fault);
@@ -143,7 +157,8 @@ pub(super) fn read_credentials(paths: &Paths, key: &InstallKey) -> Result<KeptCr
         return Ok(KeptCredentials::default());
     }
     if version < newest {
-        // Rolled back below. Only opening the notebook upgrades it durably, after copying it.
+        // This upgrade is rolled back below. Only opening the notebook makes a copy and upgrades
+        // the database durably.
         tables.begin().and_then(|()| tables.bring_forward(version)).map_err(fault)?;
     }
     let credentials = load_credentials(&mut tables, key).map_err(fault);
@@ -151,7 +166,7 @@ pub(super) fn read_credentials(paths: &Paths, key: &InstallKey) -> Result<KeptCr
     credentials
 }
 
-/// Opens the database, after checks for damage that SQLite itself would not report.
+/// Opens the database. First looks for damage that SQLite itself would not report.
 pub(super) fn open_tables(paths: &Paths) -> Result<Tables, Problem> {
     paths.vet()?;
     look_at_header(paths)?;
@@ -161,23 +176,24 @@ pub(super) fn open_tables(paths: &Paths) -> Result<Tables, Problem> {
     Tables::open(&paths.database()).map_err(|fault| paths.fault(fault))
 }
 
-/// Upgrades a database of an older version, after copying it. Refuses a newer version.
+/// Copies a database of an older version, then upgrades it. Refuses a newer version.
 pub(super) fn upgraded(paths: &Paths, tables: Tables) -> Result<Tables, Problem> {
     let fault = |fault| paths.fault(fault);
     let (version, newest) = tables.version().map_err(fault)?;
     if version > newest {
-        let why = format!("it is of version {version}, and this Ratoon knows versions up to {newest}");
+        let why = format!("its format has version {version}, and Ratoon reads versions up to {newest}");
         return Err(paths.refused(why, "install a newer Ratoon"));
     }
     if version == newest {
         return Ok(tables);
     }
-    // SQLite must not have the file open while it is copied: closing the copying descriptor would
-    // release SQLite's own locks.
+    // The database must be closed while its file is copied: closing the file after the copy would
+    // release SQLite's own locks on it.
     drop(tables);
     back_up(paths).map_err(|e| paths.failed(e))?;
     let mut tables = Tables::open(&paths.database()).map_err(fault)?;
-    // Rolled back if the result does not have exactly our schema: a foreign trigger may have run.
+    // The upgrade is rolled back unless the result has exactly our schema, because a foreign
+    // trigger may have run.
     let upgrade = |tables: &mut Tables| {
         tables.bring_forward(version)?;
         match tables.health()? {
@@ -213,16 +229,16 @@ fn examine_locked(
 /// Opens a notebook for writing, or creates it if its name is free. Sets damaged records aside.
 pub(super) fn open(paths: &Paths, key: &InstallKey, name: &str) -> Result<Examined, Problem> {
     let failed = |error| paths.failed(error);
-    // A dangling symbolic link also takes the name.
+    // A dangling symbolic link also occupies the name.
     if fs::symlink_metadata(&paths.dir).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
         let made = notebook_dir::create_empty(paths);
-        // Another program may have created it at the same time.
+        // Another program may have created the notebook at the same time.
         if !paths.dir.is_dir() {
             made?;
         }
     }
     if !paths.dir.is_dir() {
-        return Err(paths.refused("it is no directory", "move it out of the way, or choose another name"));
+        return Err(paths.refused("it is not a directory", "move the file away, or choose another name"));
     }
     if !there(paths)? && !is_half_made(paths).map_err(failed)? {
         return Err(no_notebook(&paths.dir));
@@ -234,8 +250,8 @@ pub(super) fn open(paths: &Paths, key: &InstallKey, name: &str) -> Result<Examin
     let mut examined = examine_locked(paths, Some(key), name, lock)?;
     empty(&paths.temporary()).map_err(failed)?;
     if !examined.loaded.damage.is_empty() {
-        // SQLite must not have the file open while it is copied: closing the copying descriptor
-        // would release SQLite's own locks.
+        // The database must be closed while its file is copied: closing the file after the copy
+        // would release SQLite's own locks on it.
         drop(examined.tables);
         back_up(paths).map_err(failed)?;
         let tables = Tables::open(&paths.database()).map_err(|fault| paths.fault(fault))?;
@@ -246,9 +262,9 @@ pub(super) fn open(paths: &Paths, key: &InstallKey, name: &str) -> Result<Examin
     Ok(examined)
 }
 
-/// Whether a directory is what earlier versions left when they were killed while creating a
-/// notebook: a lock with a process id, and temporary databases. Now a notebook is written under a
-/// temporary name, then renamed.
+/// Whether a directory contains an unfinished notebook of an earlier version, which was killed
+/// while it created the notebook. Such a directory has a lock with a process id, and temporary
+/// databases. This version writes a new notebook under a temporary name, then renames it.
 fn is_half_made(paths: &Paths) -> io::Result<bool> {
     let is_pid = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let lock = paths.dir.join("lock");
@@ -279,13 +295,13 @@ pub(super) fn is_notebook(paths: &Paths) -> Result<(), Problem> {
 pub(super) fn no_notebook(dir: &Path) -> Problem {
     Paths::of(dir).refused(
         "there is no notebook.db in it",
-        "name the directory of a notebook, NAME.ratoon; for a new notebook choose a name \
-         that no directory has",
+        "give the directory of a notebook, NAME.ratoon; for a new notebook choose a name \
+         that is not taken",
     )
 }
 
 /// Whether the directory has a database. Refuses a directory that has other files of a notebook but
-/// no database, so that it is not taken for a new one.
+/// no database, because such a directory must not be used for a new notebook.
 pub(super) fn there(paths: &Paths) -> Result<bool, Problem> {
     paths.vet()?;
     if FileKind::at(&paths.database()).map_err(|e| paths.failed(e))? == FileKind::File {
@@ -305,7 +321,7 @@ pub(super) fn there(paths: &Paths) -> Result<bool, Problem> {
     Ok(false)
 }
 
-/// Checks the file without SQLite, which would take an empty file for a new database.
+/// Checks the file without SQLite, because SQLite would use an empty file as a new database.
 fn look_at_header(paths: &Paths) -> Result<(), Problem> {
     let mut file = open_file(&paths.database()).map_err(|e| paths.failed(e))?;
     let length = file.metadata().map_err(|e| paths.failed(e))?.len();
@@ -318,7 +334,7 @@ fn look_at_header(paths: &Paths) -> Result<(), Problem> {
     }
     if header[68..72] != Tables::application_id() {
         let why = "its notebook.db is another program's database";
-        return Err(paths.refused(why, "name the directory of a notebook, NAME.ratoon"));
+        return Err(paths.refused(why, "give the directory of a notebook, NAME.ratoon"));
     }
     let word = |at: usize| {
         u64::from(u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]))
@@ -327,8 +343,8 @@ fn look_at_header(paths: &Paths) -> Result<(), Problem> {
         1 => 65536,
         page => page,
     };
-    // A crash while the log is checkpointed can leave the database too short. The log then has the
-    // rest.
+    // A crash during a checkpoint of the log can leave the database too short. In this case the log
+    // contains the missing pages.
     let log = fs::metadata(paths.log()).map_or(0, |metadata| metadata.len());
     if log == 0 && length < word(28) * page {
         return Err(paths.malformed("it is cut off"));
@@ -348,8 +364,7 @@ pub(super) fn make(paths: &Paths) -> Result<(), Fault> {
         let id = uuid::Uuid::new_v4().simple().to_string();
         tables.put(&META, &["notebook_id".into(), id.into()])?;
         tables.put(&META, &["commits".into(), 0.into()])?;
-        let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64() * 1000.0;
-        for root in Notebook::new("", now_ms).states() {
+        for root in Notebook::new("", now_ms()).states() {
             tables.put(&STATES, &super::row_formats::state_row(root, 1.into())?)?;
         }
         tables.put(&NAMES, &[ROOT_NAME.into(), 1.into(), ROOT_NAME.into()])
@@ -386,8 +401,8 @@ fn empty(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)
 }
 
-/// Copies the database and its log to `notebook.db.bad-NUMBER`. Each copy is written under a
-/// temporary name, then renamed.
+/// Copies the database and its log to `notebook.db.bad-NUMBER`. Writes each copy under a temporary
+/// name, then renames it.
 fn back_up(paths: &Paths) -> io::Result<()> {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let free = |n: &u64| !paths.dir.join(format!("notebook.db.bad-{n}")).exists();
@@ -406,11 +421,12 @@ fn back_up(paths: &Paths) -> io::Result<()> {
     File::open(&paths.dir)?.sync_all()
 }
 
-/// Removes the damaged rows and writes the rest, with its stand-ins, in one transaction.
+/// Removes the damaged rows. In the same transaction, writes all other rows, and placeholders for
+/// lost states.
 fn repair(paths: &Paths, tables: Tables, loaded: &mut Loaded, bad_indexes: bool) -> Result<Tables, Fault> {
     let mut writer = Writer::new(tables, Blobs::at(&paths.blobs()));
     let id = loaded.notebook_id.get_or_insert_with(|| uuid::Uuid::new_v4().simple().to_string()).clone();
-    // `from_parts` drops contradictory records, as it will for the session.
+    // `from_parts` drops contradictory records. The session calls the same function.
     let name = std::mem::take(&mut loaded.parts.name);
     let parts = std::mem::take(&mut loaded.parts);
     let created_at = parts.states.first().map_or(0.0, |root| root.created_at);

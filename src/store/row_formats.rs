@@ -1,21 +1,23 @@
-//! The JSON in rows. A change here is a new version of the format: see docs/format.md.
+//! The JSON that rows contain. A change here needs a new version of the format: see docs/format.md.
 //!
-//! Drafts, checkpoints, tasks' checkpoints, links and output items are stored in their wire form.
+//! Drafts, checkpoints, tasks' checkpoints, links and output items are stored in the same JSON as
+//! in the API.
 
 use super::tables::{Fault, SqlValue, digest};
 use crate::blobs::Digest;
 use crate::notebook::{
-    Asked, Base, Changes, DraftId, ExecId, MimeBundle, Output, Outputs, Residency, Run, RunError, RunStatus,
-    Saving, State, StateId, StreamName, Symbols,
+    Asked, Base, Changes, DraftId, ExecId, Metric, MimeBundle, Output, Outputs, Residency, Run, RunError,
+    RunStatus, RunWorker, Saving, State, StateId, StreamName, Symbols, WidgetMessage,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Bytes per entry; longer text of a run is split into several entries.
+/// Maximum number of bytes of text in an entry of an output log. Longer text is split into several
+/// entries.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// A state's place in the tree. It has its own digest, so that the tree survives damage to the rest
-/// of the row.
+/// The columns with a state's place in the tree. They have a separate digest, so that the tree
+/// survives damage to the other columns of the row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TreePosition {
     pub(super) id: StateId,
@@ -36,7 +38,7 @@ impl TreePosition {
         ]
     }
 
-    /// Reads the columns of a row; none if their digest is wrong.
+    /// Reads the columns of a row. Returns `None` if the digest of the columns is wrong.
     pub(super) fn read(cells: &[SqlValue]) -> Option<Self> {
         let [id, pos, parent, run, deleted, tree, ..] = cells else { return None };
         if digest("tree", &cells[..5]) != *tree {
@@ -52,7 +54,7 @@ impl TreePosition {
     }
 }
 
-/// The rest of a state's record, without its place in the tree.
+/// The other fields of a state, stored as the row's body.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct StoredState {
     pub(super) name: String,
@@ -72,9 +74,15 @@ pub(super) struct StoredState {
     /// Absent when false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     partial: bool,
+    /// Absent unless the cell took variables of another state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    taken_from: Option<StateId>,
+    /// Absent unless the state was deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) deleted_at: Option<f64>,
 }
 
-/// The row of a state.
+/// Converts a state to its row.
 pub(super) fn state_row(state: &State, pos: SqlValue) -> Result<Vec<SqlValue>, Fault> {
     let place = TreePosition {
         id: state.id.clone(),
@@ -95,15 +103,18 @@ pub(super) fn state_row(state: &State, pos: SqlValue) -> Result<Vec<SqlValue>, F
         pinned: state.pinned,
         changes: state.changes.clone(),
         partial: state.partial,
+        taken_from: state.taken_from.clone(),
+        deleted_at: state.deleted_at,
     };
     let mut cells = place.cells();
-    // Replaced by the digest of the cells so far when the row is written.
+    // The column `tree`: when the row is written, the digest of the cells so far replaces this
+    // value.
     cells.push(SqlValue::Null);
     cells.push(serde_json::to_string(&body)?.into());
     Ok(cells)
 }
 
-/// A state with the residency that it has right after loading.
+/// Makes a state from its row. Its residency is that of a state that has just been loaded.
 pub(super) fn state(place: TreePosition, body: StoredState) -> State {
     let residency = match (place.is_deleted, &place.parent) {
         (true, _) => Residency::Deleted,
@@ -114,6 +125,7 @@ pub(super) fn state(place: TreePosition, body: StoredState) -> State {
         id: place.id,
         name: body.name,
         parent: place.parent,
+        taken_from: body.taken_from,
         exec_id: place.run,
         exec_count: body.exec_count,
         created_at: body.created_at,
@@ -124,6 +136,7 @@ pub(super) fn state(place: TreePosition, body: StoredState) -> State {
         fork_anyway: body.fork_anyway,
         pinned: body.pinned,
         residency,
+        deleted_at: body.deleted_at.filter(|_| place.is_deleted),
         checkpoint: None,
         saving: Saving::Idle,
         restored_from: None,
@@ -133,7 +146,7 @@ pub(super) fn state(place: TreePosition, body: StoredState) -> State {
     }
 }
 
-/// A stand-in for a state whose record is lost.
+/// Makes a placeholder for a state whose record is lost.
 pub(super) fn stand_in(place: TreePosition, parent: Option<&State>) -> State {
     let body = StoredState {
         name: place.id.as_str().to_owned(),
@@ -147,11 +160,13 @@ pub(super) fn stand_in(place: TreePosition, parent: Option<&State>) -> State {
         pinned: false,
         changes: None,
         partial: false,
+        taken_from: None,
+        deleted_at: None,
     };
     state(place, body)
 }
 
-/// A run without its id, outputs and prompt.
+/// The stored fields of a run: all except the id, the outputs and the prompt.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct StoredRun {
     pub(super) on: Base,
@@ -161,6 +176,9 @@ pub(super) struct StoredRun {
     /// Set only for imported runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     exec_count: Option<u32>,
+    /// Absent in files of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    imported_cell: Option<u32>,
     /// Absent when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) warnings: Vec<String>,
@@ -168,9 +186,18 @@ pub(super) struct StoredRun {
     pub(super) started_at: Option<f64>,
     pub(super) duration_ms: Option<f64>,
     pub(super) state: Option<StateId>,
-    /// Only when the client asked for them.
+    /// Present only if the client asked for the symbols.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) symbols: Option<Symbols>,
+    /// Present only if the run belongs to a sweep with a metric.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) metric: Option<Metric>,
+    /// Absent unless the run was at a worker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) worker: Option<RunWorker>,
+    /// Absent unless the run is in the trash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) deleted_at: Option<f64>,
     asked: Asked,
 }
 
@@ -182,12 +209,16 @@ impl From<&Run> for StoredRun {
             status: run.status,
             draft: run.draft.clone(),
             exec_count: run.exec_count,
+            imported_cell: run.imported_cell,
             warnings: run.warnings.clone(),
             error: run.error.clone(),
             started_at: run.started_at,
             duration_ms: run.duration_ms,
             state: run.state.clone(),
             symbols: run.symbols.clone(),
+            metric: run.metric.clone(),
+            worker: run.worker.clone(),
+            deleted_at: run.deleted_at,
             asked: run.asked.clone(),
         }
     }
@@ -202,6 +233,7 @@ impl StoredRun {
             status: self.status,
             draft: self.draft,
             exec_count: self.exec_count,
+            imported_cell: self.imported_cell,
             outputs: Outputs::default(),
             warnings: self.warnings,
             error: self.error,
@@ -211,6 +243,9 @@ impl StoredRun {
             duration_ms: self.duration_ms,
             state: self.state,
             symbols: self.symbols,
+            metric: self.metric,
+            worker: self.worker,
+            deleted_at: self.deleted_at,
             asked: self.asked,
         }
     }
@@ -220,17 +255,19 @@ impl StoredRun {
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum LogEntry {
-    /// An output item. Stream text is appended to the previous item if that has the same stream.
+    /// An output item. Stream text is appended to the previous item if both have the same stream.
     Output(Output),
     /// New data for the displays with this id.
     Update { display_id: String, data: MimeBundle, metadata: MimeBundle },
-    /// The next item replaces all items so far.
+    /// The next item replaces all earlier items.
     ClearWhenNext,
+    /// A message of a widget.
+    Widget(WidgetMessage),
     /// An entry whose JSON is in a blob.
     Blob { digest: Digest, bytes: usize },
 }
 
-/// Applies an entry to outputs.
+/// Applies one entry of an output log to outputs.
 pub(super) fn replay(outputs: &mut Outputs, entry: LogEntry) {
     match entry {
         LogEntry::Output(output) => outputs.keep(output),
@@ -238,11 +275,14 @@ pub(super) fn replay(outputs: &mut Outputs, entry: LogEntry) {
             outputs.update_display(&display_id, &data, &metadata);
         }
         LogEntry::ClearWhenNext => outputs.clear(true),
+        // A message that does not fit was not shown either.
+        LogEntry::Widget(message) => drop(outputs.widgets.apply(&message)),
         LogEntry::Blob { .. } => {}
     }
 }
 
-/// Finds out whether a log is as short as possible: no entry changes or joins an earlier one.
+/// Checks whether a log is as short as possible. In such a log, no entry changes an earlier entry,
+/// and no entry can be joined with the previous one.
 #[derive(Debug, Default)]
 pub(super) struct Plain {
     last: Option<StreamName>,
@@ -250,36 +290,39 @@ pub(super) struct Plain {
 }
 
 impl Plain {
-    /// Notes the next entry.
+    /// Checks the next entry.
     pub(super) fn note(&mut self, entry: &LogEntry) {
         let stream = match entry {
             LogEntry::Output(Output::Stream { name, .. }) => Some(*name),
             LogEntry::Output(_) => None,
+            LogEntry::Widget(WidgetMessage::Open { .. }) => return,
             _ => return self.is_broken = true,
         };
         self.is_broken |= stream.is_some() && stream == self.last;
         self.last = stream;
     }
 
-    /// Whether no entry so far changes or joins an earlier one.
+    /// Whether the log is as short as possible so far.
     pub(super) fn is_so(&self) -> bool {
         !self.is_broken
     }
 }
 
-/// An entry to be written.
+/// An entry of an output log that will be written.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum NewLogEntry<'a> {
     Output(Cow<'a, Output>),
     ClearWhenNext,
+    Widget(Cow<'a, WidgetMessage>),
 }
 
-/// The shortest log with these outputs. Splits long text, so that writing it needs no copy of the
-/// whole text.
+/// Returns the entries of the shortest log with these outputs. Splits long text, so that writing
+/// needs no copy of the whole text.
 pub(super) fn entries(outputs: &Outputs) -> impl Iterator<Item = NewLogEntry<'_>> {
     let pending = outputs.is_clear_pending().then_some(NewLogEntry::ClearWhenNext);
-    outputs.items().iter().flat_map(pieces).map(NewLogEntry::Output).chain(pending)
+    let widgets = outputs.widgets.messages().map(|message| NewLogEntry::Widget(Cow::Owned(message)));
+    outputs.items().iter().flat_map(pieces).map(NewLogEntry::Output).chain(pending).chain(widgets)
 }
 
 fn pieces(item: &Output) -> impl Iterator<Item = Cow<'_, Output>> {

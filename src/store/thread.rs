@@ -1,15 +1,17 @@
-//! The thread that owns the database: writes the waiting jobs in one transaction and reports what
-//! is on disk.
+//! The thread that owns the database. It writes the queued jobs in transactions, and reports which
+//! facts are on disk. After a failure, such as a full disk, it tries again every second.
 
 use super::checkpoint_rows;
+use super::chosen_python;
 use super::key::Seal;
 use super::lock::Lock;
 use super::open::Paths;
+use super::sweep_rows;
 use super::tables::{BROWSER_SESSIONS, Fault, LINKS, META, SqlValue, Tables};
 use super::write::Writer;
 use super::{NewCheckpoint, StoreEvent};
 use crate::blobs::Blobs;
-use crate::notebook::{Checkpoint, DiskStatus, Fact, KeptCredentials, Parts, StateId};
+use crate::notebook::{Checkpoint, ChosenPython, DiskStatus, Fact, KeptCredentials, Parts, Python, StateId};
 use serde::Serialize;
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -20,30 +22,32 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// Interval between attempts to write again after a failure.
-const PROBE_EVERY: Duration = Duration::from_secs(1);
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long a fact waits for others unless a client waits for it: a short cell then takes one
-/// transaction instead of three.
+/// How long a fact waits for further facts, so that a short cell takes one transaction instead of
+/// three. A fact does not wait if a client waits for it.
 const LINGER: Duration = Duration::from_millis(15);
 
 /// After this many transactions, SQLite's log is checkpointed as soon as no job has come for
-/// `IDLE`. The checkpoint takes some 20 ms, which would delay an answer if a commit did it.
+/// `IDLE`. The checkpoint takes some 20 ms. As a part of a commit, it would delay an answer.
 const COMMITS_PER_LOG: i64 = 32;
 const IDLE: Duration = Duration::from_millis(100);
 
-/// Limits of a transaction, so that an answer to its first job does not wait for too many others.
+/// Limits of a transaction, so that the answer to its first job does not wait for too many other
+/// jobs.
 const MAX_BATCH_BYTES: usize = 8 << 20;
 const MAX_BATCH_JOBS: usize = 4096;
 
 type OnDone<T> = Box<dyn FnOnce(Result<T, DiskStatus>) + Send>;
 
-/// A request to the thread.
+/// A job for the store's thread.
 pub(super) enum Job {
     Fact {
         number: u64,
         fact: Box<Fact>,
         bytes: usize,
-        /// Whether the next fact belongs in the same transaction. It is queued directly after.
+        /// Whether the next fact belongs in the same transaction. The next fact is queued directly
+        /// after this one.
         has_next: bool,
     },
     Whole(u64, Box<Parts>),
@@ -52,7 +56,7 @@ pub(super) enum Job {
     Credentials(KeptCredentials, OnDone<()>),
     /// Copies the database to a path, after all earlier jobs.
     Copy(PathBuf, OnDone<()>),
-    /// A client waits for the earlier jobs.
+    /// Ends the wait for further facts, because a client waits for the earlier jobs.
     Hurry,
     Close,
 }
@@ -67,11 +71,11 @@ enum Done {
 /// Whether the disk can be written to.
 enum Disk {
     Well(Box<Writer>),
-    /// Writing works again. The session has been notified and will send the whole notebook.
+    /// Writing works again. The session was notified, and will send the whole notebook.
     Usable(Box<Writer>),
     Failed {
         trouble: DiskStatus,
-        probe_at: Instant,
+        retry_at: Instant,
     },
 }
 
@@ -82,11 +86,11 @@ pub(super) struct StoreThread {
     pub(super) backlog: Arc<AtomicUsize>,
     pub(super) news: Box<dyn Fn(StoreEvent) + Send>,
     pub(super) lock: Lock,
-    /// The number of the last transaction that is on disk.
+    /// The number of the last transaction on disk.
     pub(super) commits: i64,
     /// The value of `commits` when SQLite's log was last checkpointed.
     moved: i64,
-    /// The inode of the database.
+    /// The inode of the database, to detect that the database was moved or replaced.
     inode: u64,
 }
 
@@ -102,11 +106,11 @@ impl StoreThread {
         Self { paths, seal, jobs, backlog, news, lock, commits, moved: commits, inode }
     }
 
-    /// Runs jobs until the store is closed or its last handle is dropped.
+    /// Runs jobs until the store is closed, or until its last handle is dropped.
     pub(super) fn run(mut self, tables: Tables, has_crashed: bool) {
         let writer = Writer::new(tables, Blobs::at(&self.paths.blobs()));
-        // A process may have died after it renamed a blob into place, but before the rename was on
-        // disk. Later writers would take the blob for durable.
+        // A process may have died after it renamed a blob, but before the rename was on disk. Later
+        // writers would treat this blob as durable.
         let named = if has_crashed { self.settle_blobs() } else { Ok(()) };
         let mut disk = match named {
             Ok(()) => Disk::Well(Box::new(writer)),
@@ -114,13 +118,14 @@ impl StoreThread {
         };
         loop {
             let first = match &disk {
-                Disk::Failed { probe_at, .. } => {
-                    self.jobs.recv_timeout(probe_at.saturating_duration_since(Instant::now()))
+                Disk::Failed { retry_at, .. } => {
+                    self.jobs.recv_timeout(retry_at.saturating_duration_since(Instant::now()))
                 }
                 Disk::Well(writer) if self.commits - self.moved >= COMMITS_PER_LOG => {
                     let next = self.jobs.recv_timeout(IDLE);
                     if matches!(next, Err(RecvTimeoutError::Timeout)) {
-                        // On failure the log stays whole, and the next idle moment tries again.
+                        // If this fails, the log stays whole. The next attempt follows after
+                        // `COMMITS_PER_LOG` further commits.
                         let _ = writer.tables.shorten_log();
                         self.moved = self.commits;
                         continue;
@@ -175,21 +180,22 @@ impl StoreThread {
         match disk {
             Disk::Well(writer) => self.write(writer, batch, false),
             Disk::Usable(writer) => self.write(writer, batch, true),
-            Disk::Failed { trouble, probe_at } => {
+            Disk::Failed { trouble, retry_at } => {
                 for job in batch {
                     self.refuse(job, &trouble);
                 }
-                if Instant::now() < probe_at {
-                    Disk::Failed { trouble, probe_at }
+                if Instant::now() < retry_at {
+                    Disk::Failed { trouble, retry_at }
                 } else {
-                    self.probe(trouble)
+                    self.retry(trouble)
                 }
             }
         }
     }
 
-    /// Writes the jobs in one transaction and answers them. While `is_awaited`, drops facts until
-    /// the session has sent the whole notebook.
+    /// Writes the jobs in one transaction, and answers them. If `is_awaited`, an earlier failure
+    /// caused facts to be dropped. Further facts are dropped until the session sends the whole
+    /// notebook.
     fn write(&mut self, mut writer: Box<Writer>, batch: Vec<Job>, mut is_awaited: bool) -> Disk {
         let mut saved = None;
         let mut answers = Vec::with_capacity(batch.len());
@@ -234,7 +240,7 @@ impl StoreThread {
         if is_awaited { Disk::Usable(writer) } else { Disk::Well(writer) }
     }
 
-    /// Performs a job. Begins a transaction if the job needs one and none is open.
+    /// Performs a job. Begins a transaction if the job needs one and no transaction is open.
     fn perform(&mut self, writer: &mut Writer, job: &Job) -> Result<Done, Fault> {
         if matches!(job, Job::Copy(..) | Job::Hurry | Job::Close) {
             return Ok(Done::Nothing);
@@ -242,11 +248,23 @@ impl StoreThread {
         writer.begin()?;
         Ok(match job {
             Job::Fact { fact, .. } => {
-                writer.fact(fact)?;
+                match &**fact {
+                    Fact::PythonChanged { python } => {
+                        let Python { path, version, is_chosen, .. } = python.clone();
+                        let chosen = is_chosen.then_some(ChosenPython { path, version });
+                        chosen_python::put(&writer.tables, chosen.as_ref(), &self.seal)?;
+                    }
+                    fact => {
+                        writer.fact(fact)?;
+                        sweep_rows::sign(&writer.tables, fact, &self.seal)?;
+                    }
+                }
                 Done::Nothing
             }
             Job::Whole(_, parts) => {
                 writer.whole(parts)?;
+                chosen_python::put(&writer.tables, parts.python.as_ref(), &self.seal)?;
+                sweep_rows::sign_all(&writer.tables, &parts.sweeps, &self.seal)?;
                 Done::Nothing
             }
             Job::Keep(new) => Done::Kept(new.state.clone(), checkpoint_rows::keep(writer, &self.seal, new)?),
@@ -259,7 +277,7 @@ impl StoreThread {
         })
     }
 
-    /// Commits, or rolls back if no row has changed.
+    /// Commits the transaction. Rolls it back if no row has changed.
     fn commit(&mut self, writer: &mut Writer) -> Result<(), Fault> {
         if !writer.is_open() {
             return Ok(());
@@ -276,7 +294,8 @@ impl StoreThread {
         Ok(())
     }
 
-    /// Checks that the database was not moved or removed: SQLite would continue to write to it.
+    /// Checks that the database was not moved or removed. SQLite would continue to write to a moved
+    /// file.
     fn is_in_place(&self) -> Result<(), Fault> {
         let is_same = fs::metadata(self.paths.database()).is_ok_and(|metadata| metadata.ino() == self.inode);
         let how = "put the directory back where it was";
@@ -284,7 +303,7 @@ impl StoreThread {
     }
 
     fn fail(&mut self, writer: Writer, batch: Vec<Job>, fault: &Fault) -> Disk {
-        // This connection's view of the log may be wrong now. The next connection reads the log
+        // This connection may have a wrong view of the log now. The next connection reads the log
         // again.
         writer.abandon();
         drop(writer);
@@ -293,23 +312,23 @@ impl StoreThread {
         for job in batch {
             self.refuse(job, &trouble);
         }
-        Disk::Failed { trouble, probe_at: Instant::now() + PROBE_EVERY }
+        Disk::Failed { trouble, retry_at: Instant::now() + RETRY_INTERVAL }
     }
 
-    /// Tries to write again.
-    fn probe(&mut self, trouble: DiskStatus) -> Disk {
+    /// Tries to write again after a failure, and reports success to the session.
+    fn retry(&mut self, trouble: DiskStatus) -> Disk {
         match self.reopen() {
             Ok(writer) => {
                 (self.news)(StoreEvent::Usable);
                 Disk::Usable(Box::new(writer))
             }
-            Err(_) => Disk::Failed { trouble, probe_at: Instant::now() + PROBE_EVERY },
+            Err(_) => Disk::Failed { trouble, retry_at: Instant::now() + RETRY_INTERVAL },
         }
     }
 
-    /// Opens a new connection, reads the last acknowledged transaction and writes another. After a
-    /// failed fsync, pages in memory may look written, so the whole log is checkpointed into the
-    /// database.
+    /// Opens a new connection, checks that the last reported transaction is on disk, and writes
+    /// another transaction. After a failed fsync, pages in memory may look written, so the whole
+    /// log is checkpointed into the database.
     fn reopen(&mut self) -> Result<Writer, Fault> {
         self.is_in_place()?;
         let tables = Tables::open(&self.paths.database())?;
@@ -366,17 +385,17 @@ impl StoreThread {
 }
 
 impl Job {
-    /// Whether no client waits for this job.
+    /// Whether this job may wait for further jobs, because no client waits for it.
     fn can_wait(&self) -> bool {
         matches!(self, Self::Fact { .. })
     }
 
-    /// For a fact, whether the next fact belongs in the same transaction; none for other jobs.
+    /// For a fact, whether the next fact belongs in the same transaction; `None` for other jobs.
     fn has_next(&self) -> Option<bool> {
         if let Self::Fact { has_next, .. } = self { Some(*has_next) } else { None }
     }
 
-    /// Estimated bytes that it holds in memory.
+    /// Estimated number of bytes that the job holds in memory.
     pub(super) fn bytes(&self) -> usize {
         if let Self::Fact { bytes, .. } = self { *bytes } else { 0 }
     }

@@ -1,6 +1,6 @@
-//! The trash: deleted notebooks, and copies of notebooks made before a reset. They stay in a hidden
-//! directory beside the notebooks until they are restored, purged, too old, or displaced by newer
-//! ones.
+//! The trash contains deleted notebooks, and copies of notebooks that were made before a reset. It
+//! is a hidden directory next to the notebooks. An entry stays until it is restored, deleted, too
+//! old, or displaced by newer entries.
 
 use super::notebook_dir::{self, NotebookInfo};
 use super::open::{Paths, examine, transaction};
@@ -11,15 +11,15 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Name of the trash directory. It is beside the notebooks, so that moving a notebook there is a
-/// rename, not a copy.
+/// Name of the trash directory. It is next to the notebooks, so that moving a notebook to the trash
+/// is a rename instead of a copy.
 const TRASH: &str = ".ratoon-trash";
 
-/// Maximum number of entries with one notebook name. A program that resets its notebook all
-/// the time displaces only its own entries.
+/// Maximum number of entries with the same notebook name. So a program that resets its notebook
+/// repeatedly displaces only its own entries.
 const MAX_OF_A_NAME: usize = 4;
 
-/// Maximum number of all entries. Listing them opens the database of each.
+/// Maximum number of all entries. Listing the trash opens the database of each entry.
 const MAX_ENTRIES: usize = 32;
 
 /// How long an entry is kept.
@@ -28,9 +28,9 @@ const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Why a notebook is in the trash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discarded {
-    /// It was deleted.
+    /// The notebook was deleted.
     Deleted,
-    /// It was reset. The entry is a copy made before the reset.
+    /// The notebook was reset. The entry is a copy that was made before the reset.
     Reset,
 }
 
@@ -51,13 +51,14 @@ impl Discarded {
 /// A notebook in the trash.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trashed {
-    /// The name of its directory, `MILLISECONDS-WORD-NAME`. The other fields are read from it.
+    /// The name of the entry's directory, `MILLISECONDS-WORD-NAME`. The other fields are parsed
+    /// from this name.
     pub id: String,
     /// The name that the notebook had.
     pub name: String,
-    /// Why it is in the trash.
+    /// Why the notebook is in the trash.
     pub why: Discarded,
-    /// When it was put there, in milliseconds since the Unix epoch.
+    /// When the entry was put into the trash, in milliseconds since the Unix epoch.
     pub at_ms: u64,
     path: PathBuf,
 }
@@ -74,7 +75,7 @@ impl Trashed {
         is_dir.then_some(Self { id, name, why, at_ms, path })
     }
 
-    /// Reads its number of states, its size and its last use from disk.
+    /// Reads from disk the entry's number of states, its size and its last use.
     pub fn inspect(&self) -> NotebookInfo {
         notebook_dir::inspect(&self.path, false)
     }
@@ -93,15 +94,16 @@ pub fn list(parent: &Path) -> Vec<Trashed> {
     all
 }
 
-/// Moves a notebook that no program has open into the trash. If `dir` is a symbolic link, only the
-/// link is deleted.
+/// Moves a notebook that no program has open into the trash. If `dir` is a symbolic link, deletes
+/// only the link.
 ///
 /// # Errors
-/// When a program has it open, or the disk cannot be written. The notebook then stays where it was.
+/// When a program has the notebook open, or the disk cannot be written. The notebook then stays in
+/// its old directory.
 pub fn discard(dir: &Path) -> Result<(), Problem> {
     let paths = Paths::of(dir);
     match fs::symlink_metadata(dir) {
-        // Only the link is deleted. Its target stays, so nothing needs to go to the trash.
+        // Only the link is deleted. Its target stays, so nothing goes into the trash.
         Ok(metadata) if metadata.is_symlink() => return notebook_dir::remove(dir),
         Ok(metadata) if metadata.is_dir() => {}
         _ => return Err(paths.refused("there is no such directory", "check the spelling of its name")),
@@ -112,10 +114,10 @@ pub fn discard(dir: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A free path in the trash for a notebook or a copy of one. Creates the trash directory.
+/// Returns a free path in the trash, for a notebook or a copy of one. Creates the trash directory.
 pub(super) fn place(paths: &Paths, why: Discarded) -> Result<PathBuf, Problem> {
     let trash = trash_beside(&paths.dir);
-    // Private: reading a notebook means reading all that its code printed.
+    // The directory is private, because a notebook contains everything that its code printed.
     let made = DirBuilder::new().recursive(true).mode(0o700).create(&trash);
     let is_dir = fs::symlink_metadata(&trash).is_ok_and(|metadata| metadata.is_dir());
     if let Err(error) = made {
@@ -127,15 +129,15 @@ pub(super) fn place(paths: &Paths, why: Discarded) -> Result<PathBuf, Problem> {
     let name = paths.dir.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let places = (now_ms()..).map(|ms| trash.join(format!("{ms}-{}-{name}", why.word())));
     let free = places.take(MAX_ENTRIES).find(|path| fs::symlink_metadata(path).is_err());
-    free.ok_or_else(|| unusable(&trash, "it has no free name".into()))
+    free.ok_or_else(|| unusable(&trash, "no free name was found in it".into()))
 }
 
-/// Restores an entry, without its share links and browser sessions: deleting the notebook revoked
-/// them.
+/// Restores an entry without its share links and browser sessions, because deleting the notebook
+/// revoked them.
 ///
 /// # Errors
-/// When there is no such entry, the name is taken, or it cannot be read or moved. It then stays in
-/// the trash.
+/// When there is no such entry, the name is taken, or the entry cannot be read or moved. The entry
+/// then stays in the trash.
 pub fn restore(parent: &Path, id: &str, to: &Path) -> Result<(), Problem> {
     let entry = find(parent, id)?;
     let paths = Paths::of(&entry.path);
@@ -160,17 +162,18 @@ pub fn purge(parent: &Path, id: &str) -> Result<(), Problem> {
     notebook_dir::remove(&find(parent, id)?.path)
 }
 
-/// Finds an entry in the listing, so that an id is never used as a path.
+/// Finds an entry by listing the trash, so that an id is never used as a path.
 pub fn find(parent: &Path, id: &str) -> Result<Trashed, Problem> {
     list(parent).into_iter().find(|one| one.id == id).ok_or_else(|| Problem {
         kind: Kind::Conflict,
         what: format!("find {id:?} in the trash"),
         why: "there is no such entry".into(),
-        how: "list the trash again: it may have been restored, or displaced by newer entries".into(),
+        how: "list the trash again; the entry may have been restored, deleted, or displaced by newer entries"
+            .into(),
     })
 }
 
-/// Removes old and surplus entries from the trash beside a notebook's directory.
+/// Removes old and surplus entries from the trash that is next to a notebook's directory.
 pub(super) fn prune(dir: &Path) {
     let parent = dir.parent().unwrap_or(Path::new(""));
     for one in surplus(list(parent), now_ms()) {
@@ -179,7 +182,7 @@ pub(super) fn prune(dir: &Path) {
     }
 }
 
-/// Removes old entries, and leftovers of interrupted work.
+/// Removes old entries, and directories that interrupted work has left in the trash.
 pub fn sweep(parent: &Path) {
     let trash = parent.join(TRASH);
     if !trash.is_symlink() {
@@ -188,7 +191,7 @@ pub fn sweep(parent: &Path) {
     prune(&parent.join("any.ratoon"));
 }
 
-/// The entries to remove, of entries sorted newest first.
+/// Returns the entries to remove. `all` must be sorted, newest first.
 fn surplus(all: Vec<Trashed>, now_ms: u64) -> Vec<Trashed> {
     let mut kept: Vec<String> = Vec::new();
     let goes = |one: &Trashed| {
@@ -243,7 +246,7 @@ mod tests {
         assert_eq!(gone(vec![entry(2, "a"), entry(1, "b")], month + 2), ["1-reset-b"]);
         let many = (0..40).map(|n| entry(1000 - n, &format!("n{n}"))).collect();
         assert_eq!(gone(many, 1000).len(), 8);
-        // A clock that was set back makes nothing old.
+        // If the clock was set back, no entry counts as old.
         assert_eq!(gone(vec![entry(u64::MAX, "a")], 0), Vec::<String>::new());
     }
 }

@@ -1,5 +1,5 @@
-//! Finds damage in the middle of SQLite's write-ahead log, which SQLite would take for the log's
-//! end (sqlite.org/walformat.html).
+//! Finds damage in the middle of SQLite's write-ahead log. SQLite would treat such damage as the
+//! log's end (sqlite.org/walformat.html).
 
 use crate::blobs::nofollow::read_file;
 use std::io::{self, ErrorKind};
@@ -8,8 +8,8 @@ use std::path::Path;
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
 
-/// Describes damage because of which SQLite would silently lose commits of the log; none if there
-/// is no such damage.
+/// Describes damage that would make SQLite silently lose commits of the log. Returns `None` if
+/// there is no such damage.
 pub(super) fn damage(path: &Path) -> io::Result<Option<&'static str>> {
     match read_file(path) {
         Ok(log) => Ok(judge(&log)),
@@ -45,16 +45,17 @@ fn judge(log: &[u8]) -> Option<&'static str> {
                 continue;
             }
             is_good = false;
-            // Either the log's end or damage. After the end, a frame of an earlier round has other
-            // salts and another checksum. A commit with only one of them wrong is damaged.
+            // This frame is either damaged, or the first frame after the log's end. A frame after
+            // the end is from an earlier round, with other salts and another checksum. If only one
+            // of the two is wrong in a commit, the commit is damaged.
             commits_behind +=
                 usize::from(is_commit && (is_ours || sums == (word(frame, 16), word(frame, 20))));
             continue;
         }
         commits_behind += usize::from(is_ours && is_commit);
     }
-    // One commit may have been under way when the machine stopped. A second begins only when the
-    // first is on disk.
+    // One commit may have been unfinished when the machine stopped. A second commit begins only
+    // when the first one is on disk.
     (commits_behind >= 2).then_some("its log is damaged before its end")
 }
 

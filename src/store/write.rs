@@ -1,25 +1,28 @@
 //! Writes facts as rows. The store's thread begins and ends the transaction.
 
 use super::draft_order::DraftOrder;
+use super::imported_file;
 use super::load::{MAX_ENTRY_BYTES, Unpacked, unpacked};
 use super::row_formats::{LogEntry, NewLogEntry, Plain, StoredRun, StoredState, entries, replay, state_row};
+use super::sweep_rows;
 use super::tables::{
     CHECKPOINTS, DRAFTS, Fault, META, NAMES, OUTPUTS, RUNS, STATES, SqlValue, TASKS, Tables,
 };
 use crate::blobs::Blobs;
 use crate::notebook::{
-    Changes, Draft, DraftId, ExecId, Fact, Outputs, Parts, PlacedDraft, Residency, Run, State, StateId,
-    TaskCheckpoint,
+    Changes, Draft, DraftId, ExecId, Fact, ImportedFile, Outputs, Parts, PlacedDraft, Residency, Run, State,
+    StateId, TaskCheckpoint, WidgetMessage,
 };
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// An output item with longer JSON is moved to a blob when its run has ended.
+/// Maximum length of an output item's JSON in a row. When the run has ended, a longer item is moved
+/// to a blob.
 const MAX_INLINE_BYTES: usize = 256 << 10;
 
-/// A log that has grown by this many bytes is compacted. Otherwise `clear_output` in a loop would
-/// make it grow forever.
+/// When a log has grown by this many bytes, it is compacted. Otherwise `clear_output` in a loop
+/// would make the log grow forever.
 const MAX_LOG_BYTES: usize = 64 << 20;
 
 /// Writes the tables and blobs of one notebook.
@@ -27,10 +30,10 @@ const MAX_LOG_BYTES: usize = 64 << 20;
 pub(super) struct Writer {
     pub(super) tables: Tables,
     blobs: Blobs,
-    /// SQLite's count of changed rows when the transaction began.
+    /// SQLite's count of changed rows at the beginning of the transaction.
     changes: u64,
     logs: HashMap<ExecId, OpenLog>,
-    /// The order of drafts in their table, read when the first draft changes.
+    /// The order of drafts in their table; read when a draft changes for the first time.
     draft_order: Option<DraftOrder>,
 }
 
@@ -50,12 +53,17 @@ impl Writer {
         &self.blobs
     }
 
-    /// Makes the blobs durable that the rows name. Must be called before the commit.
+    /// Stores the file that the notebook is imported from.
+    pub(super) fn keep_imported_file(&mut self, file: &str) -> Result<Option<ImportedFile>, Fault> {
+        imported_file::keep(&mut self.blobs, file)
+    }
+
+    /// Makes all blobs that the rows name durable. Must be called before the commit.
     pub(super) fn settle(&mut self) -> Result<(), Fault> {
         Ok(self.blobs.settle()?)
     }
 
-    /// Begins a transaction, unless one is under way.
+    /// Begins a transaction, unless one is already open.
     pub(super) fn begin(&mut self) -> Result<(), Fault> {
         if !self.tables.is_open() {
             self.tables.begin()?;
@@ -68,7 +76,7 @@ impl Writer {
         self.tables.is_open()
     }
 
-    /// Whether the transaction has changed a row.
+    /// Whether the transaction has changed any row.
     pub(super) fn has_changed(&self) -> bool {
         self.tables.changes() != self.changes
     }
@@ -81,13 +89,13 @@ impl Writer {
         self.tables.roll_back();
     }
 
-    /// Rolls back, and leaves SQLite's log as it is.
+    /// Rolls back. After this call, closing the database leaves SQLite's log unchanged.
     pub(super) fn abandon(&self) {
         self.tables.roll_back();
         self.tables.settle_on_close(false);
     }
 
-    /// Stores the number of transactions.
+    /// Stores the number of transactions since the notebook was created.
     pub(super) fn count(&self, commits: i64) -> Result<(), Fault> {
         self.tables.put(&META, &["commits".into(), commits.into()])
     }
@@ -117,16 +125,22 @@ impl Writer {
                     metadata: metadata.clone(),
                 },
             ),
+            Fact::WidgetsChanged { exec_id, messages } => messages
+                .iter()
+                .filter(|message| !matches!(message, WidgetMessage::Custom { .. }))
+                .try_for_each(|message| self.log(exec_id, &NewLogEntry::Widget(Cow::Borrowed(message)))),
             Fact::RunWarned { exec_id, warning } => {
                 self.change_run(exec_id, |run| run.warnings.push(warning.clone()))
             }
-            Fact::RunEnded { exec_id, status, error, duration_ms, state, symbols } => {
+            Fact::RunEnded { exec_id, status, error, duration_ms, state, symbols, metric, worker } => {
                 self.change_run(exec_id, |run| {
                     run.status = *status;
                     run.error.clone_from(error);
                     run.duration_ms = *duration_ms;
                     run.state.clone_from(state);
                     run.symbols.clone_from(symbols);
+                    run.metric.clone_from(metric);
+                    run.worker.clone_from(worker);
                 })?;
                 self.logs.remove(exec_id);
                 self.compact(exec_id)
@@ -134,17 +148,47 @@ impl Writer {
             Fact::StateAdded { state } => self.add_state(state),
             Fact::StateChanged { state } => self.change_state(state),
             Fact::ChangesFound { state, changes } => self.changes(state, changes),
-            Fact::Removed { states, runs } => {
+            Fact::Removed { states, runs, deleted_at: None } => {
                 for run in runs {
                     self.remove_run(run)?;
                 }
                 states.iter().try_for_each(|state| self.remove_state(state))
             }
+            Fact::Removed { states, runs, deleted_at: Some(at) } => {
+                for run in runs {
+                    self.change_run(run, |run| run.deleted_at = Some(*at))?;
+                }
+                states.iter().try_for_each(|state| self.mark_deleted(state, *at))
+            }
+            Fact::Restored { states, runs } => {
+                for run in runs {
+                    // In the notebook, they come after all other runs.
+                    let pos = self.tables.new_pos();
+                    if self.tables.get(&RUNS, &[run.exec_id.as_str().into()])?.is_some() {
+                        self.tables.put(&RUNS, &run_row(run, pos)?)?;
+                    }
+                }
+                for state in states {
+                    self.change_state(state)?;
+                    if state.residency != Residency::Deleted {
+                        let pos = self.pos_of(&NAMES, &state.name)?;
+                        self.tables.put(&NAMES, &name_row(&state.name, pos, &state.id))?;
+                    }
+                }
+                Ok(())
+            }
             Fact::DraftsChanged { on, removed, put } => self.drafts(on, removed, put),
+            // The store's thread writes it, because it signs it.
+            Fact::PythonChanged { .. } => Ok(()),
             Fact::TaskSaved { checkpoint } => {
                 let pos = self.tables.new_pos();
                 self.tables.put(&TASKS, &task_row(checkpoint, pos)?)
             }
+            Fact::SweepAdded { .. }
+            | Fact::SweepRowsAdded { .. }
+            | Fact::SweepRowEnded { .. }
+            | Fact::SweepEnded { .. }
+            | Fact::SweepRemoved { .. } => sweep_rows::write(&mut self.tables, fact),
             Fact::Reset { notebook } => {
                 let names = notebook.states.iter().filter(|s| s.residency != Residency::Deleted);
                 let parts = Parts {
@@ -153,15 +197,15 @@ impl Writer {
                     states: notebook.states.clone(),
                     runs: notebook.runs.clone(),
                     drafts: notebook.drafts.clone(),
-                    tasks: Vec::new(),
+                    ..Parts::default()
                 };
                 self.graph(&parts)
             }
         }
     }
 
-    /// Replaces the stored notebook with this one. Skips unchanged rows, so that it needs little
-    /// disk space. Deletes checkpoints of states that no longer exist.
+    /// Replaces the stored notebook with this one. Skips unchanged rows, so that the change needs
+    /// little disk space. Deletes checkpoints of states that no longer exist.
     pub(super) fn whole(&mut self, parts: &Parts) -> Result<(), Fault> {
         self.graph(parts)?;
         let tasks = parts.tasks.iter().map(|task| task_row(task, SqlValue::Null));
@@ -183,6 +227,8 @@ impl Writer {
         let mut order = DraftOrder::default();
         let drafts = parts.drafts.iter().map(|draft| draft_row(draft, order.append(&draft.id, &draft.on)));
         self.tables.replace_all(&DRAFTS, drafts)?;
+        imported_file::put(&self.tables, parts.imported_file.as_ref())?;
+        sweep_rows::replace(&mut self.tables, &parts.sweeps)?;
         self.tables.remove_orphans(&CHECKPOINTS, "state")
     }
 
@@ -194,7 +240,7 @@ impl Writer {
         entries(&run.outputs).try_for_each(|entry| self.log(&run.exec_id, &entry))
     }
 
-    /// The position of a row in its table: its current one, or a new one if there is no such row.
+    /// Returns the position of a row in its table. If there is no such row, returns a new position.
     fn pos_of(&mut self, table: &super::tables::Table, id: &str) -> Result<SqlValue, Fault> {
         let row = self.tables.get(table, &[id.into()])?;
         Ok(row.map_or_else(|| self.tables.new_pos(), |row| row[1].clone()))
@@ -232,7 +278,7 @@ impl Writer {
         if is_long { self.compact(id) } else { Ok(()) }
     }
 
-    /// Replaces the log of a run by the shortest log with the same outputs.
+    /// Replaces the log of a run with the shortest log that has the same outputs.
     fn compact(&mut self, id: &ExecId) -> Result<(), Fault> {
         let run = id.as_str();
         let size = self.tables.size_of_log(run)?;
@@ -240,15 +286,16 @@ impl Writer {
             return Ok(());
         }
         self.logs.remove(id);
-        // The first pass only checks the entries: keeping them would be a second copy of all
-        // outputs.
+        // The first pass only checks the entries. Collecting them would need memory for a second
+        // copy of all outputs.
         let mut plain = Plain::default();
         let read = self.tables.each_of_log(run, |body| {
             plain.note(&unpacked(body, &self.blobs)?);
             Ok::<_, Unpacked>(())
         })?;
         if read.is_err() || plain.is_so() && size.longest <= MAX_INLINE_BYTES {
-            // An unreadable entry is left for the next open, which reports it.
+            // The log is already as short as possible, or an entry cannot be read. The next open
+            // reports such an entry.
             return Ok(());
         }
         let mut outputs = Outputs::default();
@@ -257,7 +304,7 @@ impl Writer {
             Ok::<_, Unpacked>(())
         })?;
         if read.is_err() {
-            // An unreadable entry is left for the next open, which reports it.
+            // The next open reports an unreadable entry, so the log stays unchanged here.
             return Ok(());
         }
         let is_less = entries(&outputs).count() as i64 != size.entries || size.longest > MAX_INLINE_BYTES;
@@ -282,16 +329,28 @@ impl Writer {
         let id = state.id.as_str();
         let Some(row) = self.tables.get(&STATES, &[id.into()])? else { return Ok(()) };
         let anew = state_row(state, row[1].clone())?;
-        // Usually only the residency has changed, which is not stored.
+        // Usually only the residency has changed, and the residency is not stored.
         if anew[..5] == row[..5] && anew[6] == row[6] {
             return Ok(());
         }
         self.tables.put(&STATES, &anew)?;
         if state.residency == Residency::Deleted {
-            // No cell can run on a deleted state.
-            self.remove_from_state(&state.id)?;
+            self.tables.remove(&NAMES, "state", id)?;
         }
         Ok(())
+    }
+
+    /// Marks a state as deleted, unless it is. Its checkpoint and drafts stay until it is purged.
+    fn mark_deleted(&mut self, id: &StateId, at: f64) -> Result<(), Fault> {
+        let Some(mut row) = self.tables.get(&STATES, &[id.as_str().into()])? else { return Ok(()) };
+        let mut body: StoredState = serde_json::from_str(row[6].text().unwrap_or_default())?;
+        if body.deleted_at.is_none() {
+            body.deleted_at = Some(at);
+            row[4] = 1.into();
+            row[6] = serde_json::to_string(&body)?.into();
+            self.tables.put(&STATES, &row)?;
+        }
+        self.tables.remove(&NAMES, "state", id.as_str())
     }
 
     fn changes(&mut self, id: &StateId, changes: &Changes) -> Result<(), Fault> {
@@ -345,7 +404,7 @@ impl Writer {
     }
 }
 
-/// Renumbers the drafts of a state.
+/// Renumbers the rows of a state's drafts.
 fn spread(tables: &Tables, on: &StateId, numbers: &[(i64, i64)]) -> Result<(), Fault> {
     let rows = numbers.iter().map(|(from, _)| tables.get(&DRAFTS, &[on.as_str().into(), (*from).into()]));
     let rows: Vec<Option<Vec<SqlValue>>> = rows.collect::<Result<_, _>>()?;
@@ -377,12 +436,12 @@ fn task_row(task: &TaskCheckpoint, pos: SqlValue) -> Result<Vec<SqlValue>, Fault
 
 type LogRow<'a> = Result<(&'a str, i64, String), Fault>;
 
-/// The shortest log with these outputs.
+/// Returns the rows of the shortest log with these outputs.
 fn log_rows<'a>(run: &'a str, outputs: &'a Outputs) -> impl Iterator<Item = LogRow<'a>> {
     (0..).zip(entries(outputs)).map(move |(seq, entry)| Ok((run, seq, serde_json::to_string(&entry)?)))
 }
 
-/// One row of a log. A large entry goes to a blob, if `blobs` is given.
+/// Returns one row of a log. If `blobs` is given, a large entry goes to a blob.
 fn log_row(run: &str, seq: i64, mut body: String, blobs: Option<&mut Blobs>) -> Result<Vec<SqlValue>, Fault> {
     if let Some(blobs) = blobs
         && (MAX_INLINE_BYTES + 1..=MAX_ENTRY_BYTES).contains(&body.len())

@@ -1,6 +1,6 @@
-"""The differences between Ratoon and snapshot-kernel that are meant, with the reason for each.
+"""The intended differences between Ratoon and snapshot-kernel, with the reason for each.
 
-docs/api.md tells clients of those that they may notice.
+docs/api.md describes the differences that clients can notice.
 """
 
 import re
@@ -9,21 +9,22 @@ from fnmatch import fnmatchcase
 
 from shapes import MISSING
 
-# Which names snapshot-kernel sees differs between Pythons. With this one each entry must be met;
-# with others one that is not is printed.
+# With this version of Python, each entry below must occur, or the comparison fails. With others, a
+# missing difference is only printed, because snapshot-kernel reports other names there.
 PYTHON = (3, 11)
 
 
 @dataclass(frozen=True)
 class Allowed:
-    """Each of its steps must be met in a run; without steps, any one."""
+    """An intended difference. It must occur in each of its steps. Without steps, it must occur in
+    at least one step of a matching case."""
 
     reason: str
-    # Patterns of fields, with "|" between them.
+    # Patterns of field names (shapes.py), separated by "|".
     fields: str
     case: str = "*"
     steps: tuple = ()
-    # Whether two values are those that are meant.
+    # A function (theirs, ours) that tells whether this entry allows these two values.
     when: object = field(default=lambda theirs, ours: True, compare=False)
 
     def covers(self, case, step, name, theirs, ours):
@@ -42,7 +43,7 @@ class Allowed:
 
 
 def are(*values):
-    """The two values, as they are."""
+    """Returns a condition: the two values are equal to these."""
     return lambda *pair: pair == values
 
 
@@ -51,26 +52,25 @@ def only_here(theirs, ours):
 
 
 def more(theirs, ours):
-    """Here there are the same names and others."""
+    """A condition: Ratoon reports the same names as snapshot-kernel, and others."""
     return set(theirs.split()) < set(ours.split())
 
 
 def but_for(pattern, by=""):
-    """There it is the same where a part of ours is left out, or something else stands in its
-    place.
+    """Returns a condition: the values are equal after `pattern` in Ratoon's value was replaced by
+    `by`.
     """
     return lambda theirs, ours: theirs == re.sub(pattern, by, ours)
 
 
-# A step differs as a whole: here it succeeds, and there it does not, so nothing of it can be
-# compared.
+# All fields of an answer. Used for steps that succeed only on one of the servers, so that no field
+# can be compared.
 WHOLE = "state_name|error|error.*|traceback*|order|stdout|result*|modified_symbols|accessed_symbols"
 
 ALLOWED = (
-    # -- what is refused
-    # ----------------------------------------------------------------------------------------------
+    # -- refused requests
     Allowed(
-        "a body that is no object is refused; there the server fails",
+        "a body that is not an object is refused; snapshot-kernel fails with a 500",
         "status",
         "bodies",
         (
@@ -91,7 +91,7 @@ ALLOWED = (
         are(500, 400),
     ),
     Allowed(
-        "another Content-Type than JSON is named as the fault",
+        "a Content-Type other than JSON gets its own status",
         "status",
         "bodies",
         tuple(
@@ -109,7 +109,7 @@ ALLOWED = (
         are(400, 415),
     ),
     Allowed(
-        "a name or an id is a text that is not empty",
+        "a name or an id must be a text that is not empty",
         "status",
         "bodies",
         (
@@ -131,7 +131,7 @@ ALLOWED = (
         are(200, 400),
     ),
     Allowed(
-        "the same, where there no state has such a name",
+        "the same, where snapshot-kernel has no state of such a name",
         "status",
         "bodies",
         (
@@ -143,7 +143,7 @@ ALLOWED = (
         are(404, 400),
     ),
     Allowed(
-        "code is a text",
+        "code must be a text",
         "status",
         "bodies",
         tuple(
@@ -154,14 +154,14 @@ ALLOWED = (
         are(200, 400),
     ),
     Allowed(
-        "which of two keys is meant is not guessed",
+        "a body with a key twice is ambiguous",
         "status",
         "bodies",
         ("code twice",),
         are(200, 400),
     ),
     Allowed(
-        "names have a limit, stand in paths and are read by people",
+        "names have a maximum length, occur in paths and are read by people",
         "status",
         "names",
         (
@@ -175,7 +175,7 @@ ALLOWED = (
         are(200, 400),
     ),
     Allowed(
-        "an exec_id means one request",
+        "an exec_id identifies one request",
         "status",
         "repeats",
         (
@@ -185,37 +185,33 @@ ALLOWED = (
         are(200, 409),
     ),
     Allowed(
-        "the same request again gets the first answer, and does not run twice",
+        "a repeated request gets the first answer, and does not run again",
         "stdout",
         "repeats",
         ("count again",),
     ),
-    # -- more is told
-    # -----------------------------------------------------------------------------------------------
+    # -- additional fields
     Allowed(
-        "the item in outputs of a failed cell, as nbformat has it", "item error", when=only_here
+        "outputs of a failed cell contain the error, as in nbformat", "item error", when=only_here
     ),
-    Allowed("what nbformat requires", "result's execution_count", when=only_here),
+    Allowed("nbformat requires this field", "result's execution_count", when=only_here),
     Allowed(
-        "a cell that failed and had set something can be kept, and a field that is missing "
-        "is named",
+        "a failed cell that set a variable can be kept, and a missing field is named in a warning",
         "field warnings",
         when=only_here,
     ),
     Allowed("tracebacks are IPython's", "traceback's colours", when=are(False, True)),
     # -- states
-    # -----------------------------------------------------------------------------------------------
     Allowed(
-        "a state keeps its id when its name is bound again: what has lost the name is the "
-        "root, whose id it is",
+        "a state keeps its id when its name refers to another state: the state that lost its "
+        "name is the root, and the name is the root's id",
         f"{WHOLE}|states",
         "states",
         ("run on initial that is gone", "without initial"),
     ),
-    # -- outputs: IPython's, in their true order
-    # ----------------------------------------------------------------------
+    # -- outputs: IPython's, in their actual order
     Allowed(
-        "outputs are in the order in which they came",
+        "outputs are in the order in which they were made",
         "order",
         when=lambda theirs, ours: theirs != ours and set(theirs.split()) == set(ours.split()),
     ),
@@ -225,7 +221,7 @@ ALLOWED = (
         when=but_for("__main__\\."),
     ),
     Allowed(
-        "text/plain is what IPython's printer makes",
+        "text/plain comes from IPython's printer",
         "result.text/plain|display*.text/plain",
         "*",
         (
@@ -275,7 +271,7 @@ ALLOWED = (
     ),
     Allowed("the same", WHOLE, "outputs", ("K = type('K', (), {}); K.__module__",)),
     Allowed(
-        "what IPython knows beside Python: indented cells, `_`, magics, await",
+        "IPython's additions to Python work: indented cells, `_`, magics, await",
         WHOLE,
         "outputs",
         (
@@ -288,7 +284,7 @@ ALLOWED = (
         ),
     ),
     Allowed(
-        "write() says how many characters it wrote, as it does everywhere",
+        "write() returns the number of characters, as everywhere",
         "result*|order",
         "outputs",
         ("import sys; sys.stdout.write('w')",),
@@ -300,20 +296,23 @@ ALLOWED = (
         ("import warnings; warnings.warn('careful')",),
     ),
     Allowed(
-        "what an object prints when it is shown is not lost", "stdout|order", "outputs", ("Own()",)
+        "text that an object prints when it is displayed is kept",
+        "stdout|order",
+        "outputs",
+        ("Own()",),
     ),
     Allowed(
-        "a repr that raises is shown as what it raised", "result*|order", "outputs", ("BadRepr()",)
+        "a repr that raises is shown as its exception", "result*|order", "outputs", ("BadRepr()",)
     ),
     Allowed(
-        "only text is cut at a million characters; plots are larger",
+        "only text/plain is cut at a million characters, because plots are larger",
         "*.text/html",
         "outputs",
         ("Huge()", "display(Huge())"),
         only_here,
     ),
     Allowed(
-        "what threads print belongs to the cell",
+        "text that threads print belongs to the cell",
         "stdout",
         "outputs",
         (
@@ -323,19 +322,19 @@ ALLOWED = (
         ),
     ),
     Allowed(
-        "what goes to descriptor 1 belongs to the cell",
+        "bytes written to descriptor 1 belong to the cell",
         "stdout|order",
         "outputs",
         ("import os; os.write(1, b'raw')",),
     ),
     Allowed(
-        "pandas is left as the user has set it",
+        "the display options of pandas are not changed",
         "result.text/*",
         "libraries",
         ("pandas.DataFrame({'a': range(100)})",),
     ),
     Allowed(
-        "a figure says its size",
+        "text/plain of a figure contains its size",
         "display*.text/plain",
         "libraries",
         (
@@ -346,14 +345,13 @@ ALLOWED = (
         ),
     ),
     Allowed(
-        "a figure that is the cell's value is a picture",
+        "a figure that is the cell's value is also an image",
         "result.image/png",
         "libraries",
         ("fig, ax = plt.subplots(); ax.plot([1]); fig",),
         only_here,
     ),
     # -- errors
-    # -----------------------------------------------------------------------------------------------
     Allowed(
         "the file in the text of a SyntaxError is IPython's name for the cell",
         "error.evalue",
@@ -368,7 +366,7 @@ ALLOWED = (
         ("raise ExceptionGroup('several', [ValueError(1), TypeError(2)])",),
     ),
     Allowed(
-        "how deep Python is when it gives up",
+        "the recursion limit is reached at another depth",
         "error.evalue",
         "errors",
         ("deep(0)",),
@@ -384,7 +382,7 @@ ALLOWED = (
         ("raise KeyboardInterrupt('text')",),
     ),
     Allowed(
-        "a figure that a failed cell had drawn is shown; there the next cell shows it",
+        "a figure drawn by a failed cell is shown; in snapshot-kernel the next cell shows it",
         "display 0.*|order",
         "errors",
         (
@@ -393,7 +391,7 @@ ALLOWED = (
         ),
     ),
     Allowed(
-        "a cell ends its own process alone",
+        "a cell that ends its process does not end the server",
         "status",
         "ends",
         (
@@ -403,8 +401,7 @@ ALLOWED = (
         ),
         are("no answer", 200),
     ),
-    # -- symbols: rather too many than too few
-    # ------------------------------------------------------------------------
+    # -- symbols: too many rather than too few
     Allowed(
         "names in a part of the code that did not run count as read",
         "accessed_symbols",
@@ -426,8 +423,8 @@ ALLOWED = (
         more,
     ),
     Allowed(
-        "what functions and classes behind the names read counts as read; there a function "
-        "sees only its old variables",
+        "names that functions and classes read count as read; in snapshot-kernel a function "
+        "reads only its old variables",
         "accessed_symbols",
         "*",
         (
@@ -458,7 +455,7 @@ ALLOWED = (
         more,
     ),
     Allowed(
-        "with code that can read any name all count as read",
+        "if the code can read any name, all names count as read",
         "accessed_symbols",
         "*",
         (
@@ -485,7 +482,7 @@ ALLOWED = (
         more,
     ),
     Allowed(
-        "the body of a class reads too; and pandas reads what a text names",
+        "names in the body of a class, and names in texts for pandas, count as read",
         "accessed_symbols",
         "symbols",
         (
@@ -495,7 +492,7 @@ ALLOWED = (
         more,
     ),
     Allowed(
-        "`global` and what does not go through the namespace's methods assigns too",
+        "assignments by `global`, or past the namespace's methods, count as assigned",
         "modified_symbols",
         "symbols",
         (
@@ -510,14 +507,14 @@ ALLOWED = (
         more,
     ),
     Allowed(
-        "and deletes",
+        "deletions by `global` count as deleted",
         "deleted_symbols",
         "symbols",
         ("def h():\n    global x\n    del x\nh()",),
         are("", "x"),
     ),
     Allowed(
-        "`display` is a name like others",
+        "`display` is a variable like others",
         "modified_symbols|variables.display.*",
         "symbols",
         (
@@ -537,8 +534,7 @@ ALLOWED = (
             "import functools as ft; ft.partial(g)()",
         ),
     ),
-    # -- what is shared: rather too much than too little
-    # --------------------------------------------------------------
+    # -- shared objects: too many rather than too few
     Allowed(
         "functions, classes, views and locks can be changed through each name",
         "group *",
@@ -579,7 +575,7 @@ ALLOWED = (
         ),
     ),
     Allowed(
-        "what cannot be changed can be shared without harm",
+        "sharing immutable objects has no effect",
         "group *",
         "sharing",
         (
@@ -588,7 +584,6 @@ ALLOWED = (
         ),
     ),
     # -- digests
-    # -----------------------------------------------------------------------------------------------
     Allowed(
         "a value that cannot be read has a digest that no other state has",
         "hashes.v",
@@ -600,7 +595,7 @@ ALLOWED = (
         lambda theirs, ours: theirs is None and ours == "<a digest>",
     ),
     Allowed(
-        "equal values have equal digests where there an address or the order of memory counts",
+        "equal values have equal digests; in snapshot-kernel addresses count for these values",
         "* is *",
         "values",
         (
@@ -614,14 +609,14 @@ ALLOWED = (
         are(False, True),
     ),
     Allowed(
-        "a class is what it does; there it is its name",
+        "the digest of a class depends on its code; in snapshot-kernel only on its name",
         "* is *",
         "values",
         ("class: hash of other", "class: groups of other"),
         are(True, False),
     ),
     Allowed(
-        "what a value shares inside itself is in its fingerprint, not in its hash",
+        "sharing inside a value changes its fingerprint, but not its hash",
         "hash of v is *",
         "values",
         ("shared inside: hash of other",),

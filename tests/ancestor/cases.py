@@ -1,4 +1,5 @@
-"""The requests that both servers get: cases, each of which begins with a reset, and their steps."""
+"""The requests that are sent to both servers. They are grouped in cases. Each case begins with a
+reset of the server."""
 
 import itertools
 import json
@@ -7,7 +8,7 @@ from dataclasses import dataclass, field
 import codes
 import ratoon_client as ratoon
 
-# A file by which a cell says that it runs; in the server's working directory.
+# The name of a file that a cell creates in the server's working directory when it has begun.
 MARKER = "began"
 
 
@@ -16,12 +17,12 @@ class Step:
     name: str
     method: str
     path: str
-    # JSON, or bytes as they are.
+    # An object that is sent as JSON, or bytes that are sent unchanged.
     body: object = None
-    # Headers; None takes one away.
+    # Headers to set. The value None removes a default header.
     headers: dict = field(default_factory=dict)
     token: object = ratoon.TOKEN
-    # Whether it is interrupted as soon as its code has made the marker.
+    # Whether the run is interrupted as soon as its code has created the marker file.
     interrupt: bool = False
 
 
@@ -96,7 +97,7 @@ def rebuild(inp, source, take, keep, to, name=None):
 
 
 def who_may():
-    """Every call, and some that there are not, with and without a token."""
+    """Sends all requests of the API, and some that do not exist, with and without a token."""
     calls = [
         ("GET", "/states"),
         ("GET", "/states/initial"),
@@ -135,9 +136,9 @@ GOOD = {
 
 
 def bodies():
-    """What may stand in a body, and what may not."""
+    """Sends valid and invalid request bodies."""
     for path, good in GOOD.items():
-        # An id of its own for each, as clients have.
+        # Each request gets its own id, as from real clients.
         def fresh(body):
             return {**body, "exec_id": new_id()} if body.get("exec_id") == "good" else body
 
@@ -188,7 +189,7 @@ def bodies():
 
 
 def names():
-    """Names that a state may have."""
+    """Sends names that a state may have, and names that Ratoon refuses."""
     for number, (name, path) in enumerate(codes.NAMES):
         title = f"{name[:20]!r} of {len(name)}"
         yield run(f"x = {number}", to=name, name=f"make {title}")
@@ -240,7 +241,7 @@ def states():
 
 
 def repeats():
-    """The same exec_id again."""
+    """Sends requests with the same exec_id repeatedly."""
     for code in ("n = 1; print(n)", "print(1); 1/0"):
         body = {"code": code, "exec_id": new_id(), "state_name": "initial", "new_state_name": "r"}
         yield post("/execute", body, f"{code} at first")
@@ -271,7 +272,7 @@ def symbols():
 
 
 def kinds(table, base):
-    """Each code on a base of its own kind."""
+    """Runs each code of a table on the state after `base`."""
     yield run(base, to="base", name="the base")
     for code in table:
         yield run(code, "base")
@@ -285,7 +286,7 @@ def sharing():
 
 
 def values():
-    """Hashes: of the same cell twice, and of one in which all differs."""
+    """Compares the digests of a value with those of an equal value and of a different value."""
     yield run(codes.SHARING_BASE, to="base", name="the base")
     for number, (name, one, other) in enumerate(codes.VALUES):
         for state, code in (("one", one), ("same", one), ("other", other)):
@@ -337,8 +338,8 @@ def interrupts():
 
 
 def ends():
-    """A cell that ends its process. There the whole kernel ends with it, so this case is the
-    last.
+    """Runs cells that end their process. snapshot-kernel itself ends with such a cell, so this case
+    is the last.
     """
     yield run("x = 1", to="before", name="before")
     yield run("print(x)\nraise SystemExit(3)", "before", name="SystemExit")

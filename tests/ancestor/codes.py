@@ -1,6 +1,6 @@
-"""The code that the requests of cases.py carry."""
+"""The cells and names that the requests of cases.py contain."""
 
-# Names of states, and as they stand in a path.
+# Each entry: a name of a state, and the same name encoded for a URL path.
 NAMES = (
     ("plain", "plain"),
     ("Zelle 1", "Zelle%201"),
@@ -518,7 +518,7 @@ SHARING = (
     "__a__ = [1]\nb = __a__",
 )
 
-# A kind of value; a cell that makes it, and one that makes another.
+# Each entry: a kind of value, a cell that makes such a value, and a cell that makes another value.
 VALUES = (
     ("int", "v = 1", "v = 2"),
     ("big int", "v = 10 ** 50", "v = 10 ** 50 + 1"),
@@ -630,7 +630,7 @@ c = C()
 only = 'source'
 """
 INPUT = "p = q = [0]\nr = [8]\nx = 2\nonly_here = (1, r)\ndef g(): return x\n"
-# What is taken, what is kept, and a cell to run then.
+# Each entry: names taken from the source, names kept from the input, and a cell to run afterwards.
 REBUILDS = (
     ("p q", "r", "print(p, q['p'] is p, r)"),
     ("x", "r only_here", "print(x, only_here[1] is r)"),

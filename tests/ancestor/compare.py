@@ -1,7 +1,7 @@
-"""Sends the requests of cases.py to Ratoon and to snapshot-kernel, and judges their answers by
-allowed.py.
+"""Sends the requests of cases.py to Ratoon and to snapshot-kernel, and compares their answers. Only
+differences that allowed.py lists are allowed.
 
-usage: compare.py [CASE]...     started by tests/ancestor/run; without a word all cases
+usage: compare.py [CASE]...     started by tests/ancestor/run; runs all cases by default
 """
 
 import http.client
@@ -21,12 +21,12 @@ import cases
 import ratoon_client as ratoon
 import shapes
 
-# A request that takes longer hangs.
+# Time limit of a request.
 SECONDS = 60
 
 
 class Ancestor(ratoon.Program):
-    """snapshot-kernel."""
+    """A server of snapshot-kernel."""
 
     query = f"?token={ratoon.TOKEN}"
 
@@ -43,11 +43,12 @@ class Ancestor(ratoon.Program):
 
 
 class Sent:
-    """What one of the two servers answered to a case."""
+    """Sends the requests of a case to one of the two servers, and stores its answers."""
 
     def __init__(self, server, case):
         self.server = server
-        # Of each step the fields of its answer; and {(step, what it is of): digest}.
+        # `answers`: for each step, the fields of its answer. `digests`: for each (step,
+        # description), a digest.
         self.answers, self.digests = {}, {}
         self.post("/reset")
         for step in case.steps:
@@ -82,8 +83,8 @@ class Sent:
         return self.ask(cases.Step("", "POST", path, body))
 
     def interrupted(self, step):
-        """Sends a request whose code writes the marker and then waits, and an interrupt as soon
-        as the marker is there.
+        """Sends a request whose code creates the marker file and then waits. Interrupts it as soon
+        as the file exists.
         """
         answers = []
         sending = threading.Thread(target=lambda: answers.append(self.ask(step)))
@@ -103,10 +104,10 @@ class Sent:
 
 
 def differences(case, theirs, ours):
-    """(step, field, theirs, ours) of all that differs."""
+    """Yields all differences as (step, field, theirs, ours)."""
     for step in case.steps:
         one, other = theirs.answers[step.name], ours.answers[step.name]
-        # The parts of two answers of which one is an error say nothing.
+        # If the statuses differ, the bodies are not comparable.
         names = (
             ["status"] if one["status"] != other["status"] else list(dict.fromkeys([*one, *other]))
         )
@@ -124,7 +125,8 @@ def differences(case, theirs, ours):
 
 
 def judge(found, is_whole):
-    """Prints what is wrong about the differences; answers whether anything is."""
+    """Prints the differences that are not allowed, and the allowed ones that did not occur. Returns
+    whether the comparison has failed."""
     met, is_wrong = set(), False
     for case, step, field, theirs, ours in found:
         reasons = [
@@ -150,7 +152,7 @@ def main(wanted):
         sys.exit(
             f"there is no case {unknown}; there are {', '.join(case.name for case in cases.CASES)}"
         )
-    # The last case may leave them without an answer.
+    # Both servers start only once. The case that ends snapshot-kernel is the last.
     with Ancestor() as there, ratoon.Server(os.environ["RATOON_BIN"], sys.executable) as here:
         found = []
         for case in chosen:

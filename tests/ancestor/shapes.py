@@ -1,6 +1,5 @@
-"""What two answers must agree in: an answer as {field: value}, without what differs from run to
-run.
-"""
+"""Converts an answer to {field: value} for comparison. Removes the parts that differ between
+runs."""
 
 import json
 import re
@@ -12,14 +11,14 @@ _NEW_NAME = re.compile(r"[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00")
 _SYMBOLS = ("accessed_symbols", "modified_symbols", "deleted_symbols")
-# What takes its place, so that an allowed difference can say "is missing".
+# The value of a field that an answer does not have.
 MISSING = "<missing>"
 
 
 def fields(path, status, text):
-    """An answer to a request for `path`."""
+    """Returns the fields of an answer to a request for `path`."""
     found = {"status": status}
-    # Clients read no more of an answer that is an HTTP error.
+    # Clients read only the status of an HTTP error.
     if status != 200:
         return found
     try:
@@ -36,7 +35,7 @@ def fields(path, status, text):
 
 
 def digests(path, status, text):
-    """The digests in an answer: {what it is of: digest}."""
+    """Returns the digests in an answer as {description: digest}."""
     if status != 200:
         return {}
     body = json.loads(text)
@@ -53,7 +52,7 @@ def digests(path, status, text):
 
 
 def _plain(body, path=""):
-    """Each leaf of JSON by its path."""
+    """Returns the leaves of a JSON object by their path."""
     if not isinstance(body, dict) or not body:
         return {path: [_steady(item) for item in body] if isinstance(body, list) else _steady(body)}
     found = {}
@@ -91,15 +90,15 @@ def _traceback(lines):
         "traceback": "has lines"
         if lines and all(isinstance(line, str) for line in lines)
         else lines,
-        # Clients join the parts with nothing between.
+        # Clients join the lines without a separator.
         "traceback's ends of lines": all(line.endswith("\n") for line in lines[:-1]),
         "traceback's colours": "\x1b[" in whole,
     }
 
 
 def _output(items):
-    """The text of each stream as a whole, what was shown one by one, and apart from that the
-    order.
+    """Returns the text of each stream, each displayed object, and separately the order of all
+    outputs.
     """
     found, order, shown = {}, [], 0
     for item in items:
@@ -137,7 +136,7 @@ def _content(mime, content):
 
 
 def _steady(value):
-    """A value without addresses, random names and times."""
+    """Returns a value without addresses, random names, digests and times."""
     if not isinstance(value, str):
         return value
     for pattern, name in (

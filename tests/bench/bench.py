@@ -1,5 +1,5 @@
-"""Measures Ratoon beside its peers and prints a table. See `run`, which prepares what this
-needs.
+"""Compares Ratoon with its peers and prints tables. Started by the script `run`, which installs the
+peers.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 
+import agent
 import counts
 import depth
 import durable
@@ -19,10 +20,20 @@ import load
 import measures
 import page
 import ratoon_client as ratoon
+import sweep
 
-# Measures that have their contestants in common: the columns of one table.
-GROUPS = {"counts": counts, "alive": measures, "durable": durable, "load": load, "depth": depth, "page": page}
-NOT_HERE = "Not measured here: the layout of large graphs, which the page's tests measure."
+# Groups of measures. The measures of a group have the same contestants and share a table.
+GROUPS = {
+    "counts": counts,
+    "alive": measures,
+    "durable": durable,
+    "load": load,
+    "depth": depth,
+    "page": page,
+    "sweep": sweep,
+    "agent": agent,
+}
+NOT_HERE = "Not measured here: the layout of large graphs. The page's tests measure it."
 
 
 def machine():
@@ -80,14 +91,14 @@ def main():
         "only",
         nargs="*",
         metavar="WHAT",
-        help=f"a group or a measure of it ({known}); without: all",
+        help=f"a group, or a measure of a group ({known}); default: all",
     )
-    parser.add_argument("--json", help="where to write all samples")
+    parser.add_argument("--json", help="the file to which all samples are written")
     parser.add_argument(
         "--scale",
         type=float,
         default=1,
-        help="of `durable`, `load`, `depth` and `page`: sizes and counts times this, to try it out",
+        help="a factor for sizes and counts of `durable`, `load`, `depth`, `page`, `sweep` and `agent`",
     )
     options = parser.parse_args()
     unknown = set(options.only) - set(names) - set(GROUPS)
@@ -106,6 +117,8 @@ def main():
     given["load"] = load.Setup(start_ratoon, options.scale)
     given["depth"] = depth.Setup(start_ratoon, options.scale)
     given["page"] = page.Setup(os.environ["RATOON_PAGE_PYTHON"], options.scale)
+    given["sweep"] = sweep.Setup(start_ratoon, options.scale)
+    given["agent"] = agent.Setup(start_ratoon, options.scale)
     result = {"machine": machine(), "scale": options.scale, "rows": []}
     print(json.dumps(result["machine"]))
     for group, of in GROUPS.items():

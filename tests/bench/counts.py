@@ -1,10 +1,10 @@
-"""What a trivial cell costs, counted rather than timed: a busy machine hardly changes these figures.
+"""Counts the costs of a trivial cell: page faults, memory, system calls and bytes. A busy machine
+changes counts much less than times.
 
-A cell of a chain is sent as soon as the last was answered; one after a rest, when the state of the
-last is frozen and its checkpoint written.
+"Chain" means that each cell is sent as soon as the previous one is answered. "After a rest" means
+that the state of the previous cell is already frozen and its checkpoint is written.
 """
 
-import os
 import shutil
 import signal
 import subprocess
@@ -12,19 +12,19 @@ import tempfile
 import time
 from contextlib import ExitStack
 
-import ratoon_client as ratoon
 from measures import STACK, Row
 from peers import IPyKernel, RatoonSocket, RestLine
 
 WS, WS_STACK, REST, REST_STACK = "WS", "WS, libraries", "REST", "REST, libraries"
 CONTESTANTS = [WS, WS_STACK, REST, REST_STACK]
 CELLS = 40
-# Cells whose system calls are counted.
+# Number of cells whose system calls are counted.
 TRACED = 20
 
 
 def process(pid):
-    """Counters of a process since its start, by name; none when it is gone."""
+    """Returns counters of a process since its start, by name. Returns None if the process has
+    ended."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             fields = file.read().rpartition(")")[2].split()
@@ -42,13 +42,14 @@ def process(pid):
 
 
 def kilobytes(pid, name, field):
-    """A field of one of a process's files in /proc."""
+    """Returns a field of a file in /proc, in kilobytes."""
     with open(f"/proc/{pid}/{name}") as file:
         return next(int(line.split()[1]) for line in file if line.startswith(field))
 
 
 def memory(pid):
-    """Private kilobytes, kilobytes of page tables, and memory areas of a process."""
+    """Returns the private memory and the page tables of a process in kilobytes, and the number of
+    its memory areas."""
     private = kilobytes(pid, "smaps_rollup", "Private_Dirty:")
     tables = kilobytes(pid, "status", "VmPTE:")
     with open(f"/proc/{pid}/maps") as file:
@@ -57,7 +58,7 @@ def memory(pid):
 
 
 class Line:
-    """A line of states of a server, with its processes."""
+    """Runs cells one after the other on a server, and finds its processes."""
 
     def __init__(self, server, line, libraries):
         self.server, self.line, self.cells = server, line, 0
@@ -80,13 +81,13 @@ class Line:
             before = now
 
     def frozen(self):
-        """The processes that hold states which this line's head has left."""
+        """Returns the pids of the frozen processes that this line's head has forked."""
         found = {pid: process(pid) for pid in self.server.processes()}
         return [pid for pid, of in found.items() if of and of["parent"] == self.head]
 
 
 def per_cell(line, what, count, pause):
-    """The growth of one of the head's counters per cell."""
+    """Returns the average growth of a counter of the head per cell."""
     before = process(line.head)[what]
     for _ in range(count):
         line.cell()
@@ -100,7 +101,7 @@ def faults(start_ratoon):
         chain := Row("page faults of the head, chain", "", target=150, judged=WS_STACK),
         rested := Row("page faults of the head, after a rest", ""),
         frozen := Row("page faults of the frozen process", ""),
-        short := Row("page faults of what it forks (checkpoint)", ""),
+        short := Row("page faults of its checkpoint's fork", ""),
         switches := Row("context switches of the head", ""),
         private := Row("private memory of a state", "KB", target=1200, judged=WS_STACK),
         tables := Row("page tables of a state", "KB"),
@@ -135,7 +136,7 @@ def lines(stack, start_ratoon):
 
 
 def calls(start_ratoon):
-    """System calls of the server and of the head, by strace where it is installed."""
+    """Counts system calls of the server and of the head. Returns no rows if strace is missing."""
     rows = {
         "server": Row("system calls of the server, chain", ""),
         "fsync": Row("of these: fsync and fdatasync", ""),
@@ -157,11 +158,11 @@ def calls(start_ratoon):
 
 
 def traced(line, pid):
-    """The system calls that a process and its threads make for `TRACED` cells, by name."""
+    """Runs `TRACED` cells. Returns the number of system calls of a process, by name."""
     with tempfile.NamedTemporaryFile("r") as log:
         command = ["strace", "-f", "-c", "-S", "calls", "-U", "name,calls", "-o", log.name]
         tracer = subprocess.Popen([*command, "-p", str(pid)], stderr=subprocess.PIPE, text=True)
-        tracer.stderr.readline()  # attached
+        tracer.stderr.readline()  # printed when strace is attached
         for _ in range(TRACED):
             line.cell()
         tracer.send_signal(signal.SIGINT)
@@ -175,7 +176,7 @@ def traced(line, pid):
 
 
 class Counted:
-    """A socket that counts what passes through it."""
+    """A socket that counts the bytes it sends and receives."""
 
     def __init__(self, inner):
         self.inner, self.bytes = inner, 0
@@ -194,7 +195,7 @@ class Counted:
 
 
 def wire(start_ratoon):
-    """Bytes that a client and the server exchange for a cell."""
+    """Counts the bytes that a client and the server exchange for a cell."""
     row = Row("bytes on the wire", "B")
     with start_ratoon() as server:
         line = RatoonSocket(server)
@@ -208,9 +209,10 @@ def wire(start_ratoon):
 
 
 def ratios(start_ratoon):
-    """A cell's time, to that of a bare fork of a process with the same libraries, and to ipykernel's."""
-    fork = Row("a cell of a chain, to a raw fork", "×")
-    kernel = Row("a cell of a chain, to ipykernel's", "×")
+    """Compares the time of a cell with a fork of a plain Python that has loaded the same libraries,
+    and with the same cell in ipykernel."""
+    fork = Row("a cell of a chain, relative to a raw fork", "×")
+    kernel = Row("a cell of a chain, relative to ipykernel's", "×")
     with ExitStack() as stack:
         peers = {}
         for libraries in (False, True):
@@ -254,7 +256,7 @@ print(sorted(times)[25])
 
 
 def raw_fork(libraries):
-    """Seconds of a fork of a plain Python."""
+    """Returns the median time of a fork of a plain Python, in seconds."""
     import sys
 
     code = RAW_FORK.format(imports=STACK if libraries else "")
@@ -262,9 +264,9 @@ def raw_fork(libraries):
 
 
 def objects(start_ratoon):
-    """A cell on a state with a million dicts, beside one on an empty state."""
+    """Compares a cell on a state with a million dicts with the same cell on an empty state."""
     huge = Row("a million dicts: in huge pages", "MB")
-    cost = Row("a cell on a million dicts, to one on an empty state", "×")
+    cost = Row("a cell on a million dicts, relative to an empty state", "×")
     with ExitStack() as stack:
         own = [stack.enter_context(start_ratoon()) for _ in range(2)]
         full, empty = [Line(server, RatoonSocket(server), False) for server in own]

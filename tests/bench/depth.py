@@ -1,5 +1,5 @@
-"""What a cell of a chain costs deep in it, to what it costs at its beginning: with checkpoints,
-without them, and as forks of a plain IPython. The last is the operating system's part.
+"""Compares a cell deep in a chain with a cell at its beginning: with checkpoints, without them, and
+in a chain of plain forks of IPython. The plain forks show the costs of the operating system.
 """
 
 import os
@@ -15,7 +15,7 @@ from measures import MS, Row
 DEFAULT, WITHOUT, RAW = "Ratoon", "no checkpoints", "raw fork chain"
 CONTESTANTS = [DEFAULT, WITHOUT, RAW]
 SHALLOW, DEEP = 10, 550
-# Cells that are timed at either depth, in turns.
+# Number of cells that are timed at each depth, in turns.
 TURNS = 60
 
 
@@ -26,7 +26,7 @@ class Setup:
 
 
 class Chain:
-    """Cells over REST, each on the state that the last one left."""
+    """Runs cells over REST. Each cell runs on the state of the previous one."""
 
     def __init__(self, server):
         self.server, self.door = server, server.rest()
@@ -37,7 +37,8 @@ class Chain:
         self.state = self.door.run(f"x = {self.cells}", self.state)["state_name"]
 
     def processor_seconds(self):
-        """Of the server itself, and of all its processes together."""
+        """Returns the processor time of the server alone, and of the server with all its child
+        processes."""
         own = processor_seconds(self.server.process.pid)
         return own, own + sum(map(processor_seconds, self.server.processes()[1:]))
 
@@ -72,7 +73,8 @@ class RawChain:
 
 
 def processor_seconds(pid):
-    """What all threads of a process have run, in seconds; 0 when it is gone."""
+    """Returns the processor time of all threads of a process, in seconds. Returns 0 if the process
+    has ended."""
     try:
         tasks = os.listdir(f"/proc/{pid}/task")
         return sum(on_processor(f"/proc/{pid}/task/{task}/schedstat") for task in tasks) / 1e9
@@ -86,7 +88,7 @@ def on_processor(path):
 
 
 def chains(stack, setup):
-    """One of each contestant."""
+    """Starts a chain of each contestant."""
     found = {
         DEFAULT: Chain(stack.enter_context(setup.start())),
         WITHOUT: Chain(stack.enter_context(setup.start("--no-checkpoints"))),
@@ -98,7 +100,8 @@ def chains(stack, setup):
 
 
 def growth(setup):
-    """A cell after many and after few, in turns: the machine may be busier now than it was."""
+    """Times a cell after many cells and a cell after few cells, in turns, so that other work of the
+    machine affects both alike."""
     deep_at = max(SHALLOW, int(DEEP * setup.scale))
     wall = {depth: Row(f"a cell at {depth}", "ms", judged=DEFAULT) for depth in (SHALLOW, deep_at)}
     served = {
@@ -108,14 +111,14 @@ def growth(setup):
     worked = {
         depth: Row(f"a cell at {depth}: all processor time", "ms", judged=DEFAULT) for depth in wall
     }
-    ratio = Row(f"a cell at {deep_at}, to one at {SHALLOW}", "×", judged=DEFAULT)
+    ratio = Row(f"a cell at {deep_at}, relative to one at {SHALLOW}", "×", judged=DEFAULT)
     with ExitStack() as stack:
         at = {depth: chains(stack, setup) for depth in wall}
         for depth, contestants in at.items():
             for chain in contestants.values():
                 [chain.cell() for _ in range(depth)]
         for chain in [chain for of in at.values() for name, chain in of.items() if name != RAW]:
-            # The server ends connections that are idle for long.
+            # Connects again, because the server closes connections that are idle for long.
             chain.close()
             chain.door = chain.server.rest()
         before = {

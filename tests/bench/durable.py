@@ -1,9 +1,9 @@
-"""What is measured of states on disk: what they cost, whether anybody waits for them, how fast and
-how right they come back.
+"""Measures states on disk: their size, the time that users wait for them, and how fast and how
+exactly they are restored.
 
-Beside Ratoon stand Kishu, which commits after each cell before the cell is answered, and
-`dill.dump` in the cell. All three run in the same Python with the same libraries. A contestant that
-fails at something leaves a gap, and a line says why.
+Compares Ratoon with Kishu, which commits after each cell before it answers, and with `dill.dump` in
+the cell. All three run in the same Python with the same libraries. If a contestant fails at a task,
+its figures are missing, and a line explains the failure.
 """
 
 import random
@@ -18,14 +18,14 @@ from measures import MB, MS, Row, available_memory, memory_of, now_available
 RATOON, WITHOUT, KISHU, DILL = "Ratoon", "no checkpoints", "Kishu", "dill"
 CONTESTANTS = [RATOON, WITHOUT, KISHU, DILL]
 
-# At the pace of a person who reads what came before going on.
+# Pause between two cells of a user who reads each result, in seconds.
 PACE = 0.15
 
 
 @dataclass
 class Setup:
-    """What a measure needs: how a server is started, the Python of the cells, and how large
-    everything is (1: as meant).
+    """The parameters of a measure: a function that starts a server, the Python of the cells, and a
+    factor for all sizes.
     """
 
     start: object
@@ -40,7 +40,7 @@ class Setup:
 
 
 class Beside(ExitStack):
-    """Keepers that do the same in turns."""
+    """Several keepers (keepers.py) that do the same tasks in turns."""
 
     def __init__(self, setup, names=(RATOON, KISHU, DILL)):
         super().__init__()
@@ -53,8 +53,8 @@ class Beside(ExitStack):
         self.keepers = {name: self.enter_context(make[name]()) for name in names}
 
     def each(self, what, do):
-        """Does something with all of them in turn; those of the peers that fail are out, with a
-        word about it.
+        """Calls `do` for each keeper in turn. If a peer fails, prints the reason and removes the
+        peer from the measure.
         """
         for name, keeper in list(self.keepers.items()):
             try:
@@ -68,8 +68,8 @@ class Beside(ExitStack):
 
 @dataclass
 class Namespace:
-    """Code that makes it, code after which all of it differs, and code that prints what tells
-    that it is right.
+    """A namespace to be saved: code that makes it, code that changes all of it, and code that
+    prints a text by which its content can be checked.
     """
 
     what: str
@@ -149,7 +149,8 @@ def namespaces(setup):
 
 
 def kept(setup):
-    """For each namespace: bytes, waits, ways back, and whether it is the same."""
+    """Measures for each namespace: size on disk, waiting times, times of restoring, and whether the
+    restored content is equal."""
     for namespace in namespaces(setup):
         yield from one_kept(setup, namespace)
 
@@ -158,14 +159,14 @@ def one_kept(setup, namespace):
     def row(what, unit="ms", **more):
         return Row(f"{namespace.what}: {what}", unit, judged=RATOON, **more)
 
-    made = row("made, waiting beyond its work")
+    made = row("cell that makes it, waiting beyond its work")
     next_cell = row("then `1+1`, waiting")
-    on_disk = row("answered to on disk", "s")
-    size = row("on disk", "MB")
-    live = row("back, all differs, no restart")
-    warm = row("back after kill -9", target=1500 if namespace.what == "1 GB numbers" else None)
-    cold = row("back after kill -9, cold files")
-    right = row("the same after kill -9", "yes/no", target=1, at_least=True)
+    on_disk = row("from the answer until it is on disk", "s")
+    size = row("size on disk", "MB")
+    live = row("restored after a change of all, no restart")
+    warm = row("restored after kill -9", target=1500 if namespace.what == "1 GB numbers" else None)
+    cold = row("restored after kill -9, cold files")
+    right = row("equal after kill -9", "yes/no", target=1, at_least=True)
     marks, texts = {}, {}
 
     def make(name, keeper):
@@ -189,7 +190,7 @@ def one_kept(setup, namespace):
     def back_after(row, is_cold):
         def back(name, keeper):
             if name == RATOON:
-                # What follows the mark must not be written while the way back is timed.
+                # Waits, so that no checkpoint is written while restoring is timed.
                 keeper.wait_until_kept()
             if is_cold:
                 forget_pages(keeper.place())
@@ -207,27 +208,28 @@ def one_kept(setup, namespace):
             right.add(name, 0.0)
 
     with Beside(setup) as beside:
-        for what, do in (("making it", make), ("going on", go_on), ("going back", back_alive)):
+        for what, do in (("making it", make), ("running on", go_on), ("going back", back_alive)):
             beside.each(f"{namespace.what}: {what}", do)
         for turn in range(3):
             beside.each(f"{namespace.what}: after kill -9", back_after(warm, False))
             if turn == 0:
-                beside.each(f"{namespace.what}: is it the same", compare)
+                beside.each(f"{namespace.what}: comparing it", compare)
             beside.each(f"{namespace.what}: after kill -9, cold", back_after(cold, True))
     return [made, next_cell, on_disk, size, live, warm, cold, right]
 
 
-# What it is, what makes it, what is run after the way back, what that must print.
+# Each entry: a title, a cell to save, a cell that runs after restoring, and the text that it must
+# print. None means the text that it prints before the restart.
 WHOLE = [
-    ("a function sees the names of now", "x = 1\ndef f(): return x", "x = 5; print(f())", "5"),
+    ("a function reads current variables", "x = 1\ndef f(): return x", "x = 5; print(f())", "5"),
     (
-        "a method does",
+        "a method reads current variables",
         "x = 1\nclass M:\n    def get(self): return x\nm = M()",
         "x = 5; print(m.get())",
         "5",
     ),
     (
-        "a closure in a list does",
+        "a closure in a list reads current variables",
         "x = 1\n"
         "def outer(k):\n"
         "    def inner(): return x + k\n"
@@ -236,7 +238,7 @@ WHOLE = [
         "x = 5; print([f() for f in fs])",
         "[15, 5]",
     ),
-    ("an object is of the class of now", "class C: pass\nc = C()", "print(type(c) is C)", "True"),
+    ("an object has the current class", "class C: pass\nc = C()", "print(type(c) is C)", "True"),
     ("two names of one list", "a = []; b = a", "print(a is b)", "True"),
     (
         "a view stays a view",
@@ -245,13 +247,13 @@ WHOLE = [
         "77.0",
     ),
     (
-        "random goes on",
+        "random continues",
         "import random; random.seed(3)",
         "import random; print(random.random())",
         None,
     ),
     (
-        "numpy.random goes on",
+        "numpy.random continues",
         "import numpy; numpy.random.seed(3)",
         "import numpy; print(numpy.random.random())",
         None,
@@ -290,9 +292,9 @@ WHOLE = [
 
 
 def whole(setup):
-    """Whether what came back after kill -9 is what it was, thing by thing."""
+    """Checks properties of objects that were restored after kill -9, one by one."""
     for what, make, check, expected in WHOLE:
-        row = Row(f"back: {what}", "yes/no", judged=RATOON, target=1, at_least=True)
+        row = Row(f"restored: {what}", "yes/no", judged=RATOON, target=1, at_least=True)
         with Beside(setup) as beside:
             for name, keeper in beside.keepers.items():
                 row.add(name, float(comes_back(keeper, make, check, expected)))
@@ -313,7 +315,7 @@ def comes_back(keeper, make, check, expected):
 
 
 def one_element(setup):
-    """A gigabyte of which one element changes per cell."""
+    """Measures cells that each change one element of an array of 1 GB."""
     states, of_kishu = setup.of(20), 3
     grows = Row(
         f"1 GB, one element changed: disk per state (Kishu: {of_kishu})",
@@ -352,10 +354,10 @@ def one_element(setup):
 
 
 def latency(setup):
-    """`1+1` with and without checkpoints, at a person's pace and one right after the other."""
+    """Times `1+1` with and without checkpoints, at a user's pace and without pauses."""
     cells = setup.of(100)
     paced = Row("1+1 at a person's pace", "ms", judged=RATOON)
-    rushed = Row("1+1, one right after the other", "ms", judged=RATOON)
+    rushed = Row("1+1, without pauses", "ms", judged=RATOON)
     with Beside(setup, (RATOON, WITHOUT, KISHU)) as beside:
 
         def warm(_name, keeper):
@@ -379,9 +381,10 @@ def latency(setup):
 
 
 def late(setup):
-    """Cells that each make a name: what one costs late in a notebook, to what it costs early."""
+    """Compares cells late in a notebook with cells early in a notebook. Each cell defines a new
+    name."""
     late_at = max(setup.of(300), 30)
-    ratio = Row(f"a cell at {late_at}, to one at 10", "×", target=1.2, judged=RATOON)
+    ratio = Row(f"a cell at {late_at}, relative to one at 10", "×", target=1.2, judged=RATOON)
     deeper = Row(f"a cell at {late_at}", "ms", judged=RATOON)
     early = Row("a cell at 10", "ms", judged=RATOON)
 
@@ -411,7 +414,7 @@ def late(setup):
 
 
 def restart(setup):
-    """A server that is killed and comes back to a notebook of 1,000 states."""
+    """Measures the restart of a killed server with a notebook of 1,000 states."""
     count = setup.of(1000)
     answers = Row(f"{count} states: process start to `GET /states`", "s", target=1, judged=RATOON)
     first = Row(f"{count} states: process start to a run at the last", "s", judged=RATOON)
@@ -427,11 +430,11 @@ def restart(setup):
             listed = len(keeper.door.get("/states")["states"])
             passed = time.perf_counter() - server.started
             if listed < count:
-                raise RuntimeError(f"only {listed} of {count} states came back")
+                raise RuntimeError(f"only {listed} of {count} states were restored")
             keeper.state = tip
             if keeper.cell("print(x)").text.strip() != str(count - 1):
-                raise RuntimeError("the last state came back wrong")
-            # The first fills the disk's cache.
+                raise RuntimeError("the last state was restored with wrong values")
+            # Ignores the first turn, which fills the disk's cache.
             if turn > 0:
                 answers.add(RATOON, passed)
                 first.add(RATOON, time.perf_counter() - server.started)
@@ -439,13 +442,13 @@ def restart(setup):
 
 
 def budget(setup):
-    """A tree of 300 states of 50 MB each, with room for 20 processes."""
+    """Measures a tree of 300 states of 50 MB each, with at most 20 frozen processes."""
     count, size = max(setup.of(300), 60), setup.of(50)
     made = Row(f"tree of {count} states of {size} MB: a cell that makes one", "ms", judged=RATOON)
     touch = Row("the same, room for 20: a cell at any of them", "ms", judged=RATOON)
-    right = Row("the same: right answers", "%", target=100, at_least=True, judged=RATOON)
+    right = Row("the same: correct values", "%", target=100, at_least=True, judged=RATOON)
     held = Row("the same: peak of private memory", "MB", judged=RATOON)
-    gone = Row("the same: peak of what the machine lacks", "MB", judged=RATOON)
+    gone = Row("the same: peak decrease of available memory", "MB", judged=RATOON)
     processes = Row("the same: processes at the end", "", judged=RATOON)
     chosen = random.Random(1)
     with setup.ratoon("--max-frozen", "20") as keeper, Peak(keeper.server) as peak:
@@ -481,8 +484,54 @@ def budget(setup):
     return [made, touch, touch.at(0.95), right, held, gone, processes]
 
 
+def take(setup):
+    """Measures a merge that takes three arrays, and one large one, beside `dill.dump` and
+    `dill.load` of the same arrays.
+    """
+    rows = []
+    for count, size in ((3, setup.of(100)), (1, setup.of(1000))):
+        what = f"{count} × {size} MB"
+        whole = Row(f"take {what}; dill: dump and load", "ms", judged=RATOON)
+        memory = Row("the same: peak decrease of available memory", "MB", judged=RATOON)
+        make = "import numpy\n" + "\n".join(
+            f"a{i} = numpy.random.default_rng({i}).random({size * MB // 8})" for i in range(count)
+        )
+        with Beside(setup, (RATOON, DILL)) as beside:
+            for _ in range(3):
+                beside.each(
+                    "take",
+                    lambda name, keeper: one_take(name, keeper, make, count, whole, memory),
+                )
+        ratio = Row("the same: Ratoon to dill", "×", target=3, judged=RATOON)
+        ratio.add(RATOON, whole.figure(RATOON) / whole.figure(DILL))
+        rows += [whole, memory, ratio]
+    return rows
+
+
+def one_take(name, keeper, make, count, whole, memory):
+    """Makes arrays in one branch and brings them into another."""
+    if name == DILL:
+        keeper.cell(make)
+        keeper.cell(f"import dill; arrays = [globals()[f'a{{i}}'] for i in range({count})]")
+        took = keeper.cell("back = dill.loads(dill.dumps(arrays))")
+        whole.add(name, took.own / MS)
+        return
+    ours = keeper.door.run("x = 1")["state_name"]
+    theirs = keeper.door.run(make)["state_name"]
+    with Peak(keeper.server) as peak:
+        since = time.perf_counter()
+        answer = keeper.door.ask(
+            "POST", f"/api/states/{ours}/merge", {"from": theirs, "take": "changed"}
+        )
+        passed = time.perf_counter() - since
+    if not answer["taken"]:
+        raise RuntimeError(f"nothing was taken: {answer}")
+    whole.add(name, passed / MS)
+    memory.add(name, peak.lacking / MB)
+
+
 class Peak:
-    """Watches how much memory a server and its processes take."""
+    """Records the peak memory of a server and its processes in a thread."""
 
     def __init__(self, server):
         self.server = server
@@ -504,9 +553,9 @@ class Peak:
         while not self.is_over.wait(0.2):
             self.lacking = max(self.lacking, self.before - now_available())
             turn += 1
-            # This one takes the machine some work.
+            # Rarely, because reading the memory of all processes takes much processor time.
             if turn % 10 == 0:
                 self.private = max(self.private, memory_of(self.server))
 
 
-ALL = [kept, whole, one_element, latency, late, restart, budget]
+ALL = [kept, whole, one_element, latency, late, restart, budget, take]

@@ -1,9 +1,9 @@
-"""The contestants of `durable`: programs that keep a namespace on disk and give it back, all driven
-the same way.
+"""The contestants of `durable`: programs that save a namespace to disk and restore it. All have the
+same interface.
 
-A keeper runs cells on one line. `cell` answers what the cell printed and how long the user waited
-for it; `mark` names the namespace as it is now, and `go_back` brings it back and answers how long
-that took until a cell was answered there.
+A keeper runs cells one after the other. `cell` runs a cell and returns its text and times. `mark`
+returns an identifier of the current namespace. `go_back` restores the namespace of a mark, and
+returns the seconds until a cell was answered there.
 """
 
 import os
@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import ratoon_client as ratoon
 from peers import IPyKernel, check
 
-# Waiting for a checkpoint of a gigabyte on a busy machine.
+# Time limit for writing checkpoints, in seconds. Enough for a gigabyte on a busy machine.
 PATIENCE = 900
 
-# Every cell says itself how long its own work took; the rest is what the user waits because the
-# cell ran here.
+# Each cell prints the duration of its own work. The remaining waiting time is caused by the
+# contestant.
 CLOCKED = """import time as _time
 _began = _time.perf_counter()
 {code}
@@ -27,7 +27,8 @@ print("took", _time.perf_counter() - _began)
 
 @dataclass
 class Cell:
-    """How a cell went: what it printed, and seconds: to its answer, and of these, its own work."""
+    """The result of a cell: the text that it printed, the seconds until its answer, and the seconds
+    of its own work."""
 
     text: str
     seconds: float
@@ -47,7 +48,7 @@ def clocked(run, code):
 
 
 def size_of(path):
-    """Bytes that a file, or all in a folder, take on disk."""
+    """Returns the bytes that a file or a directory takes on disk."""
     if os.path.isdir(path):
         return sum(size_of(entry.path) for entry in os.scandir(path))
     try:
@@ -57,8 +58,8 @@ def size_of(path):
 
 
 def forget_pages(path):
-    """Takes a file, or all in a folder, out of the machine's page cache, as if it were read for
-    the first time.
+    """Removes a file, or all files of a directory, from the system's page cache, so that they must
+    be read from disk.
     """
     if os.path.isdir(path):
         for entry in os.scandir(path):
@@ -76,7 +77,7 @@ def forget_pages(path):
 
 
 class Ratoon:
-    """A line of states over REST. Checkpoints are written by themselves."""
+    """Ratoon over REST. The server writes checkpoints without a request."""
 
     def __init__(self, server):
         self.server = server
@@ -101,13 +102,13 @@ class Ratoon:
         return clocked(self.run, code)
 
     def record(self, state):
-        """What the notebook says about a state."""
+        """Returns the server's description of a state."""
         states = self.door.get(f"/api/notebooks/{self.name}")["states"]
         return next(record for record in states if record["name"] == state)
 
     def wait_until_kept(self, states=None):
-        """Waits until these states (else the last) are on disk; answers how many seconds that
-        took.
+        """Waits until these states (by default, the newest one) are on disk. Returns the seconds of
+        waiting.
         """
         left = set(states or [self.state])
         started = time.perf_counter()
@@ -132,7 +133,7 @@ class Ratoon:
     def restart(self):
         self.server.restart()
         self.door = self.server.rest()
-        # What is timed is the state's way back, not the start of Python.
+        # Starts Python now, so that its start is not included in the time of restoring.
         self.door.run("1", "initial")
 
     def go_back(self, mark):
@@ -146,11 +147,11 @@ class Ratoon:
 
 
 class Kishu(IPyKernel):
-    """Kishu in ipykernel, as its own commands drive it. After each cell it commits, before the cell
-    is answered.
+    """Kishu in ipykernel, used through its own commands. Kishu commits after each cell, before the
+    cell is answered.
 
-    Its test mode leaves out what waits for a browser's page (and costs up to a second per
-    checkout); all else is as it is.
+    Kishu's test mode skips steps that wait for a browser's page and cost up to a second per
+    checkout. It changes nothing else.
     """
 
     def __init__(self, python):
@@ -163,11 +164,12 @@ class Kishu(IPyKernel):
 
     def start(self):
         super().start()
-        # Its first hook after a cell fails for this cell, in which it came to be. That is its way.
+        # This call installs a hook that runs after cells. The hook fails for the cell that installs
+        # it, which is normal for Kishu.
         self.ask("from kishu import init_kishu; init_kishu()")
 
     def ask(self, code):
-        """Runs what is no cell of the notebook; answers the text that it printed."""
+        """Runs code that is not a cell of the notebook. Returns the text that the code printed."""
         text = ""
         for message in self.messages(self.client.execute(code, silent=True, store_history=False)):
             text += message["content"].get("text", "") if message["msg_type"] == "stream" else ""
@@ -197,7 +199,8 @@ class Kishu(IPyKernel):
 
 
 class Dill(IPyKernel):
-    """What people do by hand: all names of their own into one file, with dill, in the cell."""
+    """Saves as users do by hand: the cell writes all of the user's variables to a file with
+    dill."""
 
     SET_UP = """import dill as _dill
 _not_own = {"In", "Out", "exit", "quit", "open", "get_ipython"}
@@ -222,7 +225,7 @@ def _give_back(path):
         return os.path.join(self.room.name, "kept", f"{number}.dill")
 
     def cell(self, code):
-        """Only a cell of which a mark is wanted is kept: see `kept_cell`."""
+        """Runs a cell without saving. `kept_cell` also saves."""
         return clocked(self.run, code)
 
     def kept_cell(self, code):
@@ -249,5 +252,5 @@ def _give_back(path):
 
 
 def kept_cell(keeper, code):
-    """Runs a cell after which a mark is wanted."""
+    """Runs a cell whose namespace will be marked, so it must be saved."""
     return getattr(keeper, "kept_cell", keeper.cell)(code)

@@ -1,8 +1,8 @@
-"""Thousands of states: made, listed, deleted in random order; and a tree that is three times what
-may live in memory.
+"""Measures notebooks with thousands of states, which are made, listed, and deleted in random order.
+Also measures a tree with three times as many states as may be in memory.
 
-At the end of each measure everything is deleted, and what the server holds is compared with what it
-held at the beginning.
+The measures of thousands of states end with deleting all of them. Then the server's resources are
+compared with its resources at the beginning.
 """
 
 import os
@@ -17,12 +17,11 @@ import ratoon_client as ratoon
 from measures import MB, MS, WS, Row
 
 CONTESTANTS = [WS]
-# States that a shape has, before scaling.
+# Number of states of each shape, before scaling.
 LINE, STAR, TREE = 5000, 2000, 3000
-# How many states may live in memory where a tree has three times as many.
+# Maximum number of states in memory, before scaling, for a tree that has three times as many.
 BUDGET = 200
-# How many cells are timed around a depth, and the depths where freezing is compared with that in a
-# new notebook.
+# Number of cells that are timed at a depth, and the two depths at which freezing is compared.
 WINDOW = 40
 SHALLOW, DEEP = 10, 1000
 
@@ -37,21 +36,21 @@ class Setup:
 
 
 def line(setup):
-    """Each state grows from the one before it."""
+    """Measures a line: each state grows from the previous one."""
     return shape(
         setup, f"line of {setup.count(LINE)}", setup.count(LINE), lambda chance, states: states[-1]
     )
 
 
 def star(setup):
-    """All states grow from the first."""
+    """Measures a star: all states grow from the first."""
     return shape(
         setup, f"star of {setup.count(STAR)}", setup.count(STAR), lambda chance, states: states[0]
     )
 
 
 def tree(setup):
-    """Each state grows from any one before it."""
+    """Measures a tree: each state grows from a random earlier state."""
     return shape(
         setup,
         f"tree of {setup.count(TREE)}",
@@ -65,7 +64,7 @@ def shape(setup, title, count, parent):
     run, frozen = Row(f"{title}: a cell", "ms"), Row(f"{title}: result to frozen", "ms")
     deep = min(DEEP, count - 2 * WINDOW)
     early = Row(f"{title}: freezing the {deep}th, to the {SHALLOW}th", "×", target=1.5)
-    late = Row(f"{title}: freezing the last, to the {SHALLOW}th", "×")
+    late = Row(f"{title}: freezing the last, relative to the {SHALLOW}th", "×")
     names, whole = Row(f"{title}: GET /states", "ms"), Row(f"{title}: GET /api/states", "ms")
     delete = Row(f"{title}: deleting one, in random order", "ms")
     rows = [run, run.at(0.95), frozen, early, late, names, whole, delete, delete.at(0.95)]
@@ -73,7 +72,7 @@ def shape(setup, title, count, parent):
         rest = server.rest()
         rest.get("/states")
         held = holds(server, temporary)
-        # The server ends connections that are idle for long.
+        # Closes the connection, because the server closes connections that are idle for long.
         rest.close()
         door = server.socket()
         states = ["initial"]
@@ -103,8 +102,8 @@ def shape(setup, title, count, parent):
 
 
 def growth(setup, grow_there):
-    """How much longer freezing takes there than in a notebook of few states: in turns, as the
-    machine may be busier now than it was.
+    """Returns the ratio of the freezing time in a large notebook to the freezing time in a small
+    one. Takes turns, so that other work of the machine affects both alike.
     """
     with setup.start() as other:
         door, states = other.socket(), ["initial"]
@@ -117,8 +116,8 @@ def growth(setup, grow_there):
 
 
 def grow(door, states, at):
-    """Runs a cell; answers the seconds until it has ended, and from then until its state is
-    frozen.
+    """Runs a cell. Returns the seconds until the cell has ended, and the seconds from then until
+    its state is frozen.
     """
     started = time.perf_counter()
     states.append(door.run(f"x = {len(states)}", at)["state_name"])
@@ -128,7 +127,8 @@ def grow(door, states, at):
 
 
 def left(title, server, temporary, held):
-    """What the server holds more than at the beginning, when it has had a moment."""
+    """Yields the growth of each resource of the server since the beginning. First waits until the
+    server has freed its resources, but at most 30 seconds."""
     deadline = time.perf_counter() + 30
     while (now := holds(server, temporary))[:3] != held[:3] and time.perf_counter() < deadline:
         time.sleep(0.2)
@@ -141,7 +141,7 @@ def left(title, server, temporary, held):
 
 
 def holds(server, temporary):
-    # The first answer shows that it is there, and that the connection that asks is.
+    # Sends a request first, so that this connection is always counted among the descriptors.
     server.rest().get("/states")
     processes = server.processes()
     descriptors = os.listdir(f"/proc/{server.process.pid}/fd")
@@ -151,13 +151,15 @@ def holds(server, temporary):
 
 
 def crowd(setup):
-    """A tree of three times as many states as may live in memory, and then cells on any of them."""
+    """Measures a tree with three times as many states as may be in memory, and then cells on random
+    states."""
     chance, most = random.Random(6), setup.count(BUDGET)
     title = f"tree of {3 * most}, {most} in memory"
     ended = Row(f"{title}: a cell at any state", "ms")
-    # What is not saved yet cannot be let go, and making a state is faster than saving it.
-    making = Row(f"{title}: processes at most while it is made, to the budget", "×")
-    held = Row(f"{title}: processes at most, to the budget", "×", target=1.5)
+    # This figure has no target: only saved states can be evicted, and making a state is faster than
+    # saving it.
+    making = Row(f"{title}: most processes while it is made, relative to the budget", "×")
+    held = Row(f"{title}: most processes, relative to the budget", "×", target=1.5)
     wrong = Row(f"{title}: wrong values", "", target=0)
     with setup.start("--max-frozen", str(most)) as server:
         door, sums, states = server.socket(), {"initial": 0}, ["initial"]

@@ -1,7 +1,7 @@
-"""What is measured. Each function answers rows; a row has the samples of each contestant that can
-do it at all.
+"""The measures of the group `alive`. Each function returns rows. A row has samples of all
+contestants that support the measure.
 
-Contestants take turns within one loop, so that what else the machine does falls on all alike, and
+Contestants take turns in one loop, so that other work of the machine affects all alike. Their
 medians are compared.
 """
 
@@ -24,8 +24,8 @@ CONTESTANTS = [WS, REST, SNAPSHOT, IPYKERNEL]
 
 @dataclass
 class Row:
-    """One line of the table. `target` is for Ratoon's figure named by `judged`; `at_least` says
-    that more is better.
+    """One line of the table. `target` applies to the figure of the contestant `judged`. It is a
+    minimum if `at_least` is set, else a maximum.
     """
 
     what: str
@@ -46,12 +46,12 @@ class Row:
         return sorted(values)[min(len(values) - 1, int(len(values) * self.quantile))]
 
     def at(self, quantile):
-        """The same samples, looked at elsewhere than in their middle."""
+        """Returns a row with the same samples that shows another quantile than the median."""
         what = f"{self.what}, p{quantile * 100:.0f}"
         return replace(self, what=what, quantile=quantile)
 
     def hit(self):
-        """Whether the target is met; none where there is none."""
+        """Whether the target is met. None if there is no target or no figure."""
         figure = self.figure(self.judged)
         if self.target is None or figure is None:
             return None
@@ -59,7 +59,7 @@ class Row:
 
 
 class Field(ExitStack):
-    """A fresh Ratoon and fresh peers, each with a line of its own to run cells on."""
+    """A new Ratoon server and new peers, each ready to run cells."""
 
     def __init__(self, start_ratoon):
         super().__init__()
@@ -78,7 +78,7 @@ class Field(ExitStack):
 
 
 def round_trips(start_ratoon):
-    """`1+1`, with nothing and with much in the namespace."""
+    """Times `1+1` with an empty namespace and with large ones."""
     rows = []
     for size, title, turns, target in (
         (0, "1+1, to its result", 200, 0.5),
@@ -88,13 +88,14 @@ def round_trips(start_ratoon):
         row = Row(title, "ms", target=target)
         with Field(start_ratoon) as field:
             field.all(f"import numpy; held = numpy.ones({size} * {MB} // 8)")
-            # It copies the namespace for each state; all together would not fit in memory.
+            # snapshot-kernel copies the namespace for each state, so memory cannot hold all states.
             field.lines[SNAPSHOT].keep = False
             for line in field.lines.values():
                 [line.time_to(RESULT, "1+1") for _ in range(5)]
             for _ in range(turns):
                 for name, line in field.lines.items():
-                    # After its answer Ratoon makes the state; that is measured on its own.
+                    # Ratoon freezes the state after its answer. The pause excludes this time, which
+                    # is measured elsewhere.
                     time.sleep(0.01)
                     row.add(name, line.time_to(RESULT, "1+1") / MS)
         rows.append(row)
@@ -102,7 +103,7 @@ def round_trips(start_ratoon):
 
 
 def chain(start_ratoon):
-    """100 cells one after the other, each sent as soon as the last was answered."""
+    """Times 100 cells. Each is sent as soon as the previous one is answered."""
     row = Row("a cell of a chain of 100", "ms", judged=REST)
     for _ in range(3):
         with Field(start_ratoon) as field:
@@ -116,7 +117,7 @@ def chain(start_ratoon):
 
 
 def start(start_ratoon):
-    """From nothing to the first result."""
+    """Times the start of a program until its first result."""
     row = Row("process start to first result", "s", target=0.4, judged=REST)
     for turn in range(6):
         for name, make in (
@@ -127,14 +128,14 @@ def start(start_ratoon):
             with make() as program:
                 line = program if name == IPYKERNEL else RestLine(name, program)
                 line.run("1+1")
-                # The first fills the disk's cache.
+                # Ignores the first turn, which fills the disk's cache.
                 if turn > 0:
                     row.add(name, time.perf_counter() - program.started)
     return [row]
 
 
 def streams(start_ratoon):
-    """How soon the first print is seen, and how many bytes come how fast."""
+    """Measures the time until the first printed text arrives, and the speed of 10 MB of text."""
     first = Row("first print seen", "ms", target=5)
     speed = Row("10 MB of prints", "MB/s", target=20, at_least=True)
     whole = Row("10 MB of prints: delivered", "%", target=100, at_least=True)
@@ -156,12 +157,12 @@ def streams(start_ratoon):
 
 
 def depth(start_ratoon):
-    """A thousand states in one line with the usual libraries loaded: what freezing one takes,
-    and what it holds.
+    """Measures a lineage of a thousand states with common libraries loaded: the time of freezing,
+    and the memory of a state.
     """
     rows = {d: Row(f"result to frozen, depth {d}", "ms", target=5) for d in (10, 100, 1000)}
-    growth = Row("freezing at depth 1000, to depth 10", "×", target=1.5)
-    late = Row("a whole cell at depth 300, to depth 10", "×", target=1.2)
+    growth = Row("freezing at depth 1000, relative to depth 10", "×", target=1.5)
+    late = Row("a whole cell at depth 300, relative to depth 10", "×", target=1.2)
     frozen = []
     with start_ratoon() as server:
         line = RatoonSocket(server)
@@ -179,7 +180,7 @@ def depth(start_ratoon):
     rows[1000].samples[WS] = [last(cell) for cell in deep]
     each = Row("memory of a state (private + page tables)", "MB", target=3.5)
     each.add(WS, (after - before) / 1000 / MB)
-    gone = Row("memory of a state (what the machine lacks)", "MB")
+    gone = Row("memory of a state (decrease of available memory)", "MB")
     gone.add(WS, (available - left) / 1000 / MB)
     total = Row("memory of 1000 states", "GB", target=4)
     total.add(WS, max(after, before + available - left) / MB / 1024)
@@ -187,7 +188,8 @@ def depth(start_ratoon):
 
 
 def one_cell(line):
-    """Milliseconds until a cell has ended, and from then until its state is frozen."""
+    """Runs a cell. Returns the milliseconds until it has ended, and the milliseconds from then
+    until its state is frozen."""
     started = time.perf_counter()
     line.run(f"x = {started}")
     ended = time.perf_counter()
@@ -196,8 +198,8 @@ def one_cell(line):
 
 
 def beside_a_fresh_line(start_ratoon, deep, turns=20):
-    """The same cells in turns on a deep line and on one at depth 10, as the machine may be
-    busier now than it was.
+    """Times the same cells in a deep lineage and in one of depth 10. Takes turns, so that other
+    work of the machine affects both alike.
     """
     with start_ratoon() as server:
         fresh = RatoonSocket(server)
@@ -216,7 +218,7 @@ def last(cell):
 
 
 def large(start_ratoon):
-    """The same libraries, and 1 GB in the namespace."""
+    """Measures freezing and branching with common libraries and 1 GB in the namespace."""
     freeze = Row("result to frozen, 1 GB", "ms", target=6)
     branch = Row("branch from an older state, 1 GB: first line", "ms", target=15)
     with start_ratoon() as server:
@@ -228,7 +230,7 @@ def large(start_ratoon):
             ended = time.perf_counter()
             line.door.wait_for_frozen(line.state)
             freeze.add(WS, (time.perf_counter() - ended) / MS)
-        # All of it differs from here on.
+        # From here on, all of the array differs from the older state.
         line.run("held = held + 1", freeze=True)
         for _ in range(20):
             line.state = older
@@ -238,8 +240,8 @@ def large(start_ratoon):
 
 
 def parallel(start_ratoon):
-    """Two cells that only compute, on two branches at once, against one."""
-    row = Row("two computing branches at once, to one", "×", target=1.3, judged=REST)
+    """Compares two computing cells in two branches at the same time with one such cell."""
+    row = Row("two computing branches at once, relative to one", "×", target=1.3, judged=REST)
     code = "sum(i * i for i in range(60_000_000))"
     with start_ratoon() as server, SnapshotKernel() as snapshot:
         for _ in range(3):
@@ -249,7 +251,7 @@ def parallel(start_ratoon):
 
 
 def at_once(program, code, count):
-    """Seconds until as many runs on the first state have ended."""
+    """Starts `count` runs on the initial state. Returns the seconds until all have ended."""
     doors = [program.rest() for _ in range(count)]
     threads = [threading.Thread(target=door.run, args=(code,)) for door in doors]
     started = time.perf_counter()
@@ -261,8 +263,8 @@ def at_once(program, code, count):
 
 
 def memory_of(server):
-    """Bytes that the server and its kernel's processes hold for themselves: private pages and
-    page tables.
+    """Returns the memory of the server and its child processes, in bytes: private pages and page
+    tables.
     """
     total = 0
     for pid in server.processes():
@@ -276,12 +278,12 @@ def memory_of(server):
                     )
                     total += sum(int(words[1]) * 1024 for words in wanted)
         except OSError:
-            continue  # it ended just now
+            continue  # the process has just ended
     return total
 
 
 def available_memory():
-    # What the kernel of the machine has promised but not yet counted settles within this time.
+    # Waits until Linux has counted all memory that it has handed out.
     time.sleep(2)
     os.sync()
     return now_available()
@@ -294,8 +296,8 @@ def now_available():
         )
 
 
-# Cells that wait or loop, and what stops them: Python when it is asked, else the end of their
-# process 3 s later.
+# Cells that wait or loop. An interrupt stops most of them. The processes of the others are killed
+# 3 s later.
 INTERRUPTED = {
     "sleep": "time.sleep(1000)",
     "a busy loop": "while True: pass",
@@ -313,16 +315,16 @@ INTERRUPTED = {
 
 
 def interrupts(start_ratoon):
-    """From the wish to stop until the run has ended."""
+    """Times interrupts: from the request until the run has ended."""
     rows = {what: Row(f"interrupt: {what}", "ms") for what in INTERRUPTED}
-    rows["twice"] = Row("interrupt: a loop in C, asked twice", "ms")
+    rows["twice"] = Row("interrupt: a loop in C, interrupted twice", "ms")
     rows["queued"] = Row("interrupt: while it waits for another run", "ms")
     rows["fork"] = Row("interrupt: at once, during its fork", "ms")
     rows["over"] = Row("interrupt: after its end (answered)", "ms")
     with start_ratoon() as server:
         line = RatoonSocket(server)
         line.run("import time", freeze=True)
-        # The head that rests there goes on: each run begins with a fork.
+        # Uses up the idle head at this state, so that each later run begins with a fork.
         line.door.run("1", line.state)
         for _ in range(5):
             for what, code in INTERRUPTED.items():
@@ -343,7 +345,8 @@ def interrupts(start_ratoon):
 
 
 def stopped(line, code, times=1, on=None, has_begun=False):
-    """Milliseconds from asking a run to stop until it has ended."""
+    """Starts a run and interrupts it. Returns the milliseconds from the interrupt until the run has
+    ended."""
     exec_id = ratoon.new_id()
     line.door.ask(
         "run", exec_id=exec_id, code=f"print('began')\n{code}", on=on or {"state": line.state}

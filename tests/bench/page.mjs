@@ -1,10 +1,10 @@
-// Opens the pages of Ratoon, JupyterLab and marimo in one Chromium, in turns, and prints what it
-// measured as one JSON line: {"samples": {row: {contestant: [numbers]}}, "notes": [text]}. See
-// page.py, which starts it and makes rows of it.
+// Opens the pages of Ratoon, JupyterLab and marimo in one Chromium, in turns, and measures them.
+// Prints the results as one line of JSON: {"samples": {row: {contestant: [numbers]}},
+// "notes": [text], "browser": version}. Started by page.py, which makes a table of the results.
 //
 // usage: node page.mjs '{"turns": 5, "runs": 40, "commands": {"Ratoon": […], "JupyterLab": […],
-// "marimo": […]}}' Commands are lists of words; who has none takes no part. RATOON_SHOTS=DIR leaves
-// a picture of each there.
+// "marimo": […]}}' Each command is a list of words. A contestant without a command is skipped. With
+// RATOON_SHOTS=DIR, a screenshot of each page is written to DIR.
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -15,28 +15,26 @@ import { openBrowser } from '../browser/browser.mjs';
 import { listen } from '../browser/listen.mjs';
 
 const LINES = 100_000;
-/**
- * How long each step may take, in milliseconds: what takes longer counts as failed, and the run
- * goes on.
- */
+/** Time limit of a step, in milliseconds. A step that takes longer counts as failed. */
 const LIMIT = 60_000;
-/** After so many failures of one kind a contestant is not asked for it again. */
+/** Maximum number of failures of a contestant at one task. After them, the task is skipped. */
 const PATIENCE = 2;
 /**
- * After its server answers, it is left alone for so long: what it still does by itself is not part
- * of an opening.
+ * Pause between the first answer of a server and the opening of its page, in milliseconds. It
+ * excludes the server's own start from the measured times.
  */
 const REST = 2_500;
 
 const options = JSON.parse(process.argv[2]);
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
-/** Wall time in milliseconds, on the clock that pages in a browser on this machine have, too. */
+/** Returns the wall time in milliseconds. Pages in a browser on this machine use the same clock. */
 const clock = () => performance.timeOrigin + performance.now();
 
 /**
- * A contestant: how its server is started on a folder and a port, where its notebook is, what is
- * there when a cell can be run, where its cells are, and where in the page results and printed text
- * stand.
+ * For each contestant: a function that writes its notebook, the command of its server, the address
+ * of the notebook, and CSS selectors. `ready` matches when a cell can be run, `editor` matches the
+ * editors of cells, `outputs` matches results and printed text, `popup` matches completions.
+ * `complete` is the key that requests completions.
  */
 const CONTESTANTS = {
     Ratoon: {
@@ -51,7 +49,7 @@ const CONTESTANTS = {
         ],
         url: (port) => `http://127.0.0.1:${port}/n/main?token=bench-token`,
         editor: '.cell[data-fresh] .cm-content',
-        // Without the tools at its corner.
+        // Excludes the buttons in the corner of an output.
         outputs: '.output .text',
         complete: 'Tab',
         popup: '.cm-tooltip-autocomplete li',
@@ -68,7 +66,7 @@ const CONTESTANTS = {
             '--IdentityProvider.token=',
         ],
         url: (port) => `http://127.0.0.1:${port}/lab/tree/main.ipynb`,
-        // Who runs a cell earlier is asked for a kernel.
+        // If a cell is run earlier, JupyterLab asks the user to select a kernel.
         ready: '#jp-main-statusbar span:has-text("(ipykernel) | Idle")',
         editor: '.jp-Notebook .jp-Cell .cm-content',
         outputs: '.jp-OutputArea-output',
@@ -109,7 +107,7 @@ const NOTEBOOK = {
 };
 
 /**
- * What `act` comes to, unless it takes too long.
+ * Returns the result of `act`. Throws an error if it takes longer than `limit` milliseconds.
  * @template T
  * @param {string} what
  * @param {Promise<T>} act
@@ -128,7 +126,7 @@ const samples = {};
 const notes = [];
 const add = (row, name, ...values) => ((samples[row] ??= {})[name] ??= []).push(...values);
 
-/** How to stop each server that runs. */
+/** Functions that stop the servers that are running. */
 const running = new Set();
 for (const signal of ['SIGINT', 'SIGTERM']) {
     process.on(signal, async () => {
@@ -144,7 +142,7 @@ async function freePort() {
     return port;
 }
 
-/** Starts a contestant's server in a folder of its own, and waits until it answers. */
+/** Starts a contestant's server in its own temporary directory, and waits until it answers. */
 async function start(name) {
     const contestant = CONTESTANTS[name];
     const dir = await mkdtemp(join(tmpdir(), 'ratoon-page-'));
@@ -165,7 +163,7 @@ async function start(name) {
         ].map((variable) => [variable, join(dir, `.${variable.toLowerCase()}`)]),
     );
     const started = clock();
-    // A group of its own, so that its kernels end with it.
+    // The server gets its own process group, so that a signal also ends its kernels.
     const child = spawn(program, words, {
         cwd: dir,
         env: { ...process.env, ...home },
@@ -191,7 +189,7 @@ async function start(name) {
             try {
                 if (child.pid) process.kill(-child.pid, signal);
             } catch {
-                // It has ended.
+                // The process group has already ended.
             }
         };
         kill('SIGTERM');
@@ -214,8 +212,8 @@ async function start(name) {
 }
 
 /**
- * Runs in each page before its own scripts: when the key was pressed, when a text stood in an
- * output, what took long.
+ * Runs in each page before the page's own scripts. Records when Shift-Enter was pressed and which
+ * tasks took long, and finds out when a text appears in an output.
  */
 function watch(outputs) {
     const longest = { tasks: [] };
@@ -224,7 +222,7 @@ function watch(outputs) {
             longest.tasks.push(...list.getEntries().map((one) => [one.startTime, one.duration])),
         ).observe({ type: 'longtask', buffered: true });
     } catch {
-        // Not in a frame that may not.
+        // Sandboxed frames may not observe long tasks.
     }
     let key = 0;
     addEventListener(
@@ -235,7 +233,7 @@ function watch(outputs) {
         true,
     );
     const last = () => [...document.querySelectorAll(outputs)].reverse();
-    /** The end of what an element says, without reading all of it. */
+    /** Returns the end of an element's text without reading all of the text. */
     const tail = (element) => {
         const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
         let text = '';
@@ -250,14 +248,17 @@ function watch(outputs) {
                 .filter(([start, duration]) => start + duration > from)
                 .map(([, duration]) => duration),
         /**
-         * What is waited for is said before the key is pressed, as the answer may be there sooner
-         * than a second message.
+         * Starts waiting for a text. Called before the key is pressed, because the output may
+         * appear before another message to the page arrives.
          */
         expect: (kind, text) => {
             wait = globalThis.bench[kind](text);
         },
         waited: () => wait,
-        /** When an output reads so; the times of the key and of that, on the page's clock. */
+        /**
+         * Waits until an output has exactly this text. Returns the time of the key and the time of
+         * the output, on the page's clock.
+         */
         result: (text) =>
             new Promise((done) => {
                 const look = () => {
@@ -269,7 +270,7 @@ function watch(outputs) {
                 const observer = new MutationObserver(look);
                 observer.observe(document, { subtree: true, childList: true, characterData: true });
             }),
-        /** When the end of some output reads so, in the picture that shows it. */
+        /** Waits until the end of an output contains this text in an animation frame. */
         end: (text) =>
             new Promise((done) => {
                 const look = () => {
@@ -280,8 +281,8 @@ function watch(outputs) {
                 requestAnimationFrame(look);
             }),
         /**
-         * Scrolls what scrolls the long output from its beginning to its end in a second;
-         * milliseconds between pictures.
+         * Scrolls through the long output from its beginning to its end within a second. Returns
+         * the milliseconds between animation frames, and the height that can be scrolled.
          */
         scroll: async () => {
             const long = last().sort((a, b) => b.scrollHeight - a.scrollHeight)[0];
@@ -306,12 +307,12 @@ function watch(outputs) {
     };
 }
 
-/** A page that is busy for good keeps nobody waiting: it ends with the browser. */
+/** Closes a context. Gives up after 10 s, because the page may hang until the browser ends. */
 const closeAll = (context) => within('closing', context.close(), 10_000).catch(() => {});
 
 /**
- * A fresh context with the notebook in it, as soon as one can type; what went over the line is
- * counted.
+ * Opens the notebook in a new browser context, and waits until a user could type. Counts the
+ * requests and bytes of the page.
  */
 async function open(browser, name, url) {
     const { ready, editor, outputs } = CONTESTANTS[name];
@@ -338,8 +339,8 @@ async function open(browser, name, url) {
 }
 
 /**
- * Types into the cell at the end and runs it, and waits for a `result` or for an `end` of its
- * output.
+ * Types code into the last cell, runs it, and waits for a text in its output. `kind` is `result` or
+ * `end`, the functions above that wait for the text.
  */
 async function run(page, name, code, kind, text) {
     const at = page.locator(CONTESTANTS[name].editor).last();
@@ -353,7 +354,7 @@ async function run(page, name, code, kind, text) {
     );
 }
 
-/** Cold open to the first result, and what it took. */
+/** Measures a cold opening: times, bytes and requests until the first result. */
 async function cold(browser, name) {
     const server = await start(name);
     try {
@@ -390,8 +391,8 @@ async function cold(browser, name) {
 }
 
 /**
- * From the start of the server's process to the first result; then, as the page is fresh, a long
- * text in it.
+ * Measures the time from the start of the server's process to the first result. Then measures long
+ * printed text in the same page.
  */
 async function whole(browser, name) {
     const server = await start(name);
@@ -409,7 +410,7 @@ async function whole(browser, name) {
 const quantile = (values, q) =>
     [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * q))];
 
-/** In pages that stay open: a key to its result, in turns. */
+/** Measures the time from Shift-Enter to the result, in turns in pages that stay open. */
 async function live(browser) {
     const opened = {};
     const servers = [];
@@ -439,7 +440,7 @@ async function live(browser) {
                 });
             }
         }
-        // To look at them beside each other.
+        // Screenshots for comparing the pages by eye.
         if (process.env.RATOON_SHOTS)
             for (const name of there)
                 await opened[name].page.screenshot({
@@ -452,7 +453,7 @@ async function live(browser) {
     }
 }
 
-/** From the key that asks for completions to the first of them. */
+/** Measures the time from the key that requests completions to the first completion. */
 async function complete(page, name) {
     const { editor, complete: key, popup } = CONTESTANTS[name];
     await page.bringToFront();
@@ -460,10 +461,10 @@ async function complete(page, name) {
     for (let turn = 0; turn < 6; turn += 1) {
         await at.click();
         await page.keyboard.press('Control+a');
-        // There are several: a single one would be put in at once.
+        // This text has several completions. A single completion would be inserted at once.
         await page.keyboard.insertText('st');
         await pause(500);
-        // Who offers some while one types would take one at the key that asks for them.
+        // If completions are already open, the key would insert one of them, so closes them first.
         if (await page.locator(popup).first().isVisible()) await page.keyboard.press('Escape');
         const began = clock();
         await page.keyboard.press(key);
@@ -500,7 +501,7 @@ async function lines(page, name) {
     add('scroll', name, quantile(gaps, 0.95));
 }
 
-/** What cannot be done with a contestant leaves its row as it is, or empty, and says why. */
+/** Runs a task of a contestant. If the task fails, adds a note with the error. */
 async function attempt(what, name, act) {
     const failures = failed.get(`${what} ${name}`) ?? 0;
     if (failures >= PATIENCE) return;
@@ -514,12 +515,12 @@ async function attempt(what, name, act) {
     }
 }
 
-/** @type {Map<string, number>} by what was attempted, and with whom */
+/** @type {Map<string, number>} The number of failures for each task and contestant. */
 const failed = new Map();
 const names = Object.keys(CONTESTANTS).filter((name) => options.commands[name]);
 const browser = await openBrowser();
 try {
-    // The first of each fills the disk's cache.
+    // Ignores the first turn, which fills the disk's cache.
     for (let turn = -1; turn < options.turns; turn += 1) {
         for (const name of names) {
             await attempt('a cold opening', name, () => cold(browser, name));

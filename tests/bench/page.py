@@ -1,6 +1,6 @@
-"""What the browser shows how soon, beside JupyterLab and marimo: all in one Chromium, in one
-run. See `page.mjs`, which drives it. The same script types into each page; a row is empty where
-a page cannot be driven, and a note says why.
+"""Compares the page with the pages of JupyterLab and marimo, all in one Chromium and in one run.
+`page.mjs` drives the browser. The same script types into each page. If a page cannot be driven, its
+figures are missing, and a note explains the reason.
 """
 
 import json
@@ -13,11 +13,11 @@ from measures import Row
 RATOON, JUPYTERLAB, MARIMO = "Ratoon", "JupyterLab", "marimo"
 CONTESTANTS = [RATOON, JUPYTERLAB, MARIMO]
 
-# How many times Ratoon is to be better than the better one of the others.
+# The aim: the better of the other two needs at least this many times Ratoon's figure.
 AIM = 5
 
-# What is measured: its name in the driver's answer, its title, its unit, whether Ratoon aims to be
-# ahead in it, and which quantile of the samples is told besides the median.
+# Each entry: a name in the result of page.mjs, a title, a unit, whether AIM applies, and a quantile
+# to print besides the median.
 ROWS = [
     ("open", "cold open to first result, server running", "s", True, None),
     ("typing", "cold open until a cell can be run", "s", False, None),
@@ -34,12 +34,13 @@ ROWS = [
     ("long", "100,000 printed lines: tasks over 50 ms, together", "ms", True, None),
     ("scroll", "100,000 printed lines: scrolling, frame p95", "ms", False, None),
 ]
-# What else is hoped for, in the row's unit.
+# Targets of rows, in the unit of the row.
 TARGETS = {"paint": 200, "bytes": 250, "completion": 100}
 
 
 class Setup:
-    """What the browser part needs: where the peers are installed, and how large a run is to be."""
+    """The parameters of the measure: the Python environment of the peers, and the number of
+    turns."""
 
     def __init__(self, python, scale):
         self.python = python
@@ -47,7 +48,7 @@ class Setup:
         self.runs = max(5, round(40 * scale))
 
     def measure(self):
-        """All samples, by row and contestant, and what could not be done."""
+        """Runs page.mjs. Returns all samples by row and contestant, and notes about failures."""
         beside = os.path.dirname(self.python)
         options = {
             "turns": self.turns,
@@ -66,7 +67,7 @@ class Setup:
 
 
 def page(setup):
-    """Opening, running, printing much."""
+    """Measures opening a page, running cells, and long printed text."""
     told = setup.measure()
     rows = []
     for name, what, unit, is_race, quantile in ROWS:
@@ -85,7 +86,7 @@ def page(setup):
     for note in told["notes"]:
         print(f"note: {note}")
     print(
-        "note: JupyterLab's cell is run when its kernel is idle: earlier it asks for a "
+        "note: JupyterLab's cell is run when its kernel is idle, because before that it asks for a "
         "kernel. The wait is part of its opening."
     )
     print(f"Chromium {told['browser']}; load average now {os.getloadavg()[0]:.1f}")
@@ -93,13 +94,14 @@ def page(setup):
 
 
 def ahead(row):
-    """How many times the figures of the others are Ratoon's. The aim is for the better one of
-    them.
+    """Returns a row with the figures of the others divided by Ratoon's figure. The aim applies to
+    the smaller of these ratios.
     """
     own = row.figure(RATOON)
     others = {name: row.figure(name) for name in CONTESTANTS[1:]}
     ratio = Row("    … times Ratoon's", "×", target=AIM, at_least=True, judged=BEST)
-    # Less than half a millisecond is as good as nothing: no task that is longer than 50 ms.
+    # The limit of half a millisecond avoids a division by zero, for example if no task is longer
+    # than 50 ms.
     ratios = {
         name: figure / max(own, 0.5)
         for name, figure in others.items()
@@ -112,7 +114,7 @@ def ahead(row):
     return ratio
 
 
-# Not a column: who is judged by the aim.
+# The contestant to which the aim applies. It is not a column of the table.
 BEST = "the better one"
 
 ALL = [page]

@@ -1,5 +1,5 @@
-"""The contestants, all driven the same way: `run` answers when the whole answer is there,
-`time_to` when the first output of a kind is.
+"""The contestants. All have the same interface: `run` runs a cell and returns its answer, and
+`time_to` runs a cell and returns the seconds until the first output of a kind.
 """
 
 import os
@@ -17,7 +17,7 @@ RESULT, STREAM = "execute_result", "stream"
 
 
 class RatoonSocket:
-    """A line of states, through the WebSocket."""
+    """Ratoon through its WebSocket. Each cell runs on the state of the previous one."""
 
     name = "Ratoon, WebSocket"
 
@@ -26,8 +26,8 @@ class RatoonSocket:
         self.state = "initial"
 
     def run(self, code, freeze=False):
-        """Runs a cell on the line's end, and with `freeze` waits until a process of its own
-        holds its state.
+        """Runs a cell on the newest state. With `freeze`, waits until the new state has a frozen
+        process.
         """
         answer = self.door.run(code, self.state)
         check(answer["error"])
@@ -37,7 +37,7 @@ class RatoonSocket:
         return answer
 
     def time_to(self, kind, code):
-        """Seconds until the first output of this kind."""
+        """Runs a cell. Returns the seconds until its first output of this kind."""
         started = time.perf_counter()
         exec_id = self.door.start(code, self.state)
         seen = None
@@ -59,7 +59,7 @@ class RatoonSocket:
 
 
 class RestLine:
-    """A line of states, through REST: Ratoon and snapshot-kernel understand the same requests."""
+    """Ratoon or snapshot-kernel through REST. Both understand the same requests."""
 
     def __init__(self, name, server):
         self.name = name
@@ -76,7 +76,7 @@ class RestLine:
         return answer
 
     def time_to(self, _kind, code):
-        """Seconds until the answer, as there is no part of it before the whole."""
+        """Runs a cell. Returns the seconds until the whole answer, because REST sends no parts."""
         started = time.perf_counter()
         answer = self.door.run(code, self.state)
         passed = time.perf_counter() - started
@@ -91,7 +91,7 @@ class RestLine:
 
 
 class SnapshotKernel(ratoon.Program):
-    """The public kernel whose REST API Ratoon speaks."""
+    """The public program snapshot-kernel. Ratoon implements its REST API."""
 
     query = f"?token={ratoon.TOKEN}"
 
@@ -110,16 +110,15 @@ class SnapshotKernel(ratoon.Program):
 
 
 class IPyKernel:
-    """Jupyter's kernel, spoken to over ZMQ as its own clients do. It has one namespace and no
-    states.
-    """
+    """Jupyter's kernel through ZMQ, like Jupyter's own clients. It has one namespace and no states."""
 
     name = "ipykernel, ZMQ"
 
     def __init__(self, python=sys.executable, **environment):
         self.room = tempfile.TemporaryDirectory(prefix="ratoon-test-", ignore_cleanup_errors=True)
         self.specs = OnePython(python)
-        # Its history and settings go nowhere else. For it alone: Ratoon has an IPython too.
+        # Keeps the history and settings of this IPython in its own directory. Set only for this
+        # process, because Ratoon also runs IPython.
         own = {"IPYTHONDIR": self.room.name, **environment}
         self.environment = {
             **os.environ,
@@ -131,7 +130,7 @@ class IPyKernel:
         return self
 
     def start(self):
-        # Kishu wants a name of this form.
+        # Kishu requires a file name of this form.
         connection = os.path.join(self.room.name, f"kernel-{ratoon.new_id()}.json")
         self.started = time.perf_counter()
         self.manager = KernelManager(kernel_spec_manager=self.specs, connection_file=connection)
@@ -151,7 +150,7 @@ class IPyKernel:
         self.room.cleanup()
 
     def messages(self, request):
-        """What the kernel publishes about a request, until it is idle again."""
+        """Yields the messages that the kernel publishes about a request, until it is idle again."""
         while True:
             try:
                 message = self.client.get_iopub_msg(timeout=300)
@@ -183,7 +182,7 @@ class IPyKernel:
 
 
 class OnePython(KernelSpecManager):
-    """Knows one kernel: ipykernel of this Python."""
+    """Provides only one kernel: ipykernel in a given Python."""
 
     def __init__(self, python):
         super().__init__()

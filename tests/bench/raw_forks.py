@@ -1,8 +1,8 @@
-"""A chain of cells without Ratoon: IPython runs each, and then the process forks a child that does
-nothing but stay.
+"""Runs a chain of cells without Ratoon. IPython runs each cell, then the process forks a child that
+only waits.
 
-What grows here with depth is the operating system's. Reads a line for each cell, and answers one
-when the child is there.
+Costs that grow with depth here are caused by the operating system. Reads a cell per line from
+standard input, and writes a line when the child of the cell exists.
 """
 
 import os
@@ -13,8 +13,8 @@ from IPython.core.interactiveshell import InteractiveShell
 
 
 def fork():
-    """A child that is left standing, as a frozen process is. It ends with its parent, by the
-    pipe that only that holds.
+    """Forks a child that waits, like a frozen process, until `main` ends it by a signal. Returns
+    when the child runs.
     """
     read, write = os.pipe()
     if os.fork() == 0:

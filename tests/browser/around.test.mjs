@@ -1,28 +1,30 @@
-// Everything outside the cells: other tabs, a server that stops, links, the list of notebooks,
+// What surrounds the cells: other tabs, a server that stops, links, the list of notebooks,
 // panels.
 
 import assert from 'node:assert/strict';
-import { startServer } from './browser.mjs';
+import { becomes, startServer } from './browser.mjs';
 import {
+    focused,
     forgive,
     open,
     openFar,
     page,
     prints,
     ran,
+    release,
     run,
-    server,
     test,
     testOnOwnServer,
     testWithoutPage,
     texts,
     three,
+    untilReleased,
 } from './harness.mjs';
 
 const again = async (url = page.url()) => open(url, { storageState: await page.context().storageState() });
 const isReal = Boolean(process.env.RATOON_BIN);
 
-test('typing goes to the other tab while it goes on, not when it rests', async () => {
+test('another tab shows typing while it happens, not only after a pause', async () => {
     const other = await again();
     await page.bringToFront();
     await page.locator('.cell[data-fresh] .editor').click();
@@ -31,8 +33,79 @@ test('typing goes to the other tab while it goes on, not when it rests', async (
     await typing;
 });
 
+test('while the user looks elsewhere, the title of the tab and notifications say what cells do', async () => {
+    // Headless Chromium always has the focus and shows no notifications.
+    await page.addInitScript(() => {
+        window.isAway = false;
+        window.notifications = [];
+        document.hasFocus = () => !window.isAway;
+        const Stub = class {
+            static permission = 'default';
+            static async requestPermission() {
+                Stub.permission = 'granted';
+                return 'granted';
+            }
+            constructor(title, { body }) {
+                window.notifications.push([title, body]);
+                window.shown = /** @type {any} */ (this);
+            }
+            close() {}
+        };
+        window.Notification = /** @type {any} */ (Stub);
+    });
+    await page.reload();
+    await page.waitForSelector('.notebook[aria-busy="false"]');
+    const title = (wanted) => page.waitForFunction((text) => document.title === text, wanted);
+    const leave = (isAway) =>
+        page.evaluate((is) => {
+            window.isAway = is;
+            dispatchEvent(new Event(is ? 'blur' : 'focus'));
+        }, isAway);
+    const said = () => page.evaluate(() => window.notifications);
+    await title('main · Ratoon');
+    await run(`x = 1\n${untilReleased('first')}`);
+    await title('▶ main · Ratoon');
+    await leave(true);
+    await release('first');
+    await title('✓ main · Ratoon');
+    assert.deepEqual(await said(), [], 'only users who want notifications get them');
+    await leave(false);
+    await title('main · Ratoon');
+    const notifications = page.getByRole('checkbox', { name: 'Notifications' });
+    const openSettings = async () => {
+        await page.getByRole('button', { name: 'More' }).click();
+        await page.getByRole('menuitem', { name: 'Settings…' }).click();
+        await notifications.waitFor();
+    };
+    await openSettings();
+    await notifications.check();
+    await page.getByRole('status').filter({ hasText: 'This browser notifies you' }).waitFor();
+    await page.keyboard.press('Escape');
+    await run(`y = 1\n${untilReleased('second')}`);
+    await run('oops');
+    await page.waitForSelector('.cell[data-status="queued"]');
+    await page.locator('.row').first().click();
+    await leave(true);
+    await release('second');
+    await title('✗ main · Ratoon');
+    assert.deepEqual(await said(), [['main: a cell failed', "oops\nNameError: name 'oops' is not defined"]]);
+    await page.evaluate(() => window.shown.onclick(new Event('click')));
+    await page.locator('.cell[data-status="error"]').waitFor();
+    await leave(false);
+    await title('main · Ratoon');
+    await run('input("name? ")');
+    await leave(true);
+    await title('? main · Ratoon');
+    assert.deepEqual((await said()).at(-1), ['main: a cell waits for input', 'input("name? ")\nname? ']);
+    await openSettings();
+    await notifications.uncheck();
+    await page.keyboard.press('Escape');
+    await openSettings();
+    assert.equal(await notifications.isChecked(), false);
+});
+
 testWithoutPage(
-    'when the server is gone, one text says so and what was typed can be copied',
+    'after a restart of the server signs the browser out, a banner says so and typed code can be copied',
     {
         skip: !isReal,
     },
@@ -64,7 +137,7 @@ testWithoutPage(
     },
 );
 
-testOnOwnServer('a new notebook is made; a missing one is reported', { skip: !isReal }, async () => {
+testOnOwnServer('a notebook can be created, and a missing one is reported', { skip: !isReal }, async () => {
     const origin = new URL(page.url()).origin;
     await page.goto(`${origin}/n/lost`);
     await page.getByText('There is no notebook called “lost”.').waitFor();
@@ -82,7 +155,7 @@ testOnOwnServer('a new notebook is made; a missing one is reported', { skip: !is
     forgive(page, /status of (404|400)/);
 });
 
-test('a visitor without access reads why in one sentence', { skip: !isReal }, async () => {
+test('a visitor without access gets the reason in one sentence', { skip: !isReal }, async () => {
     const stranger = await page.context().browser().newContext();
     const one = await stranger.newPage();
     await one.goto(new URL('/n/main', page.url()).href);
@@ -93,7 +166,7 @@ test('a visitor without access reads why in one sentence', { skip: !isReal }, as
     await stranger.close();
 });
 
-test('variables: a whole value on demand, and the panel is there after a reload', async () => {
+test('the variables pane shows a whole value on request, and stays open after a reload', async () => {
     await three();
     await page.getByRole('button', { name: 'Variables' }).click();
     await page.getByRole('button', { name: 'x', exact: true }).click();
@@ -102,21 +175,169 @@ test('variables: a whole value on demand, and the panel is there after a reload'
     await page.waitForSelector('.variables-pane tbody tr');
 });
 
-test('on a phone one panel is open at a time', async () => {
-    await page.setViewportSize({ width: 420, height: 800 });
-    await page.reload();
-    await page.waitForSelector('.notebook[aria-busy="false"]');
-    const height = async () => (await page.locator('main').boundingBox()).height;
+test('the variables pane shows rows in pages; modules are folded until they are wanted or found by the filter', {
+    skip: !isReal && 'the stand-in knows no modules',
+}, async () => {
+    await run('import math, sys\nfor i in range(700): globals()[f"v{i}"] = i');
+    await ran(1);
     await page.getByRole('button', { name: 'Variables' }).click();
-    await page.waitForSelector('.variables-pane');
-    assert.ok((await height()) > 480);
-    await page.getByRole('button', { name: 'Graph of states' }).click();
-    await page.waitForSelector('.graph-pane');
-    await page.waitForSelector('.variables-pane', { state: 'detached' });
-    assert.ok(server);
+    const shown = async (count) => {
+        await page.waitForFunction(
+            (count) => document.querySelectorAll('.variables-pane tbody th').length === count,
+            count,
+        );
+    };
+    await shown(300);
+    await page.getByRole('button', { name: 'Show 300 more of 401' }).click();
+    await shown(600);
+    await page.getByRole('button', { name: 'Show 101 more' }).click();
+    await shown(701);
+    const modules = page.getByRole('button', { name: '2 modules' });
+    assert.equal(await modules.getAttribute('aria-expanded'), 'false');
+    await modules.click();
+    await shown(703);
+    assert.deepEqual(await texts('.variables-modules tbody th, .variables-modules th'), ['math', 'sys']);
+    await page.reload();
+    await shown(302);
+    await page.getByRole('button', { name: '2 modules' }).click();
+    await page.getByLabel('Filter variables by name, type or value').fill('math');
+    await shown(1);
 });
 
-test('the focus of the graph is a ring around one row', async () => {
+test('on a phone panes are sheets, one at a time; going to a state in the graph closes its sheet', async () => {
+    await run('x = 1');
+    await ran(1);
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.evaluate(() => sessionStorage.clear());
+    await page.reload();
+    await ran(1);
+    const main = () => page.locator('main').boundingBox();
+    const { height } = await main();
+    for (const [name, pane] of [
+        ['Variables', '.variables-pane'],
+        ['Outline', '.outline-pane'],
+        ['Graph of states', '.graph-pane'],
+    ]) {
+        await page.locator(`.buttons button[title="${name}"]`).click();
+        await page.waitForSelector(pane);
+        await page.waitForFunction(() => document.querySelectorAll('.side').length === 1);
+        await page.waitForFunction(
+            (one) => document.querySelector(one).getBoundingClientRect().bottom === innerHeight,
+            pane,
+        );
+        assert.equal((await main()).height, height, 'the notebook keeps its place');
+    }
+    await page.locator('.row').first().click();
+    await ran(0);
+    await page.waitForSelector('.graph-pane', { state: 'detached' });
+});
+
+/** Adds a text cell at the end. */
+async function write(text) {
+    await page.locator('.cell[data-fresh] .editor').click();
+    await page.keyboard.insertText(text);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('m');
+    await page
+        .locator('.cell[data-kind="draft"][data-text] .prose', { hasText: text.replace(/#+ /, '') })
+        .waitFor();
+}
+const visible = () =>
+    page.$$eval('.cell:not([hidden]):not([data-fresh])', (all) =>
+        all.map((one) => one.querySelector('.prose, .cm-content, .editor').textContent.trim()),
+    );
+
+test('headings collapse their sections by key and mouse; the outline lists them and goes there', async () => {
+    for (const [i, heading] of ['# One', '## Two', '# Three'].entries()) {
+        await write(heading);
+        await run(`x = ${i}`);
+        await ran(i + 1);
+    }
+    const all = ['One', 'x = 0', 'Two', 'x = 1', 'Three', 'x = 2'];
+    await becomes(visible, all);
+    await page.locator('.cell').first().focus();
+    await page.keyboard.press('ArrowLeft');
+    await becomes(visible, ['One', 'Three', 'x = 2']);
+    assert.match((await texts('.folded-section'))[0], /^… 3 cells/);
+    await page.keyboard.press('ArrowDown');
+    await focused([4, 'cell']);
+    await page.reload();
+    await ran(3);
+    await becomes(visible, ['One', 'Three', 'x = 2']);
+
+    // Whatever goes to a hidden cell expands its section.
+    await page.keyboard.press('Control+f');
+    await page.locator('.find-text').fill('x = 1');
+    await becomes(visible, all);
+    await page.keyboard.press('Escape');
+    await page.locator('.cell').nth(2).hover();
+    await page.locator('.cell').nth(2).getByRole('button', { name: 'Collapse the section' }).click();
+    await becomes(visible, ['One', 'x = 0', 'Two', 'Three', 'x = 2']);
+    await focused([2, 'cell']);
+
+    await page.getByRole('button', { name: 'Outline' }).click();
+    const entries = () =>
+        page.$$eval('.outline-entry', (some) =>
+            some.map(
+                (one) =>
+                    `${one.getAttribute('aria-level')} ${one.querySelector('.outline-text').textContent}` +
+                    `${one.getAttribute('aria-expanded') === 'false' ? ' +' : ''}` +
+                    `${one.getAttribute('aria-current') ? ' *' : ''}`,
+            ),
+        );
+    await becomes(entries, ['1 One', '2 Two + *', '1 Three']);
+    await page.getByRole('button', { name: 'Code cells' }).click();
+    await becomes(entries, ['1 One', '2 x = 0', '2 Two + *', '1 Three', '2 x = 2']);
+    await page.locator('#outline').focus();
+    await page.keyboard.press('ArrowRight');
+    await becomes(visible, all);
+    await page.keyboard.press('End');
+    await page.keyboard.press('Enter');
+    await focused([5, 'cell']);
+    await becomes(entries, ['1 One', '2 x = 0', '2 Two', '3 x = 1', '1 Three', '2 x = 2 *']);
+    await page.locator('.outline-entry', { hasText: 'One' }).click();
+    await focused([0, 'cell']);
+    await page.getByRole('button', { name: 'Variables' }).click();
+    await page.waitForSelector('.outline-pane', { state: 'detached' });
+});
+
+test('the header says what is saved; after a reload, typing and a deletion can be undone', async () => {
+    await run('x = 1');
+    await ran(1);
+    const saved = () => texts('.save-status');
+    await becomes(saved, ['All changes saved']);
+    await page.locator('.cell').first().locator('.cm-content').click();
+    await page.keyboard.type('2');
+    await becomes(saved, ['1 edit in this tab']);
+    await page.locator('.cell[data-fresh] .editor').click();
+    await page.keyboard.insertText('y = 2');
+    await page.keyboard.press('Escape');
+    await page.reload();
+    await ran(1);
+    await page.locator('.cell').first().locator('.cm-content').click();
+    await page.keyboard.press('Control+z');
+    await becomes(() => texts('.cell[data-kind="ran"] .cm-content'), ['x = 1']);
+    await becomes(saved, ['All changes saved']);
+    await page.locator('.cell').nth(1).locator('.cm-content').click();
+    await page.keyboard.press('Control+z');
+    await page.waitForSelector('.cell[data-kind="draft"]:not([data-fresh]) .cm-placeholder');
+    await page.keyboard.press('Control+Shift+z');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('d');
+    await page.keyboard.press('d');
+    await becomes(() => page.locator('.cell').count(), 2);
+    await page.reload();
+    await ran(1);
+    await page.locator('.cell').first().focus();
+    await page.keyboard.press('z');
+    await becomes(() => page.locator('.cell').count(), 3);
+    if (isReal)
+        await page.waitForFunction(() =>
+            /\d [MG]B/.test(document.querySelector('.memory-status')?.textContent ?? ''),
+        );
+});
+
+test('when the graph has the focus, a ring surrounds one row', async () => {
     await three();
     await page.keyboard.press('Escape');
     await page.keyboard.press('g');
@@ -124,7 +345,7 @@ test('the focus of the graph is a ring around one row', async () => {
     assert.match(await page.$eval('.row[data-here]', (one) => getComputedStyle(one).boxShadow), /inset/);
 });
 
-test('seven branches leave room for their names, and variants are told apart', async () => {
+test('seven branches leave room for their names, and the names show where similar cells differ', async () => {
     for (let i = 0; i < 7; i += 1) {
         await page.locator('.row').first().click();
         await ran(0);
@@ -134,15 +355,15 @@ test('seven branches leave room for their names, and variants are told apart', a
     const names = await texts('.row .what');
     assert.deepEqual(
         names.slice(1),
-        [0, 1, 2, 3, 4, 5, 6].map((i) => `… x = ${i}`),
+        [1, 2, 3, 4, 5, 6, 0].map((i) => `… x = ${i}`),
     );
     const lefts = await page.$$eval('.row .what', (all) =>
         all.map(
             (one) => one.getBoundingClientRect().left - one.closest('.graph').getBoundingClientRect().left,
         ),
     );
-    assert.ok(Math.max(...lefts) < 115, `${lefts}`);
-    await page.locator('.row').nth(3).hover();
+    assert.ok(Math.max(...lefts) < 50, `${lefts}`);
+    await page.locator('.row').nth(2).hover();
     assert.match(
         await page.locator('.node-card').textContent(),
         /import time; time.sleep\(0\); x = 2.*In memory/,
@@ -160,7 +381,7 @@ const overflow = (on) =>
         document.querySelector('.top').getBoundingClientRect().top,
     ]);
 
-test('of a long notebook only the cells scroll, never the page around them', async () => {
+test('in a long notebook only the cells scroll, not the page around them', async () => {
     await run(LONG);
     await ran(1);
     await run('print("end")');
@@ -180,7 +401,9 @@ test('of a long notebook only the cells scroll, never the page around them', asy
     assert.deepEqual(await overflow(page), [0, 0, 0, 0]);
 });
 
-test('a link into a long notebook shows its state with the header in sight', { skip: !isReal }, async () => {
+test('a link to a state of a long notebook shows the state and keeps the header in sight', {
+    skip: !isReal,
+}, async () => {
     await run(LONG);
     await ran(1);
     await run('print("the end")');
@@ -204,7 +427,7 @@ test('a link into a long notebook shows its state with the header in sight', { s
     assert.deepEqual(await overflow(guest), [0, 0, 0, 0]);
 });
 
-test('the line of a plot is seen in the small picture of it, too', { skip: !isReal }, async () => {
+test('the line of a plot is visible in its thumbnail', { skip: !isReal }, async () => {
     await run(
         'from IPython.display import SVG\nSVG(\'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="480"><rect width="640" height="480" fill="white"/><path d="M80 60L560 420" stroke="#1f77b4" stroke-width="2"/></svg>\')',
     );

@@ -24,7 +24,7 @@ const real = { skip: !process.env.RATOON_BIN };
 const bodies = (on) => texts('.cell[data-kind="draft"]:not([data-fresh]) .cm-content', on);
 
 test(
-    'a cell whose process is killed says so calmly, and the states before it are as they were',
+    'a cell whose process is killed says so below itself, and the states before it are intact',
     real,
     async () => {
         await run('x = 41');
@@ -39,7 +39,7 @@ test(
             /Only the process of this cell ended\. The state above and all other states are intact\. If the system killed the process because memory ran out.*Change the cell and run it again\./,
         );
         assert.equal(await page.locator('.status').textContent(), 'Ready');
-        assert.equal(await page.locator('.banner').count(), 0, 'one cell, no alarm for the page');
+        assert.equal(await page.locator('.banner').count(), 0, 'a crash of one cell shows no banner');
         await page.locator('.cell[data-status="crashed"] .cm-content').click();
         await page.keyboard.press('Control+A');
         await page.keyboard.insertText('print(x + 1)');
@@ -51,7 +51,7 @@ test(
 );
 
 testWithoutPage(
-    'typed while the server is down: it is there when the server is back, and in another tab too',
+    'text typed while the server is down stays, and reaches other tabs when the server is back',
     real,
     async (t) => {
         const dir = await mkdtemp(join(tmpdir(), 'ratoon-browser-'));
@@ -67,7 +67,7 @@ testWithoutPage(
         await servers[0].kill();
         await tab
             .locator('[role="status"] .banner', {
-                hasText: 'Connection lost. Reconnecting… You can keep typing',
+                hasText: 'Offline. Your edits are sent when you reconnect.',
             })
             .waitFor();
         await tab.locator('.cell[data-fresh] .editor').click();
@@ -90,32 +90,29 @@ async function standIn(t) {
     return [await open(server.url), server];
 }
 
-testWithoutPage(
-    'when access ends, what is being typed is not cut off in the middle, and can be copied',
-    async (t) => {
-        const [tab, server] = await standIn(t);
-        await tab.locator('.cell[data-fresh] .editor').click();
-        await tab.keyboard.type('half ');
-        server.endAccess();
-        await tab
-            .locator('[role="alert"].banner', { hasText: 'Your access to this notebook has ended' })
-            .waitFor();
-        await tab.keyboard.type('a thought');
-        assert.deepEqual(await bodies(tab), ['half a thought']);
-        assert.equal(await tab.locator('[data-status="running"], [data-status="queued"]').count(), 0);
-        assert.equal(
-            await tab.getByRole('button', { name: 'Run', exact: true }).count(),
-            0,
-            'what cannot work is not offered',
-        );
-        await tab.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-        await tab.getByRole('button', { name: 'Copy all code' }).click();
-        await tab.locator('.notice', { hasText: 'copied' }).waitFor();
-        assert.equal(await tab.evaluate(() => navigator.clipboard.readText()), 'half a thought');
-    },
-);
+testWithoutPage('when access ends, typing is not interrupted, and the text can be copied', async (t) => {
+    const [tab, server] = await standIn(t);
+    await tab.locator('.cell[data-fresh] .editor').click();
+    await tab.keyboard.type('half ');
+    server.endAccess();
+    await tab
+        .locator('[role="alert"].banner', { hasText: 'Your access to this notebook has ended' })
+        .waitFor();
+    await tab.keyboard.type('a thought');
+    assert.deepEqual(await bodies(tab), ['half a thought']);
+    assert.equal(await tab.locator('[data-status="running"], [data-status="queued"]').count(), 0);
+    assert.equal(
+        await tab.getByRole('button', { name: 'Run', exact: true }).count(),
+        0,
+        'no button to run a cell',
+    );
+    await tab.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await tab.getByRole('button', { name: 'Copy all code' }).click();
+    await tab.locator('.notice', { hasText: 'copied' }).waitFor();
+    assert.equal(await tab.evaluate(() => navigator.clipboard.readText()), 'half a thought');
+});
 
-testWithoutPage('of two troubles the page tells the one that matters more', async (t) => {
+testWithoutPage('of two problems the page shows only the more important one', async (t) => {
     const [tab, server] = await standIn(t);
     server.notebook.troubled({
         what: 'write to main.ratoon',

@@ -37,7 +37,7 @@ const contrasts = () =>
             });
     });
 
-test('every piece of a traceback can be read, in light and in dark', async () => {
+test('every part of a traceback has enough contrast in the light and the dark theme', async () => {
     await run('def f(x):\n    return 1 / x  # a comment\nprint("text", f(0))', 'Control+Enter');
     await sees('ZeroDivisionError');
     for (const colorScheme of ['light', 'dark']) {

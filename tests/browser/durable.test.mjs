@@ -63,7 +63,7 @@ const lives = (at, where, tab) =>
     );
 
 testWithoutPage(
-    'three cells, kill -9, a new start: the open tab goes on, and the middle one grows a branch',
+    'after kill -9 and a restart, an open tab continues, and a cell can branch from an earlier state',
     story,
     async (t) => {
         const { tab, crash, again } = await begin(t);
@@ -114,15 +114,15 @@ testWithoutPage(
             'Start',
             'x = 1',
             'x = x + 1',
-            'x = x + 1',
             'print("branch", x)',
+            'x = x + 1',
         ]);
         forgive(tab, /ERR_|WebSocket/);
     },
 );
 
 testWithoutPage(
-    'killed in the middle of a cell: what it printed is there, and why it ended',
+    'after a kill in the middle of a cell, the page shows what the cell printed and why it ended',
     story,
     async (t) => {
         const { tab, crash, again } = await begin(t);
@@ -160,7 +160,7 @@ async function share(tab, other) {
 }
 
 testWithoutPage(
-    'two edit one draft and one of them is offline: both have both texts, once',
+    'when two people edit a draft and one is offline, both get both texts, once',
     story,
     async (t) => {
         const { line, behind, far } = await openFar(t);
@@ -182,7 +182,7 @@ testWithoutPage(
 );
 
 testWithoutPage(
-    'two edit one draft while the server is killed and started again: both have both texts, once',
+    'when two people edit a draft while the server is killed and restarted, both get both texts, once',
     story,
     async (t) => {
         const { tab, other: openOther, crash, again } = await begin(t);

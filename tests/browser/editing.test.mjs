@@ -6,6 +6,7 @@ import { afterEach } from 'node:test';
 import { becomes } from './browser.mjs';
 import { start } from './mock.mjs';
 import {
+    choose,
     drafts,
     focused,
     open,
@@ -44,7 +45,7 @@ async function asked() {
 }
 const list = (on) => texts('.completions li .cm-completionLabel', on);
 
-test('Esc and Enter change the mode, which can be seen; letters are commands in one and text in the other', async () => {
+test('Esc and Enter switch the mode visibly; letters are commands in command mode and text in edit mode', async () => {
     await drafts('one', 'two');
     const bar = () =>
         page.evaluate(() =>
@@ -73,7 +74,7 @@ test('Esc and Enter change the mode, which can be seen; letters are commands in 
     await focused([0, 'cell']);
 });
 
-test('Ctrl-Enter leaves for command mode, Shift-Enter goes on to the next cell, Alt-Enter makes one', async () => {
+test('Ctrl-Enter runs and enters command mode, Shift-Enter runs and goes to the next cell, Alt-Enter runs and inserts one', async () => {
     await drafts('x = 1', 'y = 2');
     await page.locator('.cell').nth(0).focus();
     await keys('Enter', 'Control+Enter');
@@ -89,7 +90,7 @@ test('Ctrl-Enter leaves for command mode, Shift-Enter goes on to the next cell, 
     assert.deepEqual(await rows(), ['Start', 'x = 1', 'y = 2', 'z = 3']);
 });
 
-test('several drafts are selected, cut, pasted above, copied, removed and put back, in one step each', async () => {
+test('several selected drafts are cut, pasted, copied, deleted and restored in one step each', async () => {
     await drafts('one', 'two', 'three', 'four');
     await page.locator('.cell').nth(1).focus();
     await keys('Shift+ArrowDown');
@@ -103,7 +104,7 @@ test('several drafts are selected, cut, pasted above, copied, removed and put ba
     await focused([0, 'cell']);
     await keys('Shift+j', 'd', 'd');
     await becomes(sources, ['one', 'four']);
-    assert.match(await page.locator('.notice').textContent(), /2 drafts deleted/);
+    assert.match(await page.locator('.notice').textContent(), /2 cells deleted/);
     await keys('z');
     await becomes(sources, ['two', 'three', 'one', 'four']);
     await keys('Home', 'Shift+ArrowDown', 'c', 'End', 'k', 'v');
@@ -123,7 +124,7 @@ test('selected drafts run together', async () => {
     assert.deepEqual(await sources(), ['c = 3']);
 });
 
-test('drafts become text, headings and code; are split at the cursor and merged, and that can be undone', async () => {
+test('drafts can be converted to text, headings and code, and split and merged with Undo', async () => {
     await drafts('one\ntwo', 'three');
     await page.locator('.cell').nth(0).focus();
     await keys('Enter', 'Control+Home', 'ArrowDown', 'Control+Shift+Minus');
@@ -147,7 +148,7 @@ test('drafts become text, headings and code; are split at the cursor and merged,
     await focused([0, 'cell']);
 });
 
-test('a key above a cell that ran begins a branch there; cutting one says what stays, and the line goes on without it', async () => {
+test('a cell inserted above one that ran begins a branch; a cell that ran keeps its state when cut, and the lineage can continue without it', async () => {
     await three();
     await page.locator('.cell').nth(1).focus();
     await keys('a');
@@ -170,20 +171,67 @@ test('a key above a cell that ran begins a branch there; cutting one says what s
     await ran(3);
 });
 
-test('an early cell is edited, and one button replays the rest; or both in one step', async () => {
+test('the button in the gap above a cell inserts a cell there; it covers no content, and hovering moves nothing', async () => {
+    await run('x = 1');
+    await ran(1);
+    await drafts('one', 'two');
+    await becomes(sources, ['one', 'two']);
+    const tops = () =>
+        page.$$eval('.cell .source', (all) => all.map((one) => one.getBoundingClientRect().top));
+    const before = await tops();
+    const gap = async (/** @type {number} */ cell) => {
+        const box = await page.locator('.cell').nth(cell).locator('.insert').boundingBox();
+        return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+    };
+    const hit = (at) =>
+        page.evaluate(({ x, y }) => document.elementFromPoint(x, y)?.closest('button')?.title ?? null, at);
+    const second = await gap(2);
+    assert.equal(await hit({ ...second, y: second.y + 9 }), null, 'the editor gets clicks near the gap');
+    await page.mouse.move(second.x, second.y);
+    await becomes(() => hit(second), 'Insert a cell here');
+    await becomes(
+        () =>
+            page
+                .locator('.insert')
+                .nth(2)
+                .evaluate((one) => getComputedStyle(one).opacity),
+        '1',
+    );
+    assert.deepEqual(await tops(), before);
+    await page.mouse.click(second.x, second.y);
+    await focused([2, 'editor']);
+    await page.keyboard.insertText('between');
+    await becomes(sources, ['one', 'between', 'two']);
+    const first = await gap(0);
+    await page.mouse.move(first.x, first.y);
+    await page.mouse.click(first.x, first.y);
+    await focused([0, 'editor']);
+    await page.keyboard.insertText('before');
+    await becomes(sources, ['before', 'one', 'between', 'two']);
+    assert.equal(
+        await page.locator('.cell[data-fresh] .insert').count(),
+        0,
+        'an empty cell is already there',
+    );
+    await page.locator('.cell').nth(0).focus();
+    await keys('Tab');
+    assert.equal(await page.evaluate(() => document.activeElement.matches('.insert-button')), false);
+});
+
+test('after an edit of an early cell, one button replays the rest; one command does both', async () => {
     await three();
     await page.locator('.cell').nth(0).focus();
     await keys('Enter', 'Control+Home');
     await page.keyboard.insertText('y = 5\n');
     await keys('Control+Enter');
-    await page.getByRole('button', { name: 'Replay 2 cells below' }).click();
+    await page.getByRole('button', { name: 'Run 2 cells below' }).click();
     await ran(3);
     assert.deepEqual(await rows(), [
         'Start',
-        'x = 1',
-        'x = x + 1',
-        'x = x + 1',
         'y = 5',
+        'x = x + 1',
+        'x = x + 1',
+        'x = 1',
         'x = x + 1',
         'x = x + 1',
     ]);
@@ -196,7 +244,7 @@ test('an early cell is edited, and one button replays the rest; or both in one s
     await becomes(async () => (await rows()).length, 10);
 });
 
-test('0 0 restarts when it is confirmed, I I stops what runs, Ctrl-S saves and is not the browser’s', async () => {
+test('0 0 restarts after a confirmation, I I stops the running cell, Ctrl-S saves instead of the browser’s own action', async () => {
     await run('import time\ntime.sleep(600)');
     await page.waitForSelector('[data-status="running"]');
     await keys('Escape', 'i', 'i');
@@ -218,10 +266,71 @@ test('0 0 restarts when it is confirmed, I I stops what runs, Ctrl-S saves and i
     await ran(1);
     await keys('0', '0', 'Enter');
     await ran(0);
-    assert.ok((await sources()).includes('x = 1'), 'what ran waits as a draft');
+    assert.ok((await sources()).includes('x = 1'), 'the cell that ran is a draft now');
 });
 
-test('outputs fold, line numbers come and go and are remembered, Space scrolls', async () => {
+test('“Restart and run all” runs all cells shown again from the start, and keeps their states', async () => {
+    await three();
+    const states = (await rows()).length;
+    const restart = async () => {
+        await page.getByRole('button', { name: 'More' }).click();
+        await page.getByRole('menuitem', { name: 'Restart and run all…' }).click();
+        await page.getByRole('heading', { name: 'Restart and run all?' }).waitFor();
+        await keys('Enter');
+    };
+    await restart();
+    await becomes(async () => (await rows()).length, states + 3);
+    await ran(3);
+    // At the start it runs the drafts.
+    await page.locator('.row').first().click();
+    await ran(0);
+    await page.locator('.cell[data-fresh] .editor').click();
+    await page.keyboard.insertText('print("at the start")');
+    await restart();
+    await ran(1);
+    await sees('at the start');
+});
+
+test('code can be collapsed into one line, stays collapsed after runs and reloads, and expands where it is needed', async () => {
+    const code = '# The data\nvalues = [\n    1,\n    2,\n]\nprint(sum(values))';
+    await drafts(code, 'second = 2');
+    const folded = () => texts('.folded-code');
+    await page.locator('.cell').nth(0).focus();
+    await keys('Shift+O');
+    await becomes(folded, ['# The data … 6 lines']);
+    assert.equal(await page.locator('.cell').nth(0).locator('.editor').isVisible(), false);
+    await keys('Control+Enter');
+    await ran(1);
+    await sees('3');
+    assert.deepEqual(await folded(), ['# The data … 6 lines']);
+    await page.reload();
+    await becomes(folded, ['# The data … 6 lines']);
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await other.waitForSelector('.folded-code');
+    await other.close();
+    await page.locator('.cell').nth(1).locator('.editor').click();
+    await keys('Home', 'ArrowUp');
+    await focused([0, 'cell']);
+    assert.deepEqual(await folded(), ['# The data … 6 lines'], 'arrow keys pass');
+    await keys('Enter');
+    await focused([0, 'editor']);
+    assert.deepEqual(await folded(), []);
+    assert.deepEqual(await lines(0), code.split('\n'));
+    await choose(0, 'Collapse the code');
+    await page.locator('.folded-code').click();
+    await focused([0, 'cell']);
+    await keys('Shift+ArrowDown', 'Shift+O');
+    await becomes(folded, ['# The data … 6 lines', 'second = 2 … 1 line']);
+    await keys('Control+f');
+    await page.waitForSelector('.find-panel input:focus');
+    await page.keyboard.insertText('sum');
+    await becomes(folded, ['second = 2 … 1 line']);
+    await page.waitForSelector('.found-here');
+    await keys('Escape');
+});
+
+test('outputs can be collapsed, line numbers are toggled and remembered, Space scrolls', async () => {
     await run('print("line")\n'.repeat(40));
     await ran(1);
     await page.locator('.cell').nth(0).focus();
@@ -250,33 +359,36 @@ test('outputs fold, line numbers come and go and are remembered, Space scrolls',
     await becomes(top, 0);
 });
 
-testWithoutPage('Tab completes: one at once, several from a list in which Enter takes', async () => {
-    const { on, keys: k, notebook } = await asked();
-    await k.type('impo');
-    await k.press('Tab');
-    await becomes(() => lines(1, on), ['import']);
-    await k.type('\npr');
-    await k.press('Tab');
-    await becomes(() => list(on), ['print', 'property']);
-    await becomes(
-        () => texts('.completions [aria-selected]', on),
-        ['ƒprint(*values, sep=" ", end="\\n", file=None)'],
-    );
-    await k.press('ArrowDown');
-    await k.press('Enter');
-    await becomes(() => lines(1, on), ['import', 'property']);
-    assert.equal(
-        notebook.questions.at(-1).state,
-        [...notebook.states.keys()].at(-1),
-        'the state that it would run against',
-    );
-    await k.press('Enter');
-    await k.press('Tab');
-    await becomes(() => lines(1, on), ['import', 'property', '    ']);
-    await focused([1, 'editor'], on);
-});
+testWithoutPage(
+    'Tab inserts the only completion at once, and shows several as a list; Enter accepts',
+    async () => {
+        const { on, keys: k, notebook } = await asked();
+        await k.type('impo');
+        await k.press('Tab');
+        await becomes(() => lines(1, on), ['import']);
+        await k.type('\npr');
+        await k.press('Tab');
+        await becomes(() => list(on), ['print', 'property']);
+        await becomes(
+            () => texts('.completions [aria-selected]', on),
+            ['ƒprint(*values, sep=" ", end="\\n", file=None)'],
+        );
+        await k.press('ArrowDown');
+        await k.press('Enter');
+        await becomes(() => lines(1, on), ['import', 'property']);
+        assert.equal(
+            notebook.questions.at(-1).state,
+            [...notebook.states.keys()].at(-1),
+            'asked about the state that the draft would run against',
+        );
+        await k.press('Enter');
+        await k.press('Tab');
+        await becomes(() => lines(1, on), ['import', 'property', '    ']);
+        await focused([1, 'editor'], on);
+    },
+);
 
-testWithoutPage('a list that typing opened leaves Enter alone, and takes Tab', async () => {
+testWithoutPage('in a list that typing opened, Enter begins a new line and Tab accepts', async () => {
     const { on, keys: k } = await asked();
     await k.type('pr');
     await becomes(() => list(on), ['print', 'property']);
@@ -296,7 +408,7 @@ testWithoutPage('a list that typing opened leaves Enter alone, and takes Tab', a
 });
 
 testWithoutPage(
-    'places are right behind wide letters, with magics and keys; brackets that are there do not come twice',
+    'completion is inserted at the right place after wide characters, in magics and in keys, and doubles no bracket',
     async () => {
         const { on, keys: k, notebook } = await asked();
         await k.type('"🌱"; grö');
@@ -315,7 +427,7 @@ testWithoutPage(
 );
 
 testWithoutPage(
-    'late answers for another text are dropped, and a cell that runs above is no obstacle',
+    'late completions for an earlier text are dropped, and completion works below a running cell',
     async () => {
         const { on, keys: k, notebook } = await asked();
         notebook.slowMs = 250;
@@ -346,7 +458,7 @@ testWithoutPage(
     },
 );
 
-testWithoutPage('a refusal to complete is silent', async () => {
+testWithoutPage('the page stays silent when the server refuses completion and documentation', async () => {
     const { on, keys: k, notebook } = await asked();
     notebook.complete = async () => notebook.refuse('complete', 'it is not built yet');
     notebook.inspect = async () => notebook.refuse('inspect', 'it is not built yet');
@@ -359,7 +471,7 @@ testWithoutPage('a refusal to complete is silent', async () => {
 });
 
 testWithoutPage(
-    'Shift-Tab shows what stands at the cursor, again shows more of it, Esc closes it; at the beginning of a line it indents less',
+    'Shift-Tab shows documentation at the cursor, then more of it; Esc closes it; at the beginning of a line Shift-Tab unindents',
     async () => {
         const { on, keys: k } = await asked();
         await k.type('    print');
@@ -401,34 +513,37 @@ testWithoutPage(
     },
 );
 
-testWithoutPage('the signature of a call follows the arguments, and goes when they are left', async () => {
-    const { on, keys: k } = await asked();
-    const active = () => texts('.tip-active', on);
-    await k.type('print(');
-    await becomes(active, ['*values']);
-    await k.press('Escape');
-    await k.type('x, y');
-    await k.press('Backspace');
-    await becomes(active, ['sep=" "']);
-    await becomes(
-        async () =>
-            /parameter sep/.test(await on.locator('.cell').nth(1).locator('.cm-announced').textContent()),
-        true,
-    );
-    await k.press('ArrowLeft');
-    await k.press('ArrowLeft');
-    await becomes(active, ['*values']);
-    await k.press('End');
-    await becomes(() => on.locator('.tip').count(), 0);
-    await k.press('ArrowLeft');
-    await k.type(',');
-    await becomes(active, ['end="\\n"']);
-    await k.press('Escape');
-    assert.equal(await on.locator('.tip').count(), 0);
-    await focused([1, 'editor'], on);
-});
+testWithoutPage(
+    'the signature highlights the current argument, and closes when the cursor leaves the call',
+    async () => {
+        const { on, keys: k } = await asked();
+        const active = () => texts('.tip-active', on);
+        await k.type('print(');
+        await becomes(active, ['*values']);
+        await k.press('Escape');
+        await k.type('x, y');
+        await k.press('Backspace');
+        await becomes(active, ['sep=" "']);
+        await becomes(
+            async () =>
+                /parameter sep/.test(await on.locator('.cell').nth(1).locator('.cm-announced').textContent()),
+            true,
+        );
+        await k.press('ArrowLeft');
+        await k.press('ArrowLeft');
+        await becomes(active, ['*values']);
+        await k.press('End');
+        await becomes(() => on.locator('.tip').count(), 0);
+        await k.press('ArrowLeft');
+        await k.type(',');
+        await becomes(active, ['end="\\n"']);
+        await k.press('Escape');
+        assert.equal(await on.locator('.tip').count(), 0);
+        await focused([1, 'editor'], on);
+    },
+);
 
-test('z undoes what was done to drafts in its turn: pasted, split, merged; not what was written in since', async () => {
+test('z undoes a paste, a merge and a split of drafts in turn, but keeps a pasted draft that was edited since', async () => {
     await drafts('one\ntwo', 'three');
     await page.locator('.cell').nth(0).focus();
     await keys('Enter', 'Control+Home', 'ArrowDown', 'Control+Shift+Minus');
@@ -447,10 +562,10 @@ test('z undoes what was done to drafts in its turn: pasted, split, merged; not w
     await becomes(sources, ['onetwo', 'three']);
     await becomes(() => lines(0), ['one', 'two']);
     await keys('c', 'v', 'Enter', 'x', 'Escape', 'z');
-    assert.equal((await sources()).length, 3, 'what was written in stays');
+    assert.equal((await sources()).length, 3, 'the edited draft stays');
 });
 
-test('code that is typed key by key reads as meant: blocks end, closing quotes are typed over', async () => {
+test('code typed key by key is indented as meant, and typed closing quotes replace the inserted ones', async () => {
     await run('', 'Escape');
     await keys('Enter');
     const type = async (text) => {
@@ -472,7 +587,7 @@ test('code that is typed key by key reads as meant: blocks end, closing quotes a
     );
 });
 
-test('cursors multiply, brackets close, comments come and go in code and in text', async () => {
+test('Ctrl-D adds cursors, brackets close, and Ctrl-/ toggles comments in code and in text', async () => {
     await run('', 'Escape');
     await keys('Enter');
     await page.keyboard.type('(a, a, b');
@@ -489,10 +604,10 @@ test('cursors multiply, brackets close, comments come and go in code and in text
     const wide = page.locator('.cell').nth(0).locator('.cm-content');
     await keys('Control+a');
     await page.keyboard.type('x');
-    assert.equal(await wide.locator('[style]').count(), 0, 'no look is left behind by the browser');
+    assert.equal(await wide.locator('[style]').count(), 0, 'the browser left no inline style');
 });
 
-test('what is looked for is marked in every cell, counted and walked through; all of it is replaced, and that is undone in one step', async () => {
+test('Find marks and counts matches in all cells and steps through them; Replace all is undone in one step', async () => {
     await three();
     await drafts('total = x', 'print("X")');
     await page.locator('.cell').nth(0).focus();
@@ -533,7 +648,7 @@ test('what is looked for is marked in every cell, counted and walked through; al
     assert.equal(await page.evaluate(() => getSelection().toString()), 'total');
 });
 
-test('text above a cell is found and replaced, too', async () => {
+test('Find and replace also works in text above a cell', async () => {
     await page.locator('.cell[data-fresh]').getByRole('button', { name: 'Text' }).click();
     await page.keyboard.insertText('# Load the data');
     await keys('Shift+Enter');
@@ -550,7 +665,7 @@ test('text above a cell is found and replaced, too', async () => {
     await sees('Load the data');
 });
 
-test('the bar that finds unfolds to replace, by its button or by its key', async () => {
+test('the find bar opens its replace field by button and by key', async () => {
     await drafts('one', 'two one');
     await keys('Control+f');
     await page.waitForSelector('.find-panel .find-text:focus');
@@ -571,7 +686,7 @@ test('the bar that finds unfolds to replace, by its button or by its key', async
     assert.equal(await more.getAttribute('aria-expanded'), 'true');
 });
 
-test('the palette finds every command by a few letters, does it where the focus was, and remembers', async () => {
+test('the palette finds a command by a few letters, runs it where the focus was, and remembers it', async () => {
     await drafts('one', 'two');
     await page.locator('.cell').nth(0).focus();
     await keys('F1');
@@ -609,7 +724,7 @@ async function palette(typed) {
     await page.keyboard.insertText(typed);
 }
 
-test('what menus and the header do is in the palette, where it can be done, under its usual names, too', async () => {
+test('the palette also has the commands of menus and the header, only when they apply, and finds them by usual names', async () => {
     const offered = () => texts('#commands .title');
     await palette('');
     const all = await offered();
@@ -626,12 +741,12 @@ test('what menus and the header do is in the palette, where it can be done, unde
     ])
         assert.ok(all.includes(title), `${title} of ${all}`);
     for (const title of ['Label…', 'Delete this state', 'Stop the running cell; press again to kill it'])
-        assert.ok(!all.includes(title), `${title} cannot be done now`);
+        assert.ok(!all.includes(title), `${title} does not apply now`);
     await keys('Escape');
     await three();
     await palette('delete');
     const found = (await offered()).slice(0, 2);
-    assert.ok(found.includes('Delete this state'), `the one where we stand: ${found}`);
+    assert.ok(found.includes('Delete this state'), `of the current state: ${found}`);
     await keys('Escape');
     await page.locator('.cell').nth(1).focus();
     await palette('name');
@@ -654,7 +769,7 @@ test('what menus and the header do is in the palette, where it can be done, unde
     await page.waitForSelector('.variables-pane tbody');
 });
 
-test('a key pressed right after a dialog was answered goes where the answer led, not where the focus was before', async () => {
+test('a key pressed right after a dialog closes goes to the element that the dialog’s command focused', async () => {
     await drafts('one', 'two');
     await page.locator('.cell').nth(0).focus();
     await palette('last cell');
@@ -673,7 +788,7 @@ test('a key pressed right after a dialog was answered goes where the answer led,
     assert.equal(await page.locator('dialog').count(), 0);
 });
 
-test('what was typed right before a key of command mode is not lost to it', async () => {
+test('text typed right before a key of command mode is not lost', async () => {
     await drafts('# one', '# two');
     for (const [nth, key, wanted] of [
         [0, 'm', 'one'],
@@ -699,7 +814,7 @@ test('what was typed right before a key of command mode is not lost to it', asyn
     }
 });
 
-test('a cell that is clicked before its editor was made, as after a fast scroll, has the cursor where it was clicked', async () => {
+test('a click on a cell whose editor does not exist yet puts the cursor where the click was', async () => {
     await drafts(...Array.from({ length: 8 }, (_, i) => `cell = ${i}${'\n1'.repeat(20)}`));
     await page.locator('.cell').nth(0).focus();
     await page.reload();
@@ -721,27 +836,27 @@ test('a cell that is clicked before its editor was made, as after a fast scroll,
         );
         return far;
     });
-    assert.ok(nth > 0, 'there is an editor that is not made yet');
+    assert.ok(nth > 0, 'one editor does not exist yet');
     await focused([nth, 'editor']);
     await page.keyboard.type('0');
     await becomes(async () => (await lines(nth))[0], `cell = ${nth}0`);
 });
 
-test('the sheet lists every key that is bound, can be searched, and closes by Esc', async () => {
+test('the list of keyboard shortcuts can be searched, and Esc closes it', async () => {
     await drafts('one');
     await page.locator('.cell').nth(0).focus();
     await keys('?');
     await page.getByRole('heading', { name: 'Keyboard shortcuts' }).waitFor();
     assert.ok((await page.locator('.key-groups dt').count()) > 40);
     const inside = await page.$eval('.key-groups', (one) => one.scrollWidth <= one.clientWidth);
-    assert.ok(inside, 'nothing hangs out at the side');
+    assert.ok(inside, 'nothing extends beyond the side');
     await page.keyboard.insertText('paste');
     await becomes(() => texts('.key-groups dd'), ['Paste below', 'Paste above']);
     await keys('Escape');
     await focused([0, 'cell']);
 });
 
-test('drafts are moved by keys and by dragging, alone and together, and the focus goes with them', async () => {
+test('drafts can be moved by keys and by dragging, alone and together, and the focus follows', async () => {
     await drafts('one', 'two', 'three');
     await page.locator('.cell').nth(0).focus();
     await keys('Control+Shift+ArrowDown');
@@ -776,7 +891,7 @@ test('drafts are moved by keys and by dragging, alone and together, and the focu
     await keys('Escape');
     await page.mouse.up();
     assert.equal(await page.locator('.drop, [data-dragged]').count(), 0);
-    assert.deepEqual(await sources(), ['three', 'one', 'two'], 'Esc lets it be');
+    assert.deepEqual(await sources(), ['three', 'one', 'two'], 'Esc cancels the drag');
     await page.reload();
     await becomes(sources, ['three', 'one', 'two']);
 });
@@ -800,10 +915,10 @@ test('from the address to a branch with the keyboard alone', async () => {
     await page.keyboard.type('print("branch")');
     await keys('Shift+Enter');
     await ran(2);
-    assert.deepEqual(await rows(), ['Start', 'x = 1', 'print("two")', 'print("branch")']);
+    assert.deepEqual(await rows(), ['Start', 'x = 1', 'print("branch")', 'print("two")']);
 });
 
-testWithoutPage('who may only look is offered nothing that changes anything', async () => {
+testWithoutPage('the palette offers viewers no command that changes the notebook', async () => {
     const mock = await start();
     mocks.push(mock);
     const viewer = await open(mock.url.replace('secret', 'view'));
@@ -819,4 +934,31 @@ testWithoutPage('who may only look is offered nothing that changes anything', as
     ])
         assert.ok(!offered.includes(never), never);
     assert.ok(offered.includes('Find in all cells'));
+});
+
+test('Markdown is highlighted while it is edited, lists go on with Enter, and Python code blocks are highlighted in both', async () => {
+    await page.locator('.cell[data-fresh]').getByRole('button', { name: 'Text' }).click();
+    await page.keyboard.insertText('# Title\n\n```python\nfor x in "abc": print(x)\n```\n\n- one');
+    const weight = () =>
+        page.evaluate(() => {
+            const line = document.querySelector('.cell[data-text] .cm-line span:last-child');
+            return line && getComputedStyle(line).fontWeight;
+        });
+    await becomes(weight, '700');
+    const colours = () =>
+        page.evaluate(
+            () =>
+                [...document.querySelectorAll('.cell[data-text] .cm-line')]
+                    .find((line) => line.textContent.startsWith('for'))
+                    ?.querySelectorAll('span').length,
+        );
+    assert.ok((await colours()) >= 3, 'the code block has the colours of Python');
+    await keys('Enter');
+    assert.deepEqual((await lines(0)).at(-1), '- ');
+    await page.keyboard.insertText('two');
+    await keys('Escape');
+    await page.waitForSelector('.prose pre [data-code="keyword"]');
+    assert.deepEqual(await texts('.prose pre [data-code="string"]'), ['"abc"']);
+    assert.deepEqual(await texts('.prose li'), ['one', 'two']);
+    if (process.env.RATOON_SHOTS) await page.screenshot({ path: `${process.env.RATOON_SHOTS}/text.png` });
 });

@@ -9,6 +9,11 @@ interface Window {
     sentCommands: string[];
     frame: Element;
     evil?: unknown;
+    isAway: boolean;
+    /** Titles and bodies of the notifications. */
+    notifications: [string, string][];
+    /** The last notification. */
+    shown: Notification;
 }
 
 /** Added to the page by tests/bench/page.mjs. */

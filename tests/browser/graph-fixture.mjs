@@ -1,5 +1,5 @@
-// Notebooks whose graph is worth a look, for the stand-in: a short one with three branches, an
-// afternoon's work, and large ones. By hand: node tests/browser/graph-mock.mjs PORT afternoon
+// Notebooks for the stand-in with instructive graphs: a short one with three branches, an
+// afternoon's work, and large ones.
 
 import { deflateSync, crc32 } from 'node:zlib';
 import { KEPT } from './mock.mjs';
@@ -20,7 +20,7 @@ const ERROR = {
     traceback: ['\u001b[31mValueError\u001b[39m: could not convert string to float: "n/a"'],
 };
 
-/** A bar chart on white, drawn by this function. @returns {string} base64 of a PNG */
+/** Draws a bar chart on white. @returns {string} base64 of a PNG */
 export function bars(width = 320, height = 200, heights = [40, 90, 140, 180, 150, 100, 60, 30]) {
     const raw = Buffer.alloc((3 * width + 1) * height, 255);
     for (let y = 0; y < height; y += 1) {
@@ -138,6 +138,77 @@ const disk = {
         is_trusted: true,
     },
 };
+
+/**
+ * A sweep of two parameters. Its last rows still run or wait, one has failed, and somebody has
+ * continued from one.
+ * @param {number} [count] the number of rows
+ */
+export function swept(count = 24) {
+    const lines = /** @type {any[]} */ ([['base', 'initial', 'data = load()', changes(['data'])]]);
+    const rows = Array.from({ length: count }, (_, row) => {
+        const [lr, depth] = [10 ** -(row % 4), 1 + Math.floor(row / 4)];
+        const values = [String(lr), String(depth)];
+        const [state, isLate] = [`row${row}`, count > 8 && row >= count - 4];
+        const exec_id = `s.${row}`;
+        if (isLate && row < count - 2) {
+            const run = { exec_id, status: 'running', duration_ms: null };
+            lines.push([state, 'base', `lr = ${lr}\ndepth = ${depth}`, {}, run]);
+        }
+        if (isLate) return { values, ends: [] };
+        const isBad = row === 5;
+        const metric = isBad ? null : 0.95 - 0.02 * Math.abs(row - 9) + 0.004 * (row % 3);
+        const living = row % 5 === 4 ? { living: 'replay', memory_bytes: null } : {};
+        const more = isBad
+            ? { status: 'error' }
+            : row % 3 === 0
+              ? { outputs: plot([20 + ((7 * row) % 150), 90, 60]) }
+              : {};
+        lines.push([
+            state,
+            'base',
+            `lr = ${lr}\ndepth = ${depth}`,
+            living,
+            { exec_id, duration_ms: 1200 + 90 * row, ...more },
+        ]);
+        const error = isBad ? 'ValueError: could not convert string to float: "n/a"' : null;
+        const end = { status: isBad ? 'error' : 'ok', state: isBad ? null : state, metric, error };
+        return { values, ends: [{ ...end, duration_ms: 1200 + 90 * row }] };
+    });
+    lines.push(['later', 'row3', 'model.save()', changes(['saved'])]);
+    const isOver = rows.every(({ ends }) => ends.length);
+    const sweep = {
+        id: 's',
+        at: 'base',
+        code: 'lr = 0.1\ndepth = 3\nacc = fit(lr, depth)',
+        parameters: [
+            { name: 'lr', range: { from: 5, to: 8 } },
+            { name: 'depth', range: { from: 17, to: 18 } },
+        ],
+        options: {
+            metric: 'acc',
+            goal: 'max',
+            parallel: 2,
+            timeout: null,
+            run_memory: null,
+            stop: {},
+            keep: 5,
+            rungs: null,
+            label: null,
+        },
+        rows,
+        created_at: Date.now() - 60_000,
+        status: isOver ? 'done' : 'running',
+        ended_at: isOver ? Date.now() : null,
+        note: null,
+    };
+    const made = notebook(lines);
+    for (const state of made.states) {
+        const run = made.runs.find((one) => one.state === state.id);
+        if (run) state.exec_id = run.exec_id;
+    }
+    return { ...made, sweeps: [sweep] };
+}
 
 /** Twelve states, three branches. */
 export const short = () =>

@@ -9,6 +9,7 @@
 // Nothing waits for a fixed time: every step waits for what it expects to see.
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { after, before, test as testWithoutPage } from 'node:test';
 import { openBrowser, openLine, PATIENCE, startServer } from './browser.mjs';
 import { openPage, whenOver } from './pages.mjs';
@@ -61,6 +62,20 @@ async function post(to, path, body = {}) {
     });
     assert.equal(answer.status, 200, await answer.text());
 }
+
+/** Why a test that needs these Python modules must be skipped; false if it can run. */
+export const lacks = (...modules) => {
+    const python = process.env.RATOON_TEST_PYTHON;
+    if (!process.env.RATOON_BIN || !python) return 'needs RATOON_BIN and RATOON_TEST_PYTHON';
+    const missing = modules.filter(
+        (name) =>
+            spawnSync(python, [
+                '-c',
+                `import importlib.util, sys; sys.exit(importlib.util.find_spec("${name}") is None)`,
+            ]).status !== 0,
+    );
+    return missing.length > 0 && `this Python lacks ${missing.join(', ')}`;
+};
 
 /** Python that waits until `release(name)` is called. */
 export const untilReleased = (name) =>
@@ -223,17 +238,9 @@ export async function drafts(...sources) {
 export const allParts = (on = page) =>
     on.evaluate(async () => {
         const entry = /** @type {HTMLScriptElement} */ (document.querySelector('script[type="module"]')).src;
-        const joined = Object.values(await import(entry)).find((module) => module.loadPart);
-        const { loadPart } = joined ?? (await import(new URL('shell/lazy-parts.js', entry).href));
-        for (const part of [
-            'palette',
-            'sheet',
-            'share',
-            'pick',
-            'compare',
-            'finder',
-            'variables',
-            'markdown',
-        ])
-            await loadPart(part);
+        const bundle = Object.values(await import(entry));
+        const get = async (name, path) =>
+            (bundle.find((module) => module[name]) ?? (await import(new URL(path, entry).href)))[name];
+        const loadPart = await get('loadPart', 'shell/lazy-parts.js');
+        for (const part of Object.keys(await get('PARTS', 'shell/parts.js'))) await loadPart(part);
     });

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { becomes } from './browser.mjs';
 import { listen } from './listen.mjs';
 import { forgive, open, page, ran, run, sees, testOnOwnServer, texts } from './harness.mjs';
 
@@ -100,43 +101,47 @@ const drop = (name, text) =>
         [name, text],
     );
 
-testOnOwnServer('notebooks are copied, renamed and deleted, and the focus is never lost', real, async () => {
-    await run('x = 1');
-    await ran(1);
-    await goHome();
-    assert.deepEqual(await names(), ['main']);
-    assert.match(await page.locator('.facts').textContent(), /1 state.*kB/);
-    await choose('main', 'Duplicate');
-    assert.equal(await page.locator('dialog input').inputValue(), 'main copy');
-    await answer('Duplicate');
-    await named(['main', 'main copy']);
-    await focusIs('main copy');
-    await choose('main copy', 'Rename');
-    await answer('Rename', 'main');
-    await said(/there is a notebook of this name/);
-    await choose('main copy', 'Rename');
-    await answer('Rename', 'other');
-    await named(['main', 'other']);
-    await focusIs('other');
-    await choose('other', 'Delete');
-    assert.match(
-        await page.locator('dialog').textContent(),
-        /Delete “other”\?.*1 state with their code, outputs, drafts and checkpoints.*go to the trash .*restored for 30 days\. Its share links stop/s,
-    );
-    await page.keyboard.press('Escape');
-    await named(['main', 'other']);
-    await choose('other', 'Delete');
-    await answer('Delete notebook');
-    await named(['main']);
-    await focusIs('main');
-    for (const item of ['Rename', 'Delete']) {
-        await choose('main', item);
-        await said(/Ratoon was started with “main”/);
-    }
-    forgive(page, /status of 409/);
-});
+testOnOwnServer(
+    'notebooks can be duplicated, renamed and deleted, and the focus is never lost',
+    real,
+    async () => {
+        await run('x = 1');
+        await ran(1);
+        await goHome();
+        assert.deepEqual(await names(), ['main']);
+        assert.match(await page.locator('.facts').textContent(), /1 state.*kB/);
+        await choose('main', 'Duplicate');
+        assert.equal(await page.locator('dialog input').inputValue(), 'main copy');
+        await answer('Duplicate');
+        await named(['main', 'main copy']);
+        await focusIs('main copy');
+        await choose('main copy', 'Rename');
+        await answer('Rename', 'main');
+        await said(/there is a notebook of this name/);
+        await choose('main copy', 'Rename');
+        await answer('Rename', 'other');
+        await named(['main', 'other']);
+        await focusIs('other');
+        await choose('other', 'Delete');
+        assert.match(
+            await page.locator('dialog').textContent(),
+            /Delete “other”\?.*1 state with their code, outputs, drafts and checkpoints.*go to the trash .*restored for 30 days\. Its share links stop/s,
+        );
+        await page.keyboard.press('Escape');
+        await named(['main', 'other']);
+        await choose('other', 'Delete');
+        await answer('Delete notebook');
+        await named(['main']);
+        await focusIs('main');
+        for (const item of ['Rename', 'Delete']) {
+            await choose('main', item);
+            await said(/Ratoon was started with “main”/);
+        }
+        forgive(page, /status of 409/);
+    },
+);
 
-testOnOwnServer('the keyboard alone goes from the list to a new notebook', real, async () => {
+testOnOwnServer('the keyboard alone suffices to create a notebook', real, async () => {
     await goHome();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');
@@ -152,7 +157,7 @@ testOnOwnServer('the keyboard alone goes from the list to a new notebook', real,
 });
 
 testOnOwnServer(
-    'a file that is dropped becomes a notebook; its outputs are grey until its cells run, and nothing in it runs by itself',
+    'a dropped file becomes a notebook; its outputs are grey until its cells run, and nothing in it runs by itself',
     real,
     async () => {
         await goHome();
@@ -177,7 +182,7 @@ testOnOwnServer(
         );
         assert.equal(await page.locator('iframe').count(), 0, 'no script of the file runs');
         assert.equal(await page.locator('.row').count(), 1, 'the graph draws the root only');
-        await page.getByRole('button', { name: 'Show all interactive outputs' }).click();
+        await page.getByRole('button', { name: 'Show original output' }).click();
         await page.waitForSelector('.frame-place[data-ready]');
         await page.getByRole('button', { name: /Run these 2 cells/ }).click();
         await ran(2);
@@ -191,7 +196,7 @@ testOnOwnServer(
     },
 );
 
-testOnOwnServer('a notebook is downloaded in three formats with what was just typed', real, async () => {
+testOnOwnServer('a notebook can be downloaded in three formats, with the text just typed', real, async () => {
     await run('print("done")');
     await ran(1);
     await page.keyboard.insertText('still a draft');
@@ -222,7 +227,7 @@ testOnOwnServer('a notebook is downloaded in three formats with what was just ty
 });
 
 testOnOwnServer(
-    'an exported page stands alone: rich outputs in frames that reach nothing',
+    'an exported page needs no other file, and the frames of its outputs request nothing',
     real,
     async (t) => {
         const heard = [];
@@ -261,40 +266,44 @@ testOnOwnServer(
     },
 );
 
-testOnOwnServer('a page whose notebook is renamed or deleted says so calmly and leads on', real, async () => {
-    await post('/api/notebooks', { name: 'old' });
-    const other = await open(`${origin()}/n/old`, { storageState: await page.context().storageState() });
-    await run('x = 1', 'Shift+Enter', other);
-    await ran(1, other);
-    await goHome();
-    await choose('old', 'Rename');
-    assert.match(
-        await page.locator('dialog').textContent(),
-        /share links of this notebook keep working.*open pages show the new name/,
-    );
-    await answer('Rename', 'new name');
-    await other.waitForSelector('.banner');
-    assert.match(await other.locator('.banner').textContent(), /This notebook was renamed to “new name”/);
-    await other.getByRole('link', { name: 'Open “new name”' }).click();
-    await other.waitForSelector('.notebook[aria-busy="false"]');
-    await ran(1, other);
-    await run('import time; time.sleep(60)', 'Shift+Enter', other);
-    await other.waitForSelector('[data-status="running"]');
-    await goHome();
-    assert.equal(await page.locator('.mark[data-running]').textContent(), '1 running');
-    await choose('new name', 'Delete');
-    assert.match(await page.locator('dialog').textContent(), /One running cell will be stopped/);
-    await answer('Delete notebook');
-    await named(['main']);
-    await other.waitForFunction(() =>
-        /renamed or deleted/.test(document.querySelector('.banner')?.textContent ?? ''),
-    );
-    await other.getByRole('link', { name: 'All notebooks' }).last().click();
-    await other.waitForSelector('#home:not([aria-busy])');
-});
+testOnOwnServer(
+    'a page whose notebook is renamed or deleted says so and links to where to go',
+    real,
+    async () => {
+        await post('/api/notebooks', { name: 'old' });
+        const other = await open(`${origin()}/n/old`, { storageState: await page.context().storageState() });
+        await run('x = 1', 'Shift+Enter', other);
+        await ran(1, other);
+        await goHome();
+        await choose('old', 'Rename');
+        assert.match(
+            await page.locator('dialog').textContent(),
+            /share links of this notebook keep working.*open pages show the new name/,
+        );
+        await answer('Rename', 'new name');
+        await other.waitForSelector('.banner');
+        assert.match(await other.locator('.banner').textContent(), /This notebook was renamed to “new name”/);
+        await other.getByRole('link', { name: 'Open “new name”' }).click();
+        await other.waitForSelector('.notebook[aria-busy="false"]');
+        await ran(1, other);
+        await run('import time; time.sleep(60)', 'Shift+Enter', other);
+        await other.waitForSelector('[data-status="running"]');
+        await goHome();
+        assert.equal(await page.locator('.mark[data-running]').textContent(), '1 running');
+        await choose('new name', 'Delete');
+        assert.match(await page.locator('dialog').textContent(), /One running cell will be stopped/);
+        await answer('Delete notebook');
+        await named(['main']);
+        await other.waitForFunction(() =>
+            /renamed or deleted/.test(document.querySelector('.banner')?.textContent ?? ''),
+        );
+        await other.getByRole('link', { name: 'All notebooks' }).last().click();
+        await other.waitForSelector('#home:not([aria-busy])');
+    },
+);
 
 testOnOwnServer(
-    'guests see what they may open and no button that does not work; a phone shows all of it',
+    'guests see only the notebooks that they may open, and no buttons; the list fits into a phone',
     real,
     async () => {
         await goHome();
@@ -316,5 +325,75 @@ testOnOwnServer(
             await page.evaluate(() => document.documentElement.scrollWidth <= 360),
             'nothing is wider than the phone',
         );
+    },
+);
+
+testOnOwnServer(
+    'the files pane shows, uploads, renames, deletes and restores the files of the cells',
+    real,
+    async () => {
+        const pane = page.locator('.files-pane');
+        const entry = (name) => pane.locator(`[data-name="${name}"] .file-name`);
+        const listed = (names) =>
+            becomes(
+                () => pane.locator('tr[data-name]').evaluateAll((all) => all.map((one) => one.dataset.name)),
+                names,
+            );
+        await run('import os; os.mkdir("data"); open("made.txt", "w").write("by a cell")');
+        await ran(1);
+        await page.getByRole('button', { name: 'Files' }).click();
+        await listed(['data', 'main.ratoon', 'made.txt']);
+        await run('open("later.txt", "w").write("x")');
+        await listed(['data', 'main.ratoon', 'later.txt', 'made.txt']);
+
+        // By keyboard: into the folder and back, a preview, a rename, a deletion with undo.
+        await entry('data').focus();
+        await page.keyboard.press('Enter');
+        await pane.getByText('This folder is empty').waitFor();
+        const upload = async (...files) => {
+            const choosing = page.waitForEvent('filechooser');
+            await pane.getByRole('button', { name: 'Upload…' }).click();
+            await (await choosing).setFiles(files);
+        };
+        const csv = { name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b\n1,2\n') };
+        await upload(csv, { ...csv, name: 'b.ipynb', buffer: Buffer.from(FILE) });
+        await listed(['a.csv', 'b.ipynb']);
+        await entry('a.csv').focus();
+        await page.keyboard.press('Enter');
+        await page.locator('dialog .file-text').getByText('a,b').waitFor();
+        await page.keyboard.press('Escape');
+        await page.keyboard.press('F2');
+        await page.locator('dialog input').fill('c.csv');
+        await page.keyboard.press('Enter');
+        await listed(['b.ipynb', 'c.csv']);
+        await focusIs('c.csv');
+        await page.keyboard.press('Delete');
+        await listed(['b.ipynb']);
+        await page.locator('.notice').getByRole('button', { name: 'Undo' }).click();
+        await listed(['b.ipynb', 'c.csv']);
+        await run('print(open("data/c.csv").read())');
+        await sees('1,2');
+
+        // A replaced file can be restored beside the new one.
+        await upload({ ...csv, name: 'c.csv', buffer: Buffer.from('new') });
+        await page.getByRole('button', { name: 'Replace', exact: true }).click();
+        await page.getByText('Uploaded “c.csv” to “data”.').waitFor();
+        await pane.getByRole('button', { name: 'Deleted files…' }).click();
+        await page.getByRole('button', { name: 'Restore data/c.csv' }).click();
+        await page.getByText('Nothing was deleted.').waitFor();
+        await page.keyboard.press('Escape');
+        await listed(['b.ipynb', 'c (2).csv', 'c.csv']);
+        await entry('c.csv').focus();
+        await page.keyboard.press('Backspace');
+        await focusIs('data');
+
+        // A notebook is imported, and links see no files.
+        await page.keyboard.press('Enter');
+        await listed(['b.ipynb', 'c (2).csv', 'c.csv']);
+        await entry('b.ipynb').click();
+        await page.getByRole('button', { name: 'Import as notebook' }).click();
+        await page.locator('.notice').getByRole('button', { name: 'Open' }).click();
+        await page.waitForURL(`${origin()}/n/b**`);
+        await sees('plain words');
     },
 );

@@ -2,6 +2,7 @@
 // server. Nothing is timed here; tests/web/linear.test.mjs checks that the work grows linearly.
 
 import assert from 'node:assert/strict';
+import { IN_FULL } from './browser.mjs';
 import { openPage } from './pages.mjs';
 import { page, prints, ran, run, sees, test } from './harness.mjs';
 
@@ -20,7 +21,7 @@ async function lives() {
 const nested = (n) => `${'\\frac{1}{'.repeat(n)}2${'}'.repeat(n)}`;
 
 test(
-    'formulas that are nested too deep are shown as their source, in text and in outputs, also in what was imported',
+    'formulas nested too deeply are shown as their source, in text, in outputs and in imported files',
     real,
     async () => {
         await run(
@@ -132,8 +133,9 @@ const HOSTILE = {
     ],
 };
 
-for (const [kind, all] of Object.entries(HOSTILE)) {
-    test(`the page lives on with hostile text in ${kind}, also when it is loaded again`, real, async (t) => {
+for (const [kind, texts] of Object.entries(HOSTILE)) {
+    const all = IN_FULL ? texts : texts.filter((_, i) => i % 3 === 2);
+    test(`the page keeps working with hostile text in ${kind}, also after a reload`, real, async (t) => {
         for (const [i, [name, code]] of all.entries()) {
             t.diagnostic(name);
             await run(code);
@@ -148,7 +150,7 @@ for (const [kind, all] of Object.entries(HOSTILE)) {
     });
 }
 
-test('the page lives on with an error whose text is all ends of lines', real, async () => {
+test('the page keeps working with an error whose text consists of line ends', real, async () => {
     await run(`raise ValueError("\\n" * ${MB} + "x")`);
     await page.waitForSelector('.cell[data-status="error"]');
     await lives();

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { listen } from './listen.mjs';
-import { allParts, forgive, openFar, page, ran, run, test, testWithoutPage } from './harness.mjs';
+import { allParts, forgive, lacks, openFar, page, ran, run, test, testWithoutPage } from './harness.mjs';
 
 const isReal = Boolean(process.env.RATOON_BIN);
 
@@ -124,8 +124,12 @@ async function probe(OWN, EVIL) {
             one.onloadeddata = () => done('loaded');
             one.onerror = () => done('refused');
         }),
+        // The headless shell answers "default", which permits as little as "denied".
         inTime('notification', (done) =>
-            Notification.requestPermission().then(done, (error) => done(error.name)),
+            Notification.requestPermission().then(
+                (answer) => done(answer === 'granted' ? answer : 'not granted'),
+                (error) => done(error.name),
+            ),
         ),
         inTime('geolocation', (done) =>
             navigator.geolocation.getCurrentPosition(
@@ -201,59 +205,72 @@ async function probe(OWN, EVIL) {
 /** The expected report: one line per attempt. */
 const GOLDEN = new URL('isolation.golden.txt', import.meta.url);
 
-testWithoutPage(
-    'an output reaches neither this page, nor this server, nor any other',
-    { skip: !isReal },
-    async (t) => {
-        const heard = [];
-        const evil = createServer((request, response) => (heard.push(request.url), response.end()));
-        const elsewhere = `http://127.0.0.1:${await listen(evil)}`;
-        t.after(() => evil.close());
-        const { line, far: page } = await openFar(t);
-        const own = new URL(page.url()).origin;
-        const script = `(${probe})(${JSON.stringify(own)}, ${JSON.stringify(elsewhere)})`;
+/** Cells that run a script in their output: as HTML, and in the code of a widget. */
+const OUTPUTS = {
+    'an output': (/** @type {string} */ script) => {
         const html = `<div id="report"></div><script>${script}</script>`;
-        await allParts(page);
-        line.heard.length = 0;
-        await run(
-            `from IPython.display import HTML\nHTML("${html.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}")`,
-            'Shift+Enter',
-            page,
-        );
-        await ran(1, page);
-        const report = page.frameLocator('iframe.frame').locator('#report:not(:empty)');
-        await report.waitFor();
-        const table = Object.entries(JSON.parse(await report.textContent()))
-            .map(([name, got]) => `${name}: ${got}`)
-            .sort()
-            .join('\n');
-        assert.equal(
-            `${table}\n`,
-            await readFile(GOLDEN, 'utf8'),
-            'the report is the golden file, line by line',
-        );
-        for (let tries = 0; tries < 200 && !page.faults.some((fault) => /frame-src/.test(fault)); tries += 1)
-            await new Promise((done) => setTimeout(done, 50));
-        assert.ok(
-            page.faults.some((fault) => /frame-src/.test(fault)),
-            'it tried to lead itself away',
-        );
-        assert.deepEqual(heard, [], 'nothing came to the other server');
-        assert.deepEqual(line.heard, ['/frame/v1'], 'and only the frame itself came to ours');
-        assert.equal(await page.locator('.cell').count(), 2, 'the notebook stands');
-        // The browser's error messages about these attempts are expected.
-        forgive(
-            page,
-            /Content Security Policy|sandbox|permission|Permissions policy|transport|ermission|request to|ERR_|Ignored call|Blocked|Refused|Unsafe attempt|Failed to|violates|security|preload/i,
-        );
+        return `from IPython.display import HTML\nHTML(${JSON.stringify(html)})`;
     },
-);
+    'the code of a widget': (/** @type {string} */ script) => {
+        const code = `export default { render({ el }) { el.innerHTML = '<div id="report"></div>'; ${script} } }`;
+        return `import anywidget\nclass Probe(anywidget.AnyWidget):\n    _esm = ${JSON.stringify(code)}\nProbe()`;
+    },
+};
 
-test('heights that pour in do not keep the page from living', async () => {
+for (const [name, cellOf] of Object.entries(OUTPUTS))
+    testWithoutPage(
+        `${name} reaches neither this page, nor this server, nor any other`,
+        { skip: !isReal || (name !== 'an output' && lacks('anywidget')) },
+        async (t) => {
+            const heard = [];
+            const evil = createServer((request, response) => (heard.push(request.url), response.end()));
+            const elsewhere = `http://127.0.0.1:${await listen(evil)}`;
+            t.after(() => evil.close());
+            const { line, far: page } = await openFar(t);
+            const own = new URL(page.url()).origin;
+            const script = `(${probe})(${JSON.stringify(own)}, ${JSON.stringify(elsewhere)})`;
+            await allParts(page);
+            line.heard.length = 0;
+            await run(cellOf(script), 'Shift+Enter', page);
+            await ran(1, page);
+            const report = page.frameLocator('iframe.frame').locator('#report:not(:empty)');
+            await report.waitFor();
+            const table = Object.entries(JSON.parse(await report.textContent()))
+                .map(([name, got]) => `${name}: ${got}`)
+                .sort()
+                .join('\n');
+            assert.equal(`${table}\n`, await readFile(GOLDEN, 'utf8'), 'the report equals the golden file');
+            for (
+                let tries = 0;
+                tries < 200 && !page.faults.some((fault) => /frame-src/.test(fault));
+                tries += 1
+            )
+                await new Promise((done) => setTimeout(done, 50));
+            assert.ok(
+                page.faults.some((fault) => /frame-src/.test(fault)),
+                'the frame tried to navigate itself',
+            );
+            assert.deepEqual(heard, [], 'no request reached the other server');
+            assert.deepEqual(
+                // The page itself asks for the problems in its cells.
+                line.heard.filter((path) => !path.startsWith('/assets/') && !path.endsWith('/lint')),
+                ['/frame/v1'],
+                'only the request for the frame itself reached our server',
+            );
+            assert.equal(await page.locator('.cell').count(), 2, 'the notebook is unchanged');
+            // The browser's error messages about these attempts are expected.
+            forgive(
+                page,
+                /Content Security Policy|sandbox|permission|Permissions policy|transport|ermission|request to|ERR_|Ignored call|Blocked|Refused|Unsafe attempt|Failed to|violates|security|preload/i,
+            );
+        },
+    );
+
+test('a flood of heights from a frame does not block the page', async () => {
     const flood = `let n = 0; const place = document.getElementById('content'); setInterval(() => { place.style.height = (100 + (n++ % 2 ? 1e7 : n)) + 'px' }, 1)`;
     await run(`from IPython.display import HTML\nHTML("<script>${flood}</script><p>flood</p>")`);
     await ran(1);
-    await page.waitForFunction(() => document.querySelector('iframe.frame').clientHeight > 10);
+    await page.waitForFunction(() => document.querySelector('iframe.frame')?.clientHeight > 10);
     const { gap, tallest } = await page.evaluate(
         () =>
             new Promise((done) => {
@@ -272,7 +289,9 @@ test('heights that pour in do not keep the page from living', async () => {
     assert.ok(tallest <= 4000, `${tallest} px`);
 });
 
-test('the frame of outputs is a stranger even when it is opened by itself', { skip: !isReal }, async () => {
+test('the document of an output frame is sandboxed even when it is opened directly', {
+    skip: !isReal,
+}, async () => {
     const answer = await page.request.get(new URL('/frame/v1', page.url()).href);
     const policy = answer.headers()['content-security-policy'];
     assert.match(policy, /sandbox allow-scripts(;|$)/);

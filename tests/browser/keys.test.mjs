@@ -1,6 +1,7 @@
 // The focus after every user action, and everything that works with the keyboard alone.
 
 import assert from 'node:assert/strict';
+import { becomes } from './browser.mjs';
 import { UNDO_MS } from '../../web/notebook/deletion.js';
 import {
     choose,
@@ -11,6 +12,7 @@ import {
     page,
     prints,
     ran,
+    release,
     rows,
     run,
     sees,
@@ -18,11 +20,12 @@ import {
     test,
     texts,
     three,
+    untilReleased,
 } from './harness.mjs';
 
 const sources = () => texts('.cell[data-kind="draft"]:not([data-fresh]) .source > .editor');
 
-test('a new notebook can be typed into at once; one that was linked to cannot', async () => {
+test('a new notebook has the focus in its empty cell; a notebook opened by a link to a state has not', async () => {
     await focused([0, 'editor']);
     await page.keyboard.insertText('x = 1');
     await page.keyboard.press('Shift+Enter');
@@ -31,7 +34,37 @@ test('a new notebook can be typed into at once; one that was linked to cannot', 
     assert.equal(await focus(linked), 'BODY');
 });
 
-test('keys that follow Shift-Enter at once are meant for the next cell', async () => {
+test('after a reload the focus is where it was, and keys work there', async () => {
+    await three();
+    const reload = async (wanted) => {
+        await page.reload();
+        await ran(3);
+        await focused(wanted);
+    };
+    await page.locator('.cell').nth(1).locator('.cm-content').click();
+    await page.keyboard.press('Control+Home');
+    for (let i = 0; i < 4; i += 1) await page.keyboard.press('ArrowRight');
+    await reload([1, 'editor']);
+    await page.keyboard.insertText('10 + ');
+    await page.waitForFunction(() =>
+        document.querySelectorAll('.cell')[1].textContent.includes('x = 10 + x + 1'),
+    );
+    await page.keyboard.press('Escape');
+    await reload([1, 'cell']);
+    await page.keyboard.press('j');
+    await focused([2, 'cell']);
+    await page.locator('#graph').focus();
+    await page.reload();
+    await ran(3);
+    await page.waitForFunction(() => document.activeElement.id === 'graph');
+    await page.locator('.cell[data-fresh] .editor').click();
+    await reload([3, 'editor']);
+    await page.keyboard.type('print("four")');
+    await page.keyboard.press('Shift+Enter');
+    await ran(4);
+});
+
+test('keys pressed right after Shift-Enter go to the next cell', async () => {
     await focused([0, 'editor']);
     await page.evaluate(() => {
         const key = (init) =>
@@ -48,7 +81,7 @@ test('keys that follow Shift-Enter at once are meant for the next cell', async (
     await focused([3, 'editor']);
 });
 
-test('when a cell asks, the next keys are the answer, and then the focus is back', async () => {
+test('when a cell asks for input, the focus moves to the answer, and back afterwards', async () => {
     await run('name = input("Who? ")\nprint("Hello " + name)');
     await focused([0, 'answer']);
     await page.keyboard.insertText('Ada');
@@ -58,10 +91,11 @@ test('when a cell asks, the next keys are the answer, and then the focus is back
     await prints('Ada');
 });
 
-test('a question of a cell is announced to a user who types elsewhere, and does not interrupt them', async () => {
-    await run('import time\ntime.sleep(0.7)\nname = input("Who? ")');
+test('a request for input is announced to a user who types elsewhere, and does not move the focus', async () => {
+    await run(`${untilReleased('ask')}\nname = input("Who? ")`);
     await focused([1, 'editor']);
     await page.keyboard.insertText('y = 2');
+    await release('ask');
     await page.waitForSelector('.input-prompt');
     await page.waitForFunction(() =>
         document.querySelector('.notice')?.textContent.includes('A cell asks for input: Who?'),
@@ -76,7 +110,7 @@ test('a question of a cell is announced to a user who types elsewhere, and does 
     assert.equal(await page.locator('.notice[data-open]').count(), 0);
 });
 
-test('a cell is stopped from the box for its answer', async () => {
+test('a cell that asks for input can be stopped by a key in its answer field', async () => {
     await run('input("Who? ")\nprint("never")');
     await focused([0, 'answer']);
     await page.keyboard.press('Control+.');
@@ -84,22 +118,69 @@ test('a cell is stopped from the box for its answer', async () => {
     await focused([1, 'editor']);
 });
 
-test('a text above a cell that ran is changed, and the focus goes on to the cell', async () => {
+test('text above a cell that ran is a cell: it is reached, edited, moved, cut, pasted and deleted with keys', async () => {
+    const press = async (...keys) => {
+        for (const key of keys) await page.keyboard.press(key);
+    };
     await page.locator('.cell[data-fresh]').getByRole('button', { name: 'Text' }).click();
     await page.keyboard.insertText('# A title');
-    await page.keyboard.press('Shift+Enter');
+    await press('Shift+Enter');
     await page.keyboard.insertText('x = 1');
-    await page.keyboard.press('Shift+Enter');
+    await press('Shift+Enter');
     await ran(1);
-    await page.locator('.prose').dblclick();
-    await page.keyboard.press('Control+End');
-    await page.keyboard.insertText(' of two');
-    await page.keyboard.press('Shift+Enter');
-    await sees('A title of two');
-    await focused([0, 'editor']);
-    await page.locator('.prose').dblclick();
-    await page.keyboard.press('Escape');
+    await focused([2, 'editor']);
+    const order = () =>
+        page.evaluate(() =>
+            [...document.querySelectorAll('.cell:not([data-fresh])')].map((cell) =>
+                cell.hasAttribute('data-text') ? cell.querySelector('.source').textContent.trim() : 'code',
+            ),
+        );
+    const shows = (...wanted) => becomes(order, wanted);
+    await shows('A title', 'code');
+    assert.equal(await page.locator('.cell[data-kind="text"] .count').textContent(), 'T1');
+    assert.equal(await page.locator('.cell[data-kind="text"]').getAttribute('aria-label'), 'Text cell 1');
+    await press('Escape', 'k', 'k');
     await focused([0, 'cell']);
+    await press('Tab');
+    assert.notDeepEqual(await focus(), [0, 'editor'], 'Tab leaves the cell');
+    await page.locator('.prose').dblclick();
+    await focused([0, 'editor']);
+    await press('Control+End');
+    await page.keyboard.insertText(' of two');
+    await press('Shift+Enter');
+    await sees('A title of two');
+    await focused([1, 'cell']);
+    await press('k', 'Control+Shift+ArrowDown');
+    await shows('code', 'A title of two');
+    await focused([1, 'cell']);
+    await press('z');
+    await shows('A title of two', 'code');
+    await focused([0, 'cell']);
+    await press('x');
+    await shows('code');
+    await focused([0, 'cell']);
+    await press('z');
+    await shows('A title of two', 'code');
+    await press('d', 'd');
+    await shows('code');
+    await press('Shift+V');
+    await shows('A title of two', 'code');
+    await focused([0, 'cell']);
+    await page.reload();
+    await page.waitForSelector('.cell[data-kind="ran"]');
+    await shows('A title of two', 'code');
+    await page.locator('.cell').nth(0).focus();
+    await press('Enter', 'Control+End');
+    await page.keyboard.insertText(' and three');
+    await page.reload();
+    // The focus is where it was: in the editor.
+    await shows('# A title of two and three', 'code');
+    await focused([0, 'editor']);
+    await press('Escape');
+    await focused([0, 'cell']);
+    await shows('A title of two and three', 'code');
+    const other = await open(page.url(), { storageState: await page.context().storageState() });
+    await other.getByText('A title of two and three').waitFor();
 });
 
 test('a label is saved with Enter, and the menu stays closed', async () => {
@@ -111,7 +192,7 @@ test('a label is saved with Enter, and the menu stays closed', async () => {
     assert.equal(await page.locator('[role="menu"]').count(), 0);
 });
 
-test('Tab walks through the page and changes nothing', async () => {
+test('Tab moves through the page without entering an editor, and indents in an editor', async () => {
     await three();
     await drafts('draft');
     await page.locator('.brand').focus();
@@ -130,7 +211,7 @@ test('Tab walks through the page and changes nothing', async () => {
     assert.equal(await page.locator('.cell').nth(3).locator('.cm-line').textContent(), '    draft');
 });
 
-test('drafts are inserted above, cut, copied, pasted and put back', async () => {
+test('drafts can be inserted, cut, pasted, and restored with z', async () => {
     await drafts('one', 'two');
     await page.locator('.cell').nth(1).focus();
     await page.keyboard.press('a');
@@ -148,7 +229,7 @@ test('drafts are inserted above, cut, copied, pasted and put back', async () => 
     assert.deepEqual(await sources(), ['one', 'two', 'between']);
     await page.keyboard.press('z');
     await page.waitForFunction(() => document.querySelectorAll('.cell:not([data-fresh])').length === 2);
-    assert.deepEqual(await sources(), ['one', 'two'], 'what was done last is undone first');
+    assert.deepEqual(await sources(), ['one', 'two'], 'the last action is undone first');
     await page.keyboard.press('z');
     await focused([1, 'cell']);
     assert.deepEqual(await sources(), ['one', 'between', 'two']);
@@ -157,17 +238,18 @@ test('drafts are inserted above, cut, copied, pasted and put back', async () => 
 });
 
 test('a chain of drafts runs with one click; waiting and running cells are counted separately', async () => {
-    await drafts('import time\ntime.sleep(0.7)\nx = 1', 'x += 1', 'print("x is")');
+    await drafts(`${untilReleased('chain')}\nx = 1`, 'x += 1', 'print("x is")');
     await page.getByRole('button', { name: 'Run these 3 cells' }).click();
     await page.waitForFunction(
         () => document.querySelector('.status').textContent === '1 running, 2 waiting',
     );
+    await release('chain');
     await ran(3);
-    assert.deepEqual(await rows(), ['Start', 'import time', 'x += 1', 'print("x is")']);
+    assert.deepEqual((await rows()).slice(-2), ['x += 1', 'print("x is")']);
     assert.equal(await page.getByRole('button', { name: /Run these/ }).count(), 0);
 });
 
-test('a failed attempt goes with its draft, and the draft can be put back', async () => {
+test('deleting a failed attempt also deletes its draft, and Undo restores both', async () => {
     await run('1/0');
     await page.waitForSelector('.cell[data-status="error"]');
     await run('print("right")');
@@ -209,7 +291,7 @@ test('the next cell stays in sight while the output above it grows', async () =>
     assert.ok(server);
 });
 
-test('a long line is read from its beginning once the cell is left', async () => {
+test('a cell with a long line scrolls back to the beginning of the line when it loses the focus', async () => {
     await run(`x = 1  # ${'long '.repeat(80)}`);
     await ran(1);
     await page.waitForFunction(() => {
@@ -236,7 +318,7 @@ async function runLong() {
     await page.waitForSelector('.cell[data-status="running"]');
 }
 
-test('after Stop by the mouse the cell is selected, and a double click on it is one wish', async () => {
+test('Stop by mouse selects the cell, and a double click on Stop interrupts once', async () => {
     await runLong();
     await page.locator('.cell').first().hover();
     await page.locator('[data-stop]').dblclick();
@@ -248,7 +330,21 @@ test('after Stop by the mouse the cell is selected, and a double click on it is 
     assert.equal((await commands()).filter((one) => one.includes('"run"')).length, 1, 'nothing runs again');
 });
 
-test('a key for Stop that is held down asks once', async () => {
+test('the second click of a double click on Stop does not press the Run button that replaces it', async () => {
+    await runLong();
+    await page.locator('.cell').first().hover();
+    const { x, y, width, height } = await page.locator('[data-stop]').boundingBox();
+    await page.mouse.click(x + width / 2, y + height / 2);
+    await page.waitForSelector('.cell[data-status="interrupted"] [data-run]');
+    const run = await page.locator('[data-run]').first().boundingBox();
+    await page.mouse.move(run.x + run.width / 2, run.y + run.height / 2);
+    await page.mouse.down({ clickCount: 2 });
+    await page.mouse.up({ clickCount: 2 });
+    await focused([0, 'cell']);
+    assert.equal((await commands()).filter((one) => one.includes('"run"')).length, 1, 'nothing runs again');
+});
+
+test('holding down the key for Stop interrupts once', async () => {
     await runLong();
     await page.keyboard.down('Control');
     for (let i = 0; i < 5; i += 1) await page.keyboard.down('.');
@@ -258,14 +354,14 @@ test('a key for Stop that is held down asks once', async () => {
     assert.equal((await commands()).filter((one) => one.includes('interrupt')).length, 1);
 });
 
-test('a button that goes away when it is pressed leaves the focus with its cell', async () => {
+test('when a pressed button disappears, the focus stays with its cell', async () => {
     await three();
     // “Replay” runs the cells below a changed cell again and disappears.
     await page.locator('.cell').nth(0).locator('.editor').click();
     await page.keyboard.press('Control+Home');
     await page.keyboard.insertText('y = 0\n');
     await page.keyboard.press('Shift+Enter');
-    await page.getByRole('button', { name: 'Replay 2 cells below' }).click();
+    await page.getByRole('button', { name: 'Run 2 cells below' }).click();
     await ran(3);
     await focused([1, 'cell']);
     // The button for the earlier version is disabled at the first version.
@@ -276,7 +372,7 @@ test('a button that goes away when it is pressed leaves the focus with its cell'
     await page.locator('.cell').nth(1).locator('.editor').click();
     await page.keyboard.press('Control+Home');
     await page.keyboard.insertText('z = 0\n');
-    await page.getByRole('button', { name: 'Revert to the code that ran' }).click();
+    await page.getByRole('button', { name: 'Revert' }).click();
     await page.waitForSelector('.cell[data-edited]', { state: 'detached' });
     await focused([1, 'cell']);
     // A continuation goes from an earlier state to a later one.
@@ -299,7 +395,7 @@ test('a button that goes away when it is pressed leaves the focus with its cell'
     await focused('BODY');
 });
 
-test('a notice does not lie on the cell that one is in', async () => {
+test('a notice does not cover the focused cell', async () => {
     await run('x = 1\n'.repeat(40));
     await ran(1);
     await drafts('y = 1\n'.repeat(5), 'z = 1');

@@ -40,17 +40,17 @@ const filled = async (state, on) =>
             (dot) => getComputedStyle(dot).fill !== getComputedStyle(document.querySelector('.ground')).fill,
         );
 
-testWithoutPage('a node says where its state lives: by its shape, and in words', async (t) => {
+testWithoutPage('a node shows the residency of its state by shape and in words', async (t) => {
     const one = await at('clean', t);
     assert.equal(
         await named('clean', one),
-        '2, df = df.dropna(), current state',
-        'what is as usual is not told',
+        'Cell 2, df = df.dropna(), current state',
+        'the usual residency is not mentioned',
     );
-    assert.equal(await named('disk', one), '3, big = df[df.population > 100_000], On disk, 1.2 MB');
+    assert.equal(await named('disk', one), 'Cell 3, big = df[df.population > 100_000], On disk, 1.2 MB');
     assert.equal(
         await named('partial', one),
-        '4, rows = (row for row in df.itertuples()), On disk, 1.2 MB; 2 variables could not be saved',
+        'Cell 4, rows = (row for row in df.itertuples()), On disk, 1.2 MB; 2 variables could not be saved',
     );
     assert.match(await named('writing', one), /saving 40%/);
     assert.match(await named('failed', one), /could not be saved: no space left on device/);
@@ -81,7 +81,7 @@ testWithoutPage('a node says where its state lives: by its shape, and in words',
     assert.equal(await (await mark('clean', one)).locator('.arc, .alarm, .speck').count(), 0);
 });
 
-testWithoutPage('what could not come back is listed, and a replay brings it', async (t) => {
+testWithoutPage('variables that could not be restored are listed, and a replay restores them', async (t) => {
     const one = await at('restored', t);
     one.server.notebook.replayMs = 500;
     await one.locator('summary', { hasText: 'Restored from disk without 2 variables' }).waitFor();
@@ -100,12 +100,39 @@ testWithoutPage('what could not come back is listed, and a replay brings it', as
     assert.match(
         await one.locator('.residency').textContent(),
         /cannot be saved\. They exist only while this state is in memory/,
-        'a restart would take them again',
+        'a restart would lose them again',
     );
     assert.equal(await one.getByRole('button', { name: 'Replay cells' }).count(), 0);
 });
 
-testWithoutPage('a run at a state without a process asks, then brings it back', async (t) => {
+testWithoutPage(
+    'the grid of a state on disk is loaded on request, and that of a lost one after a replay',
+    async (t) => {
+        const one = await at('disk', t);
+        const openGrid = async () => {
+            await one.keyboard.press('F1');
+            await one.locator('#commands li', { hasText: 'Open a DataFrame as a grid…' }).click();
+            await one.getByRole('textbox', { name: 'Open as grid' }).fill('big');
+            await one.keyboard.press('Enter');
+        };
+        await openGrid();
+        await one.getByText('This state is on disk. Load it to see the table.').waitFor();
+        assert.equal(await one.getByRole('grid').count(), 0);
+        await one.getByRole('button', { name: 'Load the state' }).click();
+        await one.getByRole('grid', { name: 'big' }).waitFor();
+        await one.getByText('1,000,000 rows, 2 columns').waitFor();
+        await one.keyboard.press('Escape');
+        await one.locator('.row[data-node="replay"]').click();
+        await openGrid();
+        await one.getByText('This state is not in memory and cannot be loaded from disk.').waitFor();
+        await one.getByRole('button', { name: 'Replay its cells…' }).click();
+        await one.locator('dialog button[data-main]', { hasText: 'Replay' }).click();
+        await one.getByRole('grid', { name: 'big' }).waitFor();
+        await one.keyboard.press('Escape');
+    },
+);
+
+testWithoutPage('a run at a state that is not loaded asks first, and then replays the state', async (t) => {
     const one = await at('replay', t);
     await sees('The variables of this state are not in memory and cannot be loaded from disk', one);
     await run('print("on")', 'Shift+Enter', one);
@@ -119,7 +146,7 @@ testWithoutPage('a run at a state without a process asks, then brings it back', 
     assert.deepEqual((await texts('.stream', one)).at(-1), 'on');
 });
 
-testWithoutPage('the menu of the last cell lies over the tools of the draft below it', async (t) => {
+testWithoutPage('the menu of the last cell covers the tools of the draft below it', async (t) => {
     const one = await at('clean', t);
     await one.locator('.cell[data-fresh] .editor').click();
     await one.getByLabel('Cell actions').nth(1).click();
@@ -137,7 +164,7 @@ testWithoutPage('the menu of the last cell lies over the tools of the draft belo
     assert.deepEqual(covered, []);
 });
 
-testWithoutPage('pinned, saved and trusted', async (t) => {
+testWithoutPage('a state can be kept in memory, saved and trusted', async (t) => {
     const one = await at('clean', t);
     await choose(1, 'Keep in memory', one);
     await one.locator('.residency-line', { hasText: 'kept in memory' }).waitFor();
@@ -164,7 +191,7 @@ testWithoutPage('without permission, Trust and Replay are not offered', async (t
 });
 
 testWithoutPage(
-    'a banner reports trouble with the disk and disappears by itself; typing goes on',
+    'a banner reports a failing disk, typing continues, and the banner disappears when the disk works',
     async (t) => {
         const { page, server } = await standIn(t);
         await page.locator('.cell[data-fresh] .editor').click();
@@ -182,10 +209,13 @@ testWithoutPage(
     },
 );
 
-testWithoutPage("what the server's stop interrupted shows what it printed, and says so", async (t) => {
+testWithoutPage("a cell that the server's stop interrupted shows its output and the reason", async (t) => {
     const one = await at('restored', t);
     const cell = one.locator('.cell[data-status="interrupted"]');
-    assert.match(await cell.textContent(), /stopped.*epoch 0\nepoch 1.*interrupted by server stop/s);
+    assert.match(
+        await cell.textContent(),
+        /epoch 0\nepoch 1.*interrupted by server stop.*Stopped, changes rolled back/s,
+    );
 });
 
 testWithoutPage(

@@ -25,6 +25,20 @@ export async function wholeStyle(path) {
     }
     return text;
 }
+/** The number of rows of the data frame that the stand-in has. */
+const MILLION = 1_000_000;
+/** What the stand-in says was deleted. */
+const DELETED = [
+    {
+        at: 1_700_000_000_000,
+        states: [
+            { id: 'gone', label: 'loaded', code: 'df = load()' },
+            { id: 'gone2', label: null, code: 'df.describe()' },
+        ],
+        runs: [{ exec_id: 'bad', code: '1/0' }],
+    },
+];
+
 const PAGE_POLICY =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'";
 const FRAME_POLICY =
@@ -94,7 +108,7 @@ async function serve(request, response) {
         // Remove the template parts that the page does not need: comments, and the list of modules
         // to preload.
         html = html.replaceAll(/\{% for module[\s\S]*?\{% endfor %\}|\{#.*?#\}/g, '');
-        for (const [key, value] of Object.entries({ assets: '/assets/dev', ...values }))
+        for (const [key, value] of Object.entries({ base: '', assets: '/assets/dev', ...values }))
             html = html.replaceAll(`{{ ${key} }}`, value);
         response
             .writeHead(200, {
@@ -115,7 +129,13 @@ async function serve(request, response) {
         if (url.pathname === '/api/notebooks') return say(200, { name: JSON.parse(body).name });
         if (request.method === 'DELETE')
             return links.delete(url.pathname.split('/').at(-1)), response.writeHead(204).end();
-        if (request.method === 'GET') return say(200, { links: [...links.values()] });
+        if (url.pathname.endsWith('/lint')) return say(200, { ruff: null, failure: null, problems: [] });
+        if (url.pathname.endsWith('/trash')) return say(200, { deleted: DELETED });
+        if (request.method === 'GET')
+            return say(200, {
+                links: [...links.values()],
+                listens: { port: request.socket.localPort, is_loopback: true, reachable_as: [] },
+            });
         const { scope, notebook = 'main', label = null, expires_in } = JSON.parse(body);
         const link = {
             id: randomUUID(),
@@ -172,12 +192,14 @@ class Notebook {
         this.runs = new Map();
         /** @type {any[]} */
         this.drafts = [];
+        this.python = { path: '/usr/bin/python3', version: '3.12.1', is_chosen: false, problem: null };
         this.empty();
         if (fixture) this.become(fixture);
     }
 
-    become({ states, runs, drafts = [], trouble = null, variables }) {
+    become({ states, runs, drafts = [], trouble = null, variables, sweeps = [] }) {
         this.variables = variables;
+        this.sweeps = sweeps;
         [this.states, this.runs, this.drafts, this.trouble] = [
             new Map(states.map((s) => [s.id, s])),
             new Map(runs.map((r) => [r.exec_id, r])),
@@ -210,6 +232,7 @@ class Notebook {
             ...KEPT,
         };
         this.trouble = null;
+        this.sweeps = [];
         [this.states, this.runs, this.drafts, this.toldDrafts] = [
             new Map([['initial', root]]),
             new Map(),
@@ -224,8 +247,10 @@ class Notebook {
             states: [...this.states.values()],
             runs: [...this.runs.values()],
             drafts: this.drafts,
+            python: this.python,
             trouble: this.trouble,
             people: this.people,
+            sweeps: this.sweeps,
         };
     }
 
@@ -374,6 +399,26 @@ class Notebook {
         return id;
     }
 
+    find_parameters() {
+        return {
+            kind: 'parameters',
+            parameters: [
+                { name: 'lr', value: '0.1', type: 'float', from: 5, to: 8 },
+                { name: 'depth', value: '3', type: 'int', from: 17, to: 18 },
+                { name: 'kind', value: "'adam'", type: 'str', from: 26, to: 32 },
+            ],
+            reads: ['df', 'scale'],
+            obstacles: { total: 'is assigned more than once' },
+            syntax_error: null,
+            values: [],
+            metric: null,
+        };
+    }
+
+    sweep() {
+        return this.refuse('start the sweep', 'the value `oops` of `kind` is no variable');
+    }
+
     tellDrafts(on) {
         const removed = [...this.toldDrafts].filter((id) => !this.drafts.some((d) => d.id === id));
         const there = this.drafts.filter((d) => d.on === on);
@@ -431,7 +476,7 @@ class Notebook {
                     print(Array.from({ length: 1000 }, (_, k) => `${i + k}\n`).join(''));
             else if ((found = line.match(/^HTML\("(.*)"\)$/)))
                 show({ 'text/html': found[1], 'text/plain': '' });
-            else if (line === 'df') show({ 'text/html': TABLE, 'text/plain': '…' });
+            else if (line === 'df' || line === 'display(df)') show({ 'text/html': TABLE, 'text/plain': '…' });
             else if (line === 'img') show({ 'image/png': PNG, 'text/plain': '<Figure>' });
             else if (line === 'svg')
                 show({
@@ -473,8 +518,8 @@ class Notebook {
         return { kind: 'interrupted', interrupted: true };
     }
 
-    stand({ state, name = null, caret }, { id, scope }) {
-        const person = { id, name, scope, state, caret };
+    stand({ state, name = null, ...more }, { id, scope }) {
+        const person = { id, name, scope, state, ...more };
         this.tellPeople(
             this.people.some((one) => one.id === id)
                 ? this.people.map((one) => (one.id === id ? person : one))
@@ -584,7 +629,7 @@ class Notebook {
     }
 
     delete_state({ state, subtree = false }) {
-        if (state === 'initial') return this.refuse('delete state initial', 'every notebook grows from it');
+        if (state === 'initial') return this.refuse('delete state initial', 'every notebook begins with it');
         if (subtree) {
             const gone = [state];
             for (const id of gone)
@@ -594,20 +639,20 @@ class Notebook {
                 .map((run) => run.exec_id);
             for (const id of gone) this.states.delete(id);
             for (const id of runs) this.runs.delete(id);
-            return this.tell({ event: 'removed', states: gone, runs });
+            return this.tell({ event: 'removed', states: gone, runs, deleted_at: 1 });
         }
         if ([...this.states.values()].some((s) => s.parent === state))
             return this.change(state, { living: 'deleted' });
         const runs = [this.states.get(state).exec_id];
         this.states.delete(state);
         this.runs.delete(runs[0]);
-        this.tell({ event: 'removed', states: [state], runs });
+        this.tell({ event: 'removed', states: [state], runs, deleted_at: 1 });
         return undefined;
     }
 
     drop_attempt({ exec_id }) {
         this.runs.delete(exec_id);
-        this.tell({ event: 'removed', states: [], runs: [exec_id] });
+        this.tell({ event: 'removed', states: [], runs: [exec_id], deleted_at: 1 });
     }
 
     reset() {
@@ -619,6 +664,81 @@ class Notebook {
     async #pause() {
         await pause(this.slowMs);
         this.answered += 1;
+    }
+
+    /** Each state has its own number, and an unknown name has none. */
+    async evaluate({ state, expressions }) {
+        const number = [...this.states.keys()].indexOf(state) / 100;
+        const values = expressions.map((text) =>
+            text === 'nothing'
+                ? { text: "NameError: name 'nothing' is not defined", number: null, failed: true }
+                : { text: String(number), number, failed: false },
+        );
+        return { kind: 'evaluated', values };
+    }
+
+    /**
+     * A data frame of a million cities. It sorts in the order of its rows or the reverse, and
+     * filters by the least population. Only a number is compared with a number.
+     * @returns {Promise<any>}
+     */
+    async table({ view }) {
+        const { sort, filters, offset = 0, limit, form, summaries } = view;
+        const least = filters.map(({ value }) => Number(value));
+        if (least.some(Number.isNaN))
+            return {
+                kind: 'refused',
+                code: 'bad_request',
+                what: 'show a table',
+                why: `the column population is compared with '${filters[0].value}', which is not a number`,
+                how: 'compare it with a number, or search for a text',
+            };
+        const first = Math.max(0, ...least);
+        const matching = Math.max(0, MILLION - first);
+        const count = Math.max(0, Math.min(limit, matching - offset));
+        const rows = Array.from({ length: count }, (_, i) => {
+            const at = sort?.descending ? MILLION - 1 - offset - i : first + offset + i;
+            return [String(at), at % 10 ? `City ${at}` : null, String(at)];
+        });
+        const column = (name, dtype, kind, is_index = false) => ({ name, dtype, kind, is_index });
+        return {
+            kind: 'table',
+            table: {
+                columns: [
+                    column('', 'int64', 'number', true),
+                    column('city', 'object', 'text'),
+                    column('population', 'int64', 'number'),
+                ],
+                columns_left_out: 0,
+                total: MILLION,
+                matching,
+                count,
+                rows: form ? null : rows,
+                text: form ? rows.map((row) => `${row.join(',')}\n`).join('') : null,
+                summaries: summaries
+                    ? {
+                          columns: [
+                              null,
+                              {
+                                  distinct: 18_000,
+                                  frequent: [
+                                      { text: 'City 1', count: 900 },
+                                      { text: 'City 2', count: 50 },
+                                  ],
+                                  missing: 2000,
+                              },
+                              {
+                                  bars: Array.from({ length: 20 }, (_, i) => i * i),
+                                  low: String(first),
+                                  high: String(MILLION - 1),
+                                  missing: 0,
+                              },
+                          ],
+                          sampled: 20_000,
+                      }
+                    : null,
+            },
+        };
     }
 
     /**
@@ -652,6 +772,13 @@ class Notebook {
             to: cursor,
             items: items.filter(({ text }) => text.startsWith(word)),
         };
+    }
+
+    /** Finds the syntax error of code with `= =`. */
+    check({ code }) {
+        const from = [...code.split('= =')[0]].length + 2;
+        const error = { from, to: from + 1, message: 'invalid syntax' };
+        return { kind: 'checked', error: code.includes('= =') ? error : null };
     }
 
     /** @returns {Promise<any>} */

@@ -10,7 +10,7 @@ before(() => assert.ok(process.env.RATOON_BIN, 'this needs the real server: test
 const IMPORTS = 'import json\nx = 1\nimport no_such_module';
 const offer = (on = page) => on.getByRole('button', { name: 'Keep its changes' });
 
-test('what a failed cell had set is kept by a click, and the next cell finds it', async () => {
+test('one click keeps the variables that a failed cell set, and the next cell can read them', async () => {
     await run(IMPORTS);
     await sees('ModuleNotFoundError');
     await offer().waitFor();
@@ -39,7 +39,7 @@ test('what a failed cell had set is kept by a click, and the next cell finds it'
     await sees('partial: the cell failed at line 3');
 });
 
-test('a failed cell that set nothing offers nothing, nor does one that runs again', async () => {
+test('there is nothing to keep if a failed cell set no variable, or if the cell runs again', async () => {
     await run('1 / 0');
     await sees('ZeroDivisionError');
     assert.equal(await offer().count(), 0);
@@ -56,7 +56,7 @@ test('a failed cell that set nothing offers nothing, nor does one that runs agai
     assert.equal(await offer().count(), 0);
 });
 
-test('a cell that was stopped is kept, and another tab sees it', async () => {
+test('the changes of a stopped cell can be kept from another tab', async () => {
     await run('steps = 0\nwhile True: steps += 1');
     await page.locator('[data-stop]').click();
     await offer().waitFor();

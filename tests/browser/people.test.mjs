@@ -80,7 +80,7 @@ const body = (on, nth = 0) =>
     );
 const avatar = (on, name) => on.getByRole('button', { name });
 
-test('two people see each other’s runs as they happen, and where the other stands', async () => {
+test('two people see each other’s runs as they happen, and each other’s current state', async () => {
     await page.setViewportSize({ width: 916, height: 720 });
     const other = await guestBy('run', { viewport: { width: 916, height: 720 } });
     await run('x = 1\nprint("from the first")');
@@ -113,7 +113,85 @@ test('two people see each other’s runs as they happen, and where the other sta
     await page.waitForSelector('.avatars', { state: 'detached' });
 });
 
-test('who comes back after the line was cut is seen again, once', async () => {
+test('a page follows another person to the cell that they edit, until its user acts; a shared draft that runs takes both along', async () => {
+    await page.setViewportSize({ width: 916, height: 720 });
+    await three();
+    const other = await guestBy('run', { viewport: { width: 916, height: 260 } });
+    await callMe('Ada Lovelace', page);
+    await page.locator('.row').nth(1).click();
+    await avatar(other, 'Ada Lovelace is at cell 1').click();
+    await ran(1, other);
+    await other.locator('.following', { hasText: 'Following Ada Lovelace' }).waitFor();
+    await avatar(page, 'Guest 1 is at cell 1, following you').waitFor();
+    await page.locator('.row').nth(3).click();
+    await ran(3, other);
+    for (const nth of [0, 2]) {
+        await page.locator('.cell .cm-content').nth(nth).click();
+        await other.waitForFunction((at) => {
+            const cell = document.querySelectorAll('.cell')[at].getBoundingClientRect();
+            const pane = document.querySelector('main').getBoundingClientRect();
+            return cell.top >= pane.top - 1 && cell.bottom <= pane.bottom + 1;
+        }, nth);
+    }
+    await shotOfBoth(page, other, 'following');
+    await other.keyboard.press('Escape');
+    await other.locator('.following:empty').waitFor({ state: 'attached' });
+    await page.locator('.row').nth(1).click();
+    await avatar(other, /Ada Lovelace is at cell 1/).waitFor();
+    assert.equal(await other.locator('.cell[data-kind="ran"]').count(), 3, 'it stays');
+
+    // Nothing moves between the press and the release of the button that ends it.
+    await avatar(other, 'Ada Lovelace is at cell 1').click();
+    await ran(1, other);
+    await other.locator('.row').nth(3).hover();
+    await other.mouse.down();
+    await other.locator('.following:empty').waitFor({ state: 'attached' });
+    await other.mouse.up();
+    await ran(3, other);
+    await other.locator('.following:empty').waitFor({ state: 'attached' });
+
+    // Both type into one draft. The one who did not run it keeps their caret in its cell.
+    await page.locator('.row').nth(3).click();
+    await page.locator('.cell[data-fresh] .editor').click();
+    await page.keyboard.insertText('print("four")');
+    await sees('print("four")', other);
+    await other.locator('.cell[data-kind="draft"] .cm-content').first().click();
+    await page.keyboard.press('Shift+Enter');
+    await ran(4);
+    await ran(4, other);
+    await focused([3, 'editor'], other);
+});
+
+test('a viewer who types or runs is told why nothing happens; a second tab of one browser is nobody else', async () => {
+    await run('x = 1');
+    await ran(1);
+    const guest = await guestBy('view');
+    await guest.locator('.row').nth(1).click();
+    await ran(1, guest);
+    const told = guest.locator('.notice', { hasText: 'lets you view the notebook, not change it' });
+    for (const key of ['q', 'Shift+Enter']) {
+        await guest.locator('.cell').first().focus();
+        await guest.keyboard.press(key);
+        await told.waitFor();
+        // The notice may just have closed by itself.
+        await guest.locator('.notice button').evaluateAll((all) => all[0]?.click());
+        await told.waitFor({ state: 'hidden' });
+    }
+    await guest.locator('.cell .cm-content').first().click();
+    await guest.keyboard.type('import');
+    await told.waitFor();
+    await shot(guest, 'view-only');
+
+    const tab = await page.context().newPage();
+    await tab.goto(server.url);
+    await tab.waitForSelector('.notebook[aria-busy="false"]');
+    const avatars = (on) => on.locator('.avatars > .avatar').count();
+    await becomes(() => avatars(guest), 2);
+    for (const one of [page, tab]) await becomes(() => avatars(one), 1);
+    await avatar(guest, 'Owner is at cell 1').first().waitFor();
+});
+
+test('a guest who reloads the page is listed once', async () => {
     const other = await guestBy('view');
     await avatar(page, /Guest \d is at the start/).waitFor();
     await other.reload();
@@ -122,7 +200,7 @@ test('who comes back after the line was cut is seen again, once', async () => {
     await page.waitForFunction(() => document.querySelectorAll('.avatars > .avatar').length === 1);
 });
 
-test('many people stand behind a number, and the list says where each one is', async () => {
+test('with many people, a number stands for the others, and its list shows where each of them is', async () => {
     const guests = [];
     for (let i = 0; i < 6; i += 1)
         guests.push(await guestBy('view', { viewport: { width: 500, height: 400 } }));
@@ -134,13 +212,16 @@ test('many people stand behind a number, and the list says where each one is', a
     await page.keyboard.press('Escape');
     await page.setViewportSize({ width: 360, height: 640 });
     await shot(page, 'many-people-360');
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 360), 'nothing sticks out');
+    assert.ok(
+        await page.evaluate(() => document.documentElement.scrollWidth <= 360),
+        'nothing is wider than the phone',
+    );
     await page.getByRole('button', { name: '6 other people are viewing this notebook' }).click();
     await page.getByRole('menuitem', { name: /Guest 3/ }).waitFor();
     await shot(page, 'many-people-360-list');
 });
 
-test('two type into one draft at once: both come to the same text, nothing is lost, no cursor jumps', async () => {
+test('when two people type into one draft, both get the same text, nothing is lost and no cursor jumps', async () => {
     await page.setViewportSize({ width: 916, height: 720 });
     const other = await guestBy('run', { viewport: { width: 916, height: 720 } });
     await focused([0, 'editor']);
@@ -170,10 +251,10 @@ test('two type into one draft at once: both come to the same text, nothing is lo
         await sees(`${theirs}?`, one);
     }
     assert.equal(await body(page), await body(other));
-    assert.equal(await page.locator('.notice[data-open]').count(), 0, 'nobody is told what can be seen');
+    assert.equal(await page.locator('.notice[data-open]').count(), 0, 'no notice about visible changes');
 });
 
-test('each sees where the other’s caret is, in their colour and by name', async () => {
+test('each person sees the other’s caret, with its colour and name', async () => {
     await page.setViewportSize({ width: 916, height: 720 });
     const other = await guestBy('run', { viewport: { width: 916, height: 720 } });
     await callMe('Ada Lovelace', page);
@@ -200,7 +281,7 @@ test('each sees where the other’s caret is, in their colour and by name', asyn
     await shotOfBoth(page, other, 'carets');
 });
 
-test('two type at the same place at once: the words of both are whole', async () => {
+test('when two people type at the same place, the words of both stay whole', async () => {
     const other = await guestBy('run');
     await focused([0, 'editor']);
     await page.keyboard.insertText('# ');
@@ -224,39 +305,46 @@ test('two type at the same place at once: the words of both are whole', async ()
     for (const word of words) assert.ok(text.includes(word), text);
 });
 
-testOnOwnServer('a link is made, copied, used, listed and revoked; its users then lose access', async () => {
+testOnOwnServer('a link can be created, copied, used and revoked; its users then lose access', async () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await three();
     await page.getByRole('button', { name: 'Share' }).click();
     await page.getByRole('radio', { name: /can run/ }).check();
     await page.getByText(/Runs code on this machine/).waitFor();
     await shot(page, 'share-run');
+    await page.getByText('Only this machine can open the link, because its address is 127.0.0.1').waitFor();
+    await page.getByText('How others can open it').click();
+    await page.getByRole('button', { name: 'Copy: SSH tunnel command' }).click();
+    await page.getByRole('button', { name: 'Copied: SSH tunnel command' }).waitFor();
+    const { port } = new URL(page.url());
+    assert.equal(
+        await page.evaluate(() => navigator.clipboard.readText()),
+        `ssh -N -L ${port}:127.0.0.1:${port} USER@HOST`,
+    );
+    await shot(page, 'share-reach');
     await page.getByRole('radio', { name: /can view/ }).check();
     await page.getByText('The link opens at cell 3, “x = x + 1”.').waitFor();
     await page.getByLabel('Valid for').selectOption({ label: '1 day' });
     await page.getByRole('textbox', { name: 'Note' }).fill('for Grace');
     await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Copy', exact: true }).click();
-    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    await page.getByText('The link is copied. It will not be shown again.').waitFor();
     const link = await page.evaluate(() => navigator.clipboard.readText());
     assert.equal(await page.getByLabel('Link', { exact: true }).inputValue(), link);
     await page.locator('dialog li', { hasText: /can view for Grace.*valid until.*never used/ }).waitFor();
     await shot(page, 'share-made');
     const guest = await open(link);
     await ran(3, guest);
-    await avatar(page, 'Guest 2 is at cell 3').waitFor({ state: 'attached' });
+    await avatar(page, 'Guest 1 is at cell 3').waitFor({ state: 'attached' });
     await page.setViewportSize({ width: 360, height: 740 });
     await shot(page, 'share-360');
     assert.ok(await page.evaluate(() => document.querySelector('dialog').scrollWidth <= 360));
     await page.emulateMedia({ colorScheme: 'dark' });
     await page.setViewportSize({ width: 1000, height: 820 });
     await shot(page, 'share-dark');
-    const began = Date.now();
     await page.getByRole('button', { name: 'Revoke: can view, for Grace' }).click();
     await page.getByText('Link revoked. Its users are disconnected.').waitFor();
     if (!isReal) return;
     await guest.locator('.banner', { hasText: 'access to this notebook has ended' }).waitFor();
-    assert.ok(Date.now() - began < 5000);
     await page.waitForSelector('.avatars', { state: 'detached' });
     await shot(guest, 'revoked');
     forgive(guest, /WebSocket|401/);
@@ -278,6 +366,7 @@ test('a viewer has no control that does not work', async () => {
     await run('1/0');
     await page.waitForSelector('[data-status="error"]');
     const guest = await guestBy('view');
+    await guest.context().grantPermissions(['notifications']);
     await guest.locator('.row').nth(1).click();
     await ran(1, guest);
     await allParts(guest);
@@ -328,12 +417,12 @@ test('a viewer has no control that does not work', async () => {
         /remove/i,
         /label/i,
         /keep in memory/i,
-        /put back/i,
+        /undo/i,
     ]) {
         assert.deepEqual(
             [...pressed].filter((name) => bad.test(name)),
             [],
-            'nothing that a viewer may not do',
+            'no control for an action that viewers may not perform',
         );
     }
     // The palette offers nothing else.
@@ -353,7 +442,7 @@ test('a viewer has no control that does not work', async () => {
         return texts('#commands .title', guest);
     };
     for (const title of new Set(await palette())) {
-        assert.doesNotMatch(title, /delete|^run|insert|remove|\bcut\b|paste|replace|reset|make it|heading/i);
+        assert.doesNotMatch(title, /delete|^run|insert|remove|\bcut\b|paste|replace|reset|convert|heading/i);
         await guest.locator('#commands .title', { hasText: title }).first().click();
         await guest.keyboard.press('Escape');
         assert.equal(await refused(), 0, title);
@@ -397,11 +486,11 @@ test('a viewer has no control that does not work', async () => {
         }
         await guest.keyboard.press('Escape');
     }
-    assert.deepEqual(await rows(guest), await rows(page), 'and nothing has changed');
+    assert.deepEqual(await rows(guest), await rows(page), 'nothing has changed');
     assert.equal(
         await page.locator('.cell[data-kind="draft"]').count(),
         (await page.locator('.cell[data-fresh]').count()) + 1,
-        'the draft that failed, and the place to type',
+        'only the failed draft and the empty cell',
     );
 });
 
@@ -436,9 +525,9 @@ test('a user who may only run cells is not offered the owner’s actions', async
     }
 });
 
-test('a deleted state can be taken back; a subtree goes as a whole', async () => {
+test('a deletion of states can be undone; a subtree is deleted as a whole', async () => {
     await three();
-    await choose(1, 'Delete this and the state below');
+    await choose(1, 'Delete this state and the one below');
     await page.locator('.notice', { hasText: 'Deleted 2 states.' }).waitFor();
     await ran(1);
     await shot(page, 'deleted');
@@ -447,7 +536,7 @@ test('a deleted state can be taken back; a subtree goes as a whole', async () =>
     assert.equal((await rows()).length, 4);
     await choose(2, 'Delete this state');
     await ran(2);
-    await choose(0, 'Delete this and the state below');
+    await choose(0, 'Delete this state and the one below');
     await page.waitForFunction(() => document.querySelectorAll('.cell[data-kind="ran"]').length === 0);
     // Leaving the page before the time for Undo is over completes the deletion.
     await page.reload();
@@ -455,7 +544,40 @@ test('a deleted state can be taken back; a subtree goes as a whole', async () =>
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 1);
 });
 
-test('what was asked just before the page went is done, though its line took it along', {
+test('a deletion is undone by a key when its notice is gone, also in the graph, or from the list of deleted states', {
+    skip: !isReal,
+}, async () => {
+    await three();
+    const commit = async () => {
+        await page.locator('.notice[data-open]').waitFor();
+        await page.evaluate(() => dispatchEvent(new Event('beforeunload')));
+        await page.locator('.notice[data-open]').waitFor({ state: 'detached' });
+    };
+    await choose(1, 'Delete this state and the one below');
+    await ran(1);
+    await commit();
+    await page.locator('.cell').first().focus();
+    await page.keyboard.press('z');
+    await ran(3);
+    await page.locator('#graph').focus();
+    await page.keyboard.press('Delete');
+    await ran(2);
+    await commit();
+    await page.keyboard.press('z');
+    await ran(3);
+    await choose(1, 'Delete this state and the one below');
+    await ran(1);
+    await page.getByRole('button', { name: 'More', exact: true }).click();
+    await page.getByRole('menuitem', { name: 'Deleted states…' }).click();
+    const list = page.getByRole('dialog');
+    await list.getByText('2 states').waitFor();
+    await shot(page, 'deleted-states');
+    await list.getByRole('button', { name: /^Restore 2 states/ }).click();
+    await ran(3);
+    assert.equal((await rows()).length, 4);
+});
+
+test('commands sent just before the page closes are carried out, even if the connection loses them', {
     skip: !isReal,
 }, async () => {
     await three();
@@ -469,7 +591,7 @@ test('what was asked just before the page went is done, though its line took it 
     await other.waitForSelector('.notebook[aria-busy="false"]');
     await ran(3, other);
     isDeaf = true;
-    await choose(0, 'Delete this and the 2 states below', other);
+    await choose(0, 'Delete this state and the 2 below', other);
     await ran(0, other);
     await other.locator('.cell[data-fresh] .editor').click();
     await other.keyboard.type('the last words');
@@ -478,7 +600,7 @@ test('what was asked just before the page went is done, though its line took it 
     await sees('the last words');
 });
 
-test('who opens a link sees the state it leads to, however late what stands above it takes its place', {
+test('a link shows its state in the viewport, even if the outputs above it get their height late', {
     skip: !isReal,
 }, async () => {
     await run('from IPython.display import HTML\nHTML("<p style=\'height:900px\'>tall</p>")');
@@ -493,12 +615,8 @@ test('who opens a link sees the state it leads to, however late what stands abov
     });
     await prints('the end of the link', other);
     await other.waitForFunction(() => document.querySelector('main').scrollHeight > 1000);
-    await other.waitForFunction(
-        () => {
-            const box = [...document.querySelectorAll('.stream')].at(-1).getBoundingClientRect();
-            return box.bottom <= innerHeight && box.top > 0;
-        },
-        undefined,
-        { timeout: 4000 },
-    );
+    await other.waitForFunction(() => {
+        const box = [...document.querySelectorAll('.stream')].at(-1).getBoundingClientRect();
+        return box.bottom <= innerHeight && box.top > 0;
+    });
 });

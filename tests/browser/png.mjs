@@ -1,4 +1,4 @@
-// A PNG of one colour with a line across, in base64: the stand-in's plots.
+// A white PNG with axes and a diagonal line in one colour, in base64: the stand-in's plots.
 
 import { crc32, deflateSync } from 'node:zlib';
 

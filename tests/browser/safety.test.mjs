@@ -1,4 +1,4 @@
-// Habits from other notebooks destroy nothing: restarting, inserting cells, dropping files, and
+// Habits from other notebooks destroy no work: restarting, inserting cells, dropping files, and
 // undoing deletions. Only on the real server. With RATOON_SHOTS=DIR, saves screenshots in DIR.
 
 import assert from 'node:assert/strict';
@@ -6,6 +6,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { becomes } from './browser.mjs';
+import { png } from './png.mjs';
 import {
     choose,
     focused,
@@ -58,7 +59,7 @@ async function shot(name, on = page) {
 }
 
 testOnOwnServer(
-    '0 0 and Enter is a restart: the cells wait as drafts on the start, all that ran is still there, and it can be undone',
+    '0 0 and Enter restarts: the cells become drafts at the start, all states stay, and it can be undone',
     real,
     async () => {
         await three();
@@ -95,7 +96,7 @@ testOnOwnServer(
 );
 
 test(
-    'what a restart left on the start stands in no other line, and the next restart replaces it',
+    'the drafts of a restart are shown at the start only, and the next restart replaces them',
     real,
     async () => {
         await three();
@@ -118,7 +119,7 @@ test(
 );
 
 test(
-    'text between cells that ran is in the file, in another version of the line too, and does not say that it runs',
+    'text between cells that ran is exported, also in another version of the lineage, and does not claim that it runs',
     real,
     async () => {
         await three();
@@ -146,7 +147,7 @@ test(
         await keys('Control+A');
         await page.keyboard.insertText('x = 5\nprint("one")');
         await keys('Control+Enter');
-        await page.getByRole('button', { name: 'Replay 2 cells below' }).click();
+        await page.getByRole('button', { name: 'Run 2 cells below' }).click();
         await ran(3);
         await sees('version 2 of 2');
         await becomes(file, all('x = 5\nprint("one")', '# Title'));
@@ -154,14 +155,20 @@ test(
 );
 
 test(
-    'the line goes on without a cell, with what was not run yet; the old line stays as it was',
+    'a lineage can continue without one of its cells; the drafts come along, and the old lineage stays',
     real,
     async () => {
         await three();
         await page.locator('.cell[data-fresh] .editor').click();
         await page.keyboard.insertText('print("later")');
         await keys('Escape');
-        const old = await sources();
+        const old = [
+            'x = 1\nprint("one")',
+            'x = x + 1\nprint("two")',
+            'x = x + 1\nprint("three")',
+            'print("later")',
+        ];
+        await becomes(sources, old);
         for (const _time of ['once', 'again']) {
             await page.locator('.cell').nth(1).focus();
             await keys('d', 'd');
@@ -175,22 +182,26 @@ test(
     },
 );
 
-test('a restart that would stop a cell does not have the focus; it stops the cell', real, async () => {
-    await run('import time\ntime.sleep(600)', 'Control+Enter');
-    await page.waitForSelector('[data-status="running"]');
-    await keys('0', '0');
-    await page.getByText('One running cell will be stopped').waitFor();
-    await focusIs('Cancel');
-    await keys('Enter');
-    await page.getByRole('heading', { name: 'Restart?' }).waitFor({ state: 'detached' });
-    assert.equal(await page.locator('.cell[data-status="running"]').count(), 1);
-    await keys('0', '0');
-    await page.getByRole('button', { name: 'Restart', exact: true }).click();
-    await page.waitForSelector('[data-status="interrupted"]');
-});
+test(
+    'when a restart would stop a cell, the dialog focuses Cancel; the restart then stops the cell',
+    real,
+    async () => {
+        await run('import time\ntime.sleep(600)', 'Control+Enter');
+        await page.waitForSelector('[data-status="running"]');
+        await keys('0', '0');
+        await page.getByText('One running cell will be stopped').waitFor();
+        await focusIs('Cancel');
+        await keys('Enter');
+        await page.getByRole('heading', { name: 'Restart?' }).waitFor({ state: 'detached' });
+        assert.equal(await page.locator('.cell[data-status="running"]').count(), 1);
+        await keys('0', '0');
+        await page.getByRole('button', { name: 'Restart', exact: true }).click();
+        await page.waitForSelector('[data-status="interrupted"]');
+    },
+);
 
 testOnOwnServer(
-    'everything is forgotten only when the name was typed, and comes back whole from the notice',
+    'a reset needs the typed name of the notebook, and its notice restores everything',
     real,
     async () => {
         await three();
@@ -204,7 +215,7 @@ testOnOwnServer(
         await keys('Enter');
         await page.keyboard.insertText('mai');
         await keys('Enter');
-        assert.equal(await button.isDisabled(), true, 'half a name is no name');
+        assert.equal(await button.isDisabled(), true, 'half the name does not suffice');
         assert.equal(await page.getByRole('heading', { name: 'Reset this notebook?' }).count(), 1);
         await shot('forget');
         await page.keyboard.insertText('n');
@@ -224,7 +235,7 @@ testOnOwnServer(
     },
 );
 
-testOnOwnServer('in the palette, too, what forgets everything asks for the name', real, async () => {
+testOnOwnServer('a reset from the palette needs the typed name, too', real, async () => {
     await run('x = 1');
     await ran(1);
     await page.locator('.cell').nth(0).focus();
@@ -238,7 +249,7 @@ testOnOwnServer('in the palette, too, what forgets everything asks for the name'
 });
 
 testOnOwnServer(
-    'no question has the focus on a button that destroys; what was deleted comes back from the trash, or goes for good by its name',
+    'a question before a deletion focuses Cancel; the trash restores a notebook, or deletes it permanently after its name is typed',
     real,
     async () => {
         await page.evaluate(() =>
@@ -290,14 +301,14 @@ testOnOwnServer(
     },
 );
 
-test('a line in which a cell runs is not deleted by Enter', real, async () => {
+test('Enter does not confirm a deletion that would stop a running cell', real, async () => {
     await run('x = 1');
     await ran(1);
     await run('y = 1');
     await ran(2);
     await run('import time; time.sleep(600)', 'Control+Enter');
     await page.waitForSelector('.cell[data-status="running"]');
-    await choose(0, /^Delete this and the state below/);
+    await choose(0, /^Delete this state and the one below/);
     await page.getByText('One running cell will be stopped').waitFor();
     await focusIs('Cancel');
     await keys('Enter');
@@ -305,7 +316,7 @@ test('a line in which a cell runs is not deleted by Enter', real, async () => {
     assert.equal(await page.locator('.row').count(), 4);
 });
 
-test('a failed attempt that was forgotten is back when that is undone', real, async () => {
+test('Undo restores a deleted attempt whose draft was edited', real, async () => {
     await run('1/0', 'Control+Enter');
     await page.waitForSelector('[data-status="error"]');
     await page.locator('.cell').nth(0).locator('.cm-content').click();
@@ -318,35 +329,31 @@ test('a failed attempt that was forgotten is back when that is undone', real, as
     await sees('ZeroDivisionError');
 });
 
-test(
-    'a cell that is inserted and runs in the midst of the line leaves what stands below it in sight, to be run',
-    real,
-    async () => {
-        await three();
-        await page.locator('.cell').nth(0).focus();
-        await keys('b', 'Enter');
-        await page.keyboard.insertText('x = 100');
-        await sees('then become drafts');
-        await shot('inside');
-        await page.setViewportSize({ width: 1280, height: 800 });
-        await page.locator('.cell').nth(1).locator('.cm-content').click();
-        await keys('Shift+Enter');
-        await ran(2);
-        await becomes(sources, [
-            'x = 1\nprint("one")',
-            'x = 100',
-            'x = x + 1\nprint("two")',
-            'x = x + 1\nprint("three")',
-        ]);
-        assert.equal((await rows()).length, 5, 'nothing is deleted');
-        await shot('inserted');
-        await page.setViewportSize({ width: 1280, height: 800 });
-        await page.getByRole('button', { name: 'Replay 2 cells below' }).click();
-        await ran(4);
-        await run('print("x is", x)');
-        await sees('x is 102');
-    },
-);
+test('running a cell inserted in the middle keeps the cells below it in sight as drafts', real, async () => {
+    await three();
+    await page.locator('.cell').nth(0).focus();
+    await keys('b', 'Enter');
+    await page.keyboard.insertText('x = 100');
+    await sees('then become drafts');
+    await shot('inside');
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.locator('.cell').nth(1).locator('.cm-content').click();
+    await keys('Shift+Enter');
+    await ran(2);
+    await becomes(sources, [
+        'x = 1\nprint("one")',
+        'x = 100',
+        'x = x + 1\nprint("two")',
+        'x = x + 1\nprint("three")',
+    ]);
+    assert.equal((await rows()).length, 5, 'nothing is deleted');
+    await shot('inserted');
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.getByRole('button', { name: 'Run 2 cells below' }).click();
+    await ran(4);
+    await run('print("x is", x)');
+    await sees('x is 102');
+});
 
 /**
  * Drops files with the browser's own drag events. With `comes`, the pointer enters over the page's
@@ -370,7 +377,7 @@ async function dropFiles(files, selector, { on = page, comes = true, covers = tr
 }
 
 test(
-    'a file that is dropped never gets into code, nor does the browser go to it: a notebook is offered for import',
+    'a dropped file is neither inserted into code nor opened by the browser: notebooks are offered for import',
     real,
     async (t) => {
         const dir = await mkdtemp(join(tmpdir(), 'ratoon-drop-'));
@@ -403,7 +410,7 @@ test(
             '.after',
         ]) {
             await dropFiles([table], place);
-            await notice(/“table.csv” was not added to the notebook/);
+            await notice(/Upload “table.csv”\? Cells then open it by name/);
             assert.equal(await page.locator('.drop-overlay').count(), 0, place);
             await page.locator('.notice').getByRole('button', { name: 'Close' }).click();
             await dropFiles([notebook], place);
@@ -412,12 +419,23 @@ test(
             await page.setViewportSize({ width: 1280, height: 800 });
             await page.locator('.notice').getByRole('button', { name: 'Close' }).click();
         }
+        // Offered: the upload opens the files pane. On the pane it needs no question.
+        await dropFiles([table, notebook], '.after');
+        await page.locator('.notice').getByRole('button', { name: 'Upload all' }).click();
+        await page.locator('.files-pane [data-name="theirs.ipynb"]').waitFor();
+        const content = () => page.evaluate(() => fetch('/api/files/table.csv').then((one) => one.text()));
+        assert.equal(await content(), 'a,b\n1,2\n');
+        await writeFile(table, 'new');
+        await dropFiles([table], '.files-pane');
+        await page.getByRole('button', { name: 'Replace', exact: true }).click();
+        await notice(/Uploaded “table.csv”/);
+        assert.equal(await content(), 'new');
         await dropFiles([table], '.frame-place', { comes: false });
         assert.equal(page.url(), at);
         assert.equal(
             await page.frameLocator('.frame-place iframe').locator('h1').textContent(),
             'frame',
-            'nor did the frame go there',
+            'the frame did not open the file',
         );
         assert.equal((await sources()).at(-1), 'mine = 1');
         const guestLink = await page.evaluate(() =>
@@ -429,7 +447,7 @@ test(
         );
         const guest = await open(`${origin()}${guestLink.path}`);
         await dropFiles([notebook], '.cell[data-fresh] .cm-content', { on: guest });
-        await notice(/only the owner can/, guest);
+        await notice(/not imported or uploaded: only the owner can/, guest);
         await guest.goto(`${origin()}/`);
         await guest.waitForSelector('#home:not([aria-busy])');
         await dropFiles([table], 'h1', { on: guest, covers: false });
@@ -440,5 +458,87 @@ test(
         await page.waitForSelector('.notebook[aria-busy="false"]');
         await sees('print("theirs")');
         forgive(guest, /status of 403/);
+    },
+);
+
+testOnOwnServer(
+    'pictures are pasted and dropped into texts, shown also above cells that ran, and removed by undo',
+    real,
+    async (t) => {
+        const dir = await mkdtemp(join(tmpdir(), 'ratoon-pictures-'));
+        t.after(() => rm(dir, { recursive: true }));
+        const picture = join(dir, 'plot.png');
+        await writeFile(picture, Buffer.from(png(40, 30, [0, 90, 0]), 'base64'));
+        const editor = page.locator('.cell[data-text] .cm-content');
+        /** The widths of all shown pictures; null: not loaded. */
+        const shown = (on = page) =>
+            on.$$eval('.prose img', (all) => all.map((one) => (one.complete ? one.naturalWidth : null)));
+        const names = async () =>
+            (await editor.innerText()).match(/\(attachment:[\w-]+\.png\)/g)?.length ?? 0;
+
+        await run(
+            `import base64\nopen("fig.svg", "w").write('<svg xmlns="http://www.w3.org/2000/svg" width="70"/>')`,
+        );
+        await ran(1);
+        await page.locator('.cell[data-fresh] .editor').click();
+        await page.locator('.cell[data-fresh]').getByRole('button', { name: 'Text' }).click();
+        await editor.click();
+        await page.keyboard.insertText('![local](fig.svg) ![elsewhere](http://127.0.0.1:9/x.png)\n\n');
+        // From a spreadsheet, the text is pasted; from a file manager, the picture.
+        for (const types of [['text/plain', 'text/html'], ['text/plain']])
+            await editor.evaluate(async (element, all) => {
+                const canvas = Object.assign(document.createElement('canvas'), { width: 50, height: 20 });
+                const blob = await new Promise((done) => canvas.toBlob(done));
+                const data = new DataTransfer();
+                data.items.add(new File([blob], 'image.png', { type: 'image/png' }));
+                for (const type of all) data.setData(type, 'cells');
+                element.dispatchEvent(
+                    new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }),
+                );
+            }, types);
+        await becomes(names, 1);
+        assert.match(await editor.innerText(), /cells/);
+        await page.keyboard.press('Control+z');
+        await becomes(names, 0);
+        await page.keyboard.press('Control+y');
+        await becomes(names, 1);
+        await dropFiles([picture], '.cell[data-text] .cm-content');
+        await becomes(names, 2);
+        await shot('pictures-editing');
+        await page.setViewportSize({ width: 1280, height: 800 });
+
+        // The text becomes part of the state that the next cell makes.
+        await run('x = 1');
+        await ran(2);
+        await becomes(shown, [70, 0, 50, 40]);
+        await shot('pictures');
+        await page.setViewportSize({ width: 1280, height: 800 });
+        await page.reload();
+        await page.waitForSelector('.notebook[aria-busy="false"]');
+        await becomes(shown, [70, 0, 50, 40]);
+        const link = await page.evaluate(() =>
+            fetch('/api/links', {
+                method: 'POST',
+                headers: { 'content-type': 'application/json' },
+                body: '{"scope": "view"}',
+            }).then((answer) => answer.json()),
+        );
+        const guest = await open(`${origin()}${link.path}`);
+        await becomes(() => shown(guest), [70, 0, 50, 40]);
+
+        // Above a cell that ran; a picture that is too large is refused, and the text stays.
+        await page.locator('.cell[data-text] .prose').dblclick();
+        await dropFiles([picture], '.cell[data-text] .cm-content');
+        await becomes(names, 3);
+        await writeFile(join(dir, 'large.png'), Buffer.alloc(11_000_000));
+        await dropFiles([join(dir, 'large.png')], '.cell[data-text] .cm-content');
+        await notice(/“large.png” was not attached: it is larger than 10 MB/);
+        await page.locator('.cell[data-fresh] .editor').click();
+        await becomes(shown, [70, 0, 50, 40, 40]);
+        await becomes(() => shown(guest), [70, 0, 50, 40, 40]);
+        // A picture that is dropped elsewhere is offered for upload.
+        await dropFiles([picture], '.cell[data-fresh] .cm-content');
+        await notice(/Upload “plot.png”/);
+        assert.equal(await page.locator('.cell[data-fresh] .cm-content').getByText('PNG').count(), 0);
     },
 );

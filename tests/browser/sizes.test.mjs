@@ -70,7 +70,7 @@ const measure = (page) =>
     });
 
 for (const [width, height] of Object.entries(WIDTHS)) {
-    test(`${width} px wide, with panes and without`, async (t) => {
+    test(`at a width of ${width} px nothing is cut off, with panes and without`, async (t) => {
         const page = await open(t, { viewport: { width: Number(width), height } });
         for (const isOpen of [false, true]) {
             await panes(page, isOpen);
@@ -78,12 +78,12 @@ for (const [width, height] of Object.entries(WIDTHS)) {
             assert.deepEqual([out, scrolls], [[], false], `open: ${isOpen}`);
             assert.ok(line <= 84 * 16 && line >= Math.min(340, Number(width)), `a line of ${line} px`);
             const main = await page.locator('main').boundingBox();
-            assert.ok(main.height > height / 2, 'the cells have most of the room');
+            assert.ok(main.height > height / 2, 'the cells have most of the height');
         }
     });
 }
 
-test('a comparison fits into a phone, and into a large screen', async (t) => {
+test('a comparison fits on a phone and on a large screen', async (t) => {
     for (const width of [360, 3840]) {
         const page = await open(t, { viewport: { width, height: 900 } }, 'compare=a2..b3');
         await page.waitForSelector('.compare-value');
@@ -91,11 +91,11 @@ test('a comparison fits into a phone, and into a large screen', async (t) => {
         const [a, b] = await page.$$eval('.side-card', (cards) =>
             cards.map((card) => card.getBoundingClientRect().top),
         );
-        assert.equal(a < b, width === 360, 'one below the other only where there is no width');
+        assert.equal(a < b, width === 360, 'one below the other only on the phone');
     }
 });
 
-test('under a finger everything is large enough, and the tools are where the finger was', async (t) => {
+test('on a touch screen controls are at least 44 px, and a tap on a cell shows its tools', async (t) => {
     const page = await open(t, { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
     const cell = page.locator('.cell').nth(1);
     assert.equal(await cell.locator('.tools').isVisible(), false);
@@ -116,7 +116,18 @@ test('under a finger everything is large enough, and the tools are where the fin
     assert.ok((await page.locator('[role="menuitem"]').first().boundingBox()).height >= 44);
 });
 
-test('without a finger every target is at least 24 px in both directions', async (t) => {
+test('on a touch screen a cell can be inserted between two cells', async (t) => {
+    const page = await open(t, { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
+    const before = await page.locator('.cell').count();
+    const button = page.locator('.cell').nth(1).locator('.insert-button');
+    const { width, height } = await button.boundingBox();
+    assert.ok(width >= 24 && height >= 24);
+    await button.tap();
+    await page.waitForFunction((n) => document.querySelectorAll('.cell').length === n + 1, before);
+    assert.equal(await page.locator('.cell').nth(1).getAttribute('data-kind'), 'draft');
+});
+
+test('with a mouse, targets are at least 24 px in both directions', async (t) => {
     const page = await open(t, { viewport: { width: 1280, height: 800 } });
     await panes(page, true);
     const small = await page.$$eval(
@@ -132,11 +143,11 @@ test('without a finger every target is at least 24 px in both directions', async
     assert.deepEqual(
         small.filter(([name]) => !/^Show the value of/.test(name)),
         [],
-        'but names in a row of the table, which is as high',
+        'except names in the table, whose rows are high enough',
     );
 });
 
-test('when a keyboard comes up, what is typed stays in sight', async (t) => {
+test('when an on-screen keyboard opens, the edited cell stays in sight', async (t) => {
     const page = await open(t, { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
     await page.locator('.cell[data-fresh] .cm-content').tap();
     await page.setViewportSize({ width: 360, height: 380 });
@@ -183,7 +194,7 @@ test('the variables pane keeps its width after a reload', async (t) => {
     assert.equal(await width(), after);
 });
 
-test('on paper the notebook stands alone, its outputs whole', async (t) => {
+test('a printed notebook has no controls, and its outputs are whole', async (t) => {
     const page = await open(t, { viewport: { width: 1024, height: 768 }, colorScheme: 'dark' });
     await page.locator('.cell[data-fresh] .editor').click();
     await page.keyboard.insertText('print("line")\n'.repeat(300));

@@ -44,7 +44,7 @@ for (const [what, before] of [
     ['in a notebook that scrolls', 'print("line\\n" * 60)'],
 ]) {
     test(
-        `a frame that gets its height late does not move the cell under the pointer, ${what}`,
+        `a frame that gets its height late does not move the cell under the pointer ${what}`,
         real,
         async () => {
             if (before) {
@@ -70,7 +70,7 @@ for (const [what, before] of [
     );
 }
 
-test('a table has its room before its frame has loaded', real, async () => {
+test('the height of a table is reserved before its frame has loaded', real, async () => {
     const release = await holdFrames();
     await run('import pandas as pd\npd.DataFrame({"city": ["Lisbon", "Porto"] * 3, "area": range(6)})');
     await ran(1);
@@ -83,7 +83,7 @@ test('a table has its room before its frame has loaded', real, async () => {
     assert.deepEqual(await tops(), before);
 });
 
-test('after a reload, and when we come back to a state, every frame is as high as it was', real, async () => {
+test('after a reload, and after a return to a state, frames have their previous heights', real, async () => {
     await run(HTML('<div style="height: 120px"></div>'));
     await ran(1);
     await run(HTML('<p>one</p><p>two</p>'));

@@ -1,9 +1,8 @@
-"""Makes a notebook of one of scikit-learn's own examples, as sphinx-gallery does; or examines one
-that ran.
+"""Makes a notebook from one of scikit-learn's examples, like sphinx-gallery, or examines a
+notebook. Run it with the Python of the tests' environment.
 
-usage: notebook.py make FILE.ipynb        with the Python of the tests' environment; fetches the
-                                          source distribution
-       notebook.py examine FILE.ipynb     says what is in it as JSON, if nbformat finds it valid
+usage: notebook.py make FILE.ipynb        fetches scikit-learn's source distribution and writes FILE
+       notebook.py examine FILE.ipynb     validates FILE with nbformat and prints its cells as JSON
 """
 
 import importlib.metadata
@@ -35,7 +34,8 @@ def program():
 
 
 def as_markdown(text):
-    """The headings, names and formulas of reStructuredText, as sphinx-gallery turns them."""
+    """Converts headings, names and formulas of reStructuredText to Markdown, like
+    sphinx-gallery."""
     text = re.sub(r"^([=~-])\1{3,}\n(.+)\n\1{4,}$", r"# \2", text, flags=re.MULTILINE)
     text = re.sub(r"^(.+)\n([=~-])\2{3,}$", r"## \1", text, flags=re.MULTILINE)
     text = re.sub(r":math:`([^`]+)`", r"$\1$", text)
@@ -48,7 +48,7 @@ def make(path):
 
     cells = list(cells_of(program()))
     for cell in cells:
-        # As they come from the gallery: nothing has run.
+        # Notebooks from the gallery have no outputs.
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
         else:

@@ -1,9 +1,8 @@
-"""Three examples in the style of the scikit-learn gallery, as the notebooks that sphinx-gallery
-makes of such programs.
+"""Makes notebooks from three programs in the style of scikit-learn's gallery, like sphinx-gallery.
+Needs no network.
 
-The gallery's own files are programs, and come with the source distribution (`sdist.py`); what is
-here has their shape: a docstring, text in comments below a line of `#`, plots, magics at the top.
-No network.
+The programs have the form of the gallery's files: a docstring, text in comments after a line `#
+%%`, and plots. The gallery's own files are fetched by `sdist.py`.
 """
 
 import ast
@@ -63,8 +62,8 @@ LONG = '"""\nMany cells\n==========\n"""\n' + "".join(
 
 
 def cells_of(program):
-    """The cells that sphinx-gallery would make: text from the docstring and from comments after
-    a marker, then code.
+    """Yields the cells that sphinx-gallery would make of a program. Text comes from the docstring
+    and from comments after a marker `# %%`.
     """
     head = ast.get_docstring(ast.parse(program), clean=False)
     body = program.split('"""', 2)[2]

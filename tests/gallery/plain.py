@@ -1,8 +1,8 @@
-"""Runs cells as an ordinary Python session would, in one namespace: what a line of states is
-compared with.
+"""Runs cells in one namespace of an ordinary Python. `run.py` compares Ratoon's outputs with the
+outputs of this program.
 
-Reads a JSON list of sources from its standard input; writes, per cell, what it printed and how many
-figures it drew.
+Reads a JSON list of sources from standard input. Writes a JSON list: for each cell, the text that
+it printed and the number of figures that it drew.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ matplotlib.use("agg")
 
 import matplotlib.pyplot as plt
 
-# A module of its own, as in a notebook: functions that are sent to other processes are looked up in
+# Cells run in the module `__main__`, as in a notebook, because other processes look up functions in
 # it by name.
 namespace = sys.modules["__main__"].__dict__
 answers = []

@@ -1,10 +1,12 @@
-"""Runs real notebooks through the server: examples of scikit-learn's gallery, fetched at test time.
+"""Runs real notebooks on a server: examples of scikit-learn's gallery, fetched at test time.
 
-Each is run cell by cell, over REST and over the WebSocket; then a cell in its middle is changed and
-run again, with all that follow, as a branch. Both ends must be what an ordinary Python session
-prints and draws that ran the same cells from the beginning, and the first end must not have noticed
-the second. Then the server is killed and started again: the branch is grown once more, from the
-state in the middle as it comes from disk, and both ends are what they were.
+Runs the cells of each example, over REST and over the WebSocket. Then changes a cell in the middle,
+and runs this cell and all later cells as a branch. The outputs of both lineages must be equal to
+the outputs of an ordinary Python that runs the same cells from the beginning, and the branch must
+not have changed the first lineage. The cells also run in two ways in one Python, by `plain_cells`
+and only by IPython (tests/kernel/two_roads.py), with equal effects. Then kills the server, starts
+it again, and runs the branch once more from the restored state in the middle. Both lineages must
+still have the same values.
 
 usage: RATOON_BIN=… tests/gallery/run.py     with the Python of the tests' environment, which Ratoon
                                              uses as well
@@ -26,7 +28,8 @@ sys.path.insert(0, os.path.dirname(HERE))
 import ratoon_client as ratoon
 import sdist
 
-# Per example: what is changed, which picks the cell, and a variable that tells the two ends apart.
+# For each example: the text to replace, which occurs in only one cell; its replacement; and an
+# expression whose value differs between the two lineages.
 EXAMPLES = {
     "ensemble/plot_gradient_boosting_regression.py": (
         '"n_estimators": 500',
@@ -44,12 +47,13 @@ EXAMPLES = {
         "len(selected_features)",
     ),
 }
-# One that is tried each time; the others with RATOON_TEST_ALL, which `tests/run nightly` sets.
+# The example that always runs. The others run only with RATOON_TEST_ALL, which `tests/run nightly`
+# sets.
 SHORTEST = "cluster/plot_kmeans_digits.py"
-# A cell that takes longer hangs: the slowest takes seven seconds on two busy cores.
+# Time limit of a cell. The slowest cell takes seven seconds on two busy cores.
 SECONDS = 60
-# Some examples leave numpy's generator as they find it; with a seed, every session draws the same
-# numbers.
+# Runs before each example. Some examples do not seed numpy's generator, and all runs must draw the
+# same numbers.
 SEED = "import numpy\nnumpy.random.seed(20)\n"
 
 
@@ -59,10 +63,11 @@ def cells_of(source):
 
 
 def changed(cells, old, new):
-    """The place of the one cell that has `old`, and the cells from there on, with it replaced."""
+    """Returns the index of the only cell that contains `old`, and the cells from there on, with
+    `old` replaced by `new`."""
     places = [index for index, cell in enumerate(cells) if old in cell]
     assert len(places) == 1 and 0 < places[0] < len(cells) - 1, (
-        f"{old!r} is in cells {places}, not in one in the middle"
+        f"{old!r} is in the cells {places}, but must be in one cell in the middle"
     )
     branch = cells[places[0] :]
     branch[0] = re.sub(re.escape(old), new, branch[0])
@@ -80,13 +85,30 @@ def plainly(cells):
     return json.loads(done.stdout)
 
 
+def check_both_ways(name, source):
+    """Checks that the cells have the same effects by `plain_cells` as by IPython's `run_cell`."""
+    done = subprocess.run(
+        [sys.executable, os.path.join(HERE, "..", "kernel", "two_roads.py"), str(3 * SECONDS)],
+        input=json.dumps([cells_of(source)]),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert not found["differing"], found["differing"]
+    assert found["plain"] > 0, "no cell was plain"
+    print(
+        f"ok   {name}, {found['plain'] // 2} of {found['cells'] // 2} cells both ways", flush=True
+    )
+
+
 def without_times(text):
-    """Times of fits, which differ from run to run."""
+    """Replaces the durations of fits, which differ between runs."""
     return re.sub(r"\d+\.\d+s\b", "TIME", text)
 
 
 def grow(door, cells, state):
-    """Runs cells in a line; answers what each gave, and the states they left."""
+    """Runs cells one after the other. Returns the outputs of each cell and the new states."""
     given, states = [], []
     for cell in cells:
         answer = door.run(cell, state, timeout=SECONDS)
@@ -107,9 +129,10 @@ def check(example, source, doors):
     branch_truth = [
         {**c, "text": without_times(c["text"])} for c in plainly(cells[:place] + branch)
     ][place:]
-    assert sum(cell["figures"] for cell in truth) > 0, "this example draws nothing"
+    assert sum(cell["figures"] for cell in truth) > 0, "this example draws no figure"
     ends = {}
-    # Opened when it is used: a socket that says nothing for 45 s is let go.
+    # Each connection is opened when it is used, because the server closes a WebSocket after 45 s
+    # without messages.
     for name, opened in doors.items():
         with contextlib.closing(opened()) as door:
             given, states = grow(door, cells, "initial")
@@ -129,12 +152,13 @@ def check(example, source, doors):
                 f"{telling}: {told}",
                 flush=True,
             )
-    assert len({tuple(told) for told in ends.values()}) == 1, f"the doors differ: {ends}"
+    assert len({tuple(told) for told in ends.values()}) == 1, f"REST and WebSocket differ: {ends}"
     return states[place - 1], branch, branch_truth, states[-1], telling, ends[name]
 
 
 def check_again(door, example, found):
-    """The same branch after the server was killed: from disk, and with the same end."""
+    """Runs the branch again after the server was killed. The state from which it grows is restored
+    from disk, and its outputs must be the same."""
     middle, branch, branch_truth, end, telling, told = found
     given, states = grow(door, branch, middle)
     assert given == branch_truth, f"after the restart: {given}\nan ordinary session: {branch_truth}"
@@ -172,6 +196,7 @@ def main():
     with ratoon.Server(os.environ["RATOON_BIN"], sys.executable) as server:
         for name, source in sources.items():
             try:
+                check_both_ways(name, source)
                 found[name] = check(name, source, {"REST": server.rest, "WebSocket": server.socket})
             except Exception as error:
                 failed += 1

@@ -1,8 +1,8 @@
-"""Fetches the source distribution of a package: the file only.
+"""Downloads the source distribution of a package without building it.
 
-`pip download` would also run its build to learn its metadata, which takes a compiler and minutes.
-So pip's own finder is asked where the file is (it knows the index, the proxy and the certificates
-that pip is set up with), and pip's own session fetches it. Runs in an environment that has pip.
+`pip download` would also build the package to get its metadata. This needs a compiler and takes
+minutes. So this module uses pip's internal finder and session, which respect the index, the proxy
+and the certificates in pip's configuration. It must run in an environment that has pip.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from pip._vendor.packaging.specifiers import SpecifierSet
 
 
 def fetch(package, version, folder):
-    """Answers the path of the file in `folder`, where it is kept from then on."""
+    """Downloads the file into `folder` if it is not there yet. Returns its path."""
     command = create_command("download")
     options, _ = command.parse_args(["--no-deps", "--no-binary", ":all:", "--quiet"])
     with command.main_context():
@@ -30,9 +30,7 @@ def fetch(package, version, folder):
                 found.link.hash_name
                 and hashlib.new(found.link.hash_name, answer.content).hexdigest() != found.link.hash
             ):
-                raise RuntimeError(
-                    f"{found.link.filename} is not what the index says: its hash differs"
-                )
+                raise RuntimeError(f"{found.link.filename} has another hash than the index says")
             os.makedirs(folder, exist_ok=True)
             with open(path + ".part", "wb") as file:
                 file.write(answer.content)

@@ -1,4 +1,4 @@
-//! Tests the features that Ratoon takes over from four earlier systems. docs/api.md lists these
+//! Tests the features that Ratoon has in common with earlier systems. docs/api.md lists these
 //! features.
 
 use crate::cells::Room;
@@ -24,7 +24,7 @@ fn missing(checkpoint: &Value) -> Vec<(String, String)> {
 // exec-py's pyrepl
 
 #[test]
-fn a_checkpoint_with_a_label() {
+fn a_checkpoint_can_have_a_label() {
     let server = TestServer::start_with(&["--no-checkpoints"]);
     let named = server.begin_with("initial", "x = 1", json!({"new_state_name": "mine"})).end();
     assert_eq!(server.get("/api/states/mine/checkpoint").status, 404);
@@ -37,7 +37,7 @@ fn a_checkpoint_with_a_label() {
     assert_eq!(server.get("/api/states/mine/checkpoint").json(), *about);
     let list = server.get("/api/states").json()["states"].clone();
     assert_eq!(list[1]["checkpoint"]["checkpoint_id"], about["checkpoint_id"]);
-    // The body is optional, and a saved state is not written again.
+    // The body of the request is optional. A state that is already saved is not written again.
     let again = server.owner(Request::new("POST", "/api/states/mine/checkpoint"));
     assert_eq!(again.json()["checkpoint"]["checkpoint_id"], about["checkpoint_id"]);
     for (path, body, status) in [
@@ -54,7 +54,7 @@ fn a_checkpoint_with_a_label() {
 }
 
 #[test]
-fn a_data_checkpoint_holds_values_only() {
+fn a_data_checkpoint_contains_only_values() {
     let server = TestServer::start_with(&["--no-checkpoints"]);
     let code = "import math\ndef f(): pass\nclass C: pass\nx = {'a': [1, (2, 3)], 'b': {4}}\n__dunder__ = 1\n\
         c = C()";
@@ -64,7 +64,7 @@ fn a_data_checkpoint_holds_values_only() {
     assert_eq!(saved["includes_source"], false);
     let names: Vec<String> = missing(&saved).into_iter().map(|(name, _)| name).collect();
     assert!(!names.contains(&"x".to_owned()) && names.contains(&"f".to_owned()), "{names:?}");
-    // The id depends only on the content: equal values have equal ids.
+    // The id depends only on the content, so equal values have equal ids.
     let other = server.run("initial", &format!("{code}\n"));
     let again = server.checkpoint(other.state(), json!({"form": "data"}))["checkpoint"].clone();
     assert_eq!(again["checkpoint_id"], saved["checkpoint_id"]);
@@ -74,7 +74,7 @@ fn a_data_checkpoint_holds_values_only() {
 }
 
 #[test]
-fn every_error_says_what_why_and_how() {
+fn every_error_says_what_failed_why_and_what_to_do() {
     let server = TestServer::start();
     server.save_task("t", json!({}));
     for request in [
@@ -104,7 +104,7 @@ fn every_error_says_what_why_and_how() {
 // pyrepl2
 
 #[test]
-fn sources_and_imports_come_back() {
+fn sources_and_imports_are_restored() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let one = server
@@ -122,7 +122,7 @@ fn sources_and_imports_come_back() {
 }
 
 #[test]
-fn what_cannot_be_saved_is_named_and_replay_brings_it_back() {
+fn variables_that_cannot_be_saved_are_named_and_a_replay_restores_them() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let state = server.run("initial", "x = 20\ng = (x + i for i in range(9))\nnext(g)");
@@ -140,7 +140,7 @@ fn what_cannot_be_saved_is_named_and_replay_brings_it_back() {
 }
 
 #[test]
-fn a_state_that_was_not_saved_comes_back_by_its_code_when_that_is_wished() {
+fn a_state_that_was_not_saved_is_restored_from_its_code_on_request() {
     let room = Room::new();
     let options = ["--no-checkpoints"];
     let server = TestServer::start_with(&[&["--dir", room.path().to_str().unwrap()], &options[..]].concat());
@@ -161,7 +161,7 @@ fn a_state_that_was_not_saved_comes_back_by_its_code_when_that_is_wished() {
 }
 
 #[test]
-fn counts_times_and_sizes_are_carried() {
+fn answers_contain_counts_times_and_sizes() {
     let server = TestServer::start_with(&["--no-checkpoints"]);
     let mut state = "initial".to_owned();
     for n in 0..3 {
@@ -190,6 +190,7 @@ fn counts_times_and_sizes_are_carried() {
         "total_execution_time_ms",
         "missing",
         "is_trusted",
+        "python",
     ];
     let mut own: Vec<&str> = saved.as_object().unwrap().keys().map(String::as_str).collect();
     own.sort_unstable();
@@ -207,7 +208,7 @@ fn counts_times_and_sizes_are_carried() {
 }
 
 #[test]
-fn a_checkpoint_costs_what_changed_since_its_parent() {
+fn a_checkpoint_stores_only_what_changed_since_its_parent() {
     let server = TestServer::start_with(&["--no-checkpoints"]);
     let one = server.run("initial", "import os\nbig = os.urandom(24 << 20)\nn = 1");
     let first = server.checkpoint(one.state(), json!({}))["checkpoint"].clone();
@@ -221,7 +222,7 @@ fn a_checkpoint_costs_what_changed_since_its_parent() {
 }
 
 #[test]
-fn clearing_a_namespace_keeps_builtins_and_counts_on() {
+fn clearing_a_namespace_keeps_builtins_and_the_execution_count() {
     let server = TestServer::start();
     let code = "import math\nx, _private, get_ipython, print = 1, 2, 3, len\ndef f(): pass\n'shown'";
     let before = server.run("initial", code);
@@ -240,11 +241,11 @@ fn clearing_a_namespace_keeps_builtins_and_counts_on() {
         "print(sorted(n for n in dir() if not n.startswith('_')), len(Out))\nprint(len(In) - 1)\n%time 1";
     let after = server.run("clear", look).text();
     assert!(after.starts_with("['In', 'Out', 'exit', 'get_ipython', 'open', 'quit'] 0\n3\n"), "{after}");
-    // The new state is a child of the cleared one, which is unchanged.
+    // The new state is a child of the cleared state. The cleared state itself is unchanged.
     let states = server.get("/api/states").json()["states"].clone();
     assert_eq!(states[2]["parent"], before.state());
     assert_eq!(server.run(before.state(), "x").text(), "");
-    // A repeated request does not run again.
+    // A repeated request does not run the cell again.
     let wish = json!({"exec_id": "again"});
     let path = format!("/api/states/{}/clear_namespace", before.state());
     assert_eq!(server.post(&path, wish.clone()).json(), server.post(&path, wish).json());
@@ -253,7 +254,7 @@ fn clearing_a_namespace_keeps_builtins_and_counts_on() {
 // the snapshot kernel
 
 #[test]
-fn named_states_are_there_after_a_crash() {
+fn named_states_survive_a_crash() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     server.begin_with("initial", "x = 1", json!({"new_state_name": "a"})).end();
@@ -275,14 +276,14 @@ fn named_states_are_there_after_a_crash() {
 }
 
 #[test]
-fn where_a_state_lives_and_what_it_costs_is_listed() {
+fn the_list_of_states_has_their_residency_and_sizes() {
     let server = TestServer::start();
     let state = server.run("initial", "x = bytearray(8 << 20)").state().to_owned();
     let one = || {
         let states = server.get("/api/states").json()["states"].clone();
         states.as_array().unwrap().iter().find(|s| s["id"] == state).unwrap().clone()
     };
-    until("it is in memory and on disk, and measured", || {
+    until("the state is in memory and on disk, and measured", || {
         let one = one();
         one["living"] == "memory" && one["checkpoint"].is_object() && one["memory_bytes"].is_u64()
     });
@@ -311,7 +312,7 @@ fn where_a_state_lives_and_what_it_costs_is_listed() {
     assert_eq!(change("label", json!({"label": "mine"}))["label"], "mine");
     assert_eq!((&one()["pinned"], &one()["label"]), (&json!(true), &json!("mine")));
     assert_eq!(change("label", json!({"label": null}))["label"], Value::Null);
-    // The state is complete, so a replay has nothing to do.
+    // The state is in memory with all its variables, so a replay does nothing.
     assert_eq!(change("replay", json!({}))["living"], "memory");
     assert_eq!(server.owner(Request::new("POST", "/api/trust")).json(), json!({"trusted": 0}));
     server.owner(Request::new("DELETE", &format!("/states/{state}")));

@@ -1,5 +1,5 @@
-//! Completion, descriptions of objects, lists of variables, and the changes that cells make to
-//! variables.
+//! Tests of completion, descriptions of objects, lists of variables, and the changes that a cell
+//! made to variables.
 
 use crate::cells::{Live, Room};
 use crate::request::Request;
@@ -8,7 +8,7 @@ use crate::server::{TestServer, until};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// Sends a completion or inspection command with the cursor at the end of the code.
+/// Sends a completion or inspection command. The cursor is at the end of the code.
 fn ask(server: &TestServer, what: &str, state: &str, code: &str) -> Value {
     ask_at(server, what, state, code, code.chars().count())
 }
@@ -16,8 +16,8 @@ fn ask(server: &TestServer, what: &str, state: &str, code: &str) -> Value {
 fn ask_at(server: &TestServer, what: &str, state: &str, code: &str, cursor: usize) -> Value {
     let question = json!({"do": what, "state": state, "code": code, "cursor": cursor}).to_string();
     let mut answer = Value::Null;
-    // On a busy machine the server may give up before the answer is there.
-    until("it is answered in time", || {
+    // On a busy machine the server may reach its time limit before the answer is ready.
+    until("the server answers in time", || {
         let got = server.owner(Request::post("/api/notebooks/main/commands", &question));
         answer = got.json();
         assert!(got.status == 200 || answer["code"] == "timeout", "{question}: {answer}");
@@ -26,21 +26,21 @@ fn ask_at(server: &TestServer, what: &str, state: &str, code: &str, cursor: usiz
     answer
 }
 
-/// The texts of the completions at the end of the code.
+/// Returns the texts of the completions at the end of the code.
 fn texts(server: &TestServer, state: &str, code: &str) -> Vec<String> {
     let found = ask(server, "complete", state, code);
     assert_eq!(found["kind"], "completions", "{found}");
     found["items"].as_array().unwrap().iter().map(|i| i["text"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The completion with this text at the end of the code.
+/// Returns the completion with this text at the end of the code.
 fn item(server: &TestServer, state: &str, code: &str, text: &str) -> Value {
     let found = ask(server, "complete", state, code);
     let items = found["items"].as_array().unwrap();
     items.iter().find(|i| i["text"] == text).unwrap_or_else(|| panic!("no {text} in {found}")).clone()
 }
 
-/// The description of the object at the end of the code.
+/// Returns the description of the object at the end of the code.
 fn object(server: &TestServer, state: &str, code: &str) -> Value {
     let found = ask(server, "inspect", state, code);
     assert_eq!(found["kind"], "inspected", "{found}");
@@ -53,10 +53,11 @@ fn variables(server: &TestServer, state: &str) -> Value {
     Value::Object(all.iter().map(|v| (v["name"].as_str().unwrap().to_owned(), v.clone())).collect())
 }
 
-/// Waits until a state's changes are known, and returns them: added, changed, removed, more.
+/// Waits until the comparison of a state with its parent is done. Returns the names that were
+/// added, changed and removed, and the number of further names.
 fn changes(server: &TestServer, state: &str) -> (Vec<String>, Vec<String>, Vec<String>, u64) {
     let mut found = Value::Null;
-    until("it is known what the cell did", || {
+    until("the changes of the cell are known", || {
         found = state_of(server, state)["changes"].clone();
         !found.is_null()
     });
@@ -89,21 +90,25 @@ fn names_attributes_magics_paths_and_keys_are_completed() {
     assert_eq!(item(&server, &state, "car.drive(fa", "fast=")["kind"], "param");
     assert_eq!(item(&server, &state, "whi", "while")["kind"], "keyword");
     assert_eq!(item(&server, &state, "import mat", "math")["kind"], "module");
-    // A name that the cell assigns, but that does not exist yet.
+    let above = "import json as above_json\ndef made_above(a): pass";
+    let question = json!({"do": "complete", "state": state, "code": "mad", "cursor": 3, "above": above});
+    let found = server.owner(Request::post("/api/notebooks/main/commands", &question.to_string())).json();
+    assert_eq!(found["items"][0]["text"], "made_above", "{found}");
+    // A name that the cell assigns and that does not exist in the state yet.
     assert_eq!(texts(&server, &state, "fresh_value = 2\nfresh"), ["fresh_value"]);
     // Attributes of an object that the cell itself imports.
     assert_eq!(texts(&server, &state, "import json as j\nj.dump"), ["dump", "dumps"]);
     assert_eq!(texts(&server, &state, "from collections import OrderedDict as O\nO.fromk"), ["fromkeys"]);
     assert_eq!(texts(&server, &state, "new = [1]\nnew.app"), ["append"]);
-    assert_eq!(texts(&server, &state, "ne"), ["next"], "the names are gone again");
-    // The cursor counts code points, and may be within the code.
+    assert_eq!(texts(&server, &state, "ne"), ["next"], "the cell's names are not kept");
+    // The cursor position counts code points. The cursor may be in the middle of the code.
     let found = ask_at(&server, "complete", &state, "'é😀'; math.sq + 1", 13);
     assert_eq!((&found["from"], &found["to"]), (&json!(11), &json!(13)), "{found}");
     assert!(found["items"].as_array().unwrap().iter().any(|i| i["text"] == "sqrt"), "{found}");
 }
 
 #[test]
-fn columns_of_frames_are_completed_and_functions_of_numpy_explained() {
+fn columns_of_data_frames_are_completed_and_numpys_functions_are_described() {
     let room = Room::new();
     let Some(server) = TestServer::with_science(room.path()) else { return };
     let code = "import numpy as np, pandas as pd\ndf = pd.DataFrame({'alpha': [1, 2], 'beta': [3, 4]})";
@@ -125,7 +130,7 @@ fn columns_of_frames_are_completed_and_functions_of_numpy_explained() {
 }
 
 #[test]
-fn an_object_is_explained() {
+fn an_object_is_described_with_signature_and_documentation() {
     let server = TestServer::start();
     let code = "def mine(a, b: int = 3, /, *rest, key=None) -> str:\n    '''Does \
         \\x1b[31mit\\x1b[0m.'''\n    return ''\n\
@@ -148,7 +153,8 @@ fn an_object_is_explained() {
         let found = object(&server, &state, code);
         assert_eq!((&found["name"], &found["signature"]["active"]), (&json!("mine"), &active), "{code}");
     }
-    // A cursor on an argument describes the argument, not the called function.
+    // If the cursor is on an argument, the answer describes the argument instead of the called
+    // function.
     assert_eq!(ask_at(&server, "inspect", &state, "mine(text)", 6)["object"]["name"], "text");
     let text = object(&server, &state, "text");
     assert!(text["repr"].as_str().unwrap().len() < 2100);
@@ -162,7 +168,7 @@ fn an_object_is_explained() {
 }
 
 #[test]
-fn asking_runs_no_code_of_the_users() {
+fn completion_and_inspection_run_no_code_of_the_user() {
     let server = TestServer::start();
     let code = "def note(what):\n    open('ran', 'a').write(what + '\\n')\n\
         class Hostile:\n    @property\n    def value(self): note('property')\n\
@@ -173,7 +179,8 @@ fn asking_runs_no_code_of_the_users() {
         __hash__ = None\n\
         h = Hostile()\nd = {'h': h}";
     let state = server.run("initial", code).state().to_owned();
-    // Waits until saving and comparing are done, because they call methods of objects too.
+    // Waits until the state is saved and compared, because saving and comparing also call methods
+    // of objects.
     changes(&server, &state);
     until("the state is saved", || state_of(&server, &state)["checkpoint"].is_object());
     let _ = std::fs::remove_file(server.dir().join("ran"));
@@ -187,7 +194,7 @@ fn asking_runs_no_code_of_the_users() {
 }
 
 #[test]
-fn an_answer_comes_while_a_cell_runs_and_from_the_state_that_was_asked_about() {
+fn completion_works_while_a_cell_runs_and_uses_the_requested_state() {
     let server = TestServer::start();
     let old = server.run("initial", "only_then = 1").state().to_owned();
     let new = server.run(&old, "del only_then; only_now = 2").state().to_owned();
@@ -210,7 +217,7 @@ fn an_answer_comes_while_a_cell_runs_and_from_the_state_that_was_asked_about() {
 }
 
 #[test]
-fn what_hangs_is_ended_and_told() {
+fn a_completion_that_hangs_is_ended_with_an_error() {
     let server = TestServer::start();
     let code = "import threading\nlock = threading.Lock(); lock.acquire()\n\
         class Stuck:\n    def __dir__(self): lock.acquire()\nstuck = Stuck()\n\
@@ -224,27 +231,27 @@ fn what_hangs_is_ended_and_told() {
     let answer = server.owner(Request::post("/api/notebooks/main/commands", &question.to_string()));
     assert_eq!((answer.status, &answer.json()["code"]), (504, &json!("timeout")));
     until("the process is gone", || server.descendants().len() <= before);
-    // A slow repr is cut off. The other fields are still filled.
+    // A slow repr is stopped, and the other fields of the answer are filled.
     let slow = object(&server, &state, "slow");
     assert_eq!((&slow["type"], &slow["repr"]), (&json!("Slow"), &json!("<repr failed: TimeoutError>")));
     assert_eq!(texts(&server, &state, "slo"), ["slow"]);
 }
 
 #[test]
-fn a_state_that_lives_on_disk_is_asked_too() {
+fn completion_works_for_a_state_on_disk() {
     let mut server = TestServer::start();
     let state = server.run("initial", "from_disk = [1, 2]\ndef f(far): 'Goes.'").state().to_owned();
     command(&server, json!({"do": "checkpoint", "state": state}));
     server.restart();
     assert_eq!(state_of(&server, &state)["living"], "disk");
-    // The first answer may wait until the state is loaded.
+    // The first answer may take longer, because the state must be loaded.
     assert_eq!(texts(&server, &state, "from_d"), ["from_disk"]);
     let found = object(&server, &state, "f(");
     assert_eq!((&found["doc"], &found["signature"]["active"]), (&json!("Goes."), &json!(0)));
 }
 
 #[test]
-fn variables_say_what_is_in_them_the_same_in_each_branch_and_after_a_restart() {
+fn variables_have_the_same_fingerprints_in_branches_and_after_a_restart() {
     let room = Room::new();
     let Some(mut server) = TestServer::with_science(room.path()) else { return };
     let code = "import numpy as np, pandas as pd, datetime\n\
@@ -280,7 +287,7 @@ fn variables_say_what_is_in_them_the_same_in_each_branch_and_after_a_restart() {
         assert_eq!(seen[name]["fingerprint"].as_str().map(str::len), Some(32), "{name}: {}", seen[name]);
     }
 
-    // The same values, made in another branch at other addresses.
+    // A sibling state with the same values at other addresses.
     let other = server.run("initial", &format!("pad = list(range(1000))\n{code}")).state().to_owned();
     let again = variables(&server, &other);
     for name in known.split(' ') {
@@ -306,9 +313,9 @@ fn variables_say_what_is_in_them_the_same_in_each_branch_and_after_a_restart() {
     }
 }
 
-/// Longer Arrow columns are read in another way than short ones.
+/// The kernel reads longer Arrow columns in another way than short columns.
 #[test]
-fn each_column_is_known_by_itself_whatever_it_holds() {
+fn each_column_has_its_own_fingerprint() {
     let room = Room::new();
     let Some(server) = TestServer::with_science(room.path()) else { return };
     let code = "import pandas as pd, polars as pl, numpy as np\n\
@@ -339,7 +346,7 @@ fn each_column_is_known_by_itself_whatever_it_holds() {
 }
 
 #[test]
-fn hostile_objects_do_not_break_a_look() {
+fn hostile_objects_do_not_break_the_list_of_variables() {
     let server = TestServer::start();
     let code = "import collections\n\
         def no(*_): raise ValueError('no')\n\
@@ -366,7 +373,7 @@ fn hostile_objects_do_not_break_a_look() {
 }
 
 #[test]
-fn slow_representations_are_left_out_and_the_look_goes_on() {
+fn slow_representations_are_left_out_and_the_other_variables_are_listed() {
     let server = TestServer::start();
     let code = "import time\nclass Slow:\n    def __repr__(self): time.sleep(100)\n\
         slow = [Slow() for _ in range(20)]\n\
@@ -380,7 +387,7 @@ fn slow_representations_are_left_out_and_the_look_goes_on() {
 }
 
 #[test]
-fn what_a_cell_did_to_the_variables_is_found() {
+fn the_variables_that_a_cell_changed_are_found() {
     let server = TestServer::start();
     let first = server.run(
         "initial",
@@ -421,13 +428,13 @@ fn changes_in_place_of_arrays_and_frames_are_found_and_survive_a_restart() {
     command(&server, json!({"do": "checkpoint", "state": second}));
     server.restart();
     assert_eq!(state_of(&server, &second)["changes"]["changed"], json!(["arr", "df"]));
-    // The parent is now on disk, and is loaded for the comparison.
+    // The parent is on disk now. It is loaded for the comparison.
     let third = server.run(&second, "other.loc[0, 'a'] = 7").state().to_owned();
     assert_eq!(added_changed_removed(&server, &third), "+ ~other -");
 }
 
 #[test]
-fn the_page_is_told_soon() {
+fn clients_learn_about_changed_variables_soon() {
     let server = TestServer::start();
     let mut live = Live::join(&server);
     let run = live.run("initial", "x = 1");
@@ -442,7 +449,7 @@ fn the_page_is_told_soon() {
 }
 
 #[test]
-fn what_is_too_long_to_be_read_is_not_offered_and_holds_up_nothing() {
+fn long_keys_are_not_completed_and_long_documentation_is_cut() {
     let server = TestServer::start();
     let code = "d = {'short': 1, 'x' * 3_000_000: 2}\ndef f(): pass\nf.__doc__ = 'y ' * 20_000_000";
     let state = server.run("initial", code).state().to_owned();
@@ -451,9 +458,9 @@ fn what_is_too_long_to_be_read_is_not_offered_and_holds_up_nothing() {
     assert_eq!(told["doc"].as_str().unwrap().chars().count(), 16_000, "{}", told["type"]);
 }
 
-/// A fork that reads a value of several gigabytes must not need several gigabytes more.
+/// A fork that reads a value of several gigabytes must not allocate several further gigabytes.
 #[test]
-fn what_is_in_a_large_value_is_found_without_writing_it_out() {
+fn fingerprints_of_large_values_need_little_memory_and_time() {
     let code = r"
 import hashlib, resource, sys, time, types
 native = types.ModuleType('ratoon_kernel._native')
@@ -470,11 +477,11 @@ before = peak()
 assert of(one) is None
 assert of(text) is not None and of(text) == of(text) != of(text[1:])
 more = (peak() - before) // 1024 - 600
-# Nor is every item of a long list looked at.
+# A long list is not read item by item, either.
 many = [None] * 100_000_000
 def cost(do): began = time.process_time(); do(); return time.process_time() - began
 assert of(many) is None
-print(more if cost(lambda: of(many)) < cost(lambda: set(map(type, many))) / 10 else 'each item was looked at')
+print(more if cost(lambda: of(many)) < cost(lambda: set(map(type, many))) / 10 else 'each item was read')
 ";
     let python = std::env::var("RATOON_TEST_PYTHON").unwrap();
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/kernel/python");

@@ -1,4 +1,4 @@
-//! The server carries out no request that has no valid credential.
+//! Tests that the server carries out no request without a valid credential.
 
 use crate::request::Request;
 use crate::server::{TOKEN, TestServer, config_dir, until};
@@ -8,8 +8,8 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Every route of the server, as a method and a path that exists. They come from the OpenAPI
-/// document and from a list of the routes that it does not describe.
+/// Returns every route of the server, as a method and a path that exists. The routes come from the
+/// OpenAPI document, and from a list of routes that are not in this document.
 fn routes(server: &TestServer) -> Vec<(String, String)> {
     let document = server.owner(Request::get("/api/openapi.json")).json();
     let mut routes = Vec::new();
@@ -29,15 +29,17 @@ fn routes(server: &TestServer) -> Vec<(String, String)> {
         ("GET".into(), "/".into()),
         ("GET".into(), "/n/main".into()),
         ("GET".into(), "/ws/main".into()),
+        ("POST".into(), "/mcp".into()),
     ]);
     assert!(routes.len() > 15);
     routes
 }
 
-/// Makes a request for a method and a path, with a certain credential.
+/// A function that makes a request from a method and a path. The function adds a certain
+/// credential.
 type Asking = Box<dyn Fn(&str, &str) -> Request>;
 
-/// Invalid credentials: a name, and a function that makes a request with the credential.
+/// Returns invalid credentials, each as its name and a function that makes a request with it.
 fn bad_credentials(server: &TestServer) -> Vec<(&'static str, Asking)> {
     let cookie = format!("ratoon_{}", server.address.port());
     let in_cookie = move |value: &str| {
@@ -90,7 +92,7 @@ fn no_route_does_anything_without_a_valid_credential() {
 }
 
 #[test]
-fn what_is_there_is_told_only_to_those_who_may_come_in() {
+fn only_requests_with_a_credential_learn_which_paths_exist() {
     let server = TestServer::start();
     for path in ["/nothing", "/states/none", "/n/none", "/api/x", "/ws/none", "/assets"] {
         assert_eq!(server.send(Request::get(path)).status, 401, "{path}");
@@ -134,19 +136,21 @@ fn odd_paths_lead_to_no_handler() {
 }
 
 #[test]
-fn guessing_is_slowed_and_the_owner_is_not() {
+fn guesses_of_the_token_are_slowed_and_the_owner_is_not() {
     let server = TestServer::start();
     let mut wire = Wire::open(server.address);
     let wrong = Request::get("/states").bearer("wrong").bytes(&server.host());
-    let slowed =
-        (0..1000).map(|_| wire.ask(&wrong)).find(|answer| answer.status != 401).expect("it is never slowed");
+    let slowed = (0..1000)
+        .map(|_| wire.ask(&wrong))
+        .find(|answer| answer.status != 401)
+        .expect("wrong tokens are never slowed");
     assert_eq!((slowed.status, slowed.header("retry-after")), (429, Some("1")));
     assert_eq!(slowed.error_code(), "too_many_failures");
     assert_eq!(server.owner(Request::get("/states")).status, 200);
 }
 
 #[test]
-fn every_way_to_say_the_token_is_taken() {
+fn the_token_is_accepted_in_every_documented_way() {
     let server = TestServer::start();
     assert_eq!(server.send(Request::get(&format!("/states?token={TOKEN}"))).status, 200);
     assert_eq!(server.send(Request::get("/states").bearer(TOKEN)).status, 200);
@@ -159,7 +163,7 @@ fn a_token_is_exchanged_for_a_session_that_can_be_ended() {
     let server = TestServer::start();
     let exchange = server.send(Request::get(&format!("/n/main?token={TOKEN}")).by_browser());
     assert_eq!(exchange.status, 200);
-    assert!(!exchange.text().contains(TOKEN), "the page repeats the token");
+    assert!(!exchange.text().contains(TOKEN), "the page contains the token");
     let set = exchange.header("set-cookie").unwrap().to_owned();
     assert!(set.starts_with(&format!("ratoon_{}=", server.address.port())), "{set}");
     for part in ["HttpOnly", "SameSite=Strict", "Path=/", "Max-Age="] {
@@ -178,7 +182,7 @@ fn a_token_is_exchanged_for_a_session_that_can_be_ended() {
 }
 
 #[test]
-fn a_pile_of_other_servers_cookies_does_no_harm() {
+fn many_cookies_of_other_servers_do_no_harm() {
     let server = TestServer::start();
     let cookie = server.send(Request::get(&format!("/?token={TOKEN}"))).cookie();
     let name = cookie.split('=').next().unwrap();
@@ -187,9 +191,9 @@ fn a_pile_of_other_servers_cookies_does_no_harm() {
 }
 
 #[test]
-fn the_token_is_nowhere_to_be_read() {
+fn the_token_is_printed_once_and_readable_nowhere_else() {
     let server = TestServer::start_with(&[]);
-    assert!(server.greeting.contains(TOKEN), "it is printed once");
+    assert!(server.greeting.contains(TOKEN), "the server prints the token");
     for path in ["/states?token=wrong", "/nothing", "/states/%00"] {
         server.send(Request::get(path));
         server.owner(Request::get(path));
@@ -218,7 +222,7 @@ fn the_token_is_nowhere_to_be_read() {
             .flat_map(|child| [vec![child], of(child)].concat())
             .collect::<Vec<_>>()
     };
-    until("a kernel runs", || !children().is_empty());
+    until("a kernel process runs", || !children().is_empty());
     let secret = |text: &[u8]| text.windows(TOKEN.len()).any(|w| w == TOKEN.as_bytes());
     for pid in children().into_iter().chain([server.pid()]) {
         for file in ["cmdline", "environ"] {
@@ -229,7 +233,7 @@ fn the_token_is_nowhere_to_be_read() {
 }
 
 #[test]
-fn a_browser_session_outlives_the_server_until_it_is_ended_or_the_token_is_another() {
+fn a_browser_session_survives_restarts_until_it_is_ended_or_the_token_changes() {
     let mut server = TestServer::start();
     let sign_in = |server: &TestServer| server.send(Request::get(&format!("/?token={TOKEN}"))).cookie();
     let status = |server: &TestServer, cookie: &str| {
@@ -241,7 +245,7 @@ fn a_browser_session_outlives_the_server_until_it_is_ended_or_the_token_is_anoth
     assert_eq!(server.send(Request::new("DELETE", "/api/session").header("cookie", &ended)).status, 204);
     server.restart();
     assert_eq!((status(&server, &kept), status(&server, &ended), status(&server, &by_link)), (200, 401, 200));
-    // The session keeps its rights and gets no others.
+    // The session keeps its rights and gets no further rights.
     let wish = || Request::post("/api/links", r#"{"scope":"view"}"#);
     assert_eq!(server.send(wish().header("cookie", &kept)).status, 201);
     assert_eq!(server.send(wish().header("cookie", &by_link)).status, 403);
@@ -256,7 +260,7 @@ fn a_browser_session_outlives_the_server_until_it_is_ended_or_the_token_is_anoth
 }
 
 #[test]
-fn a_browser_session_is_good_only_on_a_server_whose_start_notebook_stores_it() {
+fn a_browser_session_is_valid_only_on_a_server_whose_start_notebook_stores_it() {
     let mut server = TestServer::start();
     let sign_in = |server: &TestServer| server.send(Request::get(&format!("/?token={TOKEN}"))).cookie();
     let status = |server: &TestServer, cookie: &str| {
@@ -266,7 +270,7 @@ fn a_browser_session_is_good_only_on_a_server_whose_start_notebook_stores_it() {
     server.restart_with("other");
     assert_eq!(status(&server, &of_main), 401);
     let of_other = sign_in(&server);
-    // Opening a notebook does not make its old sessions valid again.
+    // Opening a notebook does not make its old browser sessions valid again.
     assert_eq!(server.owner(Request::get("/api/notebooks/main")).status, 200);
     assert_eq!((status(&server, &of_main), status(&server, &of_other)), (401, 200));
 
@@ -327,12 +331,15 @@ fn write_as_version_1(notebook: &Path) -> usize {
         let insert = "INSERT INTO links(id, pos, body, hmac, digest) VALUES(?1, ?2, ?3, ?4, ?5)";
         db.execute(insert, rusqlite::params![row_id, pos, body, hmac, digest]).unwrap();
     }
-    db.execute_batch("DROP TABLE browser_sessions; PRAGMA user_version = 1").unwrap();
+    db.execute_batch(
+        "DROP TABLE browser_sessions; DROP TABLE sweep_rows; DROP TABLE sweeps; PRAGMA user_version = 1",
+    )
+    .unwrap();
     bodies.len()
 }
 
 #[test]
-fn credentials_of_version_1_of_the_format_go_on_to_work() {
+fn credentials_of_format_version_1_stay_valid() {
     let mut server = TestServer::start();
     assert_eq!(server.owner(Request::post("/api/notebooks", r#"{"name":"other"}"#)).status, 200);
     let made = |notebook: &str| {
@@ -352,7 +359,7 @@ fn credentials_of_version_1_of_the_format_go_on_to_work() {
     assert_eq!(write_as_version_1(&server.kept()), 2);
     assert_eq!(write_as_version_1(&server.dir().join("other.ratoon")), 0);
     assert!(server.start_again(&[]), "{}", server.errors());
-    // At the second start the database has the new version.
+    // The first start upgrades the database, so the second start finds the new version.
     for _ in 0..2 {
         for cookie in &cookies {
             let states = Request::get("/states").header("cookie", cookie);
@@ -376,7 +383,7 @@ fn credentials_of_version_1_of_the_format_go_on_to_work() {
 }
 
 #[test]
-fn a_notebook_of_version_1_is_renamed_and_copied_before_it_was_opened() {
+fn a_notebook_of_format_version_1_can_be_renamed_and_copied_unopened() {
     let mut server = TestServer::start();
     assert_eq!(server.owner(Request::post("/api/notebooks", r#"{"name":"other"}"#)).status, 200);
     let wish = r#"{"scope":"view","notebook":"other"}"#;

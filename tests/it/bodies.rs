@@ -1,4 +1,4 @@
-//! Bodies that are too long, arrive too slowly, or have a wrong form.
+//! Tests of bodies that are too long, arrive too slowly, or are malformed.
 
 use crate::request::Request;
 use crate::server::{TOKEN, TestServer};
@@ -14,15 +14,15 @@ fn post_head(server: &TestServer, path: &str, headers: &str) -> String {
 }
 
 #[test]
-fn a_body_that_says_it_is_too_long_is_refused_at_once() {
+fn a_body_whose_announced_length_is_too_long_is_refused_at_once() {
     let server = TestServer::start();
     for (path, length) in [("/execute", 1u64 << 40), ("/execute", 5 << 20), ("/interrupt", 1 << 20)] {
         let mut wire = Wire::open(server.address);
         let asked = Instant::now();
         let answer = wire.ask(post_head(&server, path, &format!("content-length: {length}\r\n")).as_bytes());
         assert_eq!((answer.status, answer.error_code().as_str()), (413, "too_large"), "{path}");
-        assert!(asked.elapsed() < Duration::from_secs(2), "it waited for the body");
-        assert!(wire.ends(), "what follows could be taken for a request");
+        assert!(asked.elapsed() < Duration::from_secs(2), "the server waited for the body");
+        assert!(wire.ends(), "the body could be taken for a request");
     }
     // The credential is checked before the body.
     let anonymous = format!(
@@ -34,7 +34,7 @@ fn a_body_that_says_it_is_too_long_is_refused_at_once() {
 }
 
 #[test]
-fn a_body_that_turns_out_too_long_is_cut() {
+fn a_chunked_body_that_becomes_too_long_is_refused() {
     let server = TestServer::start();
     let mut wire = Wire::open(server.address);
     wire.write(post_head(&server, "/interrupt", "transfer-encoding: chunked\r\n").as_bytes());
@@ -46,7 +46,7 @@ fn a_body_that_turns_out_too_long_is_cut() {
 }
 
 #[test]
-fn slow_bodies_and_heads_are_cut_and_hold_up_nobody() {
+fn slow_bodies_and_heads_are_cut_off_and_delay_no_other_request() {
     let server = TestServer::start();
     let begin = |text: &str| {
         let mut wire = Wire::open(server.address);
@@ -66,7 +66,7 @@ fn slow_bodies_and_heads_are_cut_and_hold_up_nobody() {
 }
 
 #[test]
-fn what_is_not_json_is_a_clear_400() {
+fn a_body_that_is_not_json_is_a_clear_400() {
     let server = TestServer::start();
     let deep = "[".repeat(60_000);
     let deep_object = r#"{"code":"#.to_owned() + &"[".repeat(200) + &"]".repeat(200) + "}";
@@ -144,7 +144,7 @@ fn missing_and_mistyped_fields_are_a_clear_400() {
 }
 
 #[test]
-fn an_unknown_state_is_an_answer_not_an_error() {
+fn an_unknown_state_is_an_error_of_the_run_with_status_200() {
     let server = TestServer::start();
     for name in ["nope", "../x", "a\\u0000b", "<b>", ""] {
         let body = format!(r#"{{"exec_id":"a","code":"1","state_name":"{name}"}}"#);
@@ -163,7 +163,7 @@ fn an_unknown_state_is_an_answer_not_an_error() {
 }
 
 #[test]
-fn names_that_are_not_what_they_seem_are_refused() {
+fn names_with_paths_or_invisible_characters_are_refused() {
     let server = TestServer::start();
     let long = "x".repeat(129);
     for name in [
@@ -215,7 +215,7 @@ fn a_cell_longer_than_a_mebibyte_is_refused() {
 }
 
 #[test]
-fn encodings_that_nobody_asked_for_are_refused() {
+fn encoded_bodies_are_refused() {
     let server = TestServer::start();
     for encoding in ["gzip", "br", "identity, gzip", "x"] {
         let request = Request::post("/interrupt", r#"{"exec_id":"a"}"#).header("content-encoding", encoding);
@@ -224,9 +224,10 @@ fn encodings_that_nobody_asked_for_are_refused() {
     assert_eq!(server.owner(Request::get("/states").header("content-length", "2").body("{}")).status, 400);
 }
 
-/// If two programs disagree on where a request ends, a second request can be hidden in its body.
+/// If two programs disagree about the end of a request, a second request can be hidden in the body
+/// of the first one.
 #[test]
-fn unclear_framing_is_refused_and_the_connection_ends() {
+fn ambiguous_framing_is_refused_and_the_connection_ends() {
     let server = TestServer::start();
     let host = server.host();
     let smuggled = format!("GET /states HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {TOKEN}\r\n\r\n");
@@ -257,7 +258,7 @@ fn unclear_framing_is_refused_and_the_connection_ends() {
 }
 
 #[test]
-fn a_body_that_was_not_read_is_not_the_next_request() {
+fn an_unread_body_is_not_taken_for_the_next_request() {
     let server = TestServer::start();
     let smuggled =
         format!("GET /states HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {TOKEN}\r\n\r\n", server.host());

@@ -1,7 +1,7 @@
-//! A branch behaves like one ordinary Python session, and does not affect its siblings.
+//! Tests that a branch behaves like an ordinary Python session, and does not affect its siblings.
 //!
-//! Each probe runs one cell and then two branches of its state. Each branch must print what plain
-//! Python prints if it runs the state's cell and the branch's cell in one session.
+//! Each probe runs one cell, and then two branches of the cell's state. Each branch must print the
+//! same text as plain Python that runs the two cells in one session.
 
 use crate::cells::{Ran, Room};
 use crate::server::TestServer;
@@ -24,13 +24,14 @@ const fn probe(
     Probe { what, state, one, other }
 }
 
-/// Checks probes. Each branch runs twice: the first run is in the process that ran the state's
-/// cell, all others are in forks of the frozen process, after their siblings have run.
+/// Checks probes. Each branch runs twice. The first run is in the process that ran the state's
+/// cell. All other runs are in forks of the frozen process, after the siblings have run.
 fn hold(server: &TestServer, probes: &[Probe]) {
     check(server, probes, 2);
 }
 
-/// Checks probes whose branches change something that all share, such as a file's content.
+/// Checks probes whose branches change something that all processes share, for example a file's
+/// content.
 fn hold_once(server: &TestServer, probes: &[Probe]) {
     check(server, probes, 1);
 }
@@ -65,7 +66,7 @@ fn shown(ran: &Ran) -> String {
 }
 
 #[test]
-fn functions_and_classes_live_in_their_branch() {
+fn functions_and_classes_belong_to_their_branch() {
     let room = Room::new();
     hold(&TestServer::in_dir(room.path()), FUNCTIONS);
 }
@@ -273,7 +274,7 @@ const FUNCTIONS: &[Probe] = &[
 ];
 
 #[test]
-fn suspended_code_goes_on_in_each_branch() {
+fn suspended_code_continues_in_each_branch() {
     let room = Room::new();
     hold(&TestServer::in_dir(room.path()), SUSPENDED);
 }
@@ -388,7 +389,7 @@ const SUSPENDED: &[Probe] = &[
 ];
 
 #[test]
-fn event_loops_of_branches_do_not_take_each_others_wake_ups() {
+fn event_loops_of_branches_do_not_take_each_others_wakeups() {
     let server = TestServer::start();
     let state = server.run("initial", "import asyncio; await asyncio.sleep(0)");
     let code = "for _ in range(1000): await asyncio.to_thread(lambda: None)\nprint('through')";
@@ -399,7 +400,7 @@ fn event_loops_of_branches_do_not_take_each_others_wake_ups() {
 }
 
 #[test]
-fn objects_keep_their_identity_and_their_insides() {
+fn objects_keep_their_identity_and_internal_state() {
     let room = Room::new();
     hold(&TestServer::in_dir(room.path()), OBJECTS);
 }
@@ -561,7 +562,7 @@ const OBJECTS: &[Probe] = &[
 ];
 
 #[test]
-fn what_belongs_to_the_process_belongs_to_the_branch() {
+fn process_settings_belong_to_their_branch() {
     let room = Room::new();
     hold(&TestServer::in_dir(room.path()), PROCESS);
 }
@@ -755,7 +756,7 @@ const PROCESS: &[Probe] = &[
 ];
 
 #[test]
-fn open_files_stand_where_they_stood_in_each_branch() {
+fn open_files_keep_their_position_in_each_branch() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     hold(&server, READ);
@@ -878,7 +879,7 @@ const WRITTEN: &[Probe] = &[
 ];
 
 #[test]
-fn random_numbers_are_the_states_and_secrets_are_not() {
+fn branches_continue_the_states_random_numbers_but_share_no_secrets() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let state = server
@@ -911,19 +912,19 @@ fn random_numbers_are_the_states_and_secrets_are_not() {
         let [a, b, c] = twice(code);
         assert!(a != b && b != c && a != c, "{code}: {a} {b} {c}");
     }
-    // Processes that the user's code forks draw different random numbers.
+    // Processes that the user's code forks get different random numbers.
     let forks = "r, w = os.pipe()\nfor _ in range(2):\n    if os.fork() == 0:\n        os.write(w, \
         f'{random.random()} '.encode()); os._exit(0)\n    os.wait()\n\
                  a, b = os.read(r, 99).split(); print(a != b and float(a) != random.random())";
     assert_eq!(server.run(state, forks).text(), "True\n");
-    // A state whose generator was not seeded.
+    // The random number generator of this state was not seeded.
     let state = server.run("initial", "import random; random.random()");
     let drawn = [0, 1].map(|_| server.run(state.state(), "print(random.random())").text());
     assert_eq!(drawn[0], drawn[1]);
 }
 
 #[test]
-fn history_is_the_lineages() {
+fn the_history_of_a_state_is_that_of_its_lineage() {
     let room = Room::new();
     hold(
         &TestServer::in_dir(room.path()),
@@ -959,7 +960,7 @@ fn each_branch_counts_its_own_cells() {
 }
 
 #[test]
-fn a_failed_cell_changes_nothing() {
+fn a_failed_cell_changes_no_state() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let state = server.run(
@@ -979,7 +980,7 @@ fn a_failed_cell_changes_nothing() {
 }
 
 #[test]
-fn every_state_of_a_long_line_keeps_its_own_values() {
+fn every_state_of_a_long_lineage_keeps_its_own_values() {
     let server = TestServer::start();
     let mut line = vec!["initial".to_owned()];
     for n in 0..30 {
@@ -990,7 +991,7 @@ fn every_state_of_a_long_line_keeps_its_own_values() {
         let ran = server.run(&line[n + 1], "print(len(l), l[-1])");
         assert_eq!(ran.text(), format!("{} {n}\n", n + 1));
     }
-    // A branch of a branch of a branch.
+    // A lineage of ten more states.
     let mut tip = line[10].clone();
     for n in 0..10 {
         tip = server.run(&tip, &format!("l.append('b{n}')")).state().to_owned();
@@ -1000,7 +1001,7 @@ fn every_state_of_a_long_line_keeps_its_own_values() {
 }
 
 #[test]
-fn processes_and_threads_start_in_every_branch() {
+fn processes_and_threads_can_be_started_in_every_branch() {
     let room = Room::new();
     hold(
         &TestServer::in_dir(room.path()),
@@ -1097,7 +1098,7 @@ fn processes_and_threads_start_in_every_branch() {
 }
 
 #[test]
-fn the_numeric_libraries_branch_too() {
+fn numeric_libraries_work_in_branches() {
     let room = Room::new();
     let Some(server) = TestServer::with_science(room.path()) else { return };
     hold(

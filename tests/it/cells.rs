@@ -1,4 +1,4 @@
-//! Helpers that run cells over REST and the WebSocket, and look at processes.
+//! Helpers that run cells over REST and the WebSocket, and that inspect processes.
 
 use crate::request::{Answer, Request};
 use crate::server::{PATIENCE, TOKEN, TestServer, until};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 static LAST: AtomicU32 = AtomicU32::new(0);
 
-/// Makes a word unique among all tests.
+/// Makes a word that is unique among all tests.
 pub fn unique(word: &str) -> String {
     format!("{word}-{}", LAST.fetch_add(1, Ordering::Relaxed))
 }
@@ -35,7 +35,7 @@ impl Ran {
         }
     }
 
-    /// The name of the state that the run left.
+    /// The name of the state that the run made. Panics if the run failed.
     pub fn state(&self) -> &str {
         match &self.error {
             None => self.state.as_deref().unwrap(),
@@ -43,7 +43,7 @@ impl Ran {
         }
     }
 
-    /// The text that the run printed to one stream.
+    /// All text that the run printed to one stream.
     pub fn stream(&self, name: &str) -> String {
         self.output
             .iter()
@@ -52,7 +52,7 @@ impl Ran {
             .collect()
     }
 
-    /// The text that the run printed to stdout.
+    /// All text that the run printed to stdout.
     pub fn text(&self) -> String {
         self.stream("stdout")
     }
@@ -82,8 +82,8 @@ impl Going {
 }
 
 impl TestServer {
-    /// A server whose cells have numpy, pandas, matplotlib and scikit-learn. `None`, with a message
-    /// on stderr, if the test run provides no such Python.
+    /// Starts a server whose cells have numpy, pandas, matplotlib and scikit-learn. Returns `None`,
+    /// and prints a message to stderr, if the test run provides no such Python.
     pub fn with_science(dir: &Path) -> Option<Self> {
         let Ok(python) = std::env::var("RATOON_TEST_PYTHON") else {
             eprintln!("skipped: RATOON_TEST_PYTHON names no Python with numpy (tests/run does that)");
@@ -92,7 +92,7 @@ impl TestServer {
         Some(Self::start_with(&["--python", &python, "--dir", dir.to_str().unwrap()]))
     }
 
-    /// A server whose cells run in this directory.
+    /// Starts a server whose cells run in this directory.
     pub fn in_dir(dir: &Path) -> Self {
         Self::start_with(&["--dir", dir.to_str().unwrap()])
     }
@@ -102,12 +102,12 @@ impl TestServer {
         self.begin(state, code).end()
     }
 
-    /// Starts a cell. Does not wait for its end.
+    /// Starts a cell, and does not wait for its end.
     pub fn begin(&self, state: &str, code: &str) -> Going {
         self.begin_with(state, code, json!({}))
     }
 
-    /// Starts a cell with further fields in the request.
+    /// Starts a cell. The request has additional fields.
     pub fn begin_with(&self, state: &str, code: &str, more: Value) -> Going {
         let mut fields = Map::from_iter([
             ("exec_id".to_owned(), json!(unique("run"))),
@@ -128,7 +128,7 @@ impl TestServer {
         serde_json::from_value(names).unwrap()
     }
 
-    /// Interrupts a run. Returns whether there was one to interrupt.
+    /// Interrupts a run. Returns whether the run could be interrupted.
     pub fn interrupt(&self, exec_id: &str) -> bool {
         let answer = self.owner(Request::post("/interrupt", &json!({ "exec_id": exec_id }).to_string()));
         answer.json()["interrupted"].as_bool().unwrap()
@@ -139,23 +139,23 @@ impl TestServer {
         assert_eq!((answer.status, answer.json()), (200, json!({"status": "ok"})));
     }
 
-    /// The whole notebook.
+    /// Returns the whole notebook.
     pub fn notebook(&self) -> Value {
         self.owner(Request::get("/api/notebooks/main")).json()
     }
 
-    /// The processes below the server.
+    /// Returns all descendant processes of the server.
     pub fn descendants(&self) -> Vec<Process> {
         descendants(self.pid())
     }
 
-    /// Waits until the server has no children that it has not waited for.
+    /// Waits until no descendant of the server is a zombie.
     pub fn has_no_zombies(&self) {
         until("no process is a zombie", || self.descendants().iter().all(|p| !p.is_zombie));
     }
 }
 
-/// A WebSocket client of the notebook: sends commands, receives events.
+/// A WebSocket client of the notebook, which sends commands and receives events.
 pub struct Live {
     wire: Wire,
     last: u64,
@@ -188,7 +188,7 @@ impl Live {
         self.wire.hear_until(is_it)
     }
 
-    /// Reads messages until this event of a run arrives, and returns it.
+    /// Reads messages until an event of this kind arrives for the run, and returns the event.
     pub fn event(&mut self, exec_id: &str, event: &str) -> Value {
         self.hear(|message| {
             message["event"] == event
@@ -196,7 +196,7 @@ impl Live {
         })
     }
 
-    /// Reads messages until a run has ended, and returns all events of the run.
+    /// Reads messages until the run has ended, and returns all events of the run.
     pub fn events_of(&mut self, exec_id: &str) -> Vec<Value> {
         let mut events = Vec::new();
         loop {
@@ -210,7 +210,7 @@ impl Live {
     }
 }
 
-/// A temporary directory for one test, deleted at its end.
+/// A temporary directory for one test. It is deleted at the end of the test.
 pub struct Room(PathBuf);
 
 impl Room {
@@ -241,7 +241,7 @@ impl Room {
 
 impl Drop for Room {
     fn drop(&mut self) {
-        // A process of a killed server may run and write files for a moment longer.
+        // A process of a killed server may still run and write files for a moment.
         for _ in 0..100 {
             if std::fs::remove_dir_all(&self.0).is_ok() || !self.0.exists() {
                 return;
@@ -251,8 +251,8 @@ impl Drop for Room {
     }
 }
 
-/// A process as `/proc` shows it. The start time distinguishes it from a later one with the same
-/// id.
+/// A process, as `/proc` describes it. The start time distinguishes it from a later process with
+/// the same id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Process {
     pub pid: u32,
@@ -280,7 +280,7 @@ impl Process {
         self.parent
     }
 
-    /// Whether this process still runs. A zombie does not count as running.
+    /// Whether this process is still running. A zombie does not count as running.
     pub fn is_alive(&self) -> bool {
         Self::read(self.pid).is_some_and(|now| now.started == self.started && !now.is_zombie)
     }
@@ -304,7 +304,7 @@ pub fn descendants(of: u32) -> Vec<Process> {
     }
 }
 
-/// Waits until none of these processes runs any more. Returns how long that took.
+/// Waits until all these processes have ended. Returns the time that this took.
 pub fn all_end(processes: &[Process], within: Duration) -> Duration {
     assert!(within < PATIENCE);
     let start = Instant::now();

@@ -1,11 +1,11 @@
-//! The calls that snapshot-kernel added after 0.2.0. Its clients use them to find out which cells
-//! must run again.
+//! Tests of the requests that snapshot-kernel added after 0.2.0. Clients use them to find out which
+//! cells must run again.
 
 use crate::cells::unique;
 use crate::server::TestServer;
 use serde_json::{Value, json};
 
-/// Runs a cell and returns the body of the answer.
+/// Runs a cell. Returns the body of the answer.
 fn executed(server: &TestServer, state: &str, code: &str) -> Value {
     let body = json!({"code": code, "exec_id": unique("symbols"), "state_name": state});
     let answer = server.post("/execute", body);
@@ -13,7 +13,7 @@ fn executed(server: &TestServer, state: &str, code: &str) -> Value {
     answer.json()
 }
 
-/// The variables that a cell has read, assigned and deleted.
+/// Returns the variables that a cell has read, assigned and deleted.
 fn symbols(server: &TestServer, state: &str, code: &str) -> [String; 3] {
     let body = executed(server, state, code);
     ["accessed_symbols", "modified_symbols", "deleted_symbols"].map(|field| {
@@ -25,20 +25,20 @@ fn symbols(server: &TestServer, state: &str, code: &str) -> [String; 3] {
 const BASE: &str = "x, y, z, n, flag = 1, [2], {'a': 3}, 1000, True\ntable = 'rows'\n_private = 1\n";
 
 #[test]
-fn what_a_cell_reads_assigns_and_deletes_is_told() {
+fn answers_list_the_variables_that_a_cell_reads_assigns_and_deletes() {
     let server = TestServer::start();
     let base = server.run("initial", BASE);
     for (code, accessed, modified, deleted) in [
         ("1 + 1", "", "", ""),
         ("a = x + 1", "x", "a", ""),
         ("x = 5", "", "x", ""),
-        // Assigning an equal value counts as an assignment.
+        // Assigning an equal value also counts as an assignment.
         ("flag = True", "", "flag", ""),
         ("x += 1", "x", "x", ""),
         ("del y", "", "", "y"),
         ("del y\ny = 1", "", "y", ""),
         ("t = 1\ndel t", "", "", "t"),
-        // Only assignments in executed branches of the code count.
+        // An assignment counts only if the code executed it.
         ("try:\n    1/0\nexcept ZeroDivisionError as t: a = x", "x", "a", "t"),
         ("try:\n    x\nexcept ZeroDivisionError as t: pass", "x", "", ""),
         ("for i in y:\n    t = i\n    del t", "y", "i", "t"),
@@ -63,16 +63,16 @@ fn what_a_cell_reads_assigns_and_deletes_is_told() {
     ] {
         assert_eq!(symbols(&server, base.state(), code), [accessed, modified, deleted], "{code}");
     }
-    // A variable that the code could have assigned, but did not, counts as read.
+    // If the code could assign a variable but did not, the variable counts as read.
     assert_eq!(symbols(&server, base.state(), "if not flag: x = 1"), ["flag x", "x", ""]);
-    // The answer of a failed cell lists the variables that it had used before it failed.
+    // The answer of a failed cell lists the variables that the cell used before it failed.
     let failed = executed(&server, base.state(), "k = x\n1/0\nj = y");
     assert_eq!(failed["error"]["ename"], "ZeroDivisionError");
     assert_eq!((&failed["accessed_symbols"], &failed["modified_symbols"]), (&json!(["x"]), &json!(["k"])));
 }
 
 #[test]
-fn the_parts_of_a_traceback_are_whole_lines() {
+fn each_item_of_a_traceback_consists_of_whole_lines() {
     let server = TestServer::start();
     let failed = executed(&server, "initial", "def f(): return 1 / 0\n\nf()");
     for error in [&failed["error"], failed["output"].as_array().unwrap().last().unwrap()] {
@@ -85,7 +85,7 @@ fn the_parts_of_a_traceback_are_whole_lines() {
 }
 
 #[test]
-fn what_functions_of_earlier_cells_read_counts_as_read() {
+fn variables_that_called_functions_read_count_as_read() {
     let server = TestServer::start();
     let base = server.run("initial", BASE);
     let code = "def f(): return g()\ndef g(): return x\ndef late(): return table\n\
@@ -113,13 +113,14 @@ fn what_functions_of_earlier_cells_read_counts_as_read() {
         }
         assert!(!told.contains(&"flag"), "{code}: {told:?}");
     }
-    // A function that is defined and called in one cell reads the variables in its body.
+    // If a cell defines a function and calls it, the cell reads the variables in the function's
+    // body.
     assert_eq!(symbols(&server, base.state(), "def h(): return x\nh()")[0], "x");
     assert_eq!(symbols(&server, base.state(), "def h(x): return x\nh(1)")[0], "");
 }
 
 #[test]
-fn what_cannot_be_told_from_the_code_counts_as_read() {
+fn variables_that_code_may_read_count_as_read() {
     let server = TestServer::start();
     let base = server.run("initial", BASE);
     let all = "_private flag n table x y z";
@@ -145,7 +146,7 @@ fn what_cannot_be_told_from_the_code_counts_as_read() {
 }
 
 #[test]
-fn a_repeat_of_a_request_tells_the_same_symbols_after_a_restart_too() {
+fn a_repeated_request_gets_the_same_symbols_also_after_a_restart() {
     let room = crate::cells::Room::new();
     let server = TestServer::in_dir(room.path());
     let base = server.run("initial", BASE);
@@ -161,7 +162,7 @@ fn a_repeat_of_a_request_tells_the_same_symbols_after_a_restart_too() {
 }
 
 #[test]
-fn what_the_shell_puts_into_the_namespace_is_no_variable() {
+fn names_that_the_shell_puts_into_the_namespace_are_not_listed() {
     let room = crate::cells::Room::new();
     let server = TestServer::in_dir(room.path());
     let names = |server: &TestServer, state: &str| {
@@ -170,7 +171,7 @@ fn what_the_shell_puts_into_the_namespace_is_no_variable() {
     };
     let first = server.run("initial", "x = 1\nx\nOut, In, exit, quit, get_ipython\n5");
     assert_eq!(names(&server, first.state()), ["x"]);
-    // They are not listed even if a cell assigns them, for example to save memory.
+    // These names are not listed even if a cell assigns them, for example to free memory.
     let second = executed(&server, first.state(), "Out = {}\nexit = quit = 1\nIn = []");
     assert_eq!(second["modified_symbols"], json!([]));
     let second = second["state_name"].as_str().unwrap().to_owned();
@@ -191,7 +192,7 @@ fn multi(server: &TestServer, code: &str, states: Value, default: Value) -> Valu
     answer.json()
 }
 
-/// The states and runs of the notebook.
+/// Returns the ids of all states and runs of the notebook.
 fn graph(server: &TestServer) -> Vec<String> {
     let notebook = server.notebook();
     let ids = |list: &str, id: &str| {
@@ -201,7 +202,7 @@ fn graph(server: &TestServer) -> Vec<String> {
     [ids("states", "name"), ids("runs", "exec_id")].concat()
 }
 
-/// The text that a cell printed, or its error.
+/// Returns the text that a cell printed, or its error.
 fn said(body: &Value) -> String {
     if let Some(why) = body["error"]["evalue"].as_str() {
         return format!("{}: {why}", body["error"]["ename"].as_str().unwrap());
@@ -211,7 +212,7 @@ fn said(body: &Value) -> String {
 }
 
 #[test]
-fn code_reads_several_states_and_leaves_nothing_behind() {
+fn code_can_read_several_states_and_leaves_no_state_or_process() {
     let room = crate::cells::Room::new();
     let server = TestServer::in_dir(room.path());
     let one = "x, shared = 1, [1]\nalias = shared\ndef f(): return x + 10\n\
@@ -241,7 +242,7 @@ fn code_reads_several_states_and_leaves_nothing_behind() {
     }
     let body = multi(&server, "a.x + y", both.clone(), json!("two"));
     assert_eq!((&body["accessed_symbols"], &body["modified_symbols"]), (&json!(["a", "y"]), &json!([])));
-    // Using a variable that cannot be sent raises an error.
+    // Using a variable raises an error if the variable cannot be sent.
     let lacks = said(&multi(&server, "b.g", both.clone(), json!(null)));
     assert!(
         lacks.starts_with("AttributeError: 'g' could not be read") && lacks.contains("generator"),
@@ -255,7 +256,7 @@ fn code_reads_several_states_and_leaves_nothing_behind() {
     }
     assert_eq!(graph(&server), before);
     assert_eq!(server.run("one", "print(x, shared)").text(), "1 [1]\n");
-    // States on disk are loaded.
+    // A state that is only on disk is loaded.
     for name in ["one", "two"] {
         server.checkpoint(name, json!({}));
     }
@@ -267,7 +268,7 @@ fn code_reads_several_states_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn what_reads_several_states_is_interrupted_limited_and_refused_like_a_cell() {
+fn code_that_reads_several_states_can_be_interrupted_limited_and_refused() {
     let room = crate::cells::Room::new();
     let server = TestServer::in_dir(room.path());
     let one = server.run("initial", "x = 1");
@@ -276,7 +277,7 @@ fn what_reads_several_states_is_interrupted_limited_and_refused_like_a_cell() {
     std::thread::scope(|scope| {
         let going = scope.spawn(|| server.post("/multistate_execute", body.clone()));
         room.wait_for("began");
-        // While the run is active, its id is in use.
+        // While the run is active, its id cannot be used by another run.
         let again = server.post("/multistate_execute", body.clone());
         assert_eq!((again.status, again.error_code().as_str()), (409, "conflict"));
         assert_eq!(server.notebook()["runs"].as_array().unwrap().len(), 1);
@@ -299,11 +300,11 @@ fn what_reads_several_states_is_interrupted_limited_and_refused_like_a_cell() {
         assert_eq!(server.post("/multistate_execute", body.clone()).status, 400, "{body}");
     }
     assert_eq!(server.states().len(), 2);
-    // The id of a cell's run stays in use, even for the same code.
+    // The id of a cell's run cannot be used again, even with the same code.
     server.begin_with("initial", "1", json!({"exec_id": "cell"})).end();
     let body = json!({"code": "1", "exec_id": "cell", "state_mapping": {}});
     assert_eq!(server.post("/multistate_execute", body).status, 409);
-    // If the process that sends the variables dies, the run reports it.
+    // If the process that sends the variables dies, the error of the run says so.
     let deadly = server
         .run("initial", "import os\nclass D:\n    def __reduce__(self): os.kill(os.getpid(), 9)\nd = D()");
     let body = json!({"code": "a.d", "exec_id": "dead", "state_mapping": {"a": deadly.state()}});
@@ -378,7 +379,7 @@ fn digests_are_equal_for_equal_values_and_for_no_others() {
         "{first}"
     );
     assert_eq!(first["none"], Value::Null);
-    // Compares with a state from the same cell, and with another state with equal values.
+    // A state made by the same cell, and another state with equal values.
     let again = server.run("initial", code);
     let two = server.run(one.state(), "a = [1] + [2]\nd['k'].append(3)\nc.x = 2\n_ = 0");
     let (same, other) = (hashes(&server, again.state(), &names), hashes(&server, two.state(), &names));
@@ -388,16 +389,17 @@ fn digests_are_equal_for_equal_values_and_for_no_others() {
     for (name, is_same) in [("a", true), ("b", true), ("s", true), ("C", true), ("d", false), ("c", false)] {
         assert_eq!(first[name] == other[name], is_same, "{name}");
     }
-    // A value that cannot be read differs from all values of other states, but not from itself.
+    // A value that cannot be read has the same hash in repeated requests, but another hash in other
+    // states.
     assert_ne!(first["g"], other["g"]);
     assert_eq!(first["g"], hashes(&server, one.state(), &["g"])["g"]);
-    // Equal values that are shared differently: the hashes are equal, the groups differ.
+    // Equal values that share objects in different ways have equal hashes and different groups.
     let apart = server.run("initial", "p, q = [1], [1]");
     let shared = server.run("initial", "p = [1]\nq = p");
     assert_eq!(hashes(&server, apart.state(), &["p", "q"]), hashes(&server, shared.state(), &["p", "q"]));
     let (apart, shared) = (groups(&server, apart.state()).1, groups(&server, shared.state()).1);
     assert!(shared.iter().all(|one| !apart.contains(one)));
-    // Digesting changes no state, and a restart changes no digest.
+    // Reading the digests changes no state, and a restart changes no digest.
     server.checkpoint(two.state(), json!({}));
     let mut server = server;
     server.signal(nix::sys::signal::Signal::SIGKILL);
@@ -419,9 +421,9 @@ fn digests_are_equal_for_equal_values_and_for_no_others() {
     assert_eq!(server.post("/alias_groups", json!({"state_name": "none"})).status, 404);
 }
 
-/// Takes 10 s, because the server waits that long for a slow value.
+/// Takes 10 s, because the server waits so long for a slow value.
 #[test]
-fn a_value_that_cannot_be_read_costs_no_other_its_digest() {
+fn a_value_that_cannot_be_read_leaves_the_others_their_digests() {
     let server = TestServer::start();
     let plain = server.run("initial", "w = 3");
     let expected = hashes(&server, plain.state(), &["w"]);
@@ -441,7 +443,7 @@ fn a_value_that_cannot_be_read_costs_no_other_its_digest() {
 }
 
 #[test]
-fn a_state_of_the_variables_of_two_is_a_state_like_any_other() {
+fn a_state_built_from_two_states_is_a_state_like_others() {
     let room = crate::cells::Room::new();
     let server = TestServer::in_dir(room.path());
     let source = "p = [1]\nq = {'p': p}\nx = 1\ndef f(): return x, p\nimport math\ngone = 5";
@@ -469,7 +471,7 @@ fn a_state_of_the_variables_of_two_is_a_state_like_any_other() {
     assert_eq!(server.run("built", check).text(), "[1] True [8] (2, [1]) 1 True False False\n");
     // Functions belong to the new state.
     assert_eq!(server.run("built", "x = 9; p.append(2); print(f())").text(), "(9, [1, 2])\n");
-    // Both old states are unchanged.
+    // The two old states are unchanged.
     assert_eq!(server.run("src", "print(p, f())").text(), "[1] (1, [1])\n");
     assert_eq!(server.run("inp", "print(p, x, next(gen), left)").text(), "0 2 1 1\n");
     let notebook = server.notebook();
@@ -486,11 +488,11 @@ fn a_state_of_the_variables_of_two_is_a_state_like_any_other() {
             && code.ends_with("--take absent f math p q --keep gen r x"),
         "{code}"
     );
-    // The new state may take over the name of the source state.
+    // The new state may have the name of the source state. The name then refers to the new state.
     let over = rebuild(&["p", "q"], &["r"], "src");
     assert_eq!(over.json()["state_name"], "src");
     assert_eq!(server.run("src", "print(p, r, 'x' in dir())").text(), "[1] [8] False\n");
-    // The state is saved like any other, and its code can be replayed.
+    // The new state is saved like other states, and its code can be replayed.
     let state = server.states().len();
     server.checkpoint("built", json!({}));
     let mut server = server;
@@ -505,7 +507,7 @@ fn a_state_of_the_variables_of_two_is_a_state_like_any_other() {
 }
 
 #[test]
-fn making_a_state_of_two_can_be_interrupted_which_is_told() {
+fn building_a_state_from_two_states_can_be_interrupted() {
     let room = crate::cells::Room::new();
     let server = TestServer::in_dir(room.path());
     let slow = "import time\nclass Slow:\n    def __reduce__(self): open('began', 'w').close(); \
@@ -527,13 +529,13 @@ fn making_a_state_of_two_can_be_interrupted_which_is_told() {
         assert!(server.interrupt(&running().unwrap()));
         let refused = going.join().unwrap();
         assert_eq!((refused.status, refused.error_code().as_str()), (409, "conflict"));
-        assert_eq!(refused.json()["error"]["why"], "it was interrupted", "{refused:?}");
+        assert_eq!(refused.json()["error"]["why"], "the run was interrupted", "{refused:?}");
     });
     assert_eq!(server.states(), before);
 }
 
 #[test]
-fn a_state_that_cannot_be_made_of_two_leaves_nothing() {
+fn a_failed_build_from_two_states_leaves_no_state() {
     let server = TestServer::start();
     server
         .begin_with("initial", "g = (i for i in range(3))\nnext(g)\nx = 1", json!({"new_state_name": "src"}))
@@ -559,7 +561,7 @@ fn a_state_that_cannot_be_made_of_two_leaves_nothing() {
         assert_eq!(server.post("/rebuild_state", body.clone()).status, status, "{body}");
     }
     assert_eq!(graph(&server), before);
-    // The magic reports that the source state does not exist.
+    // The magic `%rebuild_state` reports an error if the source state does not exist.
     let ran = server.run("inp", "%rebuild_state --from nowhere --take x --keep y");
     assert_eq!(ran.ename(), "TransferFailed");
     assert!(ran.evalue().contains("deleted"), "{}", ran.evalue());

@@ -1,4 +1,4 @@
-//! The rules of snapshot-kernel's REST API on which its clients rely.
+//! Tests of the rules of snapshot-kernel's REST API that clients depend on.
 
 use crate::cells::{Ran, Room, unique};
 use crate::request::{Answer, Request};
@@ -22,7 +22,7 @@ fn variables(server: &TestServer, state: &str) -> Value {
 }
 
 #[test]
-fn the_seeds_own_verification() {
+fn the_verification_of_snapshot_kernel_passes() {
     let server = TestServer::start();
     let first =
         execute(&server, &json!({"code": "x = 42; print(x)", "exec_id": "e1", "state_name": "initial"}));
@@ -55,7 +55,7 @@ fn the_seeds_own_verification() {
 }
 
 #[test]
-fn the_token_may_be_in_the_query_and_is_asked_for_before_anything_else() {
+fn the_token_may_be_in_the_query_and_is_checked_first() {
     let server = TestServer::start();
     assert_eq!(server.send(Request::get(&format!("/states?token={TOKEN}"))).status, 200);
     let body = json!({"code": "1", "exec_id": "q", "state_name": "initial"}).to_string();
@@ -96,7 +96,7 @@ fn answers_have_exactly_these_fields() {
 }
 
 #[test]
-fn an_exception_is_an_answer_and_leaves_no_state() {
+fn an_exception_has_status_200_and_leaves_no_state() {
     let server = TestServer::start();
     let body = json!({
         "code": "print('before')\nx = 1\nraise ValueError('no')", "exec_id": "bad", "state_name": "initial",
@@ -121,7 +121,7 @@ fn an_exception_is_an_answer_and_leaves_no_state() {
 }
 
 #[test]
-fn an_unknown_state() {
+fn an_unknown_state_is_reported_and_does_not_use_up_the_run_id() {
     let server = TestServer::start();
     let answer = execute(&server, &json!({"code": "1", "exec_id": "u", "state_name": "nowhere"}));
     assert_eq!(answer.status, 200);
@@ -133,7 +133,7 @@ fn an_unknown_state() {
             "accessed_symbols": [], "modified_symbols": [], "deleted_symbols": [],
         })
     );
-    // The refused request did not use up the id.
+    // The refused request did not use the id, so the id is still free.
     assert_eq!(
         execute(&server, &json!({"code": "1", "exec_id": "u", "state_name": "initial"})).json()["error"],
         Value::Null
@@ -145,7 +145,7 @@ fn an_unknown_state() {
 }
 
 #[test]
-fn what_is_missing_or_wrong_in_a_request_is_400_and_what_is_more_is_let_pass() {
+fn missing_or_wrong_fields_are_a_400_and_unknown_fields_are_ignored() {
     let server = TestServer::start();
     for body in [
         json!({"code": "1", "state_name": "initial"}),
@@ -171,14 +171,14 @@ fn what_is_missing_or_wrong_in_a_request_is_400_and_what_is_more_is_let_pass() {
     let no_code = execute(&server, &json!({"exec_id": "none", "state_name": "initial"}));
     let ran = Ran::new(&no_code);
     assert_eq!((ran.output.len(), ran.state().is_empty()), (0, false));
-    // A warning says so, because the client has probably misspelled the field.
+    // The answer contains a warning, because the client has probably misspelled the field.
     assert!(no_code.json()["warnings"][0].as_str().unwrap().contains("`code`"), "{no_code:?}");
     let empty = execute(&server, &json!({"code": "", "exec_id": "empty", "state_name": "initial"}));
     assert_eq!(empty.json()["warnings"], Value::Null);
 }
 
 #[test]
-fn states_are_listed_in_the_order_in_which_they_were_made() {
+fn states_are_listed_in_the_order_of_their_creation() {
     let server = TestServer::start();
     let mut expected = vec!["initial".to_owned()];
     for n in 0..12 {
@@ -193,7 +193,7 @@ fn states_are_listed_in_the_order_in_which_they_were_made() {
 }
 
 #[test]
-fn a_name_that_exists_means_the_new_state_from_then_on() {
+fn a_name_that_is_used_again_refers_to_the_newer_state() {
     let server = TestServer::start();
     let named = |state: &str, code: &str, name: &str| {
         server.begin_with(state, code, json!({"new_state_name": name})).end()
@@ -203,13 +203,13 @@ fn a_name_that_exists_means_the_new_state_from_then_on() {
     assert_eq!(named("initial", "x = 2", "cell").state(), "cell");
     assert_eq!(server.run("cell", "print(x)").text(), "2\n");
     assert_eq!(server.run(child.state(), "print(y)").text(), "1\n");
-    // Each new state takes the name of the state that its cell ran against.
+    // Each new state gets the name of the state that its cell ran against.
     for x in 3..6 {
         assert_eq!(named("cell", "x += 1", "cell").state(), "cell");
         assert_eq!(server.run("cell", "print(x)").text(), format!("{x}\n"));
     }
     assert_eq!(server.states().iter().filter(|name| *name == "cell").count(), 1);
-    // A run that fails does not change which state has the name.
+    // If a run fails, the name still refers to the same state.
     assert_eq!(named("cell", "x = 0; 1/0", "cell").ename(), "ZeroDivisionError");
     assert_eq!(server.run("cell", "print(x)").text(), "5\n");
     // Unusual names that clients use.
@@ -228,7 +228,7 @@ fn a_name_that_exists_means_the_new_state_from_then_on() {
 }
 
 #[test]
-fn variables_are_the_users_and_nothing_else() {
+fn only_the_users_variables_are_listed() {
     let server = TestServer::start();
     let code = "import math\nfrom os import path\nx = 1\n_private = 2\n__dunder__ = 3\n__half = 4\n\
         def f(): pass\nclass C: pass\nc = C\nn = None\ns = 'é'\n5\n";
@@ -245,7 +245,7 @@ fn variables_are_the_users_and_nothing_else() {
 }
 
 #[test]
-fn a_variable_that_cannot_be_shown_is_no_error_and_looking_changes_nothing() {
+fn a_failing_repr_is_no_error_and_listing_variables_changes_nothing() {
     let server = TestServer::start();
     let code = "class Bad:\n    def __repr__(self): raise ValueError('bad')\n\
         class Exits:\n    def __repr__(self): raise SystemExit\n\
@@ -268,7 +268,7 @@ fn a_variable_that_cannot_be_shown_is_no_error_and_looking_changes_nothing() {
         assert_eq!(shown["slow"]["type"], "Slow");
     }
     assert_eq!(server.run(state.state(), "print(Counts.n, next(gone))").text(), "0 1\n");
-    // A `repr` that ends its process affects only this answer.
+    // If a `repr` ends its process, only this answer is affected.
     let deadly =
         server.run("initial", "import os\nclass D:\n    def __repr__(self): os._exit(1)\nd = D(); x = 1");
     let answer = server.owner(Request::get(&format!("/states/{}", deadly.state())));
@@ -277,7 +277,7 @@ fn a_variable_that_cannot_be_shown_is_no_error_and_looking_changes_nothing() {
 }
 
 #[test]
-fn looking_at_a_state_while_it_runs_a_cell_is_answered() {
+fn variables_of_a_state_can_be_listed_while_a_cell_runs_against_it() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let state = server.run("initial", "x = 1");
@@ -293,7 +293,7 @@ fn looking_at_a_state_while_it_runs_a_cell_is_answered() {
 }
 
 #[test]
-fn deleting_a_state_leaves_those_that_grew_from_it() {
+fn deleting_a_state_keeps_its_descendants() {
     let server = TestServer::start();
     let a = server.run("initial", "x = 1");
     let b = server.run(a.state(), "x += 1");
@@ -302,7 +302,7 @@ fn deleting_a_state_leaves_those_that_grew_from_it() {
     assert_eq!(delete(a.state()), 404);
     assert_eq!(server.states(), ["initial", b.state()]);
     assert_eq!(server.run(b.state(), "print(x)").text(), "2\n");
-    // Even the root can be deleted. Until a reset, cells can then run only against other states.
+    // Even the root can be deleted. Then cells can run only against other states, until a reset.
     assert_eq!(delete("initial"), 200);
     assert_eq!(server.run("initial", "1").ename(), "StateNotFound");
     assert_eq!(server.run(b.state(), "print(x)").text(), "2\n");
@@ -312,7 +312,7 @@ fn deleting_a_state_leaves_those_that_grew_from_it() {
 }
 
 #[test]
-fn the_same_request_again_gets_the_first_answer_and_runs_nothing() {
+fn a_repeated_request_gets_the_first_answer_and_runs_nothing() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let count = "with open('count', 'a') as f: f.write('x')\nprint('once')";
@@ -335,8 +335,8 @@ fn the_same_request_again_gets_the_first_answer_and_runs_nothing() {
         let refused = execute(&server, &other);
         assert_eq!((refused.status, refused.error_code().as_str()), (409, "conflict"));
     }
-    // A repeat is recognised even though its base name now refers to the state that the request
-    // made.
+    // A repeated request is recognised even if the name of its base state now refers to the state
+    // that the first request made.
     let body = json!({
         "code": "n = globals().get('n', 0) + 1; print(n)", "exec_id": "self", "state_name": "named",
         "new_state_name": "named",
@@ -345,7 +345,7 @@ fn the_same_request_again_gets_the_first_answer_and_runs_nothing() {
 }
 
 #[test]
-fn the_same_id_while_the_first_runs_is_refused() {
+fn a_run_id_in_use_is_refused() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let code = "import os, time\nopen('began', 'w').close()\n\
@@ -361,7 +361,7 @@ fn the_same_id_while_the_first_runs_is_refused() {
 }
 
 #[test]
-fn interrupting_a_run_over_rest() {
+fn a_run_can_be_interrupted_over_rest() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let going =
@@ -378,7 +378,7 @@ fn interrupting_a_run_over_rest() {
 }
 
 #[test]
-fn the_bodies_of_refusals_are_json() {
+fn refusals_have_json_bodies() {
     let server = TestServer::start();
     for (request, status) in [
         (Request::get("/states/none"), 404),
@@ -394,7 +394,7 @@ fn the_bodies_of_refusals_are_json() {
 }
 
 #[test]
-fn the_list_is_there_from_the_first_moment() {
+fn the_root_state_is_listed_before_its_process_is_ready() {
     let server = TestServer::start();
     assert_eq!(server.states(), ["initial"]);
     until("the root is ready", || server.notebook()["states"][0]["living"] == "memory");

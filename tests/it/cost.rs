@@ -1,24 +1,25 @@
-//! What a trivial cell costs, in counts that hardly change on a busy machine. The limits are
-//! generous; `tests/bench/run counts` prints the figures themselves.
+//! The cost of a trivial cell, as counts that hardly change on a busy machine. The limits are
+//! generous. `tests/bench/run counts` prints the exact counts.
 
 use crate::list_variables::{children, private_bytes, rollup_bytes};
 use crate::restarts::state_of;
 use crate::server::{TestServer, until};
 
 const CELLS: u64 = 30;
-/// Copied pages per cell, in the head, with its rehearsal: some 670.
+/// Maximum number of pages that the head copies for a cell, including its rehearsal. Usually some
+/// 670.
 const MAX_FAULTS: u64 = 850;
-/// Some 2.6 MB, built without optimisation.
+/// Maximum private memory in bytes. Usually some 2.6 MB in a build without optimisation.
 const MAX_PRIVATE_BYTES: u64 = 3_200_000;
 
-/// Page faults of a process since its start that needed no disk.
+/// The number of page faults of a process since its start that did not read from the disk.
 fn faults(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     stat.rsplit_once(')').unwrap().1.split_whitespace().nth(7).unwrap().parse().unwrap()
 }
 
 #[test]
-fn a_trivial_cell_copies_few_pages_and_its_state_holds_little() {
+fn a_trivial_cell_copies_few_pages_and_its_state_needs_little_memory() {
     let server = TestServer::start();
     let ran = server.run("initial", "import os; print(os.getpid())");
     let head: u32 = ran.text().trim().parse().unwrap();
@@ -43,7 +44,7 @@ fn a_trivial_cell_copies_few_pages_and_its_state_holds_little() {
 }
 
 #[test]
-fn many_objects_are_in_huge_pages() {
+fn pythons_objects_are_in_huge_pages() {
     let offered = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
     if offered.is_empty() || offered.contains("[never]") {
         eprintln!("this system offers no huge pages");

@@ -1,4 +1,4 @@
-//! Cells that end their process: the error names the cause, and nothing else is affected.
+//! Tests of cells that end their process. The error names the cause, and nothing else is affected.
 
 use crate::cells::{Live, Process, Ran, Room};
 use crate::restarts::state_of;
@@ -7,8 +7,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 const DEATHS: &[(&str, &str, &str)] = &[
-    ("os._exit", "os._exit(3)", "exit code 3"),
-    ("os._exit without an error", "os._exit(0)", "exit code 0"),
+    ("os._exit", "os._exit(3)", "exited with code 3"),
+    ("os._exit without an error", "os._exit(0)", "exited with code 0"),
     ("a null pointer", "import ctypes; ctypes.string_at(0)", "SIGSEGV"),
     ("abort", "os.abort()", "SIGABRT"),
     ("kill -9", "import signal; os.kill(os.getpid(), signal.SIGKILL)", "SIGKILL"),
@@ -36,7 +36,7 @@ fn is_killed(ran: &Ran, how: &str) -> bool {
 }
 
 #[test]
-fn a_process_that_dies_is_a_clear_answer_and_harms_nobody() {
+fn the_death_of_a_process_is_a_clear_error_of_its_run_only() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let state = server.run("initial", "import os, time; x = [1]");
@@ -47,8 +47,8 @@ fn a_process_that_dies_is_a_clear_answer_and_harms_nobody() {
     room.wait_for("waiting");
     for (what, code, how) in DEATHS {
         let ran = server.run(state, &format!("x.append(9); print('before'); {code}"));
-        // Since 3.14 Python detects the overflow of its stack.
-        let is_seen = ran.evalue().starts_with("Stack overflow");
+        // Python 3.12 limits the depth of its C functions, 3.14 detects the overflow of its stack.
+        let is_seen = ran.ename() == "RecursionError" || ran.evalue().starts_with("Stack overflow");
         assert!(is_seen || is_killed(&ran, how), "{what}: {ran:?}");
         assert_eq!(ran.text(), "before\n", "{what}");
         assert_eq!(ran.output.last().unwrap()["output_type"], "error", "{what}");
@@ -60,13 +60,13 @@ fn a_process_that_dies_is_a_clear_answer_and_harms_nobody() {
 }
 
 #[test]
-fn what_a_dead_process_has_started_dies_with_it() {
+fn processes_started_by_a_dead_process_end_too() {
     let server = TestServer::start();
     let code = "import os, subprocess, time\np = subprocess.Popen(['sleep', '1000'])\nchild = os.fork()\n\
         if child == 0: time.sleep(1000)\n\
                 print(p.pid, child)\nos._exit(1)";
     let ran = server.run("initial", code);
-    assert!(is_killed(&ran, "exit code 1"), "{ran:?}");
+    assert!(is_killed(&ran, "exited with code 1"), "{ran:?}");
     let text = ran.text();
     let started: Vec<u32> = text.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
     assert_eq!(started.len(), 2);
@@ -75,7 +75,7 @@ fn what_a_dead_process_has_started_dies_with_it() {
 }
 
 #[test]
-fn a_cell_that_dies_at_once_does_not_take_the_state_before_it_along() {
+fn a_cell_that_dies_at_once_leaves_its_base_state_intact() {
     let server = TestServer::start();
     let mut tip = server.run("initial", "import os; n = 0").state().to_owned();
     for n in 1..=30 {
@@ -86,7 +86,7 @@ fn a_cell_that_dies_at_once_does_not_take_the_state_before_it_along() {
 }
 
 #[test]
-fn errors_that_python_can_raise_are_no_deaths() {
+fn errors_that_python_can_raise_do_not_end_the_process() {
     let server = TestServer::start();
     let state = server.run("initial", "x = 1");
     for (code, ename) in [
@@ -119,7 +119,7 @@ fn an_exception_in_a_thread_is_shown_and_the_cell_succeeds() {
 }
 
 #[test]
-fn a_head_killed_from_outside_is_a_death_of_its_cell_only() {
+fn a_head_that_is_killed_from_outside_fails_only_its_cell() {
     let server = TestServer::start();
     let state = server.run("initial", "import os, time; x = 1");
     let mut live = Live::join(&server);
@@ -136,7 +136,7 @@ fn a_head_killed_from_outside_is_a_death_of_its_cell_only() {
 }
 
 #[test]
-fn a_child_that_runs_on_to_the_end_of_the_cell_is_no_second_state() {
+fn a_forked_child_that_reaches_the_end_of_the_cell_makes_no_state() {
     let server = TestServer::start();
     let state = server.run("initial", "import os");
     let ran = server.run(
@@ -145,9 +145,10 @@ fn a_child_that_runs_on_to_the_end_of_the_cell_is_no_second_state() {
     );
     assert_eq!((ran.ename(), ran.text().as_str()), ("", "child\nparent\n"));
     assert_eq!(server.states().len(), 3);
-    // A forked child whose parent dies first, and a child that raises.
+    // First, a cell whose process ends before the child that it forked. Then, a forked child that
+    // raises an exception.
     let ran = server.run(state.state(), "if os.fork(): os._exit(5)");
-    assert!(is_killed(&ran, "exit code 5"), "{ran:?}");
+    assert!(is_killed(&ran, "exited with code 5"), "{ran:?}");
     let ran = server.run(
         state.state(),
         "pid = os.fork()\nif pid == 0: raise ValueError\nos.waitpid(pid, 0); print('parent')",
@@ -162,11 +163,11 @@ fn living(server: &TestServer, state: &str) -> String {
 }
 
 #[test]
-fn a_process_that_cannot_be_reached_any_more_is_not_said_to_have_run_out_of_memory() {
+fn the_error_of_an_unreachable_or_killed_process_does_not_blame_memory() {
     let server = TestServer::start();
     for code in ["import os; os.closerange(3, 300)", "import os; os.execvp('sleep', ['sleep', '100'])"] {
         let ran = server.run("initial", code);
-        assert!(is_killed(&ran, "could not be reached any more"), "{ran:?}");
+        assert!(is_killed(&ran, "could no longer be reached"), "{ran:?}");
     }
     for code in [
         "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
@@ -180,10 +181,10 @@ fn a_process_that_cannot_be_reached_any_more_is_not_said_to_have_run_out_of_memo
 
 #[test]
 fn a_frozen_process_that_is_killed_loses_its_state_and_no_other() {
-    // With checkpoints the lost state would be loaded.
+    // With checkpoints, the server would load the lost state again.
     let server = TestServer::start_with(&["--no-checkpoints"]);
     let state = server.run("initial", "import os; x = 1");
-    // The head that made the state runs the first cell, so the second cell runs in a fork of the
+    // The head that made the state runs the first cell. So the second cell runs in a fork of the
     // frozen process.
     let one = server.run(state.state(), "x = 2");
     let two = server.run(state.state(), "x = 3; print(os.getppid())");
@@ -202,18 +203,18 @@ fn a_frozen_process_that_is_killed_loses_its_state_and_no_other() {
 }
 
 #[test]
-fn a_frozen_process_whose_head_still_stands_there_is_made_again() {
+fn a_killed_frozen_process_is_replaced_while_its_head_is_at_the_state() {
     let server = TestServer::start();
     let state = server.run("initial", "import os; x = 1; print(os.getpid())");
     let head: u32 = state.text().trim().parse().unwrap();
-    until("it is frozen", || living(&server, state.state()) == "memory");
+    until("the state is frozen", || living(&server, state.state()) == "memory");
     let of_head = |server: &TestServer| -> Vec<Process> {
         server.descendants().into_iter().filter(|p| p.parent() == head && !p.is_zombie).collect()
     };
     let frozen = of_head(&server);
     assert_eq!(frozen.len(), 1);
     signal(&frozen[0].pid.to_string(), Signal::SIGKILL);
-    until("another is frozen", || of_head(&server).first().is_some_and(|now| now.pid != frozen[0].pid));
+    until("a new process is frozen", || of_head(&server).first().is_some_and(|now| now.pid != frozen[0].pid));
     until("the state is in memory", || living(&server, state.state()) == "memory");
     for _ in 0..2 {
         assert_eq!(server.run(state.state(), "print(x); x = 2").text(), "1\n");
@@ -222,7 +223,7 @@ fn a_frozen_process_whose_head_still_stands_there_is_made_again() {
 }
 
 #[test]
-fn a_root_that_is_killed_is_planted_again() {
+fn a_killed_root_process_is_started_again() {
     let server = TestServer::start();
     let ran = server.run("initial", "import os; x = 1; print(os.getppid())");
     signal(&ran.text(), Signal::SIGKILL);

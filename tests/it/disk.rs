@@ -1,5 +1,5 @@
-//! A disk that is full or broken: work continues in memory, and all clients are notified. When the
-//! disk can be written again, everything is saved without a restart.
+//! Tests of a disk that is full or broken. Work continues in memory, and all clients are notified.
+//! When the disk can be written again, everything is saved without a restart.
 
 use crate::cells::{Live, Room, unique};
 use crate::request::{Answer, Request};
@@ -13,11 +13,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// A file system of a few megabytes for one test.
-struct SmallDisk(Room);
+pub struct SmallDisk(Room);
 
 impl SmallDisk {
-    /// `None`, with a message on stderr, if the test may not mount file systems.
-    fn new(megabytes: u32) -> Option<Self> {
+    /// Returns `None`, and prints a message to stderr, if the test may not mount file systems.
+    pub fn new(megabytes: u32) -> Option<Self> {
         let room = Room::new();
         let size = format!("size={megabytes}m");
         let mut mount = Command::new("mount");
@@ -29,7 +29,7 @@ impl SmallDisk {
         Some(Self(room))
     }
 
-    fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.0.path()
     }
 
@@ -39,19 +39,19 @@ impl SmallDisk {
     }
 
     /// Fills the disk up to `leave` free bytes.
-    fn fill(&self, leave: u64) {
+    pub fn fill(&self, leave: u64) {
         let size = self.free_bytes().saturating_sub(leave);
         std::fs::write(self.0.file("filler"), vec![7; usize::try_from(size).unwrap()]).unwrap();
     }
 
-    fn clear(&self) {
+    pub fn clear(&self) {
         std::fs::remove_file(self.0.file("filler")).unwrap();
     }
 }
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Lazily, because a process of the server may run for a moment longer.
+        // Unmounts lazily, because a process of the server may run for a moment longer.
         let _ = Command::new("umount").arg("--lazy").arg(self.path()).status();
     }
 }
@@ -61,8 +61,8 @@ fn execute(server: &TestServer, on: &str, name: &str, code: &str) -> Answer {
     server.owner(Request::post("/execute", &wish.to_string()))
 }
 
-/// Repeats a cell until its result can be stored, and returns what it prints. Each attempt to write
-/// a checkpoint that does not fit fills the disk for a moment.
+/// Repeats a cell until its result can be stored, and returns the printed text. Repeating is needed
+/// because a checkpoint that does not fit fills the disk for a moment.
 fn text_when_stored(server: &TestServer, on: &str, code: &str) -> String {
     let mut answer = execute(server, on, &unique("state"), code);
     until("the cell's result is stored", || {
@@ -90,7 +90,7 @@ fn works_in_memory(server: &TestServer, tip: &str) {
     let label = json!({"do": "label", "state": "initial", "label": "in trouble"});
     let refused = server.owner(Request::post("/api/notebooks/main/commands", &label.to_string()));
     assert_eq!((refused.status, &refused.json()["code"]), (507, &json!("disk")), "{refused:?}");
-    // The command was carried out nevertheless, and the next ones work.
+    // The command was carried out although the answer was an error. Later commands work, too.
     assert_eq!(state_of(server, "initial")["label"], "in trouble");
     let state = state_of(server, "in memory")["id"].as_str().unwrap().to_owned();
     let mut live = Live::join(server);
@@ -102,7 +102,7 @@ fn works_in_memory(server: &TestServer, tip: &str) {
     assert_eq!(server.owner(Request::get("/states")).status, 200);
 }
 
-/// Checks that everything is saved when the disk works again, and is still there after a restart.
+/// Checks that everything is saved when the disk works again, and that a restart loses nothing.
 fn all_is_saved(server: &mut TestServer) {
     until("the trouble is over", || trouble(server).is_null());
     assert_eq!(execute(server, "in memory", "after", "x += 1; print(x)").status, 200);
@@ -121,7 +121,7 @@ fn all_is_saved(server: &mut TestServer) {
 }
 
 #[test]
-fn a_full_disk_stops_no_work_and_loses_none() {
+fn on_a_full_disk_work_continues_and_is_saved_later() {
     let Some(disk) = SmallDisk::new(32) else { return };
     let mut server = TestServer::in_dir(disk.path());
     let first = server.run("initial", "import os; x = 1").state().to_owned();
@@ -147,7 +147,7 @@ fn a_full_disk_stops_no_work_and_loses_none() {
 }
 
 #[test]
-fn a_disk_that_does_not_sync_is_trusted_again_when_it_does() {
+fn a_disk_whose_fsync_failed_is_used_again_when_fsync_works() {
     if !has_strace() {
         return;
     }
@@ -178,7 +178,7 @@ fn a_disk_that_does_not_sync_is_trusted_again_when_it_does() {
 }
 
 #[test]
-fn a_checkpoint_that_does_not_fit_harms_nothing() {
+fn a_checkpoint_that_does_not_fit_on_the_disk_harms_no_other_data() {
     let Some(disk) = SmallDisk::new(24) else { return };
     let mut server = TestServer::in_dir(disk.path());
     let small = server.run("initial", "import os; x = 1").state().to_owned();
@@ -186,14 +186,15 @@ fn a_checkpoint_that_does_not_fit_harms_nothing() {
     let free = disk.free_bytes();
     let large = execute(&server, &small, "large", "data = os.urandom(64 << 20); total = sum(data[:1000])");
     assert_eq!(large.status, 200, "{large:?}");
-    until("it is told", || state_of(&server, "large")["saving"]["now"] == "failed");
+    until("the failure is reported", || state_of(&server, "large")["saving"]["now"] == "failed");
     let why = state_of(&server, "large")["saving"]["why"].as_str().unwrap().to_owned();
     assert!(!why.is_empty());
-    // The unfinished checkpoint was deleted, except whole blobs, which a later attempt can use.
+    // The unfinished checkpoint was deleted. Whole blobs may stay, because a later attempt can use
+    // them.
     until("the store works", || trouble(&server).is_null());
     let check = "print(len(data), sum(data[:1000]) == total)";
     assert_eq!(text_when_stored(&server, "large", check), format!("{} True\n", 64 << 20));
-    assert!(disk.free_bytes() > 0, "of {free} bytes none is left");
+    assert!(disk.free_bytes() > 0, "none of {free} free bytes is left");
     let wish = json!({"do": "checkpoint", "state": state_of(&server, "large")["id"]});
     let refused = server.owner(Request::post("/api/notebooks/main/commands", &wish.to_string()));
     assert_ne!(refused.status, 200, "{refused:?}");
@@ -202,13 +203,13 @@ fn a_checkpoint_that_does_not_fit_harms_nothing() {
     server.restart();
     assert_eq!(seen(&server), before);
     assert_eq!(server.run(&small, "print(x)").text(), "1\n");
-    // The large state must be replayed, and its residency says so.
+    // The large state is not saved, so it must be replayed. Its residency says this.
     assert_eq!(state_of(&server, "large")["living"], "replay");
     assert_eq!(server.run("large", "1").ename(), "StateLost");
 }
 
 #[test]
-fn a_full_disk_at_the_start_is_said() {
+fn a_full_disk_at_the_start_is_reported() {
     let Some(disk) = SmallDisk::new(1) else { return };
     disk.fill(0);
     let said = output_of(&["--bind", "127.0.0.1:0", "--dir", disk.path().to_str().unwrap()]);
@@ -247,7 +248,7 @@ fn a_file_that_does_not_fit_is_refused_and_leaves_nothing() {
     let answer = import("large");
     let said = answer.json()["error"].clone();
     assert_eq!((answer.status, &said["code"]), (507, &json!("disk")), "{said}");
-    assert_eq!(said["what"], "write the notebook \"large\"", "no path of ours");
+    assert_eq!(said["what"], "write the notebook \"large\"", "the error contains no path of the server");
     let left = || -> Vec<String> {
         let all = std::fs::read_dir(disk.path()).unwrap().flatten();
         let mut all: Vec<String> = all.map(|e| e.file_name().to_string_lossy().into_owned()).collect();

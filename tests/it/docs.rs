@@ -1,14 +1,15 @@
-//! Checks the documents: every documented fact names its test, every link has a target, and lines
-//! are not too long.
+//! Checks the documents. Every documented fact must name its test, every link must have a target,
+//! and lines must not be too long.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Maximum line length, in columns. Table rows, code blocks and lines of one word may be longer.
+/// Maximum line length, in columns. Table rows, code blocks and lines with only one word may be
+/// longer.
 const WIDTH: usize = 100;
 
-/// Documents whose entries name tests, with the minimum number of such entries, and the headings of
-/// sections whose entries need no tests.
+/// Documents whose entries name tests. Each has the minimum number of such entries, and the
+/// headings of the sections whose entries need no tests.
 const TESTED: &[(&str, usize, &[&str])] = &[
     ("docs/api.md", 65, &["Scopes", "Errors", "Guarantees", "Calls", "Differences from snapshot-kernel"]),
     ("docs/branches.md", 40, &["Words used here"]),
@@ -27,7 +28,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The documents in `docs/`.
+/// Returns the paths of the documents in `docs/`.
 fn documents() -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
     let mut all: Vec<_> = entries.filter(|path| path.extension().is_some_and(|e| e == "md")).collect();
@@ -36,7 +37,8 @@ fn documents() -> Vec<PathBuf> {
     all
 }
 
-/// The lines of a document, and for each line whether it belongs to a code block.
+/// Returns the lines of a document. Each comes with a flag: whether the line belongs to a code
+/// block.
 fn lines(text: &str) -> impl Iterator<Item = (&str, bool)> {
     let mut in_code = false;
     text.lines().map(move |line| {
@@ -52,7 +54,8 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     line[level..].strip_prefix(' ').filter(|_| level > 0).map(|text| (level, text))
 }
 
-/// The entries of a document's lists, each as one line, outside the sections that need no test.
+/// Returns the entries of a document's lists, each as one line. Skips the sections that need no
+/// tests.
 fn entries(text: &str, untested: &[&str]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let (mut skipped, mut is_open) = (None, false);
@@ -77,7 +80,7 @@ fn entries(text: &str, untested: &[&str]) -> Vec<String> {
     found
 }
 
-/// The words in backticks.
+/// Returns the texts in backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
@@ -111,7 +114,7 @@ fn every_documented_fact_names_its_test() {
 }
 
 #[test]
-fn every_test_that_a_document_names_is_there() {
+fn every_test_that_a_document_names_exists() {
     for path in documents() {
         let text = read(&path);
         let is_name = |word: &&str| {
@@ -136,14 +139,14 @@ fn lines_of_documents_are_short() {
     }
 }
 
-/// The anchor that GitHub makes of a heading.
+/// Returns the anchor that GitHub makes from a heading.
 fn anchor(title: &str) -> String {
     let kept = title.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
     kept.collect::<String>().to_lowercase().replace(' ', "-")
 }
 
 #[test]
-fn links_of_documents_lead_somewhere() {
+fn links_of_documents_have_targets() {
     let readme = root().join("README.md");
     for path in documents().into_iter().chain([readme]) {
         let text = read(&path);

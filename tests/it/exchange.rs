@@ -1,4 +1,4 @@
-//! Export and import of states as files. An imported state is not trusted.
+//! Tests of the export and import of states as files. An imported state is not trusted.
 
 use crate::cells::Room;
 use crate::request::{Answer, Request};
@@ -16,18 +16,18 @@ impl TestServer {
         answer.json()
     }
 
-    fn export(&self, state: &str, query: &str) -> Answer {
+    pub fn export(&self, state: &str, query: &str) -> Answer {
         self.get(&format!("/api/notebooks/main/states/{state}/export{query}"))
     }
 
-    fn import(&self, file: &[u8]) -> Answer {
+    pub fn import(&self, file: &[u8]) -> Answer {
         let request = Request::new("POST", "/api/notebooks/main/import").header("content-type", FILE);
         self.owner(request.body(file))
     }
 }
 
 #[test]
-fn a_file_that_is_none_is_refused_and_leaves_nothing() {
+fn an_upload_that_is_not_a_state_file_is_refused_and_leaves_nothing() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     for file in [&b"no"[..], b"ratoon-state 1\n", b"ratoon-state 2\n", &[0; 100_000], &[b'x'; 3 << 20]] {
@@ -37,13 +37,13 @@ fn a_file_that_is_none_is_refused_and_leaves_nothing() {
     assert_eq!(server.states(), ["initial"]);
     let left = std::fs::read_dir(room.file("main.ratoon/tmp")).unwrap().count();
     assert_eq!(left, 0, "the upload is gone");
-    // The same for an upload that stops in the middle.
+    // The same holds for an upload that stops before its end.
     let mut wire = Wire::open(server.address);
     let request = Request::new("POST", "/api/notebooks/main/import").header("content-type", FILE);
     let request = request.header("content-length", "1000").bearer(TOKEN).body("ratoon");
     wire.write(&request.bytes(&server.host()));
     drop(wire);
-    crate::server::until("it is gone", || {
+    crate::server::until("the upload is gone", || {
         std::fs::read_dir(room.file("main.ratoon/tmp")).unwrap().count() == 0
     });
     let declared = Request::new("POST", "/api/notebooks/main/import").header("content-type", FILE);
@@ -51,7 +51,7 @@ fn a_file_that_is_none_is_refused_and_leaves_nothing() {
 }
 
 #[test]
-fn a_file_comes_by_its_own_content_type_only() {
+fn a_state_file_needs_its_own_content_type() {
     let server = TestServer::start();
     let send = |request: Request| server.owner(request.body("x")).status;
     let import = || Request::new("POST", "/api/notebooks/main/import");
@@ -78,7 +78,7 @@ fn a_state_without_a_checkpoint_is_not_exported() {
 }
 
 #[test]
-fn a_state_goes_from_one_notebook_to_another() {
+fn a_state_can_be_copied_to_another_notebook_as_a_file() {
     let (here, there) = (Room::new(), Room::new());
     let source = TestServer::in_dir(here.path());
     let first = source.run(
@@ -107,8 +107,8 @@ fn a_state_goes_from_one_notebook_to_another() {
     assert_eq!(run["outputs"][0]["text"], "made\n");
     let kept = target.get(&format!("/api/states/{state}/checkpoint")).json();
     assert_eq!((&kept["is_trusted"], &kept["state_id"]), (&json!(false), &json!(state)));
-    // Until the state is trusted, its values are loaded, but not its code. Saving it then would
-    // lose the code.
+    // Until the state is trusted, only its plain values are loaded. If it were saved now, its code
+    // would be lost.
     assert_eq!(target.run(state, "print(x, len(big))").text(), "[1, 2] 1024000\n");
     assert_eq!(target.run(state, "f()").ename(), "NameError");
     let saved = target.post(&format!("/api/states/{state}/checkpoint"), json!({}));
@@ -123,7 +123,7 @@ fn a_state_goes_from_one_notebook_to_another() {
 }
 
 #[test]
-fn an_altered_file_is_refused_and_nothing_is_kept() {
+fn an_altered_state_file_is_refused_and_leaves_nothing() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let state = server.run("initial", "x = list(range(1000))");
@@ -142,7 +142,7 @@ fn an_altered_file_is_refused_and_nothing_is_kept() {
 }
 
 #[test]
-fn a_file_of_values_holds_no_code() {
+fn a_file_of_values_contains_no_code() {
     let (here, there) = (Room::new(), Room::new());
     let source = TestServer::in_dir(here.path());
     let code = "import os\nclass Mine:\n    def __reduce__(self):\n        return (open, ('marker', 'w'))\n\
@@ -153,7 +153,11 @@ fn a_file_of_values_holds_no_code() {
     source.checkpoint(state.state(), json!({}));
     let file = source.export(state.state(), "?form=data");
     assert_eq!(file.status, 200, "{}", file.text());
-    assert!(file.body.len() < 1 << 20, "what only objects hold is left behind: {}", file.body.len());
+    assert!(
+        file.body.len() < 1 << 20,
+        "data that only objects hold must not be in the file: {}",
+        file.body.len()
+    );
     assert!(source.export(state.state(), "").body.len() > 3 << 20);
     let target = TestServer::in_dir(there.path());
     let imported = target.import(&file.body).json()["state"].as_str().unwrap().to_owned();

@@ -1,5 +1,5 @@
-//! Cells that print or display without end: their outputs are cut with a message, the cells can be
-//! interrupted, and neither the server nor other cells are affected.
+//! Tests of cells that print or display without end. Their outputs are cut and a message says so.
+//! The cells can be interrupted. Neither the server nor other cells are affected.
 
 use crate::cells::{Live, Room};
 use crate::request::Request;
@@ -13,15 +13,15 @@ const FLAT: u64 = 64 << 20;
 
 struct Flood {
     what: &'static str,
-    /// Code that creates the file `full` when it has printed more than the server keeps.
+    /// Code that creates the file `full` after it has printed more than the server keeps.
     code: &'static str,
-    /// Whether the code can have printed this number of bytes.
+    /// Whether the code can have printed exactly this number of bytes.
     can_print: fn(u64) -> bool,
-    /// The expected output in this length: a repeated pattern.
+    /// The expected output with this length, which repeats a pattern.
     pattern: fn(usize) -> String,
 }
 
-/// `print(10**1000 + i)` writes 1,001 digits and then a newline.
+/// Number of bytes that `print(10**1000 + i)` writes: 1,001 digits and a newline.
 const LINE: u64 = 1002;
 
 const FLOODS: &[Flood] = &[
@@ -55,13 +55,13 @@ const FLOODS: &[Flood] = &[
 ];
 
 impl TestServer {
-    /// Returns the server's memory in bytes, and resets the value of `peak`.
+    /// Resets the server's peak memory to its current memory, and returns this value in bytes.
     fn forget_peak(&self) -> u64 {
         std::fs::write(format!("/proc/{}/clear_refs", self.pid()), "5").unwrap();
         self.peak()
     }
 
-    /// The server's peak memory since `forget_peak`, in bytes.
+    /// Returns the server's peak memory since `forget_peak`, in bytes.
     fn peak(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
         let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).unwrap();
@@ -69,22 +69,22 @@ impl TestServer {
     }
 }
 
-/// The text that a run printed to one stream.
+/// Returns the text that a run printed to one stream.
 fn printed(events: &[Value], name: &str) -> String {
     let of_it = events.iter().filter(|e| e["output"]["name"] == name);
     of_it.map(|e| e["output"]["text"].as_str().unwrap()).collect()
 }
 
-/// The number in the message that tells how many bytes were not kept.
+/// Returns the number of dropped bytes in the server's message about them.
 fn told_bytes(stderr: &str) -> u64 {
     let told = stderr
         .split_once("[ratoon: ")
         .and_then(|(_, rest)| rest.split_once(" more bytes of output were not kept]"));
-    told.unwrap_or_else(|| panic!("nothing is told: {stderr:?}")).0.parse().unwrap()
+    told.unwrap_or_else(|| panic!("no message about dropped output: {stderr:?}")).0.parse().unwrap()
 }
 
 #[test]
-fn what_was_kept_of_floods_is_given_back_when_it_goes() {
+fn the_memory_of_large_outputs_is_freed_when_their_runs_are_deleted() {
     let server = TestServer::start();
     server.run("initial", "x = 1");
     let before = server.memory();
@@ -96,18 +96,18 @@ fn what_was_kept_of_floods_is_given_back_when_it_goes() {
     until("the memory is free again", || server.memory() < before + FLAT);
 }
 
-/// Statements that each make a separate, very small output item.
+/// Statements. Each of them makes a separate, very small output item.
 const SMALL: &[&str] = &[
     "display(i)",
     "display(i, display_id=True)",
     "display({'a/b': '', 'c/d': ''}, raw=True, metadata={'a/b': {}})",
     "print(i % 10, file=[sys.stdout, sys.stderr][i % 2])",
 ];
-/// How often a cell executes the statement: more items than the server keeps.
+/// How many times a cell executes the statement. This makes more items than the server keeps.
 const MANY: u32 = 50_000;
 
 #[test]
-fn many_small_items_are_bounded_by_what_they_cost_and_given_back() {
+fn many_small_outputs_are_limited_by_their_memory_which_is_freed_later() {
     let server = TestServer::start();
     server.run("initial", "x = 1");
     server.reset();
@@ -133,12 +133,13 @@ const FULL: u64 = 2_000_000;
 const LOADING: usize = 6;
 
 #[test]
-fn what_view_links_can_make_the_server_hold_is_bounded() {
+fn slow_clients_with_view_links_use_limited_memory() {
     let server = TestServer::start();
     for _ in 0..FULL_CELLS {
         server.run("initial", "print('a' * 2_000_000)").state();
     }
-    // Waits until the notebook changes no more, because the test loads it twice and compares.
+    // Waits until the notebook stops changing, because the test loads it twice and compares the
+    // two.
     until("all states are compared, measured and saved", || {
         let notebook = server.notebook();
         let states = notebook["states"].as_array().unwrap();
@@ -148,7 +149,8 @@ fn what_view_links_can_make_the_server_hold_is_bounded() {
     let link = server.owner(Request::post("/api/links", r#"{"scope":"view"}"#)).json();
     let token = link["token"].as_str().unwrap();
     let before = server.forget_peak();
-    // Some clients, over REST and WebSocket, never read the answer. One reads all of it.
+    // Some clients use REST, others the WebSocket, and none of them reads the answer. One more
+    // client reads the whole answer.
     let whole = Request::get("/api/notebooks/main").bearer(token).bytes(&server.host());
     let mut asleep: Vec<Wire> = (0..LOADING / 2).map(|_| Wire::socket(&server, token)).collect();
     asleep.extend((0..LOADING / 2 - 1).map(|_| {
@@ -162,18 +164,21 @@ fn what_view_links_can_make_the_server_hold_is_bounded() {
     let lengths: Vec<usize> =
         runs.iter().map(|run| run["outputs"][0]["text"].as_str().unwrap().len()).collect();
     assert!(lengths.iter().all(|length| *length as u64 > FULL), "{lengths:?}");
-    assert!(server.notebook()["runs"] == snapshot["snapshot"]["runs"], "it comes as it does over REST");
+    assert!(
+        server.notebook()["runs"] == snapshot["snapshot"]["runs"],
+        "the snapshot equals the answer over REST"
+    );
     let grown = server.peak().saturating_sub(before);
     eprintln!("{LOADING} clients that load {FULL_CELLS} full cells: the server grew by {} MiB", grown >> 20);
-    // Each client costs the text of one run, not of all runs.
+    // Each client uses memory for the text of one run, instead of all runs.
     assert!(grown < FULL_CELLS as u64 * FULL * 2, "the server grew by {grown} bytes");
-    // The server still works when these clients have left.
+    // After these clients have disconnected, the server still works.
     drop(asleep);
     assert_eq!(server.run("initial", "print(1)").text(), "1\n");
 }
 
 #[test]
-fn a_flood_of_text_is_cut_and_counted_and_holds_up_nobody() {
+fn a_flood_of_text_is_cut_and_counted_and_delays_nobody() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let state = server.run("initial", "x = 1");
@@ -222,13 +227,13 @@ fn a_flood_of_text_is_cut_and_counted_and_holds_up_nobody() {
     }
 }
 
-/// Bodies of `__repr__`, `_repr_html_` or `_repr_mimebundle_`, each with the error that ends the
-/// cell, and a part of the output if it is the body of `__repr__`.
+/// Bodies of `__repr__`, `_repr_html_` or `_repr_mimebundle_`. Each has the error that ends the
+/// cell, and, for `__repr__`, a part of the output.
 const HOSTILE: &[(&str, &str, &str)] = &[
     ("raise ValueError('bad')", "", "ValueError"),
     ("raise type('K' * 1_000_000, (Exception,), {})", "", "KKKK"),
     ("sys.exit(3)", "SystemExit", "3"),
-    ("os._exit(3)", "KernelDied", "exit code 3"),
+    ("os._exit(3)", "KernelDied", "exited with code 3"),
     ("os.kill(os.getpid(), 9)", "KernelDied", "SIGKILL"),
     ("raise KeyboardInterrupt", "KeyboardInterrupt", ""),
     ("return 5", "", "non-string"),
@@ -240,7 +245,7 @@ const HOSTILE: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn objects_that_do_harm_when_they_are_shown_harm_their_cell_at_most() {
+fn hostile_representations_harm_only_their_own_cell() {
     let server = TestServer::start();
     let state = server.run("initial", "import os, sys; x = 1");
     server.run(state.state(), "1/0");
@@ -277,7 +282,7 @@ fn objects_that_do_harm_when_they_are_shown_harm_their_cell_at_most() {
 }
 
 #[test]
-fn what_is_too_long_to_be_shown_is_told() {
+fn a_representation_that_is_too_long_is_reported() {
     let server = TestServer::start();
     let before = server.forget_peak();
     for (code, told) in [
@@ -288,7 +293,7 @@ fn what_is_too_long_to_be_shown_is_told() {
         ),
         (
             "display({'application/json': ['x' * 10_000_000]}, raw=True)",
-            "application/json is no JSON, or too long",
+            "application/json is not JSON, or is too long",
         ),
         ("list(range(10**6))", ""),
     ] {

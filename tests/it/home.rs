@@ -1,4 +1,4 @@
-//! Lists, renames, copies and deletes notebooks, open or not.
+//! Tests that list, rename, copy and delete notebooks, both open and closed ones.
 
 use crate::cells::Room;
 use crate::request::{Answer, Request};
@@ -42,7 +42,7 @@ fn why(answer: &Answer) -> String {
     answer.json()["error"]["why"].as_str().unwrap().to_owned()
 }
 
-/// Starts a run that does not end by itself.
+/// Starts a run that does not end on its own.
 fn busy(server: &TestServer, name: &str) {
     let mut wire = Wire::open(server.address);
     let wish = json!({
@@ -54,7 +54,7 @@ fn busy(server: &TestServer, name: &str) {
 }
 
 #[test]
-fn the_list_says_what_each_notebook_is() {
+fn the_list_of_notebooks_describes_each_notebook() {
     let room = Room::new();
     let mut server = TestServer::in_dir(room.path());
     make(&server, "other");
@@ -77,11 +77,15 @@ fn the_list_says_what_each_notebook_is() {
     );
     let token = link(&server, "other");
     let seen = server.send(Request::get("/api/notebooks").bearer(&token)).json();
-    assert_eq!(seen["about"].as_array().unwrap().len(), 1, "a guest sees what they may see: {seen}");
+    assert_eq!(
+        seen["about"].as_array().unwrap().len(),
+        1,
+        "a guest sees only the notebook of their link: {seen}"
+    );
 }
 
 #[test]
-fn a_notebook_is_renamed_with_its_links_and_its_pages_are_told() {
+fn renaming_a_notebook_keeps_its_links_and_notifies_its_pages() {
     let room = Room::new();
     let mut server = TestServer::in_dir(room.path());
     make(&server, "old");
@@ -100,11 +104,11 @@ fn a_notebook_is_renamed_with_its_links_and_its_pages_are_told() {
     assert_eq!(server.owner(Request::get("/api/notebooks/old")).status, 404);
     server.restart();
     let by_link = server.send(Request::get("/api/notebooks/new%20one").bearer(&token));
-    assert_eq!(by_link.status, 200, "the link outlives the server under the new name");
-    // The old name is free. The link does not open a new notebook of this name.
+    assert_eq!(by_link.status, 200, "the link works after a restart, under the new name");
+    // The old name is free now. The link does not open a new notebook with this name.
     make(&server, "old");
     assert_eq!(server.send(Request::get("/api/notebooks/old").bearer(&token)).status, 403);
-    // A notebook that is not open can be renamed too.
+    // A notebook that is not open can also be renamed.
     server.restart();
     assert_eq!(to(&server, "rename", "new%20one", json!({"to": "third"})).status, 200);
     assert_eq!(server.send(Request::get("/api/notebooks/third").bearer(&token)).status, 200);
@@ -112,11 +116,11 @@ fn a_notebook_is_renamed_with_its_links_and_its_pages_are_told() {
         "do": "run", "exec_id": "z", "code": "print(x)", "on": {"state": ran["state"]}, "replay": true,
     });
     let reply = server.owner(Request::post("/api/notebooks/third/commands", &restored.to_string())).json();
-    assert_eq!(reply["status"], "ok", "its states come back: {reply}");
+    assert_eq!(reply["status"], "ok", "its states are restored: {reply}");
 }
 
 #[test]
-fn a_copy_is_the_same_but_for_links_and_tasks_and_cells_go_on() {
+fn a_copy_has_everything_but_links_and_tasks_while_cells_run() {
     let room = Room::new();
     let mut server = TestServer::in_dir(room.path());
     let token = link(&server, "main");
@@ -129,11 +133,11 @@ fn a_copy_is_the_same_but_for_links_and_tasks_and_cells_go_on() {
     );
     busy(&server, "main");
     assert_eq!(to(&server, "duplicate", "main", json!({"to": "copy"})).status, 201);
-    assert_eq!(about(&server, "main")["running"], 1, "it goes on");
+    assert_eq!(about(&server, "main")["running"], 1, "the cell still runs");
     assert_eq!(names(&server), ["copy", "main"]);
     assert_eq!(server.send(Request::get("/api/notebooks/copy").bearer(&token)).status, 403);
     let bytes = std::fs::read(room.file("copy.ratoon/notebook.db")).unwrap();
-    assert!(!bytes.windows(6).any(|w| w == b"s3cret"), "what tasks keep is not even left in free pages");
+    assert!(!bytes.windows(6).any(|w| w == b"s3cret"), "values of tasks are not left in free pages, either");
     let at = |name: &str| format!("/api/notebooks/{name}/commands");
     let look = json!({"do": "run", "exec_id": "c", "code": "print(x + 1)", "on": {"state": ran.state()}})
         .to_string();
@@ -150,9 +154,10 @@ fn a_copy_is_the_same_but_for_links_and_tasks_and_cells_go_on() {
             .find(|r| r["exec_id"] == exec)
             .map(|r| r["status"].clone())
     };
-    assert_eq!(of("copy", "busy"), Some(json!("interrupted")), "it does not run in the copy");
+    assert_eq!(of("copy", "busy"), Some(json!("interrupted")), "the cell does not run in the copy");
     assert_eq!(of("main", "c"), None);
-    // The copies are independent and complete. A notebook that is not open can be copied too.
+    // The copies are complete and independent of the original. A notebook that is not open can also
+    // be copied.
     server.restart();
     assert_eq!(to(&server, "duplicate", "copy", json!({"to": "third"})).status, 201);
     assert_eq!(delete(&server, "copy").status, 204);
@@ -161,7 +166,7 @@ fn a_copy_is_the_same_but_for_links_and_tasks_and_cells_go_on() {
 }
 
 #[test]
-fn a_notebook_is_deleted_and_its_pages_and_guests_are_sent_away() {
+fn deleting_a_notebook_disconnects_its_pages_and_guests() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     make(&server, "other");
@@ -171,9 +176,9 @@ fn a_notebook_is_deleted_and_its_pages_and_guests_are_sent_away() {
     assert_eq!(page.ask(&handshake.bytes(&server.host())).status, 101);
     busy(&server, "other");
     let refused = delete(&server, "other");
-    assert_eq!((refused.status, why(&refused)), (409, "one of its cells runs".into()));
+    assert_eq!((refused.status, why(&refused)), (409, "one of its cells is running".into()));
     let renamed = to(&server, "rename", "other", json!({"to": "x"}));
-    assert_eq!((renamed.status, why(&renamed)), (409, "one of its cells runs".into()));
+    assert_eq!((renamed.status, why(&renamed)), (409, "one of its cells is running".into()));
     let processes = server.descendants().len();
     assert_eq!(server.owner(Request::new("DELETE", "/api/notebooks/other?stop=true")).status, 204);
     assert_eq!(page.closing(), Some(4404));
@@ -188,12 +193,12 @@ fn a_notebook_is_deleted_and_its_pages_and_guests_are_sent_away() {
 }
 
 #[test]
-fn what_cannot_be_is_said() {
+fn impossible_changes_of_notebooks_are_refused() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     make(&server, "other");
     for answer in [delete(&server, "main"), to(&server, "rename", "main", json!({"to": "x"}))] {
-        assert_eq!((answer.status, why(&answer)), (409, "the server was started with it".into()));
+        assert_eq!((answer.status, why(&answer)), (409, "the server was started with this notebook".into()));
     }
     for deed in ["rename", "duplicate"] {
         let wish = |name: &str| to(&server, deed, "other", json!({"to": name}));
@@ -214,7 +219,7 @@ fn what_cannot_be_is_said() {
 }
 
 #[test]
-fn what_a_crash_left_half_made_is_swept_at_the_next_start() {
+fn half_made_directories_of_a_crash_are_removed_at_the_next_start() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     drop(server);

@@ -1,13 +1,13 @@
-//! Attacks on the kernel and its server that once succeeded.
+//! Repeats attacks on the kernel and its server that succeeded in earlier versions.
 
 use crate::cells::{Live, Room, descendants};
 use crate::request::Request;
 use crate::server::{TestServer, until};
 use serde_json::{Value, json};
 
-/// Each cell must leave a state with its outputs as text, and must not end its process.
+/// Each cell must make a state with its outputs as text, and must not end its process.
 #[test]
-fn no_display_and_no_error_ends_its_process() {
+fn hostile_displays_and_errors_do_not_end_their_process() {
     let server = TestServer::start();
     let deep = "display({'application/json': __import__('functools').reduce(lambda a, _: [a], range(200), \
         1)}, raw=True)";
@@ -37,7 +37,7 @@ fn no_display_and_no_error_ends_its_process() {
 }
 
 #[test]
-fn no_variable_hides_the_others() {
+fn hostile_variables_do_not_hide_the_others() {
     let server = TestServer::start();
     let code = "class M(type):\n    @property\n    def __name__(cls): raise ValueError\n\
         class A(metaclass=M): pass\na = A()\nglobals()[5] = 1\n\
@@ -55,7 +55,7 @@ fn no_variable_hides_the_others() {
 }
 
 #[test]
-fn an_exec_id_used_again_is_not_stopped_by_the_alarms_of_the_first() {
+fn a_reused_run_id_is_not_stopped_by_alarms_of_the_first_run() {
     let server = TestServer::start();
     let run = |id: &str, code: &str, limit: Value| {
         let body = json!({"code": code, "exec_id": id, "state_name": "initial", "timeout": limit});
@@ -73,7 +73,8 @@ fn an_exec_id_used_again_is_not_stopped_by_the_alarms_of_the_first() {
     let limited = run("2", "import time; time.sleep(60)", json!(1));
     assert_eq!(limited.json()["error"]["ename"], "RunTimeout");
     server.reset();
-    // Longer than the grace period of an interrupt (3 s), and than the time limit of the first run.
+    // These cells run longer than the grace period of an interrupt (3 s) and the time limit of the
+    // first run.
     for id in ["1", "2"] {
         let again = run(id, "import time; time.sleep(3.5)", Value::Null);
         assert_eq!(again.json()["error"], Value::Null, "{id}");
@@ -81,7 +82,7 @@ fn an_exec_id_used_again_is_not_stopped_by_the_alarms_of_the_first() {
 }
 
 #[test]
-fn a_waiting_input_outlives_the_state_it_began_from() {
+fn a_run_that_waits_for_input_survives_the_deletion_of_its_state() {
     let server = TestServer::start();
     let mut live = Live::join(&server);
     let state = server.run("initial", "x = 1");
@@ -94,7 +95,7 @@ fn a_waiting_input_outlives_the_state_it_began_from() {
 }
 
 #[test]
-fn a_thread_cannot_ask() {
+fn a_thread_cannot_ask_for_input() {
     let server = TestServer::start();
     let mut live = Live::join(&server);
     let code = "import threading\ntold = []\n\
@@ -108,7 +109,7 @@ fn a_thread_cannot_ask() {
 }
 
 #[test]
-fn an_answer_goes_to_the_question_that_was_asked() {
+fn an_answer_goes_to_the_current_prompt() {
     let server = TestServer::start();
     let mut live = Live::join(&server);
     let code = "try: input('a')\nexcept KeyboardInterrupt: pass\nprint('B:', input('b'))";
@@ -121,11 +122,11 @@ fn an_answer_goes_to_the_question_that_was_asked() {
     live.send(json!({"do": "answer_input", "exec_id": exec_id, "text": "for b"}));
     let events = live.events_of(&exec_id);
     let printed: String = events.iter().filter_map(|e| e["output"]["text"].as_str()).collect();
-    assert_eq!(printed, "B: for b\n");
+    assert_eq!(printed, "bfor b\nB: for b\n");
 }
 
 #[test]
-fn looks_are_few_processes_however_many_ask() {
+fn many_requests_for_variables_start_few_processes() {
     let server = TestServer::start();
     let code = "class Slow:\n    def __repr__(self):\n        while True: pass\na = b = c = d = Slow()";
     let states: Vec<String> = (0..12).map(|_| server.run("initial", code).state().to_owned()).collect();
@@ -140,8 +141,7 @@ fn looks_are_few_processes_however_many_ask() {
         }
         for _ in 0..20 {
             let now = descendants(server.pid()).len();
-            let why =
-                "eight look, one may save, one may compare; as many may have been ended and be there still";
+            let why = "eight forks list, one may save, one may compare; as many may be ending";
             assert!(now <= before + 20, "{now} processes, {before} before: {why}");
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
@@ -149,7 +149,7 @@ fn looks_are_few_processes_however_many_ask() {
 }
 
 #[test]
-fn a_reset_in_the_middle_of_runs_leaves_nothing() {
+fn a_reset_in_the_middle_of_runs_leaves_only_the_root() {
     let server = TestServer::start();
     server.run("initial", "1");
     server.reset();
@@ -165,7 +165,7 @@ fn a_reset_in_the_middle_of_runs_leaves_nothing() {
 }
 
 #[test]
-fn hooks_of_the_user_in_the_shell_see_only_the_users_cells() {
+fn hooks_of_the_user_in_the_shell_run_only_for_the_users_cells() {
     let server = TestServer::start();
     let code = "L = []\nget_ipython().display_formatter.formatters['text/html'].for_type(int, lambda o: \
         L.append(1))";
@@ -176,7 +176,7 @@ fn hooks_of_the_user_in_the_shell_see_only_the_users_cells() {
 }
 
 #[test]
-fn a_process_that_holds_the_socket_of_a_dead_head_does_not_keep_it_running() {
+fn a_process_that_holds_a_dead_heads_socket_does_not_keep_its_run_going() {
     let server = TestServer::start();
     let mut live = Live::join(&server);
     let code = "import ctypes, os, signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n\
@@ -188,13 +188,14 @@ fn a_process_that_holds_the_socket_of_a_dead_head_does_not_keep_it_running() {
     assert!(server.interrupt(&exec_id));
     assert!(server.interrupt(&exec_id));
     assert_eq!(live.event(&exec_id, "run_ended")["status"], "interrupted");
-    // The process has left its group, and would outlive the killed server of a test.
+    // The process has left its process group. It would survive the killed server of a test, so the
+    // test kills it.
     let child: i32 = detached.text().trim().parse().unwrap();
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(child), nix::sys::signal::Signal::SIGKILL).unwrap();
 }
 
 #[test]
-fn output_of_no_kind_gets_past_the_limit() {
+fn no_kind_of_output_exceeds_the_limit() {
     let server = TestServer::start();
     let before = server.memory();
     let code = "big = 'x' * 8_000_000\nhandles = [display('', display_id=True) for _ in range(40)]\n\
@@ -207,13 +208,13 @@ fn output_of_no_kind_gets_past_the_limit() {
 }
 
 #[test]
-fn a_thread_pool_kept_in_a_state_works_in_its_branches() {
+fn a_thread_pool_of_a_state_works_in_its_branches() {
     let server = TestServer::start();
     let code = "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(2)\n\
         print(pool.submit(pow, 2, 3).result())";
     let state = server.run("initial", code);
     assert_eq!(state.text(), "8\n");
-    // The second and third states are branches. Each uses the pool again in its own lineage.
+    // The second and third states are branches. Each one uses the pool again in its lineage.
     for n in 1..=3 {
         let next = server.run(state.state(), &format!("print(list(pool.map(lambda x: x + {n}, range(5))))"));
         assert_eq!(next.text(), format!("{:?}\n", (n..n + 5).collect::<Vec<_>>()));
@@ -222,11 +223,11 @@ fn a_thread_pool_kept_in_a_state_works_in_its_branches() {
 }
 
 #[test]
-fn a_state_that_has_lost_our_modules_is_branched_all_the_same() {
+fn a_state_that_lost_the_kernels_modules_can_be_branched() {
     let server = TestServer::start();
-    let none = "import sys\nfor name in list(sys.modules):\n    if name.startswith('_ratoon'): \
+    let none = "import sys\nfor name in list(sys.modules):\n    if name.startswith('ratoon_kernel'): \
         sys.modules[name] = None\nv = 1";
-    let gone = "import sys\nfor name in list(sys.modules):\n    if name.startswith('_ratoon'): del \
+    let gone = "import sys\nfor name in list(sys.modules):\n    if name.startswith('ratoon_kernel'): del \
         sys.modules[name]\nv = 1";
     for code in [none, gone, "import sys; sys.modules.clear(); v = 1"] {
         let state = server.run("initial", code);

@@ -1,4 +1,5 @@
-//! The processes of a notebook run as long as they are needed, and end when their server ends.
+//! Tests that the processes of a notebook run as long as they are needed, and end with their
+//! server.
 
 use crate::cells::{Live, Process, Room, all_end};
 use crate::request::Request;
@@ -6,8 +7,8 @@ use crate::server::{TOKEN, TestServer, until};
 use nix::sys::signal::Signal;
 use std::time::{Duration, Instant};
 
-/// Cells that never end, each with another way to survive. `BEGUN` creates a file when the cell has
-/// started.
+/// Cells that never end. Each one resists its end in another way. `BEGUN` creates a file when the
+/// cell has started.
 const TENACIOUS: &[(&str, &str)] = &[
     ("a busy loop", "BEGUN\nwhile True: pass"),
     ("a loop in C", "BEGUN; sum(range(10**12))"),
@@ -56,14 +57,15 @@ fn hold_on(server: &TestServer, room: &Room) -> Vec<Process> {
         until(what, || room.file(&format!("begun{n}")).exists());
     }
     let found = server.descendants();
-    // A process for each cell, for each state and for the root, and the processes that cells
-    // started.
+    // There is one process for each cell, for each state and for the root. The cells have also
+    // started processes.
     assert!(found.len() > TENACIOUS.len() + 7, "{found:?}");
     assert!(found.iter().filter(|p| p.name == "sleep").count() >= 3, "{found:?}");
     found
 }
 
-/// The documented limit is 2 s. A busy machine may need longer.
+/// How long the processes may run after the server. The documented limit is 2 s, and a busy machine
+/// may need longer.
 const GONE: Duration = Duration::from_secs(2 + 8);
 
 #[test]
@@ -71,7 +73,7 @@ fn no_process_outlives_its_server_however_it_ends() {
     use Signal::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
     for signal in [SIGKILL, SIGTERM, SIGINT, SIGHUP] {
         if signal == SIGHUP && is_ignored(signal) {
-            eprintln!("these tests are to outlive their terminal, and so is every server that they start");
+            eprintln!("skipped: this process ignores SIGHUP, and so do the servers that it starts");
             continue;
         }
         let room = Room::new();
@@ -86,14 +88,13 @@ fn no_process_outlives_its_server_however_it_ends() {
             "{signal}: the server ended after {took:?}, and all {} processes {gone:?} later",
             processes.len()
         );
-        // Stopped by a signal it exits with 0; killed it has no exit code.
+        // A server that a signal stopped exits with 0. A killed server has no exit code.
         assert_eq!(code, (signal != SIGKILL).then_some(0), "{signal}");
-        assert!(took < GONE, "{signal}: it took {took:?}");
+        assert!(took < GONE, "{signal}: the server took {took:?}");
     }
 }
 
-/// Whether this process ignores a signal. Processes inherit this from their parents
-/// (proc_pid_status(5)).
+/// Whether this process ignores a signal. Child processes inherit this (proc_pid_status(5)).
 fn is_ignored(signal: Signal) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
@@ -101,7 +102,7 @@ fn is_ignored(signal: Signal) -> bool {
 }
 
 #[test]
-fn a_server_that_is_to_outlive_its_terminal_does() {
+fn a_server_started_with_nohup_survives_sighup() {
     let (mut server, has_begun) = TestServer::start_under(&["nohup"]);
     assert!(has_begun, "{}", server.errors());
     server.signal(Signal::SIGHUP);
@@ -111,7 +112,7 @@ fn a_server_that_is_to_outlive_its_terminal_does() {
 }
 
 #[test]
-fn reset_ends_every_process_but_the_root() {
+fn a_reset_ends_every_process_but_the_root() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     until("the root is there", || !server.descendants().is_empty());
@@ -127,13 +128,14 @@ fn reset_ends_every_process_but_the_root() {
 }
 
 #[test]
-fn a_state_that_is_deleted_ends_its_process_and_those_after_it_live_on() {
-    // The test counts processes, so no process may start or end by itself.
+fn deleting_a_state_ends_its_process_and_keeps_those_of_its_descendants() {
+    // The test counts processes, so no process may start or end on its own.
     let server = TestServer::start_with(&["--no-checkpoints"]);
     let a = server.run("initial", "x = 1");
     let b = server.run(a.state(), "x += 1");
     let c = server.run(b.state(), "x += 1");
-    // Moves the head on, so that only frozen processes hold these states.
+    // Runs a cell, so that the head leaves the last state and only frozen processes hold the
+    // states.
     server.run(c.state(), "1").state();
     let count = |server: &TestServer| server.descendants().iter().filter(|p| !p.is_zombie).count();
     until("all are frozen", || {
@@ -151,27 +153,27 @@ fn a_state_that_is_deleted_ends_its_process_and_those_after_it_live_on() {
 }
 
 #[test]
-fn what_a_failed_cell_has_started_is_gone() {
+fn processes_of_a_failed_cell_end() {
     let server = TestServer::start();
     let state = server.run("initial", "import subprocess");
     let ran = server.run(state.state(), "p = subprocess.Popen(['sleep', '1000'])\n1/0");
     assert_eq!(ran.ename(), "ZeroDivisionError");
-    until("it sleeps no more", || server.descendants().iter().all(|p| p.name != "sleep" || p.is_zombie));
-    // The failed run's process is kept, because its variables could be kept. The next version of
-    // the cell ends it.
+    until("the command has ended", || server.descendants().iter().all(|p| p.name != "sleep" || p.is_zombie));
+    // The failed run's process stays, because the user may still keep its variables. The next
+    // version of the cell ends the process.
     server.run(state.state(), "2");
-    until("nothing is left of it", || server.descendants().iter().all(|p| p.name != "sleep"));
+    until("the process is reaped", || server.descendants().iter().all(|p| p.name != "sleep"));
     server.has_no_zombies();
 }
 
 #[test]
-fn heads_at_rest_are_let_go_when_there_are_many() {
+fn idle_heads_are_ended_when_there_are_many() {
     let server = TestServer::start();
     let state = server.run("initial", "x = 1");
     for n in 0..20 {
         server.run(state.state(), &format!("x = {n}")).state();
     }
-    // Expects the root, twenty-one states, and few heads.
+    // Expected are the root, twenty-one states, and a few heads.
     until("most heads are gone", || {
         server.descendants().iter().filter(|p| !p.is_zombie).count() <= 1 + 21 + 4
     });
@@ -203,8 +205,8 @@ fn a_cell_sees_no_descriptor_and_no_secret_of_the_server() {
                    open(f'/proc/net/{f}').readlines()[1:]]\n\
                    print(len(tcp) > 0, len(inodes), [w[1] for w in tcp if w[9] in inodes])";
     assert_eq!(say(sockets), "True 1 []\n");
-    // A subprocess inherits only descriptors 0 to 2, whatever the server has inherited. `ls` itself
-    // opens the fourth.
+    // A subprocess inherits only the descriptors 0 to 2, even if the server has inherited others.
+    // `ls` itself opens the fourth one.
     let list = "ls -x /proc/self/fd";
     let theirs = say(&format!(
         "import subprocess; print(subprocess.check_output('{list}', shell=True, close_fds=False, text=True))"
@@ -213,7 +215,7 @@ fn a_cell_sees_no_descriptor_and_no_secret_of_the_server() {
 }
 
 #[test]
-fn clients_hear_that_their_server_stops() {
+fn clients_are_told_that_their_server_stops() {
     let mut server = TestServer::start();
     let mut live = Live::join(&server);
     let exec_id = live.run("initial", "import time; time.sleep(1000)");

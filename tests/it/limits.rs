@@ -1,5 +1,5 @@
-//! Limits of runs and of the machine: the run that exceeds a limit ends with a clear error. Its
-//! base state and all other runs are not affected.
+//! Tests of the limits of runs and of the machine. A run that exceeds a limit ends with a clear
+//! error. Its base state and all other runs are not affected.
 
 use crate::cells::{Live, Ran, Room, unique};
 use crate::request::Request;
@@ -9,7 +9,7 @@ use serde_json::json;
 
 const MIB: u64 = 1 << 20;
 
-/// Cells that use more than 100 MiB in addition to their state's memory, each in another way.
+/// Cells that use more than 100 MiB in addition to the memory of their state, each in another way.
 const GREEDY: &[(&str, &str)] = &[
     ("one large object", "b = bytearray(300 << 20); time.sleep(1000)"),
     ("many small ones", "b = []\nwhile True: b.append(bytes(10_000))"),
@@ -28,7 +28,7 @@ const GREEDY: &[(&str, &str)] = &[
     ),
 ];
 
-/// Cells that seem to use that much memory, but do not.
+/// Cells that seem to use more than 100 MiB, but do not.
 const FRUGAL: &[(&str, &str)] = &[
     ("reading the state's memory", "print(sum(a[::4096])); time.sleep(0.4)"),
     ("reserving and not using", "m = mmap.mmap(-1, 10 << 30); time.sleep(0.4)"),
@@ -36,7 +36,7 @@ const FRUGAL: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn a_run_over_its_limit_of_memory_ends_and_its_state_is_untouched() {
+fn a_run_over_its_memory_limit_ends_and_its_base_state_is_untouched() {
     let server = TestServer::start();
     let state = server.run("initial", "import mmap, os, time; a = bytearray(150 << 20)");
     let run = |code: &str| {
@@ -54,9 +54,10 @@ fn a_run_over_its_limit_of_memory_ends_and_its_state_is_untouched() {
         assert_eq!(run(code).end().ename(), "", "{what}");
     }
     assert_eq!(server.run(state.state(), "print(len(a) >> 20, any(a))").text(), "150 False\n");
-    // The deleted state's memory, now held only by the run, does not count as added by the run.
+    // The deleted state's memory now belongs to the run alone. It does not count as added by the
+    // run.
     let last = run("open('last', 'w').close(); time.sleep(0.8)");
-    until("it runs", || server.dir().join("last").exists());
+    until("the cell runs", || server.dir().join("last").exists());
     assert_eq!(server.owner(Request::new("DELETE", &format!("/states/{}", state.state()))).status, 200);
     assert_eq!(last.end().ename(), "");
     for wrong in [json!(0), json!(-1), json!("1G")] {
@@ -67,7 +68,7 @@ fn a_run_over_its_limit_of_memory_ends_and_its_state_is_untouched() {
 }
 
 #[test]
-fn the_servers_limit_of_memory_holds_for_runs_without_their_own() {
+fn the_servers_memory_limit_applies_to_runs_without_their_own() {
     let room = Room::new();
     let server = TestServer::start_with(&["--run-memory", "100M", "--dir", room.path().to_str().unwrap()]);
     let code = "import time; b = bytearray(300 << 20); time.sleep(SECONDS)";
@@ -76,19 +77,20 @@ fn the_servers_limit_of_memory_holds_for_runs_without_their_own() {
     assert_eq!(own.end().ename(), "");
 }
 
-/// The niceness of a process, from the nineteenth field of its `stat`.
+/// The niceness of a process, field 19 of `/proc/PID/stat`.
 fn niceness(pid: u32) -> i32 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     stat.rsplit_once(") ").unwrap().1.split(' ').nth(16).unwrap().parse().unwrap()
 }
 
-/// The `oom_score_adj` of a process: the higher, the sooner the system kills it to free memory.
+/// The `oom_score_adj` of a process. If memory is short, the system kills processes with a high
+/// value first.
 fn badness(pid: impl std::fmt::Display) -> i32 {
     std::fs::read_to_string(format!("/proc/{pid}/oom_score_adj")).unwrap().trim().parse().unwrap()
 }
 
 #[test]
-fn memory_and_cores_are_taken_from_throw_aways_first_then_cells_then_states_and_last_from_the_server() {
+fn throw_away_forks_lose_memory_and_cores_first_and_the_server_last() {
     let room = Room::new();
     let server = TestServer::start_with(&["--nice", "5", "--dir", room.path().to_str().unwrap()]);
     let code = "import os, subprocess\n\
@@ -104,20 +106,22 @@ fn memory_and_cores_are_taken_from_throw_aways_first_then_cells_then_states_and_
     let (head, program) = text.split_once(' ').unwrap();
     let head: u32 = head.parse().unwrap();
     let mut state = None;
-    until("it is frozen", || {
+    until("the state is frozen", || {
         state = server.descendants().into_iter().find(|p| p.parent() == head && !p.is_zombie);
         state.is_some() && server.notebook()["states"][1]["living"] == "memory"
     });
     let state = state.unwrap().pid;
     let looked = server.owner(Request::get(&format!("/states/{}", ran.state()))).json();
     let looked = looked["variables"]["looked"]["repr"].as_str().unwrap().to_owned();
-    until("it is saved", || std::fs::read_to_string(room.file("saved")).is_ok_and(|text| !text.is_empty()));
+    until("the state is saved", || {
+        std::fs::read_to_string(room.file("saved")).is_ok_and(|text| !text.is_empty())
+    });
     let saved = std::fs::read_to_string(room.file("saved")).unwrap();
     // The highest niceness is 19.
     let (own, base) = (badness(server.pid()), niceness(server.pid()));
     let (cell, background) = ((base + 5).min(19), (base + 15).min(19));
     eprintln!(
-        "badness: looks and saves {looked}, {saved}; cell {}; state {}; server {own}",
+        "badness: listing and saving {looked}, {saved}; cell {}; state {}; server {own}",
         badness(head),
         badness(state)
     );
@@ -126,14 +130,14 @@ fn memory_and_cores_are_taken_from_throw_aways_first_then_cells_then_states_and_
     assert_eq!((niceness(head), niceness(state)), (cell, cell));
     assert_eq!(looked, format!("1000 {cell}"));
     assert_eq!(saved, format!("1000 {background}"));
-    // Branches have the same niceness as the states that they come from.
+    // Branches have the same niceness as the state that they belong to.
     let branch = server.run(ran.state(), "print(ranks())");
     let branch = [branch, server.run(ran.state(), "print(ranks())")].map(|ran| ran.text());
     assert_eq!(branch, [format!("{} {cell}\n", badness(head)), format!("900 {cell}\n")]);
 }
 
 #[test]
-fn housekeeping_ends_no_cell_that_runs_and_no_state_that_it_needs() {
+fn housekeeping_ends_no_running_cell_and_no_state_that_it_needs() {
     let room = Room::new();
     let server = TestServer::start_with(&["--max-frozen", "2", "--dir", room.path().to_str().unwrap()]);
     let mut states = Vec::new();
@@ -151,7 +155,7 @@ fn housekeeping_ends_no_cell_that_runs_and_no_state_that_it_needs() {
         room.wait_for(&format!("begun{n}"));
         states.push(tip.clone());
     }
-    // Meanwhile states are measured, saved, compared and released.
+    // During these runs, states are measured, saved, compared and released.
     until("most states are on disk", || {
         states.iter().filter(|state| state_of(&server, state)["living"] == "disk").count() >= 5
     });
@@ -167,7 +171,7 @@ fn housekeeping_ends_no_cell_that_runs_and_no_state_that_it_needs() {
 }
 
 #[test]
-fn under_load_there_are_no_more_frozen_processes_than_may_be_and_every_cell_runs() {
+fn under_load_the_limit_of_frozen_processes_holds_and_every_cell_runs() {
     const CELLS: usize = 150;
     let room = Room::new();
     let server = TestServer::start_with(&["--max-frozen", "10", "--dir", room.path().to_str().unwrap()]);
@@ -184,8 +188,8 @@ fn under_load_there_are_no_more_frozen_processes_than_may_be_and_every_cell_runs
         let event = live.hear(|message| message["event"] == "run_ended");
         assert_eq!(event["status"], "ok", "{event}");
         ended += 1;
-        // Sends something, because this client answers no pings and silent clients are
-        // disconnected.
+        // Sends a command, because this client answers no pings, and the server disconnects silent
+        // clients.
         live.send(json!({"do": "interrupt", "exec_id": "none"}));
         most = most.max(server.descendants().len());
         if event["exec_id"] == last.as_str() {
@@ -193,7 +197,7 @@ fn under_load_there_are_no_more_frozen_processes_than_may_be_and_every_cell_runs
         }
     };
     eprintln!("{most} processes at most, with --max-frozen 10 and {ended} cells in a row");
-    // Allows for states that are being saved, for heads, and for temporary forks.
+    // The sum allows for states that are being saved, for heads, and for temporary forks.
     assert!(most <= 10 + 32 + 16, "{most}");
     assert_eq!(server.run(&state, "print(len(x), x[-1])").text(), format!("{CELLS} {}\n", CELLS - 1));
 }

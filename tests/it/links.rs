@@ -1,4 +1,4 @@
-//! Share links: how they are made and revoked, and what they allow.
+//! Tests of share links: making and revoking them, and the requests that they allow.
 
 use crate::cells::Room;
 use crate::request::Request;
@@ -16,7 +16,7 @@ fn link(server: &TestServer, wish: &str) -> (String, String) {
 }
 
 #[test]
-fn a_link_is_made_listed_used_and_taken_back() {
+fn a_link_can_be_created_listed_used_and_revoked() {
     let server = TestServer::start();
     let made = server.owner(Request::post("/api/links", r#"{"scope":"view","label":"for Ada"}"#)).json();
     let token = made["token"].as_str().unwrap();
@@ -28,7 +28,7 @@ fn a_link_is_made_listed_used_and_taken_back() {
 
     let listed = || server.owner(Request::get("/api/links")).json()["links"].clone();
     assert_eq!((&listed()[0]["label"], &listed()[0]["last_used"]), (&json!("for Ada"), &Value::Null));
-    assert!(!listed().to_string().contains(token), "the token is shown once");
+    assert!(!listed().to_string().contains(token), "the list does not contain the token");
     assert_eq!(server.send(Request::get("/states").bearer(token)).status, 200);
     assert!(listed()[0]["last_used"].as_u64() >= listed()[0]["created_at"].as_u64());
 
@@ -40,12 +40,12 @@ fn a_link_is_made_listed_used_and_taken_back() {
 }
 
 #[test]
-fn a_link_opens_what_its_scope_says_and_nothing_else() {
+fn a_link_allows_only_what_its_scope_says() {
     let server = TestServer::start();
     let (_, view) = link(&server, r#"{"scope":"view"}"#);
     let (_, run) = link(&server, r#"{"scope":"run"}"#);
     let command = |command: &str| Request::post("/api/notebooks/main/commands", command);
-    // The request, whether a view link allows it, and whether a run link allows it.
+    // Each row has a request, whether a view link allows it, and whether a run link allows it.
     for (request, by_view, by_run) in [
         (Request::get("/"), true, true),
         (Request::get("/n/main"), true, true),
@@ -65,6 +65,8 @@ fn a_link_opens_what_its_scope_says_and_nothing_else() {
         (Request::post("/api/states/none/clear_namespace", "{}"), false, true),
         (Request::post("/api/trust", "{}"), false, false),
         (Request::get("/api/notebooks/main/states/none/document"), true, true),
+        (command(r#"{"do":"evaluate","state":"none","expressions":["1"]}"#), false, true),
+        (command(r#"{"do":"table","state":"none","view":{"expression":"df","limit":1}}"#), false, true),
         (Request::post("/api/notebooks/import?name=x", "{}"), false, false),
         (Request::post("/api/notebooks/main/rename", r#"{"to":"x"}"#), false, false),
         (Request::post("/api/notebooks/main/duplicate", r#"{"to":"x"}"#), false, false),
@@ -88,6 +90,13 @@ fn a_link_opens_what_its_scope_says_and_nothing_else() {
         (command(r#"{"do":"run","exec_id":"b","code":"","on":{"state":"none"}}"#), false, true),
         (command(r#"{"do":"interrupt","exec_id":"none"}"#), false, true),
         (command(r#"{"do":"answer_input","exec_id":"none","text":""}"#), false, true),
+        (
+            command(
+                r#"{"do":"widget","state":"none","exec_id":"none","message":{"method":"update","model":"m","state":{}}}"#,
+            ),
+            false,
+            true,
+        ),
         (
             command(r#"{"do":"put_draft","draft":{"id":"d","on":"none","kind":"code","source":""}}"#),
             false,
@@ -114,7 +123,7 @@ fn a_link_opens_what_its_scope_says_and_nothing_else() {
 }
 
 #[test]
-fn the_scope_holds_for_each_message_of_a_socket() {
+fn the_scope_is_checked_for_each_message_of_a_socket() {
     let server = TestServer::start();
     let (_, view) = link(&server, r#"{"scope":"view"}"#);
     let (_, run) = link(&server, r#"{"scope":"run"}"#);
@@ -135,7 +144,7 @@ fn the_scope_holds_for_each_message_of_a_socket() {
 }
 
 #[test]
-fn a_link_is_for_one_notebook() {
+fn a_link_opens_one_notebook_only() {
     let server = TestServer::start();
     assert_eq!(server.owner(Request::post("/api/notebooks", r#"{"name":"other"}"#)).status, 200);
     let (_, token) = link(&server, r#"{"scope":"run","notebook":"other"}"#);
@@ -148,7 +157,7 @@ fn a_link_is_for_one_notebook() {
         Request::get("/states"),
         Request::post("/execute", r#"{"exec_id":"a","state_name":"initial"}"#),
         Wire::handshake("/ws/main"),
-        // The answer must not reveal whether another notebook exists.
+        // The answer must not reveal whether the other notebook exists.
         Request::get("/n/none"),
     ] {
         assert_eq!(status(request.clone()), 403, "{request:?}");
@@ -159,7 +168,7 @@ fn a_link_is_for_one_notebook() {
 }
 
 #[test]
-fn who_came_by_a_link_that_is_taken_back_is_sent_out() {
+fn revoking_a_link_disconnects_its_users() {
     let server = TestServer::start();
     let (id, token) = link(&server, r#"{"scope":"view"}"#);
     let cookie = server.send(Request::get(&format!("/n/main?token={token}"))).cookie();
@@ -176,17 +185,17 @@ fn who_came_by_a_link_that_is_taken_back_is_sent_out() {
 }
 
 #[test]
-fn a_link_ends_by_itself() {
+fn a_link_expires() {
     let server = TestServer::start();
     let (_, token) = link(&server, r#"{"scope":"view","expires_in":2}"#);
     let mut socket = Wire::socket(&server, &token);
     assert_eq!(socket.closing(), Some(4401));
-    until("it is refused", || server.send(Request::get("/states").bearer(&token)).status == 401);
+    until("the link is refused", || server.send(Request::get("/states").bearer(&token)).status == 401);
     assert_eq!(server.owner(Request::get("/api/links")).json()["links"], json!([]));
 }
 
 #[test]
-fn links_are_there_after_a_restart() {
+fn links_survive_a_restart() {
     let room = Room::new();
     let (kept, ends, gone) = {
         let mut server = TestServer::in_dir(room.path());
@@ -206,7 +215,7 @@ fn links_are_there_after_a_restart() {
         assert_eq!((&listed[0]["id"], &listed[0]["label"]), (&json!(kept.0), &json!("for Ada")));
         let status = |token: &str| server.send(Request::get("/states").bearer(token)).status;
         assert_eq!((status(&kept.1), status(&ends.1), status(&gone.1)), (200, 401, 401));
-        // Another link in the same browser does not replace it.
+        // This link expires before the next start, so the list then has one link again.
         link(&server, r#"{"scope":"view","expires_in":1}"#);
         std::thread::sleep(Duration::from_millis(1100));
         server.signal(Signal::SIGKILL);
@@ -225,7 +234,7 @@ fn links_are_there_after_a_restart() {
 }
 
 #[test]
-fn links_of_a_notebook_that_is_not_open_open_it() {
+fn links_of_a_closed_notebook_open_it() {
     let room = Room::new();
     let token = {
         let mut server = TestServer::in_dir(room.path());
@@ -245,7 +254,7 @@ fn links_of_a_notebook_that_is_not_open_open_it() {
     assert_eq!(by_link(Request::get("/api/notebooks/main")).status, 403);
     let all = server.owner(Request::get("/api/notebooks")).json();
     assert_eq!(all["notebooks"], json!(["main", "other"]));
-    // A copy contains the same links, but they do not open the copy.
+    // A copy contains the same links. These links do not open the copy.
     drop(server);
     copy(&room.file("other.ratoon"), &room.file("copy.ratoon"));
     let server = TestServer::in_dir(room.path());
@@ -271,7 +280,7 @@ fn copy(from: &std::path::Path, to: &std::path::Path) {
 }
 
 #[test]
-fn a_notebook_that_is_nowhere_is_not_made_by_asking_for_it() {
+fn a_request_for_an_unknown_notebook_does_not_create_it() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     for path in ["/n/none", "/api/notebooks/none", "/ws/none"] {
@@ -282,7 +291,7 @@ fn a_notebook_that_is_nowhere_is_not_made_by_asking_for_it() {
 }
 
 #[test]
-fn a_link_that_is_opened_in_the_owners_browser_takes_nothing_from_the_owner() {
+fn a_link_opened_in_the_owners_browser_keeps_the_owners_rights() {
     let server = TestServer::start();
     server.owner(Request::post("/api/notebooks", r#"{"name":"other"}"#));
     let (id, view) = link(&server, r#"{"scope":"view"}"#);
@@ -294,8 +303,8 @@ fn a_link_that_is_opened_in_the_owners_browser_takes_nothing_from_the_owner() {
                 .header("sec-fetch-mode", "navigate")
                 .header("sec-fetch-dest", "document")
         });
-        // If another site opens the page, the browser sends no cookie, but stores the cookie of the
-        // answer.
+        // If another site opens the page, the browser sends no cookie. It still stores the cookie
+        // of the answer.
         let jar = if site.is_none() { jar.join("; ") } else { String::new() };
         let request = if jar.is_empty() { request } else { request.header("cookie", &jar) };
         server.send(request).cookie()
@@ -322,7 +331,7 @@ fn a_link_that_is_opened_in_the_owners_browser_takes_nothing_from_the_owner() {
     assert_eq!(status(&links, Request::get("/api/notebooks/main")), 200);
     assert_eq!((status(&links, run_in("main")), status(&links, run_in("other"))), (403, 200));
     assert_eq!(status(&links, wish()), 403);
-    // A browser that has opened a link gets the owner's rights when it opens the owner's token.
+    // A browser that has opened a link gets the owner's rights when it opens the owner's URL.
     let mut guest = vec![links[0].clone()];
     guest.push(open(("main", crate::server::TOKEN), &guest, None));
     assert_eq!(status(&guest, wish()), 201);
@@ -335,7 +344,7 @@ fn a_link_that_is_opened_in_the_owners_browser_takes_nothing_from_the_owner() {
 }
 
 #[test]
-fn a_link_that_has_ended_is_not_good_again_when_the_clock_is_set_back() {
+fn an_expired_link_stays_expired_when_the_clock_is_set_back() {
     let config = Room::new();
     let home = format!("XDG_CONFIG_HOME={}", config.path().display());
     let under = ["env", home.as_str()];
@@ -346,9 +355,10 @@ fn a_link_that_has_ended_is_not_good_again_when_the_clock_is_set_back() {
     let states = |server: &TestServer| server.send(Request::get("/states").bearer(&token)).status;
     let file = config.path().join("ratoon/latest-time");
     let seen: u64 = std::fs::read_to_string(&file).unwrap().parse().unwrap();
-    assert!(ends - 3_600_000 <= seen && seen < ends, "the time is kept with the link: {seen} {ends}");
+    assert!(ends - 3_600_000 <= seen && seen < ends, "the latest time is stored: {seen} {ends}");
     assert_eq!(states(&server), 200);
-    // The stored time is after the link's expiry, as if the clock had been set back since.
+    // In the second case, the stored time is later than the link's expiry. This happens if the
+    // clock is set back after the time was stored.
     for (latest, status) in [(ends - 1_000_000, 200), (ends + 1, 401)] {
         server.kill();
         std::fs::write(&file, latest.to_string()).unwrap();
@@ -356,6 +366,6 @@ fn a_link_that_has_ended_is_not_good_again_when_the_clock_is_set_back() {
         assert_eq!(states(&server), status);
         let fresh = server.owner(Request::post("/api/links", r#"{"scope":"view","expires_in":60}"#)).json();
         let fresh = fresh["token"].as_str().unwrap().to_owned();
-        assert_eq!(server.send(Request::get("/states").bearer(&fresh)).status, 200, "a new one is good");
+        assert_eq!(server.send(Request::get("/states").bearer(&fresh)).status, 200, "a new link is valid");
     }
 }

@@ -1,5 +1,5 @@
-//! Reading a state's variables: a temporary fork does it, does not change the state, and leaves no
-//! process behind.
+//! Tests of reading a state's variables. A temporary fork reads them. It changes nothing in the
+//! state, and leaves no process behind.
 
 use crate::cells::{Process, Room, descendants};
 use crate::request::{Answer, Request};
@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// Reads the state in each way that does not run a cell.
+/// Lists a state's variables, which runs no cell.
 fn look(server: &TestServer, state: &str) -> Answer {
     server.owner(Request::get(&format!("/states/{state}")))
 }
@@ -19,7 +19,7 @@ fn command(server: &TestServer, command: Value) -> Answer {
     server.owner(Request::post("/api/notebooks/main/commands", &command.to_string()))
 }
 
-/// Waits until the automatic work on a state is done: it is saved, and compared with its parent.
+/// Waits until the automatic work on a state is done: saving it, and comparing it with its parent.
 fn settle(server: &TestServer, state: &str) {
     until("the state is saved and compared", || {
         let state = state_of(server, state);
@@ -34,20 +34,20 @@ pub fn children(server: &TestServer, of: u32) -> Vec<Process> {
     server.descendants().into_iter().filter(|p| p.parent() == of && !p.is_zombie).collect()
 }
 
-/// The private memory of a process, in bytes.
+/// Returns the private memory of a process, in bytes.
 pub fn private_bytes(pid: u32) -> u64 {
     rollup_bytes(pid, "Private_")
 }
 
-/// The sum of the fields of `smaps_rollup` (proc_pid_smaps(5)) whose names begin with `name`, in
-/// bytes.
+/// Returns the sum, in bytes, of the fields of `smaps_rollup` whose names begin with `name`
+/// (proc_pid_smaps(5)).
 pub fn rollup_bytes(pid: u32, name: &str) -> u64 {
     let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap();
     let of = |line: &str| line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024;
     rollup.lines().filter(|line| line.starts_with(name)).map(of).sum()
 }
 
-/// Code whose object `c` counts each access, and whose fork hooks count forks.
+/// Code with an object `c` that counts accesses, and with fork hooks that count forks.
 const COUNTS: &str = "import os
 n = {'asked': 0, 'before': 0, 'in parent': 0}
 def count(what):
@@ -69,14 +69,14 @@ os.register_at_fork(before=lambda: count('before'), after_in_parent=lambda: coun
 print(os.getpid())";
 
 #[test]
-fn a_look_leaves_no_trace_in_the_state() {
+fn listing_variables_leaves_no_trace_in_the_state() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     std::fs::write(room.file("lines"), "first\nsecond\n".repeat(10_000)).unwrap();
     let ran = server.run("initial", COUNTS);
     let (state, head) = (ran.state(), ran.text().trim().parse().unwrap());
     settle(&server, state);
-    until("only its frozen process hangs on the head", || children(&server, head).len() == 1);
+    until("the frozen process is the head's only child", || children(&server, head).len() == 1);
     let frozen = children(&server, head).remove(0);
     let look_often = || {
         for _ in 0..3 {
@@ -87,25 +87,28 @@ fn a_look_leaves_no_trace_in_the_state() {
             assert_eq!(pane.status, 200);
         }
     };
-    let none_is_left = || until("no look is left", || children(&server, frozen.pid).is_empty());
+    let none_is_left = || until("no listing fork is left", || children(&server, frozen.pid).is_empty());
     look_often();
     none_is_left();
     let before = private_bytes(frozen.pid);
     look_often();
     none_is_left();
     let after = private_bytes(frozen.pid);
-    eprintln!("a frozen process held {before} bytes for itself, after six looks {after}");
+    eprintln!("a frozen process had {before} private bytes, and {after} after six requests");
     assert!(after.abs_diff(before) <= 64 << 10, "{before} became {after}");
     for what in ["complete", "inspect"] {
         let answer = command(&server, json!({"do": what, "state": state, "code": "c.", "cursor": 2}));
         assert!([200, 504].contains(&answer.status), "{what}: {answer:?}");
     }
-    assert!(frozen.is_alive() && children(&server, head).contains(&frozen), "its process is the same");
+    assert!(
+        frozen.is_alive() && children(&server, head).contains(&frozen),
+        "the state's process is the same"
+    );
     let asked = std::fs::read_to_string(room.file("asked")).unwrap();
     let who: Vec<u32> = asked.lines().map(|pid| pid.parse().unwrap()).collect();
     assert!(who.len() >= 12, "{who:?}");
-    assert!(!who.contains(&frozen.pid), "the frozen process ran code of the user's");
-    // Checks the head at this state, then branches.
+    assert!(!who.contains(&frozen.pid), "the frozen process ran the user's code");
+    // Checks the head at this state first, then branches.
     let count = "print(n['asked'], n['in parent'], lines.readline(), end='')";
     assert_eq!(server.run(state, count).text(), "0 1 first\n");
     let count = "print(n, lines.readline(), end='')";
@@ -116,7 +119,7 @@ fn a_look_leaves_no_trace_in_the_state() {
 }
 
 #[test]
-fn a_look_that_does_not_end_well_is_ended_and_told() {
+fn listing_variables_that_hangs_or_dies_is_reported() {
     let server = TestServer::start();
     let rows = [
         ("sum(range(10**12))", 504),
@@ -137,8 +140,8 @@ fn a_look_that_does_not_end_well_is_ended_and_told() {
     };
     let states: Vec<String> = rows.iter().map(make).collect();
     states.iter().for_each(|state| settle(&server, state));
-    // A repr of a gigabyte is cut. If making it takes too long, the answer says so, and the next
-    // variable may get no time.
+    // A repr of a gigabyte is cut. If the repr takes too long, the answer says so. Then there may
+    // be no time for the next variable.
     let huge = make(&("return 'x' * 1_000_000_000", 200));
     let before = server.memory();
     let answer = look(&server, &huge);
@@ -151,9 +154,9 @@ fn a_look_that_does_not_end_well_is_ended_and_told() {
             scope.spawn(move || {
                 let start = Instant::now();
                 let mut answer = look(server, state);
-                // On a busy machine, even values that can be read may exceed the time limit, but
-                // not always.
-                until("what ends by itself is answered", || {
+                // On a busy machine, even a readable value may exceed the time limit. A later
+                // attempt succeeds.
+                until("a listing that ends by itself is answered", || {
                     if answer.status == 504 && *status != 504 {
                         answer = look(server, state);
                     }
@@ -176,19 +179,19 @@ fn a_look_that_does_not_end_well_is_ended_and_told() {
     for ((body, _), state) in rows.iter().zip(&states) {
         assert_eq!(server.run(state, "print(fine)").text(), "1\n", "{body}");
     }
-    until("all that looked have gone", || {
+    until("all listing forks have ended", || {
         let all = descendants(server.pid());
-        // Allows the root and, for each state, its frozen process, a head at the state, and a head
-        // at its child.
+        // Allows the root. For each state also allows its frozen process, a head at the state, and
+        // a head at its child.
         all.iter().all(|p| !p.is_zombie) && all.len() <= 1 + 3 * states.len()
     });
 }
 
 #[test]
-fn what_a_look_has_started_ends_with_it() {
+fn processes_started_while_listing_variables_end_with_it() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
-    // A typical daemon: its parent has ended, and it leads a new session.
+    // A typical daemon: its parent has ended, and the daemon leads a new session.
     let code = "import os, sys, time
 def daemon(name):
     if os.fork() == 0:
@@ -230,17 +233,17 @@ class Saves:
     assert_eq!(look(&server, &hangs).status, 504);
     has_ended("hangs");
     let question = json!({"do": "complete", "state": completes, "code": "c.", "cursor": 2});
-    until("the question was asked", || {
+    until("the request has arrived", || {
         assert_eq!(command(&server, question.clone()).status, 504);
         room.file("completes").exists()
     });
     has_ended("completes");
-    // A daemon that a cell has started keeps running.
+    // A daemon that a cell has started continues to run.
     let kept = server.run("initial", &format!("{code}daemon('kept'); print(1)"));
     look(&server, kept.state());
     let kept = pid_of("kept");
     std::thread::sleep(Duration::from_millis(50));
     assert!(std::fs::metadata(format!("/proc/{kept}")).is_ok());
-    // The daemon has left its group, so it would outlive the server.
+    // The daemon has left its process group, and would survive the server. So the test kills it.
     kill(Pid::from_raw(i32::try_from(kept).unwrap()), Signal::SIGKILL).unwrap();
 }

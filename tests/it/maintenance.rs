@@ -23,7 +23,7 @@ fn said_by(command: &mut Command) -> (i32, String) {
 }
 
 #[test]
-fn a_notebook_is_checked_cleaned_and_trusted() {
+fn a_notebook_can_be_checked_cleaned_and_trusted() {
     let home = std::env::temp_dir().join(format!("ratoon-care-{}", std::process::id()));
     let dir = home.join("main.ratoon");
     fs::create_dir_all(dir.join("tmp")).unwrap();
@@ -34,10 +34,10 @@ fn a_notebook_is_checked_cleaned_and_trusted() {
     assert!(code == 1 && said.contains("missing") && said.contains("1 damaged"), "{said}");
     let (code, said) = ratoon(&home, "gc", &dir);
     assert!(
-        code == 1 && said.contains("the blobs that the checkpoint of state initial needs are not known"),
+        code == 1 && said.contains("the list of blobs of the checkpoint of state initial cannot be read"),
         "{said}"
     );
-    // Lists the checkpoints to trust, and trusts none without `--yes`.
+    // Without `--yes`, the command lists the checkpoints to trust, and trusts none of them.
     let (code, said) = ratoon(&home, "trust", &dir);
     let told = [
         "initial: ",
@@ -63,7 +63,7 @@ fn a_notebook_is_checked_cleaned_and_trusted() {
 }
 
 #[test]
-fn what_would_be_trusted_is_shown_before_it_is_signed() {
+fn trust_shows_the_checkpoints_before_it_signs_them() {
     let (room, home) = (Room::new(), Room::new());
     let mut server = TestServer::in_dir(room.path());
     let code = "import decimal\ndef greet(): return decimal.Decimal(1)\nclass Thing: pass\nx = [1]";
@@ -86,7 +86,7 @@ fn what_would_be_trusted_is_shown_before_it_is_signed() {
     assert!(code == 1 && told.iter().all(|told| said.contains(told)), "{said}");
     let (code, said) = trust(home.path(), &dir);
     assert!(code == 0 && said.contains("greet") && said.contains("newly trusted checkpoints: 1"), "{said}");
-    // The first install no longer trusts the checkpoint.
+    // The first install does not trust the checkpoint any more.
     let again = output_of(&["trust", dir.to_str().unwrap()]);
     assert!(String::from_utf8_lossy(&again.stdout).contains("not signed: 1"), "{again:?}");
     drop(server);

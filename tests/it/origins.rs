@@ -1,11 +1,12 @@
-//! The server answers its own page and programs, but not other sites, other ports or rebound names.
+//! Tests that the server answers its own page and programs, and refuses other sites, other ports
+//! and rebound names.
 
 use crate::request::Request;
 use crate::server::{TOKEN, TestServer};
 use crate::wire::Wire;
 
 #[test]
-fn another_host_is_misdirected_everywhere_and_before_all_else() {
+fn a_foreign_host_is_refused_on_every_path_first() {
     let server = TestServer::start();
     let port = server.address.port();
     let bad = [
@@ -45,7 +46,7 @@ fn another_host_is_misdirected_everywhere_and_before_all_else() {
 }
 
 #[test]
-fn the_host_is_said_once_and_the_first_line_agrees() {
+fn the_host_must_occur_once_and_match_the_request_line() {
     let server = TestServer::start();
     let host = server.host();
     let raw = |text: String| Wire::open(server.address).ask(text.as_bytes()).status;
@@ -129,7 +130,7 @@ fn another_site_may_open_a_page_and_nothing_else() {
 }
 
 #[test]
-fn no_other_page_is_given_leave() {
+fn no_preflight_of_another_origin_is_allowed() {
     let server = TestServer::start();
     for path in ["/states", "/execute", "/nothing", "/health"] {
         let preflight = Request::new("OPTIONS", path)
@@ -151,7 +152,7 @@ fn no_other_page_is_given_leave() {
 }
 
 #[test]
-fn a_form_of_another_page_cannot_act() {
+fn a_form_on_another_page_has_no_effect() {
     let server = TestServer::start();
     let cookie = server.send(Request::get(&format!("/?token={TOKEN}"))).cookie();
     let post = |content_type: Option<&str>, body: &str| {

@@ -1,10 +1,10 @@
-//! The outputs of cells, in the order in which they were printed or displayed.
+//! Tests of the outputs of cells, and of their order.
 
 use crate::cells::{Live, Ran, Room};
 use crate::server::TestServer;
 use serde_json::{Value, json};
 
-/// The outputs in short: `out TEXT`, `err TEXT`, `show TEXT`, `result TEXT`, `error NAME`.
+/// The outputs in a short form: `out TEXT`, `err TEXT`, `show TEXT`, `result TEXT`, `error NAME`.
 fn short(ran: &Ran) -> Vec<String> {
     let one = |item: &Value| {
         let plain = || item["data"]["text/plain"].as_str().unwrap_or("-").to_owned();
@@ -92,7 +92,7 @@ fn outputs_of_every_kind_keep_their_order() {
 }
 
 #[test]
-fn the_order_holds_however_often_the_kind_changes() {
+fn outputs_keep_their_order_when_their_kind_alternates() {
     let server = TestServer::start();
     let code = "import os, sys, subprocess\n\
         for i in range(400):\n    print(f'p{i}')\n    os.write(1, f'w{i}\\n'.encode())\n    display(i)\n    \
@@ -114,7 +114,7 @@ fn the_order_holds_however_often_the_kind_changes() {
 }
 
 #[test]
-fn text_arrives_as_it_was_written() {
+fn printed_text_arrives_unchanged() {
     all_are(
         &TestServer::start(),
         &[
@@ -134,7 +134,7 @@ fn text_arrives_as_it_was_written() {
 }
 
 #[test]
-fn the_first_text_is_there_while_the_cell_still_runs() {
+fn the_first_text_arrives_while_the_cell_still_runs() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let mut live = Live::join(&server);
@@ -161,7 +161,7 @@ fn the_first_text_is_there_while_the_cell_still_runs() {
 }
 
 #[test]
-fn ten_megabytes_arrive_whole() {
+fn ten_megabytes_of_text_arrive_completely() {
     let server = TestServer::start();
     let ran = server.run("initial", "for i in range(100_000): print(f'{i:07} ' + 'x' * 91)");
     assert!(ran.error.is_none());
@@ -169,14 +169,14 @@ fn ten_megabytes_arrive_whole() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!((text.len(), lines.len()), (10_000_000, 100_000));
     assert!(lines.iter().enumerate().all(|(i, line)| line.starts_with(&format!("{i:07} x"))));
-    // The same for output of a subprocess.
+    // The same holds for the output of a subprocess.
     let ran = server.run("initial", "!head -c 10000000 /dev/zero | tr '\\0' y");
     assert_eq!((ran.text().len(), ran.error.is_none()), (10_000_000, true));
     assert!(ran.text().bytes().all(|b| b == b'y'));
 }
 
 #[test]
-fn what_is_too_much_is_cut_and_the_rest_is_counted() {
+fn output_beyond_the_limit_is_cut_and_counted() {
     let server = TestServer::start();
     for code in ["print('x' * 100_000_000)", "for _ in range(50): print('x' * 999_999)"] {
         let ran = server.run("initial", code);
@@ -189,14 +189,14 @@ fn what_is_too_much_is_cut_and_the_rest_is_counted() {
             format!("\n[ratoon: {} more bytes of output were not kept]\n", total - kept)
         );
     }
-    // The error is kept even though output was dropped.
+    // The error is kept although other output was dropped.
     let ran = server.run("initial", "print('x' * 40_000_000); 1/0");
     assert_eq!(ran.ename(), "ZeroDivisionError");
     assert!(short(&ran).contains(&"error ZeroDivisionError".to_owned()));
 }
 
 #[test]
-fn displays_are_updated_and_cleared() {
+fn displays_can_be_updated_and_cleared() {
     all_are(
         &TestServer::start(),
         &[
@@ -237,7 +237,7 @@ fn displays_are_updated_and_cleared() {
 }
 
 #[test]
-fn rich_representations_come_with_their_text() {
+fn rich_representations_are_sent_with_their_text() {
     let server = TestServer::start();
     let data = |code: &str| {
         let ran = server.run("initial", code);
@@ -316,7 +316,7 @@ fn representations_that_fail_or_are_too_long_do_no_harm() {
 }
 
 #[test]
-fn pictures_up_to_the_limit_are_shown_over_rest_and_larger_ones_are_told() {
+fn images_up_to_the_limit_are_sent_over_rest_and_larger_ones_are_reported() {
     let server = TestServer::start();
     let shown = |code: &str, mime: &str| {
         let ran = server.run("initial", code);
@@ -330,7 +330,7 @@ fn pictures_up_to_the_limit_are_shown_over_rest_and_larger_ones_are_told() {
         (of("_repr_html_", "'x' * (8 << 20)"), "text/html", 8 << 20),
         (of("_repr_svg_", "'x' * 1_000_001"), "image/svg+xml", 1_000_001),
         (of("_repr_png_", "b'\\x89PNG' * 200_000"), "image/png", 1_066_668),
-        // The size is that of the base64 text.
+        // The expected size is that of the base64 text.
         (of("_repr_png_", "b'\\x89' * (6 << 20)"), "image/png", 8 << 20),
     ] {
         assert_eq!(shown(&code, mime), (Some(length), String::new()));
@@ -345,7 +345,7 @@ fn pictures_up_to_the_limit_are_shown_over_rest_and_larger_ones_are_told() {
 }
 
 #[test]
-fn magics_and_shell_commands() {
+fn magics_and_shell_commands_work() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     all_are(
@@ -368,7 +368,7 @@ fn magics_and_shell_commands() {
             ("import asyncio\nawait asyncio.sleep(0, 'awaited')", &["result 'awaited'"]),
             ("async def f(): return 5\nprint(await f())", &["out 5\n"]),
             ("async for_ = 1", &["error SyntaxError"]),
-            // The error appears once, although IPython also prints it.
+            // IPython also prints the error, but it appears only once.
             ("%nonsense", &["error UsageError"]),
             ("%%nonsense\nx", &["error UsageError"]),
             ("print(1)\n%nonsense", &["out 1\n", "error UsageError"]),
@@ -389,9 +389,9 @@ fn magics_and_shell_commands() {
     assert_eq!(server.run("initial", "%%bash\nexit 3").ename(), "CalledProcessError");
 }
 
-/// The middle of a very long traceback is left out, except the line in the user's code.
+/// A very long traceback loses its middle part, but not the line in the user's code.
 #[test]
-fn a_deep_error_keeps_the_cells_own_line() {
+fn a_deep_traceback_keeps_the_cells_own_line() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let module = |letter: char| {
@@ -406,7 +406,7 @@ fn a_deep_error_keeps_the_cells_own_line() {
     let own = plain.iter().filter(|item| item.starts_with("Cell In[1], line ")).collect::<Vec<_>>();
     assert_eq!(own.len(), 2, "{plain:#?}");
     assert!(own[1].starts_with("Cell In[1], line 5"), "{}", own[1]);
-    let left_out = plain.iter().filter(|item| item.contains("frames are left out here")).count();
+    let left_out = plain.iter().filter(|item| item.contains("frames are not shown here")).count();
     assert!(left_out == 2 && plain.len() < 110, "{left_out} times, {} items", plain.len());
 }
 
@@ -442,9 +442,9 @@ fn tracebacks_point_at_the_users_code() {
 }
 
 #[test]
-fn an_error_at_a_line_that_its_cell_has_not_is_an_error_like_any_other() {
+fn an_error_at_a_line_beyond_its_cell_is_reported_like_others() {
     let server = TestServer::start();
-    // This code has the file name of its cell, but a line number that the cell does not have.
+    // This code has the file name of its cell, and a line number that does not exist in the cell.
     let code = "import sys; name = sys._getframe().f_code.co_filename
 exec(compile('\\n' * 50 + '1 / 0', name, 'exec'))";
     let ran = server.run("initial", code);
@@ -468,29 +468,37 @@ fn input_asks_the_client() {
     let mut live = Live::join(&server);
     let exec_id = live.run(
         "initial",
-        "import getpass\nname = input('name? ')\n\
-        word = getpass.getpass('word? ')\nprint(repr(name), repr(word))",
+        "import getpass\nprint('before')\nname = input('name? ')\nprint('between')\n\
+        word = getpass.getpass('word? ')\nprint(len(name), word == 'sesame')",
     );
-    for (text, password, answer) in [("name? ", false, "Zoë"), ("word? ", true, "")] {
-        let asked = live
-            .hear(|m| m["event"] == "prompt_changed" && m["exec_id"] == exec_id && m["prompt"].is_object());
-        assert_eq!(
-            (&asked["prompt"]["text"], &asked["prompt"]["password"]),
-            (&json!(text), &json!(password))
-        );
-        live.send(json!({"do": "answer_input", "exec_id": exec_id, "text": answer}));
+    let mut answers = [("name? ", false, "Zoë"), ("word? ", true, "sesame")].iter();
+    let (mut printed, mut ended) = (String::new(), Value::Null);
+    while ended.is_null() {
+        let event = live.hear(|m| m["exec_id"] == exec_id && m["event"].is_string());
+        match event["event"].as_str() {
+            Some("output_added") => printed += event["output"]["text"].as_str().unwrap(),
+            Some("prompt_changed") if event["prompt"].is_object() => {
+                let (text, password, answer) = answers.next().unwrap();
+                let prompt = &event["prompt"];
+                assert_eq!((&prompt["text"], &prompt["password"]), (&json!(text), &json!(password)));
+                live.send(json!({"do": "answer_input", "exec_id": exec_id, "text": answer}));
+            }
+            Some("run_ended") => ended = event,
+            _ => (),
+        }
     }
-    let events = live.events_of(&exec_id);
-    let printed: String = events.iter().filter_map(|e| e["output"]["text"].as_str()).collect();
-    assert_eq!(printed, "'Zoë' ''\n");
-    assert_eq!(events.last().unwrap()["status"], "ok");
-    // There is no prompt any more, so an answer is refused.
+    assert_eq!(printed, "before\nname? Zoë\nbetween\nword? ········\n3 True\n");
+    assert_eq!(ended["status"], "ok");
+    // The prompt has ended, so an answer to it is refused.
     let id = live.send(json!({"do": "answer_input", "exec_id": exec_id, "text": "late"}));
     assert_eq!(live.hear(|m| m["reply"] == id)["code"], "conflict");
+    let path = format!("/api/notebooks/main/states/{}/document?as=html", ended["state"].as_str().unwrap());
+    let page = server.get(&path).text();
+    assert!(page.contains("name? Zo\u{eb}") && page.contains("word? ····"), "{page}");
 }
 
 #[test]
-fn what_is_printed_before_a_question_is_seen_before_it() {
+fn text_printed_before_a_prompt_arrives_before_it() {
     let server = TestServer::start();
     let mut live = Live::join(&server);
     let exec_id = live.run("initial", "import os\nprint('one')\nos.write(1, b'two\\n')\ninput()");
@@ -524,7 +532,7 @@ fn input_over_rest_is_a_clear_error() {
 }
 
 #[test]
-fn a_thread_that_prints_on_after_its_cell_is_heard_in_the_next() {
+fn text_of_a_thread_after_its_cell_appears_in_the_next_cell() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let code = "import threading, time, os\nsaid = threading.Event()\n\
@@ -539,7 +547,7 @@ fn a_thread_that_prints_on_after_its_cell_is_heard_in_the_next() {
 }
 
 #[test]
-fn threads_that_print_at_once_keep_their_lines() {
+fn lines_of_threads_that_print_at_once_stay_whole() {
     let server = TestServer::start();
     let code = "import threading\ndef talk(n):\n    for i in range(500): print(f'<{n}:{i}>\\n', end='')\n\
                 ts = [threading.Thread(target=talk, args=(n,)) for n in range(4)]\nfor t in ts: t.start()\n\
@@ -554,18 +562,20 @@ fn threads_that_print_at_once_keep_their_lines() {
 }
 
 #[test]
-fn interact_clears_nothing_that_a_cell_has_put_out() {
+fn interact_shows_its_output_in_its_widget_and_clears_no_other() {
     let room = Room::new();
     let Some(server) = TestServer::with_science(room.path()) else { return };
     let code = "import ipywidgets as w\nprint('before')\nw.interact(lambda x: print('x is', x), x=3)\n\
         print('after')";
     let text = server.run("initial", code).text();
     let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("interactive(")).collect();
-    assert_eq!(lines, ["before", "x is 3", "after"]);
+    assert_eq!(lines, ["before", "after"]);
+    let widgets = server.notebook()["runs"][0]["widgets"].to_string();
+    assert!(widgets.contains("x is 3"), "{widgets}");
 }
 
 #[test]
-fn plots_and_tables() {
+fn plots_and_tables_are_displayed() {
     let room = Room::new();
     let Some(server) = TestServer::with_science(room.path()) else { return };
     let pngs = |ran: &Ran| {
@@ -583,7 +593,7 @@ fn plots_and_tables() {
     assert_eq!((pngs(&two), two.text().as_str()), (2, "p\n"));
     let shown = server.run(state, "plt.plot([1]); plt.show(); print('after')");
     assert_eq!((short(&shown).last().unwrap().as_str(), pngs(&shown)), ("out after\n", 1));
-    // A displayed figure is closed, so the next cell does not display it again.
+    // A figure is closed when it has been displayed, so the next cell does not display it again.
     let next = server.run(one.state(), "1;");
     assert_eq!(next.output.len(), 0, "{:?}", next.output);
     let svg = server.run(state, "%config InlineBackend.figure_formats = ['svg']\nplt.plot([1]);");

@@ -1,4 +1,4 @@
-//! Pages, files and their security headers.
+//! Tests of pages, of the page's files, and of their security headers.
 
 use crate::request::{Answer, Request};
 use crate::server::{TOKEN, TestServer};
@@ -17,7 +17,7 @@ fn check_common(what: &str, answer: &Answer) {
 }
 
 #[test]
-fn every_answer_carries_the_headers() {
+fn every_answer_has_the_security_headers() {
     let server = TestServer::start();
     for (what, answer) in [
         ("a page", server.owner(Request::get("/n/main").by_browser())),
@@ -80,10 +80,10 @@ fn the_output_frame_has_an_origin_of_its_own() {
 }
 
 #[test]
-fn files_stand_under_their_content_and_are_kept_for_ever() {
+fn files_have_addresses_by_content_and_are_cached_for_ever() {
     let server = TestServer::start();
     let page = server.owner(Request::get(&format!("/?token={TOKEN}"))).status;
-    assert_eq!(page, 401, "two tokens are none");
+    assert_eq!(page, 401, "a request with two tokens is refused");
     let page = server.send(Request::get(&format!("/?token={TOKEN}"))).text();
     let script = page.split('"').find(|part| part.ends_with("/strip-token.js")).unwrap().to_owned();
     let file = server.send(Request::get(&script));
@@ -111,7 +111,7 @@ fn files_stand_under_their_content_and_are_kept_for_ever() {
 }
 
 #[test]
-fn people_get_a_page_and_programs_get_json() {
+fn browsers_get_a_page_and_programs_get_json() {
     let server = TestServer::start();
     let person = server.send(Request::get("/n/main").by_browser());
     assert_eq!((person.status, person.header("content-type")), (401, Some("text/html; charset=utf-8")));
@@ -119,10 +119,10 @@ fn people_get_a_page_and_programs_get_json() {
     assert_eq!((program.status, program.error_code().as_str()), (401, "unauthorized"));
 }
 
-/// A browser withholds a `SameSite=Strict` cookie when the user clicks a link on another site. The
+/// A browser sends no `SameSite=Strict` cookie when the user clicks a link on another site. The
 /// answer is a page that requests the same address from our origin.
 #[test]
-fn a_link_on_another_site_is_asked_again_from_our_own_page() {
+fn a_link_on_another_site_is_requested_again_from_our_own_page() {
     let server = TestServer::start();
     let visit = |site: &str| {
         let request = Request::get("/n/main").by_browser().header("sec-fetch-site", site);
@@ -135,11 +135,11 @@ fn a_link_on_another_site_is_asked_again_from_our_own_page() {
     );
     let from_here = visit("same-origin");
     assert_eq!(from_here.status, 401);
-    assert!(!from_here.text().contains("strip-token.js"), "it would go round for ever");
+    assert!(!from_here.text().contains("strip-token.js"), "the page would load itself for ever");
 }
 
 #[test]
-fn looking_has_no_effect() {
+fn get_and_head_requests_have_no_effect() {
     let server = TestServer::start();
     for path in ["/n/other", "/api/notebooks/other", "/ws/other"] {
         assert_eq!(server.owner(Request::get(path)).status, 404, "{path}");
@@ -167,7 +167,7 @@ fn a_notebooks_name_in_the_page_is_text() {
 }
 
 #[test]
-fn libraries_of_plots_come_out_of_the_environment_as_text() {
+fn plotting_libraries_are_served_from_the_environment_as_text() {
     let server = TestServer::start();
     let missing = server.owner(Request::get("/api/libraries/nothing-like-it"));
     assert_eq!((missing.status, missing.body.len()), (204, 0));
@@ -179,7 +179,7 @@ fn libraries_of_plots_come_out_of_the_environment_as_text() {
     assert_eq!((found.status, found.header("content-type")), (200, Some("text/plain; charset=utf-8")));
     assert!(
         found.header("content-security-policy").unwrap().contains("sandbox"),
-        "nothing of it runs in our origin"
+        "no script of the answer runs in our origin"
     );
     assert!(found.text().contains("Plotly"));
 }

@@ -1,4 +1,5 @@
-//! Parallel runs and requests: against one state, against many states, from many clients.
+//! Tests of parallel runs and requests: against one state, against many states, and from many
+//! clients.
 
 use crate::cells::{Going, Room};
 use crate::request::Request;
@@ -8,7 +9,7 @@ use serde_json::json;
 use std::time::Instant;
 
 /// Sends a request several times and prints the shortest response time. The answers must not wait
-/// for cells that sleep until this test wakes them.
+/// for the sleeping cells, which this test wakes later.
 fn answers(what: &str, mut ask: impl FnMut()) {
     let mut once = || {
         let asked = Instant::now();
@@ -39,14 +40,15 @@ fn fifty_sleep(states: impl Fn(&TestServer, usize) -> String) {
     answers("the list", || assert!(server.states().contains(&"initial".to_owned())));
     answers("the notebook", || assert_eq!(server.notebook()["name"], "main"));
     let variables = Request::get(&format!("/states/{}", states[7]));
-    // Accepts 504, because listing variables may exceed its time limit on a busy machine.
+    // Accepts the status 504, because on a busy machine listing variables may exceed its time
+    // limit.
     answers("a state's variables", || {
-        until("they are listed", || match server.owner(variables.clone()).status {
+        until("the variables are listed", || match server.owner(variables.clone()).status {
             504 => false,
             status => status == 200 || panic!("{status}"),
         });
     });
-    answers("a run that is not there", || assert!(!server.interrupt("nobody")));
+    answers("an unknown run", || assert!(!server.interrupt("nobody")));
     let mut going = going;
     answers("an interrupt", || {
         let meant = going.pop().unwrap();
@@ -54,7 +56,7 @@ fn fifty_sleep(states: impl Fn(&TestServer, usize) -> String) {
         assert_eq!(meant.end().ename(), "KeyboardInterrupt");
     });
     answers("another cell", || assert_eq!(server.run("initial", "print(1)").text(), "1\n"));
-    assert!(!room.file("go").exists(), "the others slept all the time");
+    assert!(!room.file("go").exists(), "the cells slept all the time");
     room.put("go");
     for going in going {
         assert_eq!(going.end().ename(), "");
@@ -62,12 +64,12 @@ fn fifty_sleep(states: impl Fn(&TestServer, usize) -> String) {
 }
 
 #[test]
-fn fifty_cells_asleep_on_one_state_hold_up_nobody() {
+fn fifty_sleeping_cells_on_one_state_delay_no_request() {
     fifty_sleep(|_, _| "initial".into());
 }
 
 #[test]
-fn fifty_cells_asleep_on_many_states_hold_up_nobody() {
+fn fifty_sleeping_cells_on_many_states_delay_no_request() {
     fifty_sleep(|server, n| server.run("initial", &format!("n = {n}")).state().to_owned());
 }
 
@@ -87,7 +89,7 @@ fn two_branches_use_two_cores() {
         assert!(texts.iter().all(|t| t == "8999995500000500000\n"), "{texts:?}");
         asked.elapsed().as_secs_f64()
     };
-    // Other tests use the cores too, so one good measurement suffices. Without parallelism the
+    // Other tests also use the cores, so one good measurement is enough. Without parallelism the
     // ratio would be 2.
     let ratios: Vec<f64> = (0..12).map(|_| time(2) / time(1).max(time(1))).collect();
     assert!(ratios.iter().any(|ratio| *ratio < 1.5), "{ratios:?}");
@@ -102,7 +104,7 @@ fn many_clients_may_use_one_name() {
     for going in going {
         assert_eq!(going.end().state(), "same");
     }
-    // The name refers to one of the twenty states. The others can be found by id.
+    // The name refers to only one of the twenty states. The other states can be found by id.
     assert_eq!(server.states(), ["initial", "same"]);
     let notebook = server.notebook();
     let ids: Vec<&str> =
@@ -159,7 +161,7 @@ fn a_state_may_be_deleted_while_a_cell_runs_from_it() {
 }
 
 #[test]
-fn reset_ends_all_that_runs() {
+fn a_reset_ends_all_runs() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let state = server.run("initial", "x = 1");
@@ -188,7 +190,7 @@ fn a_client_that_leaves_does_not_stop_its_run() {
 }
 
 #[test]
-fn requests_on_one_connection_are_answered_in_turn() {
+fn requests_for_runs_on_one_connection_are_answered_in_order() {
     let server = TestServer::start();
     let mut wire = Wire::open(server.address);
     for n in 0..20 {
@@ -200,7 +202,7 @@ fn requests_on_one_connection_are_answered_in_turn() {
 }
 
 #[test]
-fn more_cells_than_may_run_at_once_wait_and_are_all_run() {
+fn cells_beyond_the_limit_of_simultaneous_runs_wait_and_run_later() {
     let server = TestServer::start();
     let going: Vec<Going> = (0..150)
         .map(|n| server.begin("initial", &format!("import time; time.sleep(0.1); print({n})")))

@@ -1,4 +1,5 @@
-//! Cells that fail: their variables are discarded, can be kept later, or are kept.
+//! Tests of the variables of failed cells. They are discarded, kept at once, or kept later on
+//! request.
 
 use crate::cells::{Live, Room, unique};
 use crate::request::Request;
@@ -27,13 +28,13 @@ fn run_of(server: &TestServer, exec_id: &str) -> Value {
     runs.iter().find(|run| run["exec_id"] == exec_id).unwrap().clone()
 }
 
-/// Sends a command that may be refused. Returns the status and the body.
+/// Sends a command that may be refused. Returns the status and the body of the answer.
 fn wish(server: &TestServer, command: Value) -> (u16, Value) {
     let answer = server.owner(Request::post("/api/notebooks/main/commands", &command.to_string()));
     (answer.status, answer.json())
 }
 
-/// Whether a process of the server is stopped.
+/// Whether one of the server's processes is stopped.
 fn has_stopped_process(server: &TestServer) -> bool {
     let is_stopped = |pid: u32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -43,10 +44,10 @@ fn has_stopped_process(server: &TestServer) -> bool {
 }
 
 #[test]
-fn what_a_failed_cell_had_set_is_taken_back_told_and_kept_on_demand() {
+fn the_variables_of_a_failed_cell_are_undone_and_kept_on_request() {
     let server = TestServer::start();
     let (exec_id, body) = execute(&server, "initial", IMPORTS, json!({}));
-    // Clients that do not use `keep` get the same answer as before.
+    // Clients that do not use `keep` get the same answer as in earlier versions.
     assert_eq!((&body["state_name"], &body["error"]["ename"]), (&Value::Null, &json!("ModuleNotFoundError")));
     let warnings = body["warnings"].to_string();
     assert!(warnings.contains("on_error") && warnings.contains("undone"), "{body:#}");
@@ -66,7 +67,7 @@ fn what_a_failed_cell_had_set_is_taken_back_told_and_kept_on_demand() {
         all.iter().find(|one| one["id"] == id).unwrap().get("partial").cloned()
     };
     assert_eq!((partial(&state), partial("initial")), (Some(json!(true)), None));
-    // A repeated command gets the same answer. A repeat of the run without `keep` gets the old one.
+    // A repeated command gets the same answer. A repeated run without `keep` gets its first answer.
     assert_eq!(command(&server, json!({"do": "keep_partial", "exec_id": exec_id})), kept);
     let again = json!({"exec_id": exec_id, "state_name": "initial", "code": IMPORTS});
     let again = server.owner(Request::post("/execute", &again.to_string())).json();
@@ -77,7 +78,7 @@ fn what_a_failed_cell_had_set_is_taken_back_told_and_kept_on_demand() {
 }
 
 #[test]
-fn it_is_kept_at_once_when_the_run_asks_for_it() {
+fn a_run_can_ask_to_keep_the_variables_of_a_failed_cell_at_once() {
     let server = TestServer::start();
     let named = json!({"on_error": "keep", "new_state_name": "imports"});
     let (exec_id, body) = execute(&server, "initial", IMPORTS, named.clone());
@@ -92,14 +93,14 @@ fn it_is_kept_at_once_when_the_run_asks_for_it() {
     let mut again = json!({"exec_id": exec_id, "state_name": "initial", "code": IMPORTS});
     again.as_object_mut().unwrap().extend(named.as_object().unwrap().clone());
     assert_eq!(server.owner(Request::post("/execute", &again.to_string())).json(), body);
-    // With `keep` there is a state even if the cell has set no variable.
+    // With `keep`, the run makes a state even if the cell has set no variable.
     let (_, body) = execute(&server, "imports", "1 / 0", keep());
     assert_eq!(body["error"]["ename"], "ZeroDivisionError");
     assert_eq!(server.run(body["state_name"].as_str().unwrap(), "print(x)").text(), "1\n");
-    // `keep` does not affect a cell that succeeds.
+    // If the cell succeeds, `keep` has no effect.
     let (_, body) = execute(&server, "imports", "z = 3", keep());
     assert_eq!(state_of(&server, body["state_name"].as_str().unwrap()).get("partial"), None);
-    // No partial state if no line of the cell ran, or if the cell ended itself.
+    // There is no partial state if no line of the cell ran, or if the cell called exit.
     for code in
         ["x = 2\ndef f(:", "x = 2\nraise SystemExit", "x = 2\nexit()", "x = 2\nimport os\nos._exit(3)"]
     {
@@ -120,7 +121,7 @@ fn it_is_kept_at_once_when_the_run_asks_for_it() {
 }
 
 #[test]
-fn a_cell_that_has_set_nothing_offers_nothing() {
+fn a_failed_cell_that_set_no_variable_cannot_be_kept() {
     let server = TestServer::start();
     let base = server.run("initial", "x, xs = 1, []\ndef f(): xs.append(1); g()").state().to_owned();
     let offers = |code: &str| {
@@ -159,7 +160,7 @@ fn a_cell_that_has_set_nothing_offers_nothing() {
 }
 
 #[test]
-fn what_an_interrupted_cell_had_set_is_kept_and_its_threads_stand_still_until_then() {
+fn the_variables_of_an_interrupted_cell_can_be_kept_and_its_threads_are_stopped() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let code = "import threading, time\n\
@@ -171,12 +172,13 @@ fn what_an_interrupted_cell_had_set_is_kept_and_its_threads_stand_still_until_th
     room.wait_for("began");
     assert!(server.interrupt(&exec_id));
     assert_eq!(going.end().ename(), "KeyboardInterrupt");
-    until("its process stands still", || has_stopped_process(&server));
+    until("its process is stopped", || has_stopped_process(&server));
     let ticks = || std::fs::read(room.file("ticks")).unwrap().len();
     let before = ticks();
     server.run("initial", "import time; time.sleep(0.2)").state();
-    assert_eq!(ticks(), before, "a thread of a cell that was stopped goes on");
-    // The server takes that run for the next version of the cell, which ends the offer.
+    assert_eq!(ticks(), before, "a thread of an interrupted cell still runs");
+    // The server treats the run above as the next version of the interrupted cell. So the variables
+    // of the interrupted cell can no longer be kept.
     assert_eq!(wish(&server, json!({"do": "keep_partial", "exec_id": exec_id})).0, 410);
     assert!(!has_stopped_process(&server));
 
@@ -189,7 +191,7 @@ fn what_an_interrupted_cell_had_set_is_kept_and_its_threads_stand_still_until_th
     let kept = command(&server, json!({"do": "keep_partial", "exec_id": exec_id}));
     assert_eq!(kept["status"], "interrupted");
     let before = ticks();
-    until("its thread goes on with its line", || ticks() > before);
+    until("its thread continues in the kept head", || ticks() > before);
     let state = kept["state"].as_str().unwrap();
     let on = server.run(state, "print(steps > 0, threading.active_count())");
     assert_eq!(on.text(), "True 2\n");
@@ -202,7 +204,7 @@ fn what_an_interrupted_cell_had_set_is_kept_and_its_threads_stand_still_until_th
 }
 
 #[test]
-fn the_next_version_of_a_cell_finds_what_the_failed_one_had_taken() {
+fn the_next_version_of_a_failed_cell_can_use_the_same_port() {
     let server = TestServer::start();
     let base = server.run("initial", "import socket").state().to_owned();
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -216,12 +218,12 @@ fn the_next_version_of_a_cell_finds_what_the_failed_one_had_taken() {
 }
 
 #[test]
-fn all_later_versions_of_a_cell_wait_for_the_failed_one_to_go() {
+fn later_versions_of_a_failed_cell_wait_for_its_process_to_end() {
     let server = TestServer::start();
     let base = server.run("initial", "import socket").state().to_owned();
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let listen = format!("s = socket.socket(); s.bind(('127.0.0.1', {port})); s.listen()\n");
-    // The process needs a while to free its memory.
+    // The process needs some time to free its memory.
     let fails =
         format!("{listen}big = bytearray(200_000_000)\nbig[::4096] = b'x' * len(big[::4096])\nnobody");
     let mut live = Live::join(&server);
@@ -238,14 +240,14 @@ fn all_later_versions_of_a_cell_wait_for_the_failed_one_to_go() {
 }
 
 #[test]
-fn why_a_failed_cell_cannot_be_kept_is_told() {
+fn the_reason_why_a_failed_cell_cannot_be_kept_is_reported() {
     let server = TestServer::start();
     let many = "import subprocess\nmany = [subprocess.Popen(['sleep', '600']) for _ in range(40)]\nnobody";
     for (code, told) in [
         (many, "the cell had started 40 processes"),
         ("import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))\nnobody", "RLIMIT_NOFILE"),
         ("1 / 0", "set nothing"),
-        ("x = 1\nraise SystemExit", "asked for its own end"),
+        ("x = 1\nraise SystemExit", "called exit"),
         ("import os\nos._exit(3)", "its process has ended"),
     ] {
         let (exec_id, _) = execute(&server, "initial", code, json!({}));
@@ -258,23 +260,23 @@ fn why_a_failed_cell_cannot_be_kept_is_told() {
     let fails = |state: &str, code: &str| execute(&server, state, code, json!({})).0;
     let why =
         |exec_id: &str| wish(&server, json!({"do": "keep_partial", "exec_id": exec_id})).1["why"].to_string();
-    // A process that dies while its variables can still be kept.
+    // The process dies while its variables can still be kept.
     let dies = fails("initial", "import os\nprint(os.getpid())\nnobody");
     let pid = run_of(&server, &dies)["outputs"][0]["text"].as_str().unwrap().trim().parse().unwrap();
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL).unwrap();
-    until("it is not offered any more", || run_of(&server, &dies).get("keepable").is_none());
+    until("the run is not keepable any more", || run_of(&server, &dies).get("keepable").is_none());
     assert!(why(&dies).contains("SIGKILL"), "{}", why(&dies));
-    // Further failed cells replace it.
+    // Later failed cells end the offer to keep these variables.
     let states: Vec<String> =
         (0..3).map(|n| server.run("initial", &format!("n = {n}")).state().to_owned()).collect();
     let failed: Vec<String> = states.iter().map(|state| fails(state, "x = 1\nnobody")).collect();
     assert!(why(&failed[0]).contains("2 cells have failed since"), "{}", why(&failed[0]));
     server.run(&states[1], "x = 1");
-    assert!(why(&failed[1]).contains("a later run of its cell"), "{}", why(&failed[1]));
+    assert!(why(&failed[1]).contains("its cell was run again"), "{}", why(&failed[1]));
 }
 
 #[test]
-fn a_page_is_told_what_it_can_keep_and_of_what_was_kept() {
+fn clients_learn_which_failed_cells_can_be_and_were_kept() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let mut live = Live::join(&server);
@@ -302,7 +304,7 @@ fn a_page_is_told_what_it_can_keep_and_of_what_was_kept() {
     assert_eq!((&again["state"], &again["status"]), (&added["id"], &json!("error")));
     let reply = other.hear(|message| message["reply"] == number);
     assert_eq!(reply["state"], added["id"], "{reply:#}");
-    // The state is there at once, and a run that waited for the cell is aborted.
+    // The state exists at once. A run that waited for the cell is aborted.
     let on = json!({"state": added["id"]});
     let code = "z = 1\nwhile not os.path.exists('go'): time.sleep(0.01)\nnobody";
     live.send(json!({"do": "run", "exec_id": "two", "code": code, "on": on, "on_error": "keep"}));
@@ -333,7 +335,7 @@ fn a_partial_state_survives_a_kill() {
     assert_eq!((&run["status"], &run["state"], &run["error"]), (&json!("error"), &json!(state), &error));
     assert_eq!(state_of(&server, &next).get("partial"), None);
     assert_eq!(server.run(&state, "print(json.dumps(x))").text(), "1\n");
-    // The variables are lost with the process.
+    // The variables were lost with the process.
     assert_eq!(run_of(&server, &held).get("keepable"), None);
     assert_eq!(wish(&server, json!({"do": "keep_partial", "exec_id": held})).0, 410);
     server.kill();
@@ -342,7 +344,7 @@ fn a_partial_state_survives_a_kill() {
 }
 
 #[test]
-fn a_replay_through_a_partial_state_keeps_again_what_its_cell_sets() {
+fn a_replay_through_a_partial_state_keeps_its_variables_again() {
     let room = Room::new();
     let mut server = TestServer::start_with(&["--no-checkpoints", "--dir", room.path().to_str().unwrap()]);
     let code = "x = [1]\nx.append(2)\nopen('missing').close()\nx.append(3)";
@@ -353,21 +355,21 @@ fn a_replay_through_a_partial_state_keeps_again_what_its_cell_sets() {
     server.restart();
     assert_eq!(replayed(&server).text(), "[1, 2, 4]\n");
     assert_eq!(server.run(&partial, "print(x)").text(), "[1, 2]\n");
-    // In the replay the cell succeeds, which is not an error.
+    // In this replay the cell succeeds. This is not an error.
     room.put("missing");
     server.restart();
     assert_eq!(replayed(&server).text(), "[1, 2, 3, 4]\n");
-    // In the replay the cell fails for another reason, with other variables.
+    // In this replay the cell fails for another reason, and with other variables.
     std::fs::remove_file(room.file("missing")).unwrap();
     std::fs::create_dir(room.file("missing")).unwrap();
     server.restart();
     let failed = replayed(&server);
     assert_eq!(failed.ename(), "ReplayFailed");
-    assert!(failed.evalue().contains("failed in another way: IsADirectoryError"), "{}", failed.evalue());
+    assert!(failed.evalue().contains("failed differently: IsADirectoryError"), "{}", failed.evalue());
 }
 
 #[test]
-fn a_file_of_a_line_says_that_a_cell_fails() {
+fn an_exported_file_marks_a_cell_of_a_partial_state() {
     let server = TestServer::start();
     let (_, body) = execute(&server, "initial", IMPORTS, keep());
     let end = server.run(body["state_name"].as_str().unwrap(), "z = x").state().to_owned();

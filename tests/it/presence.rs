@@ -1,5 +1,5 @@
-//! Several visitors of one notebook: their presence, drafts that two of them change, and deleted
-//! subtrees.
+//! Tests with several visitors of one notebook: presence, drafts that two visitors change, and
+//! deleted subtrees.
 
 use crate::cells::Room;
 use crate::request::Request;
@@ -13,7 +13,7 @@ fn people(message: &Value) -> Option<&Vec<Value>> {
     message["people"].as_array()
 }
 
-/// Waits until there are `count` visitors, and returns them.
+/// Waits until the notebook has `count` visitors, and returns them.
 fn until_there_are(socket: &mut Wire, count: usize) -> Vec<Value> {
     let message = socket.hear_until(|m| people(m).is_some_and(|all| all.len() == count));
     people(&message).cloned().unwrap_or_default()
@@ -25,7 +25,7 @@ fn view_link(server: &TestServer) -> (String, String) {
 }
 
 #[test]
-fn who_stands_somewhere_is_seen_by_the_others_until_the_socket_closes() {
+fn presence_is_sent_to_the_others_until_the_socket_closes() {
     let server = TestServer::start();
     let a = server.run("initial", "x = 1");
     let (mut ada, mut bob) = (Wire::socket(&server, TOKEN), Wire::socket(&server, TOKEN));
@@ -44,10 +44,10 @@ fn who_stands_somewhere_is_seen_by_the_others_until_the_socket_closes() {
     assert_eq!(
         bob.command(3, r#""do":"stand","state":"initial""#)["id"],
         own["id"],
-        "one socket is one person"
+        "one socket counts as one visitor"
     );
 
-    // A client that joins later gets all visitors immediately.
+    // A client that joins later immediately gets the list of all visitors.
     let mut late = Wire::socket(&server, TOKEN);
     let snapshot = late.hear_until(|m| m["snapshot"].is_object());
     assert_eq!(snapshot["snapshot"]["people"].as_array().unwrap().len(), 2);
@@ -59,7 +59,7 @@ fn who_stands_somewhere_is_seen_by_the_others_until_the_socket_closes() {
 }
 
 #[test]
-fn only_over_a_socket_can_one_stand_somewhere_and_under_a_short_name() {
+fn presence_needs_a_websocket_and_a_short_visible_name() {
     let server = TestServer::start();
     let wish = Request::post("/api/notebooks/main/commands", r#"{"do":"stand","state":"initial"}"#);
     let answer = server.owner(wish);
@@ -73,7 +73,7 @@ fn only_over_a_socket_can_one_stand_somewhere_and_under_a_short_name() {
 }
 
 #[test]
-fn a_viewer_is_seen_and_is_gone_when_the_link_is_taken_back() {
+fn a_viewer_is_present_until_the_link_is_revoked() {
     let server = TestServer::start();
     let (id, token) = view_link(&server);
     let (mut owner, mut viewer) = (Wire::socket(&server, TOKEN), Wire::socket(&server, &token));
@@ -87,7 +87,7 @@ fn a_viewer_is_seen_and_is_gone_when_the_link_is_taken_back() {
 }
 
 #[test]
-fn who_stood_at_a_state_that_goes_stands_at_what_it_grew_from() {
+fn presence_at_a_deleted_state_moves_to_its_parent() {
     let server = TestServer::start();
     let a = server.run("initial", "x = 1");
     let b = server.run(a.state(), "x = 2");
@@ -100,14 +100,14 @@ fn who_stood_at_a_state_that_goes_stands_at_what_it_grew_from() {
     ada.hear_until(|m| people(m).is_some_and(|all| all[0]["state"] == "initial"));
 }
 
-/// Changes the text of draft `d` and returns the reply.
+/// Changes the text of the draft `d`, and returns the reply.
 fn put(socket: &mut Wire, id: u64, source: &str, base: u64) -> Value {
     let draft = json!({"id": "d", "on": "initial", "kind": "code", "source": source});
     socket.command(id, &format!(r#""do":"put_draft","in_place":true,"base":{base},"draft":{draft}"#))
 }
 
 #[test]
-fn of_two_who_change_one_draft_at_once_the_second_is_told_and_versions_outlive_the_server() {
+fn a_conflicting_change_of_a_draft_is_refused_and_versions_survive_a_kill() {
     let room = Room::new();
     let mut server = TestServer::in_dir(room.path());
     let (mut ada, mut bob) = (Wire::socket(&server, TOKEN), Wire::socket(&server, TOKEN));
@@ -117,8 +117,8 @@ fn of_two_who_change_one_draft_at_once_the_second_is_told_and_versions_outlive_t
     assert_eq!(put(&mut ada, 1, "a", 0)["kind"], "done");
     assert_eq!(put(&mut ada, 2, "ab", 1)["kind"], "done");
     assert_eq!(put(&mut bob, 1, "ax", 1)["code"], "conflict");
-    // The change that caused the refusal arrives before it, so the client can merge its own text
-    // with it.
+    // The client receives the conflicting change before the refusal. So it can merge its own text
+    // with that change.
     assert_eq!(put(&mut bob, 2, "abx", 2)["kind"], "done");
     let heard = ada.hear_until(|m| m["put"][0]["draft"]["version"] == 3);
     assert_eq!(heard["put"][0]["draft"]["source"], "abx");
@@ -134,7 +134,7 @@ fn of_two_who_change_one_draft_at_once_the_second_is_told_and_versions_outlive_t
 }
 
 #[test]
-fn an_update_that_is_sent_again_is_known_after_a_crash() {
+fn an_update_sent_again_is_recognised_after_a_crash() {
     let room = Room::new();
     let mut server = TestServer::in_dir(room.path());
     let put = |socket: &mut Wire, id: u64, number: u64| {
@@ -159,9 +159,10 @@ fn an_update_that_is_sent_again_is_known_after_a_crash() {
     assert_eq!(draft["received"], json!([{"client": "ada", "number": 2}]));
 }
 
-/// Two thousand drafts of a hundred bytes on one state: another client receives each draft once.
+/// There are two thousand drafts of a hundred bytes on one state. Another client receives each
+/// draft once.
 #[test]
-fn a_change_of_one_of_many_drafts_costs_no_more_than_that_draft() {
+fn a_change_of_one_of_many_drafts_sends_only_that_draft() {
     const DRAFTS: u64 = 2000;
     let room = Room::new();
     let mut server = TestServer::in_dir(room.path());
@@ -174,7 +175,7 @@ fn a_change_of_one_of_many_drafts_costs_no_more_than_that_draft() {
         let after = json!(after.map(|after| format!("d{after}")));
         format!(r#""do":"put_draft","in_place":true,"base":{},"draft":{draft},"after":{after}"#, version - 1)
     };
-    // Reads while the other client types, because the server disconnects clients that do not read.
+    // Reads while the other client types. The server disconnects clients that do not read.
     let mut heard = 0;
     let mut hear = |id: &str, version: u64| {
         loop {
@@ -189,7 +190,7 @@ fn a_change_of_one_of_many_drafts_costs_no_more_than_that_draft() {
     };
     let mut order = Vec::new();
     for n in 0..DRAFTS {
-        // Every third draft is placed between two others.
+        // Every third draft is inserted between two others.
         let after = if n % 3 == 2 { Some(n - 2) } else { order.last().copied() };
         let at = after.map_or(0, |after| order.iter().position(|other| *other == after).unwrap() + 1);
         order.insert(at, n);
@@ -212,7 +213,7 @@ fn a_change_of_one_of_many_drafts_costs_no_more_than_that_draft() {
 }
 
 #[test]
-fn a_draft_that_became_a_state_is_not_made_again_by_what_was_typed_meanwhile() {
+fn late_typing_does_not_recreate_a_draft_that_became_a_state() {
     let server = TestServer::start();
     let mut socket = Wire::socket(&server, TOKEN);
     put(&mut socket, 1, "x = 1", 0);
@@ -225,7 +226,7 @@ fn a_draft_that_became_a_state_is_not_made_again_by_what_was_typed_meanwhile() {
 }
 
 #[test]
-fn a_subtree_goes_with_what_runs_in_it_and_the_rest_stays() {
+fn deleting_a_subtree_stops_its_runs_and_keeps_the_rest() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let a = server.run("initial", "x = 1");
@@ -249,7 +250,7 @@ fn a_subtree_goes_with_what_runs_in_it_and_the_rest_stays() {
 }
 
 #[test]
-fn the_first_state_is_deleted_by_its_ancestors_call_only() {
+fn only_the_rest_call_of_snapshot_kernel_can_delete_the_root() {
     let server = TestServer::start();
     for subtree in [true, false] {
         let wish = format!(r#"{{"do":"delete_state","state":"initial","subtree":{subtree}}}"#);

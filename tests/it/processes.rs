@@ -1,6 +1,7 @@
-//! A user with a low limit of processes, and cells that use all of them.
+//! Tests of a user with a low limit of processes, and of cells that use all processes of this
+//! limit.
 //!
-//! The limit does not apply to root, so the server runs as another user, who must be able to read
+//! The limit does not apply to root. So the server runs as another user, who must be able to read
 //! root's files.
 
 use crate::cells::{Process, Room};
@@ -10,7 +11,7 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 use std::os::unix::fs::MetadataExt;
 
-/// A server that runs as a separate user with a limit of processes.
+/// A server that runs as a separate user, who has a limit of processes.
 struct Limited {
     user: u32,
     server: TestServer,
@@ -46,7 +47,7 @@ impl Limited {
         Some(Self { user, server, config })
     }
 
-    /// Number of processes of the user.
+    /// Returns the number of processes of the user.
     fn processes(&self) -> usize {
         let entries = std::fs::read_dir("/proc").unwrap().flatten();
         let is_process = |name: &str| name.bytes().all(|b| b.is_ascii_digit());
@@ -54,7 +55,7 @@ impl Limited {
         own.filter(|e| e.metadata().is_ok_and(|about| about.uid() == self.user)).count()
     }
 
-    /// Runs a cell, which may be refused, and returns the answer.
+    /// Runs a cell that the server may refuse, and returns the answer.
     fn try_run(&self, state: &str, code: &str) -> Answer {
         let wish = json!({"exec_id": crate::cells::unique("try"), "state_name": state, "code": code});
         self.server.owner(Request::post("/execute", &wish.to_string()))
@@ -62,10 +63,11 @@ impl Limited {
 }
 
 #[test]
-fn at_the_limit_of_processes_the_notebook_goes_on_and_recovers() {
+fn at_the_limit_of_processes_the_notebook_keeps_working_and_recovers() {
     let Some(limited) = Limited::start(61_301, 64) else { return };
     let server = &limited.server;
-    // Takes all processes that are left, then ends one, which the cell's state needs.
+    // Starts processes until the limit, then ends one of them, because the cell's state needs a
+    // process.
     let code = "import os, time\nchildren = []\ntry:\n    while True:\n        child = os.fork()\n        \
                 if child == 0:\n            os.setsid()\n            time.sleep(600)\n            \
                 os._exit(0)\n        \
@@ -73,7 +75,7 @@ fn at_the_limit_of_processes_the_notebook_goes_on_and_recovers() {
                 os.kill(children[-1], 9); os.waitpid(children.pop(), 0); print(len(children))";
     let ran = server.run("initial", code);
     assert!(ran.text().starts_with("[Errno 11]"), "{ran:?}");
-    // Requests that need a process are refused. Requests that need a thread work.
+    // A request that needs a process is refused. A request that needs only a thread works.
     let mut refused = 0;
     until("no cell can run", || {
         let answer = limited.try_run("initial", "1");
@@ -83,7 +85,7 @@ fn at_the_limit_of_processes_the_notebook_goes_on_and_recovers() {
         refused >= 3
     });
     let measured = |notebook: serde_json::Value| notebook["states"][1]["memory_bytes"].is_u64();
-    until("its memory was measured all the same", || measured(server.notebook()));
+    until("its memory was measured nevertheless", || measured(server.notebook()));
     for path in ["/api/notebooks/main/states/initial/document", "/api/notebooks", "/api/libraries/plotly"] {
         let answer = server.owner(Request::get(path));
         assert!(matches!(answer.status, 200 | 204), "{path}: {answer:?}");
@@ -94,7 +96,8 @@ fn at_the_limit_of_processes_the_notebook_goes_on_and_recovers() {
     assert!(!server.errors().contains("panicked"), "{}", server.errors());
 }
 
-/// A fork bomb: each process starts others without end, and leaves its parent's group.
+/// A fork bomb. Each process starts other processes without end, and leaves the process group of
+/// its parent.
 const BOMB: &str = "import os, time\nwhile True:\n    try:\n        if os.fork() == 0: os.setsid()\n    \
                     except OSError: time.sleep(0.001)";
 
@@ -114,7 +117,7 @@ fn a_fork_bomb_that_leaves_its_group_ends_with_an_interrupt_a_reset_and_a_stop()
     until("the bomb is over", || limited.processes() <= before + 2);
     assert_eq!(limited.server.run(&state, "print(x)").text(), "7\n");
 
-    // A fork bomb that outlives its cell.
+    // A fork bomb that continues after its cell has ended.
     let left = "import os\nif os.fork() == 0:\n    os.setsid()\n    exec(BOMB)";
     let code = format!("BOMB = {BOMB:?}\n{left}");
     let ran = limited.server.run(&state, &code);
@@ -130,11 +133,11 @@ fn a_fork_bomb_that_leaves_its_group_ends_with_an_interrupt_a_reset_and_a_stop()
     until("there are many", || limited.processes() > before + 20);
     limited.server.signal(Signal::SIGTERM);
     limited.server.wait();
-    until("nothing is left", || limited.processes() == 0);
+    until("no process is left", || limited.processes() == 0);
 }
 
 #[test]
-fn what_a_cell_has_detached_ends_when_its_process_crashes() {
+fn detached_processes_of_a_cell_end_when_it_crashes() {
     let server = TestServer::start();
     let earlier = "import os, subprocess\nearlier = subprocess.Popen(['sleep', '600'], start_new_session=True)\n\
                    print(earlier.pid)";
@@ -154,7 +157,7 @@ fn what_a_cell_has_detached_ends_when_its_process_crashes() {
 }
 
 #[test]
-fn what_an_earlier_cell_has_detached_lives_on_when_a_run_is_stopped() {
+fn detached_processes_of_an_earlier_cell_survive_a_stopped_run() {
     let server = TestServer::start();
     let code = "import os, time\nchild = os.fork()\n\
         if child == 0:\n    os.setsid()\n    time.sleep(600)\n    os._exit(0)\n\
@@ -171,7 +174,7 @@ fn what_an_earlier_cell_has_detached_lives_on_when_a_run_is_stopped() {
     assert!(server.interrupt(&going.exec_id));
     assert_eq!(going.end().ename(), "KeyboardInterrupt");
     until("what the run has started is gone", || !started.is_alive());
-    assert!(is_there(), "what the earlier cell has started is not");
+    assert!(is_there(), "the earlier cell's process must not end");
     server.reset();
     until("a reset ends that, too", || !is_there());
 }
@@ -186,7 +189,7 @@ const STARTS: &str = "import subprocess, sys\n\
     print(*started, int(lost.stdout.readline()), flush=True)\n";
 
 #[test]
-fn what_a_failed_cell_has_started_ends_with_it_in_whatever_session() {
+fn processes_of_a_failed_cell_end_in_every_session() {
     let server = TestServer::start();
     let base = server.run("initial", STARTS);
     let pids =
@@ -197,9 +200,9 @@ fn what_a_failed_cell_has_started_ends_with_it_in_whatever_session() {
     let earlier = of(&pids(&base.text()));
     assert_eq!(earlier.len(), 3, "{base:?}");
     for (how, state, end, more) in [
-        ("it is held", base.state(), "nobody", json!({})),
-        ("it is kept at once", "initial", "nobody", json!({"on_error": "keep"})),
-        ("nothing of it can be kept", "initial", "raise SystemExit", json!({})),
+        ("its head is held", base.state(), "nobody", json!({})),
+        ("its state is kept at once", "initial", "nobody", json!({"on_error": "keep"})),
+        ("it cannot be kept", "initial", "raise SystemExit", json!({})),
     ] {
         let going = server.begin_with(state, &format!("{STARTS}{end}"), more);
         let printed = || {
@@ -208,12 +211,12 @@ fn what_a_failed_cell_has_started_ends_with_it_in_whatever_session() {
                 notebook["runs"].as_array().unwrap().iter().find(|run| run["exec_id"] == going.exec_id)?;
             run["outputs"][0]["text"].as_str().filter(|text| text.ends_with('\n')).map(str::to_owned)
         };
-        until("it has started them", || printed().is_some());
+        until("the cell has started its processes", || printed().is_some());
         let started = pids(&printed().unwrap());
         assert_eq!(started.len(), 3);
         assert!(!going.end().ename().is_empty());
         until(how, || of(&started).iter().all(|process| process.is_zombie));
-        assert!(earlier.iter().all(Process::is_alive), "{how}: what an earlier cell has started lives on");
+        assert!(earlier.iter().all(Process::is_alive), "{how}: processes of an earlier cell must survive");
     }
     server.reset();
     until("a reset ends what is left", || !earlier.iter().any(Process::is_alive));

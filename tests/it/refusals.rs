@@ -1,6 +1,6 @@
-//! Failures of the system: it starts no further process, gives no further descriptor, or a process
-//! is stopped or dies too early. The answer is one clear error, no process is left over, and the
-//! same request works later.
+//! Tests of failures of the system: a process cannot be started, a descriptor cannot be opened, or
+//! a process is stopped or ends too early. The answer is one clear error, no process stays behind,
+//! and the same request works later.
 
 use crate::cells::{Live, Ran, Room, unique};
 use crate::request::{Answer, Request};
@@ -16,11 +16,12 @@ use std::process::{Child, Command, Stdio};
 /// All system calls that create a process. `?` skips a call that this machine does not have.
 const FORKS: &str = "clone,?clone3,?fork,?vfork";
 
-/// A fault in the system calls of a process, injected by strace until this is dropped.
+/// A fault that strace injects into the system calls of a process, until this value is dropped.
 struct Fault(Child);
 
 impl Fault {
-    /// Injects a fault. `None`, with a message on stderr, if the system does not allow it.
+    /// Injects a fault. Returns `None`, and prints a message to stderr, if the system does not
+    /// allow it.
     fn put_into(pid: u32, what: &str, more: &[&str]) -> Option<Self> {
         let strace = Command::new("strace")
             .args(["-p", &pid.to_string(), "-e", &format!("inject={what}"), "-o", "/dev/null"])
@@ -30,11 +31,11 @@ impl Fault {
         let mut strace = strace.unwrap();
         let mut lines = BufReader::new(strace.stderr.take().unwrap()).lines().map_while(Result::ok);
         let is_attached = lines.any(|line| line.contains("attached"));
-        // Reads the remaining output of strace, so that its pipe does not fill.
+        // Reads the other output of strace, because a full pipe would block strace.
         std::thread::spawn(move || lines.for_each(drop));
         let fault = Self(strace);
         if !is_attached {
-            eprintln!("skipped: strace may not attach to a process that is no child of it");
+            eprintln!("skipped: strace may not attach to a process that is not its child");
             return None;
         }
         Some(fault)
@@ -56,7 +57,7 @@ fn wish(state: &str, code: &str) -> Value {
     json!({"exec_id": unique("run"), "state_name": state, "code": code})
 }
 
-/// Asserts that a request was refused with this reason, and may be repeated.
+/// Asserts that a request was refused for this reason, and that it may be repeated.
 fn is_refused(answer: &Answer, why: &str) {
     assert_eq!((answer.status, answer.error_code().as_str()), (503, "busy"), "{answer:?}");
     assert!(answer.json()["error"]["why"].as_str().unwrap().contains(why), "{answer:?}");
@@ -71,10 +72,10 @@ fn count_below(server: &TestServer, process: u32) -> usize {
     server.descendants().iter().filter(|p| p.parent() == process).count()
 }
 
-/// The frozen process of a state whose head has run another cell. The head's children are frozen
-/// processes; the youngest belongs to the newest state.
+/// Returns the frozen process of a state whose head has run another cell. The children of the head
+/// are frozen processes. The youngest one belongs to the newest state.
 fn frozen(server: &TestServer, state: &str, head: u32) -> u32 {
-    until("it is frozen", || living(server, state) == "memory");
+    until("the state is frozen", || living(server, state) == "memory");
     let states = server.descendants().into_iter().filter(|p| p.parent() == head && !p.is_zombie);
     states.map(|p| p.pid).max().unwrap()
 }
@@ -87,18 +88,19 @@ fn is_warned(server: &TestServer, state: &str) -> bool {
     state_of(server, state)["warnings"].as_array().is_some_and(|all| !all.is_empty())
 }
 
-/// A server, two states of one lineage, the frozen process of the first, and the head.
+/// Starts a server with two states of one lineage. Returns the server, the states, the frozen
+/// process of the first state, and the head.
 fn two_states(options: &[&str]) -> (TestServer, [String; 2], u32, u32) {
-    // Without checkpoints, so that no process starts or ends by itself.
+    // There are no checkpoints, so that no process starts or ends on its own.
     let server = TestServer::start_with(&[&["--no-checkpoints"], options].concat());
     let first = server.run("initial", "import os, time; x = 1; ends = os.pipe(); print(os.getpid())");
     let head = first.text().trim().parse().unwrap();
     let process = frozen(&server, first.state(), head);
     let second = server.run(first.state(), "x = 2; print(os.getpid())");
     assert_eq!(second.text().trim(), head.to_string());
-    until("it is frozen", || living(&server, second.state()) == "memory");
-    // To find these warnings, the frozen process reads system files once.
-    until("it has said what its branches share", || is_warned(&server, first.state()));
+    until("the second state is frozen", || living(&server, second.state()) == "memory");
+    // The frozen process reads system files once to find these warnings.
+    until("it has reported what its branches share", || is_warned(&server, first.state()));
     let states = [first.state().to_owned(), second.state().to_owned()];
     (server, states, process, head)
 }
@@ -125,7 +127,7 @@ fn a_fork_that_the_system_refuses_is_a_503_and_the_same_request_works_later() {
         assert_eq!(Ran::new(&execute(&server, &branch)).text(), "1\n");
         assert_eq!(server.owner(Request::get(&format!("/states/{first}"))).status, 200);
     }
-    // If a state cannot be frozen, its head keeps it and runs no further cell.
+    // If a state cannot be frozen, its head holds the state and runs no further cell.
     let fault = Fault::put_into(head, &format!("{FORKS}:error=EAGAIN"), &[]).unwrap();
     let third = server.run(&second, "x = 3").state().to_owned();
     let next = wish(&third, "print(x)");
@@ -141,13 +143,13 @@ fn a_fork_that_the_system_refuses_is_a_503_and_the_same_request_works_later() {
     drop(fault);
     assert_eq!(look().status, 200);
     assert_eq!(Ran::new(&execute(&server, &next)).text(), "3\n");
-    until("it is frozen", || living(&server, &third) == "memory");
-    assert!(!state_of(&server, &third)["warnings"].to_string().contains("could not be made"));
+    until("the third state is frozen", || living(&server, &third) == "memory");
+    assert!(!state_of(&server, &third)["warnings"].to_string().contains("could not be frozen"));
     server.has_no_zombies();
 }
 
 #[test]
-fn a_process_that_dies_before_it_is_ready_is_told_and_the_next_one_works() {
+fn a_process_that_dies_before_it_is_ready_is_reported_and_the_next_one_works() {
     if !has_strace() {
         return;
     }
@@ -158,13 +160,13 @@ fn a_process_that_dies_before_it_is_ready_is_told_and_the_next_one_works() {
     assert_eq!((ran.ename(), ran.state.as_deref()), ("ForkFailed", None), "{ran:?}");
     assert!(ran.evalue().contains("before it was ready"), "{ran:?}");
     drop(fault);
-    until("nothing is left of it", || count(&server) <= before);
+    until("no process is left of it", || count(&server) <= before);
     assert_eq!(server.run(&first, "print(x)").text(), "1\n");
     server.has_no_zombies();
 }
 
 #[test]
-fn a_run_whose_source_dies_while_it_forks_is_begun_again_from_what_is_left() {
+fn a_run_whose_source_dies_during_the_fork_uses_the_checkpoint_or_a_replay() {
     if !has_strace() {
         return;
     }
@@ -172,13 +174,14 @@ fn a_run_whose_source_dies_while_it_forks_is_begun_again_from_what_is_left() {
     let server = TestServer::start();
     let saved = server.run("initial", "import os; x = 1; print(os.getpid())");
     let process = frozen(&server, saved.state(), saved.text().trim().parse().unwrap());
-    // Moves the head on, so that the next run against the saved state needs a fork.
+    // Runs a cell, so that the head leaves the saved state and the next run against it needs a
+    // fork.
     assert!(server.run(saved.state(), "x = 2").error.is_none());
-    until("it is on disk", || !state_of(&server, saved.state())["checkpoint"].is_null());
+    until("the state is on disk", || !state_of(&server, saved.state())["checkpoint"].is_null());
     until("nothing else forks there", || count_below(&server, process) == 0);
     let Some(fault) = Fault::put_into(process, &dies, &[]) else { return };
     let ran = server.run(saved.state(), "print(x)");
-    assert!(std::fs::metadata(format!("/proc/{process}")).is_err(), "it died of the fork");
+    assert!(std::fs::metadata(format!("/proc/{process}")).is_err(), "the source died during the fork");
     assert_eq!(ran.text(), "1\n", "{ran:?}");
     assert_eq!(living(&server, saved.state()), "memory");
     drop(fault);
@@ -198,14 +201,14 @@ fn a_run_whose_source_dies_while_it_forks_is_begun_again_from_what_is_left() {
 }
 
 #[test]
-fn a_cell_that_uses_up_all_descriptors_leaves_a_state_like_any_other() {
+fn a_cell_that_uses_up_all_descriptors_makes_a_usable_state() {
     let server = TestServer::start();
     let code = "import os, resource; resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)); all = []\n\
                 try:\n    while True: all.append(os.open('/dev/null', 0))\n\
                 except OSError as e: print(e.errno)";
     let full = server.run("initial", code);
     assert_eq!(full.text(), "24\n");
-    // The first time from the head at the state, the second time from the frozen process.
+    // The first run is in the head at the state. The second run is in a fork of the frozen process.
     for _ in 0..2 {
         let next =
             server.run(full.state(), "print(len(all) > 100); os.close(all.pop()); open('/dev/null').close()");
@@ -217,7 +220,7 @@ fn a_cell_that_uses_up_all_descriptors_leaves_a_state_like_any_other() {
 }
 
 #[test]
-fn a_cell_that_leaves_itself_no_descriptors_fails_and_its_state_is_as_it_was() {
+fn a_cell_that_leaves_itself_no_descriptors_fails_and_its_base_state_is_intact() {
     let server = TestServer::start();
     let state = server.run("initial", "import resource; x = 1");
     let limit = |n: u32| format!("resource.setrlimit(resource.RLIMIT_NOFILE, ({n}, {n}))");
@@ -227,7 +230,8 @@ fn a_cell_that_leaves_itself_no_descriptors_fails_and_its_state_is_as_it_was() {
         assert!(ran.evalue().contains(&format!("its limit of {n} (RLIMIT_NOFILE)")), "{ran:?}");
         assert_eq!(server.run(state.state(), "print(x)").text(), "1\n");
     }
-    // Lower than the numbers of the server's own descriptors, but sufficient.
+    // The limits are lower than the numbers of the server's own descriptors, but high enough for a
+    // cell.
     for n in [16, 64] {
         let low = server.run(state.state(), &limit(n));
         for _ in 0..3 {
@@ -241,17 +245,17 @@ fn a_cell_that_leaves_itself_no_descriptors_fails_and_its_state_is_as_it_was() {
 
 fn stop(pid: u32) {
     kill(Pid::from_raw(i32::try_from(pid).unwrap()), Signal::SIGSTOP).unwrap();
-    until("it stands still", || {
+    until("the process is stopped", || {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
         stat.rsplit_once(") ").unwrap().1.starts_with('T')
     });
 }
 
 #[test]
-fn a_process_that_was_stopped_from_outside_goes_on_when_it_is_needed() {
+fn a_process_stopped_from_outside_continues_when_it_is_needed() {
     let room = Room::new();
     let (server, [first, second], process, head) = two_states(&["--dir", room.path().to_str().unwrap()]);
-    // Stops processes that are idle: the frozen process of a state, and a head.
+    // Stops idle processes: first the frozen process of a state, then a head.
     for _ in 0..2 {
         stop(process);
         assert_eq!(server.run(&first, "print(x)").text(), "1\n");
@@ -261,8 +265,8 @@ fn a_process_that_was_stopped_from_outside_goes_on_when_it_is_needed() {
     stop(head);
     let ran = server.run(&second, "print(x, os.getpid())");
     assert_eq!(ran.text(), format!("2 {head}\n"));
-    // A process that is stopped while it runs a cell may be stopped on purpose. A limit or an
-    // interrupt still ends it.
+    // The user may have stopped a process that runs a cell. A time limit or an interrupt still ends
+    // such a process.
     let code = "open('pid', 'w').write(str(os.getpid())); open('begun', 'w').close(); time.sleep(1000)";
     for limit in [Some(0.3), None] {
         let _ = std::fs::remove_file(room.file("begun"));
@@ -277,7 +281,7 @@ fn a_process_that_was_stopped_from_outside_goes_on_when_it_is_needed() {
         assert_eq!(going.end().ename(), right);
         assert_eq!(server.run(&first, "print(x)").text(), "1\n");
     }
-    // A state whose process is stopped can be deleted.
+    // A state can be deleted while its process is stopped.
     stop(process);
     assert_eq!(server.owner(Request::new("DELETE", &format!("/states/{first}"))).status, 200);
     server.has_no_zombies();
@@ -285,7 +289,7 @@ fn a_process_that_was_stopped_from_outside_goes_on_when_it_is_needed() {
 }
 
 #[test]
-fn a_head_whose_socket_is_full_hears_everything_later() {
+fn a_head_whose_socket_is_full_gets_all_messages_later() {
     let room = Room::new();
     let server = TestServer::start_with(&["--no-checkpoints", "--dir", room.path().to_str().unwrap()]);
     let first = server.run("initial", "import os, time; n = 0").state().to_owned();
@@ -309,7 +313,8 @@ fn a_head_whose_socket_is_full_hears_everything_later() {
     let code = "open('begun', 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.01)\nprint(n)";
     let going = server.begin(line.last().unwrap(), code);
     room.wait_for("begun");
-    // A process gets a message for each child that died, but does not read it while it runs a cell.
+    // A process gets a message for each child that has ended. It does not read these messages while
+    // it runs a cell.
     let before = count(&server);
     for state in &line[..300] {
         assert_eq!(server.owner(Request::new("DELETE", &format!("/states/{state}"))).status, 200);
@@ -328,12 +333,12 @@ fn a_head_whose_socket_is_full_hears_everything_later() {
 const FEW: &[&str] = &["prlimit", "--nofile=300:300"];
 
 #[test]
-fn a_server_with_many_connections_still_hears_what_ends_things() {
+fn a_server_full_of_connections_still_accepts_interrupts() {
     let (server, has_begun) = TestServer::start_under(FEW);
     assert!(has_begun, "{}", server.errors());
     let going = server.begin("initial", "import time; time.sleep(1000)");
     until("it runs", || server.notebook()["runs"][0]["status"] == "running");
-    // The connections must be busy: idle ones would be closed to make room.
+    // The connections must be busy, because idle connections would be closed to make room.
     let mut crowd = Vec::new();
     let socket = Wire::handshake("/ws/main").bearer(TOKEN).bytes(&server.host());
     until("no other socket is opened", || {
@@ -343,7 +348,7 @@ fn a_server_with_many_connections_still_hears_what_ends_things() {
         status == 503
     });
     let refused = |answer: &Answer| answer.status == 503 && answer.error_code() == "busy";
-    until("it is full", || refused(&server.owner(Request::get("/api/notebooks/main"))));
+    until("the server is full", || refused(&server.owner(Request::get("/api/notebooks/main"))));
     let answer = execute(&server, &wish("initial", "1"));
     assert!(refused(&answer) && answer.header("retry-after").is_some(), "{answer:?}");
     assert_eq!(server.send(Request::get("/health")).status, 200);
@@ -358,14 +363,14 @@ fn a_server_with_many_connections_still_hears_what_ends_things() {
 }
 
 #[test]
-fn a_server_that_runs_out_of_descriptors_says_so_and_goes_on_when_some_are_free() {
+fn a_server_without_free_descriptors_says_so_and_recovers() {
     let (server, has_begun) = TestServer::start_under(FEW);
     assert!(has_begun, "{}", server.errors());
     let state = server.run("initial", "import time; x = 1").state().to_owned();
-    // Each running cell needs three descriptors.
+    // Each running cell uses three descriptors.
     let mut going = Vec::new();
     let refused = loop {
-        assert!(going.len() < 100, "it does not run out");
+        assert!(going.len() < 100, "the descriptors are never used up");
         let wish = wish(&state, "time.sleep(1000)");
         let mut wire = Wire::open(server.address);
         wire.write(&Request::post("/execute", &wish.to_string()).bearer(TOKEN).bytes(&server.host()));
@@ -398,7 +403,7 @@ fn a_server_that_runs_out_of_descriptors_says_so_and_goes_on_when_some_are_free(
 }
 
 #[test]
-fn standard_descriptors_that_a_cell_has_closed_are_there_again_after_it() {
+fn standard_descriptors_that_a_cell_closed_are_open_again_after_it() {
     let server = TestServer::start();
     let closing = [
         ("os.close(1)", "descriptor 1"),
@@ -411,7 +416,7 @@ fn standard_descriptors_that_a_cell_has_closed_are_there_again_after_it() {
         shell=True).returncode";
     for (code, told) in closing {
         let state = server.run("initial", &format!("import os; {code}")).state().to_owned();
-        // In the head, in a branch, and in a branch of the branch.
+        // Runs in the head, in a branch, and in a branch of this branch.
         let line = server.run(&state, say);
         let branch = server.run(&state, say);
         let again = server.run(branch.state(), say);
@@ -430,7 +435,7 @@ fn standard_descriptors_that_a_cell_has_closed_are_there_again_after_it() {
 }
 
 #[test]
-fn a_cell_after_which_no_branch_could_be_tied_to_the_server_leaves_no_state() {
+fn a_cell_that_changes_its_user_or_permissions_leaves_no_state() {
     if !nix::unistd::geteuid().is_root() {
         eprintln!("skipped: only root may become another user");
         return;
@@ -440,21 +445,21 @@ fn a_cell_after_which_no_branch_could_be_tied_to_the_server_leaves_no_state() {
     for code in ["os.setuid(65534)", "os.seteuid(65534)", "os.setresuid(65534, 65534, 0)"] {
         let ran = server.run(&state, code);
         assert_eq!((ran.ename(), ran.state.as_deref()), ("StateNotKept", None), "{code}: {ran:?}");
-        assert!(ran.evalue().contains("changed the user or the rights"), "{code}: {}", ran.evalue());
-        assert_eq!(server.run(&state, "print(x)").text(), "1\n", "{code}: the state before is as it was");
+        assert!(ran.evalue().contains("changed the user or the permissions"), "{code}: {}", ran.evalue());
+        assert_eq!(server.run(&state, "print(x)").text(), "1\n", "{code}: the base state is intact");
     }
     let unshare = "print(ctypes.CDLL(None).unshare(0x20000000), end='')";
     let ran = server.run(&state, unshare);
     assert!(ran.text() == "-1" || ran.ename() == "StateNotKept", "{ran:?}");
     assert!(ran.text() == "-1" || ran.evalue().contains("CLONE_NEWPID"), "{ran:?}");
-    // A cell that restores its user id before it ends leaves a state.
+    // A cell makes a state if it restores its user id before it ends.
     let back = server.run(&state, "os.seteuid(65534); os.seteuid(0)").state().to_owned();
     server.run(&back, "y = 1").state();
     assert_eq!(server.run(&back, "print(x)").text(), "1\n");
 }
 
 #[test]
-fn a_cells_own_limit_of_memory_that_leaves_no_room_is_told_for_what_it_is() {
+fn a_memory_limit_that_a_cell_sets_too_low_is_named_in_the_error() {
     let server = TestServer::start();
     let limit = |which: &str, mebibytes: u32| {
         format!(
@@ -467,7 +472,7 @@ fn a_cells_own_limit_of_memory_that_leaves_no_room_is_told_for_what_it_is() {
         let ran = server.run("initial", &limit(which, 1));
         assert_eq!((ran.ename(), ran.state.as_deref()), ("StateNotKept", None), "{which}: {ran:?}");
         assert!(ran.evalue().contains(&format!("RLIMIT_{which} is ")), "{which}: {}", ran.evalue());
-        // A limit that is high enough also applies in the state's branches.
+        // A limit that is high enough stays in force in the state's branches.
         let roomy = server.run("initial", &limit(which, 256)).state().to_owned();
         assert_eq!(server.run(&roomy, "print(1)").text(), "1\n");
         assert_eq!(server.run(&roomy, "x = bytes(1 << 30)").ename(), "MemoryError", "{which}");
@@ -490,7 +495,7 @@ fn a_cell_that_leaves_its_process_no_processor_time_leaves_no_state() {
         let told = ran.evalue().contains("RLIMIT_CPU is 0");
         assert!(told || ran.ename() == "KernelDied", "{hard}: {}", ran.evalue());
     }
-    // Every other limit applies to each branch separately.
+    // All other limits apply to each branch separately.
     let state = limit(5, "r.RLIM_INFINITY").state().to_owned();
     for _ in 0..2 {
         assert_eq!(server.run(&state, "print(r.getrlimit(r.RLIMIT_CPU)[0])").text(), "5\n");

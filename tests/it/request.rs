@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// An HTTP request. Tests can make it invalid.
+/// An HTTP request, which may be invalid.
 #[derive(Clone, Debug)]
 pub struct Request {
     method: String,
@@ -20,7 +20,7 @@ impl Request {
         Self::new("GET", target)
     }
 
-    /// A POST of JSON.
+    /// A POST request with JSON as its body.
     pub fn post(target: &str, body: &str) -> Self {
         Self::new("POST", target).header("content-type", "application/json").body(body)
     }
@@ -34,7 +34,7 @@ impl Request {
         self.header("authorization", &format!("Bearer {token}"))
     }
 
-    /// Adds the headers of a browser that opens a page.
+    /// Adds the headers that a browser sends when it opens a page.
     pub fn by_browser(self) -> Self {
         self.header("accept", "text/html,application/xhtml+xml,*/*;q=0.8")
     }
@@ -71,7 +71,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The header of this name, which must not occur twice.
+    /// The value of the header with this name. The header must not occur twice.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut values = self.headers.iter().filter(|(own, _)| own == name).map(|(_, value)| value.as_str());
         let value = values.next();
@@ -87,7 +87,7 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|e| panic!("{e} in {self:?}"))
     }
 
-    /// The code of an error answer. Asserts that the answer has all parts of an error.
+    /// The code of an error answer. Asserts that the error has all its parts.
     pub fn error_code(&self) -> String {
         let error = &self.json()["error"];
         for part in ["code", "what", "why", "how"] {

@@ -1,5 +1,5 @@
-//! A server that is killed and started again: acknowledged changes are on disk, and no cell runs by
-//! itself.
+//! Tests of a server that is killed and started again. Acknowledged changes are on disk, and the
+//! server runs no cell on its own.
 
 use crate::cells::{Live, Ran, Room, unique};
 use crate::request::{Answer, Request};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Sends a command over REST, which must succeed. Its effect is on disk when this returns.
+/// Sends a command over REST. The command must succeed. Its effect is on disk when this returns.
 pub fn command(server: &TestServer, command: Value) -> Value {
     let answer = server.owner(Request::post("/api/notebooks/main/commands", &command.to_string()));
     assert_eq!(answer.status, 200, "{command}: {}", answer.text());
@@ -21,7 +21,7 @@ fn execute(server: &TestServer, wish: &Value) -> Answer {
     server.owner(Request::post("/execute", &wish.to_string()))
 }
 
-fn run_of(server: &TestServer, exec_id: &str) -> Value {
+pub fn run_of(server: &TestServer, exec_id: &str) -> Value {
     let notebook = server.notebook();
     let runs = notebook["runs"].as_array().unwrap();
     runs.iter().find(|run| run["exec_id"] == exec_id).unwrap_or_else(|| panic!("no {exec_id}")).clone()
@@ -38,7 +38,7 @@ fn lines(path: &Path) -> usize {
 }
 
 #[test]
-fn a_cell_that_ran_when_the_server_was_killed_shows_what_it_printed() {
+fn a_cell_that_was_running_when_the_server_was_killed_keeps_its_output() {
     let mut server = TestServer::start();
     let base = server.run("initial", "import time; x = 1").state().to_owned();
     command(&server, json!({"do": "checkpoint", "state": base}));
@@ -49,7 +49,7 @@ fn a_cell_that_ran_when_the_server_was_killed_shows_what_it_printed() {
     let queued = unique("live");
     live.send(json!({"do": "run", "exec_id": queued, "code": code, "on": {"run": cut}}));
     live.event(&queued, "run_added");
-    // Facts are written in order: at an answer, all earlier facts are on disk.
+    // Facts are written in order. So when an answer arrives, all earlier facts are on disk.
     command(&server, json!({"do": "label", "state": base, "label": "here"}));
     server.restart();
 
@@ -66,7 +66,7 @@ fn a_cell_that_ran_when_the_server_was_killed_shows_what_it_printed() {
 }
 
 #[test]
-fn what_is_in_the_way_of_a_notebook_is_said() {
+fn a_file_in_the_place_of_a_notebook_is_reported() {
     let room = Room::new();
     for (name, make) in [("file", true), ("link", false)] {
         let path = room.file(&format!("{name}.ratoon"));
@@ -77,13 +77,13 @@ fn what_is_in_the_way_of_a_notebook_is_said() {
         }
         let output = output_of(&[name, "--bind", "127.0.0.1:0", "--dir", room.path().to_str().unwrap()]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(!output.status.success() && said.contains("it is no directory"), "{name}: {said}");
+        assert!(!output.status.success() && said.contains("it is not a directory"), "{name}: {said}");
     }
     assert_eq!(std::fs::read(room.file("file.ratoon")).unwrap(), b"mine");
 }
 
 #[test]
-fn nothing_runs_by_itself() {
+fn no_cell_runs_by_itself_after_a_restart() {
     let mut server = TestServer::start();
     let mut tip = "initial".to_owned();
     for _ in 0..5 {
@@ -94,7 +94,7 @@ fn nothing_runs_by_itself() {
     for _ in 0..2 {
         server.restart();
         until("the root is there", || state_of(&server, "initial")["living"] == "memory");
-        // States are loaded when they are used, not at the start.
+        // States are loaded when they are first used, instead of at the start.
         assert_eq!(state_of(&server, &tip)["living"], "disk");
         assert_eq!(server.descendants().iter().filter(|p| !p.is_zombie).count(), 1);
         assert_eq!(server.notebook()["runs"], before);
@@ -105,7 +105,7 @@ fn nothing_runs_by_itself() {
 }
 
 #[test]
-fn drafts_labels_prose_links_names_and_tasks_are_there() {
+fn drafts_labels_prose_links_names_and_tasks_survive_a_restart() {
     let mut server = TestServer::start();
     let wish = |state: &str, code: &str, name: &str| {
         json!({
@@ -136,7 +136,7 @@ fn drafts_labels_prose_links_names_and_tasks_are_there() {
     let gone = server.owner(Request::post("/api/links", r#"{"scope":"run"}"#)).json();
     let take_back = Request::new("DELETE", &format!("/api/links/{}", gone["id"].as_str().unwrap()));
     assert_eq!(server.owner(take_back).status, 204);
-    // A state that was removed, and a deleted state that stays because it has a child.
+    // One state was removed. Another deleted state stays, because it has a child.
     let gone_state = server.run("b", "1").state().to_owned();
     assert_eq!(server.owner(Request::new("DELETE", &format!("/states/{gone_state}"))).status, 200);
     for state in ["a", "b"] {
@@ -167,8 +167,8 @@ fn a_request_is_carried_out_once_across_a_restart() {
     let first = execute(&server, &wish(code));
     let failing =
         json!({"exec_id": "bad", "state_name": "initial", "code": "open('ran', 'a').write('x\\n'); 1/0"});
-    // After a restart, a failed cell's variables can no longer be kept, so the repeat does not
-    // offer it.
+    // After a restart, the variables of a failed cell can no longer be kept. So the repeated answer
+    // does not offer this.
     let without_offer = |mut answer: Value| {
         answer.as_object_mut().unwrap().remove("warnings");
         answer
@@ -187,7 +187,7 @@ fn a_request_is_carried_out_once_across_a_restart() {
 }
 
 #[test]
-fn a_client_that_comes_back_gets_the_notebook_with_a_new_epoch() {
+fn a_client_that_reconnects_after_a_restart_gets_a_snapshot_with_a_new_epoch() {
     let mut server = TestServer::start();
     let mut socket = Wire::socket(&server, TOKEN);
     let first = socket.hear_until(|message| message["snapshot"].is_object());
@@ -201,39 +201,43 @@ fn a_client_that_comes_back_gets_the_notebook_with_a_new_epoch() {
     let target = format!("/ws/main?epoch={}&seq={}", first["epoch"].as_str().unwrap(), seen["seq"]);
     assert_eq!(back.ask(&Wire::handshake(&target).bearer(TOKEN).bytes(&server.host())).status, 101);
     let snapshot = back.hear_until(|message| message["snapshot"].is_object() || message["event"].is_string());
-    assert!(snapshot["snapshot"].is_object(), "no snapshot for one who missed a restart: {snapshot}");
+    assert!(snapshot["snapshot"].is_object(), "no snapshot for a client that missed a restart: {snapshot}");
     assert_ne!(snapshot["epoch"], first["epoch"]);
     let states = snapshot["snapshot"]["states"].as_array().unwrap();
     assert!(states.iter().any(|s| s["name"] == *state), "{states:#?}");
 }
 
 #[test]
-fn a_directory_has_one_server() {
+fn a_notebook_can_be_open_in_one_server_only() {
     let mut server = TestServer::start();
     server.run("initial", "x = 1").state();
     let dir = server.dir();
     let second = output_of(&["--bind", "127.0.0.1:0", "--dir", dir.to_str().unwrap()]);
     let said = String::from_utf8_lossy(&second.stderr);
     assert_eq!((second.status.code(), second.stdout.is_empty()), (Some(2), true), "{said}");
-    assert!(said.contains(&server.pid().to_string()), "it does not say who has it: {said}");
+    assert!(
+        said.contains(&server.pid().to_string()),
+        "the message does not name the server that has it: {said}"
+    );
     assert!(said.contains("main.ratoon") && !said.contains("panicked"), "{said}");
-    // A server can open another notebook in the same directory. The first one is not affected.
+    // Another server can open a different notebook in the same directory. The first notebook is not
+    // affected.
     let mut other = program(&[]);
     other.args(["--bind", "127.0.0.1:0", "--token", TOKEN, "--dir", dir.to_str().unwrap(), "other"]);
     let mut other =
         other.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
-    until("the other is there", || dir.join("other.ratoon").exists());
+    until("the other notebook exists", || dir.join("other.ratoon").exists());
     other.kill().unwrap();
     other.wait().unwrap();
     server.run("initial", "x = 2").state();
-    // The files of a killed server do not prevent the next start.
+    // A killed server leaves files, which do not prevent the next start.
     for _ in 0..3 {
         server.restart();
         assert_eq!(server.states().len(), 3);
     }
 }
 
-/// The open files in the notebook's directory, of all descendants of the server.
+/// Returns the open files in the notebook's directory, of all descendants of the server.
 fn descriptors(server: &TestServer) -> Vec<String> {
     let kept = server.kept().to_str().unwrap().to_owned();
     let mut found = Vec::new();
@@ -254,27 +258,27 @@ fn processes_hold_no_descriptor_of_the_store() {
         let code = format!("data{n} = bytearray(__import__('os').urandom(16 << 20))");
         tip = server.run(&tip, &code).state().to_owned();
         assert_eq!(server.notebook()["trouble"], Value::Null);
-        until("it is saved", || {
+        until("the state is saved", || {
             for open in descriptors(&server) {
                 assert!(open.starts_with("/tmp") || open.starts_with("/blobs"), "{open}");
             }
             state_of(&server, &tip)["checkpoint"].is_object()
         });
     }
-    until("all is at rest", || {
+    until("all work is done", || {
         let notebook = server.notebook();
         notebook["states"].as_array().unwrap().iter().all(|s| s["saving"]["now"] == "idle")
     });
     until("no descriptor is left", || descriptors(&server).is_empty());
-    // A cell and its subprocesses have no such descriptors either.
+    // A cell and its subprocesses also have no such descriptors.
     let list = "import os\nprint([os.readlink(f'/proc/self/fd/{n}') for n in os.listdir('/proc/self/fd') if \
         os.path.exists(f'/proc/self/fd/{n}')])";
     assert!(!server.run(&tip, list).text().contains(".ratoon"));
     assert_eq!(descriptors(&server), [""; 0]);
 }
 
-/// The notebook as a client sees it. Random ids are replaced by stable names, so that views can be
-/// compared.
+/// Returns the notebook as clients see it. Stable names replace random ids, so that two views can
+/// be compared.
 pub fn seen(server: &TestServer) -> Value {
     let notebook = server.notebook();
     let mut text = json!({
@@ -306,7 +310,7 @@ pub fn seen(server: &TestServer) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// The versions and values of the checkpoints of task `t`.
+/// Returns the versions and values of the checkpoints of the task `t`.
 fn task_of(server: &TestServer) -> Vec<Value> {
     let answer = server.owner(Request::get("/api/tasks/t/checkpoints"));
     if answer.status == 404 {
@@ -317,7 +321,7 @@ fn task_of(server: &TestServer) -> Vec<Value> {
     listed.iter().map(|c| json!({"version": c["version"], "values": c["values"]})).collect()
 }
 
-/// The requests of a REST session, each with the id of the run that it starts, if any.
+/// The requests of a session of a REST client. Each has the id of the run that it starts, if any.
 fn session() -> Vec<(Request, Option<&'static str>)> {
     let command = |c: Value| (Request::post("/api/notebooks/main/commands", &c.to_string()), None);
     let run = |id: &'static str, on: &str, name: &str, code: &str| {
@@ -347,8 +351,7 @@ fn session() -> Vec<(Request, Option<&'static str>)> {
     ]
 }
 
-/// Sends the session's requests until the server is gone and does not answer. Returns the number of
-/// answers.
+/// Sends the requests of `session` until the server stops answering. Returns the number of answers.
 fn carry_out(server: &TestServer, mut after_each: impl FnMut(&TestServer)) -> usize {
     let steps = session();
     for (number, (request, _)) in steps.iter().enumerate() {
@@ -360,14 +363,16 @@ fn carry_out(server: &TestServer, mut after_each: impl FnMut(&TestServer)) -> us
     steps.len()
 }
 
-/// The difference between two views, for the message of a failed test.
+/// Describes the difference between two views, for the message of a failed test.
 fn difference(is: &Value, was: &Value) -> String {
-    let (Some(is), Some(was)) = (is.as_object(), was.as_object()) else { return "one is no view".into() };
+    let (Some(is), Some(was)) = (is.as_object(), was.as_object()) else {
+        return "one of them is not a view".into();
+    };
     let parts = is.iter().filter(|(part, value)| was.get(*part) != Some(value));
     parts.map(|(part, value)| format!("{part} are\n{value:#}\nand were\n{:#}\n", was[part])).collect()
 }
 
-/// The view without a run that the end of the server has cut off. Asserts that the run says so.
+/// Removes the run that was cut off by the end of the server. Asserts that the run's error says so.
 fn without_cut_run(mut view: Value, run: Option<&str>) -> Value {
     let runs = view["runs"].as_array_mut().unwrap();
     runs.retain(|r| {
@@ -383,7 +388,7 @@ fn without_cut_run(mut view: Value, run: Option<&str>) -> Value {
     view
 }
 
-/// Whether faults can be injected into system calls. Prints a message if not.
+/// Whether strace is installed, which injects faults into system calls. Prints a message if not.
 pub fn has_strace() -> bool {
     let is_there = std::process::Command::new("strace").arg("-V").output().is_ok();
     if !is_there {
@@ -392,15 +397,15 @@ pub fn has_strace() -> bool {
     is_there
 }
 
-/// Runs strace so that the server stays the child of the test. `--seccomp-bpf` cannot be used: with
-/// it, `when` does not count all calls.
+/// The command that runs strace, with the server as the child of the test. `--seccomp-bpf` cannot
+/// be used, because `when` would then not count all calls.
 const STRACE: &[&str] = &["strace", "-D", "-f", "-qq", "-e", WRITES, "-e"];
 
 /// The system calls that change files.
 const WRITES: &str =
     "trace=pwrite64,fsync,fdatasync,ftruncate,rename,renameat,renameat2,unlink,unlinkat,mkdir";
 
-/// How often one thread makes each of these calls during the session, from a trace.
+/// Returns how many times one thread makes each of these calls during the session, from a trace.
 fn calls(room: &Room) -> BTreeMap<String, usize> {
     let log = room.file("trace");
     let under = [STRACE, &[WRITES, "-o", log.to_str().unwrap()]].concat();
@@ -426,16 +431,18 @@ fn calls(room: &Room) -> BTreeMap<String, usize> {
     most
 }
 
-/// The points at which the server is killed: at the Nth system call of a kind that one of its
-/// threads or descendants makes.
+/// Returns the points at which the server is killed: each is the Nth system call of a kind, made by
+/// one thread of the server or of its descendants.
 fn points(calls: &BTreeMap<String, usize>, wanted: usize) -> Vec<(String, usize)> {
     let all: Vec<_> =
         calls.iter().flat_map(|(call, &count)| (1..=count).map(move |n| (call.clone(), n))).collect();
-    // The first two calls of each kind, when the store is created and opened, then every kth call.
+    // Takes the first two calls of each kind, which create and open the store. Then takes every kth
+    // call.
     let (first, later): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, n)| *n <= 2);
     let each = later.len().div_ceil(wanted.saturating_sub(first.len()).max(1)).max(1);
     let later: Vec<_> = later.into_iter().step_by(each).collect();
-    // Spreads the order: if time runs out, the skipped points are distributed, not all at the end.
+    // Changes the order of the points. If time runs out, the skipped points are spread over the
+    // session.
     let spread = (0..4).flat_map(|offset| later.iter().skip(offset).step_by(4)).cloned();
     first.into_iter().chain(spread).collect()
 }
@@ -445,7 +452,7 @@ fn a_server_killed_at_any_write_loses_nothing_that_it_acknowledged() {
     if !has_strace() {
         return;
     }
-    // The view of the notebook after each step, without a fault.
+    // The views of the notebook after each step, without any fault.
     let mut views = Vec::new();
     let whole = TestServer::start();
     views.push(seen(&whole));
@@ -458,7 +465,7 @@ fn a_server_killed_at_any_write_loses_nothing_that_it_acknowledged() {
     let points = points(&calls(&room), if std::env::var("RATOON_TEST_ALL").is_ok() { 40 } else { 18 });
     for (number, (call, nth)) in points.iter().enumerate() {
         if begun.elapsed() > Duration::from_secs(45) {
-            eprintln!("only {done} of {} places in this time", points.len());
+            eprintln!("only {done} of {} points in this time", points.len());
             break;
         }
         let what = format!("killed at {call} number {nth}");
@@ -469,7 +476,7 @@ fn a_server_killed_at_any_write_loses_nothing_that_it_acknowledged() {
         let acknowledged = if has_begun { carry_out(&server, |_| ()) } else { 0 };
         killed += usize::from(acknowledged < session().len());
         server.kill();
-        // Kills the server a second time, while it starts again.
+        // Kills the server a second time during its next start.
         let second = inject(["fsync", "fdatasync", "pwrite64", "unlink"][number % 4], number / 4 % 3 + 1);
         server.start_again(&[STRACE, &[&second, "-o", "/dev/null"]].concat());
         server.kill();
@@ -478,13 +485,13 @@ fn a_server_killed_at_any_write_loses_nothing_that_it_acknowledged() {
             let check = output_of(&["check", server.kept().to_str().unwrap()]);
             assert!(check.status.success(), "{what}: {check:?}");
         }
-        assert!(server.start_again(&[]), "{what}: it does not start again: {}", server.errors());
+        assert!(server.start_again(&[]), "{what}: the server does not start again: {}", server.errors());
         let run = session().get(acknowledged).and_then(|step| step.1);
         let view = without_cut_run(seen(&server), run);
         let is_right = views[acknowledged..].iter().take(2).any(|right| *right == view);
         let difference = difference(&view, &views[acknowledged]);
         assert!(is_right, "{what}, {acknowledged} steps acknowledged, then {second}: {difference}");
-        // The restored notebook can be used.
+        // Cells can run in the restored notebook.
         assert_eq!(server.run("initial", "print('x' in globals())").text(), "False\n", "{what}");
         if acknowledged >= 2 {
             let wish =

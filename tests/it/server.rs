@@ -1,4 +1,4 @@
-//! A server for one test: started on a free port, ended when the test is over.
+//! A server for one test. It starts on a free port, and ends when the test ends.
 
 use crate::cells::Room;
 use crate::request::{Answer, Request};
@@ -7,27 +7,27 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The owner's token of every test server.
 pub const TOKEN: &str = "owner-token-of-the-tests";
 
-/// How long a test waits before it gives up. Even on a busy machine, only a hang takes so long.
+/// How long a test waits before it fails. Even on a busy machine, only a hang takes this long.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
 pub struct TestServer {
     child: Child,
     pub address: SocketAddr,
-    /// The line with the URL that the server printed.
+    /// The line with the URL, as the server printed it.
     pub greeting: String,
     options: Vec<String>,
     token: &'static str,
     errors: Arc<Mutex<String>>,
     reader: Option<JoinHandle<()>>,
-    /// The server's temporary directory, if the test has not given one. Deleted when this is
-    /// dropped.
+    /// The server's temporary directory, if the test did not choose a directory. It is deleted when
+    /// this value is dropped.
     #[expect(dead_code, reason = "it is there to be dropped")]
     room: Option<Room>,
 }
@@ -51,8 +51,8 @@ impl TestServer {
         Self { child, address, greeting, options, token: TOKEN, errors, reader: Some(reader), room }
     }
 
-    /// Starts a server under another program, such as strace, given with its options. Returns
-    /// whether the server printed its address.
+    /// Starts a server under another program, such as strace. `under` is the program with its
+    /// options. Returns whether the server printed its address.
     pub fn start_under(under: &[&str]) -> (Self, bool) {
         let room = Room::new();
         let options = vec!["--dir".to_owned(), room.path().to_str().unwrap().to_owned()];
@@ -72,10 +72,11 @@ impl TestServer {
         (server, has_begun)
     }
 
-    /// Starts a server that has ended again, with the same options, directory and port. `under` is
-    /// a program, with options, that runs it. Returns whether the server printed its address.
+    /// Starts a server again after it has ended, with the same options, directory and port. `under`
+    /// is a program, with its options, that runs the server. Returns whether the server printed its
+    /// address.
     pub fn start_again(&mut self, under: &[&str]) -> bool {
-        assert!(self.child.try_wait().unwrap().is_some(), "it is still there");
+        assert!(self.child.try_wait().unwrap().is_some(), "the server still runs");
         if let Some(reader) = self.reader.take() {
             reader.join().unwrap();
         }
@@ -91,7 +92,7 @@ impl TestServer {
         self.token = token;
     }
 
-    /// Kills the server and starts it again with another notebook.
+    /// Kills the server, and starts it again with another notebook.
     pub fn restart_with(&mut self, notebook: &str) {
         self.kill();
         self.options.retain(|option| option != "main" && option != "other");
@@ -105,7 +106,7 @@ impl TestServer {
         self.wait();
     }
 
-    /// Kills the server and starts it again.
+    /// Kills the server, and starts it again with the same options.
     pub fn restart(&mut self) {
         self.kill();
         assert!(self.start_again(&[]), "it does not start again: {}", self.errors());
@@ -117,7 +118,7 @@ impl TestServer {
         PathBuf::from(&self.options[at + 1])
     }
 
-    /// The directory of the server's notebook.
+    /// The directory of the notebook `main`.
     pub fn kept(&self) -> PathBuf {
         self.dir().join("main.ratoon")
     }
@@ -131,7 +132,7 @@ impl TestServer {
         self.errors.lock().unwrap().clone()
     }
 
-    /// `127.0.0.1:PORT`.
+    /// The server's address, as in the header `Host`: `127.0.0.1:PORT`.
     pub fn host(&self) -> String {
         self.address.to_string()
     }
@@ -141,12 +142,12 @@ impl TestServer {
         Wire::open(self.address).ask(&request.bytes(&self.host()))
     }
 
-    /// Sends a request as the owner.
+    /// Sends a request with the owner's token.
     pub fn owner(&self, request: Request) -> Answer {
         self.send(request.bearer(TOKEN))
     }
 
-    /// Resident memory, in bytes.
+    /// Returns the server's resident memory, in bytes.
     pub fn memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
         let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:")).unwrap();
@@ -174,7 +175,7 @@ impl TestServer {
 
 impl Drop for TestServer {
     fn drop(&mut self) {
-        // Killing fails if the server has already ended. It must be waited for in both cases.
+        // Killing fails if the server has already ended. Waiting is needed in both cases.
         let _ = self.child.kill();
         let _ = self.child.wait();
         if let Some(reader) = self.reader.take() {
@@ -191,8 +192,10 @@ pub fn config_dir() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("config/ratoon")
 }
 
-/// The command that starts the program. The user's files are in the build's directory.
+/// Returns the command that starts the program. User settings are in the build's directory.
 pub fn program(under: &[&str]) -> Command {
+    static KERNEL: Once = Once::new();
+    KERNEL.call_once(renew_kernel);
     let own = env!("CARGO_BIN_EXE_ratoon");
     let mut command = match under {
         [] => Command::new(own),
@@ -202,11 +205,27 @@ pub fn program(under: &[&str]) -> Command {
             command
         }
     };
-    command.env("XDG_CONFIG_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("config"));
+    let own = |name: &str| Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    command.env("XDG_CONFIG_HOME", own("config")).env("IPYTHONDIR", own("ipython"));
+    command.env("RATOON_WORKER_DIR", own("workers")).env("RATOON_WORKER_IDLE", "30");
     command
 }
 
-/// Runs the program, which must end soon, and returns its output.
+/// Puts the kernel beside the program, if it was built after the one that is there. `cargo build`
+/// and `cargo run` do that; `cargo test` leaves it in `deps`.
+fn renew_kernel() {
+    let program = Path::new(env!("CARGO_BIN_EXE_ratoon"));
+    let built = program.with_file_name("deps").join("libratoon.so");
+    let beside = program.with_file_name("libratoon.so");
+    let time = |path: &Path| std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    if time(&built) > time(&beside) {
+        let new = beside.with_extension(format!("{}.so", std::process::id()));
+        std::fs::copy(built, &new).unwrap();
+        std::fs::rename(new, beside).unwrap();
+    }
+}
+
+/// Runs the program, which should end soon, and returns its output.
 pub fn output_of(arguments: &[&str]) -> Output {
     let mut child =
         program(&[]).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -214,12 +233,13 @@ pub fn output_of(arguments: &[&str]) -> Output {
     while child.try_wait().unwrap().is_none() && start.elapsed() < PATIENCE {
         std::thread::sleep(Duration::from_millis(5));
     }
-    // The program has started a server, which the test did not expect.
+    // The program did not end. It has probably started a server, so it is killed.
     let _ = child.kill();
     child.wait_with_output().unwrap()
 }
 
-/// Starts a server. Returns its process, its greeting (empty if it ended before), and its log.
+/// Starts a server. Returns its process, its greeting, and its log. The greeting is empty if the
+/// server ended without one.
 fn launch(
     under: &[&str],
     bind: &str,
@@ -244,17 +264,17 @@ fn launch(
             }
         }
     });
-    // Before the address the server may print that it installs packages.
+    // The server may print other lines before the address, for example that it installs packages.
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let greeting = lines.find(|line| line.contains("http://")).unwrap_or_default();
     (child, greeting, errors, reader)
 }
 
-/// Waits until the condition `so` is true.
+/// Waits until the condition `so` is true. Panics after `PATIENCE`.
 pub fn until(what: &str, mut so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !so() {
-        assert!(start.elapsed() < PATIENCE, "it never came to be that {what}");
+        assert!(start.elapsed() < PATIENCE, "still not true after {PATIENCE:?}: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -1,4 +1,4 @@
-//! Regression tests for faults that the soak test (`tests/soak`) has found.
+//! Regression tests for faults that the soak test (`tests/soak`) found.
 
 use crate::cells::{Live, Ran, Room, unique};
 use crate::request::Request;
@@ -15,7 +15,7 @@ fn names_of(notebook: &Value, what: &str, field: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_deleted_state_goes_with_the_last_run_that_held_it_and_the_answer_has_what_it_printed() {
+fn a_deleted_state_is_removed_with_its_last_run_whose_answer_has_its_output() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let base = server.run("initial", "import os, time; x = 1").state().to_owned();
@@ -36,7 +36,7 @@ fn a_deleted_state_goes_with_the_last_run_that_held_it_and_the_answer_has_what_i
 }
 
 #[test]
-fn what_waited_for_an_attempt_goes_with_it() {
+fn runs_that_waited_for_an_attempt_are_deleted_with_it() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let base = server.run("initial", "import os, time").state().to_owned();
@@ -57,9 +57,9 @@ fn what_waited_for_an_attempt_goes_with_it() {
 }
 
 #[test]
-fn replays_on_the_same_way_leave_each_others_states_alone() {
+fn simultaneous_replays_of_one_lineage_do_not_disturb_each_other() {
     let mut server = TestServer::start_with(&["--no-checkpoints"]);
-    // Slow enough that all requests arrive during the replay.
+    // The cell is slow, so that all requests arrive during the replay.
     let slow = server.run("initial", "import time; time.sleep(0.3); x = 1").state().to_owned();
     let ends: Vec<String> =
         (0..4).map(|n| server.run(&slow, &format!("x += {n}; y = x")).state().to_owned()).collect();
@@ -78,9 +78,9 @@ fn replays_on_the_same_way_leave_each_others_states_alone() {
 }
 
 #[test]
-fn a_server_that_stops_opens_no_notebook_any_more() {
+fn a_stopping_server_opens_no_notebook() {
     let mut server = TestServer::start();
-    // Saving this state takes long, so it is not finished when the notebook closes.
+    // Saving this state takes so long that it is not finished when the notebook closes.
     let code =
         "import time\nclass Slow:\n    def __reduce__(self): time.sleep(1.5); return int, ()\nslow = Slow()";
     server.run("initial", code);

@@ -1,4 +1,4 @@
-//! The WebSocket: which handshakes are accepted, the messages, and what closes the connection.
+//! Tests of the WebSocket: accepted handshakes, messages, and the causes of a closed connection.
 
 use crate::request::Request;
 use crate::server::{TOKEN, TestServer, until};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 #[test]
-fn a_socket_says_who_you_are_and_what_the_notebook_is() {
+fn a_socket_begins_with_the_clients_scope_and_a_snapshot() {
     let server = TestServer::start();
     let mut socket = Wire::socket(&server, TOKEN);
     assert_eq!(socket.hear(), Frame::Text(r#"{"you":{"scope":"owner"}}"#.into()));
@@ -18,14 +18,14 @@ fn a_socket_says_who_you_are_and_what_the_notebook_is() {
 }
 
 #[test]
-fn who_comes_back_gets_what_was_missed_and_no_more() {
+fn a_client_that_reconnects_gets_only_the_missed_events() {
     let server = TestServer::start();
     let label = |socket: &mut Wire, label: &str| {
         socket.command(1, &format!(r#""do":"label","state":"initial","label":"{label}""#))
     };
     let mut first = Wire::socket(&server, TOKEN);
     let snapshot = first.hear_until(|m| m["snapshot"].is_object());
-    // The kernel may be starting. Its events are part of the stream too.
+    // The kernel may still be starting. Its events are also in the stream.
     first.say(r#"{"id":1,"do":"label","state":"initial","label":"one"}"#);
     let seen = first.hear_until(|m| m["state"]["label"] == "one");
     drop(first);
@@ -43,7 +43,7 @@ fn who_comes_back_gets_what_was_missed_and_no_more() {
     assert_eq!(snapshot["epoch"], epoch);
     let mut last = seq;
     back(epoch, seq).hear_until(|message| {
-        assert!(message["snapshot"].is_null(), "a snapshot for one who missed little");
+        assert!(message["snapshot"].is_null(), "a snapshot for a client that missed few events");
         message["state"]["label"] == "two"
     });
     let missed = back(epoch, seq).hear_until(|message| {
@@ -56,7 +56,7 @@ fn who_comes_back_gets_what_was_missed_and_no_more() {
 }
 
 #[test]
-fn every_handshake_that_is_not_right_is_refused_before_it_is_a_socket() {
+fn every_invalid_handshake_is_refused_before_the_upgrade() {
     let server = TestServer::start();
     let port = server.address.port();
     let right = || Wire::handshake("/ws/main").bearer(TOKEN);
@@ -86,8 +86,8 @@ fn every_handshake_that_is_not_right_is_refused_before_it_is_a_socket() {
         ("another host", right().header("host", "evil.test")),
         ("cross-site", right().header("sec-fetch-site", "cross-site")),
         ("same-site", right().header("sec-fetch-site", "same-site")),
-        ("half a position", Wire::handshake("/ws/main?seq=1").bearer(TOKEN)),
-        ("a position that is none", Wire::handshake("/ws/main?epoch=a&seq=-1").bearer(TOKEN)),
+        ("a position without its epoch", Wire::handshake("/ws/main?seq=1").bearer(TOKEN)),
+        ("an invalid position", Wire::handshake("/ws/main?epoch=a&seq=-1").bearer(TOKEN)),
         ("POST", Request::new("POST", "/ws/main").bearer(TOKEN)),
         ("no upgrade", without("upgrade", None)),
         ("another upgrade", without("upgrade", Some("h2c"))),
@@ -106,7 +106,7 @@ fn every_handshake_that_is_not_right_is_refused_before_it_is_a_socket() {
 }
 
 #[test]
-fn nonsense_is_answered_and_the_socket_stays() {
+fn invalid_messages_get_an_error_and_the_socket_stays_open() {
     let server = TestServer::start();
     let mut socket = Wire::socket(&server, TOKEN);
     for (text, id) in [
@@ -139,7 +139,7 @@ fn nonsense_is_answered_and_the_socket_stays() {
 }
 
 #[test]
-fn a_frame_that_breaks_the_rules_ends_its_own_socket_only() {
+fn an_invalid_frame_closes_only_its_own_socket() {
     let server = TestServer::start();
     let mut other = Wire::socket(&server, TOKEN);
     let ends_with = |what: &str, code: u16, send: &dyn Fn(&mut Wire)| {
@@ -156,7 +156,7 @@ fn a_frame_that_breaks_the_rules_ends_its_own_socket_only() {
     ends_with("more than 1 MiB", 1009, &|s| s.frame(0x81, &vec![b' '; 1024 * 1024 + 1]));
     ends_with("2 GiB announced", 1009, &|s| s.write(&[0x81, 0xff, 0, 0, 0, 0, 0x80, 0, 0, 0]));
     ends_with("the top bit of a length", 1009, &|s| s.write(&[0x81, 0xff, 0x80, 0, 0, 0, 0, 0, 0, 0]));
-    ends_with("a continuation of nothing", 1002, &|s| s.frame(0x80, b"x"));
+    ends_with("a continuation without a beginning", 1002, &|s| s.frame(0x80, b"x"));
     ends_with("more than 1 MiB in parts", 1009, &|s| {
         s.frame(0x01, &vec![b' '; 600 * 1024]);
         s.frame(0x80, &vec![b' '; 600 * 1024]);
@@ -165,7 +165,7 @@ fn a_frame_that_breaks_the_rules_ends_its_own_socket_only() {
 }
 
 #[test]
-fn a_message_in_parts_is_one_message() {
+fn a_fragmented_message_is_one_message() {
     let server = TestServer::start();
     let mut socket = Wire::socket(&server, TOKEN);
     socket.frame(0x01, br#"{"id":1,"do":"inter"#);
@@ -185,9 +185,10 @@ fn a_message_in_parts_is_one_message() {
     assert!(pong, "a ping between the parts is answered first");
 }
 
-/// A frame header that announced 2 GiB once made the server buffer all bytes that followed.
+/// In an earlier version, a frame header that announced 2 GiB made the server buffer all following
+/// bytes.
 #[test]
-fn announced_lengths_take_no_memory() {
+fn announced_lengths_allocate_no_memory() {
     let server = TestServer::start();
     let mut sockets: Vec<Wire> = (0..20).map(|_| Wire::socket(&server, TOKEN)).collect();
     let before = server.memory();
@@ -236,7 +237,7 @@ fn a_quiet_socket_is_kept_alive() {
 }
 
 #[test]
-fn whoever_signs_out_is_sent_out() {
+fn signing_out_closes_the_sockets_of_the_session() {
     let server = TestServer::start();
     let cookie = server.send(Request::get(&format!("/?token={TOKEN}"))).cookie();
     let mut by_cookie = Wire::open(server.address);
@@ -248,11 +249,11 @@ fn whoever_signs_out_is_sent_out() {
     assert_eq!(by_token.command(1, r#""do":"interrupt","exec_id":"none""#)["kind"], "interrupted");
 }
 
-/// Sends drafts of half a mebibyte each, soon more than the network and the server buffer for a
-/// client that does not read. The client sends messages now and then, because on a slow machine the
-/// server would otherwise disconnect it as silent.
+/// Sends drafts of half a mebibyte each to a client that does not read. They soon exceed the
+/// buffers of the network and the server. The client sends messages now and then, because on a slow
+/// machine the server would otherwise disconnect it as silent.
 #[test]
-fn a_client_that_does_not_read_is_sent_away_and_holds_up_nobody() {
+fn a_client_that_does_not_read_is_disconnected_and_delays_nobody() {
     let server = TestServer::start();
     let mut slow = Wire::socket(&server, TOKEN);
     let mut quick = Wire::socket(&server, TOKEN);
@@ -268,8 +269,8 @@ fn a_client_that_does_not_read_is_sent_away_and_holds_up_nobody() {
     }
     let grown = server.memory().saturating_sub(before);
     assert!(grown < 150 * 1024 * 1024, "it grew by {grown} bytes");
-    // On a very busy machine the server may close the connection earlier, because data was unread
-    // for 45 s.
+    // On a very busy machine the server may close the connection earlier: after 45 s with unread
+    // data.
     let end = slow.closing();
     assert!(end == Some(4408) || end.is_none() && began.elapsed() > Duration::from_secs(40), "{end:?}");
 }

@@ -1,7 +1,8 @@
-//! Starting and stopping: errors are reported clearly, and before the server starts.
+//! Tests of starting and stopping. Errors are reported clearly, and before the server starts.
 
+use crate::cells::Room;
 use crate::request::Request;
-use crate::server::{TOKEN, TestServer, output_of, until};
+use crate::server::{TOKEN, TestServer, output_of, program, until};
 use crate::wire::{Frame, Wire};
 use nix::sys::signal::Signal;
 use std::process::Output;
@@ -9,12 +10,12 @@ use std::time::{Duration, Instant};
 
 fn refused(options: &[&str]) -> (Option<i32>, String) {
     let Output { status, stdout, stderr } = output_of(options);
-    assert!(stdout.is_empty(), "it says an address all the same");
+    assert!(stdout.is_empty(), "the server printed an address nevertheless");
     (status.code(), String::from_utf8(stderr).unwrap())
 }
 
 #[test]
-fn what_cannot_work_is_said_with_a_way_out() {
+fn wrong_options_are_refused_with_a_remedy() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
     for (options, why, how) in [
@@ -40,8 +41,19 @@ fn what_cannot_work_is_said_with_a_way_out() {
     }
 }
 
-/// With very few descriptors the notebook can be opened, but the threads that serve connections
-/// cannot be started.
+#[test]
+fn a_file_in_place_of_a_notebook_is_refused_with_the_command_that_imports_it() {
+    let room = Room::new();
+    std::fs::write(room.file("paper.ipynb"), "{}").unwrap();
+    let refused = program(&[]).arg("paper.ipynb").current_dir(room.path()).output().unwrap();
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{text}");
+    assert!(text.contains("it is a file") && text.contains("ratoon import paper.ipynb"), "{text}");
+    assert!(!room.file("paper.ipynb.ratoon").exists());
+}
+
+/// With very few descriptors, the server can open the notebook, but cannot start the threads that
+/// serve connections.
 #[test]
 fn a_server_that_cannot_serve_ends_with_an_error() {
     let mut server = TestServer::start();
@@ -53,12 +65,12 @@ fn a_server_that_cannot_serve_ends_with_an_error() {
         has_begun
     });
     assert!(has_begun, "no limit lets the notebook open: {}", server.errors());
-    until("the error is printed", || server.errors().contains("ratoon cannot serve any longer: "));
+    until("the error is printed", || server.errors().contains("ratoon cannot keep serving: "));
     until("the remedy is printed", || server.errors().contains("ulimit -n"));
 }
 
 #[test]
-fn one_address_is_said_and_it_works() {
+fn the_printed_address_works() {
     let server = TestServer::start();
     let url = server.greeting.trim();
     assert_eq!(url, format!("Ratoon is at http://{}/n/main?token={TOKEN}", server.address));
@@ -67,7 +79,7 @@ fn one_address_is_said_and_it_works() {
 }
 
 #[test]
-fn it_ends_when_told_to_and_says_goodbye() {
+fn a_signal_stops_the_server_with_a_message() {
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
         let mut server = TestServer::start();
         let mut socket = Wire::socket(&server, TOKEN);

@@ -1,5 +1,5 @@
-//! What branches take over from their state, and the warnings about what they do not.
-//! docs/branches.md lists both, with a test for each entry.
+//! Tests of the objects that branches take over from their state, and of the warnings about objects
+//! that branches do not take over. docs/branches.md lists both, with a test for each entry.
 
 use crate::cells::{Live, Room, all_end};
 use crate::checkpoints::wait_for_checkpoints;
@@ -28,7 +28,7 @@ fn warns_of(server: &TestServer, state: &str, words: &[&str]) {
     }
 }
 
-/// A state with a warning, and two branches that work nevertheless.
+/// A state with a warning, and code that works in two branches nevertheless.
 struct Row {
     what: &'static str,
     state: &'static str,
@@ -50,7 +50,7 @@ fn hold(server: &TestServer, rows: &[Row]) {
         let grown = server.run("initial", state);
         assert_eq!(grown.ename(), "", "{what}: {} {:#?}", grown.evalue(), grown.output);
         warns_of(server, grown.state(), says);
-        // The first run continues in the head, so that the next ones are branches.
+        // The first run continues in the head, so the next runs are branches.
         assert_eq!(server.run(grown.state(), "pass").output, Vec::<Value>::new(), "{what}");
         for _ in 0..2 {
             let ran = server.run(grown.state(), code);
@@ -62,7 +62,7 @@ fn hold(server: &TestServer, rows: &[Row]) {
 }
 
 #[test]
-fn what_branches_share_is_told() {
+fn objects_that_branches_share_are_reported() {
     let room = Room::new();
     hold(&TestServer::in_dir(room.path()), SHARED);
 }
@@ -108,22 +108,22 @@ const SHARED: &[Row] = &[
         ("os.write(w, b'x'); print(os.read(r, 1))", "b'x'"),
     ),
     row(
-        "what counts and waits",
+        "event and timer descriptors",
         "import os, ctypes\nlibc = ctypes.CDLL(None); counter = libc.eventfd(0, 0); timer = \
         libc.timerfd_create(1, 0)",
-        &["branches share these: ", "eventfd (descriptor", "timerfd (descriptor"],
+        &["branches share these descriptors: ", "eventfd (descriptor", "timerfd (descriptor"],
         ("os.write(counter, bytes([1] + 7 * [0])); print(os.read(counter, 8)[0])", "1"),
     ),
     row(
         "terminals",
         "import os, pty; near, far = pty.openpty()",
-        &["branches share these: ", "/dev/ptmx (descriptor", "/dev/pts/"],
+        &["branches share these descriptors: ", "/dev/ptmx (descriptor", "/dev/pts/"],
         ("os.write(near, b'x\\n'); print(os.read(far, 9))", "b'x\\n'"),
     ),
 ];
 
 #[test]
-fn what_a_state_has_of_its_own_is_not_told() {
+fn objects_that_branches_do_not_share_are_not_reported() {
     let server = TestServer::start();
     let code = "import asyncio, threading, tempfile, subprocess\n\
         await asyncio.sleep(0); loop = asyncio.new_event_loop(); f = tempfile.TemporaryFile()\n\
@@ -134,7 +134,7 @@ fn what_a_state_has_of_its_own_is_not_told() {
     let state = server.run("initial", code);
     let next = server.run(state.state(), "%%bash\necho hi");
     until("it is frozen", || state_of(&server, next.state())["living"] == "memory");
-    // When a later state has its warning, the earlier states have been checked too.
+    // When a later state has its warning, the check of the earlier states is also done.
     let last = server.run(next.state(), "import mmap; m = mmap.mmap(-1, 10)");
     warns_of(&server, last.state(), &["this memory"]);
     for state in [state.state(), next.state()] {
@@ -143,7 +143,7 @@ fn what_a_state_has_of_its_own_is_not_told() {
 }
 
 #[test]
-fn what_does_not_go_on_in_a_branch_is_named() {
+fn objects_that_do_not_survive_in_a_branch_are_reported() {
     let room = Room::new();
     hold(&TestServer::in_dir(room.path()), NAMED);
 }
@@ -153,7 +153,7 @@ const NAMED: &[Row] = &[
         "threads",
         "import threading, time\n\
         t = threading.Thread(target=time.sleep, args=(1000,), name='sleeper', daemon=True); t.start()",
-        &["threads do not go on in a branch: sleeper"],
+        &["threads do not survive in a branch: sleeper"],
         (
             "print(t.is_alive(), threading.active_count()); t.join(); u = threading.Thread(target=print, \
             args=('new',)); u.start(); u.join()",
@@ -167,7 +167,7 @@ const NAMED: &[Row] = &[
          class Keeper:\n    def __init__(self): self.mine = threading.RLock()\nkeeper = Keeper()\n\
          def hold():\n    with lock, keeper.mine:\n        begun.set(); time.sleep(1000)\n\
          t = threading.Thread(target=hold, name='holder', daemon=True); t.start(); begun.wait()",
-        &["go on in a branch: holder", "stay locked in a branch: lock, keeper"],
+        &["do not survive in a branch: holder", "stay locked in a branch: lock, keeper"],
         (
             "print(lock.acquire(timeout=0.01), keeper.mine.acquire(timeout=0.01), free.acquire())",
             "False False True",
@@ -177,13 +177,13 @@ const NAMED: &[Row] = &[
         "timers",
         "import signal; signal.signal(signal.SIGALRM, lambda *_: None); signal.alarm(1000); \
         signal.setitimer(signal.ITIMER_PROF, 1000)",
-        &["timers do not go on in a branch: ITIMER_REAL (signal.alarm), ITIMER_PROF"],
+        &["timers do not survive in a branch: ITIMER_REAL (signal.alarm), ITIMER_PROF"],
         ("print(signal.getitimer(signal.ITIMER_REAL)[0], signal.alarm(0))", "0.0 0"),
     ),
     row(
         "faulthandler's watchdog",
         "import faulthandler; kept = open('kept', 'w'); faulthandler.dump_traceback_later(1000, file=kept)",
-        &["timers do not go on in a branch: faulthandler.dump_traceback_later"],
+        &["timers do not survive in a branch: faulthandler.dump_traceback_later"],
         (
             "faulthandler.cancel_dump_traceback_later()\n\
             try: faulthandler.dump_traceback_later(1000, file=kept)\nexcept RuntimeError: print('not here')",
@@ -207,7 +207,7 @@ const NAMED: &[Row] = &[
         "import asyncio\ngot = []\n\
         async def work():\n    while True:\n        await asyncio.sleep(0); got.append(1)\n\
          task = asyncio.create_task(work(), name='worker'); await asyncio.sleep(0)",
-        &["tasks go on in each branch by themselves, when its event loop runs: worker"],
+        &["each branch has its own copies of these tasks, which run with its event loop: worker"],
         (
             "n = len(got)\nfor _ in range(5): await asyncio.sleep(0)\nprint(len(got) > n, task.done())",
             "True False",
@@ -216,8 +216,19 @@ const NAMED: &[Row] = &[
     row(
         "child processes",
         "import subprocess; p = subprocess.Popen(['sleep', '1000'])",
-        &["child processes belong to this lineage only, and end with it: sleep ("],
+        &["child processes exist only in this lineage, and end with its process: sleep ("],
         ("print(subprocess.run('exit 4', shell=True).returncode)", "4"),
+    ),
+    row(
+        "a child process of a thread",
+        "import subprocess, threading\nhas_begun = threading.Event()\n\
+         def work():\n    p = subprocess.Popen(['sleep', '1000']); has_begun.set(); p.wait()\n\
+         threading.Thread(target=work, daemon=True).start(); has_begun.wait()",
+        &[
+            "threads do not survive in a branch: ",
+            "child processes exist only in this lineage, and end with its process: sleep (",
+        ],
+        ("print(has_begun.is_set())", "True"),
     ),
     row(
         "a pool of processes",
@@ -225,38 +236,38 @@ const NAMED: &[Row] = &[
          pool = cf.ProcessPoolExecutor(1, mp_context=fork); pool.submit(math.sqrt, 4).result()\n\
          other = fork.Pool(1); other.map(math.sqrt, [4])",
         &[
-            "threads do not go on in a branch: ",
-            "child processes belong to this lineage only, and end with it: python (",
+            "threads do not survive in a branch: ",
+            "child processes exist only in this lineage, and end with its process: python (",
         ],
         (
             "for use in (lambda: pool.submit(math.sqrt, 4), lambda: other.map(math.sqrt, [4])):\n    try: \
             use()\n    except Exception as e: print(e)\n\
              with fork.Pool(1) as new: print(new.map(math.sqrt, [4]))\n\
              other.terminate(); other.join(); pool.shutdown()",
-            "the processes of this pool belong to the line that started them, not to its branches: make \
-            another pool here\n\
-             the processes of this pool belong to the line that started them, not to its branches: make \
-             another pool here\n[2.0]",
+            "the processes of this pool belong to the line that started them, not to its branches: create \
+            a new pool in this branch\n\
+             the processes of this pool belong to the line that started them, not to its branches: create \
+            a new pool in this branch\n[2.0]",
         ),
     ),
     row(
         "functions that run at each fork",
         "import os\nn = [0]\ndef count():\n    n[0] += 1; print('not shown'); os.write(1, b'nor this'); \
         display('nor that')\nos.register_at_fork(after_in_child=count)",
-        &["functions that run at each fork, in every branch: count"],
+        &["functions given to os.register_at_fork run once in each branch: count"],
         ("print(n[0])", "1"),
     ),
 ];
 
 #[test]
-fn a_subprocess_of_the_state_is_not_said_to_have_ended_well() {
+fn a_subprocess_of_the_state_has_no_exit_code_in_branches() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let code = "import os, subprocess, time\nlong = subprocess.Popen(['sleep', '1000'])\n\
                 short = subprocess.Popen('while [ ! -e go ]; do sleep 0.01; done; exit 3', shell=True)";
     let state = server.run("initial", code);
     warns_of(&server, state.state(), &["sleep (", "sh ("]);
-    // In the head that started the subprocess, it can be used as usual.
+    // In the head that started the subprocess, the cell can use it as usual.
     assert_eq!(server.run(state.state(), "print(long.poll(), short.poll())").text(), "None None\n");
     let code = "print(long.poll(), short.poll())\ntry: long.wait(timeout=0.05)\n\
         except subprocess.TimeoutExpired: print('runs')\n\
@@ -269,16 +280,16 @@ fn a_subprocess_of_the_state_is_not_said_to_have_ended_well() {
     let text = ran.text();
     let (before, after) = text.split_once("process ").unwrap_or((&text, ""));
     assert_eq!(before, "None None\nruns\n1\n", "{ran:?}");
-    assert!(after.contains("has ended, but how is not known here"), "{text}");
+    assert!(after.contains("has ended, but its exit code is unknown in this branch"), "{text}");
     assert!(after.ends_with("told again\ntold\nfine\n"), "{text}");
 }
 
 #[test]
-fn a_file_that_may_not_be_opened_again_is_told() {
+fn a_file_that_cannot_be_opened_again_is_reported() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
-    // Root may open every file, so the cell drops that right (capset(2), CAP_DAC_OVERRIDE and
-    // _READ_SEARCH).
+    // Root may open every file. So the cell gives up this right (capset(2), CAP_DAC_OVERRIDE and
+    // CAP_DAC_READ_SEARCH).
     let give_up = "import ctypes, os\nhead = (ctypes.c_uint32 * 2)(0x20080522, 0); data = (ctypes.c_uint32 * \
         6)()\nlibc = ctypes.CDLL(None)\n\
                    libc.capget(head, data); data[0] &= ~0b110; libc.capset(head, data);";
@@ -302,9 +313,9 @@ fn a_file_that_may_not_be_opened_again_is_told() {
     assert_eq!(texts, ["b b'a'\n", "b b'b'\n"]);
 }
 
-/// matplotlib does the same with its fonts.
+/// matplotlib closes its font files in the same way.
 #[test]
-fn a_file_that_is_closed_at_each_fork_is_no_file_that_may_not_be_opened() {
+fn a_file_that_is_closed_at_each_fork_is_not_reported() {
     let server = TestServer::start();
     let code = "import os; f = open('/proc/self/exe', 'rb'); os.register_at_fork(after_in_child=f.close)";
     let state = server.run("initial", code);
@@ -316,7 +327,7 @@ fn a_file_that_is_closed_at_each_fork_is_no_file_that_may_not_be_opened() {
 }
 
 #[test]
-fn programs_find_the_warnings_in_the_list_of_states() {
+fn the_list_of_states_contains_their_warnings() {
     let server = TestServer::start();
     let state = server.run(
         "initial",
@@ -326,14 +337,14 @@ fn programs_find_the_warnings_in_the_list_of_states() {
     let list = server.owner(crate::request::Request::get("/api/states")).json();
     let states = list["states"].as_array().unwrap();
     let listed = states.iter().find(|s| s["id"] == state.state()).unwrap();
-    assert_eq!(listed["warnings"], json!(["threads do not go on in a branch: sleeper"]));
+    assert_eq!(listed["warnings"], json!(["threads do not survive in a branch: sleeper"]));
     assert_eq!(states[0]["warnings"], json!([]));
 }
 
 #[test]
-fn libraries_that_hang_in_forks_are_told_and_branched_from_the_checkpoint() {
+fn libraries_that_hang_in_forks_are_reported_and_branched_from_the_checkpoint() {
     let room = Room::new();
-    // A stub of torch, so that the test needs no CUDA.
+    // This stub replaces torch, so that the test needs no CUDA.
     std::fs::write(room.file("torch.py"), "class cuda:\n    is_initialized = staticmethod(lambda: True)\n")
         .unwrap();
     let server = TestServer::in_dir(room.path());
@@ -342,14 +353,14 @@ fn libraries_that_hang_in_forks_are_told_and_branched_from_the_checkpoint() {
     assert_eq!(state_of(&server, state.state())["forks"], false);
     assert_eq!(server.run(state.state(), "x.append(2); print(x)").text(), "[1, 2]\n");
     for _ in 0..2 {
-        // The parent of the run's process is the root, not the state's frozen process.
+        // The parent of the run's process is the root instead of the state's frozen process.
         let ran = server.run(state.state(), "print(x, torch.cuda.is_initialized())");
         assert_eq!(ran.text(), "[1] True\n", "{ran:?}");
     }
 }
 
 #[test]
-fn compiled_loops_of_numba_branch() {
+fn numbas_compiled_loops_work_in_branches() {
     let room = Room::new();
     let Some(server) = TestServer::with_science(room.path()) else { return };
     let code = |layer: &str| {
@@ -376,8 +387,8 @@ fn compiled_loops_of_numba_branch() {
             let ran = server.run(ran.state(), "print(next(g), total(np.ones(20)))");
             assert_eq!(ran.text(), "2 20.0\n", "{ran:?}");
         }
-        // In branches too, numba itself ends a child that the user's code forks, so the child does
-        // not hang.
+        // In branches, too, numba ends a child process that the user's code forks. So the child
+        // does not hang.
         let code = "total(np.ones(10)); child = os.fork()\n\
             if child == 0:\n    total(np.ones(10)); os._exit(0)\nprint(os.waitpid(child, 0)[1])";
         for _ in 0..2 {
@@ -388,7 +399,7 @@ fn compiled_loops_of_numba_branch() {
 }
 
 #[test]
-fn a_pool_of_processes_that_has_not_begun_is_each_branchs_own() {
+fn an_unused_process_pool_belongs_to_each_branch() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let code = "import concurrent.futures as cf, multiprocessing as mp, os\n\
@@ -417,7 +428,7 @@ fn a_pool_of_processes_that_has_not_begun_is_each_branchs_own() {
 }
 
 #[test]
-fn processes_that_a_cell_makes_in_pythons_ways_work() {
+fn processes_started_by_pythons_own_means_work() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let state = server.run("initial", "import math, multiprocessing as mp, os, random, sys; random.seed(1)");
@@ -435,7 +446,7 @@ fn processes_that_a_cell_makes_in_pythons_ways_work() {
             "{way}: {ran:?}"
         );
     }
-    // Text that was printed before the fork, without a newline, appears once. Each process draws
+    // Text that was printed before the fork without a newline appears only once. Each process gets
     // different random numbers.
     let code = "print('before', end=' ')\nr, w = os.pipe()\n\
         for n in range(2):\n    if os.fork() == 0:\n        os.write(w, f'{random.random()} '.encode()); \
@@ -450,8 +461,8 @@ fn processes_that_a_cell_makes_in_pythons_ways_work() {
     server.has_no_zombies();
 }
 
-/// Answers a run's prompts until it has ended. Returns the text that it printed, and its last
-/// event.
+/// Answers a run's prompts until the run has ended. Returns the text that the run printed, and its
+/// last event.
 fn debug(live: &mut Live, exec_id: &str, answers: &[&str]) -> (String, Value) {
     let (mut printed, mut answers) = (String::new(), answers.iter());
     loop {
@@ -495,17 +506,17 @@ fn the_debugger_asks_the_client() {
         assert!(printed.contains(seen) && !printed.contains("Oldest frame"), "{code}: {printed}");
         assert_eq!(ended["status"], status, "{code}: {ended}");
     }
-    // The error of a failed cell was lost with its process.
+    // The cell failed in another process, and its error was lost with that process.
     let exec_id = live.run(state, "%debug");
     let (printed, _) = debug(&mut live, &exec_id, &[]);
-    assert!(printed.contains("run it again after `%pdb on`"), "{printed}");
+    assert!(printed.contains("run the cell again after `%pdb on`"), "{printed}");
     assert_eq!(server.run(state, "print(f(1))").text(), "1\n");
 }
 
 #[test]
-fn who_cannot_be_asked_is_told_so() {
+fn input_without_a_client_is_a_clear_error() {
     let server = TestServer::start();
-    let why = "has nobody to ask: this run came over REST";
+    let why = "cannot ask anybody: this run was started over REST";
     for code in [
         "breakpoint()",
         "import pdb; pdb.set_trace()",
@@ -530,56 +541,57 @@ fn a_cell_that_exits_ends_only_its_run() {
     let server = TestServer::start();
     let state = server.run("initial", "import sys; x = 1");
     for (code, says) in [
-        ("sys.exit()", "the cell ended itself"),
-        ("sys.exit(3)", "3 (the cell ended itself"),
-        ("sys.exit('bye')", "bye (the cell ended itself"),
-        ("exit", "the cell ended itself"),
-        ("exit()", "the cell ended itself"),
-        ("quit", "the cell ended itself"),
-        ("quit(2)", "2 (the cell ended itself"),
-        ("raise SystemExit", "the cell ended itself"),
+        ("sys.exit()", "the cell called exit"),
+        ("sys.exit(3)", "3 (the cell called exit"),
+        ("sys.exit('bye')", "bye (the cell called exit"),
+        ("exit", "the cell called exit"),
+        ("exit()", "the cell called exit"),
+        ("quit", "the cell called exit"),
+        ("quit(2)", "2 (the cell called exit"),
+        ("raise SystemExit", "the cell called exit"),
     ] {
         let ran = server.run(state.state(), code);
         assert_eq!((ran.ename(), ran.state.as_deref()), ("SystemExit", None), "{code}: {ran:?}");
         assert!(
-            ran.evalue().starts_with(says) && ran.evalue().contains("the notebook goes on"),
+            ran.evalue().starts_with(says) && ran.evalue().contains("the notebook continues"),
             "{code}: {ran:?}"
         );
     }
     assert_eq!(server.run(state.state(), "print(x)").text(), "1\n");
 }
 
-/// Code that makes forks hang, where it does so, and the message for the run.
+/// Code that makes forks hang. Each row also has the place of the hang, and a part of the run's
+/// error message.
 const HANGS: &[(&str, &str, &str)] = &[
     (
         "a loop in a branch",
         "def loop():\n    while True: pass\nos.register_at_fork(after_in_child=loop)",
-        "the forked process hung: it is still computing. Suspected: functions that run at each fork, in \
-        every branch: loop",
+        "the forked process hung: it is still computing. Suspected: functions given to \
+        os.register_at_fork run once in each branch: loop",
     ),
     (
         "a lock in a branch",
         "lock = threading.Lock(); lock.acquire()\n\
         def wait(): lock.acquire()\n\
         os.register_at_fork(after_in_child=wait)",
-        "the forked process hung: it waits for a lock. Suspected: functions that run at each fork, in every \
-        branch: wait",
+        "the forked process hung: it waits for a lock. Suspected: functions given to \
+        os.register_at_fork run once in each branch: wait",
     ),
     (
         "a hook that waits in a branch",
         "def wait(): time.sleep(1000)\nos.register_at_fork(after_in_child=wait)",
-        "the forked process hung: it waits for something. Suspected: functions that run at each fork, in \
-        every branch: wait",
+        "the forked process hung: it waits for something. Suspected: functions given to \
+        os.register_at_fork run once in each branch: wait",
     ),
     (
         "a head that does not come to the fork",
         "def stay(): time.sleep(1000)\nos.register_at_fork(before=stay)",
-        "its process does not begin the cell",
+        "the process of the state did not begin the cell",
     ),
 ];
 
 #[test]
-fn no_run_goes_on_for_ever_because_a_fork_hung() {
+fn a_run_whose_fork_hangs_ends_with_an_error() {
     let room = Room::new();
     let mut server = TestServer::in_dir(room.path());
     let base = server.run("initial", "import os, threading, time");
@@ -593,13 +605,13 @@ fn no_run_goes_on_for_ever_because_a_fork_hung() {
                 let ran = if first.error.is_some() { first } else { server.run(state.state(), "pass") };
                 assert_eq!(ran.ename(), "ForkFailed", "{what}: {ran:?}");
                 assert!(ran.evalue().contains(says), "{what}: {}", ran.evalue());
-                assert!(warnings(server, state.state()).contains("a fork of it hung"), "{what}");
+                assert!(warnings(server, state.state()).contains("a fork of this state hung"), "{what}");
             });
         }
     });
     assert_eq!(server.run(base.state(), "print('harmed nobody')").text(), "harmed nobody\n");
     server.has_no_zombies();
-    // Processes that hang now must be ended too.
+    // Processes that hang at this time must also end.
     let processes = server.descendants();
     server.signal(Signal::SIGKILL);
     server.wait();
@@ -607,7 +619,7 @@ fn no_run_goes_on_for_ever_because_a_fork_hung() {
 }
 
 #[test]
-fn semaphores_and_shared_memory_live_as_long_as_a_state_that_has_them() {
+fn semaphores_and_shared_memory_exist_as_long_as_a_state_that_uses_them() {
     let mut server = TestServer::start();
     let made = "import multiprocessing, multiprocessing.shared_memory as shared
 lock = multiprocessing.get_context('spawn').Lock()
@@ -618,7 +630,7 @@ print('/dev/shm/sem.' + lock._semlock.name[1:], '/dev/shm/' + memory.name)";
     let names: Vec<&str> = text.split_whitespace().collect();
     let left = || names.iter().filter(|name| Path::new(name).exists()).count();
     assert_eq!((names.len(), left()), (2, 2), "{names:?}");
-    // The process that made the hanging forks ends. The state still works.
+    // The process that made the hanging forks has ended. The state can still be used.
     assert_eq!(server.run(state.state(), "1 / 0").ename(), "ZeroDivisionError");
     let use_them = "again = shared.SharedMemory(memory.name); again.buf[0] = 7
 again.close(); print(lock.acquire(False), memory.buf[0]); lock.release()";

@@ -1,4 +1,4 @@
-//! Tasks: sequences of checkpoints that point at states or hold plain values.
+//! Tests of tasks: sequences of checkpoints that refer to states or contain plain values.
 
 use crate::cells::Room;
 use crate::request::{Answer, Request};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 impl TestServer {
-    /// Sends a POST request with a JSON body as the owner.
+    /// Sends a POST request with a JSON body and the owner's token.
     pub fn post(&self, path: &str, body: Value) -> Answer {
         self.owner(Request::post(path, &body.to_string()))
     }
@@ -26,7 +26,7 @@ impl TestServer {
 }
 
 #[test]
-fn versions_count_up_from_one_for_each_task() {
+fn versions_of_a_task_count_from_one() {
     let server = TestServer::start();
     assert_eq!(
         server.get("/api/tasks/t/checkpoints").json(),
@@ -47,18 +47,18 @@ fn versions_count_up_from_one_for_each_task() {
         (&list["versions"], &list["len"], &list["task_id"]),
         (&json!([1, 2, 3]), &json!(3), &json!("t"))
     );
-    assert_eq!(list["checkpoints"][0], first, "what was saved does not change");
+    assert_eq!(list["checkpoints"][0], first, "a saved checkpoint does not change");
     assert_eq!(server.get("/api/tasks/t/checkpoints/1").json(), first);
     assert_eq!(server.get("/api/tasks/t/checkpoints/latest").json(), list["checkpoints"][2]);
-    // After a reset, versions continue. None is used twice.
+    // After a reset, the version numbers continue. No number is used twice.
     server.reset();
     assert_eq!(server.save_task("t", json!({}))["version"], 4);
-    // Any visible text can be the id of a task.
+    // The id of a task can be any visible text.
     assert_eq!(server.save_task("a%2Fb%20%C3%A9", json!({}))["task_id"], "a/b é");
 }
 
 #[test]
-fn what_is_not_there_is_told() {
+fn unknown_tasks_and_versions_and_invalid_bodies_are_refused() {
     let server = TestServer::start();
     server.save_task("t", json!({}));
     for path in [
@@ -75,7 +75,7 @@ fn what_is_not_there_is_told() {
     }
     let answer = server.post("/api/tasks/t/checkpoints/7/restore", json!({}));
     assert_eq!((answer.status, answer.error_code().as_str()), (404, "checkpoint_error"));
-    // An empty task id is refused in the path and in the command.
+    // An empty task id is refused, both in the path and in the command.
     assert_eq!(server.post("/api/tasks//checkpoints", json!({})).status, 404);
     let save = |fields: Value| server.post("/api/notebooks/main/commands", fields);
     assert_eq!(save(json!({"do": "save_task", "task_id": ""})).json()["code"], "bad_request");
@@ -96,7 +96,7 @@ fn what_is_not_there_is_told() {
 }
 
 #[test]
-fn a_checkpoint_goes_to_a_dict_and_back() {
+fn a_checkpoint_of_a_task_can_be_saved_again_unchanged() {
     let server = TestServer::start();
     let values = json!({"text": "é\n\u{0}", "n": [1, 2.5, null, true], "deep": {"a": {"b": []}}});
     let first = server
@@ -110,7 +110,7 @@ fn a_checkpoint_goes_to_a_dict_and_back() {
 }
 
 #[test]
-fn concurrent_saves_get_versions_of_their_own() {
+fn concurrent_saves_get_different_versions() {
     let server = TestServer::start();
     let all: Vec<u64> = std::thread::scope(|scope| {
         let save = |n: usize| {
@@ -130,7 +130,7 @@ fn concurrent_saves_get_versions_of_their_own() {
 }
 
 #[test]
-fn restoring_values_grows_a_state_in_which_they_are_variables() {
+fn restoring_values_makes_a_state_with_them_as_variables() {
     let server = TestServer::start();
     let values = json!({
         "step": 3, "plan": ["a", {"b": null, "ok": true}], "text": "line\n\"quoted\" \\ \u{0} \u{2028} é",
@@ -163,7 +163,7 @@ fn restoring_values_grows_a_state_in_which_they_are_variables() {
 }
 
 #[test]
-fn restoring_a_state_answers_it_ready_to_run() {
+fn restoring_a_state_returns_it_ready_to_run() {
     let server = TestServer::start();
     let named = server.begin_with("initial", "x = [1]", json!({"new_state_name": "mine"})).end();
     assert_eq!(named.state(), "mine");
@@ -174,7 +174,7 @@ fn restoring_a_state_answers_it_ready_to_run() {
     server.save_task("t", json!({"state": child.state()}));
     let restored = server.post("/api/tasks/t/checkpoints/1/restore", json!({})).json();
     assert_eq!((&restored["state_id"], &restored["state_name"]), (&json!(id), &json!("mine")));
-    assert_eq!(restored["values"], json!({"x": 2}), "they are the caller's, beside the state");
+    assert_eq!(restored["values"], json!({"x": 2}), "the values are the caller's, independent of the state");
     assert_eq!(server.run(restored["state_id"].as_str().unwrap(), "print(x)").text(), "[1]\n");
     server.owner(Request::new("DELETE", "/states/mine"));
     let gone = server.post("/api/tasks/t/checkpoints/1/restore", json!({}));
@@ -200,7 +200,7 @@ fn tasks_and_their_versions_survive_a_kill() {
     let list = server.get("/api/tasks/t/checkpoints").json();
     assert_eq!(list["checkpoints"], json!(saved));
     assert_eq!(server.save_task("t", json!({}))["version"], 3);
-    // A state that was not saved is restored only if the request allows a replay.
+    // If a state was not saved, it is restored only if the request allows a replay.
     let plain = server.post("/api/tasks/t/checkpoints/2/restore", json!({}));
     assert!(matches!(plain.status, 200 | 410), "{plain:?}");
     let restored = server.post("/api/tasks/t/checkpoints/2/restore?replay=true", json!({}));

@@ -1,4 +1,4 @@
-//! Threads of unknown libraries: a state that has such threads is not forked for its branches.
+//! Tests of threads of unknown libraries. If a state has such threads, no branch is forked from it.
 
 use crate::cells::{Live, Room};
 use crate::checkpoints::wait_for_checkpoints;
@@ -8,8 +8,8 @@ use crate::server::{TestServer, until};
 use serde_json::json;
 use std::process::Command;
 
-/// A pool with one worker thread in C. `ask` wakes the worker and waits for its answer; in a
-/// process without the worker it waits for ever.
+/// A pool with one worker thread, in C. `ask` wakes the worker and waits for its answer. In a
+/// process without the worker, `ask` never returns.
 const POOL: &str = r#"#define _GNU_SOURCE
 #include <pthread.h>
 #include <unistd.h>
@@ -74,8 +74,8 @@ int only_here(void) {
 }
 "#;
 
-/// A module with the pool, and values that start the pool when they are unpickled, as the arrays of
-/// some libraries do.
+/// A module with the pool, and with values that start the pool when they are unpickled. The arrays
+/// of some libraries do the same.
 const MODULE: &str = "import ctypes, os
 _pool = ctypes.CDLL(os.path.abspath('libpool.so'))
 _name = ctypes.create_string_buffer(b'pool-worker')
@@ -105,14 +105,14 @@ fn warnings(server: &TestServer, state: &str) -> String {
     warnings.join("\n")
 }
 
-/// Reads a state in every way that does not run a cell. Each request must get an answer or an
+/// Reads a state without running a cell, in several ways. Each request must get an answer or an
 /// error.
 fn looks_end(server: &TestServer, state: &str) {
     for asked in [
         json!({"do": "look_at_variables", "state": state}),
         json!({"do": "complete", "state": state, "code": "pool.a", "cursor": 6}),
     ] {
-        // The connection has a time limit, so this fails if there is no answer.
+        // The test's connection has a time limit, so a missing answer fails the test.
         let answer = server.owner(Request::post("/api/notebooks/main/commands", &asked.to_string()));
         assert!(answer.json().is_object(), "{asked}: {}", answer.text());
     }
@@ -125,7 +125,7 @@ fn printed(server: &TestServer, state: &str, code: &str) -> String {
 }
 
 #[test]
-fn a_library_that_nobody_knows_does_not_hang_its_branches() {
+fn an_unknown_library_with_threads_does_not_hang_branches() {
     let room = room();
     let mut server = TestServer::in_dir(room.path());
     let state = server.run("initial", "import pool; g = iter([1]); print(pool.ask())");
@@ -134,7 +134,7 @@ fn a_library_that_nobody_knows_does_not_hang_its_branches() {
         "native threads do not survive a fork, so branches come from the checkpoint: one of libpool.so";
     assert_eq!(warnings(&server, state.state()), says);
     assert_eq!(state_of(&server, state.state())["forks"], false);
-    // The head keeps its worker. Two simultaneous branches each have a separate worker.
+    // The head keeps its worker. Each of the two simultaneous branches has a separate worker.
     assert_eq!(printed(&server, state.state(), "print(pool.ask())"), "2\n");
     let branches = [0; 2].map(|_| server.begin(state.state(), "print(pool.ask(), pool.ask())"));
     for branch in branches {
@@ -152,21 +152,21 @@ fn a_library_that_nobody_knows_does_not_hang_its_branches() {
 }
 
 #[test]
-fn threads_are_told_by_their_names() {
+fn warnings_about_threads_contain_their_names() {
     let room = room();
     let server = TestServer::in_dir(room.path());
     let state = server.run("initial", "import pool; pool.ask(True)");
     assert!(warnings(&server, state.state()).ends_with(": pool-worker (libpool.so)"));
-    // Python's own threads cause a warning, but the state may be forked.
+    // Python's own threads cause a warning, but the state's process may be forked.
     let code = "import _thread, threading, time; _thread.start_new_thread(time.sleep, (1000,))
 threading.Thread(target=time.sleep, args=(1000,), name='sleeper', daemon=True).start()";
     let state = server.run("initial", code);
-    assert_eq!(warnings(&server, state.state()), "threads do not go on in a branch: sleeper");
+    assert_eq!(warnings(&server, state.state()), "threads do not survive in a branch: sleeper");
     assert_eq!(state_of(&server, state.state())["forks"], true);
 }
 
 #[test]
-fn a_directory_whose_name_is_that_of_a_proven_library_proves_nothing() {
+fn a_directory_named_like_a_proven_library_proves_nothing() {
     let room = room();
     let server = TestServer::in_dir(room.path());
     for file in [
@@ -189,7 +189,7 @@ fn a_directory_whose_name_is_that_of_a_proven_library_proves_nothing() {
 }
 
 #[test]
-fn threads_that_start_each_other_and_end_are_seen() {
+fn threads_that_start_each_other_and_end_are_detected() {
     let room = room();
     let server = TestServer::in_dir(room.path());
     for microseconds in [300, 300, 300, 300, 1] {
@@ -204,8 +204,8 @@ fn threads_that_start_each_other_and_end_are_seen() {
 }
 
 #[test]
-fn numexprs_threads_leave_their_state_to_be_forked() {
-    // Imitates the package: unnamed threads that start in a file of this name.
+fn a_state_with_threads_of_numexpr_is_forked() {
+    // Imitates the package numexpr: unnamed threads that start in a file of this name.
     let room = room();
     std::fs::create_dir(room.file("numexpr")).unwrap();
     std::fs::copy(room.file("libpool.so"), room.file("numexpr/interpreter.so")).unwrap();
@@ -226,12 +226,12 @@ fn numexprs_threads_leave_their_state_to_be_forked() {
 }
 
 #[test]
-fn grpc_is_imported_without_its_handlers_for_forks_unless_the_user_wants_them() {
+fn grpc_is_imported_without_fork_handlers_unless_the_user_wants_them() {
     let room = Room::new();
     std::fs::create_dir_all(room.file("grpc/_cython")).unwrap();
     std::fs::write(room.file("grpc/_cython/__init__.py"), "").unwrap();
     std::fs::write(room.file("grpc/__init__.py"), "from grpc._cython import cygrpc").unwrap();
-    // Imitates gRPC, which reads the variable once.
+    // Imitates gRPC, which reads this environment variable once.
     let stub = "import os\nforks = os.environ.get('GRPC_ENABLE_FORK_SUPPORT', '1').strip() not in ('0', \
         'false', 'no')";
     std::fs::write(room.file("grpc/_cython/cygrpc.py"), stub).unwrap();
@@ -245,8 +245,8 @@ fn grpc_is_imported_without_its_handlers_for_forks_unless_the_user_wants_them() 
 #[test]
 fn opencvs_threads_are_ended_before_its_state_is_forked() {
     let room = room();
-    // Imitates OpenCV: its threads end if the number is set to 1, and start again when there is
-    // work.
+    // Imitates OpenCV. Its threads end if the number of threads is set to 1. They start again when
+    // there is work.
     let stub = "import pool
 count = 4
 def ask(): return pool.ask()
@@ -264,7 +264,7 @@ def setNumThreads(now):
         let ran = server.run(state.state(), "print(next(g), cv2.ask(), cv2.getNumThreads())");
         assert_eq!(ran.text(), "1 2 4\n", "{ran:?}");
     }
-    // Another thread could be using the library's threads.
+    // Another thread could be using the library's threads at the same time.
     let code = "import threading; stop = threading.Event(); threading.Thread(target=stop.wait, \
         daemon=True).start(); print(cv2.ask())";
     let busy = server.run(state.state(), code);
@@ -272,7 +272,7 @@ def setNumThreads(now):
 }
 
 #[test]
-fn what_a_checkpoint_cannot_hold_is_refused_in_a_sentence_or_forked_when_the_user_says_so() {
+fn a_state_that_needs_its_checkpoint_but_has_none_is_refused_or_forked_on_request() {
     let room = room();
     let mut server = TestServer::in_dir(room.path());
     let state = server.run("initial", "import pool; pool.ask(); g = (n for n in range(9)); next(g)");
@@ -297,7 +297,7 @@ fn what_a_checkpoint_cannot_hold_is_refused_in_a_sentence_or_forked_when_the_use
 }
 
 #[test]
-fn threads_that_loading_a_checkpoint_has_started_are_not_forked() {
+fn a_state_whose_loading_started_threads_is_not_forked() {
     let room = room();
     let mut server = TestServer::in_dir(room.path());
     let state = server.run("initial", "import pool; x = pool.Array(); n = 1");
@@ -314,14 +314,14 @@ fn threads_that_loading_a_checkpoint_has_started_are_not_forked() {
     }
     assert_eq!(state_of(&server, state.state())["forks"], false);
     assert!(warnings(&server, state.state()).ends_with("one of libpool.so"));
-    // Listing variables calls methods of these values in a fork. It must end nevertheless.
+    // Listing variables calls methods of these values in a fork. The fork must end nevertheless.
     looks_end(&server, next.state());
     assert_eq!(printed(&server, next.state(), "print(x, n)"), "array 2 2\n");
     assert_eq!(printed(&server, next.state(), "print(pool.ask(), n)"), "2 2\n");
 }
 
 #[test]
-fn an_import_of_polars_leaves_its_state_to_be_forked() {
+fn a_state_that_imported_polars_is_forked() {
     let room = Room::new();
     let Some(server) = TestServer::with_science(room.path()) else { return };
     let state = server.run("initial", "import polars as pl; g = (n for n in range(9)); print(next(g))");
@@ -333,7 +333,7 @@ fn an_import_of_polars_leaves_its_state_to_be_forked() {
 }
 
 #[test]
-fn pools_that_are_proven_right_after_a_fork_leave_their_state_to_be_forked() {
+fn a_state_with_threads_of_proven_pools_is_forked() {
     let room = Room::new();
     let Some(server) = TestServer::with_science(room.path()) else { return };
     let code = "import numpy as np, pyarrow as pa, pyarrow.parquet as pq, duckdb\n\
@@ -354,9 +354,9 @@ import os; threads = len(os.listdir('/proc/self/task')); g = (n for n in range(9
     }
 }
 
-/// Takes 20 s: the timeout of the watchdog.
+/// Takes 20 s, the timeout of the watchdog.
 #[test]
-fn a_branch_that_stands_still_is_told_with_the_way_out() {
+fn a_branch_that_waits_for_a_lock_gets_a_warning_with_a_remedy() {
     let room = room();
     let server = TestServer::in_dir(room.path());
     let mut live = Live::join(&server);
@@ -371,13 +371,13 @@ fn a_branch_that_stands_still_is_told_with_the_way_out() {
     assert!(told.starts_with("the cell has used no processor time for 20 s and waits for a lock."), "{told}");
     assert!(told.contains("one of libpool.so") && told.contains("interrupt it and run it again"), "{told}");
     assert!(server.interrupt(&exec_id));
-    until("it has ended", || state_of(&server, state.state())["fork_anyway"].is_null());
+    until("the run has ended", || state_of(&server, state.state())["fork_anyway"].is_null());
     assert_eq!(printed(&server, state.state(), "print(pool.ask())"), "1\n");
 }
 
-/// Takes 20 s: the timeout of the watchdog.
+/// Takes 20 s, the timeout of the watchdog.
 #[test]
-fn a_branch_that_stands_still_is_told_also_when_nothing_is_suspected() {
+fn a_branch_that_waits_for_a_lock_gets_a_warning_without_a_suspect() {
     let room = room();
     let server = TestServer::in_dir(room.path());
     let mut live = Live::join(&server);

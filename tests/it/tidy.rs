@@ -1,5 +1,5 @@
-//! Checks rules of ARCHITECTURE.md in the sources: the direction of imports, the places of `unsafe`
-//! and other restricted code, and the width of lines.
+//! Checks rules of ARCHITECTURE.md in the sources: the direction of imports, the files that may
+//! contain `unsafe` and other restricted code, and the width of lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 /// The only files that may contain `unsafe`.
 const UNSAFE: &[&str] = &[
     "src/allocator.rs",
+    "src/kernel/helper.rs",
     "src/kernel/state/capture.rs",
     "src/kernel/state/checkpoint.rs",
     "src/kernel/state/contents.rs",
@@ -20,18 +21,19 @@ const UNSAFE: &[&str] = &[
     "src/kernel/state/descriptors.rs",
     "src/kernel/state/process_exit.rs",
     "src/kernel/state/priority.rs",
-    "src/kernel/state/python.rs",
     "src/kernel/state/symbols.rs",
     "src/kernel/state/threads.rs",
+    "src/kernel/tree/spawn.rs",
     "src/options/argv.rs",
+    "src/serve.rs",
 ];
 
-/// A folder, the words that its code must not contain, and the reason.
+/// Each row has a folder, the words that its code must not contain, and the reason.
 const NOT_HERE: &[(&str, &[&str], &str)] = &[
     (
         "src/notebook",
         &["crate::kernel", "crate::session", "crate::store", "crate::http", "crate::serve", "crate::options"],
-        "the domain knows nobody",
+        "the domain depends on no other layer",
     ),
     (
         "src/notebook",
@@ -55,7 +57,7 @@ const NOT_HERE: &[(&str, &[&str], &str)] = &[
             "nix::",
             "uuid",
         ],
-        "files are texts here",
+        "the formats are pure: a file is a text",
     ),
     (
         "src/kernel",
@@ -65,9 +67,9 @@ const NOT_HERE: &[(&str, &[&str], &str)] = &[
     (
         "src/kernel/state",
         &["tokio", "std::thread", "crate::kernel::tree"],
-        "a process has one thread and no server in it",
+        "a kernel process has one thread and no part of the server",
     ),
-    ("src/kernel/tree", &["pyo3", "crate::kernel::state"], "the server has no Python in it"),
+    ("src/kernel/tree", &["pyo3", "crate::kernel::state"], "the server contains no Python"),
     (
         "src/session",
         &["crate::http", "crate::serve", "crate::options", "actix", "pyo3", "rusqlite"],
@@ -89,7 +91,7 @@ const NOT_HERE: &[(&str, &[&str], &str)] = &[
             "tokio",
             "actix",
         ],
-        "the store knows notebooks and blobs",
+        "the store depends on notebooks and blobs only",
     ),
     (
         "src/blobs",
@@ -102,12 +104,49 @@ const NOT_HERE: &[(&str, &[&str], &str)] = &[
             "tokio",
             "actix",
         ],
-        "blobs know nobody",
+        "blobs depend on no other layer",
     ),
-    ("src/http", &["pyo3", "crate::kernel::"], "a door knows sessions, not processes"),
+    (
+        "src/remote",
+        &[
+            "crate::kernel",
+            "crate::session",
+            "crate::store",
+            "crate::http",
+            "crate::notebook",
+            "crate::options",
+            "tokio",
+            "actix",
+        ],
+        "a store of objects knows keys and bytes only",
+    ),
+    (
+        "src/directory",
+        &["crate::kernel", "crate::session", "crate::store", "crate::http", "tokio", "actix", "std::env"],
+        "files depend on no other layer",
+    ),
+    (
+        "src/workers",
+        &[
+            "crate::kernel",
+            "crate::session",
+            "crate::node_agent",
+            "crate::http",
+            "crate::options",
+            "tokio",
+            "actix",
+        ],
+        "the server's end of the workers knows no sessions",
+    ),
+    (
+        "src/node_agent",
+        &["crate::kernel", "crate::http", "crate::serve", "crate::options", "actix"],
+        "the agent uses sessions, like http",
+    ),
+    ("src/http", &["pyo3", "crate::kernel::"], "handlers depend on sessions, not on processes"),
 ];
 
-/// Words that only one place may contain.
+/// Words that code may contain only in these places.
 const ONLY_HERE: &[(&str, &[&str])] = &[
     ("std::env::var", &["src/options"]),
     ("std::env::args", &["src/options"]),
@@ -122,6 +161,9 @@ const ONLY_HERE: &[(&str, &[&str])] = &[
             "src/kernel/provision",
             "src/kernel/interpreter.rs",
             "src/kernel/plot_javascript.rs",
+            "src/kernel/ruff.rs",
+            "src/mcp_stdio.rs",
+            "src/workers/bridge.rs",
         ],
     ),
 ];
@@ -134,7 +176,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
-/// The paths of all files below a folder that have an extension, relative to the repository.
+/// Returns the paths of all files with an extension below a folder, relative to the repository.
 fn files(folder: &str, ending: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut left = vec![root().join(folder)];
@@ -150,7 +192,7 @@ fn files(folder: &str, ending: &str) -> Vec<String> {
     found
 }
 
-/// The code of a file, without comments and tests.
+/// Returns the code of a file, without comments and tests.
 fn code(path: &str) -> String {
     let text = read(path);
     let body = text.split("#[cfg(test)]\nmod tests").next().unwrap();
@@ -165,7 +207,7 @@ fn is_test(path: &str) -> bool {
 }
 
 #[test]
-fn imports_go_one_way() {
+fn folders_import_each_other_in_one_direction() {
     for (folder, words, why) in NOT_HERE {
         for file in files(folder, ".rs").into_iter().filter(|f| !is_test(f)) {
             let code = code(&file);
@@ -176,7 +218,7 @@ fn imports_go_one_way() {
     }
 }
 
-/// The full paths in a `use` tree: `a::{b, c::d}` contains `a::b` and `a::c::d`.
+/// Collects the full paths in a `use` tree: `a::{b, c::d}` contains `a::b` and `a::c::d`.
 fn used_paths(tree: &str, prefix: &str, paths: &mut Vec<String>) {
     let tree = tree.trim();
     let Some((path, list)) = tree.split_once('{') else { return paths.push(format!("{prefix}{tree}")) };
@@ -195,7 +237,7 @@ fn used_paths(tree: &str, prefix: &str, paths: &mut Vec<String>) {
     }
 }
 
-/// The modules of `http`, each with the modules that it imports.
+/// Returns the modules of `http`, each with the modules of `http` that it imports.
 fn modules_of_http() -> BTreeMap<String, BTreeSet<String>> {
     let module = |file: &str| {
         let path = file.trim_start_matches("src/").trim_end_matches(".rs").trim_end_matches("/mod");
@@ -234,7 +276,7 @@ fn modules_of_http() -> BTreeMap<String, BTreeSet<String>> {
 }
 
 #[test]
-fn the_files_of_http_import_each_other_in_one_direction() {
+fn modules_of_http_import_each_other_in_one_direction() {
     let mut left = modules_of_http();
     assert!(left["http::routes"].contains("http::api::notebooks"), "imports are found: {left:?}");
     loop {
@@ -253,13 +295,13 @@ fn the_files_of_http_import_each_other_in_one_direction() {
         for (name, imports) in modules_of_http() {
             let is_outside = !name.starts_with(folder) && name != "http::routes";
             let handler = imports.iter().find(|import| is_outside && import.starts_with(folder));
-            assert_eq!(handler, None, "only routes imports handlers, and {name} does");
+            assert_eq!(handler, None, "only routes may import handlers, but {name} does");
         }
     }
 }
 
 #[test]
-fn sharp_tools_stay_in_their_place() {
+fn unsafe_and_restricted_code_stay_in_the_listed_files() {
     for file in files("src", ".rs").into_iter().filter(|f| !is_test(f)) {
         let code = code(&file);
         for (word, places) in ONLY_HERE {
@@ -269,7 +311,7 @@ fn sharp_tools_stay_in_their_place() {
         assert_eq!(
             code.contains("unsafe "),
             UNSAFE.contains(&file.as_str()),
-            "{file}: `unsafe` stands where this test says, and nowhere else"
+            "{file}: the files with `unsafe` must be those of the list `UNSAFE`"
         );
     }
 }
@@ -281,7 +323,7 @@ fn the_architecture_names_every_folder_word_and_dependency() {
         let name = entry.unwrap().file_name().to_string_lossy().replace(".rs", "");
         assert!(
             name == "lib" || text.contains(&format!("`{name}")),
-            "ARCHITECTURE.md says nothing of src/{name}"
+            "ARCHITECTURE.md does not mention src/{name}"
         );
     }
     let manifest = read("Cargo.toml");
@@ -304,7 +346,7 @@ fn the_architecture_names_every_folder_word_and_dependency() {
 }
 
 #[test]
-fn no_file_names_a_machine() {
+fn no_file_contains_a_path_of_a_machine() {
     let folders = [
         ("src", ".rs"),
         ("src", ".py"),
@@ -314,7 +356,7 @@ fn no_file_names_a_machine() {
         ("tests", ".py"),
         ("tests", ".mjs"),
     ];
-    // Joined here, so that this file does not contain the words itself.
+    // The words are joined here, so that this file does not contain them.
     let paths = [["/ro", "ot/"].concat(), ["/wo", "rk/"].concat(), [".py", "env/"].concat()];
     for (folder, ending) in folders {
         for file in files(folder, ending).into_iter().filter(|f| !f.contains("/vendor/")) {
@@ -330,8 +372,8 @@ fn no_file_names_a_machine() {
 const CODE_WIDTH: usize = 110;
 const COMMENT_WIDTH: usize = 100;
 
-/// Whether no formatter can break a line: it has one long word, a quoted text or a pattern, or is a
-/// row of a table.
+/// Whether a formatter cannot break a line, because it has one long word, a quoted text or a
+/// pattern, or is a row of a table.
 fn cannot_be_broken(line: &str) -> bool {
     let words: Vec<_> =
         line.split_whitespace().filter(|word| !["//", "///", "//!", "#", "*"].contains(word)).collect();
@@ -353,7 +395,7 @@ fn is_comment(line: &str, ending: &str) -> bool {
 }
 
 #[test]
-fn lines_are_short_enough_to_read() {
+fn lines_are_not_too_long() {
     let folders = [
         ("src", ".rs"),
         ("src", ".py"),
@@ -366,7 +408,8 @@ fn lines_are_short_enough_to_read() {
     let mut long = Vec::new();
     for (folder, ending) in folders {
         for file in files(folder, ending).into_iter().filter(|f| !f.contains("/vendor/")) {
-            // The tests of the machine contain their expected values as long texts.
+            // The tests of the machine contain their expected values as long texts, which cannot be
+            // broken.
             if file.starts_with("src/session/machine/tests/") {
                 continue;
             }

@@ -1,5 +1,6 @@
-//! A hostile notebook directory contains links or pipes in place of its files and folders. The
-//! server must not read or remove anything outside of the directory, or wait for a pipe.
+//! Tests of a hostile notebook directory that contains links or pipes instead of its files and
+//! folders. The server must not read or remove files outside of the directory, and must not wait
+//! for a pipe.
 
 use crate::cells::Room;
 use crate::request::{Answer, Request};
@@ -11,7 +12,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-/// What the directory contains in place of a file or folder.
+/// The kind of a trap, which replaces a file or folder of the directory.
 #[derive(Clone, Copy)]
 enum Trap {
     /// A link to the folder `outside`.
@@ -21,7 +22,7 @@ enum Trap {
     Pipe,
 }
 
-/// The path of the trap, its kind, and the expected error.
+/// Each row has the path of the trap, its kind, and the expected error.
 const TRAPS: &[(&str, Trap, &str)] = &[
     ("tmp", Trap::ToFolder, "its tmp is a symbolic link, not a folder"),
     ("tmp", Trap::Pipe, "its tmp is a named pipe, not a folder"),
@@ -37,7 +38,8 @@ const TRAPS: &[(&str, Trap, &str)] = &[
     ("lock", Trap::ToFile, "lock"),
 ];
 
-/// A directory with the closed notebook `main`, and with files that the server must not touch.
+/// Makes a directory with the closed notebook `main`, and with files that the server must not
+/// touch.
 fn room() -> Room {
     let room = Room::new();
     let mut server = TestServer::in_dir(room.path());
@@ -65,7 +67,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A notebook of this name with a trap in it.
+/// Makes a notebook of this name that contains a trap.
 fn trapped(room: &Room, name: &str, place: &str, trap: Trap) -> PathBuf {
     let dir = room.file(&format!("{name}.ratoon"));
     copy(&room.file("main.ratoon"), &dir);
@@ -88,11 +90,11 @@ fn nothing_outside_has_changed(room: &Room, place: &str) {
     assert_eq!(read("outside/precious"), "precious", "{place}");
     assert_eq!(read(&format!("outside/ab/{}", "ab".repeat(32))), "like a blob", "{place}");
     let count = fs::read_dir(room.file("outside")).unwrap().count();
-    assert_eq!(count, 2, "{place}: nothing was made there");
+    assert_eq!(count, 2, "{place}: no file was created there");
 }
 
 #[test]
-fn commands_follow_no_link_and_wait_for_no_pipe() {
+fn commands_follow_no_links_and_wait_for_no_pipes() {
     let room = room();
     for (number, (place, trap, told)) in TRAPS.iter().enumerate() {
         let dir = trapped(&room, &format!("n{number}"), place, *trap);
@@ -108,7 +110,7 @@ fn commands_follow_no_link_and_wait_for_no_pipe() {
 }
 
 #[test]
-fn a_link_in_a_blobs_place_is_damage_and_what_it_leads_to_stays() {
+fn a_link_in_place_of_a_blob_is_damage_and_its_target_stays() {
     let room = room();
     let dir = room.file("main.ratoon");
     let blobs: Vec<PathBuf> = fs::read_dir(dir.join("blobs"))
@@ -123,7 +125,7 @@ fn a_link_in_a_blobs_place_is_damage_and_what_it_leads_to_stays() {
     let gc = output_of(&["gc", dir.to_str().unwrap()]);
     assert_eq!(gc.status.code(), Some(0), "{}", String::from_utf8_lossy(&gc.stderr));
     nothing_outside_has_changed(&room, "a stray blob");
-    assert!(!dir.join("tmp/link").is_symlink(), "what is left in tmp goes, a link as a link");
+    assert!(!dir.join("tmp/link").is_symlink(), "entries of tmp are removed; of a link, the link itself");
     fs::remove_file(stray.join("ab".repeat(32))).unwrap();
     assert!(!blobs.is_empty());
     for blob in blobs {
@@ -137,12 +139,12 @@ fn a_link_in_a_blobs_place_is_damage_and_what_it_leads_to_stays() {
 }
 
 #[test]
-fn a_server_starts_beside_such_notebooks_and_says_what_is_wrong_with_them() {
+fn a_server_starts_beside_trapped_notebooks_and_reports_their_problems() {
     let room = room();
     for (number, (place, trap, _)) in TRAPS.iter().enumerate() {
         trapped(&room, &format!("n{number}"), place, *trap);
     }
-    // The remainder of an interrupted removal may be a link too.
+    // An interrupted removal leaves an entry with a name like this. The entry may be a link.
     symlink(room.file("outside"), room.file(".ratoon-going-0")).unwrap();
     let server = TestServer::in_dir(room.path());
     let why = |answer: &Answer| answer.json()["error"]["why"].as_str().unwrap_or_default().to_owned();
@@ -168,7 +170,7 @@ fn a_server_starts_beside_such_notebooks_and_says_what_is_wrong_with_them() {
 }
 
 #[test]
-fn of_a_notebook_that_is_a_link_the_link_is_deleted() {
+fn deleting_a_notebook_that_is_a_link_deletes_the_link() {
     let room = room();
     copy(&room.file("main.ratoon"), &room.file("elsewhere"));
     symlink(room.file("elsewhere"), room.file("linked.ratoon")).unwrap();
@@ -183,11 +185,11 @@ fn of_a_notebook_that_is_a_link_the_link_is_deleted() {
         assert_eq!(server.owner(Request::new("DELETE", "/api/notebooks/linked")).status, 204);
         assert!(!room.file("linked.ratoon").is_symlink());
         assert_eq!(server.owner(Request::get("/api/notebooks/linked")).status, 404);
-        assert!(room.file("elsewhere/notebook.db").is_file(), "what it led to is as it was");
+        assert!(room.file("elsewhere/notebook.db").is_file(), "the link's target is unchanged");
     }
 }
 
-/// The paths below a directory, with the contents of files.
+/// Returns the paths below a directory, with the contents of files.
 fn contents(dir: &Path) -> Vec<(PathBuf, String)> {
     let mut all = Vec::new();
     for entry in fs::read_dir(dir).unwrap() {
@@ -202,7 +204,7 @@ fn contents(dir: &Path) -> Vec<(PathBuf, String)> {
 }
 
 #[test]
-fn no_notebook_is_made_in_a_directory_that_is_there() {
+fn no_notebook_is_created_in_an_existing_directory() {
     let room = Room::new();
     let kept = room.file("kept");
     fs::create_dir(&kept).unwrap();
@@ -216,7 +218,7 @@ fn no_notebook_is_made_in_a_directory_that_is_there() {
         fs::write(dir.join("mine.txt"), "mine").unwrap();
     }
     for dir in &likes {
-        // A file with this name that belongs to another program.
+        // A file `lock` that belongs to another program.
         fs::write(dir.join("lock"), "1234").unwrap();
         fs::create_dir_all(dir.join("tmp")).unwrap();
         fs::write(dir.join("tmp/mine.txt"), "mine").unwrap();
@@ -256,14 +258,14 @@ fn no_notebook_is_made_in_a_directory_that_is_there() {
     assert_eq!(server.owner(Request::get("/api/notebooks")).status, 200);
     assert_eq!(server.owner(Request::get("/")).status, 200);
     assert_eq!(others(&room), before);
-    // A name without a directory makes a new notebook.
+    // If there is no directory for the name, a new notebook is made.
     let make =
         |name: &str| server.owner(Request::post("/api/notebooks", &json!({"name": name}).to_string())).status;
     assert_eq!((make("new"), make("mine"), make("to-empty")), (200, 409, 409));
 }
 
 #[test]
-fn what_an_earlier_version_left_half_made_becomes_a_notebook() {
+fn a_directory_that_an_earlier_version_left_unfinished_becomes_a_notebook() {
     let room = Room::new();
     for (name, has_draft) in [("early", false), ("late", true)] {
         let dir = room.file(&format!("{name}.ratoon"));

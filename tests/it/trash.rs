@@ -1,4 +1,5 @@
-//! The trash: deleted or reset notebooks can be restored completely, until the trash is too full.
+//! Tests of the trash. Deleted or reset notebooks can be restored completely, until the trash is
+//! too full.
 
 use crate::cells::Room;
 use crate::request::{Answer, Request};
@@ -31,7 +32,7 @@ fn reset(server: &TestServer) -> Answer {
     post(server, "/reset", json!({}))
 }
 
-/// The parts of a notebook's snapshot that must be equal in a copy.
+/// Returns the parts of a notebook's snapshot that must be equal in a copy.
 fn essence(snapshot: &Value) -> Value {
     let of = |list: &str, keys: &[&str]| -> Vec<Value> {
         let all = snapshot[list].as_array().unwrap().iter();
@@ -51,7 +52,7 @@ fn make(server: &TestServer, name: &str) {
 }
 
 #[test]
-fn what_a_reset_forgets_comes_back_whole_also_after_a_restart() {
+fn a_reset_notebook_can_be_restored_completely_also_after_a_restart() {
     let room = Room::new();
     let mut server = TestServer::in_dir(room.path());
     let ran = server.run("initial", "x = 41\nprint('seen')");
@@ -62,12 +63,16 @@ fn what_a_reset_forgets_comes_back_whole_also_after_a_restart() {
     assert_eq!(command(&server, "main", json!({"do": "put_draft", "draft": draft})).status, 200);
     let before = essence(&snapshot(&server, "main"));
     let answer = reset(&server);
-    assert_eq!((answer.status, answer.json()), (200, json!({"status": "ok"})), "its answer is as ever");
+    assert_eq!(
+        (answer.status, answer.json()),
+        (200, json!({"status": "ok"})),
+        "the answer is that of snapshot-kernel"
+    );
     assert_eq!(snapshot(&server, "main")["states"].as_array().unwrap().len(), 1);
     server.restart();
     let all = trash(&server);
     assert_eq!((all.len(), &all[0]["name"], &all[0]["why"]), (1, &json!("main"), &json!("reset")));
-    assert_eq!(all[0]["states"], 1, "a cell that failed left none: {all:?}");
+    assert_eq!(all[0]["states"], 1, "a failed cell counts as no state: {all:?}");
     let restored = restore(&server, &all[0]);
     assert_eq!((restored.status, restored.json()), (200, json!({"name": "main restored"})));
     assert_eq!(trash(&server), Vec::<Value>::new());
@@ -76,11 +81,11 @@ fn what_a_reset_forgets_comes_back_whole_also_after_a_restart() {
     assert_eq!(command(&server, "main%20restored", wish).json()["status"], "ok");
     let now = snapshot(&server, "main restored");
     let run = now["runs"].as_array().unwrap().iter().find(|run| run["exec_id"] == "new").unwrap();
-    assert_eq!(run["outputs"][0]["text"], "42\n", "its checkpoint is trusted as before");
+    assert_eq!(run["outputs"][0]["text"], "42\n", "its checkpoint is still trusted");
 }
 
 #[test]
-fn a_deleted_notebook_comes_back_under_its_name_without_its_links() {
+fn a_deleted_notebook_is_restored_under_its_name_without_its_links() {
     let room = Room::new();
     let mut server = TestServer::in_dir(room.path());
     make(&server, "other");
@@ -96,23 +101,23 @@ fn a_deleted_notebook_comes_back_under_its_name_without_its_links() {
     let by_link = |server: &TestServer| server.send(Request::get("/api/notebooks/other").bearer(&token));
     assert_eq!(by_link(&server).status, 401);
     server.restart();
-    assert_eq!(by_link(&server).status, 401, "nor after a restart");
+    assert_eq!(by_link(&server).status, 401, "the link does not work after a restart");
     let now = essence(&snapshot(&server, "other"));
     assert_eq!((&now["states"], &now["runs"]), (&before["states"], &before["runs"]));
-    assert_eq!(by_link(&server).status, 401, "nor once it is open");
+    assert_eq!(by_link(&server).status, 401, "the link does not work after the notebook was opened");
 }
 
 #[test]
-fn the_trash_is_bounded_and_can_be_emptied_by_the_owner_alone() {
+fn the_trash_is_limited_and_only_the_owner_can_empty_it() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     assert_eq!(reset(&server).status, 200);
-    assert_eq!(trash(&server), Vec::<Value>::new(), "nothing was in it");
+    assert_eq!(trash(&server), Vec::<Value>::new(), "the trash is empty at first");
     for n in 0..6 {
         server.run("initial", &format!("x = {n}"));
         assert_eq!(reset(&server).status, 200);
     }
-    until("the newest of each name stay", || trash(&server).len() == 4);
+    until("only the newest entries of each name are left", || trash(&server).len() == 4);
     let all = trash(&server);
     let id = all[3]["id"].as_str().unwrap();
     for scope in ["view", "run"] {
@@ -134,7 +139,7 @@ fn the_trash_is_bounded_and_can_be_emptied_by_the_owner_alone() {
 }
 
 #[test]
-fn what_old_entries_and_crashes_left_goes_at_the_next_start() {
+fn old_entries_and_remains_of_crashes_are_removed_at_the_next_start() {
     let room = Room::new();
     for name in ["1-reset-old", ".ratoon-going-1", ".ratoon-coming-2", "mine"] {
         std::fs::create_dir_all(room.file(".ratoon-trash").join(name)).unwrap();
@@ -146,12 +151,12 @@ fn what_old_entries_and_crashes_left_goes_at_the_next_start() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     left.sort();
-    assert_eq!(left, ["2-reset-link", "mine"], "what is not ours stays");
+    assert_eq!(left, ["2-reset-link", "mine"], "entries that are not Ratoon's stay");
     assert_eq!(trash(&server), Vec::<Value>::new());
 }
 
 #[test]
-fn a_reset_that_can_keep_no_copy_stops_what_runs_and_forgets_nothing() {
+fn a_reset_that_cannot_keep_a_copy_deletes_nothing() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     std::fs::write(room.file(".ratoon-trash"), "in the way").unwrap();
@@ -170,5 +175,68 @@ fn a_reset_that_can_keep_no_copy_stops_what_runs_and_forgets_nothing() {
     assert_eq!(status(&server), Some(json!("interrupted")));
     assert_eq!(snapshot(&server, "main")["states"].as_array().unwrap().len(), 2);
     assert_eq!(going.end().ename(), "KeyboardInterrupt");
-    assert_eq!(server.run(ran.state(), "print(x)").stream("stdout"), "1\n", "it goes on");
+    assert_eq!(server.run(ran.state(), "print(x)").stream("stdout"), "1\n", "the notebook still works");
+}
+
+fn restore_deleted(server: &TestServer, id: &str) -> Answer {
+    command(server, "main", json!({"do": "restore", "deleted": id}))
+}
+
+fn deleted(server: &TestServer) -> Value {
+    server.owner(Request::get("/api/notebooks/main/trash")).json()["deleted"].clone()
+}
+
+#[test]
+fn what_was_deleted_together_is_restored_together_also_after_a_kill() {
+    let room = Room::new();
+    let mut server = TestServer::in_dir(room.path());
+    let first = server.run("initial", "x = 41\nprint('seen')");
+    let second = server.run(first.state(), "# the second\nx += 1");
+    server.run(second.state(), "1/0");
+    server.run("initial", "2/0");
+    for state in [first.state(), second.state()] {
+        assert_eq!(post(&server, &format!("/api/states/{state}/checkpoint"), json!({})).status, 200);
+    }
+    let draft = json!({"id": "d", "on": second.state(), "kind": "code", "source": "a draft"});
+    assert_eq!(command(&server, "main", json!({"do": "put_draft", "draft": draft})).status, 200);
+    let now = snapshot(&server, "main");
+    let attempt = now["runs"].as_array().unwrap().iter().find(|run| run["code"] == "2/0").unwrap();
+    let attempt = attempt["exec_id"].as_str().unwrap();
+    let before = essence(&now);
+    let drop = json!({"do": "drop_attempt", "exec_id": attempt});
+    assert_eq!(command(&server, "main", drop).status, 200);
+    let delete = json!({"do": "delete_state", "state": first.state(), "subtree": true});
+    assert_eq!(command(&server, "main", delete).status, 200);
+    assert_eq!(server.states(), ["initial"]);
+    server.restart();
+    assert_eq!(server.states(), ["initial"]);
+    let all = deleted(&server);
+    let codes = |deletion: usize, list: &str| -> Vec<String> {
+        let items = all[deletion][list].as_array().unwrap().iter();
+        items.map(|item| item["code"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(all.as_array().unwrap().len(), 2, "{all}");
+    assert_eq!(codes(0, "states"), ["x = 41\nprint('seen')", "# the second\nx += 1"], "the newest is first");
+    assert_eq!((codes(0, "runs"), codes(1, "runs")), (vec!["1/0".into()], vec!["2/0".to_owned()]));
+    for guest in ["view", "run"] {
+        let link = post(&server, "/api/links", json!({"scope": guest})).json();
+        let of_guest = |request: Request| server.send(request.bearer(link["token"].as_str().unwrap())).status;
+        assert_eq!(of_guest(Request::get("/api/notebooks/main/trash")), 403);
+        let wish = json!({"do": "restore", "deleted": second.state()}).to_string();
+        assert_eq!(of_guest(Request::post("/api/notebooks/main/commands", &wish)), 403);
+    }
+    assert_eq!(restore_deleted(&server, second.state()).status, 200);
+    assert_eq!(restore_deleted(&server, attempt).status, 200);
+    assert_eq!(restore_deleted(&server, second.state()).status, 404, "it is back already");
+    let sorted = |mut essence: Value| {
+        let runs = essence["runs"].as_array_mut().unwrap();
+        runs.sort_by_key(|run| run[0].to_string());
+        essence
+    };
+    assert_eq!(sorted(essence(&snapshot(&server, "main"))), sorted(before));
+    assert_eq!(server.run(second.state(), "print(x)").text(), "42\n", "its checkpoint was kept");
+    let delete = json!({"do": "delete_state", "state": first.state(), "subtree": true});
+    assert_eq!(command(&server, "main", delete).status, 200);
+    assert_eq!(command(&server, "main", json!({"do": "empty_trash"})).status, 200);
+    assert_eq!((deleted(&server), restore_deleted(&server, second.state()).status), (json!([]), 404));
 }

@@ -1,5 +1,6 @@
-//! Hostile state files: a few bytes that would fill the memory or compute for ever. Readable values
-//! are loaded, the others are reported as missing, and nothing else is delayed.
+//! Tests of hostile state files: a few bytes that would fill the memory, or that would take forever
+//! to load. Readable values are loaded. Other values are reported as missing. Nothing else is
+//! delayed.
 
 use crate::cells::{Ran, Room};
 use crate::request::Request;
@@ -8,7 +9,7 @@ use crate::server::{PATIENCE, TestServer};
 use serde_json::{Value, json};
 use std::time::Instant;
 
-/// The first bytes of a value of a kind for which MessagePack has no type.
+/// The first bytes of a value whose kind has no MessagePack type.
 const fn mark(kind: u8) -> [u8; 4] {
     [0x81, 0xD4, 0x52, kind]
 }
@@ -22,13 +23,13 @@ const BYTES_KEPT: [u8; 4] = mark(30);
 /// A state file that a test assembles.
 #[derive(Default)]
 struct Bomb {
-    /// The values in the stream, with their names.
+    /// The names and values in the stream.
     values: Vec<(&'static str, Vec<u8>)>,
-    /// The buffers: the chunks of each, and its declared length.
+    /// The buffers. Each has its chunks and its declared length.
     buffers: Vec<(Vec<Vec<u8>>, u64)>,
-    /// Names of variables whose value is a buffer, with the index of the buffer.
+    /// The names of variables whose value is a buffer, each with the index of the buffer.
     large: Vec<(String, usize)>,
-    /// Further fields of the manifest.
+    /// Additional fields of the manifest.
     more: Value,
 }
 
@@ -97,7 +98,8 @@ fn same(number: u8) -> Vec<u8> {
     [&SAME[..], &[number]].concat()
 }
 
-/// Nested tuples, each with the previous one twice, and a dictionary with the last one as its key.
+/// Nested tuples: each contains the previous tuple twice. The last tuple is the key of a
+/// dictionary.
 fn endless_key() -> Vec<u8> {
     let mut items = [&TUPLE[..], &[0x90]].concat();
     for number in 1..60 {
@@ -129,7 +131,7 @@ impl TestServer {
     }
 }
 
-/// The reason why a name could not be loaded.
+/// Returns the reason why a name could not be loaded.
 fn why_missing(server: &TestServer, state: &str, name: &str) -> String {
     let ran: Ran = server.run(state, name);
     assert_eq!(ran.ename(), "NameError", "{name}: {ran:?}");
@@ -137,13 +139,13 @@ fn why_missing(server: &TestServer, state: &str, name: &str) -> String {
 }
 
 #[test]
-fn what_would_take_more_memory_than_its_file_pays_for_is_missing_and_told() {
+fn values_that_need_too_much_memory_for_their_file_are_reported_missing() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let zeros = vec![0; 4 << 20];
     let many = |count: usize| (0..count).map(|n| format!("n{n}")).collect::<Vec<_>>();
-    // A hundred thousand queues, each of 650 bytes in memory, under eight names that share one
-    // chunk of the file.
+    // A hundred thousand queues that each take 650 bytes in memory. Eight names share the one chunk
+    // of the file that contains them.
     let queues = list(100_000, &[&DEQUE[..], &[0x91, 0xC0]].concat().repeat(100_000));
     let shared = Bomb {
         large: many(8).into_iter().map(|name| (name, 0)).collect(),
@@ -151,7 +153,7 @@ fn what_would_take_more_memory_than_its_file_pays_for_is_missing_and_told() {
         values: vec![("fine", vec![7])],
         ..Bomb::default()
     };
-    // One chunk of zeros, repeated many times, as a bytes object.
+    // A bytes object that consists of one chunk of zeros, repeated many times.
     let kept = [&BYTES_KEPT[..], &[0x92, 0xD3], &(512_i64 << 20).to_be_bytes()[..], &[0]].concat();
     let repeated = Bomb {
         values: vec![("n7", kept), ("fine", vec![7])],
@@ -162,9 +164,9 @@ fn what_would_take_more_memory_than_its_file_pays_for_is_missing_and_told() {
         let length = bomb.file().len();
         assert!(length < 20_000, "{length}");
         let state = server.import_bomb(&bomb);
-        assert_eq!(server.run(&state, "print(fine)").text(), "7\n", "the others are there");
+        assert_eq!(server.run(&state, "print(fine)").text(), "7\n", "the other variables are loaded");
         let why = why_missing(&server, &state, "n7");
-        assert!(why.contains("MiB, which is more than files of their size may"), "{why}");
+        assert!(why.contains("MiB of memory, which is the limit for untrusted files of this size"), "{why}");
         let held = "print(open('/proc/self/status').read().split('VmRSS:')[1].split()[0])";
         let kib: u64 = server.run(&state, held).text().trim().parse().unwrap();
         assert!(kib < 700 << 10, "{kib} KiB");
@@ -176,37 +178,37 @@ fn what_would_take_more_memory_than_its_file_pays_for_is_missing_and_told() {
             "initial",
             "import resource as r; print(r.getrlimit(r.RLIMIT_DATA), r.getrlimit(r.RLIMIT_CPU))",
         );
-        assert_eq!(limit.text(), initial.text(), "the limits were those of the load");
+        assert_eq!(limit.text(), initial.text(), "the limits of the load do not stay");
     }
 }
 
 #[test]
-fn the_limit_of_a_run_holds_for_what_it_loads() {
+fn the_memory_limit_of_a_run_applies_to_its_load() {
     let room = Room::new();
     let server = TestServer::start_with(&["--dir", room.path().to_str().unwrap(), "--run-memory", "64M"]);
     let lists = list(1_900_000, &[0x90; 1_900_000]);
     let state = server.import_bomb(&Bomb::value("x", lists));
     let why = why_missing(&server, &state, "x");
-    assert!(why.contains("would take more than 64 MiB"), "{why}");
+    assert!(why.contains("would need more than 64 MiB"), "{why}");
 }
 
 #[test]
-fn keys_that_would_be_hashed_for_ever_are_no_keys() {
+fn keys_that_take_too_long_to_hash_are_refused() {
     let server = TestServer::start();
     let state = server.import_bomb(&Bomb::value("x", endless_key()));
     let why = why_missing(&server, &state, "x");
     assert!(why.contains("its keys have too many items"), "{why}");
-    // Legitimate sharing is loaded.
+    // Ordinary values that share objects are loaded.
     let few = list(3, &[&TUPLE[..], &[0x92, 1, 2], &[0x81], &same(1), &[3], &same(1)].concat());
     let state = server.import_bomb(&Bomb::value("x", few));
     assert_eq!(server.run(&state, "print(x, x[0] is x[2])").text(), "[(1, 2), {(1, 2): 3}, (1, 2)] True\n");
 }
 
 #[test]
-fn a_load_that_computes_for_ever_ends_holds_nothing_up_and_is_not_begun_again() {
+fn an_endless_load_is_ended_delays_nothing_and_is_not_repeated() {
     let server = TestServer::start();
     let state = server.import_bomb(&Bomb::value("x", colliding_keys(100_000)));
-    // A run that waits for the state ends at its time limit. Other runs are not delayed.
+    // A run that waits for this state ends at its time limit. Other runs are not delayed.
     let waiting = server.begin_with(&state, "print(1)", json!({"timeout": 2}));
     assert_eq!(server.run("initial", "print(2)").text(), "2\n");
     let waited = waiting.end();
@@ -219,16 +221,16 @@ fn a_load_that_computes_for_ever_ends_holds_nothing_up_and_is_not_begun_again() 
         assert!(start.elapsed() < 2 * PATIENCE, "{}", state_of(&server, &state));
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    // Listing the state's variables returns the reason, and does not load the state again.
+    // Listing the state's variables returns the reason. The state is not loaded a second time.
     let look = server.send(Request::get(&format!("/states/{state}")).bearer(&token));
-    assert!(look.text().contains("took longer to load than files of their size may"), "{look:?}");
+    assert!(look.text().contains("took too long to load for an untrusted file of this size"), "{look:?}");
     assert_eq!(state_of(&server, &state)["living"], "replay");
     let ran = server.post("/execute", json!({"exec_id": "again", "state_name": state, "code": "1"}));
-    assert!(ran.text().contains("took longer to load"), "{ran:?}");
+    assert!(ran.text().contains("took too long to load"), "{ran:?}");
 }
 
 #[test]
-fn a_header_or_manifest_of_nothing_but_brackets_is_refused() {
+fn a_header_or_manifest_of_brackets_is_refused() {
     let server = TestServer::start();
     let import = |bomb: &Bomb| {
         let request = Request::new("POST", "/api/notebooks/main/import");

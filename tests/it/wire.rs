@@ -1,4 +1,5 @@
-//! A TCP connection that writes and reads HTTP and WebSocket frames, including invalid ones.
+//! A TCP connection that writes and reads HTTP and WebSocket frames. It can also write invalid
+//! ones.
 
 use crate::request::{Answer, Request};
 use crate::server::{PATIENCE, TestServer};
@@ -29,7 +30,8 @@ impl Wire {
         Self { stream, read: Vec::new() }
     }
 
-    /// Writes bytes. Ignores that the other side has closed the connection: reading shows it.
+    /// Writes bytes. Ignores an error if the other side has closed the connection, because reading
+    /// shows this.
     pub fn write(&mut self, bytes: &[u8]) {
         if let Err(error) = self.stream.write_all(bytes) {
             assert!(matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset), "{error}");
@@ -43,7 +45,8 @@ impl Wire {
         self.answer(is_head).unwrap_or_else(|| panic!("no answer to {}", String::from_utf8_lossy(request)))
     }
 
-    /// Writes a request on a new connection and reads the answer. `None` if the server has ended.
+    /// Writes a request on a new connection and reads the answer. Returns `None` if the server has
+    /// ended.
     pub fn try_ask(address: SocketAddr, request: &[u8]) -> Option<Answer> {
         let stream = TcpStream::connect(address).ok()?;
         stream.set_read_timeout(Some(PATIENCE)).ok()?;
@@ -53,7 +56,7 @@ impl Wire {
         wire.answer(false)
     }
 
-    /// Reads one answer. `None` if the connection ended first.
+    /// Reads one answer. Returns `None` if the connection ended first.
     pub fn answer(&mut self, is_head: bool) -> Option<Answer> {
         let end = loop {
             match self.read.windows(4).position(|w| w == b"\r\n\r\n") {
@@ -80,7 +83,8 @@ impl Wire {
         Some(Answer { status, headers, body: self.read.drain(..length).collect() })
     }
 
-    /// Reads a body in chunks (RFC 9112, 7.1). `None` if the connection ends before the last chunk.
+    /// Reads a chunked body (RFC 9112, 7.1). Returns `None` if the connection ends before the last
+    /// chunk.
     fn chunks(&mut self) -> Option<Vec<u8>> {
         let mut body = Vec::new();
         loop {
@@ -126,10 +130,10 @@ impl Wire {
                 true
             }
             Err(e) if e.kind() == ErrorKind::ConnectionReset => false,
-            // A read with a timeout is interrupted if the test is stopped and continued
+            // If the test is stopped and continued, a read with a timeout is interrupted
             // (signal(7)).
             Err(e) if e.kind() == ErrorKind::Interrupted => self.more(),
-            Err(e) => panic!("nothing came: {e}"),
+            Err(e) => panic!("the server sent nothing: {e}"),
         }
     }
 
@@ -150,12 +154,12 @@ impl Wire {
         wire
     }
 
-    /// Sends a text message, masked as a client must.
+    /// Sends a text message. The message is masked, as all messages of clients must be.
     pub fn say(&mut self, text: &str) {
         self.frame(0x81, text.as_bytes());
     }
 
-    /// Sends a frame with this first byte and content.
+    /// Sends a frame with this first byte and this content.
     pub fn frame(&mut self, first: u8, content: &[u8]) {
         let mask = [7, 31, 127, 255];
         let mut bytes = vec![first];
@@ -182,7 +186,7 @@ impl Wire {
             0x81 => Frame::Text(String::from_utf8(content).unwrap()),
             0x88 => Frame::Close(content.get(..2).map(|b| u16::from_be_bytes([b[0], b[1]]))),
             0x89 => Frame::Ping,
-            other => panic!("a frame that nobody expects: {other:x}"),
+            other => panic!("an unexpected frame: {other:x}"),
         }
     }
 
@@ -191,7 +195,7 @@ impl Wire {
         self.next_frame().expect("the connection ended")
     }
 
-    /// Reads a control frame, or a whole message of one or more frames.
+    /// Reads a control frame, or a whole message that consists of one or more frames.
     fn next_frame(&mut self) -> Option<(u8, Vec<u8>)> {
         let (first, mut content) = self.one_frame()?;
         if first != 0x01 {

@@ -1,4 +1,5 @@
-"""The kernel's package in a plain Python: with stand-ins for what the program gives to it."""
+"""Fixtures that run the package `ratoon_kernel` in a plain Python. Stand-ins replace the modules
+that the program provides."""
 
 import sys
 
@@ -10,22 +11,23 @@ stand_ins.install()
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from ratoon_kernel import checkpoint, shell, transfer  # noqa: F401
+from ratoon_kernel import checkpoint, settings, shell, transfer  # noqa: F401
 
 
 @pytest.fixture(scope="session")
 def booted():
-    """A shell, as the root has one."""
+    """A shell that is set up like the shell of the root process."""
     InteractiveShell.cache_size = 0
     shell.shell = InteractiveShell.instance()
     shell.shell.history_manager.enabled = False
     checkpoint.boot()
+    settings.note_root()
     return shell.shell
 
 
 @pytest.fixture
 def namespace(booted):
-    """The namespace of a notebook in which nothing has run."""
+    """The namespace of a notebook in which no cell has run."""
     names = booted.user_ns
     before = dict(names)
     home, names["__name__"] = sys.modules["__main__"], "__main__"
@@ -38,5 +40,5 @@ def namespace(booted):
 
 @pytest.fixture
 def run(namespace):
-    """Runs code as a cell does."""
+    """A function that runs code like a cell of the notebook."""
     return lambda code: exec(compile(code, "<ipython-input-1>", "exec"), namespace)

@@ -1,4 +1,4 @@
-"""Stand-ins for what the program gives to its Python."""
+"""Python versions of the classes and functions that the program implements in Rust."""
 
 import hashlib
 import sys
@@ -33,7 +33,7 @@ class Contents:
 
 
 def install():
-    """Makes `ratoon_kernel._native`."""
+    """Makes the module `ratoon_kernel._native` importable."""
     native = types.ModuleType("ratoon_kernel._native")
     native.digest = lambda memory: hashlib.blake2b(memory, digest_size=32).hexdigest()
     native.note = Before

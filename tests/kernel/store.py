@@ -1,4 +1,4 @@
-"""A keeper in memory, and checkpoints that go through it."""
+"""Checkpoints whose bytes are stored in memory."""
 
 import json
 import os
@@ -43,7 +43,8 @@ class Keeper:
 
 
 class Checkpoint:
-    """A state that is saved. `lacks` are the reasons of what it lacks, by name."""
+    """Saves the current state when it is constructed. `lacks` maps each name that could not be
+    saved to the reason."""
 
     def __init__(self, form="environment"):
         self.form = form
@@ -55,7 +56,8 @@ class Checkpoint:
         self.lacks = {one["name"]: one["reason"] for one in told["missing"]}
 
     def load(self, namespace):
-        """Loads it in place of what the namespace holds; answers why names are missing."""
+        """Deletes the saved names from a namespace and loads the checkpoint. Returns {name: reason}
+        for the missing names."""
         for name in [*(entry["name"] for entry in self.manifest["entries"]), *self.lacks]:
             namespace.pop(name, None)
         loading = Loading(self.keeper, self.manifest)
@@ -65,7 +67,8 @@ class Checkpoint:
 
 
 def saved_and_loaded(namespace):
-    """What becomes of a namespace when its state is saved and loaded."""
+    """Saves the current state and loads the checkpoint into the namespace. Returns {name: reason}
+    for the missing names."""
     checkpoint = Checkpoint()
     failed = checkpoint.load(namespace)
     assert failed == checkpoint.lacks

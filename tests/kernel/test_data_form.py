@@ -1,4 +1,4 @@
-"""The data form: values as bytes, and bytes of anybody as values."""
+"""Tests of the data form: encoding values, and decoding bytes that may be damaged."""
 
 import collections
 import datetime
@@ -41,7 +41,7 @@ def round_trip(value):
 PLAIN = [
     1, -5, 2**40, -(2**70), 1.5, float("inf"), True, None, "é", "\udc80", b"b", bytearray(b"c"),
     (1, (2,)), {1}, frozenset("a"), 1j, ..., range(1, 9, 2), slice(1, None),
-    datetime.datetime(2020, 1, 2, fold=1, tzinfo=datetime.timezone.utc), datetime.date(1, 2, 3),
+    datetime.datetime(2020, 1, 2, fold=1, tzinfo=datetime.UTC), datetime.date(1, 2, 3),
     datetime.time(1, 2), datetime.timedelta(-1, 5), decimal.Decimal("1.50"), uuid.UUID(int=7),
     pathlib.Path("/a"), collections.deque([1], 3), collections.OrderedDict(b=1),
     collections.Counter("aab"), collections.defaultdict(list, {1: [2]}), {(1, "a"): [None]},
@@ -50,13 +50,13 @@ PLAIN = [
 
 
 @pytest.mark.parametrize("value", PLAIN, ids=lambda value: type(value).__name__)
-def test_plain_values_come_back(value):
+def test_plain_values_are_restored(value):
     back = round_trip(value)
     assert back == value
     assert type(back) is type(value)
 
 
-def test_these_bytes_never_change():
+def test_the_encoding_never_changes():
     value = {"a": [1, -3, 2.5, None, True], "b": ("é", b"x"), "c": {datetime.date(2020, 1, 2)}}
     assert bytes(encoded(value).text).hex() == (
         "83a1619501fdcb4004000000000000c0c3a16281d4520392a2c3a9c6000000017"
@@ -64,7 +64,7 @@ def test_these_bytes_never_change():
     )
 
 
-def test_what_is_shared_stays_shared():
+def test_shared_objects_stay_shared():
     loop = []
     loop += [loop, {"same": loop}]
     back = round_trip(loop)
@@ -72,7 +72,7 @@ def test_what_is_shared_stays_shared():
     assert back[1]["same"] is back
 
 
-def test_what_is_not_plain_is_a_placeholder():
+def test_values_that_are_not_plain_become_placeholders():
     back = round_trip([len, object(), {"a": open}])
     assert all(isinstance(one, data_form.Placeholder) for one in (back[0], back[1], back[2]["a"]))
     assert encoded(len).is_placeholder
@@ -91,19 +91,19 @@ def test_what_is_not_plain_is_a_placeholder():
     ],
     ids=["small", "by columns", "large", "records", "empty"],
 )
-def test_arrays_come_back(value):
+def test_arrays_are_restored(value):
     back = round_trip(value)
     assert back.dtype == value.dtype
     assert back.flags.f_contiguous == value.flags.f_contiguous
     numpy.testing.assert_array_equal(back, value)
 
 
-def test_scalars_and_objects_of_numpy():
+def test_numpy_scalars_are_restored_and_object_arrays_are_placeholders():
     assert round_trip(numpy.float32(2.5)).dtype == "float32"
     assert isinstance(round_trip(numpy.array([1, None], dtype=object)), data_form.Placeholder)
 
 
-def test_frames_come_back():
+def test_data_frames_are_restored():
     frame = pandas.DataFrame(
         {
             "a": [1, 2],
@@ -119,13 +119,13 @@ def test_frames_come_back():
     assert round_trip(pandas.RangeIndex(5)).equals(pandas.RangeIndex(5))
 
 
-def test_tables_of_arrow_come_back():
+def test_arrow_tables_are_restored():
     pyarrow = pytest.importorskip("pyarrow")
     table = pyarrow.table({"a": [1, None], "b": ["x", "y"]})
     assert round_trip(table).equals(table)
 
 
-def test_damaged_bytes_are_refused_and_do_nothing():
+def test_damaged_bytes_raise_no_other_error_than_malformed():
     text = bytes(encoded(PLAIN[:-1]).text)
     chance = random.Random(1)
     for _ in range(2000):
@@ -138,7 +138,19 @@ def test_damaged_bytes_are_refused_and_do_nothing():
             continue
 
 
-def test_an_index_that_costs_nothing_makes_no_large_frame():
+def test_a_library_that_this_python_lacks_is_named():
+    kept = []
+    text = encoded(pandas.DataFrame({"a": [1, 2]}), kept).text
+
+    def find(name):
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    decoder = Decoder(lambda number, memory: None, [len(buffer) for buffer in kept], find)
+    with pytest.raises(data_form.Malformed, match="it needs pandas, which this Python"):
+        decoder.decode(bytes(text))
+
+
+def test_a_range_index_of_huge_length_is_refused():
     index = b"\x81\xd4R\x16\x93\xa5range\xc0\x93\x00\xd3%s\x01"
     few, many = (index % n.to_bytes(8, "big") for n in (1, 10**15))
     column = b"\x91\x92\x91\x00\x91\x92\xa7objects\x91\x07"
@@ -146,11 +158,11 @@ def test_an_index_that_costs_nothing_makes_no_large_frame():
         decoded(b"\x81\xd4R\x14\x93" + many + few + column)
 
 
-def test_keys_that_hold_each_other_end():
+def test_keys_with_too_many_items_are_refused():
     nested = (1,)
     for _ in range(60):
         nested = (nested, nested)
-    # The item of a list becomes the key of a dictionary.
+    # Changes the bytes of a list with one item into a dictionary. The item becomes a key.
     data = b"\x81" + bytes(encoded([nested]).text)[1:] + b"\x01"
     with pytest.raises(data_form.Malformed, match="its keys have too many items"):
         decoded(data)

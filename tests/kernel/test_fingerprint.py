@@ -1,4 +1,4 @@
-"""Fingerprints: what is equal, what is not, and what has none."""
+"""Tests of fingerprints: which values have equal ones, different ones, or none."""
 
 import datetime
 import time
@@ -14,7 +14,7 @@ def of(value):
     return fingerprint.fingerprint(value, time.process_time() + 60)
 
 
-def test_these_fingerprints_never_change():
+def test_fingerprints_never_change():
     assert of([1, "a", None, 2.5, {"k": (True, b"x")}]) == "24206dfe6574954b1218842ec9494e59"
     assert of(numpy.arange(4)) == "fb64db89d47519b1c2d145b63a5e311c"
 
@@ -33,13 +33,13 @@ def test_these_fingerprints_never_change():
         (pandas.Series([1, None], dtype="Int64"), pandas.Series([1, 0], dtype="Int64")),
     ],
 )
-def test_values_that_differ(one, other):
+def test_different_values_have_different_fingerprints(one, other):
     assert of(one) is not None
     assert of(other) is not None
     assert of(one) != of(other)
 
 
-def test_equal_values_are_equal_whatever_they_share():
+def test_equal_values_have_equal_fingerprints_whatever_they_share():
     inner = [1, 2]
     assert of([inner, inner]) == of([[1, 2], [1, 2]])
     assert of({3, 1, 2}) == of({2, 3, 1})
@@ -48,7 +48,7 @@ def test_equal_values_are_equal_whatever_they_share():
     assert of(frame) == of(frame.copy()) is not None
 
 
-def test_what_is_not_known_has_none_and_runs_no_code():
+def test_an_unknown_object_has_no_fingerprint_and_runs_no_code():
     class Hostile:
         __slots__ = ("a",)
 
@@ -63,7 +63,7 @@ def test_what_is_not_known_has_none_and_runs_no_code():
     assert of(datetime.datetime.now) is not None
 
 
-def test_objects_and_functions_by_what_they_are():
+def test_fingerprints_of_objects_and_functions_depend_on_their_contents():
     def make(n):
         class C:
             def __init__(self):
@@ -79,7 +79,7 @@ def test_objects_and_functions_by_what_they_are():
     assert of(lambda x: x) != of(lambda x: x + 1)
 
 
-def test_one_unknown_column_leaves_the_others_known():
+def test_one_unknown_column_leaves_the_others_their_fingerprints():
     frame = pandas.DataFrame({"a": [1, 2], "b": [iter([]), iter([])]})
     whole, is_sampled, columns = fingerprint.fingerprint_and_columns(
         frame, time.process_time() + 60
@@ -97,11 +97,11 @@ def test_large_arrays_are_sampled():
     assert of(large) != one
 
 
-def test_nothing_is_read_when_there_is_no_time():
+def test_there_is_no_fingerprint_after_the_deadline():
     assert fingerprint.fingerprint([1], time.process_time() - 1) is None
 
 
-def test_summaries_and_sizes():
+def test_arrays_and_frames_have_summaries():
     deadline = time.process_time() + 60
     array = numpy.array([1.0, 3.0, float("nan")])
     assert fingerprint.size_in_bytes(array) == 24

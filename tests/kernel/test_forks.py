@@ -1,4 +1,4 @@
-"""What is said about a process that was forked."""
+"""Tests of the reports about forked processes."""
 
 import asyncio
 import json
@@ -11,7 +11,8 @@ from ratoon_kernel import forks
 
 
 def in_a_fork(find):
-    """What `find` returns in a forked child, which must be JSON."""
+    """Calls `find` in a forked child. Returns the child's pid and the result, which must be
+    JSON."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -31,14 +32,15 @@ def test_the_thread_that_forked_has_the_id_of_its_new_process(booted):
 
 @pytest.fixture
 def warnings(booted, monkeypatch):
-    """The function that lists what of this process does not survive a fork."""
+    """A function that returns the warnings about parts of this process that do not survive a
+    fork."""
     monkeypatch.setattr(forks, "_shell", booted)
     monkeypatch.setattr(forks, "_is_simple", lambda: False)
     return lambda: json.loads(forks.hazards())[0]
 
 
 def test_a_thread_that_waits_for_a_process_is_not_reported(warnings):
-    """%%bash leaves one for a moment, after its process has ended."""
+    """After the process of a %%bash cell has ended, such a thread still exists for a moment."""
     loop = asyncio.new_event_loop()
     process = loop.run_until_complete(asyncio.create_subprocess_exec("sleep", "1000"))
     assert not any("threads" in sentence for sentence in warnings())
@@ -57,7 +59,7 @@ def test_a_thread_is_reported_until_its_function_has_returned(warnings):
 
     thread = Slow(target=go_on.wait, name="slow", daemon=True)
     thread.start()
-    assert warnings() == ["threads do not go on in a branch: slow"]
+    assert warnings() == ["threads do not survive in a branch: slow"]
     go_on.set()
     while hasattr(thread, "_target"):
         pass

@@ -1,4 +1,5 @@
-"""Checkpoints name what rebuilds their objects. These names must lead to it for ever."""
+"""Checkpoints refer by name to the functions that rebuild their objects. All versions of Ratoon
+must find these functions."""
 
 import importlib
 import pickle
@@ -7,7 +8,7 @@ import pytest
 
 from ratoon_kernel import former_names, rebuilding, shell
 
-# What checkpoints of version 0.1 name.
+# The names in checkpoints of version 0.1, by module.
 FORMER = {
     "_ratoon_databases": "make_sqlite set_attributes make_cursor make_duckdb make_symbol",
     "_ratoon_learning": "make_matrix make_data_set set_data_set make_session_options cache_again",
@@ -24,7 +25,7 @@ FORMER = {
     "_ratoon_values": "Placeholder",
     "_ratoon_web": "make_client",
 }
-# What checkpoints name since the kernel is a package.
+# The names in checkpoints since the kernel's Python became a package, by module.
 NOW = {
     "ratoon_kernel.adapters.databases": "make_cursor set_attributes",
     "ratoon_kernel.adapters.duckdb": "make_duckdb",
@@ -52,7 +53,7 @@ NOW = {
 
 
 @pytest.mark.parametrize("module", FORMER)
-def test_former_names_lead_to_what_they_named(module):
+def test_former_names_are_resolved(module):
     with former_names.resolved():
         found = importlib.import_module(module)
         assert [name for name in FORMER[module].split() if not hasattr(found, name)] == []
@@ -61,16 +62,16 @@ def test_former_names_lead_to_what_they_named(module):
 
 
 @pytest.mark.parametrize("module", NOW)
-def test_names_stay_where_they_are(module):
+def test_current_names_stay_in_their_modules(module):
     found = importlib.import_module(module)
     for name in NOW[module].split():
         one = getattr(found, name)
         assert module == "ratoon_kernel.shell" or one.__module__ == module
 
 
-def test_a_pickle_of_a_former_version_is_read(namespace):
+def test_a_pickle_of_version_0_1_is_read(namespace):
     rebuilding.loading.namespace = namespace
-    # As version 0.1 has pickled an array, and the shell.
+    # Pickles of an array and of the shell, as version 0.1 wrote them.
     array = (
         b"\x80\x05c_ratoon_pickling\nmake_array\n(C\x02\x01\x02K\x02\x85cnumpy\ndtype\nX\x02\x00\x00"
         b"\x00u1\x85RX\x01\x00\x00\x00Ccnumpy\nndarray\n\x88tR."

@@ -1,4 +1,4 @@
-"""The environment form: what a checkpoint makes of objects."""
+"""Tests of the environment form: objects after saving and loading a checkpoint."""
 
 import sys
 
@@ -26,7 +26,7 @@ def test_closures_share_their_cells(run, namespace):
     assert namespace["up"]() == 2 == namespace["look"]()
 
 
-def test_what_two_names_share_stays_shared(run, namespace):
+def test_objects_shared_by_two_names_stay_shared(run, namespace):
     run("import numpy\na = [1]; b = {'a': a}; big = numpy.arange(1e5); view = big[5:9]; loop = []")
     run("loop.append(loop)")
     assert saved_and_loaded(namespace) == {}
@@ -47,7 +47,7 @@ def test_what_two_names_share_stays_shared(run, namespace):
         "import dataclasses\n@dataclasses.dataclass\nclass C:\n    a: int = 1\nx = C(3)",
     ],
 )
-def test_a_class_comes_back_with_its_objects(run, namespace, statement):
+def test_a_class_is_restored_with_its_objects(run, namespace, statement):
     run(statement)
     before = repr(namespace["x"]) if hasattr(namespace["C"], "__members__") else None
     assert saved_and_loaded(namespace) == {}
@@ -58,7 +58,7 @@ def test_a_class_comes_back_with_its_objects(run, namespace, statement):
         assert not hasattr(namespace["x"], "__dict__")
 
 
-def test_a_subclass_is_not_announced_a_second_time(run, namespace):
+def test_loading_a_subclass_does_not_call_init_subclass_again(run, namespace):
     run("seen = []\nclass Base:\n    def __init_subclass__(cls, **more): seen.append((cls, more))")
     run("class Sub(Base, flag=1): pass")
     saved_and_loaded(namespace)
@@ -76,14 +76,14 @@ def test_an_exception_keeps_its_cause(run, namespace):
     assert isinstance(namespace["kept"].__cause__, ZeroDivisionError)
 
 
-def test_weak_references_lead_to_the_object(run, namespace):
+def test_weak_references_refer_to_the_restored_object(run, namespace):
     run("import weakref\nclass C: pass\nc = C(); ref = weakref.ref(c); gone = weakref.ref(C())")
     saved_and_loaded(namespace)
     assert namespace["ref"]() is namespace["c"]
     assert namespace["gone"]() is None
 
 
-def test_memory_is_shared_by_its_views(run, namespace):
+def test_views_share_the_memory_of_their_object(run, namespace):
     run("whole = bytearray(b'abcdef'); part = memoryview(whole)[2:4]; keys = {1: 2}.keys()")
     saved_and_loaded(namespace)
     namespace["whole"][2] = ord("X")
@@ -104,7 +104,7 @@ def test_memory_is_shared_by_its_views(run, namespace):
         ("__import__('contextvars').ContextVar('c')", "a context variable"),
     ],
 )
-def test_what_cannot_be_saved_costs_its_own_name(run, namespace, value, reason):
+def test_only_the_name_that_cannot_be_saved_is_missing(run, namespace, value, reason):
     run(
         "import threading\ndef held():\n    one = threading.Lock()\n    one.acquire()\n"
         "    return one"
@@ -117,7 +117,7 @@ def test_what_cannot_be_saved_costs_its_own_name(run, namespace, value, reason):
         eval("bad", namespace)
 
 
-def test_a_record_that_fails_to_load_costs_its_own_name(run, namespace):
+def test_only_the_name_that_cannot_be_loaded_is_missing(run, namespace):
     run("class C:\n    def __setstate__(self, state): raise ValueError('no')\nshared = ['text']")
     run("bad = C(); bad.a = shared; good = [shared]")
     failed = Checkpoint().load(namespace)
@@ -129,7 +129,7 @@ def test_deep_nesting_is_saved(run, namespace):
     run("deep = []\nfor _ in range(30_000): deep = [deep]")
     checkpoint = Checkpoint()
     assert checkpoint.lacks == {}
-    # Freeing it recurses less than comparing it would.
+    # Visits the levels one by one, because comparing the lists would recurse too deeply.
     assert checkpoint.load(namespace) == {}
     depth, at = 0, namespace["deep"]
     while at:
@@ -137,14 +137,14 @@ def test_deep_nesting_is_saved(run, namespace):
     assert depth == 30_000
 
 
-def test_pandas_blocks_are_not_shared_for_good(run, namespace):
+def test_a_write_to_a_shared_pandas_block_changes_one_frame_only(run, namespace):
     run("import pandas\na = pandas.DataFrame({'x': [1.0, 2.0]}); b = a.copy(deep=False)")
     saved_and_loaded(namespace)
     namespace["a"].iloc[0, 0] = 9
     assert namespace["b"].iloc[0, 0] == 1
 
 
-def test_settings_and_imports_come_back(run, namespace, booted):
+def test_settings_and_imports_are_restored(run, namespace, booted):
     booted.history_manager.input_hist_parsed[:] = ["", "import random, json as j"]
     run("import random, json as j\nrandom.seed(4)")
     sys.setrecursionlimit(sys.getrecursionlimit() + 7)
@@ -159,7 +159,7 @@ def test_settings_and_imports_come_back(run, namespace, booted):
     sys.setrecursionlimit(limit - 7)
 
 
-def test_pools_are_made_again(run, namespace):
+def test_pools_are_created_again(run, namespace):
     run("from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(2)")
     run("import multiprocessing.pool\nlater = multiprocessing.pool.ThreadPool(2)")
     namespace["later"].close, stop = namespace["later"].close, namespace["later"].terminate
@@ -172,10 +172,10 @@ def test_pools_are_made_again(run, namespace):
     namespace["later"].terminate()
 
 
-def test_databases_in_memory_come_back(run, namespace):
+def test_databases_in_memory_are_restored(run, namespace):
     run("import sqlite3\ndb = sqlite3.connect(':memory:'); db.execute('create table t (a)')")
     run("db.execute('insert into t values (3)')")
     if not hasattr(namespace["db"], "serialize"):
-        pytest.skip("Python 3.11 is the first that can serialize it")
+        pytest.skip("this Python's SQLite cannot serialize databases")
     assert saved_and_loaded(namespace) == {}
     assert namespace["db"].execute("select a from t").fetchall() == [(3,)]

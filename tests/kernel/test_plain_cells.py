@@ -1,4 +1,4 @@
-"""Plain cells have the effects that IPython's `run_cell` has."""
+"""Checks that plain cells have the same effects as IPython's `run_cell`."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# Scenarios: cells that run one after the other.
+# Lists of cells that run one after the other, by title.
 SCENARIOS = {
     "assignments and results": [
         "x = 1",
@@ -353,7 +353,8 @@ SCENARIOS = {
 
 
 def differences(scenarios, room):
-    """What differs between the two ways, and how many cells were plain, of how many."""
+    """Runs scenarios both ways. Returns {"differing": scenarios with different effects, "plain":
+    number of plain cells, "cells": number of all cells}."""
     command = [sys.executable, os.path.join(HERE, "two_roads.py")]
     ended = subprocess.run(
         command,
@@ -374,16 +375,16 @@ def check(scenarios, room):
             assert plain == other
         assert one["plain"]["found"] == one["IPython"]["found"], one["cells"]
     assert not found["differing"]
-    # Otherwise little was compared.
+    # If few cells were plain, the comparison would show little.
     assert found["plain"] > found["cells"] / 2
 
 
-def test_plain_cells_do_what_ipython_does(tmp_path):
+def test_plain_cells_have_the_same_effects_as_ipython(tmp_path):
     check(list(SCENARIOS.values()), tmp_path)
 
 
-# Cells of the server's tests with these words end processes, never end, or print what differs from
-# run to run.
+# Cells of the server's tests that contain one of these words are not compared. They end processes,
+# run forever, or print different text in each run.
 NOT_HERE = (
     "kill fork _exit abort exit setsid Popen subprocess system rmtree unlink while sleep socket pid time"
     " ctypes thread signal resource spawn Pool random urandom id( /proc /dev range(10 0_0 000 ** import"
@@ -392,7 +393,7 @@ NOT_HERE = (
 
 
 def cells_of(name):
-    """The string literals of a file of Rust that are Python."""
+    """Yields the string literals of a Rust file that contain Python code."""
     with open(os.path.join(HERE, "..", "it", f"{name}.rs")) as file:
         text = file.read()
     for literal in re.findall(r'"((?:[^"\\]|\\.)*)"', text, re.DOTALL):
@@ -406,12 +407,12 @@ def cells_of(name):
             yield cell
 
 
-# In CI each n-th of them, `tests/run nightly` all.
+# Every STEP-th cell is compared: in CI every eighth, in `tests/run nightly` all.
 STEP = 1 if os.environ.get("RATOON_TEST_ALL") else 8
 FILES = ["asking", "branches", "cells", "floods", "hostile", "outputs", "survival"]
 
 
-def test_cells_of_the_servers_tests_do_too(tmp_path):
+def test_cells_of_the_servers_tests_have_the_same_effects_as_ipython(tmp_path):
     cells = [cell for name in FILES for cell in cells_of(name)]
     found = differences([[cell] for cell in cells[::STEP]], tmp_path)
     assert not [

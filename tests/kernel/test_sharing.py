@@ -1,4 +1,4 @@
-"""Digests of variables, and which of them share objects."""
+"""Tests of the digests of variables, and of the groups of variables that share objects."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from ratoon_kernel import sharing
 
 @pytest.fixture
 def digests(run):
-    """The digests and the groups of the variables that code makes."""
+    """A function that runs code and returns the digests and groups of the variables."""
 
     def of(code):
         run(code)
@@ -30,7 +30,7 @@ def test_equal_values_have_equal_digests(digests):
     assert hashes["a"] == hashes["b"] != hashes["c"]
 
 
-def test_names_that_share_something_are_a_group(digests):
+def test_names_that_share_an_object_are_a_group(digests):
     told = digests("a = [1]; b = (a, 2); c = [1]; text = 'x'; same = text")
     assert sorted(map(sorted, told["groups"])) == [["a", "b"], ["c"], ["same"], ["text"]]
 
@@ -41,7 +41,18 @@ def test_views_share_the_memory_of_their_array(digests):
     assert ["other"] in told["groups"]
 
 
-def test_what_cannot_be_pickled_has_no_digest(digests):
+def test_windows_and_records_share_the_memory_of_their_array(digests):
+    told = digests(
+        "import numpy as n\nwhole = n.zeros(4)\n"
+        "windows = n.lib.stride_tricks.sliding_window_view(whole, 2)\n"
+        "records = n.zeros(3, dtype=[('x', int)]); record = records[0]"
+    )
+    groups = [sorted(group) for group in told["groups"]]
+    assert ["whole", "windows"] in groups
+    assert ["record", "records"] in groups
+
+
+def test_a_value_that_cannot_be_pickled_has_no_digest(digests):
     hashes = digests("gen = (n for n in [1]); fine = [1]")["hashes"]
     assert hashes["gen"] is None
     assert hashes["fine"] is not None

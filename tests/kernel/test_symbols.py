@@ -1,4 +1,4 @@
-"""Which variables a cell reads, assigns and deletes."""
+"""Tests of finding the variables that a cell reads, assigns and deletes."""
 
 import ast
 
@@ -9,7 +9,7 @@ from ratoon_kernel import symbols
 
 @pytest.fixture
 def told(namespace):
-    """The symbols of a cell that runs."""
+    """A function that runs a cell and returns the variables that it read, assigned and deleted."""
 
     def tell(cell):
         tracker = symbols.Tracker()
@@ -24,7 +24,7 @@ def told(namespace):
     return tell
 
 
-def test_names_that_a_statement_loads_and_stores(run, told):
+def test_names_that_a_statement_reads_assigns_and_deletes_are_reported(run, told):
     run("a = 1; b = 2; gone = 3")
     assert told("c = a + 1\nb = 5\ndel gone") == {
         "accessed": ["a"],
@@ -33,17 +33,17 @@ def test_names_that_a_statement_loads_and_stores(run, told):
     }
 
 
-def test_names_that_a_called_function_reads(run, told):
+def test_names_that_a_called_function_reads_count_as_read(run, told):
     run("k = 1; unused = 2\ndef inner(): return k\ndef outer(): return inner()")
     assert told("x = outer()")["accessed"] == ["inner", "k", "outer"]
 
 
 @pytest.mark.parametrize("cell", ["n = len(globals())", "n = eval('a')", "n = vars()"])
-def test_code_that_may_read_anything_reads_all(run, told, cell):
+def test_code_that_may_read_anything_counts_as_reading_all(run, told, cell):
     run("a = 1; b = 2")
     assert told(cell)["accessed"] == ["a", "b"]
 
 
-def test_a_name_that_a_block_may_delete(run, told):
+def test_a_name_that_a_block_may_delete_counts_as_deleted(run, told):
     run("old = 1")
     assert told("try:\n    1 / 0\nexcept ZeroDivisionError as old:\n    pass")["deleted"] == ["old"]

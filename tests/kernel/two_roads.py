@@ -1,9 +1,13 @@
-"""Runs cells twice, each time in a fork of one shell: by `plain_cells` and by IPython's `run_cell`
-alone. Prints what differs, as JSON, and how many cells were plain.
+"""Runs cells in two ways, each in its own fork of one shell: by `plain_cells`, and only by
+IPython's `run_cell`. Prints JSON: the scenarios with different effects, and the number of plain
+cells.
 
-usage: two_roads.py < SCENARIOS, a JSON list of lists of cells
+usage: two_roads.py [SECONDS] < SCENARIOS, a JSON list of lists of cells
+
+SECONDS is the time limit of a scenario; 20 without it.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -19,9 +23,9 @@ stand_ins.install()
 
 from ratoon_kernel import plain_cells, shell
 
-# Seconds for a scenario.
-LIMIT = 20
-# What a scenario may have changed besides its outputs.
+# Time limit of a scenario, in seconds.
+LIMIT = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+# A cell that collects the effects that a scenario can have besides its outputs.
 PROBE = """
 import inspect as _inspect, linecache as _linecache, sys as _sys, warnings as _warnings
 _shell = get_ipython()
@@ -53,7 +57,7 @@ _found = {
 
 
 class Channel:
-    """Takes what a cell sends."""
+    """Collects everything that a cell sends to the server."""
 
     def __init__(self):
         self.sent = []
@@ -79,7 +83,7 @@ class Channel:
 
 
 def run(channel, cells, is_plain, has_symbols):
-    """What a scenario leaves, and how many of its cells were plain."""
+    """Runs a scenario. Returns its effects and the number of its plain cells."""
     plain, run_plain = 0, plain_cells.run
     if not is_plain:
         plain_cells._parts = None
@@ -105,6 +109,7 @@ def in_fork(channel, cells, is_plain, has_symbols):
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
+        os.setpgid(0, 0)
         signal.alarm(LIMIT)
         os.close(read)
         with open(write, "w") as file:
@@ -113,13 +118,19 @@ def in_fork(channel, cells, is_plain, has_symbols):
     os.close(write)
     with open(read) as file:
         text = file.read()
+    # Cells may have started processes, such as joblib's workers.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
     return json.loads(text) if text else [{"ended by": status}, 0]
 
 
-# Addresses; what IPython says twice in CPython 3.11; the frame of IPython in the traceback of a
-# group; the lines after the one that raised, which IPython shows or not by the order of a set.
+# Differences that are allowed, as (pattern, replacement): lines of a traceback after the line that
+# raised, because IPython shows them depending on the order of a set; addresses; a warning that
+# IPython prints twice in CPython 3.11; IPython's own frame in the traceback of a group;
+# and how long a fit took.
 DIFFERING = (
+    (r"\d+\.\d+s\b", "TIME"),
     (r" {4,}\d+ .*?\\n", ""),
     (r"(0x|object at )[0-9a-f]{6,}", r"\1…"),
     (r"<>:\d+: SyntaxWarning: .*?\\n", ""),
@@ -128,7 +139,7 @@ DIFFERING = (
 
 
 def alike(outcome):
-    """An outcome without what may differ."""
+    """Returns an outcome as text, without the allowed differences."""
     text = json.dumps(outcome, sort_keys=True)
     for pattern, replacement in DIFFERING:
         text = re.sub(pattern, replacement, text)

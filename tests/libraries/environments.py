@@ -1,5 +1,5 @@
-"""One environment for each file of requirements, made once and kept under the cache directory,
-like those of tests/run.
+"""Creates a virtual environment for each requirements file. Environments are kept in the cache
+directory, like those of tests/run.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-# The environment that tests/run makes for the cells of all tests.
+# The requirements file of the environment that tests/run makes for the cells of all tests.
 OF_ALL_TESTS = "../requirements.txt"
 
 
 def python_of(requirements: str) -> str:
-    """The Python of an environment with what the file names; it is made where it is missing."""
+    """Returns the path of the Python in the environment of a requirements file. Creates the
+    environment if it does not exist."""
     path = os.path.normpath(os.path.join(HERE, requirements))
     venv = place_of(path, requirements == OF_ALL_TESTS)
     python = os.path.join(venv, "bin", "python")
@@ -44,7 +45,7 @@ def python_of(requirements: str) -> str:
 
 
 def place_of(path: str, is_of_all_tests: bool) -> str:
-    """Where an environment lies; the same place that tests/run computes."""
+    """Returns the directory of an environment. tests/run computes the same directory."""
     with open(path, "rb") as file:
         digest = hashlib.sha256(file.read() + f"{sys.executable}\n".encode()).hexdigest()[:12]
     own = os.path.basename(path).removeprefix("requirements-").removesuffix(".txt")

@@ -1,5 +1,5 @@
-"""Takes one row through a server of its own: parent, branches, line, a kill, and branches of
-what comes back.
+"""Runs the cells of one row on its own server: the state's cell, cells after it, branches of the
+state, and branches after the server was killed and started again.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ from model import COLUMNS, Row
 from verdicts import Answer, State, Verdict, judge
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# How long an answer may take while the processes do nothing.
+# Time after which a cell counts as hanging if its processes are idle.
 IDLE_SECONDS = 40
-# A cell that its processes still work at is waited for longer: the machine may be busy.
+# Time after which a cell counts as hanging even if its processes work. Long, because the machine
+# may be busy.
 BUSY_SECONDS = 240
-# Plain IPython may have to compile for minutes on a busy machine; nothing is learnt from a row
-# without it.
+# Time limit of a row in plain IPython. Long, because compiling can take minutes on a busy machine.
 PLAIN_SECONDS = 900
-# How often, and how far apart, processes must be found asleep to count as idle.
+# Processes count as idle if they sleep at this many checks, made at this interval.
 IDLE_LOOKS = 20
 IDLE_LOOK_SECONDS = 0.25
-# A checkpoint is written when nobody asks for a cell; gigabytes are not what rows make.
+# Time limit for writing the checkpoint of a row's state, which is small.
 SAVED_SECONDS = 60
+# Time limit for the end of a run after it was interrupted.
 ENDED_SECONDS = 10
-# Of both plain IPython and the server's cells, so that what they print is as wide.
+# Environment variables of plain IPython and of the server, so that cells print the same text.
 ENVIRONMENT = {
     "COLUMNS": "80",
     "TF_CPP_MIN_LOG_LEVEL": "3",
@@ -42,11 +43,11 @@ ENVIRONMENT = {
 
 
 class PlainFailed(Exception):
-    """A row that does not work in plain IPython either says nothing about branches."""
+    """The row does not work in plain IPython, so it cannot show whether branches work."""
 
 
 def plainly(row: Row, python: str) -> dict[str, list[dict[str, Any]]]:
-    """What each column's cells give in plain IPython."""
+    """Runs the cells of a row in plain IPython. Returns the expected outputs for each column."""
     environment = {
         **os.environ,
         **ENVIRONMENT,
@@ -75,13 +76,14 @@ def plainly(row: Row, python: str) -> dict[str, list[dict[str, Any]]]:
 
 
 class Trial:
-    """One row on its own server."""
+    """Runs the cells of one row on its own server."""
 
     def __init__(self, row: Row, server: ratoon.Server) -> None:
         self.row, self.server = row, server
 
     def run(self, code: str, state: str) -> Answer:
-        """Runs a cell. One that does nothing for too long is interrupted and counts as hanging."""
+        """Runs a cell. Interrupts the cell if it hangs, and then returns an answer without
+        outputs."""
         exec_id = ratoon.new_id()
         started = time.monotonic()
         found: list[Answer] = []
@@ -90,8 +92,7 @@ class Trial:
             try:
                 found.append(self.execute(code, state, exec_id, started))
             except (OSError, http.client.HTTPException) as error:
-                # The connection went away: of an answer that nobody waits for any more, or with the
-                # server.
+                # The connection was closed, because the run was given up or the server ended.
                 refused = {"ename": type(error).__name__, "evalue": str(error)}
                 found.append(Answer([], time.monotonic() - started, error=refused))
 
@@ -130,15 +131,15 @@ class Trial:
     def end(self, exec_id: str) -> None:
         door = ratoon.Rest(self.server, timeout=ENDED_SECONDS)
         try:
-            for _ in range(2):  # asked twice, a run is killed
+            for _ in range(2):  # the second request kills the run
                 door.answer("POST", "/interrupt", {"exec_id": exec_id})
         finally:
             door.close()
 
     def is_idle(self) -> bool:
-        """Whether the processes below the server do nothing for some seconds: on a busy machine
-        one that wants to run may get no turn for long, so what counts is that all their threads
-        sleep.
+        """Whether all threads of the server's child processes sleep for some seconds. Their
+        processor time is not used, because on a busy machine a process may wait long for the
+        processor.
         """
         for _ in range(IDLE_LOOKS):
             if any(map(is_busy, self.server.processes()[1:])):
@@ -147,7 +148,7 @@ class Trial:
         return True
 
     def branches(self, state: str) -> list[Answer]:
-        """Two at once, then one more."""
+        """Runs the row's second cell in two branches at once, then in a third branch."""
         found: dict[int, Answer] = {}
 
         def run(number: int) -> None:
@@ -161,7 +162,8 @@ class Trial:
         return [found[0], found[1], self.run(self.row.again, state)]
 
     def saved(self, state: str) -> str:
-        """Waits until the state is on disk, or is said not to come there; answers what is said."""
+        """Waits until the state is on disk or saving it has failed. Returns its saving status as
+        JSON."""
         door = self.server.rest()
         try:
             said = "idle"
@@ -176,8 +178,8 @@ class Trial:
             door.close()
 
     def told(self, state: str, saving: str = "") -> State:
-        """What the server tells about the state: what does not survive a branch, and what its
-        checkpoint lacks.
+        """Returns the server's reports about a state: its warnings, and the names that are missing
+        in its checkpoint.
         """
         door = self.server.rest()
         try:
@@ -191,20 +193,20 @@ class Trial:
 
 
 def is_busy(pid: int) -> bool:
-    """Whether a thread of a process runs, would like to, or waits for the disk."""
+    """Whether a thread of a process runs, is ready to run, or waits for the disk."""
     try:
         for task in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{task}/stat") as stat:
                 if stat.read().rpartition(")")[2].split()[0] in "RD":
                     return True
     except OSError:
-        pass  # it has just ended
+        pass  # the process has just ended
     return False
 
 
 @dataclass
 class Result:
-    """A row of the table."""
+    """The result of one row of the table."""
 
     row: Row
     verdicts: dict[str, list[Verdict]]
@@ -213,7 +215,7 @@ class Result:
 
 
 def try_row(row: Row, binary: str, python: str) -> Result:
-    """A row, from its first cell to the branches of what a killed server brings back."""
+    """Runs all cells of a row and judges their outputs."""
     try:
         truth = plainly(row, python)
     except (PlainFailed, subprocess.TimeoutExpired) as error:
@@ -231,8 +233,8 @@ def try_row(row: Row, binary: str, python: str) -> Result:
         if parent.state is None:
             see("parent", State([], []), parent)
             return Result(row, verdicts, None)
-        # The line goes on in the process that ran the state's cell; all that follow are copies of
-        # it.
+        # The first cell after the state runs in the process that ran the state's cell. All later
+        # cells of branches run in forks.
         first = trial.run(row.again, parent.state)
         second = trial.run(row.again, first.state) if first.state else None
         branches = trial.branches(parent.state)

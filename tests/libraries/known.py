@@ -1,5 +1,5 @@
-"""What may be WRONG or HANG: short, each with its reason and the line of the docs that tells the
-user.
+"""Lists the cells of the table that may be WRONG or HANG. Each entry has a reason, and a text in
+the docs that warns users.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ def known(row: str, column: str) -> Known | None:
 
 
 def stale(rows: set[str]) -> list[str]:
-    """What is wrong with the list itself: rows that are not there, docs that do not say it."""
+    """Returns errors in the list itself: rows that do not exist, and texts that are not in the
+    docs."""
     faults = [
-        f"known.py names {k.row!r}, and there is no such row" for k in KNOWN if k.row not in rows
+        f"known.py names {k.row!r}, but there is no such row" for k in KNOWN if k.row not in rows
     ]
     for entry in KNOWN:
         name, _, text = entry.docs.partition(": ")

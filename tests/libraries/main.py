@@ -1,14 +1,15 @@
-"""Runs the rows of the table of libraries, and prints it. See `run`, which builds what this needs.
+"""Tests libraries in branches and after restarts, and prints a table. Started by the script `run`.
 
-Each row imports and uses a library in a state, goes on along the line, branches twice at once and
-once more, kills the server, and branches three times from what comes back. Each cell of the table
-says what came of it:
+Each row of the table tests one use of a library. A cell uses the library, and the same use is then
+repeated in later cells, in three branches, and in three branches after the server was killed. Each
+cell of the table shows the result:
 
-    right    the same output as plain IPython gives
-    told     something else, and a warning of the state or what its checkpoint is missing names it
-    refused  a clear error of the server that says what it did not do, and why
-    WRONG    something else, and nobody was told
-    HANG     no answer, while the processes did nothing
+    right    the output is the same as in plain IPython
+    told     the output differs, and a warning of the state or a missing name in its checkpoint
+             announced it
+    refused  the server refused to run the cell, with an error that explains why
+    WRONG    the output differs, and nothing announced it
+    HANG     no answer came, although the processes were idle
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from harness import Result, try_row
 from model import COLUMNS, Group, Row
 from verdicts import FAULTS, Verdict
 
-# A cell that took longer shows its seconds.
+# If a cell takes longer than this, the table shows its seconds.
 SLOW_SECONDS = 10
 
 
@@ -56,7 +57,7 @@ def print_row(result: Result) -> None:
 
 
 def faults(result: Result) -> list[str]:
-    """What fails the run."""
+    """Returns the failures of a row, except those that known.py lists."""
     if result.broken:
         return [f"{result.row.name}: {result.broken}"]
     found = []
@@ -101,10 +102,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("only", nargs="*", metavar="GROUP|ROW", help="without: all")
-    parser.add_argument("--list", action="store_true", help="name groups and rows, and run nothing")
-    parser.add_argument("--jobs", type=int, default=2, help="rows at once (2)")
-    parser.add_argument("--json", help="where to write all that was found")
+    parser.add_argument("only", nargs="*", metavar="GROUP|ROW", help="default: all")
+    parser.add_argument(
+        "--list", action="store_true", help="print the names of groups and rows, and run nothing"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=2, help="number of rows to run at once (default: 2)"
+    )
+    parser.add_argument("--json", help="the file to which all results are written")
     options = parser.parse_args()
     if options.list:
         for group in rows.GROUPS:

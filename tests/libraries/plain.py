@@ -1,7 +1,9 @@
-"""Runs cells in an ordinary IPython, in a process of its own: what a row is compared with.
+"""Runs cells in an ordinary IPython. The outputs of a row are compared with the outputs of this
+program.
 
-Reads a JSON list of sources from standard input; writes, per cell, its outputs as nbformat has them
-into the file that its argument names, as what cells start may print to standard output.
+Reads a JSON list of sources from standard input. Writes the outputs of each cell, in the format of
+nbformat, to the file that the argument names. Standard output is not used for this, because
+programs that cells start may print to it.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ from IPython.utils.capture import capture_output
 
 
 class Shown(DisplayHook):
-    """Keeps the value of a cell's last line where the server's kernel sends it: among what the
-    cell displays.
+    """Collects the value of a cell's last line together with the objects that the cell displays, in
+    order. The server's kernel also sends them in this order.
     """
 
     shown: ClassVar[list[dict[str, Any]]] = []
@@ -38,7 +40,7 @@ class Shell(InteractiveShell):
 
 def outputs_of(shell: InteractiveShell, source: str) -> list[dict[str, Any]]:
     with capture_output() as captured:
-        # One list for both, so that they keep their order.
+        # Displayed objects and the last value share one list, so that their order is known.
         Shown.shown = shell.display_pub.outputs
         result = shell.run_cell(source)
     found: list[dict[str, Any]] = [
@@ -57,7 +59,7 @@ def outputs_of(shell: InteractiveShell, source: str) -> list[dict[str, Any]]:
 def main() -> None:
     sources = json.load(sys.stdin)
     shell = Shell.instance()
-    # What a cell asks for that sends functions to other processes: a module that is called so.
+    # Cells run in the module `__main__`, because other processes look up functions of cells there.
     sys.modules["__main__"].__dict__.update(shell.user_ns)
     shell.user_module = sys.modules["__main__"]
     shell.user_ns = shell.user_module.__dict__

@@ -1,5 +1,5 @@
-"""Compares what a cell gave with what plain IPython gives, and finds whether the user was told
-of a difference.
+"""Compares the outputs of a cell with those of plain IPython, and decides whether a difference was
+announced to the user.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ RIGHT, TOLD, REFUSED, WRONG, HANG = "right", "told", "refused", "WRONG", "HANG"
 # Verdicts that fail the run.
 FAULTS = (WRONG, HANG)
 
-# Errors by which the server says that a cell cannot run at a state. `KernelDied` is not among them:
-# a crash is a fault.
+# Errors with which the server refuses to run a cell at a state. `KernelDied` is excluded, because a
+# crash is a fault.
 REFUSALS = {
     "StateLost",
     "RestoreFailed",
@@ -30,7 +30,7 @@ REFUSALS = {
 
 @dataclass
 class Answer:
-    """What came of one cell; `outputs` is None when nothing came in time."""
+    """The result of running one cell. `outputs` is None if no answer came in time."""
 
     outputs: list[dict[str, Any]] | None
     seconds: float
@@ -41,7 +41,8 @@ class Answer:
 
 @dataclass
 class State:
-    """What the server tells about the state of a row."""
+    """The server's reports about the state of a row: its warnings, the names missing in its
+    checkpoint, and its saving status."""
 
     warnings: list[str]
     missing: list[str]
@@ -50,7 +51,7 @@ class State:
 
 @dataclass
 class Verdict:
-    """What one cell of the table says, and why."""
+    """The verdict about one run of a cell, and the reason."""
 
     word: str
     why: str
@@ -58,7 +59,7 @@ class Verdict:
 
 
 def normal(outputs: list[dict[str, Any]]) -> list[tuple[str, ...]]:
-    """Outputs as far as they are compared: text, kinds of representations, names of errors."""
+    """Returns the parts of outputs that are compared: texts, MIME types and names of errors."""
     found: list[tuple[str, ...]] = []
     for item in outputs:
         kind = item["output_type"]
@@ -74,21 +75,21 @@ def normal(outputs: list[dict[str, Any]]) -> list[tuple[str, ...]]:
             )
         elif kind == "error":
             found.append(("error", item["ename"]))
-    # Plain IPython captures text and displays apart, so their order among each other is not
-    # compared.
+    # Plain IPython captures text and displayed objects separately, so the order between text and
+    # displayed objects is not compared.
     texts = "".join(item[1] for item in found if item[0] == "text")
     others = [tuple(map(without_addresses, item)) for item in found if item[0] != "text"]
     return [("text", without_addresses(texts)), *others]
 
 
 def without_addresses(text: str) -> str:
-    # What plain IPython prints instead of clearing the output of a widget.
+    # Plain IPython prints these codes instead of clearing the output of a widget.
     text = text.replace("\x1b[2K\r", "")
     return re.sub(r"0x[0-9a-f]{6,}", "0xADDRESS", text)
 
 
 def names_in(source: str) -> set[str]:
-    """The variables that a cell reads."""
+    """Returns the names that occur in a cell."""
     try:
         tree = ast.parse(source)
     except SyntaxError:  # magics
@@ -97,9 +98,10 @@ def names_in(source: str) -> set[str]:
 
 
 def is_told(row: Row, column: str, state: State, answer: Answer) -> str | None:
-    """The words by which the user was told that `again` would not do as in plain IPython."""
+    """Returns the missing name or the warning that announced a different output of `again`. Returns
+    None if there is none."""
     names = names_in(row.again)
-    # What a checkpoint is missing says nothing about branches that are forked.
+    # Names that a checkpoint lacks only affect branches that are loaded from the checkpoint.
     is_loaded = column == "restored" or any("checkpoint" in warning for warning in state.warnings)
     for name in state.missing:
         if is_loaded and name in names:

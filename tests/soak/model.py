@@ -1,6 +1,4 @@
-"""What must be true of the notebook: which states there are, what is in them, and how each run
-ended.
-"""
+"""A model of the notebook: the states that must exist, their variables, and the end of each run."""
 
 import hashlib
 import random
@@ -21,7 +19,7 @@ def picture():
 
 @dataclass(frozen=True)
 class Values:
-    """The variables of a state. Each `do` is a piece of a cell, with what it makes of them."""
+    """The variables of a state."""
 
     count: int = 0
     draws: int = 0
@@ -37,7 +35,7 @@ class Values:
         return repr((self.count, self.draws, list(self.trail), True, sorted(self.seen), digest))
 
     def reprs(self):
-        """As `GET /states/…` shows them."""
+        """Returns the reprs of some variables, as `GET /states/…` must show them."""
         return {
             "count": repr(self.count),
             "trail": repr(list(self.trail)),
@@ -45,7 +43,8 @@ class Values:
         }
 
     def do(self, number, amount):
-        """A piece of code for a cell, and the variables after it."""
+        """Returns a piece of code for a cell, and the variables after this code has run. `number`
+        and `amount` choose the code."""
         match amount % 5:
             case 0:
                 return f"count = count * 31 % 1000003 + {number}", replace(
@@ -76,7 +75,7 @@ class State:
     number: int
     id: str
     name: str
-    # The state it grew from, by id.
+    # The id of the parent state.
     parent: str
     values: Values
     is_deleted: bool = False
@@ -89,32 +88,33 @@ class State:
 @dataclass
 class Run:
     exec_id: str
-    # The state that it ran against, by id.
+    # The id of the state against which the cell ran.
     on: str
     status: str
     state: str | None
-    # The run that it waited for and that left no state, by its exec_id.
+    # The exec_id of the run behind which this run was queued, if that run left no state.
     behind: str | None
 
 
 class Model:
-    """The notebook as it should be since the last reset."""
+    """The expected content of the notebook since the last reset."""
 
     def __init__(self):
-        # By the number of the deed.
+        # States and runs, by the number of the deed that made them.
         self.states = {}
         self.runs = {}
-        # What each number was to grow from, whether it did or not.
+        # For the number of each deed: the number of the deed whose state it should grow from.
         self.plan = {}
-        # States that live nowhere, as their process was killed before they were saved; by id.
+        # Ids of states whose process was killed before they were saved. Only a replay restores
+        # them.
         self.lost = set()
 
     def add(self, state):
         self.states[state.number] = state
 
     def nearest(self, number):
-        """The state that a deed was to leave, or the nearest that it was to grow from; none when
-        all of them are gone.
+        """Returns the state that a deed should leave, or its nearest planned ancestor that exists.
+        Returns None if none of them exists.
         """
         while number and not (self.states.get(number) and not self.states[number].is_deleted):
             number = self.plan.get(number, 0)
@@ -124,7 +124,7 @@ class Model:
         return {s.id: s for s in self.states.values() if not s.is_deleted}
 
     def drop(self, number):
-        """Forgets a run, and those that waited for it. Answers them."""
+        """Removes a run, and the runs that were queued behind it. Returns all removed runs."""
         gone = {number: self.runs.pop(number)}
         for other, run in sorted(self.runs.items()):
             if run.behind in {lost.exec_id for lost in gone.values()}:
@@ -135,7 +135,7 @@ class Model:
         return {s.id: s for s in self.states.values()}
 
     def subtree(self, state):
-        """Ids of a state and of all that grew from it."""
+        """Returns the ids of a state and of all its descendants."""
         ids = {state.id}
         for other in sorted(self.states.values(), key=lambda s: s.number):
             if other.parent in ids:
@@ -143,20 +143,20 @@ class Model:
         return ids
 
     def differences(self, snapshot):
-        """What is otherwise in the server's own picture of the notebook."""
+        """Yields the differences between this model and a snapshot of the notebook."""
         there = {s["id"]: s for s in snapshot["states"] if s["parent"] is not None}
         living = {id for id, s in there.items() if s["living"] != "deleted"}
         own = self.living()
-        yield from (f"state {own[id].number} ({id}) is gone" for id in own.keys() - living)
+        yield from (f"state {own[id].number} ({id}) is missing" for id in own.keys() - living)
         yield from (
             f"state {there[id]['name']} ({id}) should not be there" for id in living - own.keys()
         )
         carrying = {s["parent"] for s in there.values()}
         for id, state in there.items():
             if state["living"] == "deleted" and id not in carrying:
-                yield f"deleted state {id} stays, and nothing grew from it"
+                yield f"deleted state {id} is still listed, although it has no children"
             if state["living"] == "replay" and id not in self.lost:
-                yield f"state {state['name']} ({id}) is lost, and nothing was killed"
+                yield f"state {state['name']} ({id}) is lost, although no process was killed"
             if id in own:
                 for what in ("parent", "label", "pinned", "prose"):
                     if state[what] != getattr(own[id], what):
@@ -182,11 +182,11 @@ class Model:
             elif id not in known:
                 yield f"run {id} should not be there: {run}"
             elif "run" in run["on"] and run["on"]["run"] not in there:
-                yield f"run {id} stays, and what it waited for is gone"
+                yield f"run {id} is still listed, although the run before it is gone"
             elif (run["status"], run["state"]) != (known[id].status, known[id].state):
                 yield f"run {id} is {run['status']} with state {run['state']}, not {known[id]}"
         for id, run in known.items():
-            # What ended without a state stays on the state that it ran against, and what left one
-            # stays with it.
+            # A run without a new state must be listed while the state that it ran against exists.
+            # Any other run must be listed while its new state exists.
             if id not in there and (run.state or run.on) in own:
-                yield f"run {id} is forgotten: {run}"
+                yield f"run {id} is missing: {run}"

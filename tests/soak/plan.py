@@ -1,20 +1,20 @@
-"""What is done in which order: a function of the seed alone.
+"""Plans a soak test: the deeds and their order. The plan depends only on the seed.
 
-Deeds are numbered. A deed names the state it is about by the number of the deed that was to leave
-it; who carries it out looks which state that is now, or which of its ancestors is still there. So
-chance decides here once and for all, and what the server makes of it changes no later decision.
+A deed is one action of a client. Deeds are numbered. A deed refers to a state by the number of the
+deed that should leave this state. The client that carries out the deed uses the state if it exists,
+or else its nearest ancestor. So results of the server do not change later decisions of the plan.
 """
 
 import itertools
 import random
 from dataclasses import dataclass
 
-# Cells, by what is to become of them, and how often each comes.
+# The kinds of runs, each with its relative frequency.
 RUNS = {
     "ok": 50,
     "error": 8,
     "interrupt": 8,  # runs until it is interrupted
-    "race": 6,  # is interrupted at a time at which it may just have ended
+    "race": 6,  # is interrupted at about the time at which it ends
     "stubborn": 1,  # catches the interrupt, and is interrupted again
     "die": 4,
     "murder": 3,  # its process is killed from outside
@@ -23,10 +23,12 @@ RUNS = {
     "flood": 3,
     "endless": 2,  # prints until it is interrupted
     "child": 1,  # leaves a subprocess behind and fails
-    "again": 4,  # the same request comes a second time
-    "chain": 4,  # three cells, each behind the one before it
+    "again": 4,  # the same request is sent twice
+    "take": 5,  # takes variables of another state
+    "chain": 4,  # three cells, each queued behind the previous one
 }
-# What else is done meanwhile, one after the other.
+# The kinds of other deeds, each with its relative frequency. They are done one after the other, at
+# the same time as the runs.
 CARE = {
     "look": 25,
     "complete": 6,
@@ -38,12 +40,17 @@ CARE = {
     "undraft": 6,
     "drop": 5,
     "delete": 12,
-    "prune": 3,  # a state with all that grew from it
+    "prune": 3,  # deletes a state and all its descendants
+    "sweep": 5,  # runs a sweep, keeps its best row, and deletes it
 }
-# So many rounds, then the notebook is reset, while cells run.
+# The kinds of runs from whose states later deeds may grow.
+GROWING = ("ok", "race", "flood", "again", "take")
+# Number of rounds between two resets of the notebook.
 ERA = 40
-# The server is killed or stopped within the first of so many rounds; in the others it may grow old.
+# In each block of BLOCK rounds, the server is killed or stopped only in the first RESTARTS rounds.
+# In the other rounds it runs without a restart.
 BLOCK, RESTARTS = 64, 24
+# Number of cells in a chain.
 CHAIN = 3
 
 
@@ -51,11 +58,11 @@ CHAIN = 3
 class Deed:
     number: int
     what: str
-    # The deed whose state it is about.
+    # The number of the deed whose state this deed uses.
     on: int
-    # Decides whatever the deed leaves open.
+    # A random number that decides the details of the deed.
     amount: int
-    # Seconds, for what comes in between.
+    # Time before an interrupt of the deed, in seconds.
     delay: float
 
     def chance(self, share):
@@ -65,16 +72,17 @@ class Deed:
 @dataclass(frozen=True)
 class Round:
     number: int
-    # Carried out at once, each by a client of its own.
+    # Deeds that are carried out at the same time, each by its own client.
     runs: list
-    # Carried out by one client, in order.
+    # Deeds that one client carries out in order.
     care: list
-    # What happens to the server meanwhile: "kill" (-9), "stop" (politely), "reset", or nothing.
+    # The event that ends the round: "kill" (SIGKILL), "stop" (SIGINT), "reset", or None.
     ending: str | None
+    # Time before the ending or the accident, in seconds.
     delay: float
-    # Which of the server's processes is killed meanwhile, if one is.
+    # A number that selects a child process of the server to kill, or None.
     accident: int | None
-    # Whether everything begins anew with it.
+    # Whether the notebook is empty before this round.
     opens: bool
 
     def is_disturbed(self):
@@ -82,8 +90,8 @@ class Round:
 
 
 def rounds(seed):
-    """All rounds, without end. The first deed of an era is alone: it leaves the state from which
-    all others grow.
+    """Yields rounds without end. The first round of an era has only one deed. It leaves the state
+    from which all other states of the era grow.
     """
     chance = random.Random(seed)
     numbers = itertools.count(1)
@@ -97,7 +105,7 @@ def rounds(seed):
             continue
         runs = [deed(chance, numbers, RUNS, grown) for _ in range(chance.randint(3, 12))]
         care = [deed(chance, numbers, CARE, grown) for _ in range(chance.randint(0, 5))]
-        grown += [one.number for one in runs if one.what in ("ok", "race", "flood", "again")]
+        grown += [one.number for one in runs if one.what in GROWING]
         ending = "reset" if place == ERA - 1 else None
         if number % BLOCK < RESTARTS and ending is None:
             ending = {5: "kill", 11: "stop", 17: "kill"}.get(number % 20)
@@ -108,7 +116,7 @@ def rounds(seed):
 def deed(chance, numbers, kinds, grown):
     what = chance.choices(list(kinds), kinds.values())[0]
     way = chance.random()
-    # Somebody goes on where they are; looks back; or tries the first state once more.
+    # Half of the deeds use one of the newest states, others any state or the first state.
     on = (
         chance.choice(grown[-4:]) if way < 0.5 else chance.choice(grown) if way < 0.85 else grown[0]
     )

@@ -1,4 +1,4 @@
-"""Uses a server hard, and compares it with a model of what must be true. See `run`."""
+"""Puts a server under heavy use and compares it with a model. Started by the script `run`."""
 
 import argparse
 import collections
@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -14,7 +15,7 @@ import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
@@ -23,19 +24,20 @@ import plan
 import ratoon_client as ratoon
 from model import FIRST, Model, Run, State, Values
 
-# How long anything may take before it counts as hanging. Generous: no figure of the machine's fails
-# a soak.
+SWEEPS = "/api/notebooks/main/sweeps"
+# Time limit of every request, in seconds. Long, so that a slow machine does not fail the test.
 PATIENCE = 90
-# What the server may hold more at the end than at the beginning: the events it keeps, SQLite's
-# pages, what malloc keeps.
+# Maximum growth of the server's memory, in bytes. Events, SQLite's pages and malloc may use it.
 MAX_GROWTH = 96 * 1024 * 1024
-# What a run may say whose processes were killed.
+# Errors that a run may have if its processes were killed.
 TOLD = {"KernelDied", "ForkFailed", "StateLost", "RestoreFailed", "ReplayFailed"}
-# How many states may live in memory: few, so that the others come back from their checkpoints.
+# Maximum number of states in memory. Small, so that others must be restored from checkpoints.
 MAX_FROZEN = 12
+# For each kind of run: the statuses that it may end with.
 EXPECTED = {
     "first": {"ok"},
     "ok": {"ok"},
+    "take": {"ok"},
     "again": {"ok"},
     "flood": {"ok"},
     "chain": {"ok"},
@@ -52,6 +54,7 @@ EXPECTED = {
     "timeout": {"interrupted"},
     "endless": {"interrupted"},
 }
+# For each kind of run: code that ends it in this way.
 ENDS = {
     "error": ["raise ValueError(3)", "1 / 0", "not_there", "assert False"],
     "child": ["subprocess.Popen(['sleep', '600']); 1 / 0"],
@@ -74,12 +77,12 @@ ENDS = {
 
 
 class Divergence(Exception):
-    """What is not as it should be."""
+    """The server does not behave as the model expects."""
 
 
 @dataclass
 class Outcome:
-    """How a run ended, as far as its client was told."""
+    """A planned run, and its end as reported to its client."""
 
     deed: plan.Deed
     number: int
@@ -87,26 +90,28 @@ class Outcome:
     on: State
     exec_id: str
     after: Values
-    # What it prints if nothing comes in between.
+    # The text that the run prints if it is not disturbed.
     prints: str
     replay: bool
     status: str | None = None
     ename: str | None = None
     state: str | None = None
     printed: str | None = None
-    # It was answered, and then the state that it was asked for was not there any more.
+    # Whether a repeated request was refused because the state did not exist any more.
     went: bool = False
     took: float = 0.0
+    # The id of the state from which the run takes variables.
+    other: str | None = None
 
 
 class Watcher(threading.Thread):
-    """A client that folds the events, as the page does."""
+    """A client that listens to events and keeps a list of states, like the page."""
 
     def __init__(self, server):
         super().__init__(daemon=True)
         self.server = server
         self.states = {}
-        # What was told of each state, for a report.
+        # The changes of each state, for error reports.
         self.history = collections.defaultdict(list)
         self.is_over = False
 
@@ -117,8 +122,8 @@ class Watcher(threading.Thread):
                 while True:
                     self.fold(self.socket.receive())
             except (OSError, RuntimeError):
-                # The server was killed, or let a client go that was too slow: it comes back and
-                # begins anew.
+                # The server was killed, or closed the connection because this client was too slow.
+                # Connects again, and gets a new snapshot.
                 time.sleep(0.05)
 
     def fold(self, message):
@@ -154,16 +159,19 @@ class Soak:
         self.counts = collections.Counter()
         self.most = collections.Counter()
         self.deleted, self.pruned = set(), set()
+        # The sweeps that have not been deleted.
+        self.sweeps = set()
         self.own = threading.local()
         self.clients = []
-        # Until this round, states that were not saved may turn out to be lost.
+        # The last round in which unsaved states may be found lost.
         self.excuse = -1
         self.began = time.monotonic()
 
-    # Talking to the server.
+    # Requests to the server.
 
     def answer(self, method, path, body=None):
-        """Status and body; None when the server was gone before it answered."""
+        """Sends a request. Returns the status and the body, or None if the connection ended before
+        the answer."""
         if not hasattr(self.own, "client"):
             self.own.client = ratoon.Rest(self.server, PATIENCE)
             self.clients.append(self.own.client)
@@ -177,7 +185,7 @@ class Soak:
             return None
 
     def close_all(self):
-        """Ends all connections. Each client opens another one when it wants something."""
+        """Closes all connections. Each client opens a new connection with its next request."""
         for client in self.clients:
             client.close()
 
@@ -218,7 +226,7 @@ class Soak:
         self.settle(now, wishes)
 
     def wishes(self, deed):
-        """The runs of a deed, with what they must come to."""
+        """Returns the runs of a deed, with their expected results."""
         on = self.model.nearest(deed.on) or State(0, "initial", "initial", "", Values())
         values, end = on.values, ""
         if deed.what == "first":
@@ -247,6 +255,8 @@ class Soak:
             )
             wish.prints += "".join(f"{i}\n" for i in range(lines))
             return [wish]
+        if deed.what == "take" and self.model.living():
+            return [self.take(deed, on, values)]
         if deed.what == "race":
             end = f"time.sleep({deed.amount % 80 / 1000})"
         elif deed.what == "murder":
@@ -262,12 +272,21 @@ class Soak:
             deed, number, what, on, code, after, f"{values.picture()}\n{after.picture()}\n"
         )
 
+    def take(self, deed, on, values):
+        known = sorted(self.model.living().values(), key=lambda state: state.number)
+        other = known[deed.amount % len(known)]
+        after = replace(values, trail=other.values.trail, seen=other.values.seen)
+        code = f"%take trail, same, seen from {other.id}"
+        wish = self.wish(deed, deed.number, "take", on, code, after, "")
+        wish.other = other.id
+        return wish
+
     def wish(self, deed, number, what, on, code, after, prints):
         wish = Outcome(
             deed, number, what, on, f"{self.seed}-{number}", after, prints, deed.amount % 2 == 0
         )
         wish.code = code
-        # Where it would stand if it leaves a state.
+        # The parent of the state that this run may leave.
         self.model.plan[number] = deed.on if what != "first" else 0
         return wish
 
@@ -295,8 +314,8 @@ class Soak:
                 first = (wish.status, wish.state_name, wish.printed)
                 self.execute(wish)
                 if (wish.status, wish.ename) == ("refused", "StateNotFound"):
-                    # Between the two it went with its state, and the second is a new run. Whether
-                    # that is so, `settle` knows.
+                    # The state was deleted between the two requests, so the second request was
+                    # refused. `settle` checks that the state was really deleted.
                     (wish.status, wish.state_name, wish.printed), wish.ename, wish.went = (
                         first,
                         None,
@@ -331,7 +350,7 @@ class Soak:
             return
         status, said = answer
         if status == 503 and said.get("error", {}).get("code") == "closed":
-            # The server stops: the run may have ended all the same.
+            # The server is stopping. The run may have ended before.
             return
         if status != 200:
             wish.status, wish.ename = "refused", said.get("error", {}).get("code")
@@ -340,7 +359,7 @@ class Soak:
         wish.ename = error and error["ename"]
         wish.printed = "".join(o["text"] for o in said["output"] if o.get("name") == "stdout")
         wish.state_name = said["state_name"]
-        # `RunAborted`: its state was deleted while it waited for a process.
+        # `RunAborted` means that the state was deleted while the run waited for a process.
         by_name = {
             None: "ok",
             **dict.fromkeys(("KeyboardInterrupt", "RunTimeout", "RunAborted"), "interrupted"),
@@ -354,7 +373,7 @@ class Soak:
         return wish.on.name if wish.deed.amount % 3 else wish.on.id
 
     def chain(self, wishes):
-        """Runs that wait for each other, over a WebSocket."""
+        """Runs cells that are queued behind each other, over a WebSocket."""
         try:
             door = ratoon.Socket(self.server, "main")
             door.wire.settimeout(PATIENCE)
@@ -380,7 +399,7 @@ class Soak:
             pass
 
     def interrupt(self, wish, done):
-        """Interrupts a run once it is there; a stubborn one twice."""
+        """Interrupts a run as soon as it exists. Interrupts a stubborn or stopped run twice."""
         time.sleep(wish.deed.delay)
         more = 1 if wish.what in ("stubborn", "stop") else 0
         while not done.is_set():
@@ -395,7 +414,7 @@ class Soak:
             time.sleep(0.005)
 
     def murder(self, wish, done):
-        """Kills the process of a run once it says which it is."""
+        """Kills the process of a run as soon as the run has written its pid to a file."""
         path = os.path.join(self.server.directory, f"pid{wish.number}")
         while not done.wait(0.005):
             if os.path.exists(path):
@@ -423,7 +442,8 @@ class Soak:
         self.server.process.wait(PATIENCE)
 
     def come_back(self, now):
-        """The server has ended: nothing of it is left, its files are whole, and it starts again."""
+        """Called after the server has ended. Checks that no process is left, checks the files, and
+        starts the server again."""
         self.nothing_is_left()
         if now.number % 3 == 0:
             self.program("check")
@@ -441,7 +461,7 @@ class Soak:
         )
 
     def marked(self):
-        """Processes that carry the server's mark in their environment."""
+        """Returns the pids of processes that have the server's mark in their environment."""
         mark, found = f"RATOON_SOAK={self.seed}\0".encode(), []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -453,7 +473,7 @@ class Soak:
         return found
 
     def program(self, word):
-        """`ratoon check`, `ratoon gc`."""
+        """Runs `ratoon check` or `ratoon gc` on the notebook."""
         kept = os.path.join(self.server.directory, "main.ratoon")
         done = subprocess.run(
             [os.environ["RATOON_BIN"], word, kept],
@@ -466,7 +486,7 @@ class Soak:
             raise Divergence(f"ratoon {word}: {done.stdout}{done.stderr}")
         return done.stdout
 
-    # What is done beside the runs.
+    # Deeds beside the runs.
 
     def care(self, now):
         for deed in now.care:
@@ -485,7 +505,7 @@ class Soak:
             code = (answer[1].get("error") or answer[1]).get("code")
         is_fine = {
             None: True,
-            # Nothing that was asked for in the wrong moment.
+            # The server may refuse or give up these requests when it is busy.
             "busy": deed.what in ("look", "complete"),
             "timeout": deed.what in ("look", "complete"),
             "not_found": now.ending == "reset",
@@ -527,8 +547,8 @@ class Soak:
         return answer
 
     def change(self, whose, name, value, do, **what):
-        """A command that changes something of a state. One that was not answered may have been
-        carried out.
+        """Sends a command that changes a property of a state. If there is no answer, it is unknown
+        whether the change was made, so `settle_unsure` decides it later.
         """
         answer = self.command(do, **what)
         if answer is None:
@@ -596,6 +616,66 @@ class Soak:
         self.forget(answer, self.model.subtree(state))
         return answer
 
+    def sweep(self, deed, state):
+        """Runs a sweep, keeps its best row, and then deletes it, so that no other deed uses its
+        states. If the server ends meanwhile, `end_sweeps` does the rest."""
+        id, values = f"{self.seed}-s{deed.number}", list(range(2 + deed.amount % 4))
+        body = {
+            "id": id,
+            "at": state.id,
+            "code": "sweep_x = 0\nsweep_y = sweep_x * 2",
+            "metric": "sweep_y",
+            "grid": {"sweep_x": values},
+            "keep": 1,
+            "parallel": 2,
+        }
+        if deed.chance(0.4):
+            body["rungs"] = {"code": "sweep_y += 1", "count": 1, "factor": 2}
+        self.sweeps.add(id)
+        answer = self.answer("POST", SWEEPS, body)
+        if answer is None:
+            return answer
+        if answer[0] != 202:
+            self.sweeps.discard(id)
+            return answer
+        return self.end_sweep(id)
+
+    def end_sweep(self, id):
+        """Waits until a sweep has ended, checks its rows, keeps the best one, and deletes it."""
+        since = time.monotonic()
+        while True:
+            answer = self.answer("GET", f"{SWEEPS}/{id}")
+            if answer is None or answer[0] != 200:
+                break
+            if answer[1]["status"] != "running":
+                self.check_rows(answer[1])
+                answer = self.answer("POST", f"{SWEEPS}/{id}/collapse", {})
+                if answer and answer[0] in (200, 409):
+                    answer = self.answer("DELETE", f"{SWEEPS}/{id}")
+                break
+            if time.monotonic() - since > PATIENCE:
+                raise Divergence(f"the sweep {id} does not end: {answer}")
+            time.sleep(0.01)
+        if answer and answer[0] in (200, 404):
+            self.sweeps.discard(id)
+        return answer
+
+    def check_rows(self, sweep):
+        for row in sweep["rows"]:
+            metric = row["params"]["sweep_x"] * 2 + row["rung"]
+            if row["status"] == "ok" and row["metric"] != metric:
+                raise Divergence(f"the row {row} should have the metric {metric}")
+            if row["status"] in ("queued", "running") and sweep["status"] == "done":
+                raise Divergence(f"the sweep has ended before its row: {row}")
+            self.counts[f"rows: {row['status']}"] += 1
+
+    def end_sweeps(self):
+        """Deletes the sweeps during which the server has ended. They have gone on meanwhile."""
+        for id in sorted(self.sweeps):
+            self.end_sweep(id)
+        if self.sweeps:
+            raise Divergence(f"sweeps cannot be deleted: {self.sweeps}")
+
     def forget(self, answer, ids):
         self.deleted |= ids
         for state in self.model.states.values():
@@ -604,7 +684,7 @@ class Soak:
                     self.unsure.append((state, "is_deleted", False))
                 state.is_deleted = True
 
-    # What has come of it.
+    # The results.
 
     def note(self, now, deed, on, what):
         passed = time.monotonic() - self.began
@@ -620,14 +700,16 @@ class Soak:
         for wish in wishes:
             said = (wish.status, wish.ename, wish.state, f"{wish.took:.2f} s")
             self.note(now, wish.deed, wish.on, f"{wish.exec_id}: {said}")
-        # A replay that fails ends the process from which states on its way were just to be made:
-        # who uses one is told.
+        # A failed replay ends a process from which states of its lineage were about to be made.
+        # Runs at these states get an error.
         if now.accident is not None or any(wish.ename == "ReplayFailed" for wish in wishes):
             self.excuse = now.number + 3
         if now.ending == "reset":
             self.model = Model()
+            self.sweeps.clear()
             self.agree(now)
             return
+        self.end_sweeps()
         snapshot = self.snapshot()
         there = {run["exec_id"]: run for run in snapshot["runs"]}
         states = {s["id"]: s for s in snapshot["states"]}
@@ -638,16 +720,16 @@ class Soak:
         self.agree(now, snapshot)
 
     def settle_run(self, now, wish, run, states):
-        """Whether a run ended as it may have, and what is true from now on."""
+        """Checks the end of a run and updates the model."""
         self.counts["runs"] += 1
         is_gone = wish.on.id in self.deleted
         if wish.went and not is_gone:
-            raise Divergence(f"{wish} was answered, then refused, and nobody had deleted its state")
+            raise Divergence(f"{wish} was answered, then refused, although its state exists")
         if wish.status is None or wish.status == "refused":
             is_told = wish.status == "refused" and (
                 (wish.ename in ("StateNotFound", "not_found") and is_gone)
                 or (wish.ename in ("StateLost", "lost") and self.may_be_lost(now, wish))
-                # What it was to follow had ended without a state before it was asked for.
+                # The run before it had ended without a state before this run was requested.
                 or (wish.ename == "conflict" and wish.what == "behind")
                 or (
                     wish.ename in ("conflict", "not_found")
@@ -656,12 +738,12 @@ class Soak:
                 )
             )
             if not is_told and not (wish.status is None and now.ending):
-                raise Divergence(f"{wish} was not answered as it should be")
+                raise Divergence(f"{wish} has an unexpected answer")
             if run is None:
-                self.counts["refused or unheard"] += 1
+                self.counts["refused or unanswered"] += 1
                 return
             if wish.status == "refused":
-                raise Divergence(f"{wish} was refused, and there it is: {run}")
+                raise Divergence(f"{wish} was refused, but is listed: {run}")
             wish.status, wish.ename, wish.state = (
                 run["status"],
                 (run["error"] or {}).get("ename"),
@@ -680,7 +762,16 @@ class Soak:
                     is_gone
                     and (wish.status == "interrupted" or wish.ename in TOLD | {"RunAborted"})
                 )
-                # An accident of the round before is noticed now.
+                # The other state is not available.
+                or (
+                    wish.ename == "TransferFailed"
+                    and (
+                        wish.other in self.deleted | self.model.lost
+                        or now.is_disturbed()
+                        or now.number <= self.excuse
+                    )
+                )
+                # A process was killed in an earlier round, and this run is the first to notice it.
                 or (now.number <= self.excuse and wish.ename in TOLD)
             )
             if not is_told:
@@ -690,11 +781,11 @@ class Soak:
         if wish.printed is not None:
             self.check_printed(wish)
         if run is None:
-            # It went with its state, which was deleted meanwhile.
+            # The run was deleted together with its state.
             if wish.on.id in self.pruned:
                 return
             if not is_gone or wish.status == "ok":
-                raise Divergence(f"run {wish.exec_id} is forgotten")
+                raise Divergence(f"run {wish.exec_id} is missing")
             return
         if wish.status == "ok":
             wish.state = wish.state or run["state"]
@@ -709,7 +800,7 @@ class Soak:
                 )
             )
             if on is None and run["on"]["state"] != "initial":
-                raise Divergence(f"run {wish.exec_id} ran against a state that nobody knows: {run}")
+                raise Divergence(f"run {wish.exec_id} ran against an unknown state: {run}")
         on, behind = run["on"].get("state") or wish.on.id, run["on"].get("run")
         self.model.runs[wish.number] = Run(wish.exec_id, on, wish.status, wish.state, behind)
 
@@ -730,7 +821,7 @@ class Soak:
         else:
             is_right = wish.prints.startswith(wish.printed)
         if not is_right:
-            # Characters are meant, not folders.
+            # Compares characters, not path components.
             at = len(os.path.commonprefix([wish.printed, wish.prints]))  # noqa: RUF071
             around = slice(max(0, at - 100), at + 200)
             raise Divergence(
@@ -740,7 +831,8 @@ class Soak:
             )
 
     def settle_unsure(self, snapshot, states):
-        """What was not answered was carried out, or it was not; nothing in between."""
+        """Finds out whether changes without an answer were made. Each change must have been made
+        completely or not at all."""
         for state, name, value in self.unsure:
             there = states.get(state.id)
             if name == "is_deleted":
@@ -764,21 +856,22 @@ class Soak:
         lost = {id for id, s in states.items() if s["living"] == "replay" and s["parent"]}
         for id in lost - self.model.lost:
             if states[id]["checkpoint"] is not None:
-                raise Divergence(f"state {id} has a checkpoint, and cannot be used: {states[id]}")
+                raise Divergence(f"state {id} has a checkpoint, but cannot be used: {states[id]}")
             if not (now.is_disturbed() or now.number <= self.excuse):
                 history = [
                     (round(at - self.began, 2), *told)
                     for at, *told in self.watcher.history[id][-12:]
                 ]
                 raise Divergence(
-                    f"state {states[id]['name']} ({id}) is lost, and nothing was killed: {history}"
+                    f"state {states[id]['name']} ({id}) is lost, but no process was killed: {history}"
                 )
             self.model.lost.add(id)
         self.counts["lost at some time"] += len(lost & self.model.lost - (self.model.lost - lost))
         self.model.lost &= lost
 
     def agree(self, now, snapshot=None):
-        """The model, the server's picture and that of a client that listened are the same."""
+        """Checks that the model, the server's snapshot and the states of the listening client
+        agree."""
         snapshot = snapshot or self.snapshot()
         if differences := list(self.model.differences(snapshot)):
             raise Divergence("\n".join(differences))
@@ -790,7 +883,7 @@ class Soak:
                 break
             if time.monotonic() - since > PATIENCE:
                 raise Divergence(
-                    f"a listener has another picture: {picture.items() ^ heard.items()}"
+                    f"a listening client has other states: {picture.items() ^ heard.items()}"
                 )
             time.sleep(0.01)
             snapshot = self.snapshot()
@@ -809,7 +902,7 @@ class Soak:
     # The beginning and the end.
 
     def begin(self):
-        """What the server holds when it has run something and has nothing to do."""
+        """Runs a cell, resets the notebook, and records the resources of the idle server."""
         self.answer(
             "POST",
             "/execute",
@@ -820,7 +913,8 @@ class Soak:
         self.watcher.start()
 
     def rest(self):
-        """Forgets all states, lets all clients go, and waits until nothing but the root is left."""
+        """Resets the notebook, closes all connections, and waits until only the root process is
+        left. Returns the resources that the server then uses."""
         self.answer("POST", "/reset")
         since = time.monotonic()
         self.close_all()
@@ -846,7 +940,9 @@ class Soak:
         directory = f"/proc/{self.server.process.pid}/fd"
         for name in os.listdir(directory):
             try:
-                kinds[os.readlink(f"{directory}/{name}").split(":")[0]] += 1
+                file = os.readlink(f"{directory}/{name}").split(":")[0]
+                # Its name contains the process id, which a restart changes.
+                kinds[re.sub(r"/servers/\d+\.json$", "/servers/PID.json", file)] += 1
             except OSError:
                 continue
         return dict(kinds)
@@ -855,7 +951,7 @@ class Soak:
         return sorted(os.listdir(self.server.environment["TMPDIR"]))
 
     def finish(self):
-        """Nothing has leaked."""
+        """Checks that nothing has leaked, and stops the server."""
         self.watcher.end()
         before, now = self.held, self.rest()
         print(
@@ -863,7 +959,7 @@ class Soak:
             f"{now[0]}, {now[1] >> 20} MB"
         )
         if now[0] != before[0]:
-            raise Divergence(f"the server holds the descriptors {now[0]}, at first {before[0]}")
+            raise Divergence(f"the server has the descriptors {now[0]}, at first {before[0]}")
         if len(now[2]) != 1:
             raise Divergence(f"processes are left: {now[2]}")
         if now[3] != before[3]:
@@ -899,16 +995,21 @@ def resident(pid):
 
 def main():
     parser = argparse.ArgumentParser(
-        description="Uses a server hard, and compares it with a model of what must be true."
-    )
-    parser.add_argument("--minutes", type=float, default=60, help="no round begins after so long")
-    parser.add_argument(
-        "--runs", type=int, default=10**9, help="no round begins after so many runs"
+        description="Puts a server under heavy use and compares it with a model."
     )
     parser.add_argument(
-        "--seed", type=int, default=random.randrange(10**9), help="the same seed decides the same"
+        "--minutes", type=float, default=60, help="time after which no new round begins"
     )
-    parser.add_argument("--trace", action="store_true", help="say everything that is done")
+    parser.add_argument(
+        "--runs", type=int, default=10**9, help="runs after which no new round begins"
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=random.randrange(10**9),
+        help="the same seed makes the same plan",
+    )
+    parser.add_argument("--trace", action="store_true", help="print every action")
     options = parser.parse_args()
     print(f"soak: seed {options.seed}", flush=True)
     room = tempfile.mkdtemp(prefix="ratoon-soak-")

@@ -40,7 +40,7 @@ addCommands([
 
 const ids = (entries) => entries.map(({ id }) => id);
 
-test('a press does what the table says for where the focus is, and only what can be done now', () => {
+test('a key runs the command of the focused mode, if the command applies now', () => {
     const keys = new KeySequence();
     assert.deepEqual(ids(keys.press('cell', ['a'], 0, at)), ['above']);
     assert.deepEqual(ids(keys.press('editor', ['a'], 0, at)), []);
@@ -49,20 +49,20 @@ test('a press does what the table says for where the focus is, and only what can
     assert.deepEqual(ids(keys.press('cell', ['j'], 0, at)), ['down']);
 });
 
-test('two presses of a key are one command when they come soon, in the same mode, with nothing between', () => {
+test('two presses of a key are one command if they follow quickly, in one mode, with no key between', () => {
     const keys = new KeySequence();
     assert.deepEqual(ids(keys.press('cell', ['d'], 0, at)), []);
     assert.equal(keys.isWaiting, true);
     assert.deepEqual(ids(keys.press('cell', ['d'], 300, at)), ['remove']);
-    assert.equal(keys.isWaiting, false, 'a third press begins anew');
+    assert.equal(keys.isWaiting, false, 'a third press begins a new pair');
     assert.deepEqual(ids(keys.press('cell', ['d'], 400, at)), []);
     assert.deepEqual(ids(keys.press('cell', ['d'], 2000, at)), [], 'too late');
     assert.deepEqual(ids(keys.press('cell', ['a'], 2100, at)), ['above']);
-    assert.deepEqual(ids(keys.press('cell', ['d'], 2200, at)), [], 'something was between');
-    assert.deepEqual(ids(keys.press('editor', ['d'], 2300, at)), [], 'in an editor it is a letter');
+    assert.deepEqual(ids(keys.press('cell', ['d'], 2200, at)), [], 'another key was pressed between them');
+    assert.deepEqual(ids(keys.press('editor', ['d'], 2300, at)), [], 'in an editor the key is a letter');
 });
 
-test('presses are named by what is printed on the key, and by where it lies', () => {
+test('key presses are named by the printed character and by the position of the key', () => {
     assert.deepEqual(keyNamesOf(press('V', { shiftKey: true, code: 'KeyV' })), ['Shift-v']);
     assert.deepEqual(keyNamesOf(press('P', { shiftKey: true, ctrlKey: true })), ['Mod-Shift-p']);
     assert.deepEqual(keyNamesOf(press('f', { metaKey: true })), ['Mod-f']);
@@ -79,26 +79,26 @@ test('presses are named by what is printed on the key, and by where it lies', ()
     assert.deepEqual(keyNamesOf(press(' ', { shiftKey: true })), ['Shift-Space']);
 });
 
-test('keys are written as people read them', () => {
+test('shortcuts are displayed in the notation of the system', () => {
     assert.equal(shownKey('Mod-Shift-ArrowUp', false), 'Ctrl-Shift-↑');
     assert.equal(shownKey('Mod-Shift-ArrowUp', true), '⌘⇧↑');
     assert.equal(shownKey('d d', false), 'D D');
     assert.equal(shownKey('Mod--', false), 'Ctrl--');
 });
 
-test('the palette offers what can be done, recently used first, and no mere keys', () => {
+test('the palette offers the commands that apply, recently used ones first, without those that are only keys', () => {
     assert.deepEqual(ids(choosable(at, [])), ['above', 'remove', 'down', 'find']);
     assert.deepEqual(ids(choosable(at, ['find', 'down'])), ['find', 'down', 'above', 'remove']);
     addCommands([{ id: 'find', title: 'Search', key: 'Mod-f', act }]);
     assert.equal(
         allCommands().filter(({ id }) => id === 'find').length,
         1,
-        'who adds it again takes its place',
+        'a command added again replaces the earlier one',
     );
     assert.deepEqual(keysOf(allCommands().find(({ id }) => id === 'find')), ['Mod-f']);
 });
 
-test('a few letters find a title; beginnings of words and whole words come first', () => {
+test('a few letters find a title; beginnings of words and whole words rank first', () => {
     const best = (typed, titles) =>
         titles.filter((title) => fit(typed, title) !== null).sort((a, b) => fit(typed, b) - fit(typed, a));
     assert.deepEqual(best('ica', ['Insert a cell above', 'Indicate', 'Copy']), [
@@ -109,9 +109,13 @@ test('a few letters find a title; beginnings of words and whole words come first
     assert.deepEqual(best('runal', ['Run all drafts', 'Return a line']), ['Run all drafts']);
     assert.equal(best('rad', ['Replace a word', 'Run all drafts'])[0], 'Run all drafts');
     assert.equal(fit('xyz', 'Run all drafts'), null);
+    assert.deepEqual(best('delete', ['Deleted states…', 'Delete this state']), [
+        'Delete this state',
+        'Deleted states…',
+    ]);
 });
 
-test('letters that only happen to stand in a title in that order do not find it; usual words do', () => {
+test('letters scattered over a title do not find it; synonyms of the command do', () => {
     const titles = {
         'Switch theme: light, dark, system': '',
         'Download as HTML': EDITOR_WORDS.also.download,
@@ -132,7 +136,7 @@ test('letters that only happen to stand in a title in that order do not find it;
     assert.deepEqual(best('sea'), []);
 });
 
-test('what menus offer for a place is in the palette once', () => {
+test('the palette lists a menu entry once', () => {
     addOffer(({ view }) =>
         view
             ? []
@@ -150,7 +154,7 @@ test('what menus offer for a place is in the palette once', () => {
     );
 });
 
-test('a selection grows from where it began, and is one cell again when the focus goes elsewhere', () => {
+test('a selection extends from its first cell, and shrinks to one cell when the focus moves elsewhere', () => {
     const all = ['a', 'b', 'c', 'd'];
     const selection = new Selection();
     selection.only('b');
@@ -160,7 +164,7 @@ test('a selection grows from where it began, and is one cell again when the focu
     selection.extend('d', 'a');
     assert.deepEqual(selection.keys(all), ['a', 'b']);
     selection.moved('a');
-    assert.deepEqual(selection.keys(all), ['a', 'b'], 'the focus came where the selection ended');
+    assert.deepEqual(selection.keys(all), ['a', 'b'], 'the focus moved to the end of the selection');
     selection.moved('d');
     assert.deepEqual(selection.keys(all), ['d']);
     assert.deepEqual(selection.keys(['x']), []);

@@ -1,4 +1,4 @@
-// The differences between two states, and the address of a comparison.
+// The differences between states, and the address of a comparison.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,7 +10,9 @@ import {
     nameBeside,
     valueText,
 } from '../../web/compare/differences.js';
-import { addressOf, Comparison, pairOf } from '../../web/compare/comparison.js';
+import { addressOf, Comparison, statesIn } from '../../web/compare/comparison.js';
+import { codeRows, outputRows, variableRows } from '../../web/compare/many-differences.js';
+import { comparedNames } from '../../web/compare/state-names.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
 import { difference, grouped, numberOf, shortly } from '../../web/text/number.js';
@@ -53,7 +55,7 @@ const BRANCHES = [
     ['b3', 'b2', 'import seaborn\nseaborn.pairplot(df)'],
 ];
 
-test('cells: what both have, what changed, what only one has', () => {
+test('cells are equal, changed, or in one lineage only', () => {
     const { ancestor, shared, cells } = compareCells(modelOf(...BRANCHES), { a: 'a3', b: 'b3' });
     assert.equal(ancestor.id, 'load');
     assert.equal(shared, 1);
@@ -61,7 +63,7 @@ test('cells: what both have, what changed, what only one has', () => {
     assert.deepEqual(cells[0].sign === '~' && cells[0].rows.map(({ sign }) => sign), ['-', '+', '=']);
 });
 
-test('a state and an ancestor of it: what came since', () => {
+test('between a state and its ancestor only the cells since the ancestor differ', () => {
     const model = modelOf(...BRANCHES);
     assert.equal(told(compareCells(model, { a: 'load', b: 'a2' }).cells), '+a1 +a2');
     assert.equal(told(compareCells(model, { a: 'a2', b: 'load' }).cells), '-a1 -a2');
@@ -69,7 +71,26 @@ test('a state and an ancestor of it: what came since', () => {
     assert.equal(compareCells(model, { a: 'initial', b: 'b1' }).shared, 0);
 });
 
-test('long lineages with nothing alike are compared without weighing each with each', () => {
+test('of two cells with the same first line, the lines that differ are shown', () => {
+    const cell = (...lines) => ['model = fit(', ...lines, ')'].join('\n');
+    const { cells } = compareCells(
+        modelOf(
+            [
+                'a',
+                'initial',
+                cell('    df,', '    depth=3,', '    trees=10,', '    seed=1,', '    fast=True,'),
+            ],
+            ['b', 'initial', cell('    other,', '    kind="linear",', '    rate=0.1,')],
+        ),
+        { a: 'a', b: 'b' },
+    );
+    assert.equal(told(cells), '~a/b');
+    assert.equal(cells[0].sign === '~' && cells[0].rows[0].sign, '=');
+    const empty = compareCells(modelOf(['a', 'initial', ''], ['b', 'initial', 'x = 1']), { a: 'a', b: 'b' });
+    assert.equal(told(empty.cells), '-a +b');
+});
+
+test('long lineages without similar cells are compared quickly', () => {
     const lines = [];
     for (const side of ['a', 'b'])
         for (let i = 0; i < 400; i += 1)
@@ -82,7 +103,7 @@ test('long lineages with nothing alike are compared without weighing each with e
     assert.equal(cells.length, 800);
 });
 
-test('variables: added, removed, changed, equal', () => {
+test('variables are added, removed, changed or equal', () => {
     const found = compareVariables(
         [
             variable('x', '1'),
@@ -108,11 +129,11 @@ test('variables: added, removed, changed, equal', () => {
     assert.deepEqual(
         [found.equal, found.alike],
         [['x'], ['f']],
-        'of a function only that it reads the same is known',
+        'functions are only known to have equal text',
     );
 });
 
-test('equal fingerprints are equal values, whatever is shown of them; others are not', () => {
+test('values are equal if their fingerprints are equal, whatever text is shown', () => {
     const big = (fingerprint, repr = 'array([0, …])') => [
         variable('a', repr, { type: 'ndarray', fingerprint }),
     ];
@@ -126,7 +147,7 @@ test('equal fingerprints are equal values, whatever is shown of them; others are
     );
 });
 
-/** @returns {any} because each test knows the kind */
+/** The detail of a changed variable. @returns {any} because each test knows the kind */
 const detail = (before, after) => compareVariables([before], [after]).changed[0].detail;
 const facts = (all) =>
     all.map(
@@ -134,7 +155,7 @@ const facts = (all) =>
             `${what} ${before} → ${after}${differs ? ` !${by}` : ''}`,
     );
 
-test('arrays: shape, type of values and statistics before and after', () => {
+test('arrays are compared by shape, type and statistics', () => {
     const array = (shape, more) =>
         variable('a', 'array', {
             type: 'ndarray',
@@ -161,11 +182,11 @@ test('arrays: shape, type of values and statistics before and after', () => {
     );
     assert.ok(
         !facts(near).some((one) => one.startsWith('mean') && one.includes('!')),
-        'what rounding does to a sum is no difference',
+        'a rounding error of a sum is not a difference',
     );
 });
 
-test('frames: rows, and columns that came, went and changed', () => {
+test('data frames are compared by rows and by added, removed and changed columns', () => {
     const column = (name, fingerprint, more = {}) => ({ name, dtype: 'int64', fingerprint, ...more });
     const frame = (rows, columns, more = 0) =>
         variable('df', 'frame', {
@@ -205,7 +226,7 @@ const ofColumns = ({ columns, equal, unknown, more, elsewhere }) => [
     elsewhere,
 ];
 
-test('columns are equal only where that is known, and those that were not compared are named', () => {
+test('columns are equal only if their fingerprints prove it, and columns that were not compared are named', () => {
     const n = (fingerprint, mean) => column('n', fingerprint, { dtype: 'int64', mean, nulls: 0 });
     assert.deepEqual(
         ofColumns(
@@ -234,7 +255,7 @@ test('columns are equal only where that is known, and those that were not compar
             detail(frame('1', [column('city', null)]), frame('2', [column('city', null)], { rows: 2000 })),
         ),
         ['~city', 0, '', 0, null],
-        'fewer rows are another column',
+        'another number of rows changes a column',
     );
     assert.deepEqual(
         ofColumns(
@@ -244,7 +265,7 @@ test('columns are equal only where that is known, and those that were not compar
             ),
         ),
         ['', 0, 's', 0, 'unknown'],
-        'samples promise nothing',
+        'samples prove nothing',
     );
     assert.deepEqual(
         ofColumns(detail(frame('1', [column('s', 'a', { sampled: true })]), frame('2', [column('s', 'b')]))),
@@ -252,7 +273,7 @@ test('columns are equal only where that is known, and those that were not compar
     );
 });
 
-test('where frames differ although each column is equal is told', () => {
+test('frames with equal columns can differ in order or index, and the comparison says in which', () => {
     const [a, b] = [column('a', '1'), column('b', '2')];
     assert.deepEqual(ofColumns(detail(frame('1', [a, b]), frame('2', [b, a]))), ['', 2, '', 0, 'order']);
     assert.deepEqual(ofColumns(detail(frame('1', [a, b]), frame('2', [a, b]))), ['', 2, '', 0, 'index']);
@@ -263,7 +284,7 @@ test('where frames differ although each column is equal is told', () => {
     );
 });
 
-test('a value whose fingerprint is of samples, or was found in one state only, is not called equal or changed', () => {
+test('a fingerprint of samples, or in one state only, does not make a value equal', () => {
     const large = (fingerprint) => [
         variable('a', 'array([0, …])', { type: 'ndarray', fingerprint, sampled: true }),
     ];
@@ -277,7 +298,7 @@ test('a value whose fingerprint is of samples, or was found in one state only, i
     );
 });
 
-test('numbers are written in one way, whether they are whole or not', () => {
+test('whole numbers and fractions are formatted alike', () => {
     const told = detail(variable('n', '195455'), variable('n', '128965'));
     assert.deepEqual(told, {
         kind: 'number',
@@ -313,9 +334,9 @@ test('numbers are written in one way, whether they are whole or not', () => {
     assert.equal(shortly('2020-01-01'), '2020-01-01');
 });
 
-test('numbers: integers stay exact, and fractions lose their noise', () => {
+test('differences of integers are exact, and differences of fractions are rounded', () => {
     const of = (repr, type = 'float') => numberOf({ repr, type });
-    assert.equal(difference(5000n, 1n), '−4,999 (−99.98 %)', 'it is not gone altogether');
+    assert.equal(difference(5000n, 1n), '−4,999 (−99.98 %)', 'a remainder is not −100 %');
     assert.equal(difference(5000n, 0n), '−5,000 (−100 %)');
     assert.equal(difference(1000n, 2001n), '+1,001 (+100.1 %)');
     assert.equal(
@@ -326,11 +347,11 @@ test('numbers: integers stay exact, and fractions lose their noise', () => {
     assert.equal(of('np.float64(2.5)', 'float64'), 2.5);
     assert.equal(of('True', 'bool'), null);
     assert.equal(of('nan'), null);
-    assert.equal(difference(0, 3), '+3', 'nothing is no measure');
+    assert.equal(difference(0, 3), '+3', 'zero has no percentage');
     assert.equal(difference(of('-2', 'int'), of('2', 'int')), '+4 (+200 %)');
 });
 
-test('long texts and lists are compared by lines, and a text is read as it was written', () => {
+test('long texts and lists are compared by lines, and escapes in a text are decoded', () => {
     assert.equal(valueText(variable('s', "'one\\ntwo \\'three\\''", { type: 'str' })), "one\ntwo 'three'");
     assert.equal(valueText(variable('s', "'plain'", { type: 'str' })), "'plain'");
     const { kind, rows } = detail(
@@ -340,7 +361,7 @@ test('long texts and lists are compared by lines, and a text is read as it was w
     assert.deepEqual([kind, rows.map(({ sign }) => sign)], ['lines', ['=', '-', '+', '=']]);
 });
 
-test('outputs: of cells that differ, and always of the two last', () => {
+test('outputs of differing cells are compared, and always those of the last two cells', () => {
     const model = modelOf(
         ['a1', 'initial', 'x = 1\nplot(x)', show({ 'image/png': 'AAAA' })],
         ['a2', 'a1', 'print(x)', print('1\n')],
@@ -363,11 +384,11 @@ test('outputs: of cells that differ, and always of the two last', () => {
             ['a2', false, false, '-+'],
             ['a3', true, true, null],
         ],
-        'pictures stand side by side, texts are compared',
+        'images are shown side by side, texts are compared',
     );
 });
 
-test('an output without end is compared as far as anyone reads', () => {
+test('a very long output is compared up to a limit', () => {
     const long = (word) => print(Array.from({ length: 50_000 }, (_, i) => `${word} ${i}`).join('\n'));
     const model = modelOf(['a1', 'initial', 'a', long('a')], ['b1', 'initial', 'b', long('b')]);
     const [{ rows, isCut }] = compareOutputs(model, { a: 'a1', b: 'b1' }, []);
@@ -375,15 +396,18 @@ test('an output without end is compared as far as anyone reads', () => {
     assert.ok(isCut);
 });
 
-test('an address names both states, even if their names hold dots', () => {
-    const model = modelOf(['v1..0', 'initial', 'a'], ['b', 'initial', 'b']);
-    for (const pair of [
-        { a: 'v1..0', b: 'b' },
-        { a: 'b', b: 'v1..0' },
+test('an address names two or more states, even if their names contain dots', () => {
+    const model = modelOf(['v1..0', 'initial', 'a'], ['b', 'initial', 'b'], ['0', 'initial', 'c']);
+    for (const states of [
+        ['v1..0', 'b'],
+        ['b', 'v1..0'],
+        ['b', 'v1..0', '0', 'initial'],
     ])
-        assert.deepEqual(pairOf(model, addressOf(pair)), pair);
-    for (const wrong of ['b', 'compare=b', 'compare=b..c', 'compare=..'])
-        assert.equal(pairOf(model, wrong), null);
+        assert.deepEqual(statesIn(model, addressOf(states)), states);
+    for (const wrong of ['b', 'compare=b', 'compare=b..c', 'compare=..', 'compare=b..0..b'])
+        assert.equal(statesIn(model, wrong), null);
+    const hostile = `compare=${'b..'.repeat(5000)}c`;
+    assert.equal(statesIn(model, hostile), null, 'an address of any length is read quickly');
 });
 
 /** Opens a page on the branches and records the addresses that it shows. */
@@ -405,11 +429,11 @@ function open(address = '') {
     return { page, addresses, sent };
 }
 
-test('comparing keeps where we stand, and the address says what is compared until it is over', () => {
+test('a comparison keeps the current state, and the address names both states until it is closed', () => {
     const { page, addresses, sent } = open('a2');
     page.compare('a1', 'b1');
     assert.ok(page.comparison instanceof Comparison);
-    assert.deepEqual(page.comparison.pair, { a: 'a1', b: 'b1' });
+    assert.deepEqual(page.comparison.states, ['a1', 'b1']);
     assert.deepEqual(
         sent.map((one) => `${one.do} ${one.state}`),
         ['look_at_variables a1', 'look_at_variables b1'],
@@ -420,34 +444,147 @@ test('comparing keeps where we stand, and the address says what is compared unti
     assert.equal(page.here, 'a2');
     assert.equal(addresses.at(-1), 'a2');
     page.compare('a1', 'a1');
-    assert.equal(page.comparison.pair, null);
+    assert.deepEqual(page.comparison.states, []);
 });
 
-test('an address of a comparison is followed after a reload, and a click on a state ends it', () => {
+test('a comparison is restored from its address after a reload, and a click on a state closes it', () => {
     const { page } = open('compare=a3..b2');
-    assert.deepEqual(page.comparison.pair, { a: 'a3', b: 'b2' });
+    assert.deepEqual(page.comparison.states, ['a3', 'b2']);
     assert.equal(page.here, 'b2');
     page.onSnapshot(snapshotOf(BRANCHES), 'compare=a3..b2');
-    assert.deepEqual(
-        [page.here, page.comparison.pair?.a],
-        ['b2', 'a3'],
-        'a line that came back changes nothing',
-    );
+    assert.deepEqual([page.here, page.comparison.states[0]], ['b2', 'a3'], 'a reconnection changes nothing');
     page.goTo('a1');
-    assert.deepEqual([page.here, page.comparison.pair], ['a1', null]);
+    assert.deepEqual([page.here, page.comparison.isOpen], ['a1', false]);
 });
 
-test('when one of the two is removed the comparison ends and says so', () => {
+test('when one of its states is deleted, a comparison closes with a notice', () => {
     const { page, addresses } = open('a2');
     page.compare('a1', 'b3');
-    page.onEvent({ event: 'removed', states: ['b3'], runs: ['run-b3'] });
-    assert.equal(page.comparison.pair, null);
+    page.onEvent({ event: 'removed', states: ['b3'], runs: ['run-b3'], deleted_at: null });
+    assert.equal(page.comparison.isOpen, false);
     assert.equal(addresses.at(-1), 'a2');
-    assert.match(page.notice.text, /was removed/);
+    assert.match(page.notice.text, /was deleted/);
 });
 
-test('a state is called by what tells it from the other', () => {
+test('a compared state is named by its first line that differs from the other', () => {
     assert.equal(nameBeside('# Fit\na = 1', '# Plot\na = 1'), '# Fit');
     assert.equal(nameBeside('# Fit\na = 1\nb = 3', '# Fit\na = 1\nb = 2'), 'b = 3');
     assert.equal(nameBeside('# Fit\na = 1', '# Fit\na = 1\nb = 2'), '# Fit');
+});
+
+test('states join and leave a comparison, and a deleted one leaves it', () => {
+    const { page, addresses } = open('a2');
+    page.compare('a1', 'b1', 'a1', 'b3');
+    assert.equal(addresses.at(-1), 'compare=a1..b1..b3');
+    page.comparison.add('a3');
+    page.comparison.swap();
+    page.comparison.remove('b1');
+    assert.equal(addresses.at(-1), 'compare=a1..b3..a3', 'only two sides can be swapped');
+    page.onEvent({ event: 'removed', states: ['b3'], runs: ['run-b3'], deleted_at: null });
+    assert.deepEqual(page.comparison.states, ['a1', 'a3']);
+    assert.match(page.notice.text, /was deleted/);
+    page.comparison.remove('a1');
+    assert.equal(addresses.at(-1), 'a2');
+});
+
+test('too many states are refused, and nothing changes', () => {
+    const { page, addresses } = open('a2');
+    const many = Array.from({ length: 30 }, (_, i) => [`m${i}`, 'initial', `x = ${i}`]);
+    page.onSnapshot(snapshotOf([...BRANCHES, ...many]), 'a2');
+    const before = addresses.length;
+    page.compare(...many.map(([id]) => id));
+    assert.deepEqual([page.comparison.isOpen, addresses.length], [false, before]);
+    assert.match(page.notice.text, /At most 26 states/);
+});
+
+const THREE = [
+    ...BRANCHES,
+    ['c1', 'load', 'df = df.dropna()\nmodel = fit(df)'],
+    ['c2', 'c1', 'score(model)'],
+];
+const statesOf = (model, ...ids) => ids.map((id) => model.states.get(id));
+
+test('the cells of three lineages are aligned in rows', () => {
+    const model = modelOf(...THREE);
+    const { ancestor, shared, rows } = codeRows(model, statesOf(model, 'a3', 'b3', 'c2'));
+    assert.deepEqual([ancestor.id, shared], ['load', 1]);
+    const cell = (one) => one && `${one.state.id}${one.same === null ? '' : `=${one.same}`}`;
+    assert.deepEqual(
+        rows.map(({ cells, isEqual }) => [...cells.map(cell), isEqual]),
+        [
+            ['a1', 'b1', 'c1=0', false],
+            ['a2', 'b2=0', 'c2=0', true],
+            ['a3', 'b3', null, false],
+        ],
+    );
+    assert.deepEqual(rows[0].cells[1].lines, [
+        { text: 'df = df.fillna(0)', isOther: true },
+        { text: 'model = fit(df)', isOther: false },
+    ]);
+    const line = codeRows(model, statesOf(model, 'load', 'a1', 'a2'));
+    assert.deepEqual(
+        line.rows.map(({ cells }) => cells.map(cell)),
+        [
+            [null, 'a1', 'a1=1'],
+            [null, null, 'a2'],
+        ],
+        'states of one lineage',
+    );
+});
+
+test('the variables of many states are compared, also if those of one are unknown', () => {
+    const lists = [
+        [variable('r2', '1'), variable('n', '7'), variable('only', '1')],
+        null,
+        [variable('r2', '3'), variable('n', '7')],
+        [variable('r2', '1'), variable('n', '7')],
+    ];
+    const { rows, equal } = variableRows(lists);
+    assert.deepEqual(equal, ['n']);
+    assert.deepEqual(
+        rows.map(({ name, values }) => [
+            name,
+            ...values.map((one) => one && [one.text, one.same, one.difference]),
+        ]),
+        [
+            ['r2', ['1', null, ''], null, ['3', null, '+2 (+200 %)'], ['1', 0, '+0 (+0 %)']],
+            ['only', ['1', null, ''], null, null, null],
+        ],
+    );
+});
+
+test('outputs that are equal name the first column that has them', () => {
+    const model = modelOf(
+        ['load', 'initial', 'load()'],
+        ...['a', 'b', 'c'].flatMap((side, i) => [
+            [`${side}1`, 'load', `fit(${side})`, print(i < 2 ? 'same' : 'other')],
+            [`${side}2`, `${side}1`, 'plot()', show({ 'image/png': side })],
+        ]),
+    );
+    const states = statesOf(model, 'a2', 'b2', 'c2');
+    const found = outputRows(model, states, codeRows(model, states).rows);
+    assert.deepEqual(
+        found.map(({ same, isTip }) => [same, isTip]),
+        [
+            [[null, 0, null], false],
+            [[null, null, null], true],
+        ],
+    );
+});
+
+test('compared states always have different names', () => {
+    const model = modelOf(...THREE, ['d1', 'load', 'score(model)'], ['d2', 'load', 'score(model)']);
+    const names = (...ids) => comparedNames(model, statesOf(model, ...ids));
+    assert.deepEqual(names('a1', 'b1'), ['df = df.dropna()', 'df = df.fillna(0)']);
+    assert.deepEqual(
+        names('a2', 'b2', 'a3'),
+        ['df = df.dropna() › score(model)', 'df = df.fillna(0) › score(model)', 'save(model)'],
+        'equal cells of two branches',
+    );
+    assert.deepEqual(names('d1', 'd2'), ['score(model) (1)', 'score(model) (2)'], 'nothing tells them apart');
+    for (const all of [[...model.states.keys()], ['a1', 'c1', 'a2', 'c2'], ['initial', 'load']])
+        assert.equal(new Set(names(...all)).size, all.length);
+    model.states.get('a2').label = 'best';
+    model.states.get('b2').label = 'best';
+    assert.equal(new Set(names('a2', 'b2')).size, 2, 'equal labels');
 });

@@ -15,7 +15,7 @@ const rows = (before, after) =>
         ({ sign, a, b, parts }) => `${sign}${a ?? '·'} ${b ?? '·'} ${marked(parts)}`,
     );
 
-test('the shortest way from one list to another', () => {
+test('a diff has the fewest possible steps', () => {
     assert.equal(
         told('abcabba', 'cbabac')
             .split(' ')
@@ -30,7 +30,7 @@ test('the shortest way from one list to another', () => {
     assert.deepEqual(diff([], []), []);
 });
 
-test('of any two lists the steps tell both, in order', () => {
+test('the steps of a diff contain both lists in order', () => {
     let seed = 1;
     const next = (n) => (seed = (seed * 48271) % 2147483647) % n;
     for (let round = 0; round < 300; round += 1) {
@@ -52,7 +52,7 @@ test('of any two lists the steps tell both, in order', () => {
     }
 });
 
-test('what was cut in the middle of much that is equal is found fast, and what has nothing in common too', () => {
+test('a diff of long lists is fast, whether they are almost equal or have nothing in common', () => {
     const long = Array.from({ length: 20_000 }, (_, i) => i);
     const steps = diff(
         long,
@@ -67,7 +67,7 @@ test('what was cut in the middle of much that is equal is found fast, and what h
     assert.deepEqual([other[0].sign, other.at(-1)?.sign], ['-', '+']);
 });
 
-test('lines with their numbers, and the words of a changed line', () => {
+test('a line diff has line numbers and marks the changed words', () => {
     assert.deepEqual(rows('x = 1\ny = 2\nz = 3', 'x = 1\ny = 20\nz = 3\nw = 4'), [
         '=1 1 x = 1',
         '-2 · y = [2]',
@@ -75,17 +75,17 @@ test('lines with their numbers, and the words of a changed line', () => {
         '=3 3 z = 3',
         '+· 4 w = 4',
     ]);
-    assert.deepEqual(rows('a\n', 'a'), ['=1 1 a'], 'an end of line at the end is no line');
+    assert.deepEqual(rows('a\n', 'a'), ['=1 1 a'], 'a final line end is not a line');
     assert.deepEqual(rows('', 'a'), ['+· 1 a']);
 });
 
-test('a line that was replaced altogether is not spotted with marks', () => {
+test('a line that was replaced as a whole has no marked words', () => {
     const [before, after] = diffWords('import numpy as np', 'for row in table: print(row)');
     assert.deepEqual([marked(before), marked(after)], ['import numpy as np', 'for row in table: print(row)']);
     assert.deepEqual(diffWords('größe = 1', 'größe = 12').map(marked), ['größe = [1]', 'größe = [12]']);
 });
 
-test('equal lines far from a change are folded; one alone is not', () => {
+test('runs of equal lines far from a change are folded', () => {
     const text = (middle) => [...Array(10).fill('same'), middle, ...Array(4).fill('same')].join('\n');
     const folded = fold(diffLines(text('a = 1'), text('a = 2')));
     assert.deepEqual(
@@ -98,8 +98,8 @@ test('equal lines far from a change are folded; one alone is not', () => {
     );
 });
 
-test('how alike two cells are', () => {
+test('the likeness of two cells is between 0 and 1', () => {
     assert.equal(likeness('a\nb\nc', 'a\nb\nc'), 1);
-    assert.equal(likeness('x = 1', 'x = 2'), 0.5, 'signs do not count');
+    assert.equal(likeness('x = 1', 'x = 2'), 0.5, 'punctuation does not count');
     assert.ok(likeness('import numpy', 'print(model.score(test))') < 0.2);
 });

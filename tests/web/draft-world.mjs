@@ -7,11 +7,11 @@ import { Model } from '../../web/shell/model.js';
 import { snapshot, state } from './records.mjs';
 
 /**
- * The time that the server takes to write a change to disk, in milliseconds. It answers after that.
+ * How long the server takes to write a change to disk, in milliseconds. It answers after that.
  */
 const FSYNC_MS = 20;
 
-/** A generator of numbers that repeats for a seed. @param {number} seed */
+/** A random number generator: equal seeds give equal numbers. @param {number} seed */
 export function chance(seed) {
     let now = (seed * 2654435761) % 2 ** 32;
     return (/** @type {number} */ n) => {
@@ -53,7 +53,7 @@ export class World {
     async run() {
         for (let steps = 0; this.due.length; steps += 1) {
             await this.step();
-            assert.ok(steps < 20_000, 'it comes to rest');
+            assert.ok(steps < 20_000, 'the simulation ends');
         }
     }
 

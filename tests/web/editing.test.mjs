@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CodeAssist, stateBehind } from '../../web/editor/code-assist.js';
+import { ClipboardHistory } from '../../web/cell/clipboard-history.js';
 import { CellOperations, isRestOfLine } from '../../web/cell/cell-operations.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
-import { run, state } from './records.mjs';
+import { python, run, state } from './records.mjs';
 
 /** @typedef {import('../../web/shell/protocol-types.d.ts').Draft} Draft */
 /** @param {Draft['kind']} [kind] @returns {Draft} */
@@ -36,6 +37,7 @@ function open({ drafts = [], more = [], here = 'c', living = {}, prose = {} } = 
     page.onSnapshot(
         {
             name: 'main',
+            python: python(),
             trouble: null,
             people: [],
             drafts,
@@ -55,14 +57,15 @@ function open({ drafts = [], more = [], here = 'c', living = {}, prose = {} } = 
 }
 /** The cells as `any`, because each test knows their kinds. @returns {any[]} */
 const cellsOf = (page) => page.cells();
-const cell = (page, key) => cellsOf(page).find((one) => one.key === key || one.state?.id === key);
+const cell = (page, key) =>
+    cellsOf(page).find((one) => one.key === key || (one.kind === 'ran' && one.state.id === key));
 const sources = (page, on = page.here) => page.drafts.on(on).map((one) => one.source);
 const shown = (page) =>
     cellsOf(page)
         .map((one) => one.state?.id ?? (one.isFresh ? '?' : one.draft.source || '_'))
         .join(' ');
 
-test('a cell above one that ran begins a branch there, and is shown while it is empty; below the last it is a draft', () => {
+test('a cell inserted above one that ran begins a branch and is shown while empty; below the last cell it is a draft', () => {
     const { page, sent, operations } = open();
     operations.insertAbove(cell(page, 'b'));
     assert.deepEqual([sent.at(-1).draft.on, sent.at(-1).draft.before], ['a', 'b']);
@@ -73,7 +76,7 @@ test('a cell above one that ran begins a branch there, and is shown while it is 
     assert.deepEqual([sent.at(-1).draft.on, sent.at(-1).after], ['c', null]);
 });
 
-test('a cell that runs in the midst of the line takes what stands below it along; one that waits for another does not', () => {
+test('a cell that runs in the middle of a lineage moves the cells below it along; one that waits for another run does not', () => {
     const { page, sent, operations } = open({ drafts: [draft('tail', 'c')] });
     operations.insertBelow(cell(page, 'a'), { kind: 'code', source: 'one' });
     operations.insertBelow(page.cells()[1], { kind: 'code', source: 'two' });
@@ -94,16 +97,20 @@ test('a cell that runs in the midst of the line takes what stands below it along
         cellsOf(page).find((one) => one.draft?.id === 'tail'),
         'tail',
     );
-    assert.deepEqual(runs(), [['tail', 'c', undefined]], 'below the last nothing stands');
+    assert.deepEqual(runs(), [['tail', 'c', undefined]], 'there are no cells below the last one');
     const after = open({
         more: [['n', 'a', 'inserted']],
         here: 'n',
         drafts: [draft('copy', 'n', 'code of run-b')],
     });
-    assert.equal(isRestOfLine(after.page, after.page.runnable()), true, 'what waits is offered as the rest');
+    assert.equal(
+        isRestOfLine(after.page, after.page.runnable()),
+        true,
+        'the waiting drafts are the rest of the lineage',
+    );
 });
 
-test('a restart lays the line on the start as drafts, as it reads, and deletes nothing; it can be undone', () => {
+test('a restart puts the cells of the lineage on the start as drafts, in order, and deletes nothing; it can be undone', () => {
     const { page, sent, operations } = open({
         drafts: [draft('kept', 'initial'), draft('tail', 'c', '# t', 'markdown'), draft('empty', 'c', ' ')],
         prose: { b: ['text of b'] },
@@ -127,7 +134,7 @@ test('a restart lays the line on the start as drafts, as it reads, and deletes n
         [...new Set(sent.map((one) => one.do))].filter((one) => one !== 'stand'),
         ['put_draft'],
     );
-    assert.deepEqual(sources(page, 'c'), ['# t', ' '], 'the old line is as it was');
+    assert.deepEqual(sources(page, 'c'), ['# t', ' '], 'the old lineage is unchanged');
     assert.match(
         page.notice.text,
         /5 cells are now drafts\. They come before the draft that was already here\./,
@@ -137,14 +144,30 @@ test('a restart lays the line on the start as drafts, as it reads, and deletes n
     assert.deepEqual(sources(page, 'initial'), ['kept']);
 });
 
-test('what a restart has laid on the start is seen there alone, and replaced by the next restart', () => {
+test('drafts made from cells of an imported file keep the number of the cell, even if it is empty', () => {
+    const numbered = { ...draft('empty', 'c', ''), imported_cell: 3 };
+    const { page, operations } = open({ drafts: [draft('tail', 'c'), numbered] });
+    page.model.runOf(page.model.states.get('a')).imported_cell = 0;
+    operations.restart();
+    assert.deepEqual(
+        page.drafts.on('initial').map((one) => one.imported_cell),
+        [0, undefined, undefined, undefined, 3],
+    );
+    const id = operations.insertBelow(page.cells().at(-1), {
+        ...{ kind: 'code', source: 'pasted' },
+        imported_cell: 2,
+    });
+    assert.equal(page.drafts.get(id).imported_cell, 2);
+});
+
+test('the drafts of a restart are shown at the start only, and the next restart replaces them', () => {
     const { page, operations } = open({
         drafts: [draft('title', 'initial', '# Title', 'markdown', 'a'), draft('own', 'initial')],
     });
     operations.restart();
     assert.equal(shown(page), '# Title code of run-a code of run-b code of run-c own ?');
     page.goTo('c');
-    assert.equal(shown(page), '# Title a b c ?', 'a line shows what is its own');
+    assert.equal(shown(page), '# Title a b c ?', 'a lineage shows its own drafts only');
     page.type(cell(page, 'c'), 'changed');
     operations.restart();
     assert.equal(shown(page), '# Title code of run-a code of run-b changed own ?');
@@ -153,7 +176,7 @@ test('what a restart has laid on the start is seen there alone, and replaced by 
     assert.equal(
         shown(page),
         '# Title code of run-a code of run-b code of run-c own ?',
-        'undone, it is as before',
+        'Undo restores the earlier drafts',
     );
     page.goTo('b');
     operations.restart();
@@ -174,7 +197,7 @@ test('a draft on the start that runs is not replaced by a restart', () => {
     assert.ok(page.drafts.get('copy'));
 });
 
-test('a draft that waits at an earlier state stands in no line that went on from there', () => {
+test('a draft at an earlier state is not shown in lineages that continue from there', () => {
     const { page } = open({
         drafts: [
             draft('waits', 'a'),
@@ -186,10 +209,10 @@ test('a draft that waits at an earlier state stands in no line that went on from
     assert.deepEqual(
         ['initial', 'a', 'b', 'c'].map((id) => page.model.waitingAt(id)),
         [0, 2, 0, 0],
-        'the graph tells where it is',
+        'the graph shows where the drafts are',
     );
     page.goTo('a');
-    assert.equal(shown(page), 'a waits gone ?', 'above a cell that is gone it would be seen nowhere');
+    assert.equal(shown(page), 'a waits gone ?', 'a draft above a deleted cell must be shown somewhere');
     const { marksRev } = page.model;
     page.onEvent({
         event: 'drafts_changed',
@@ -197,12 +220,12 @@ test('a draft that waits at an earlier state stands in no line that went on from
         removed: [],
         put: [{ draft: draft('waits', 'a', 'typed'), after: null }],
     });
-    assert.equal(page.model.marksRev, marksRev, 'a letter is no reason to paint the graph');
+    assert.equal(page.model.marksRev, marksRev, 'typing in a draft does not render the graph');
     page.onEvent({ event: 'drafts_changed', on: 'a', removed: ['waits'], put: [] });
     assert.notEqual(page.model.marksRev, marksRev);
 });
 
-test('drafts are moved by a step or behind another, together and in order; what cannot move stays', () => {
+test('drafts move by one step or after another draft, together and in order; drafts that cannot move stay', () => {
     const { page, sent, operations } = open({ drafts: ['d1', 'd2', 'd3', 'd4'].map((id) => draft(id, 'c')) });
     const moves = () =>
         sent
@@ -222,11 +245,11 @@ test('drafts are moved by a step or behind another, together and in order; what 
     operations.moveAfter(['d4', 'd1'], 'd2');
     assert.deepEqual(moves(), ['d1 after d2', 'd4 after d1']);
     operations.moveAfter(['d2', 'd3'], 'd3');
-    assert.deepEqual(moves(), [], 'behind itself is where it is');
+    assert.deepEqual(moves(), [], 'after itself means no move');
     assert.equal(page.here, 'c');
 });
 
-test('a draft is split at its cursors and merged again', () => {
+test('a draft can be split at its cursors and merged again', () => {
     const { page, operations } = open({ drafts: [draft('d', 'c', 'one\ntwo\nthree')] });
     operations.split(cell(page, 'd'), 'one\ntwo\nthree', [8, 4]);
     assert.deepEqual(sources(page), ['one', 'two', 'three']);
@@ -237,7 +260,7 @@ test('a draft is split at its cursors and merged again', () => {
     assert.deepEqual(sources(page), ['one', 'two', 'three']);
 });
 
-test('the line goes on without a cell: the later ones wait as drafts, with their text; the way back is open', () => {
+test('a lineage can continue without a cell: the later cells become drafts, with their text; this can be undone', () => {
     const { page, operations } = open({ prose: { c: ['# Why'] } });
     operations.skip([cell(page, 'b')]);
     assert.equal(page.here, 'a');
@@ -249,7 +272,7 @@ test('the line goes on without a cell: the later ones wait as drafts, with their
     assert.deepEqual(sources(page, 'a'), []);
 });
 
-test('going on without a cell takes along what was not run yet, and leaves the old line as it was', () => {
+test('continuing without a cell copies the drafts, and leaves the old lineage unchanged', () => {
     const { page, operations } = open({
         drafts: [
             draft('title', 'a', '# t', 'markdown', 'b'),
@@ -269,7 +292,7 @@ test('going on without a cell takes along what was not run yet, and leaves the o
     assert.equal(shown(page), '# t code of run-b between code of run-c tail ?');
 });
 
-test('drafts are the rest of a line only where it went on like that before', () => {
+test('drafts are the rest of a lineage only if their cells followed there before', () => {
     const rest = { here: 'a2', more: [['a2', 'initial']] };
     const one = open({ ...rest, drafts: [draft('d', 'a2', 'code of run-b')] });
     assert.equal(isRestOfLine(one.page, one.page.runnable()), true);
@@ -278,7 +301,7 @@ test('drafts are the rest of a line only where it went on like that before', () 
     assert.equal(isRestOfLine(open().page, []), false);
 });
 
-test('many cells are rewritten in one step, which is undone without touching what was typed since', () => {
+test('many cells are changed in one step, and its Undo keeps what was typed since', () => {
     const { page, sent, operations } = open({
         drafts: [draft('d1', 'c'), draft('d2', 'c')],
         prose: { a: ['x'] },
@@ -286,9 +309,10 @@ test('many cells are rewritten in one step, which is undone without touching wha
     const count = operations.replaceTexts([
         { key: 'd1', text: 'D1' },
         { key: 'd2', text: 'd2' },
-        { key: 'a', text: 'changed', prose: ['X'] },
+        { key: 'a', text: 'changed' },
+        { key: 'a.0', text: 'X' },
     ]);
-    assert.equal(count, 2);
+    assert.equal(count, 3);
     assert.equal(page.edits.get('a').text, 'changed');
     assert.deepEqual(
         sent.filter((one) => one.do === 'put_prose').map((one) => one.prose),
@@ -300,7 +324,7 @@ test('many cells are rewritten in one step, which is undone without touching wha
     assert.equal(page.edits.has('a'), false);
 });
 
-test('code is asked about at the state that it would run against; behind a run, at the one that run began from', () => {
+test('requests about code name the state that it would run against; below a run, the state that the run began from', () => {
     const { page } = open({
         drafts: [draft('d1', 'c'), draft('d2', 'c'), draft('d3', 'c'), draft('text', 'c', '# t', 'markdown')],
     });
@@ -309,7 +333,7 @@ test('code is asked about at the state that it would run against; behind a run, 
     assert.equal(stateBehind(page, 'text'), undefined);
     assert.equal(stateBehind(page, 'gone'), undefined);
     page.run(cell(page, 'd1'), 'd1');
-    assert.equal(stateBehind(page, 'd2'), 'c', 'the server has not told of the run yet');
+    assert.equal(stateBehind(page, 'd2'), 'c', 'the server has not reported the run yet');
     page.onEvent({ event: 'run_added', run: run('r1', 'c', { status: 'running', draft: 'd1' }) });
     page.onEvent({
         event: 'run_added',
@@ -319,11 +343,11 @@ test('code is asked about at the state that it would run against; behind a run, 
     assert.equal(
         stateBehind(open({ drafts: [draft('d', 'c')], living: { c: 'replay' } }).page, 'd'),
         undefined,
-        'nothing answers there',
+        'no process can answer there',
     );
 });
 
-test('answers are in units of the page; refusals are no answers; slow ones end the asking while one types', async () => {
+test('offsets in answers are converted to UTF-16; refusals give no answer; slow answers suspend requests while typing', async () => {
     const { page, sent, replies } = open({ drafts: [draft('d', 'c', '🌱 pr')] });
     let now = 0;
     const asking = new CodeAssist(page, () => now);
@@ -347,4 +371,60 @@ test('answers are in units of the page; refusals are no answers; slow ones end t
     assert.equal(asking.isQuick, false);
     now = 30_000;
     assert.equal(asking.isQuick, true);
+});
+
+test('text cells stand above their cell, are numbered with the drafts, and are edited one at a time', () => {
+    const { page } = open({
+        drafts: [draft('t', 'c', '# tail', 'markdown')],
+        prose: { a: ['one', 'two'], c: ['three'] },
+    });
+    assert.deepEqual(
+        cellsOf(page).map((one) => `${one.key}${one.number ? ` T${one.number}` : ''}`),
+        ['a.0 T1', 'a.1 T2', 'a', 'b', 'c.0 T3', 'c', 't T4', page.freshId],
+    );
+    page.type(cell(page, 'a.1'), 'TWO');
+    assert.equal(cell(page, 'a.1').text, 'TWO', 'shown while typing');
+    assert.deepEqual(page.model.states.get('a').prose, ['one', 'two']);
+    page.saveText(cell(page, 'a.1'));
+    assert.deepEqual(page.model.states.get('a').prose, ['one', 'TWO']);
+});
+
+test('text cells move past texts and past code, up to a draft at the end, and each move can be undone', () => {
+    const { page, operations } = open({ prose: { a: ['one', 'two'] } });
+    const places = () => ['a', 'b', 'c'].map((id) => page.model.states.get(id).prose.join(' '));
+    const move = (key, step) => operations.moveText(cell(page, key), step);
+    assert.equal(move('a.0', -1), null);
+    const swap = move('a.0', 1);
+    assert.deepEqual([swap.key, places()], ['a.1', ['two one', '', '']]);
+    const past = move('a.1', 1);
+    assert.deepEqual([past.key, places()], ['b.0', ['two', 'one', '']]);
+    assert.equal(past.undo(), 'a.1');
+    assert.equal(swap.undo(), 'a.0');
+    assert.deepEqual(places(), ['one two', '', '']);
+    page.setProse('c', ['end']);
+    const { key, undo } = move('c.0', 1);
+    assert.deepEqual(sources(page), ['end']);
+    const back = operations.moveIntoState(cell(page, key));
+    assert.deepEqual([back.key, sources(page), places()[2]], ['c.0', [], 'end']);
+    assert.equal(undo(), null, 'the draft has moved since');
+});
+
+test('a cell inserted between a text and its code turns the texts above it into drafts there', () => {
+    const { page, operations } = open({ prose: { b: ['one', 'two'] } });
+    const id = operations.insertBelow(cell(page, 'b.0'));
+    const kinds = cellsOf(page).map((one) =>
+        one.key === id ? 'new' : (one.text ?? one.draft?.source ?? one.key),
+    );
+    assert.deepEqual(kinds, ['a', 'one', 'new', 'two', 'b', 'c', '']);
+    assert.deepEqual(page.model.states.get('b').prose, ['two']);
+});
+
+test('deleted texts return to their position with one undo, together with drafts', () => {
+    const { page } = open({ drafts: [draft('d', 'c')], prose: { c: ['one', 'two', 'three'] } });
+    const clipboard = new ClipboardHistory(page);
+    const texts = ['c.0', 'c.2'].map((key) => cell(page, key));
+    clipboard.remove([page.drafts.get('d')], () => {}, texts);
+    assert.deepEqual([page.model.states.get('c').prose, sources(page)], [['two'], []]);
+    clipboard.undo();
+    assert.deepEqual([page.model.states.get('c').prose, sources(page)], [['one', 'two', 'three'], ['d']]);
 });

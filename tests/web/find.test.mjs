@@ -17,18 +17,18 @@ import {
 const query = (text, more = {}) => patternOf({ text, isCase: false, isWord: false, isRegex: false, ...more });
 const found = (text, pattern) => matchesIn(text, pattern).map(({ from, to }) => text.slice(from, to));
 
-test('a text is found as it stands, with case, as a word, as a pattern', () => {
+test('a text is found literally, by case, as a word, or as a regular expression', () => {
     assert.deepEqual(found('X = x[0]', query('x')), ['X', 'x']);
     assert.deepEqual(found('X = x[0]', query('x', { isCase: true })), ['x']);
     assert.deepEqual(found('a.b + a*b', query('a.b')), ['a.b']);
     assert.deepEqual(found('df_x, x, x2, größex', query('x', { isWord: true })), ['x']);
     assert.deepEqual(found('x1 x22', query('x\\d+', { isRegex: true })), ['x1', 'x22']);
-    assert.deepEqual(found('abc', query('x*', { isRegex: true })), [], 'nothing is no place');
+    assert.deepEqual(found('abc', query('x*', { isRegex: true })), [], 'an empty match is not a match');
     assert.equal(query(''), null);
     assert.equal(typeof query('(', { isRegex: true }), 'string');
 });
 
-test('all places are replaced, or one; groups of a pattern are filled in, and only of a pattern', () => {
+test('all matches are replaced, or one; groups are filled in for regular expressions only', () => {
     assert.equal(replaceIn('a b a', query('a'), '$&x', false), '$&x b $&x');
     assert.equal(replaceIn('a b a', query('a'), 'c', false, 4), 'a b c');
     assert.equal(
@@ -38,22 +38,26 @@ test('all places are replaced, or one; groups of a pattern are filled in, and on
     assert.equal(replaceIn('a1', query('(\\w)(\\d)(z)?', { isRegex: true }), '$2$1$3$9', true), '1a$9');
 });
 
-test('one walks from place to place and round the ends', () => {
+test('Find next goes from match to match and wraps around', () => {
     const places = [
         { cell: 0, from: 3 },
         { cell: 0, from: 9 },
-        { cell: 2, from: 0 },
+        { cell: 2, from: 50 },
+        { cell: 3, from: 10 },
     ];
-    assert.equal(nextMatch(places, { cell: 0, at: 4 }, 1), 1);
-    assert.equal(nextMatch(places, { cell: 1, at: 0 }, 1), 2);
-    assert.equal(nextMatch(places, { cell: 2, at: 1 }, 1), 0);
-    assert.equal(nextMatch(places, { cell: 2, at: 0 }, -1), 1);
-    assert.equal(nextMatch(places, { cell: 0, at: 3 }, -1), 2);
+    const next = (cell, at, step) => nextMatch(places, { cell, at }, step);
+    assert.equal(next(0, 4, 1), 1);
+    assert.equal(next(1, 0, 1), 2);
+    assert.equal(next(2, 51, 1), 3);
+    assert.equal(next(3, 11, 1), 0);
+    assert.equal(next(3, 10, -1), 2);
+    assert.equal(next(2, 50, -1), 1);
+    assert.equal(next(0, 3, -1), 3);
     assert.equal(nextMatch([], { cell: 0, at: 0 }, 1), -1);
     assert.equal(nextMatch([], { cell: 0, at: 0 }, -1), -1);
 });
 
-test('places are counted in code points for the server', () => {
+test('offsets are converted to code points for the server', () => {
     const text = '🌱 = "é"';
     assert.equal(toPoints(text, 2), 1);
     assert.equal(toUnits(text, 1), 2);
@@ -63,7 +67,7 @@ test('places are counted in code points for the server', () => {
 
 const call = (text) => callAt(text.replace('|', ''), text.indexOf('|'));
 
-test('the call whose arguments are typed is known, and which argument', () => {
+test('the call at the cursor and its argument are found', () => {
     assert.deepEqual(call('f(|'), { from: 1, argument: 0, keyword: null });
     assert.deepEqual(call('f(a, [1, 2], g(3, 4), |)'), { from: 1, argument: 3, keyword: null });
     assert.deepEqual(call('f(a, g(3, |'), { from: 6, argument: 1, keyword: null });
@@ -87,14 +91,14 @@ test('the call whose arguments are typed is known, and which argument', () => {
         assert.equal(call(none), null, none);
 });
 
-test('strings and comments are not code', () => {
+test('offsets in strings and comments are not code', () => {
     const isCode = (text) => isInCode(text.replace('|', ''), text.indexOf('|'));
     for (const code of ['x|', '"a"|', "'it''s'|", 'x = 1  # c\ny|', '"""a"""|', "r'\\'|  "])
         assert.equal(isCode(code), code !== "r'\\'|  ", code);
     for (const text of ['"|', '"|"', '# x|', '"""a\n|', "'\\'|'"]) assert.equal(isCode(text), false, text);
 });
 
-test('a block is left behind return and its like, where the statement ends', () => {
+test('the indentation ends after return and similar statements, once the statement is complete', () => {
     const leaves = (text) => leavesBlock(text, text.length);
     for (const yes of [
         'def f():\n    return 1',
@@ -118,7 +122,7 @@ test('a block is left behind return and its like, where the statement ends', () 
         assert.equal(leaves(no), false, no);
 });
 
-test('the quotes that close a string of three are known', () => {
+test('the quotes that close a triple-quoted string are found', () => {
     const closes = (text) => closesTriple(text.replace('|', ''), text.indexOf('|'));
     for (const yes of ['"""a|"""', '"""a"|""', 'x = r"""a\n""|"', "'''|'''"])
         assert.equal(closes(yes), true, yes);
@@ -126,7 +130,7 @@ test('the quotes that close a string of three are known', () => {
         assert.equal(closes(no), false, no);
 });
 
-test('lines of IPython are told from Python', () => {
+test('lines of IPython syntax are recognised', () => {
     assert.deepEqual(
         magicLines('%matplotlib inline\nx = (1\n % 2)\n!ls\ny = """\n%no\n"""\ndf?\nx %= 2'),
         [0, 3, 7],
@@ -135,7 +139,7 @@ test('lines of IPython are told from Python', () => {
     assert.deepEqual(magicLines('files = !ls\nx = 1'), []);
 });
 
-test('completions are asked for behind a dot and from two letters on', () => {
+test('typing requests completions after a dot and after two letters', () => {
     for (const yes of ['df.', 'df.he', 'pr', 'x = gr', 'f(größ', '"a".', 'rows[0].'])
         assert.equal(asksByItself(yes), true, yes);
     for (const no of ['', 'x', 'x = 1', '3.', '12', 'a + b', 'x = 1e'])

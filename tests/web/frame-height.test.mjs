@@ -8,13 +8,13 @@ const table = (rows, around = '') =>
     `<div><style scoped>.dataframe tbody tr th { vertical-align: top; }</style>
     <table border="1" class="dataframe">${'<tr style="text-align: right;"><th>a</th></tr>'.repeat(rows)}</table>${around}</div>`;
 
-test('a table of pandas has as many rows of the same height as its HTML', () => {
+test('the height of a pandas table follows from the rows of its HTML', () => {
     assert.equal(estimatedHeight(table(4)), 113);
     assert.equal(estimatedHeight(table(11)) - estimatedHeight(table(1)), 275);
     assert.equal(estimatedHeight(table(4, '\n<p>300 rows × 1 columns</p>')) - estimatedHeight(table(4)), 24);
 });
 
-test('what cannot be known before it is laid out has no estimate', () => {
+test('other content has no estimated height', () => {
     assert.equal(estimatedHeight('<p>text</p>'), 0);
     assert.equal(estimatedHeight('<table><tr><td>not of pandas</td></tr></table>'), 0);
     assert.equal(estimatedHeight(`${table(3)}<script>draw()</script>`), 0);

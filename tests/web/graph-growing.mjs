@@ -97,7 +97,7 @@ export class Growing {
     }
 }
 
-/** A notebook that is mostly one line, with some branches and failures. */
+/** A notebook that is mostly one lineage, with some branches and failures. */
 export function grown(count, seed = 1) {
     const next = dice(seed);
     const growing = new Growing();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Scene } from '../../web/graph/scene.js';
+import { takenEdges } from '../../web/graph/edges.js';
 import { nodesOf, Nodes } from '../../web/graph/nodes.js';
 import { baseOf, dice, grown, Growing } from './graph-growing.mjs';
 import { run } from './records.mjs';
@@ -9,49 +10,87 @@ import { run } from './records.mjs';
 
 /** @param {string} here @param {Partial<Look>} [more] @returns {Look} */
 const look = (here, more = {}) => ({ here, standing: [], seen: [0, 0], ...more });
-/** Id, row and lane of each drawn row. */
-const drawn = (scene) => scene.rows.map(({ id, place }) => [id, place.row, place.lane]);
+/** Id, lane and colour of each drawn row, from top to bottom. */
+const drawn = (scene) => scene.rows.map(({ id, place }) => [id, place.lane, place.colour]);
+const plainRow = ({ id, closed, place }) => ({ id, closed, place });
+const laneOf = (scene, id) => scene.rows[scene.rowAt(id)].place.lane;
 const ids = (scene) => scene.rows.map(({ id, fold }) => (fold ? `${fold.length} cells` : id));
 
-test('nothing moves when something is added, whatever grows from where', () => {
+test('when nodes are added and runs end, the others keep their order, lanes and colours', () => {
     for (let seed = 1; seed <= 12; seed += 1) {
         const next = dice(seed);
         const growing = grown(60, seed);
-        const scene = new Scene();
+        const scene = new Scene({ isWhole: true });
         let here = growing.states[next(growing.states.length)];
         scene.update(growing.model, look(here));
         const open = [];
         for (let step = 0; step < 80; step += 1) {
             const before = drawn(scene);
-            const isOurs = next(3) > 0;
+            let renamed = before;
             if (open.length && next(2)) {
                 const [ended] = open.splice(next(open.length), 1);
                 const on = baseOf(growing.model.runs.get(ended));
-                const state = growing.end(ended, next(4) ? 'ok' : 'error');
-                const followed = isOurs && state !== null && on === here;
-                if (followed) here = state;
-                scene.update(growing.model, look(here, { seen: [0, 1e9] }));
-                const renamed = before.map(([id, ...place]) => [
-                    id === ended ? (state ?? ended) : id,
-                    ...place,
-                ]);
-                assert.deepEqual(drawn(scene), renamed, `seed ${seed}, step ${step}: an end moves nothing`);
+                const state = growing.end(ended);
+                if (next(3) && on === here) here = state;
+                renamed = before.map(([id, ...more]) => [id === ended ? state : id, ...more]);
             } else {
                 const states = [...growing.model.states.keys()];
-                open.push(growing.begin(isOurs ? here : states[next(states.length)]));
-                scene.update(growing.model, look(here, { seen: [0, 1e9] }));
-                assert.deepEqual(
-                    drawn(scene).slice(0, before.length),
-                    before,
-                    `seed ${seed}, step ${step}: a beginning moves nothing`,
-                );
-                assert.equal(scene.rows.length, before.length + 1);
+                open.push(growing.begin(next(3) ? here : states[next(states.length)]));
             }
+            scene.update(growing.model, look(here));
+            const known = new Set(renamed.map(([id]) => id));
+            assert.deepEqual(
+                drawn(scene).filter(([id]) => known.has(id)),
+                renamed,
+                `seed ${seed}, step ${step}`,
+            );
+            const anew = new Scene({ isWhole: true });
+            anew.update(growing.model, look(here));
+            assert.deepEqual(anew.rows.map(plainRow), scene.rows.map(plainRow), 'as if built at once');
         }
     }
 });
 
-test('what was kept up to date is what one would find anew', () => {
+test('for screen readers, a row is below its nearest shown ancestor, among the rows with the same one', () => {
+    const growing = new Growing();
+    const first = growing.line('initial', 1);
+    const branch = growing.line(first, 1);
+    const tip = growing.line(first, 2);
+    const scene = new Scene({ isWhole: true });
+    scene.update(growing.model, look(tip));
+    const tree = () =>
+        scene.rows.map(({ place }) => [place.depth, place.nth, scene.rows[place.from]?.place.children ?? 1]);
+    assert.deepEqual(tree(), [
+        [0, 0, 1],
+        [1, 0, 1],
+        [2, 0, 2],
+        [3, 0, 1],
+        [2, 1, 2],
+    ]);
+    scene.search([scene.nodes.get(branch).at]);
+    assert.deepEqual(tree(), [
+        [0, 0, 1],
+        [1, 0, 2],
+        [1, 1, 2],
+    ]);
+});
+
+test('a failed attempt gives its lane to the next cell', () => {
+    const growing = new Growing();
+    const scene = new Scene();
+    const tip = growing.line('initial', 2);
+    const failed = growing.begin(tip);
+    scene.update(growing.model, look(tip));
+    assert.equal(laneOf(scene, failed), 0);
+    growing.end(failed, 'error');
+    scene.update(growing.model, look(tip));
+    assert.equal(laneOf(scene, failed), 1);
+    const next = growing.run(tip);
+    scene.update(growing.model, look(next));
+    assert.deepEqual([laneOf(scene, failed), laneOf(scene, next)], [1, 0]);
+});
+
+test('a scene that was updated step by step equals a new scene', () => {
     const growing = grown(50, 5);
     const nodes = new Nodes();
     nodes.update(growing.model);
@@ -74,12 +113,17 @@ test('what was kept up to date is what one would find anew', () => {
             run: run?.exec_id,
         }));
     assert.deepEqual(plain(nodes.list), plain(nodesOf(growing.model)));
-    growing.model.fold({ event: 'removed', states: [`s${runs[0].slice(1)}`], runs: [runs[0]] });
+    growing.model.fold({
+        event: 'removed',
+        states: [`s${runs[0].slice(1)}`],
+        runs: [runs[0]],
+        deleted_at: null,
+    });
     assert.equal(nodes.update(growing.model).from, 0);
     assert.deepEqual(plain(nodes.list), plain(nodesOf(growing.model)));
 });
 
-test('an attempt whose variables are kept is a state like others: cells grow from it', () => {
+test('a partial state is a state like others: cells can grow from it', () => {
     const growing = grown(3, 5);
     const scene = new Scene();
     scene.update(growing.model, look('initial'));
@@ -93,13 +137,36 @@ test('an attempt whose variables are kept is a state like others: cells grow fro
     scene.update(growing.model, look(state));
     assert.equal(scene.nodes.get(failed), scene.nodes.get(state));
     assert.deepEqual([scene.nodes.get(state).isFailedLeaf, scene.nodes.get(next).parent], [false, state]);
-    assert.deepEqual(ids(scene).slice(-2), [state, next]);
+    assert.equal(scene.rows[scene.rowAt(next)].place.from, scene.rowAt(state));
     const anew = new Scene();
     anew.update(growing.model, look(state));
     assert.deepEqual(drawn(scene), drawn(anew));
 });
 
-test('a run that is called off before it began leaves no row', () => {
+test('a state that took variables has a second edge, also from a fold or a closed subtree', () => {
+    const growing = new Growing();
+    const base = growing.end(growing.begin('initial'), 'ok');
+    const ours = growing.end(growing.begin(base), 'ok');
+    const theirs = growing.end(growing.begin(base), 'ok');
+    const below = growing.end(growing.begin(theirs), 'ok');
+    const taken = growing.end(growing.begin(ours), 'ok');
+    growing.model.states.get(taken).taken_from = below;
+    const scene = new Scene();
+    scene.update(growing.model, look(taken));
+    assert.deepEqual(scene.takings, [{ from: scene.rowAt(below), to: scene.rowAt(taken) }]);
+    const drawnEdges = (first, last) =>
+        takenEdges(scene.rows, scene.takings, first, last).map(({ props }) => props.d);
+    assert.match(drawnEdges(0, 9)[0], /^M\d+ \d+H13Q4 \d+ 4 \d+V\d+Q4 \d+ 13 \d+H\d+$/);
+    assert.deepEqual(drawnEdges(0, 0), [], 'outside of the painted rows');
+    scene.close(scene.nodes.get(theirs), true);
+    assert.deepEqual(scene.takings, [{ from: scene.rowAt(theirs), to: scene.rowAt(taken) }]);
+    // A state whose source is gone has no second edge.
+    growing.model.states.get(taken).taken_from = 'gone';
+    scene.showAll(true);
+    assert.deepEqual(scene.takings, []);
+});
+
+test('a run that is cancelled before it begins leaves no row', () => {
     const growing = new Growing();
     const nodes = new Nodes();
     growing.model.fold({
@@ -120,41 +187,80 @@ test('a run that is called off before it began leaves no row', () => {
     assert.equal(nodes.list.length, 1);
 });
 
-test('the line that was chosen is straight; looking back on it moves nothing, another line is straightened', () => {
+test('going to a state moves nothing', () => {
+    const growing = grown(80, 4);
+    const scene = new Scene({ isWhole: true });
+    scene.update(growing.model, look('initial'));
+    const before = drawn(scene);
+    for (const id of growing.states) {
+        assert.equal(scene.update(growing.model, look(id)).isMoved, false);
+        assert.deepEqual(drawn(scene), before);
+    }
+});
+
+test('a subtree can be closed and opened; going to one of its states opens it', () => {
     const growing = new Growing();
     const fork = growing.line('initial', 2);
-    const one = growing.line(fork, 3);
+    const tip = growing.line(fork, 2);
     const other = growing.line(fork, 3);
     const scene = new Scene();
-    const lanes = (tip) => growing.model.lineage(tip).map(({ id }) => scene.rows[scene.rowAt(id)].place.lane);
-    scene.update(growing.model, look(one));
-    assert.deepEqual(lanes(one), [0, 0, 0, 0, 0, 0]);
-    for (const at of [fork, 'initial', one])
-        assert.equal(scene.update(growing.model, look(at)).isAnew, false);
-    assert.equal(scene.update(growing.model, look(other)).slid, true);
-    assert.deepEqual(lanes(other), [0, 0, 0, 0, 0, 0]);
-    assert.deepEqual(
-        scene.rows.map(({ place }) => place.row),
-        [...scene.rows.keys()],
-        'rows stay where they are',
-    );
-    assert.equal(scene.update(growing.model, look(fork)).slid, false);
-});
-
-test('what we grow ourselves from an older state is not straightened under our eyes, nor when we look back on it', () => {
-    const growing = new Growing();
-    const tip = growing.line('initial', 5);
-    const scene = new Scene();
     scene.update(growing.model, look(tip));
-    scene.update(growing.model, look('s2'));
-    const before = drawn(scene);
-    const branch = growing.run('s2');
-    assert.equal(scene.update(growing.model, look(branch)).slid, false);
-    assert.deepEqual(drawn(scene).slice(0, 6), before);
-    for (const at of ['s1', branch]) assert.equal(scene.update(growing.model, look(at)).slid, false);
+    const all = ids(scene);
+    assert.deepEqual(all, ['initial', 's1', 's2', 's5', 's6', 's7', 's3', 's4']);
+    scene.close(scene.nodes.get('s5'), true);
+    assert.deepEqual(ids(scene), ['initial', 's1', 's2', 's5', 's3', 's4']);
+    const row = scene.rows[scene.rowAt(other)];
+    assert.deepEqual([row.id, row.closed], ['s5', 2], 'a hidden state is in the row that hides it');
+    assert.deepEqual(
+        [row.place.straight, row.place.lastBranch],
+        [-1, -1],
+        'no line goes down from a closed node',
+    );
+    const grownInside = growing.run(other);
+    scene.update(growing.model, look(tip));
+    assert.equal(scene.rows[scene.rowAt(grownInside)].closed, 3);
+    assert.equal(scene.update(growing.model, look(other)).isMoved, true);
+    assert.deepEqual(ids(scene).slice(3, 7), ['s5', 's6', 's7', grownInside]);
+    scene.close(scene.nodes.get('s2'), true);
+    assert.deepEqual(ids(scene), ['initial', 's1', 's2']);
+    assert.equal(scene.rowAt(other), 2, 'also the current state can be hidden');
+    scene.close(scene.nodes.get('s2'), false);
+    assert.equal(scene.rows.length, 9);
+    scene.close(scene.nodes.get(grownInside), true);
+    assert.equal(scene.rows.length, 9, 'a leaf hides nothing');
 });
 
-test('a long plain line is one row; its ends, what is special and what is near stay', () => {
+test('a search shows only its hits, the root and the current state; lanes stay', () => {
+    const growing = new Growing();
+    const fork = growing.line('initial', 20);
+    const tip = growing.line(fork, 20);
+    const branch = growing.line(fork, 5);
+    const scene = new Scene({ closed: ['s41'] });
+    scene.update(growing.model, look(tip));
+    const before = ids(scene);
+    const at = (id) => scene.nodes.get(id).at;
+    assert.equal(scene.search([at('s3'), at('s30'), at(branch)]), true);
+    assert.deepEqual(ids(scene), ['initial', 's3', branch, 's30', tip]);
+    assert.deepEqual(
+        scene.rows.map(({ place }) => [place.from, place.lane]),
+        [
+            [-1, 0],
+            [0, 0],
+            [1, 1],
+            [1, 0],
+            [3, 0],
+        ],
+        'each hangs from the nearest shown ancestor',
+    );
+    assert.equal(scene.update(growing.model, look('s8')).isMoved, true);
+    assert.deepEqual(ids(scene), ['initial', 's3', 's8', branch, 's30']);
+    scene.update(growing.model, look(tip));
+    assert.equal(scene.search([]), true);
+    assert.deepEqual(ids(scene), before);
+    assert.equal(scene.search([]), false);
+});
+
+test('a long linear section is one row; its ends, labelled states and states near the current one stay', () => {
     const growing = new Growing();
     const a = growing.line('initial', 10);
     growing.model.fold({
@@ -176,7 +282,7 @@ test('a long plain line is one row; its ends, what is special and what is near s
         's30',
         'r31',
     ]);
-    assert.equal(scene.hidden, 9 + 16 - 2);
+    assert.equal(scene.folded, 9 + 16 - 2);
     assert.equal(scene.rowAt('s5'), 1, 'a folded state is in the row of its fold');
     scene.open(scene.rows[1].fold);
     assert.equal(scene.rows.length, 9 + 8);
@@ -186,7 +292,7 @@ test('a long plain line is one row; its ends, what is special and what is near s
     assert.equal(scene.rows.length, 9);
 });
 
-test('pinned, warned, deleted, looked at by somebody, with a picture, or a fork: never folded', () => {
+test('a state is never folded if it is pinned or deleted, has a new warning, a viewer or an image, or branches', () => {
     const growing = new Growing();
     growing.line('initial', 40);
     const set = (id, values) =>
@@ -210,26 +316,26 @@ test('pinned, warned, deleted, looked at by somebody, with a picture, or a fork:
     );
 });
 
-test('going to a state that is folded away opens the fold, and it stays open', () => {
+test('going to a folded state opens the fold, and it stays open', () => {
     const growing = new Growing();
     const tip = growing.line('initial', 30);
     const scene = new Scene();
     scene.update(growing.model, look(tip));
-    assert.equal(scene.update(growing.model, look('s9')).isAnew, true);
+    assert.equal(scene.update(growing.model, look('s9')).isMoved, true);
     assert.ok(ids(scene).includes('s9') && ids(scene).includes('s2'));
     scene.update(growing.model, look(tip));
     assert.ok(ids(scene).includes('s9'));
 });
 
-test('a small graph folds nothing', () => {
+test('a small graph has no folds', () => {
     const growing = new Growing();
     const tip = growing.line('initial', 20);
     const scene = new Scene();
     scene.update(growing.model, look(tip));
-    assert.equal(scene.hidden, 0);
+    assert.equal(scene.folded, 0);
 });
 
-test('a long session folds by itself, but only what is out of sight', () => {
+test('a growing graph folds by itself, but only out of sight', () => {
     const growing = new Growing();
     let here = growing.line('initial', 10);
     const scene = new Scene();
@@ -242,20 +348,21 @@ test('a long session folds by itself, but only what is out of sight', () => {
             scene.rows.length - 1,
         ]);
         const sight = scene.rows.slice(...seen).map(({ node }) => node.id);
-        const { isAnew } = scene.update(growing.model, look(here, { seen }));
-        if (isAnew) folded += 1;
+        const before = scene.folded;
+        scene.update(growing.model, look(here, { seen }));
+        if (scene.folded > before) folded += 1;
         const at = scene.rowAt(sight[0]);
         assert.deepEqual(
             scene.rows.slice(at, at + sight.length).map(({ node }) => node.id),
             sight,
-            'what is in sight is the same',
+            'the visible rows are the same',
         );
     }
     assert.ok(folded > 0);
     assert.ok(scene.rows.length < 40, `${scene.rows.length}`);
 });
 
-test('one more among 10,000 is no matter', (t) => {
+test('adding a node to 10,000 nodes is fast', (t) => {
     const growing = grown(10_000);
     const scene = new Scene();
     let here = growing.states.at(-1);
@@ -276,38 +383,5 @@ test('one more among 10,000 is no matter', (t) => {
         });
     }).sort((a, b) => a - b);
     t.diagnostic(`one more: median of ${times[50].toFixed(3)} ms`);
-    assert.ok(times[50] < 50, 'it would be another order of growth');
-});
-
-test('where another line becomes straight no row goes up or down, and no fold opens', () => {
-    const growing = new Growing();
-    const fork = growing.line('initial', 12);
-    const one = growing.line(fork, 12);
-    const other = growing.line(fork, 12);
-    const scene = new Scene();
-    scene.update(growing.model, look(one));
-    const before = ids(scene);
-    assert.ok(before.some((id) => id.includes('cells')));
-    assert.equal(scene.update(growing.model, look(other)).slid, true);
-    assert.deepEqual(ids(scene), before);
-});
-
-test('the straight line is the one that was asked for first, however empty the page began', () => {
-    const growing = new Growing();
-    const scene = new Scene();
-    scene.update(growing.model, look('initial'));
-    const fork = growing.line('initial', 3);
-    growing.line(fork, 3);
-    const other = growing.line(fork, 3);
-    growing.model.load({
-        name: 'main',
-        states: [...growing.model.states.values()],
-        runs: [...growing.model.runs.values()].map((run) => ({ ...run, outputs: [] })),
-        drafts: [],
-        trouble: null,
-        people: [],
-    });
-    scene.update(growing.model, look(other));
-    for (const { id } of growing.model.lineage(other))
-        assert.equal(scene.rows[scene.rowAt(id)].place.lane, 0, id);
+    assert.ok(times[50] < 50, 'more would mean another order of growth');
 });

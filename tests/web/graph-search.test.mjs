@@ -22,7 +22,7 @@ function notebook() {
 
 const found = (query) => search(notebook(), query).map(({ at }) => at);
 
-test('a name finds first where it was changed last, then whatever names it, newest first', () => {
+test('a name finds first the cell that changed it last, then cells that mention it, newest first', () => {
     assert.deepEqual(search(notebook(), 'df'), [
         { at: 2, changes: 'df' },
         { at: 1, changes: 'df' },
@@ -32,17 +32,17 @@ test('a name finds first where it was changed last, then whatever names it, newe
     ]);
 });
 
-test('var: asks for what cells made or changed, by how it begins', () => {
+test('var: finds cells that created or changed a variable with this prefix', () => {
     assert.deepEqual(search(notebook(), 'var:df'), [
         { at: 3, changes: 'df_small' },
         { at: 2, changes: 'df' },
         { at: 1, changes: 'df' },
     ]);
     assert.deepEqual(found('var:Mod'), [4]);
-    assert.deepEqual(found('var:mod'), [], 'names are told apart by their case');
+    assert.deepEqual(found('var:mod'), [], 'the case of names matters');
 });
 
-test('labels, failures, what runs, and all of them together', () => {
+test('a search finds labels, failed cells and running cells, and can combine them', () => {
     assert.deepEqual(found('label:best'), [4]);
     assert.deepEqual(found('failed'), [5]);
     assert.deepEqual(found('running'), [6]);
@@ -52,7 +52,7 @@ test('labels, failures, what runs, and all of them together', () => {
     assert.deepEqual(found('   '), []);
 });
 
-test('a query is read word by word', () => {
+test('a query is split into words', () => {
     assert.deepEqual(termsOf(' var:x label:Y Failed a:b '), [
         { kind: 'var', text: 'x' },
         { kind: 'label', text: 'Y' },

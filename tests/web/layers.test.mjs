@@ -9,8 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 const web = fileURLToPath(new URL('../../web', import.meta.url));
 
-/** Our own modules: path below web/ → text. */
-/** @returns {Promise<Map<string, string>>} */
+/** Our own modules: path below web/ → text. @returns {Promise<Map<string, string>>} */
 async function modules() {
     const all = await readdir(web, { recursive: true });
     const own = all.filter((path) => path.endsWith('.js') && !path.startsWith('vendor'));
@@ -31,18 +30,27 @@ const importsOf = (text) =>
  * pure, too.
  */
 const PURE = {
+    branches: ['branch-table', 'picked-states'],
     cell: ['cell-operations', 'clipboard-history', 'selection'],
     checkpoints: ['checkpoint-controller', 'residency'],
     commands: ['commands'],
-    compare: ['comparison', 'differences'],
+    compare: ['comparison', 'differences', 'many-differences', 'state-names'],
     editor: ['code-assist'],
+    files: ['files', 'file-browser'],
     find: ['matches'],
-    graph: ['folding', 'layout', 'node-names', 'node-search', 'nodes', 'scene'],
-    notebook: ['cell-list', 'deletion', 'drafts', 'orphaned-edits', 'shared-text'],
+    graph: ['branch-colours', 'folding', 'layout', 'node-names', 'node-search', 'nodes', 'scene'],
+    lint: ['caret', 'problems'],
+    notebook: ['cell-list', 'deletion', 'drafts', 'orphaned-edits', 'save-status', 'sections', 'shared-text'],
+    outline: ['outline'],
     outputs: ['libraries', 'mime'],
     presence: ['presence'],
+    python: ['python-names', 'restart-plan'],
+    take: ['take-plan'],
     shell: ['model', 'protocol', 'run-completion-buffer', 'words'],
+    sweep: ['sweeps', 'sweep-form', 'sweep-plot', 'sweep-rows', 'values'],
+    table: ['grid-columns', 'grid-position', 'loaded-rows', 'row-scroll', 'shown-table', 'table-data'],
     variables: ['variables'],
+    widgets: ['models'],
 };
 const isPure = (path) =>
     /^text\/|words\.js$/.test(path) ||
@@ -51,7 +59,7 @@ const isPure = (path) =>
 /** CodeMirror's texts, changes and parsers do not access the DOM. */
 const isValueLibrary = (path, name) => path.startsWith('text/') && name === '../vendor/codemirror.js';
 
-test('what is pure imports no view, no library and no socket', async () => {
+test('pure modules import only pure modules, and use neither the DOM nor timers', async () => {
     for (const [path, text] of await modules()) {
         if (!isPure(path)) continue;
         for (const name of importsOf(text))
@@ -67,7 +75,7 @@ test('what is pure imports no view, no library and no socket', async () => {
     }
 });
 
-test('only socket.js opens a socket, or early.js for it; only share-links.js, notebooks-api.js and library-scripts.js ask over HTTP', async () => {
+test('only socket.js and early.js open a WebSocket, and only the listed modules use fetch', async () => {
     for (const [path, text] of await modules()) {
         if (!['shell/socket.js', 'early.js'].includes(path)) assert.doesNotMatch(text, /new WebSocket/, path);
         if (
@@ -75,14 +83,22 @@ test('only socket.js opens a socket, or early.js for it; only share-links.js, no
                 'shell/socket.js',
                 'share/share-links.js',
                 'home/notebooks-api.js',
+                'sweep/workers-api.js',
+                'trash/trash-api.js',
+                'files/files-api.js',
+                'lint/lint-api.js',
+                'agents/agents-api.js',
+                'python/pythons-api.js',
                 'outputs/library-scripts.js',
+                'notebook/memory-status.js',
+                'widgets/widget-scripts.js',
             ].includes(path)
         )
             assert.doesNotMatch(text, /\bfetch\(/, path);
     }
 });
 
-test('HTML of others enters the page in one place, cleaned', async () => {
+test('only outputs/markdown.js inserts HTML into the page', async () => {
     for (const [path, text] of await modules()) {
         const sinks =
             text.match(/innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write/g) ??
@@ -91,7 +107,7 @@ test('HTML of others enters the page in one place, cleaned', async () => {
     }
 });
 
-test('frames of outputs may run scripts and nothing else', async () => {
+test('output frames are allowed to run scripts and nothing else', async () => {
     for (const [path, text] of await modules()) {
         for (const [, value] of text.matchAll(/sandbox="([^"]*)"/g))
             assert.equal(value, 'allow-scripts', path);
@@ -99,17 +115,17 @@ test('frames of outputs may run scripts and nothing else', async () => {
     }
 });
 
-test('the shells hold no inline script, style or handler', async () => {
+test('the HTML templates contain no inline script, style or handler', async () => {
     const templates = join(web, '../templates');
     for (const name of await readdir(templates)) {
         const text = await readFile(join(templates, name), 'utf8');
         assert.doesNotMatch(text, /<style|style="|\son\w+=|<script>/, name);
         for (const [, source] of text.matchAll(/(?:src|href)="([^"]*)"/g))
-            assert.match(source, /^(\{\{ assets \}\}\/|\/n\/)/, name);
+            assert.match(source, /^(\{\{ assets \}\}\/|\{\{ base \}\}\/n\/)/, name);
     }
 });
 
-test('no module imports itself through others, at once or later', async () => {
+test('no imports form a cycle, static or dynamic', async () => {
     const all = await modules();
     const seen = new Set();
     const follow = (path, above) => {
@@ -127,7 +143,7 @@ test('no module imports itself through others, at once or later', async () => {
     for (const path of all.keys()) follow(path, []);
 });
 
-test('no two modules have one name', async () => {
+test('no two modules have the same file name', async () => {
     const names = [...(await modules()).keys()].map((path) => path.split('/').at(-1));
     assert.deepEqual(
         names.filter((name, i) => names.indexOf(name) !== i),
@@ -135,7 +151,7 @@ test('no two modules have one name', async () => {
     );
 });
 
-test('the model has one writer, and so has the position of the page', async () => {
+test('only shell/model.js writes to the model, and only the page sets its position', async () => {
     for (const [path, text] of await modules()) {
         if (path !== 'shell/model.js') {
             assert.doesNotMatch(
@@ -151,16 +167,16 @@ test('the model has one writer, and so has the position of the page', async () =
                 `${path} changes the model`,
             );
         }
-        assert.doesNotMatch(text, /\bpage\.(here|attempt) = /, `${path} moves the page`);
+        assert.doesNotMatch(text, /\bpage\.(here|attempt) = /, `${path} sets the position of the page`);
     }
 });
 
-test('a class in a template has a style, or code that looks for it', async () => {
+test('a class in a template has a style, or is a known hook', async () => {
     const all = await readdir(web, { recursive: true });
     const sheets = all.filter((path) => path.endsWith('.css') && !path.startsWith('vendor'));
     const css = (await Promise.all(sheets.map((path) => readFile(join(web, path), 'utf8')))).join('');
     const styled = new Set([...css.matchAll(/\.([a-z][a-z0-9-]*)/g)].map((found) => found[1]));
-    // `dataframe` is pandas' own.
+    // `dataframe` is a class of pandas.
     const hooks = new Set(['dataframe', 'find-by', 'find-text']);
     const unknown = [];
     for (const [path, text] of await modules()) {

@@ -67,7 +67,7 @@ async function steps(work) {
  */
 async function growsWith(work) {
     const [small, large] = [await steps(() => work(2000)), await steps(() => work(4000))];
-    assert.ok(small > 100, 'something is counted');
+    assert.ok(small > 100, 'the steps are counted');
     assert.ok(large < 2.5 * small, `${small} steps, and ${large} for twice the text`);
 }
 
@@ -77,7 +77,7 @@ const lines = (text) => {
     return terminal.lines;
 };
 const cases = {
-    'links: brackets behind an address': (n) => withLinks(`http://a${')'.repeat(n)}`),
+    'links: brackets after an address': (n) => withLinks(`http://a${')'.repeat(n)}`),
     'links: brackets and dots in turn': (n) => withLinks(`http://a${').'.repeat(n)}`),
     'links: many addresses': (n) => withLinks('http://a.b/c '.repeat(n)),
     'formulas: dollars': (n) => withFormulas('$a'.repeat(n)),
@@ -97,9 +97,9 @@ const cases = {
         withFormulas(`${'\\end{a}'.repeat(n)}${'\\begin{a}'.repeat(n)}`),
     'formulas: nesting': (n) => canBeSet('{}'.repeat(n)),
     'terminal: backspaces': (n) => lines(`${'x'.repeat(n)}${'\b'.repeat(4 * n)}`),
-    'terminal: backspaces and what is written over': (n) => lines(`${'y'.repeat(n)}${'\b\bx'.repeat(n)}`),
-    'terminal: colours written over': (n) => lines('\x1b[31mab\x1b[32m\b'.repeat(n)),
-    'terminal: a long line written over': (n) => lines(`${'z'.repeat(n)}${'\rab'.repeat(n)}`),
+    'terminal: backspaces and overwriting': (n) => lines(`${'y'.repeat(n)}${'\b\bx'.repeat(n)}`),
+    'terminal: overwritten colours': (n) => lines('\x1b[31mab\x1b[32m\b'.repeat(n)),
+    'terminal: an overwritten long line': (n) => lines(`${'z'.repeat(n)}${'\rab'.repeat(n)}`),
     'terminal: a long line erased again and again': (n) => lines(`${'z'.repeat(n)}${'\x1b[1K'.repeat(n)}`),
     'terminal: ends of coloured lines erased': (n) => lines('\x1b[31ma\x1b[0m\x1b[K'.repeat(n)),
     'terminal: two long lines in turn': (n) =>
@@ -114,7 +114,7 @@ for (const [name, work] of Object.entries(cases)) test(name, () => growsWith(wor
 
 // Steps inside the regular expression engine cannot be counted. A pattern that starts again from
 // every position would not end within an hour here.
-test('patterns do not try again from every place', () => {
+test('regular expressions do not start again from every position', () => {
     const n = 3_000_000;
     assert.deepEqual(
         withLinks(`http://a${'.'.repeat(n)}b`).map(({ isLink }) => isLink),
@@ -126,7 +126,7 @@ test('patterns do not try again from every place', () => {
     );
 });
 
-test('what was overwritten reads as before: against a terminal that is a plain table of characters', () => {
+test('overwritten text reads like that of a simple terminal with a table of characters', () => {
     let seed = 7;
     const below = (n) => (seed = (seed * 48271) % 2147483647) % n;
     const word = () =>

@@ -13,7 +13,7 @@ import {
 import { Model } from '../../web/shell/model.js';
 import { bytes } from '../../web/text/format.js';
 import { WORDS } from '../../web/shell/words.js';
-import { checkpoint as checkpointOf, root } from './records.mjs';
+import { checkpoint as checkpointOf, python, root } from './records.mjs';
 
 const MISSING = [
     { name: 'g', type: 'generator', reason: 'it holds a place' },
@@ -22,7 +22,7 @@ const MISSING = [
 const checkpoint = (missing = [], is_trusted = true) =>
     checkpointOf({ compressed_size_bytes: 1_200_000, missing, is_trusted });
 
-test('a state says where it lives and how it is saved', () => {
+test('a state’s text names its residency and how it is saved', () => {
     /** @type {[Partial<import('./records.mjs').State>, string, string][]} */
     const cases = [
         [{}, 'In memory', 'In memory'],
@@ -34,7 +34,7 @@ test('a state says where it lives and how it is saved', () => {
         [
             { living: 'disk', checkpoint: checkpoint(MISSING) },
             'On disk, 1.2 MB; 2 variables could not be saved',
-            'On disk · 1.2 MB · will be loaded when you run a cell',
+            'On disk · 1.2 MB · restored on next run',
         ],
         [
             { checkpoint: checkpoint(MISSING), revival: { by: 'checkpoint', missing: MISSING.slice(1) } },
@@ -60,7 +60,7 @@ test('a state says where it lives and how it is saved', () => {
         [
             { living: 'disk', checkpoint: checkpoint([], false) },
             'On disk, 1.2 MB; untrusted checkpoint: only plain values are loaded',
-            'On disk · 1.2 MB · will be loaded when you run a cell',
+            'On disk · 1.2 MB · restored on next run',
         ],
         [{ living: 'deleted' }, '', ''],
     ];
@@ -75,14 +75,14 @@ test('a state says where it lives and how it is saved', () => {
     assert.equal(residencyText(root, undefined, true), 'In memory; not on disk yet');
 });
 
-test('most nodes have no sign', () => {
+test('only unusual residency has a mark', () => {
     assert.equal(residencyMark({ ...root, checkpoint: checkpoint() }), null);
     assert.equal(residencyMark({ ...root, saving: { now: 'waiting' } }), null);
     assert.equal(residencyMark({ ...root, checkpoint: checkpoint(MISSING) }), 'partial');
     assert.equal(
         residencyMark({ ...root, checkpoint: checkpoint(MISSING), revival: { by: 'replay' } }),
         'partial',
-        'it would be gone again after a restart',
+        'a restart would lose the variables again',
     );
     assert.equal(
         residencyMark({ ...root, checkpoint: checkpoint(MISSING), saving: { now: 'writing', percent: 1 } }),
@@ -91,13 +91,13 @@ test('most nodes have no sign', () => {
     assert.equal(residencyMark({ ...root, saving: { now: 'failed', why: '' } }), 'failed');
 });
 
-test('names are lacking when they are gone, not when they only cannot be saved', () => {
+test('a state lacks names if they were lost, not if they only cannot be saved', () => {
     assert.equal(lacksNames({ ...root, checkpoint: checkpoint(MISSING) }), false);
     assert.equal(lacksNames({ ...root, living: 'disk', checkpoint: checkpoint(MISSING) }), true);
     assert.equal(lacksNames({ ...root, checkpoint: checkpoint(MISSING), revival: { by: 'replay' } }), false);
 });
 
-test('trust is asked for where it would make a difference', () => {
+test('trust is offered only if it would change what is loaded', () => {
     const foreign = checkpoint([], false);
     assert.equal(isForeign({ ...root, checkpoint: foreign }), false);
     assert.equal(isForeign({ ...root, checkpoint: foreign, living: 'disk' }), true);
@@ -107,7 +107,7 @@ test('trust is asked for where it would make a difference', () => {
     );
 });
 
-test('a replay begins behind the nearest ancestor that is whole', () => {
+test('a replay begins after the nearest complete ancestor', () => {
     const replayed = (...lives) => {
         const model = new Model();
         const states = [
@@ -119,7 +119,15 @@ test('a replay begins behind the nearest ancestor that is whole', () => {
                 ...more,
             })),
         ];
-        model.load({ name: 'main', states, runs: [], drafts: [], trouble: null, people: [] });
+        model.load({
+            name: 'main',
+            states,
+            runs: [],
+            drafts: [],
+            python: python(),
+            trouble: null,
+            people: [],
+        });
         return cellsToReplay(model, `s${lives.length}`)
             .map((state) => state.id)
             .join(' ');
@@ -140,7 +148,7 @@ test('a replay begins behind the nearest ancestor that is whole', () => {
     );
 });
 
-test('sizes', () => {
+test('sizes are shown in decimal units', () => {
     /** @type {[number, string][]} */
     const cases = [
         [0, '0 B'],
@@ -156,7 +164,7 @@ test('sizes', () => {
     for (const [n, said] of cases) assert.equal(bytes(n), said);
 });
 
-test('trouble says what, why and how, and that work goes on', () => {
+test('the text about a failing disk says what failed, why, what to do, and that work can continue', () => {
     assert.equal(
         WORDS.trouble({ what: 'write to main.ratoon', why: 'the disk is full', how: 'free some space' }),
         'Cannot write to main.ratoon: the disk is full. Free some space. You can keep working: changes stay in memory and are saved once this is resolved.',

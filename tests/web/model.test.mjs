@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nodesOf } from '../../web/graph/nodes.js';
 import { Model } from '../../web/shell/model.js';
-import { root, run as runOn, snapshot } from './records.mjs';
+import { python, root, run as runOn, snapshot } from './records.mjs';
 
 const run = (id, more = {}) =>
     runOn(id, 'initial', { code: '', status: 'running', duration_ms: null, ...more });
@@ -34,7 +34,7 @@ const display = (text, display_id) => ({
     output: { output_type: 'display_data', data: { 'text/plain': text }, metadata: {}, display_id },
 });
 
-test('text of one stream is one item, in order with the others', () => {
+test('consecutive text of one stream is one item, in order with the others', () => {
     assert.deepEqual(outputs(out('a'), out('b'), out('c', 'stderr'), out('d')), [
         'stdout:ab',
         'stderr:c',
@@ -42,13 +42,13 @@ test('text of one stream is one item, in order with the others', () => {
     ]);
 });
 
-test('cleared at once, or when the next comes', () => {
+test('outputs are cleared at once, or when the next one arrives', () => {
     assert.deepEqual(outputs(out('a'), { event: 'outputs_cleared', wait: false }), []);
     assert.deepEqual(outputs(out('a'), { event: 'outputs_cleared', wait: true }), ['stdout:a']);
     assert.deepEqual(outputs(out('a'), { event: 'outputs_cleared', wait: true }, out('b')), ['stdout:b']);
 });
 
-test('a display is updated wherever it is shown', () => {
+test('an update changes every display with its id', () => {
     const updated = {
         event: 'display_updated',
         display_id: 'one',
@@ -77,7 +77,7 @@ test('a run keeps its row in the graph when it becomes a state', () => {
     );
 });
 
-test('a run that waits for another hangs below it', () => {
+test('a run that waits for another is its child in the graph', () => {
     const model = loaded({
         runs: [run('r1'), run('r2', { on: { run: 'r1' }, status: 'queued', started_at: null })],
     });
@@ -93,10 +93,10 @@ test('a run that waits for another hangs below it', () => {
         duration_ms: null,
         state: null,
     });
-    assert.equal(nodesOf(model).length, 2, 'one that never began leaves no node');
+    assert.equal(nodesOf(model).length, 2, 'a run that never began leaves no node');
 });
 
-test('snapshot and events lead to the same', () => {
+test('a snapshot and its events give the same model', () => {
     const child = { ...root, id: 's', parent: 'initial', exec_id: 'r', exec_count: 1 };
     const one = loaded();
     one.fold({ event: 'run_added', run: run('r', { status: 'queued' }) });
@@ -129,7 +129,7 @@ test('snapshot and events lead to the same', () => {
     );
 });
 
-test('what is done about a checkpoint marks the node and leaves the shape of the graph alone', () => {
+test('saving a checkpoint marks the node and does not change the shape of the graph', () => {
     const model = loaded();
     const { graphRev } = model;
     const [node] = nodesOf(model);
@@ -142,7 +142,7 @@ test('what is done about a checkpoint marks the node and leaves the shape of the
     ];
     for (const saving of all) {
         model.fold({ event: 'saving_changed', state: 'initial', saving });
-        assert.deepEqual(node.state.saving, saving, 'a node that is painted already knows');
+        assert.deepEqual(node.state.saving, saving, 'a rendered node has the new value');
         assert.equal(model.marksRev, model.rev);
     }
     model.fold({ event: 'state_changed', state: { ...root, living: 'disk', pinned: true } });
@@ -151,10 +151,10 @@ test('what is done about a checkpoint marks the node and leaves the shape of the
     assert.equal(model.graphRev, graphRev);
     model.fold({ event: 'saving_changed', state: 'unknown', saving: { now: 'waiting' } });
     assert.equal(model.states.size, 1);
-    assert.equal(root.living, 'memory', 'what came in is not changed');
+    assert.equal(root.living, 'memory', 'the received record is not changed');
 });
 
-test('a replay is told of until the state is there', () => {
+test('the progress of a replay is kept until the state is restored', () => {
     const model = loaded();
     const replaying = (done) => model.fold({ event: 'replaying', state: 'initial', done, total: 3 });
     replaying(1);
@@ -169,7 +169,7 @@ test('a replay is told of until the state is there', () => {
     assert.equal(model.replays.size, 0);
 });
 
-test('trouble comes and goes; what was made meanwhile is not on disk yet', () => {
+test('trouble with the disk begins and ends; states created meanwhile are not on disk yet', () => {
     const model = loaded();
     const trouble = { what: 'save it', why: 'the disk is full', how: 'free some space' };
     model.fold({ event: 'trouble_changed', trouble });
@@ -185,7 +185,7 @@ test('trouble comes and goes; what was made meanwhile is not on disk yet', () =>
     assert.equal(model.states.size, 3);
 });
 
-test('a new snapshot keeps the outputs that are shown already, and adds what is new', () => {
+test('a new snapshot keeps the outputs that are already shown, and adds new ones', () => {
     const text = (said) => ({ output_type: 'stream', name: 'stdout', text: said });
     const html = (said) => ({ output_type: 'display_data', data: { 'text/html': said }, metadata: {} });
     const model = loaded({ runs: [run('r', { outputs: [text('a'), html('<b>'), text('c')] })] });
@@ -194,6 +194,7 @@ test('a new snapshot keeps the outputs that are shown already, and adds what is 
         name: 'main',
         states: [root],
         drafts: [],
+        python: python(),
         trouble: null,
         people: [],
         runs: [run('r', { outputs: [text('a and b'), html('<b>'), text('other'), html('<i>')] })],
@@ -209,7 +210,7 @@ test('a new snapshot keeps the outputs that are shown already, and adds what is 
     );
 });
 
-test('drafts that changed are put where they stand now, and the others stay', () => {
+test('changed drafts get their new positions, and the others stay', () => {
     const draft = (id, on = 'initial', source = '') => ({ id, on, kind: 'code', source, version: 1 });
     const model = loaded({ drafts: [draft('a'), draft('b'), draft('c')] });
     const ids = (state) =>
@@ -240,6 +241,27 @@ test('drafts that changed are put where they stand now, and the others stay', ()
     change('initial', [], ['c', 'a']);
     assert.equal(model.drafts.has('initial'), false);
     assert.equal(model.draft('a'), undefined);
-    model.fold({ event: 'removed', states: ['s'], runs: [] });
+    model.fold({ event: 'removed', states: ['s'], runs: [], deleted_at: 1 });
     assert.equal(model.draft('d'), undefined);
+});
+
+test('restored states return to their places among their siblings', () => {
+    const model = new Model();
+    model.load(snapshot());
+    const state = (id, parent, created_at) => ({ ...model.states.get('initial'), id, parent, created_at });
+    const all = ['a', 'b', 'c'].map((id, i) => state(id, 'initial', 10 + i));
+    for (const one of all) model.fold({ event: 'state_added', state: one });
+    const below = state('d', 'b', 20);
+    model.fold({ event: 'state_added', state: below });
+    model.fold({ event: 'removed', states: ['d', 'b'], runs: [], deleted_at: 1 });
+    model.fold({ event: 'state_changed', state: { ...all[2], living: 'deleted' } });
+    model.fold({ event: 'restored', states: [all[1], all[2], below], runs: [] });
+    assert.deepEqual(
+        model.childrenOf('initial').map(({ id, living }) => [id, living]),
+        ['a', 'b', 'c'].map((id) => [id, all[0].living]),
+    );
+    assert.deepEqual(
+        model.lineage('d').map(({ id }) => id),
+        ['initial', 'b', 'd'],
+    );
 });

@@ -21,7 +21,7 @@ test('the richest representation is shown', () => {
     assert.deepEqual(choose({ 'application/json': { a: [1] }, 'text/plain': 'x' }).data, { a: [1] });
 });
 
-test('a widget is shown by what it says of itself', () => {
+test('a widget is shown as its plain text', () => {
     const view = { 'application/vnd.jupyter.widget-view+json': { model_id: 'x' } };
     assert.deepEqual(choose({ ...view, 'text/plain': 'IntSlider()' }), {
         how: 'widget',
@@ -31,7 +31,7 @@ test('a widget is shown by what it says of itself', () => {
     assert.deepEqual(choose(view).data, { 'text/plain': '' });
 });
 
-test('plots that are data become what draws them, and cannot end the script that holds them', () => {
+test('plots given as data become scripts that draw them, and their text cannot end the script', () => {
     const evil = { data: [{ name: '</script><script>alert(1)</script>\u2028' }], layout: {} };
     for (const text of [
         plotlyHtml(evil),
@@ -46,7 +46,7 @@ test('plots that are data become what draws them, and cannot end the script that
     assert.doesNotMatch(choose({ 'audio/wav': '"><script>' }).data, /<script>/);
 });
 
-test('public addresses of libraries mean what the user has installed', () => {
+test('public addresses of plotting libraries are mapped to the user’s packages', () => {
     const known = {
         'https://cdn.plot.ly/plotly-3.1.0.min.js': 'plotly',
         'https://cdn.jsdelivr.net/npm/plotly.js-dist-min@2.35.2/plotly.min.js': 'plotly',
@@ -67,7 +67,7 @@ test('public addresses of libraries mean what the user has installed', () => {
         assert.equal(libraryOf(url), null, url);
 });
 
-test('addresses in text, without the marks around them', () => {
+test('addresses in text are found without the punctuation around them', () => {
     const links = (text) =>
         withLinks(text)
             .filter((one) => one.isLink)
@@ -86,7 +86,7 @@ test('addresses in text, without the marks around them', () => {
     );
 });
 
-test('formulas are told from money', () => {
+test('formulas are distinguished from amounts of money', () => {
     const tex = (text) =>
         withFormulas(text)
             .filter((part) => typeof part !== 'string')
@@ -119,7 +119,7 @@ const FAILED = {
     ],
 };
 
-test('an error is taken apart: its title, its frames, the lines of cells', () => {
+test('an error is split into its title, its frames and the lines of cells', () => {
     const { title, frames, after } = taken(FAILED);
     assert.equal(title, 'ValueError: no\ngood');
     assert.equal(after, '');
@@ -132,7 +132,7 @@ test('an error is taken apart: its title, its frames, the lines of cells', () =>
     assert.equal(frames[1].place, null);
 });
 
-test('a note on an error and a syntax error keep what they say', () => {
+test('the notes of an error and the text of a syntax error are kept', () => {
     const noted = {
         ...FAILED,
         traceback: [...FAILED.traceback.slice(0, -1), 'ValueError: no\ngood\na note'],
@@ -167,7 +167,7 @@ test('a note on an error and a syntax error keep what they say', () => {
             traceback: ['Cell In[3], line 1', 'KeyboardInterrupt: '],
         }).after,
         '',
-        'no colon is left of an error that says nothing',
+        'an error without a message has no colon',
     );
 });
 
@@ -178,7 +178,7 @@ const cell = (number, line, more = '') =>
 const framesOf = (...traceback) =>
     taken({ ename: 'KeyError', evalue: "'k'", traceback: [...traceback, "KeyError: 'k'"] }).frames;
 
-test("however deep an error is, the cell's own last line is shown", () => {
+test("in a deep traceback the cell's own last line is shown", () => {
     const shown = (...traceback) =>
         shownAtFirst(framesOf(...traceback), 4).map((one) =>
             typeof one === 'number'
@@ -188,11 +188,15 @@ test("however deep an error is, the cell's own last line is shown", () => {
                   : (one.text.match(/g\d+/)?.[0] ?? '…'),
         );
     assert.deepEqual(shown(cell(4, 7), ...library(9)), ['4:7', 6, 'g6', 'g7', 'g8']);
-    assert.deepEqual(shown(cell(4, 7), ...library(3)), ['4:7', 'g0', 'g1', 'g2'], 'a few are shown at once');
+    assert.deepEqual(
+        shown(cell(4, 7), ...library(3)),
+        ['4:7', 'g0', 'g1', 'g2'],
+        'a few frames are all shown',
+    );
     assert.deepEqual(
         shown(cell(4, 7), cell(4, 2, ', in f()'), cell(1, 5, ', in other()'), ...library(7)),
         [1, '4:2', '1:5', 4, 'g4', 'g5', 'g6'],
-        'and that of the last cell',
+        'the line of the last cell is shown, too',
     );
     assert.deepEqual(shown(cell(4, 7), ...library(9), cell(4, 2, ', in <lambda>(x)')), [
         8,
@@ -220,7 +224,7 @@ test('the line at which a cell ended is that of its last error', () => {
     assert.equal(lineOfCell(framesOf(...library(20)), 4), undefined);
 });
 
-test('images and files give their bytes', () => {
+test('images and files are decoded to their bytes', () => {
     assert.match(
         imageAddress('image/svg+xml', '<svg width="1"><a>"#</a></svg>'),
         /^data:image\/svg\+xml,%3Csvg%20xmlns/,

@@ -3,12 +3,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ClipboardHistory } from '../../web/cell/clipboard-history.js';
+import { cellName, editorName } from '../../web/cell/cell-name.js';
 import { runOf } from '../../web/notebook/cell-list.js';
 import { CellOperations } from '../../web/cell/cell-operations.js';
 import { Model } from '../../web/shell/model.js';
+import { BranchColours } from '../../web/graph/branch-colours.js';
+import { runVariants } from '../../web/variants/run-variants.js';
 import { Page } from '../../web/notebook/page.js';
+import { gist } from '../../web/outputs/output-summary.js';
+import { saveStatus } from '../../web/notebook/save-status.js';
 import { WORDS } from '../../web/shell/words.js';
-import { refusal, run, state, variable } from './records.mjs';
+import { python, refusal, run, state, variable } from './records.mjs';
 
 /** @returns {import('../../web/shell/protocol-types.d.ts').Draft} */
 const draft = (id, on, source = id, version = 1) => ({ id, on, kind: 'code', source, version });
@@ -27,6 +32,7 @@ function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '',
     const answers = [];
     const addresses = [];
     const questions = [];
+    const said = [];
     const decisions = [];
     const tab = new Map();
     const page = new Page(new Model(), {
@@ -44,6 +50,7 @@ function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '',
             return new Promise((answer) => decisions.push(answer));
         },
         setAddress: (id) => addresses.push(id),
+        announce: (text) => said.push(text),
         recall: (key) => tab.get(key),
         remember: (key, value) => tab.set(key, value),
     });
@@ -58,23 +65,27 @@ function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '',
             ),
             runs: states.map((id, i) => run(`run-${id}`, line[i], { state: id })),
             drafts,
+            python: python(),
             trouble: null,
             people: [],
         },
         address,
     );
-    return { page, sent, answers, addresses, tab, questions, decisions };
+    return { page, sent, answers, addresses, tab, questions, decisions, said };
 }
 
 /** The cells as `any`, because each test knows their kinds. @returns {any[]} */
 const cellsOf = (page) => page.cells();
 
-/** Cells as text: `[a]` ran, `d` draft, `?` the empty one, `!x` an attempt. */
+/**
+ * Cells as text: `[a]` ran, `text` a text above it, `d` draft, `?` the empty one, `!x` an attempt.
+ */
 const shown = (page) =>
     page
         .cells()
         .map((cell) => {
             if (cell.kind === 'ran') return `[${cell.state.id}]`;
+            if (cell.kind === 'text') return 'text';
             if (cell.kind === 'attempt') return `!${cell.run.exec_id}`;
             return cell.isFresh ? '?' : cell.draft.id;
         })
@@ -104,7 +115,7 @@ function succeed(page, { exec_id, draft: id = null }, on, name, moved = []) {
     page.onEvent({ event: 'run_ended', exec_id, status: 'ok', error: null, duration_ms: 2, state: name });
 }
 
-test('a warning is told at the cell where it begins, and where one stands', () => {
+test('a warning is shown at the cell where it begins, and at the current cell', () => {
     const { page } = open({ states: ['a', 'b', 'c', 'd'] });
     const warn = (id, parent, ...warnings) =>
         page.onEvent({ event: 'state_changed', state: state(id, parent, { warnings }) });
@@ -122,16 +133,17 @@ test('a warning is told at the cell where it begins, and where one stands', () =
     assert.deepEqual(told(), ['', 'a thread', 'a thread,a socket']);
 });
 
-test('without an address it stands on the newest state', () => {
+test('without an address the page opens the newest state', () => {
     const { page, addresses } = open();
     assert.equal(page.here, 'b');
     assert.deepEqual(addresses, ['b']);
     assert.equal(shown(page), '[a] [b] ?');
 });
 
-test('an address is followed', () => assert.equal(shown(open({ address: 'a' }).page), '[a] ?'));
+test('the page opens the state of the address', () =>
+    assert.equal(shown(open({ address: 'a' }).page), '[a] ?'));
 
-test('a draft that ran well takes the page along, and the drafts behind it', () => {
+test('when a draft succeeds, the page and the following drafts move to its state', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
     page.run(page.cells()[2], 'd1');
     assert.equal(sent[0].do, 'run');
@@ -143,13 +155,90 @@ test('a draft that ran well takes the page along, and the drafts behind it', () 
     assert.equal(page.cells()[2].key, 'd1', 'the cell keeps its place in the page');
 });
 
-test('a run of somebody else leaves the page where it is', () => {
+test('a run of another user does not move the page', () => {
     const { page } = open();
     succeed(page, { exec_id: 'theirs' }, 'b', 'c');
     assert.equal(page.here, 'b');
 });
 
-test('who looks at a run of somebody else goes on to the state that it leaves', () => {
+test('when somebody else runs a draft that is shown, the page goes along with the drafts below it', () => {
+    const theirs = { exec_id: 'theirs', draft: 'd1' };
+    const { page, said } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
+    succeed(page, theirs, 'b', 'c', ['d2']);
+    assert.equal(shown(page), '[a] [b] [c] d2 ?');
+    assert.equal(page.cells()[2].key, 'd1', 'the cell keeps its place in the page');
+    assert.deepEqual(said, ['Cell 0 finished: no output']);
+
+    const viewer = open({ scope: 'view', drafts: [draft('d1', 'b')] });
+    succeed(viewer.page, theirs, 'b', 'c');
+    assert.equal(viewer.page.here, 'c');
+
+    const typing = open({ drafts: [draft('d0', 'b'), draft('d1', 'b')] });
+    typing.page.presence.onCaret('d0');
+    succeed(typing.page, theirs, 'b', 'c');
+    assert.equal(typing.page.here, 'b', 'the draft that its user types in stays');
+
+    const waiting = open({ drafts: [draft('d0', 'b'), draft('d1', 'b')] });
+    waiting.page.run(waiting.page.cells()[2], 'd0');
+    succeed(waiting.page, theirs, 'b', 'c');
+    assert.equal(waiting.page.here, 'b', 'its user waits for a cell of their own');
+    succeed(waiting.page, waiting.sent[0], 'b', 'e');
+    assert.equal(waiting.page.here, 'e');
+
+    const elsewhere = open({ drafts: [draft('d1', 'b')] });
+    elsewhere.page.goTo('a');
+    succeed(elsewhere.page, theirs, 'b', 'c');
+    assert.equal(elsewhere.page.here, 'a');
+});
+
+test('screen readers hear once how the cells of this tab end: each failure, and all successes together', () => {
+    const { page, sent, said } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
+    page.runFrom();
+    const [first, second] = sent;
+    page.onEvent({ event: 'run_added', run: run(second.exec_id, 'b', { status: 'queued', draft: 'd2' }) });
+    succeed(page, first, 'b', 'c', ['d2']);
+    assert.deepEqual(said, []);
+    page.model.runs.get(second.exec_id).on = { state: 'c' };
+    succeed(page, second, 'c', 'd');
+    assert.deepEqual(said, ['2 cells finished. Cell 0: no output']);
+
+    page.run(page.cells().at(-1), '1/0');
+    const { exec_id, draft: id } = sent.at(-1);
+    page.onEvent({ event: 'run_added', run: run(exec_id, 'd', { status: 'running', draft: id }) });
+    const error = { ename: 'ZeroDivisionError', evalue: 'division by zero', traceback: [] };
+    page.onEvent({ event: 'run_ended', exec_id, status: 'error', error, duration_ms: 2, state: null });
+    assert.equal(said.at(-1), 'Cell failed: ZeroDivisionError: division by zero');
+    assert.equal(said.length, 2);
+});
+
+test('the announced text of a run is its only short output, or a summary', () => {
+    const output = (text) => ({
+        key: 1,
+        output_type: 'execute_result',
+        data: { 'text/plain': text },
+        metadata: {},
+    });
+    const stream = (...pieces) => ({ key: 1, output_type: 'stream', name: 'stdout', pieces });
+    const of = (...outputs) => gist(/** @type {any} */ ({ outputs, error: null }));
+    assert.equal(of(), 'no output');
+    assert.equal(of(output('42')), '42');
+    assert.equal(of(stream('done\n')), 'done');
+    assert.equal(of(stream('a\nb\n')), '2 lines');
+    assert.equal(of(output('x'.repeat(81))), 'one rich output');
+    assert.equal(of(stream('a\n'), output('1')), 'one line, one rich output');
+});
+
+test('a cell’s name says what it is and how its run stands', () => {
+    const { page } = open({ drafts: [draft('d1', 'b')] });
+    const names = () => page.cells().map(cellName);
+    assert.deepEqual(names(), ['Cell 1', 'Cell 2', 'Draft', 'New cell']);
+    page.type(page.cells()[0], 'more');
+    page.run(page.cells()[2], 'd1');
+    assert.deepEqual(names(), ['Cell 1, edited', 'Cell 2', 'Draft, waiting', 'New cell']);
+    assert.equal(editorName(page.cells()[0]), 'Cell 1');
+});
+
+test('a page that shows another user’s run moves to its state when it succeeds', () => {
     const { page, addresses } = open({ scope: 'view' });
     page.onEvent({ event: 'run_added', run: run('theirs', 'b', { status: 'running' }) });
     page.goTo('theirs');
@@ -167,7 +256,7 @@ test('who looks at a run of somebody else goes on to the state that it leaves', 
     assert.equal(addresses.at(-1), 'c');
 });
 
-test('who went elsewhere meanwhile is not called back', () => {
+test('the end of a run does not move a page that has left the cell', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b')] });
     page.run(page.cells()[2], 'd1');
     page.goTo('a');
@@ -183,18 +272,117 @@ test('a cell below a running one waits for it', () => {
     assert.deepEqual(sent.at(-1).on, { run: sent[0].exec_id });
 });
 
-test('or runs beside it, when that is wished', () => {
+test('going to a state on which a cell runs begins a branch there', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
     page.run(page.cells()[2], 'd1');
     page.onEvent({ event: 'run_added', run: run(sent[0].exec_id, 'b', { status: 'running', draft: 'd1' }) });
     assert.equal(page.waitsFor(page.cells()[3]), sent[0].exec_id);
-    page.run(page.cells()[3], 'd2', true);
+    page.branchFrom('b');
+    assert.equal(shown(page), '[a] [b] d2 ?', 'the running cell belongs to another branch');
+    page.run(page.cells()[2], 'd2');
     assert.deepEqual(sent.at(-1).on, { state: 'b' });
-    succeed(page, sent[0], 'b', 'one', ['d2']);
-    assert.equal(page.here, 'one', 'we go on with the one above');
+    succeed(page, sent[0], 'b', 'one');
+    assert.equal(page.here, 'b', 'the other branch is not followed');
+    succeed(page, sent.at(-1), 'b', 'two');
+    assert.equal(page.here, 'two');
 });
 
-test('a changed cell runs in the place of what it was', () => {
+test('a branch can begin beside a run that the server has not confirmed', () => {
+    const { page, sent } = open({ drafts: [draft('d1', 'b')] });
+    page.run(page.cells()[2], 'd1');
+    page.branchFrom('b');
+    assert.equal(shown(page), '[a] [b] ?');
+    succeed(page, sent[0], 'b', 'one');
+    assert.equal(page.here, 'b');
+    page.goTo('one');
+    assert.equal(shown(page), '[a] [b] [one] ?');
+});
+
+test('going back to a state by its address shows the cell that runs there', () => {
+    const { page, sent } = open({ drafts: [draft('d1', 'b')] });
+    page.run(page.cells()[2], 'd1');
+    page.branchFrom('b');
+    page.goTo('a');
+    page.goTo('b');
+    assert.match(shown(page), /d1/);
+    assert.equal(sent.length, 1);
+});
+
+test('variants of a draft start from its state; the first is followed and sent last', () => {
+    const { page, sent } = open({ drafts: [draft('d1', 'b')] });
+    runVariants(page, page.cells()[2], ['d1', 'second', 'third']);
+    const runs = sent.filter((command) => command.do === 'run');
+    assert.deepEqual(
+        runs.map(({ code, on, draft }) => [code, on, draft]),
+        ['second', 'third', 'd1'].map((code) => [code, { state: 'b' }, 'd1']),
+    );
+    for (const command of runs)
+        page.onEvent({
+            event: 'run_added',
+            run: run(command.exec_id, 'b', { status: 'running', draft: 'd1', code: command.code }),
+        });
+    assert.equal(shown(page), '[a] [b] d1 ?', 'one cell shows the variants that run');
+    assert.equal(cellsOf(page)[2].run.code, 'd1');
+    succeed(page, runs[0], 'b', 'two');
+    assert.equal(page.here, 'b', 'a variant that ends first is not followed');
+    succeed(page, runs[2], 'b', 'one');
+    assert.equal(page.here, 'one');
+});
+
+test('variants of a cell that ran replace it, each with the cells below as drafts', () => {
+    const { page, sent } = open();
+    runVariants(page, page.cells()[0], ['one', 'two']);
+    assert.deepEqual(
+        sent.map(({ code, on, instead_of }) => [code, on, instead_of]),
+        ['two', 'one'].map((code) => [code, { state: 'initial' }, { state: 'a', tip: 'b' }]),
+    );
+    assert.equal(sent[0].draft, sent[1].draft);
+});
+
+test('a branch has the same colour after others were deleted and the page was loaded again', () => {
+    const { page, tab } = open({ states: ['a'] });
+    for (const name of ['b', 'c', 'd']) succeed(page, { exec_id: `run-${name}` }, 'a', name);
+    const colour = page.branchColours.of(page.model, 'd');
+    page.onEvent({ event: 'removed', states: ['c'], runs: ['run-c'], deleted_at: 1 });
+    assert.equal(page.branchColours.of(page.model, 'd'), colour);
+    const later = new BranchColours(tab.get('branchColours'));
+    assert.equal(later.of(page.model, 'd'), colour);
+    assert.notEqual(new BranchColours().of(page.model, 'd'), colour);
+});
+
+test('a variant that has run at the state is not run again', () => {
+    const { page, sent } = open();
+    const [cell] = page.cells();
+    const code = page.model.runOf(page.model.states.get('a')).code;
+    runVariants(page, cell, [code, 'two']);
+    assert.deepEqual(
+        sent.map((command) => command.code),
+        ['two'],
+    );
+    assert.equal(shown(page), '[a] [b] ?', 'the page stays at the first');
+    assert.match(page.notice.text, /^One variant runs\. One variant has run here before/);
+    succeed(page, sent[0], 'initial', 'two');
+    assert.equal(page.here, 'b');
+    runVariants(page, cell, ['three', code]);
+    assert.deepEqual(sent.map((command) => command.code).slice(1), ['three']);
+    runVariants(page, page.cells()[0], [code]);
+    assert.equal(sent.length, 2);
+    assert.match(page.notice.text, /^One variant has run here before and is not run again\.$/);
+});
+
+test('beginning a branch hides all variants that run', () => {
+    const { page, sent } = open({ drafts: [draft('d1', 'b')] });
+    runVariants(page, page.cells()[2], ['d1', 'second']);
+    for (const { exec_id } of sent)
+        page.onEvent({ event: 'run_added', run: run(exec_id, 'b', { status: 'running', draft: 'd1' }) });
+    page.branchFrom('b');
+    assert.equal(shown(page), '[a] [b] ?');
+    succeed(page, sent[1], 'b', 'one');
+    page.onEvent({ event: 'drafts_changed', on: 'b', removed: ['d1'], put: [] });
+    assert.equal(shown(page), '[a] [b] ?', 'also after the draft became a state');
+});
+
+test('a changed cell runs at the position of its earlier version', () => {
     const { page, sent } = open();
     const [first] = page.cells();
     page.type(first, 'changed');
@@ -202,7 +390,7 @@ test('a changed cell runs in the place of what it was', () => {
     assert.deepEqual(sent[0].on, { state: 'initial' });
     assert.deepEqual(sent[0].instead_of, { state: 'a', tip: 'b' });
     page.onEvent({ event: 'run_added', run: run(sent[0].exec_id, 'initial', { status: 'running' }) });
-    assert.equal(shown(page), '[a] [b] ?', 'it is shown where it was changed');
+    assert.equal(shown(page), '[a] [b] ?', 'the run is shown at the changed cell');
     assert.equal(cellsOf(page)[0].shown.exec_id, sent[0].exec_id);
     assert.equal(cellsOf(page)[1].isOutdated, true);
     succeed(page, sent[0], 'initial', 'a2', ['later']);
@@ -210,7 +398,7 @@ test('a changed cell runs in the place of what it was', () => {
     assert.equal(page.edits.size, 0);
 });
 
-test('a cell below a new version waits while that runs; once it failed, the page says so', () => {
+test('a cell below a running new version must wait, and the page says so; also if the new version failed', () => {
     const { page, sent } = open();
     page.run(page.cells()[0], 'changed');
     const { exec_id } = sent[0];
@@ -230,7 +418,7 @@ test('a cell below a new version waits while that runs; once it failed, the page
     assert.equal(sent.length, 2);
 });
 
-test('typing into the empty cell makes a draft, and there is an empty cell again', () => {
+test('typing into the empty cell creates a draft, and a new empty cell follows', () => {
     const { page, sent } = open();
     const fresh = cellsOf(page).at(-1);
     page.type(fresh, 'x');
@@ -249,7 +437,7 @@ test('typing into the empty cell makes a draft, and there is an empty cell again
     ]);
 });
 
-test('the echo of our own typing changes nothing; what another tab typed is laid together with what is not there yet', async () => {
+test('the echo of local typing changes nothing; typing of another tab is merged with typing that is not confirmed', async () => {
     const { page, sent, answers } = open({ drafts: [draft('d', 'b', '', 1)] });
     const text = () => page.drafts.get('d').source;
     const heard = (source, version, number) => {
@@ -274,7 +462,7 @@ test('the echo of our own typing changes nothing; what another tab typed is laid
     assert.equal(sent.length, 2);
 });
 
-test('what was typed while the cell ran stays, as a change of the new cell', () => {
+test('typing during a run stays as an edit of the cell that ran', () => {
     const { page, sent } = open({ drafts: [draft('d', 'b', 'first')] });
     page.run(page.cells()[2], 'first');
     page.type(page.cells()[2], 'first and more');
@@ -283,7 +471,7 @@ test('what was typed while the cell ran stays, as a change of the new cell', () 
     assert.equal(cellsOf(page)[2].edit.text, 'first and more');
 });
 
-test('versions of a cell are what it left when it ran again, not what was inserted beside it', () => {
+test('the versions of a cell are the states of its runs, not of cells inserted beside it', () => {
     const { page, sent } = open({ drafts: [above('b', draft('in', 'a'))] });
     const versions = () =>
         page.cells().flatMap((cell) => (cell.kind === 'ran' ? [cell.versions.join(' ')] : []));
@@ -292,38 +480,38 @@ test('versions of a cell are what it left when it ran again, not what was insert
     assert.deepEqual(versions(), ['a', 'n']);
     page.goTo('b');
     page.run(page.cells()[1], 'other code');
-    assert.equal(sent.at(-1).draft, 'b', 'a cell that was no draft is known by its state');
+    assert.equal(sent.at(-1).draft, 'b', 'a cell without a draft is identified by its state');
     succeed(page, sent.at(-1), 'a', 'b2');
     assert.deepEqual(versions(), ['a', 'b b2']);
     page.run(page.cells()[1], 'third');
     assert.equal(sent.at(-1).draft, 'b');
     succeed(page, sent.at(-1), 'a', 'b3');
     assert.deepEqual(versions(), ['a', 'b b2 b3']);
-    assert.equal(page.cells()[1].key, 'b', 'it is the same cell');
+    assert.equal(page.cells()[1].key, 'b', 'the cell keeps its key');
 });
 
-test('a failed attempt is looked at beside the state it ran against', () => {
+test('a failed attempt is shown after the state that it ran against', () => {
     const { page } = open();
     page.onEvent({ event: 'run_added', run: run('bad', 'a', { status: 'error' }) });
     assert.equal(shown(page), '[a] [b] ?');
     page.goTo('bad');
     assert.equal(shown(page), '[a] !bad ?');
-    page.onEvent({ event: 'removed', states: [], runs: ['bad'] });
+    page.onEvent({ event: 'removed', states: [], runs: ['bad'], deleted_at: null });
     assert.equal(shown(page), '[a] ?');
 });
 
-test('when the state it stands on is deleted it goes to the nearest that is left', () => {
+test('when the current state is deleted, the page goes to the nearest remaining ancestor', () => {
     const { page } = open({ states: ['a', 'b', 'c'] });
-    page.onEvent({ event: 'removed', states: ['c', 'b'], runs: ['run-c', 'run-b'] });
+    page.onEvent({ event: 'removed', states: ['c', 'b'], runs: ['run-c', 'run-b'], deleted_at: null });
     assert.equal(page.here, 'a');
 });
 
-test('drafts that an earlier cell of the line left behind stay in sight', () => {
+test('drafts above an earlier cell of the lineage are shown, unless they are blank', () => {
     const { page } = open({ drafts: [above('b', draft('left', 'a')), above('b', draft('empty', 'a', ' '))] });
     assert.equal(shown(page), '[a] left [b] ?');
 });
 
-test('a view link is offered nothing to type in', () => {
+test('a viewer has no empty cell and cannot run cells', () => {
     const { page, sent } = open({ scope: 'view' });
     assert.equal(shown(page), '[a] [b]');
     page.run(page.cells()[0], 'x');
@@ -341,14 +529,14 @@ test('a refused run says why', async () => {
 const settle = () => new Promise(setImmediate);
 const sources = (page, state = 'b') => page.drafts.on(state).map((one) => one.source);
 
-test('what another tab typed elsewhere in the same draft is laid together with ours', () => {
+test('typing of another tab elsewhere in a draft is merged with local typing', () => {
     const { page } = open({ drafts: [draft('d', 'b', 'a = 1\nb = 2\nc = 3')] });
     page.type(page.cells()[2], 'a = 10\nb = 2\nc = 3');
     page.onEvent(puts('b', draft('d', 'b', 'a = 1\nb = 2\nc = 30')));
     assert.deepEqual(sources(page), ['a = 10\nb = 2\nc = 30']);
 });
 
-test('what another tab typed in the same place stands before ours, and ours goes on where it was', async () => {
+test('at the same position, confirmed typing of another tab comes before local typing', async () => {
     const { page, sent, answers } = open({ drafts: [draft('d', 'b', '', 1)] });
     page.type(page.cells()[2], 'mine');
     page.drafts.flush('d');
@@ -366,7 +554,7 @@ test('what another tab typed in the same place stands before ours, and ours goes
     assert.equal(page.notice, null);
 });
 
-test('a text that came and that the editor does not show yet is not overwritten by the next key', () => {
+test('the next key does not overwrite a received text that the editor does not show yet', () => {
     const { page } = open({ drafts: [draft('d', 'b', 'ab', 1)] });
     page.type(page.cells()[2], 'abc', { before: 'ab' });
     page.onEvent(puts('b', draft('d', 'b', '# new\nab', 2)));
@@ -374,7 +562,7 @@ test('a text that came and that the editor does not show yet is not overwritten 
     assert.deepEqual(sources(page), ['# new\nabcd']);
 });
 
-test('a draft that somebody threw away while we typed in it is made again', async () => {
+test('a draft that is deleted elsewhere during local typing is created again', async () => {
     const { page, sent, answers } = open({ drafts: [draft('d', 'b', 'x', 4)] });
     page.type(page.cells()[2], 'x = 1');
     page.onEvent({ event: 'drafts_changed', on: 'b', removed: ['d'], put: [] });
@@ -391,7 +579,7 @@ test('a draft that somebody threw away while we typed in it is made again', asyn
     assert.deepEqual(sources(page), ['x = 1']);
 });
 
-test('what was typed into a draft that has become a state elsewhere is a change of that cell', async () => {
+test('typing into a draft that became a state elsewhere is an edit of that cell', async () => {
     const { page, answers } = open({ drafts: [draft('d', 'b', 'x', 1)] });
     page.onConnection('waiting');
     page.type(page.cells()[2], 'x = 2');
@@ -407,6 +595,7 @@ test('what was typed into a draft that has become a state elsewhere is a change 
                     run(`run-${id}`, line[i], { state: id, ...(id === 'c' && { draft: 'd', code: 'x' }) }),
                 ),
             drafts: [],
+            python: python(),
             trouble: null,
             people: [],
         },
@@ -420,18 +609,18 @@ test('what was typed into a draft that has become a state elsewhere is a change 
     assert.equal(cellsOf(page)[2].edit.text, 'x = 2');
 });
 
-test('a draft that was thrown away is out of sight at once', () => {
+test('a deleted draft disappears at once', () => {
     const { page } = open({ drafts: [draft('d', 'b')] });
     page.drafts.remove('d');
     assert.equal(shown(page), '[a] [b] ?');
 });
 
-test('two cells run one after the other before the server has said anything: the second waits for the first', () => {
+test('when two cells are run before the server answers, the second waits for the first', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
     page.run(page.cells()[2], 'd1');
     page.run(page.cells()[2], 'd1');
     page.run(page.cells()[3], 'd2');
-    assert.equal(sent.length, 2, 'a cell that was asked for is not asked for again');
+    assert.equal(sent.length, 2, 'a cell whose run was requested is not requested again');
     assert.deepEqual(sent[1].on, { run: sent[0].exec_id });
 });
 
@@ -459,7 +648,7 @@ test('all drafts from a cell on run in order', () => {
     );
 });
 
-test('a draft is put above another', () => {
+test('a draft can be inserted above another', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
     new CellOperations(page).insertAbove(page.cells()[2]);
     assert.equal(sent.at(-1).after, null);
@@ -467,7 +656,7 @@ test('a draft is put above another', () => {
     assert.equal(sent.at(-1).after, 'd1');
 });
 
-test('drafts are removed, and put back where they stood', () => {
+test('deleted drafts are restored at their old positions', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
     const clipboard = new ClipboardHistory(page);
     clipboard.remove([cellsOf(page)[3].draft], () => {});
@@ -484,10 +673,10 @@ test('drafts are removed, and put back where they stood', () => {
     );
     assert.deepEqual(sources(page), []);
     clipboard.undo();
-    assert.deepEqual(sources(page), ['d1', 'd2'], 'several come back together, in their order');
+    assert.deepEqual(sources(page), ['d1', 'd2'], 'several drafts are restored together, in order');
 });
 
-test('an empty draft is put back, too, without a word when it goes', () => {
+test('an empty draft is deleted without a notice, and can be restored', () => {
     const { page } = open({
         drafts: [draft('d1', 'b'), draft('d2', 'b', ''), above('b', draft('in', 'a', ''))],
     });
@@ -501,11 +690,11 @@ test('an empty draft is put back, too, without a word when it goes', () => {
     const back = clipboard.undo();
     assert.ok(
         page.cells().some((cell) => cell.key === back),
-        'it is shown in the midst of the line, too',
+        'a draft in the middle of the lineage is shown, too',
     );
 });
 
-test('forgetting an attempt takes its draft along while nobody has changed it', () => {
+test('deleting an attempt also deletes its draft, if the draft is unchanged', () => {
     for (const [source, goes] of [
         ['d', true],
         ['d, but right', false],
@@ -519,14 +708,148 @@ test('forgetting an attempt takes its draft along while nobody has changed it', 
         assert.deepEqual(
             sent.map((one) => one.do),
             goes ? ['delete_draft'] : [],
-            'for a moment it can be taken back',
+            'the attempt is deleted only after the time for Undo',
         );
         page.deletion.commit();
         assert.equal(sent.at(-1).do, 'drop_attempt');
     }
 });
 
-test('a forgotten attempt is out of sight, and back when that is undone; nothing is sent', () => {
+test('a deletion is undone by the undo of cells: before it was sent, and from the trash later', () => {
+    const { page, sent } = open({ drafts: [draft('d', 'b', 'd')] });
+    page.onEvent({ event: 'run_added', run: run('bad', 'b', { status: 'error', draft: 'd', code: 'd' }) });
+    const clipboard = new ClipboardHistory(page);
+    clipboard.forgetAttempt(page.model.runs.get('bad'), () => {});
+    assert.equal(sources(page).includes('d'), false);
+    clipboard.undo();
+    assert.equal(page.pendingDeletion.size, 0, 'one step undoes the deletion of the attempt and its draft');
+    assert.equal(sources(page).includes('d'), true);
+    clipboard.forgetAttempt(page.model.runs.get('bad'), () => {});
+    void page.deletion.commit();
+    page.onEvent({ event: 'removed', states: [], runs: ['bad'], deleted_at: 1 });
+    clipboard.undo();
+    assert.deepEqual(sent.at(-1), { do: 'restore', deleted: 'bad' });
+    page.onEvent({ event: 'restored', states: [], runs: [run('bad', 'b', { status: 'error', code: 'd' })] });
+    assert.equal(clipboard.undo(), null, 'nothing is left to undo');
+});
+
+test('after a reload of the page, deletions can still be undone, the newest first', () => {
+    const { page, sent, tab } = open({ drafts: [draft('d', 'b', 'kept'), draft('e', 'b', 'large')] });
+    const first = new ClipboardHistory(page);
+    first.remove([page.drafts.get('d')], () => {});
+    page.onEvent({ event: 'run_added', run: run('bad', 'b', { status: 'error', code: 'x' }) });
+    page.dropAttempt('bad');
+    void page.deletion.commit();
+    page.onEvent({ event: 'removed', states: [], runs: ['bad'], deleted_at: 1 });
+    first.recordUndo(() => 'a function does not survive');
+
+    tab.set('undo', JSON.parse(JSON.stringify(tab.get('undo'))));
+    const after = new ClipboardHistory(page);
+    after.undo();
+    assert.deepEqual(sent.at(-1), { do: 'restore', deleted: 'bad' });
+    assert.ok(after.undo());
+    assert.ok(sources(page).includes('kept'));
+    assert.equal(new ClipboardHistory(page).undo(), null, 'an undone step is not kept');
+
+    page.drafts.put({ ...page.drafts.get('e'), source: 'x'.repeat(600_000) });
+    after.remove([page.drafts.get('e')], () => {});
+    assert.deepEqual(tab.get('undo'), [], 'a step that is too large is not kept');
+    assert.ok(after.undo());
+});
+
+test('a replay skips cells that failed or were stopped when they ran last, unless asked', () => {
+    const { page, sent } = open({
+        drafts: ['p', 'q', 'r', 's', 't'].map((id) => draft(id, 'b', `code ${id}`)),
+    });
+    const ended = (id, code, more) =>
+        page.onEvent({ event: 'run_added', run: run(id, 'a', { code, ...more }) });
+    ended('1', 'code p', { status: 'error' });
+    ended('2', 'code p', { status: 'ok', state: 'elsewhere' });
+    ended('3', 'code q', { status: 'error' });
+    ended('4', 'code r', { status: 'interrupted', started_at: null });
+    ended('5', 'code s', { status: 'interrupted' });
+    ended('6', 'code t', { status: 'error', state: 'partial' });
+    const keys = (cells) => cells.map((cell) => cell.draft.id);
+    assert.deepEqual(keys(page.replayable()), ['p', 'r', 't'], 'r never began, and t was kept');
+    page.replayRest();
+    assert.deepEqual(
+        sent.map(({ draft: id, on }) => [id, 'state' in on]),
+        [
+            ['p', true],
+            ['r', false],
+            ['t', false],
+        ],
+        'each runs on the result of the one before',
+    );
+    page.runFrom();
+    assert.deepEqual(
+        sent.slice(3).map(({ draft: id }) => id),
+        ['q', 's'],
+    );
+});
+
+test('all drafts above a cell run, and nothing below', () => {
+    const { page, sent } = open({ drafts: ['p', 'q', 'r'].map((id) => draft(id, 'b', id)) });
+    page.runAbove('r');
+    assert.deepEqual(
+        sent.map(({ draft: id }) => id),
+        ['p', 'q'],
+    );
+});
+
+test('the page says whether all changes are on disk, and where edits are that are not', async () => {
+    const { page, answers } = open({ drafts: [draft('d', 'b', 'x')] });
+    const said = () => saveStatus(page)?.text ?? null;
+    assert.equal(said(), 'All changes saved');
+    page.type(page.cells()[2], 'xy');
+    assert.equal(said(), 'Saving…', 'typing that is not sent');
+    page.drafts.flushAll();
+    assert.equal(said(), 'Saving…', 'typing that is not answered');
+    page.onEvent(puts('b', draft('d', 'b', 'xy', 2)));
+    answers.at(-1)({ kind: 'done' });
+    await new Promise((done) => setImmediate(done));
+    assert.equal(said(), 'All changes saved');
+    page.host.isSaving = () => true;
+    assert.equal(said(), 'Saving…', 'another change that is not answered');
+    page.host.isSaving = undefined;
+
+    page.type(page.cells()[0], 'edited');
+    assert.equal(said(), '1 edit in this tab');
+    page.run(page.cells()[0], 'edited');
+    const { run: exec_id } = page.edits.get('a');
+    page.onEvent({ event: 'run_added', run: run(exec_id, 'initial', { status: 'running', code: 'edited' }) });
+    assert.equal(said(), 'All changes saved', 'the run has the code');
+    page.onEvent({ event: 'state_added', state: state('c', 'b', { exec_id: null }) });
+    assert.equal(said(), 'Saving…', 'a state that is not on disk');
+    page.onEvent({ event: 'state_saved', state: 'c' });
+    assert.match(saveStatus(page)?.hint ?? '', /The variables of 3 states are only in memory/);
+
+    /** @type {import('../../web/shell/protocol.js').OffsiteStatus} */
+    const offsite = { phase: 'pushed', at: Date.parse('2026-11-24T09:05:00'), why: null, how: null };
+    page.onEvent({ event: 'offsite_changed', offsite });
+    assert.match(said() ?? '', /^Saved · pushed 0?9:05/);
+    /** @type {import('../../web/shell/protocol.js').OffsiteStatus} */
+    const waiting = { ...offsite, phase: 'waiting', why: 'no connection can be made', how: 'check it' };
+    page.onEvent({ event: 'offsite_changed', offsite: waiting });
+    assert.match(said() ?? '', /^Saved here · not pushed since/);
+    assert.match(saveStatus(page)?.hint ?? '', /nothing is lost: no connection can be made/);
+    assert.equal(page.mayRun, true);
+    page.onEvent({
+        event: 'offsite_changed',
+        offsite: { ...waiting, phase: 'held', why: 'ann on b has it' },
+    });
+    assert.equal(said(), 'Read-only');
+    assert.deepEqual([page.scope, page.mayRun, page.ownScope], ['view', false, 'owner']);
+    page.onEvent({ event: 'offsite_changed', offsite });
+    assert.equal(page.scope, 'owner');
+
+    page.onEvent({ event: 'trouble_changed', trouble: { what: 'write', why: 'disk full', how: 'free' } });
+    assert.equal(said(), 'Not saved');
+    page.onConnection('waiting');
+    assert.equal(said(), null, 'the status and a banner say that the page is offline');
+});
+
+test('a deleted attempt disappears, and Undo restores it without a message to the server', () => {
     const { page, sent } = open({ drafts: [draft('d', 'b', 'd, but right')] });
     page.onEvent({ event: 'run_added', run: run('bad', 'b', { status: 'error', draft: 'd', code: 'd' }) });
     const shown = () =>
@@ -543,11 +866,19 @@ test('a forgotten attempt is out of sight, and back when that is undone; nothing
     assert.deepEqual(sent, []);
 });
 
-test('when the server starts anew, what was typed and not yet sent hangs where we stand, and the page says so', () => {
+test('when a restarted server lacks the state of a draft, unsent typing moves to the current state, with a notice', () => {
     const { page, sent } = open({ drafts: [draft('d', 'b', '')] });
     page.type(page.cells()[2], 'typed');
     page.onSnapshot(
-        { name: 'main', states: [state('initial', null)], runs: [], drafts: [], trouble: null, people: [] },
+        {
+            name: 'main',
+            states: [state('initial', null)],
+            runs: [],
+            drafts: [],
+            python: python(),
+            trouble: null,
+            people: [],
+        },
         'b',
     );
     assert.deepEqual(sources(page, 'initial'), ['typed']);
@@ -555,7 +886,7 @@ test('when the server starts anew, what was typed and not yet sent hangs where w
     assert.match(page.notice.text, /no longer exists/);
 });
 
-test('variables: data first, and what was shown is shown after a reload', async () => {
+test('variables that hold data come first, and the pane stays open after a reload', async () => {
     const { page, sent, answers, tab } = open();
     page.variables.show(true);
     assert.equal(sent[0].do, 'look_at_variables');
@@ -574,7 +905,7 @@ test('variables: data first, and what was shown is shown after a reload', async 
     assert.equal(tab.get('showsVariables'), true);
 });
 
-test('variables that could not be had are asked for again by whoever comes again, or asks', async () => {
+test('variables that could not be loaded are requested again on return and by Retry', async () => {
     const { page, sent, answers } = open();
     const asked = () => sent.filter((one) => one.do === 'look_at_variables').map((one) => one.state);
     page.variables.show(true);
@@ -607,13 +938,13 @@ test('variables that could not be had are asked for again by whoever comes again
     assert.deepEqual(asked(), ['b', 'a', 'b', 'b']);
 });
 
-test('a draft that an earlier cell left behind offers no place around it', () => {
+test('inserting below a draft in the middle of the lineage puts the new draft at the current state', () => {
     const { page, sent } = open({ drafts: [above('b', draft('left', 'a'))] });
     page.insertBelow(page.cells()[1]);
     assert.equal(sent.at(-1).draft.on, 'b');
 });
 
-test('what was typed is sent before the run that builds on it, and waits for what is under way', async () => {
+test('typing is sent before the run that depends on it, and after the message in flight', async () => {
     const { page, sent, answers } = open({
         drafts: [{ ...draft('t', 'b', ''), kind: 'markdown' }, draft('d', 'b'), draft('e', 'b')],
     });
@@ -638,7 +969,7 @@ test('what was typed is sent before the run that builds on it, and waits for wha
     assert.deepEqual([sent[1].base, sent[3].on], [2, { run: sent[2].exec_id }]);
 });
 
-test('a text that has become that of a state is not shown twice until its own reply comes', async () => {
+test('Markdown that became the text of a state is not shown twice before its reply arrives', async () => {
     const { page, sent, answers } = open({ drafts: [draft('d', 'b')] });
     const fresh = cellsOf(page).findLast((cell) => cell.isFresh).draft;
     page.drafts.add({ ...fresh, id: 't', kind: 'markdown', source: '# A' }, null);
@@ -657,17 +988,17 @@ test('a text that has become that of a state is not shown twice until its own re
         duration_ms: 2,
         state: 'c',
     });
-    assert.equal(shown(page), '[a] [b] [c] ?');
+    assert.equal(shown(page), '[a] [b] text [c] ?');
     answers[0]({ kind: 'done' });
     await settle();
-    assert.equal(shown(page), '[a] [b] [c] ?');
+    assert.equal(shown(page), '[a] [b] text [c] ?');
     assert.deepEqual(
         sent.map((one) => one.do),
         ['put_draft', 'run'],
     );
 });
 
-test('a draft that runs already is not sent again when the run before it ends', () => {
+test('a draft that already runs is not sent again when the run before it ends', () => {
     const { page, sent } = open();
     for (const code of ['one', 'two']) {
         page.type(
@@ -691,7 +1022,7 @@ test('a draft that runs already is not sent again when the run before it ends', 
     );
 });
 
-test('a run at a state that has no process asks first, and only then', async () => {
+test('a run at a state that needs a replay asks first, a run at a state on disk does not', async () => {
     const { page, sent, questions, decisions } = open({
         drafts: [draft('d1', 'b'), draft('d2', 'b')],
         living: { a: 'disk', b: 'replay' },
@@ -701,9 +1032,9 @@ test('a run at a state that has no process asks first, and only then', async () 
     assert.match(questions[0].title, /not loaded. Replay its 2 cells first/);
     decisions[0](false);
     await settle();
-    assert.deepEqual(sent, [], 'no is no');
+    assert.deepEqual(sent, [], 'nothing is sent after a refusal');
     page.run(page.cells()[3], ' ');
-    assert.equal(questions.length, 1, 'where nothing would run nothing is asked');
+    assert.equal(questions.length, 1, 'a blank cell asks nothing');
     page.runFrom();
     decisions[1](true);
     await settle();
@@ -716,10 +1047,10 @@ test('a run at a state that has no process asks first, and only then', async () 
     );
     page.run(page.cells()[1], 'again');
     assert.deepEqual(sent.at(-1).on, { state: 'a' });
-    assert.equal(sent.at(-1).replay, undefined, 'what is on disk comes back by itself');
+    assert.equal(sent.at(-1).replay, undefined, 'a state on disk is loaded without a replay');
 });
 
-test('while a state is replayed already, a run at it does not ask again', () => {
+test('during a replay of its state, a run does not ask again', () => {
     const { page, sent, questions } = open({ drafts: [draft('d', 'b')], living: { b: 'replay' } });
     page.onEvent({ event: 'replaying', state: 'b', done: 0, total: 2 });
     page.run(page.cells()[2], 'd');
@@ -727,13 +1058,17 @@ test('while a state is replayed already, a run at it does not ask again', () => 
     assert.deepEqual(cellsOf(page)[1].progress, { done: 0, total: 2 });
 });
 
-test('a replay asks how many cells will run, shows that it is under way, and says why it failed', async () => {
+test('a replay asks first and names the number of cells, shows its progress, and reports why it failed', async () => {
     const { page, sent, answers, questions, decisions } = open({
         states: ['a', 'b', 'c'],
         living: { a: 'disk', b: 'replay', c: 'replay' },
     });
     page.checkpoints.replay('c');
-    assert.equal(questions[0].title, 'Replay 3 cells?', 'a checkpoint that is not there helps nobody');
+    assert.equal(
+        questions[0].title,
+        'Replay 3 cells?',
+        'the replay needs all cells: no ancestor has a checkpoint',
+    );
     assert.match(questions[0].why, /“code of run-a”/);
     decisions[0](true);
     await settle();
@@ -752,7 +1087,7 @@ test('a replay asks how many cells will run, shows that it is under way, and say
     assert.equal(page.notice.text, 'Cannot replay c: cell 2 failed. Look at it.');
 });
 
-test('states are pinned, saved and trusted', async () => {
+test('states can be pinned, saved, trusted and forked anyway', async () => {
     const { page, sent, answers, decisions } = open();
     page.checkpoints.pin('a', true);
     page.checkpoints.save('b');
@@ -785,7 +1120,7 @@ test('states are pinned, saved and trusted', async () => {
     ]);
 });
 
-test('after a restart of the server the page stands where it stood, with all that was typed', async () => {
+test('after a restart of the server the page keeps its state, its cells and all typing', async () => {
     const { page, sent, tab } = open({ states: ['a', 'b', 'c'], drafts: [draft('d', 'b')], address: 'b' });
     page.type(page.cells()[2], 'typed and not sent');
     page.type(page.cells()[0], 'changed');
@@ -801,6 +1136,7 @@ test('after a restart of the server the page stands where it stood, with all tha
             ),
             runs: line.slice(1).map((id, i) => run(`run-${id}`, line[i], { state: id })),
             drafts: [draft('d', 'b')],
+            python: python(),
             trouble: null,
             people: [],
         },
@@ -822,14 +1158,14 @@ test('after a restart of the server the page stands where it stood, with all tha
     );
 });
 
-test('a replay that was stopped here has not failed', async () => {
+test('a replay stopped in this tab is not reported as a failure', async () => {
     const { page, sent, answers, decisions } = open({ living: { b: 'replay' } });
     const refused = {
         kind: 'refused',
         code: 'lost',
         what: 'replay state b',
-        why: 'it was stopped',
-        how: 'run its cells by hand and change what fails',
+        why: 'the replay was stopped',
+        how: 'run its cells one by one, and fix the cell that fails',
     };
     page.checkpoints.replay('b');
     decisions[0](true);
@@ -848,12 +1184,12 @@ test('a replay that was stopped here has not failed', async () => {
     await settle();
     answers[2](refused);
     await settle();
-    assert.equal(page.notice.isBad, true, 'stopped elsewhere: that is told');
+    assert.equal(page.notice.isBad, true, 'a replay stopped elsewhere is reported');
 });
 
-test('what the banner says about the disk no notice repeats', () => {
+test('a notice does not repeat what the banner says about the disk', () => {
     const { page } = open();
-    const refused = refusal('disk', ['keep what was done', 'the disk is full', 'free some space']);
+    const refused = refusal('disk', ['save the change', 'the disk is full', 'free some space']);
     page.reportRefusal(refused);
     assert.match(page.notice.text, /disk is full/);
     page.dismissNotice();
@@ -865,19 +1201,19 @@ test('what the banner says about the disk no notice repeats', () => {
     assert.equal(page.notice, null);
 });
 
-test('variables are looked at again when a state has come back with others', async () => {
+test('variables are requested again when their state was restored', async () => {
     const { page, sent, answers } = open({ living: { b: 'disk' } });
     page.variables.show(true);
     answers[0]({ kind: 'variables', variables: [] });
     await settle();
     const b = page.model.states.get('b');
     page.onEvent({ event: 'state_changed', state: { ...b, memory_bytes: 5 } });
-    assert.equal(sent.length, 1, 'a size is none');
+    assert.equal(sent.length, 1, 'a changed size is no reason');
     page.onEvent({ event: 'state_changed', state: { ...b, living: 'memory', revival: { by: 'replay' } } });
     assert.equal(sent.length, 2);
 });
 
-test('a run that was asked for is waiting from then on, also where the server says nothing', () => {
+test('a cell shows its requested run as waiting until the server reports the run', () => {
     const { page } = open({ drafts: [draft('d', 'b', 'x = 1')] });
     const cell = (key) => page.cells().find((one) => one.key === key);
     assert.equal(cell('d').isAsked, false);
@@ -890,9 +1226,9 @@ test('a run that was asked for is waiting from then on, also where the server sa
         event: 'run_added',
         run: run(exec_id, 'b', { status: 'queued', draft: 'd', code: 'x = 1' }),
     });
-    assert.equal(cell('d').isAsked, false, 'from now on its run tells');
+    assert.equal(cell('d').isAsked, false, 'the run is reported now');
     page.run(cell('a'), 'changed');
-    assert.equal(cell('a').isAsked, true, 'one that ran, too');
+    assert.equal(cell('a').isAsked, true, 'also for a cell that ran');
     const again = page.edits.get('a').run;
     page.onEvent({
         event: 'run_added',

@@ -6,6 +6,8 @@ import { countBelow, subtreeOf, UNDO_MS } from '../../web/notebook/deletion.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
 import { colourOf, COLOURS, initialsOf, others, positionText } from '../../web/presence/presence.js';
+import { OwnTabs } from '../../web/presence/own-tabs.js';
+import { isThisMachine, linkOrigin, waysIn } from '../../web/share/reach.js';
 import { applied, changesBetween, claimedChanges, wordChangesBetween } from '../../web/text/changes.js';
 import { SharedText } from '../../web/notebook/shared-text.js';
 import { chance, World } from './draft-world.mjs';
@@ -13,7 +15,7 @@ import { root, run, snapshot, state } from './records.mjs';
 
 // Changes
 
-test('the changes between two texts turn one into the other, and cut no character in two', () => {
+test('the changes between two texts turn one into the other, and split no surrogate pair', () => {
     const below = chance(7);
     const words = ['a', 'bb', 'x', ' = ', ' ', '\n', '😀', '😁', '+', 'foo', 'é', '\r'];
     const text = () => Array.from({ length: below(14) }, () => words[below(words.length)]).join('');
@@ -28,7 +30,7 @@ test('the changes between two texts turn one into the other, and cut no characte
     }
 });
 
-test('a change that is said to be another is not believed', () => {
+test('changes that do not lead to the given text are ignored', () => {
     for (const said of [undefined, null, 7, 'x', [1], [[0, 'other'], 1], [[5]], [['a']], [{}], [-1]])
         assert.equal(applied(claimedChanges(said, 'a', 'ab'), 'a'), 'ab', JSON.stringify(said));
 });
@@ -41,31 +43,31 @@ function together(base, mine, theirs, typingEnd = null) {
     return text.text;
 }
 
-test('changes at different places of one line, and of different lines, are both there', () => {
+test('changes at different positions of a line, and of different lines, are both kept', () => {
     assert.equal(
         together('total = price * n', 'total = price * n + tax', 'the_total = price * n'),
         'the_total = price * n + tax',
     );
     assert.equal(together('a\nb\nc', 'a1\nb\nc', 'a\nb\nc1'), 'a1\nb\nc1');
     assert.equal(together('a b c d', 'A b C d', 'a B c D'), 'A B C D');
-    assert.equal(together('one two three', 'two three', 'one two'), 'two', 'what either took away is gone');
+    assert.equal(together('one two three', 'two three', 'one two'), 'two', 'deletions of both apply');
     assert.equal(together('a', 'a', 'b'), 'b');
     assert.equal(together('a', 'b', 'a'), 'b');
 });
 
-test('at the same place both texts stand whole: first what was there first, but our own typing goes on', () => {
+test('at the same position both texts stay whole: the confirmed one first, except that local typing continues its own', () => {
     assert.equal(together('', 'mine', 'theirs'), 'theirsmine');
     assert.equal(together('ab', 'abc', 'abX', 2), 'abcX');
     assert.equal(together('value', 'label', 'sum'), 'sumlabel', 'whole words');
     assert.equal(together('x', 'x😀', 'x😁'), 'x😁😀');
 });
 
-test('what is on its way and what was typed since go on together, and are confirmed one by one', () => {
+test('changes in flight and later typing are rebased together, and confirmed one by one', () => {
     const text = new SharedText(1, 'a', 1);
     text.edit(changesBetween('a', 'ab'));
     text.send();
     text.edit(changesBetween('ab', 'abc'));
-    assert.equal(text.receive(2, 'aX').mapPos(3, -1), 3, 'our cursor stays before what came in');
+    assert.equal(text.receive(2, 'aX').mapPos(3, -1), 3, 'the local cursor stays before the received text');
     assert.equal(text.text, 'abcX');
     text.retract();
     text.send();
@@ -74,7 +76,7 @@ test('what is on its way and what was typed since go on together, and are confir
     assert.deepEqual([text.confirmed, text.text, text.version, text.isSettled], ['abcX', 'abcdX', 3, false]);
 });
 
-test('a caret is told and shown in the text that both have', () => {
+test('carets are converted between the local and the confirmed text', () => {
     const text = new SharedText(1, 'one three', null);
     text.edit(changesBetween('one three', 'one two three'));
     text.send();
@@ -89,7 +91,7 @@ test('a caret is told and shown in the text that both have', () => {
     );
 });
 
-test('texts that differ wholly are compared quickly', () => {
+test('texts without common lines are compared quickly', () => {
     const lines = (word) => Array.from({ length: 20_000 }, (_, i) => `${word}${i} = ${i}\n`).join('');
     const began = performance.now();
     changesBetween(lines('a'), lines('b'));
@@ -120,7 +122,7 @@ async function typesAndConverges(world, seed, hasSnapshots = true) {
         `seed ${seed}: ${JSON.stringify(texts)}`,
     );
     const [text] = texts;
-    assert.equal(new Set(text).size, [...text].length, `seed ${seed}: nothing stands there twice`);
+    assert.equal(new Set(text).size, [...text].length, `seed ${seed}: no character is there twice`);
     for (const one of world.typed) {
         if (!world.taken.has(one)) assert.ok(text.includes(one), `seed ${seed}: ${one} is lost`);
         else if (!hasSnapshots) assert.ok(!text.includes(one), `seed ${seed}: ${one} is back`);
@@ -129,12 +131,12 @@ async function typesAndConverges(world, seed, hasSnapshots = true) {
         assert.equal(client.drafts.local.size, 0, `seed ${seed}: nothing is left to send`);
 }
 
-test('however several people type into one draft, all have one text in the end, and nothing is lost', async () => {
+test('several people who type into one draft end with the same text, and nothing is lost', async () => {
     for (let seed = 1; seed <= 150; seed += 1)
         await typesAndConverges(new World(seed, 2 + (seed % 2)), seed, false);
 });
 
-test('the same while connections break and come back', async () => {
+test('texts converge while connections break and return', async () => {
     for (let seed = 1; seed <= 800; seed += 1) {
         const world = new World(seed, 2 + (seed % 2));
         for (const client of world.clients) {
@@ -146,7 +148,7 @@ test('the same while connections break and come back', async () => {
     }
 });
 
-test('the same when connections break again before what was sent has been heard of', async () => {
+test('texts converge when connections break again before sent changes are confirmed', async () => {
     for (let seed = 1; seed <= 300; seed += 1) {
         const world = new World(seed, 1 + (seed % 2));
         for (const client of world.clients) {
@@ -160,7 +162,7 @@ test('the same when connections break again before what was sent has been heard 
     }
 });
 
-test('the same when several messages of one client are on their way as its connection breaks', async () => {
+test('texts converge when a connection breaks with several messages in flight', async () => {
     for (let seed = 1; seed <= 300; seed += 1) {
         const world = new World(seed, 2);
         const [client] = world.clients;
@@ -177,7 +179,7 @@ test('the same when several messages of one client are on their way as its conne
     }
 });
 
-test('the same when the server crashes', async () => {
+test('texts converge when the server crashes', async () => {
     // Seed 2569 once produced a doubled text.
     for (const seed of [...Array(300).keys(), 2569]) {
         const world = new World(seed, 2 + (seed % 2));
@@ -198,7 +200,7 @@ function paint(client) {
     client.paint();
 }
 
-test('two who go on typing at the same place do not tear each other’s words', async () => {
+test('two people who type at the same position do not split each other’s words', async () => {
     for (let seed = 1; seed <= 40; seed += 1) {
         const world = new World(seed, 2);
         const words = ['the quick brown fox', 'import pandas as pd'];
@@ -225,7 +227,7 @@ test('two who go on typing at the same place do not tear each other’s words', 
 
 // People
 
-test('others are shown by name, or as guests that everybody counts alike', () => {
+test('others are shown by name, or as guests with the same numbers on every page', () => {
     const person = (id, name, at = 'initial') => ({ id, name, scope: 'run', state: at });
     const people = [
         person('v1', null),
@@ -250,7 +252,7 @@ test('others are shown by name, or as guests that everybody counts alike', () =>
     assert.equal(new Set(Array.from({ length: COLOURS }, (_, i) => colourOf(`v${i + 9}`))).size, COLOURS);
 });
 
-test('where somebody stands is said by label or number', () => {
+test('a person’s current state is named by label or cell number', () => {
     const model = new Model();
     model.load(
         snapshot({
@@ -298,7 +300,7 @@ function open(t, running = false) {
 }
 const settle = () => new Promise(setImmediate);
 
-test('where we stand is told a moment after we went there, once for all steps, and again on a new line', async (t) => {
+test('the page sends its current state after a delay, once for several steps, and again after a reconnection', async (t) => {
     const { page, sent, answers, ring, you } = open(t);
     page.goTo('a');
     page.goTo('d');
@@ -326,7 +328,7 @@ test('where we stand is told a moment after we went there, once for all steps, a
     assert.equal(sent.length, 2);
 });
 
-test('a caret is told with the position, and those of others are shown where they are', async (t) => {
+test('the page sends its caret with its current state, and shows the carets of others', async (t) => {
     const { page, sent, answers, ring } = open(t);
     const shown = [];
     page.onEvent({
@@ -356,7 +358,86 @@ test('a caret is told with the position, and those of others are shown where the
     assert.deepEqual(shown.at(-1), []);
 });
 
-test('a state is deleted when the moment in which it can be taken back is over', async (t) => {
+test('a page follows a person to their states and cells until its user acts or the person leaves', async (t) => {
+    const { page, sent, answers, ring } = open(t);
+    await ring(200);
+    answers.at(-1)({ kind: 'standing', id: 'v7' });
+    const ada = (more) => ({ id: 'v8', name: 'Ada', scope: 'run', state: 'c', ...more });
+    const people = (...all) => page.onEvent({ event: 'people_changed', people: all });
+    people(ada({ state: 'a' }));
+    page.following.toggle('v8');
+    assert.deepEqual([page.here, page.following.person.called, page.following.cell], ['a', 'Ada', null]);
+    await settle();
+    await ring(200);
+    assert.equal(sent.at(-1).follows, 'v8');
+    people(ada({ state: 'd', cell: 'x1' }));
+    assert.deepEqual([page.here, page.following.cell], ['d', 'x1']);
+    people(ada({ cell: 'x1', caret: { draft: 'x2', version: 1, anchor: 0, head: 0 } }));
+    assert.deepEqual([page.here, page.following.cell], ['c', 'x2'], 'the cell with the caret');
+    people(ada({ state: 'gone' }));
+    assert.equal(page.here, 'c');
+    people(ada({ state: 'b', follows: 'v7' }));
+    assert.equal(page.here, 'c', 'two who follow each other stay where they are');
+
+    page.goTo('d');
+    assert.equal(page.following.person, null);
+    people(ada({ state: 'a' }));
+    assert.equal(page.here, 'd');
+
+    page.following.toggle('v8');
+    page.following.toggle('v8');
+    assert.equal(page.following.person, null, 'a second click ends it');
+    page.following.toggle('v8');
+    people();
+    assert.equal(page.following.person, null);
+    assert.match(page.notice.text, /^Ada has left/);
+});
+
+test('the other tabs of a browser are not other people', (t) => {
+    const all = ['v1', 'v2', 'v3'].map((id) => ({ id, name: null, scope: 'owner', state: 'a' }));
+    assert.deepEqual(
+        others(all, 'v1', new Set(['v3'])).map(({ id }) => id),
+        ['v2'],
+    );
+    const channels = [];
+    // Node's own channels deliver messages later.
+    const { BroadcastChannel } = globalThis;
+    t.after(() => Object.assign(globalThis, { BroadcastChannel }));
+    /** @type {any} */ (globalThis).BroadcastChannel = function channel() {
+        channels.push(this);
+        this.postMessage = (data) => {
+            for (const other of channels) if (other !== this) other.onmessage({ data });
+        };
+    };
+    const [one, two] = ['one', 'two'].map(() => new OwnTabs('main', () => {}));
+    one.onId('v1', 'e');
+    two.onId('v2', 'e');
+    assert.deepEqual([[...one.ids], [...two.ids]], [['v2'], ['v1']]);
+    // After a restart of the server, other people have these ids.
+    two.onId('v1', 'f');
+    assert.deepEqual([[...one.ids], [...two.ids]], [['v2'], []]);
+    one.onId('v5', 'f');
+    assert.deepEqual([[...one.ids], [...two.ids]], [['v1'], ['v5']]);
+});
+
+test('a link names an address that others can open, if the server knows one', () => {
+    const listens = (...reachable_as) => ({ port: 8080, is_loopback: true, reachable_as });
+    const here = { origin: 'http://127.0.0.1:8080', host: '127.0.0.1:8080', port: '8080' };
+    const outside = { origin: 'https://nb.example.org', host: 'nb.example.org', port: '' };
+    assert.equal(linkOrigin(here, listens()), here.origin);
+    assert.equal(linkOrigin(here, listens('localhost:9000')), here.origin);
+    assert.equal(linkOrigin(here, listens('localhost:9000', 'nb.example.org')), 'https://nb.example.org');
+    assert.equal(linkOrigin(here, listens('10.0.0.7:8080')), 'http://10.0.0.7:8080');
+    assert.equal(linkOrigin(outside, listens('other.example.org')), outside.origin);
+    for (const host of ['localhost', 'LOCALHOST:1', '127.0.0.1', '127.9.9.9:80', '[::1]:8080'])
+        assert.ok(isThisMachine(host), host);
+    for (const host of ['127.example.org', 'localhost.example.org', '10.0.0.1', '[::2]:80'])
+        assert.ok(!isThisMachine(host), host);
+    const tunnelled = { ...here, port: '9000' };
+    assert.equal(waysIn(tunnelled, listens()).tunnel, 'ssh -N -L 9000:127.0.0.1:8080 USER@HOST');
+});
+
+test('a state is deleted when the time for Undo is over', async (t) => {
     const { page, sent, answers, ring, timers } = open(t);
     assert.deepEqual([subtreeOf(page.model, 'a'), countBelow(page.model, 'a')], [['a', 'b', 'd', 'c'], 3]);
     await page.deleteState({ state: 'b', subtree: true });
@@ -373,7 +454,7 @@ test('a state is deleted when the moment in which it can be taken back is over',
     assert.deepEqual(
         sent,
         [{ do: 'delete_state', state: 'c', subtree: false }],
-        'the next one sends the one before',
+        'the next deletion sends the previous one',
     );
     assert.deepEqual([...page.pendingDeletion], ['c', 'd']);
     answers[0]({ kind: 'done' });
@@ -387,7 +468,7 @@ test('a state is deleted when the moment in which it can be taken back is over',
     assert.equal(page.deletion.pending, null, 'the root stays');
 });
 
-test('running at a state that is going takes the deletion back', async (t) => {
+test('running a cell at a state that is about to be deleted cancels the deletion', async (t) => {
     const { page, sent } = open(t);
     await page.deleteState({ state: 'c' });
     page.goTo('c');
@@ -402,7 +483,7 @@ test('running at a state that is going takes the deletion back', async (t) => {
     assert.ok(!sent.some((one) => one.do === 'delete_state'));
 });
 
-test('a subtree in which something runs is not deleted without a question', async (t) => {
+test('deleting a subtree with a running cell asks first', async (t) => {
     const { page, questions, decisions } = open(t, true);
     const asked = page.deleteState({ state: 'a', subtree: true });
     assert.match(questions[0].why, /One running cell will be stopped/);

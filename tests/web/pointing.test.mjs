@@ -26,25 +26,25 @@ beforeEach(() => {
     pointing.stays(IN_CARD);
 });
 
-test('it stays while the pointer is in it', () => {
+test('the card stays while the pointer is in it', () => {
     mock.timers.tick(10_000);
     assert.equal(shown, 3);
 });
 
-test('it stays when the pointer comes back from it to the very place where it was', () => {
+test('the card stays when the pointer returns to its old position on the row', () => {
     pointing.left(ON_ROW);
     pointing.moved(ON_ROW, 3);
     mock.timers.tick(10_000);
     assert.equal(shown, 3);
 });
 
-test('it goes when the pointer goes elsewhere', () => {
+test('the card closes when the pointer moves elsewhere', () => {
     pointing.left(at(900, 600));
     mock.timers.tick(10_000);
     assert.equal(shown, -1);
 });
 
-test('where only the page moved below the pointer, nobody pointed at anything', () => {
+test('rows that move below a resting pointer show no card', () => {
     pointing.left(at(900, 600));
     mock.timers.tick(10_000);
     pointing.moved(at(100, 130), 4);

@@ -18,14 +18,16 @@ async function variants(file, name) {
     );
 }
 
-test('commands', async () => assert.deepEqual(Object.keys(COMMANDS), await variants('command', 'Command')));
-test('events', async () => {
+test('the page has the names of all commands', async () =>
+    assert.deepEqual(Object.keys(COMMANDS), await variants('command', 'Command')));
+test('the page has the names of all events', async () => {
     const known = [...(await variants('event', 'Fact')), ...(await variants('event', 'Live'))];
     assert.deepEqual(Object.keys(EVENTS).sort(), known.sort());
 });
-test('replies', async () => assert.deepEqual([...REPLIES], await variants('command', 'Reply')));
+test('the page has the names of all replies', async () =>
+    assert.deepEqual([...REPLIES], await variants('command', 'Reply')));
 
-test('no command has a field of the name that its number has on the wire', async () => {
+test('no command has a field with the name of its number in messages', async () => {
     const text = await readFile(new URL('../../src/notebook/command.rs', import.meta.url), 'utf8');
     assert.doesNotMatch(text.match(/pub enum Command \{\n.*?\n\}/s)[0], /^ {8}(id|do):/m);
 });

@@ -57,12 +57,26 @@ export const run = (id, on, more = {}) => ({
     ...more,
 });
 
+/**
+ * The Python of a notebook.
+ * @param {Partial<import('../../web/shell/protocol.js').Python>} [more]
+ * @returns {import('../../web/shell/protocol.js').Python}
+ */
+export const python = (more = {}) => ({
+    path: '/usr/bin/python3',
+    version: '3.12.1',
+    is_chosen: false,
+    problem: null,
+    ...more,
+});
+
 /** @param {Partial<Snapshot>} [more] @returns {Snapshot} */
 export const snapshot = (more = {}) => ({
     name: 'main',
     states: [root],
     runs: [],
     drafts: [],
+    python: python(),
     trouble: null,
     people: [],
     ...more,
@@ -91,6 +105,7 @@ export const checkpoint = (more = {}) => ({
     execution_count: 0,
     total_execution_time_ms: 0,
     missing: [],
+    python: '3.12',
     is_trusted: true,
     ...more,
 });

@@ -1,4 +1,4 @@
-// One event or keystroke renders only one cell again, however many cells there are.
+// An event or a keystroke renders only one cell again, however many cells there are.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -25,7 +25,7 @@ function open() {
         recall: () => null,
         remember: () => {},
     });
-    page.scope = 'owner';
+    page.ownScope = 'owner';
     const each = Array.from({ length: CELLS }, (_, i) => i);
     /** @type {import('../../web/shell/protocol-types.d.ts').Draft[]} */
     const drafts = [{ id: 'd', on: `s${CELLS - 1}`, kind: 'code', source: 'y', version: 1 }];
@@ -50,7 +50,7 @@ test('an output renders the cell of its run again, and no other', () => {
     assert.deepEqual(changedBy(page, act), ['s7']);
 });
 
-test('a keystroke renders the cell that it goes into again, and no other', () => {
+test('a keystroke renders its own cell again, and no other', () => {
     const page = open();
     const cell = (key) => page.cells().find((one) => one.key === key);
     assert.deepEqual(
@@ -63,7 +63,7 @@ test('a keystroke renders the cell that it goes into again, and no other', () =>
     );
 });
 
-test('what only the graph shows renders no cell, what the cell shows does', () => {
+test('a change that only the graph shows renders no cell, a change that a cell shows renders it', () => {
     const page = open();
     const measured = (id) => () => page.onEvent({ event: 'memory_measured', state: id, memory_bytes: 5 });
     assert.deepEqual(changedBy(page, measured('s3')), []);

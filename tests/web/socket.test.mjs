@@ -48,7 +48,7 @@ function open() {
     };
 }
 
-test('a line that was opened while the page was fetched is taken over with what it has said, once', async () => {
+test('a socket opened before the modules loaded is taken over once, with the messages it received', async () => {
     const line = { url: 'ws://127.0.0.1/ws/main', readyState: 1, close: () => {} };
     const said = (message) => ({ data: JSON.stringify(message) });
     globals.ratoonLine = {
@@ -60,7 +60,7 @@ test('a line that was opened while the page was fetched is taken over with what 
     assert.deepEqual(
         [lines.length, heard.length],
         [before, 0],
-        'no line of its own, and nothing before its maker has it',
+        'no second socket, and no message before the caller has the object',
     );
     await new Promise(setImmediate);
     assert.deepEqual(
@@ -71,13 +71,13 @@ test('a line that was opened while the page was fetched is taken over with what 
     assert.equal(heard.at(-1)[0], 'event');
     end();
     open().end();
-    assert.equal(lines.length, before + 1, 'the next opens its own');
+    assert.equal(lines.length, before + 1, 'the next one opens its own socket');
     globals.ratoonLine = { line: { ...line, readyState: 3 }, heard: [] };
     open().end();
-    assert.equal(lines.length, before + 2, 'one that is closed is left alone');
+    assert.equal(lines.length, before + 2, 'a closed socket is not taken over');
 });
 
-test('what is asked while a line is closing is kept for the next', () => {
+test('a command sent while the socket closes is kept for the next socket', () => {
     const { socket, line, tell, end } = open();
     line.onopen?.();
     tell({ you: { scope: 'run' } });
@@ -104,7 +104,7 @@ test('a refusal without a number is not dropped', () => {
     end();
 });
 
-test('a server that knows nobody any more is another one; one that never let us in is not', async () => {
+test('if access is lost after a connection, the server was restarted; if there was none, access has ended', async () => {
     globals.fetch = async () => ({ status: 401 });
     Math.random = () => 0;
     for (const [hello, told] of [
@@ -123,7 +123,7 @@ test('a server that knows nobody any more is another one; one that never let us 
     }
 });
 
-test('a tab that the new server did not know goes on when its user has signed in elsewhere', async () => {
+test('a tab that was signed out continues when its user has signed in elsewhere', async () => {
     let status = 401;
     globals.fetch = async () => ({ status });
     Math.random = () => 0;
@@ -142,7 +142,7 @@ test('a tab that the new server did not know goes on when its user has signed in
     const gone = lines.length;
     look();
     await new Promise(setImmediate);
-    assert.equal(lines.length, gone, 'it asks first, and is still unknown');
+    assert.equal(lines.length, gone, 'the tab asks over HTTP first, and is still signed out');
     status = 200;
     look();
     await until(() => lines.length > gone);
@@ -152,7 +152,7 @@ test('a tab that the new server did not know goes on when its user has signed in
     end();
 });
 
-test('what was asked before the line broke is asked again, but for what would run code without being asked to', async () => {
+test('unanswered commands are sent again after a reconnection, except those that would run code unexpectedly', async () => {
     globals.fetch = async () => ({ status: 200 });
     Math.random = () => 0;
     const { socket, line, tell, end } = open();

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { duration } from '../../web/text/format.js';
 import { Names } from '../../web/graph/node-names.js';
 
 const node = (parent, code) => ({ parent, run: code === null ? null : { code } });
@@ -14,7 +15,7 @@ function namesOf(nodes) {
     return named.map(({ name }) => name);
 }
 
-test('a node is called by its first line', () => {
+test('a node is named by its first line', () => {
     assert.deepEqual(namesOf([node(null, null), node('r', '# %%\nx = 1\ny = 2'), node('r', 'z = 3')]), [
         '',
         'x = 1',
@@ -22,7 +23,7 @@ test('a node is called by its first line', () => {
     ]);
 });
 
-test('siblings that begin alike are called by what tells them apart', () => {
+test('siblings that begin alike are named by where they differ', () => {
     const variants = [1, 2, 3].map((n) => node('r', `import time; time.sleep(3); x = ${n}`));
     assert.deepEqual(namesOf(variants), ['… x = 1', '… x = 2', '… x = 3']);
     assert.deepEqual(namesOf([3, 4].map((n) => node('r', `model = fit(data, depth=${n})`))), [
@@ -47,7 +48,7 @@ test('siblings that begin alike are called by what tells them apart', () => {
     ]);
 });
 
-test('cells that begin with the same lines are called by the first in which each differs from those like it', () => {
+test('cells that begin with the same lines are named by the first line that differs from the others', () => {
     const json = (last) => node('r', `import json\n${last}`);
     assert.deepEqual(namesOf([json('a = 1'), json('b = 1'), node('r', 'import jsonschema')]), [
         'a = 1',
@@ -61,7 +62,7 @@ test('cells that begin with the same lines are called by the first in which each
     ]);
 });
 
-test('what stands before a difference in the same statement is known, for where there is room for it', () => {
+test('the beginning of the statement before a difference is known, for use where there is room', () => {
     const names = new Names();
     const named = ['pred', 'prd'].map((last) => ({
         ...node('r', `model.fit(X, y)\npred = 1\nprint(mean_squared_error(y_test, ${last}))`),
@@ -76,4 +77,19 @@ test('what stands before a difference in the same statement is known, for where 
             ['print(mean_squared_error(y_test, ', '… prd))'],
         ],
     );
+});
+
+test('a duration changes its unit where rounding would reach the next one', () => {
+    const told = [0.4, 999.4, 999.6, 9940, 9970, 59_400, 59_800, 125_000, 4_800_000].map(duration);
+    assert.deepEqual(told, [
+        '< 1 ms',
+        '999 ms',
+        '1.0 s',
+        '9.9 s',
+        '10 s',
+        '59 s',
+        '1 min 0 s',
+        '2 min 5 s',
+        '1 h 20 min',
+    ]);
 });

@@ -39,7 +39,7 @@ async function copyWithCalls(copy) {
     await writeFile(vendored, types.replace(/^export \{ html \}.*$/m, HTML_AS_CALL));
 }
 
-test('the types in the comments hold, and so do the props of components in templates', async (t) => {
+test('the types in the comments are correct, and so are the props of components in templates', async (t) => {
     const copy = await mkdtemp(join(tmpdir(), 'ratoon-types-'));
     t.after(() => rm(copy, { recursive: true }));
     await copyWithCalls(copy);
@@ -51,7 +51,7 @@ test('the types in the comments hold, and so do the props of components in templ
     assert.equal(status, 0, stdout);
 });
 
-test('the types of the tests hold', () => {
+test('the types of the tests are correct', () => {
     const { stdout, status } = spawnSync(
         process.execPath,
         [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tests/tsconfig.json'],
@@ -60,7 +60,7 @@ test('the types of the tests hold', () => {
     assert.equal(status, 0, stdout);
 });
 
-test('a template is checked as the call that htm makes of it, with the same lines', () => {
+test('a template is checked as the call that htm makes of it, with the same line numbers', () => {
     const called = (/** @type {string} */ text) => withCalls(text).replaceAll(/\s+/g, ' ');
     assert.equal(
         called('html`<p class="a ${b}" ...${c}>${d} and ${html`<${E} f />`}</p>`'),
@@ -71,7 +71,7 @@ test('a template is checked as the call that htm makes of it, with the same line
     assert.equal(withCalls(text).split('\n').length, text.split('\n').length);
 });
 
-test('every module asks for its types to be checked', async () => {
+test('every module has its types checked', async () => {
     const web = join(root, 'web');
     for (const path of await readdir(web, { recursive: true })) {
         // Two classic scripts are exempt: one runs before the page's modules, the other on a page

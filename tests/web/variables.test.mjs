@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
-import { changedBy, filtered, sorted } from '../../web/variables/variables.js';
+import { changedBy, filtered, sorted, withoutModules } from '../../web/variables/variables.js';
 import { root, run, snapshot, state, variable } from './records.mjs';
 
 const names = (all) => all.map(({ name }) => name).join(' ');
@@ -18,7 +18,7 @@ const ALL = [
     variable('s', 'str', "'hello'", { size: '5', bytes: 54 }),
 ];
 
-test('sorted by each column; what has nothing to be sorted by stands last either way', () => {
+test('variables can be sorted by each column; those without a value in it come last in both directions', () => {
     const cells = new Map([
         ['df', state('c', 'b', { exec_count: 3 })],
         ['n', state('a', 'initial', { exec_count: 1 })],
@@ -31,18 +31,28 @@ test('sorted by each column; what has nothing to be sorted by stands last either
     assert.equal(by('shape', true), 'df a2 s n a10');
     assert.equal(by('bytes', true), 'df a2 s n a10');
     assert.equal(by('cell'), 'n df a2 a10 s');
-    assert.equal(by('value'), 'a10 n s a2 df', 'numbers by what they are, then texts');
+    assert.equal(by('value'), 'a10 n s a2 df', 'numbers by value, then texts');
     assert.equal(by('type'), 'df a10 n a2 s');
 });
 
-test('a filter looks at names, types and values, whatever the case', () => {
+test('imported modules are listed apart from data, functions and classes', () => {
+    const { data, modules } = withoutModules([
+        ...ALL,
+        variable('np', 'module', "<module 'numpy'>"),
+        variable('f', 'function', '<function f>'),
+    ]);
+    assert.equal(names(data), 'n df a2 a10 s f');
+    assert.equal(names(modules), 'np');
+});
+
+test('a filter matches names, types and values, ignoring case', () => {
     assert.equal(names(filtered(ALL, ' DATA')), 'df');
     assert.equal(names(filtered(ALL, 'hello')), 's');
     assert.equal(names(filtered(ALL, 'a1')), 'a10');
     assert.equal(filtered(ALL, '  '), ALL);
 });
 
-test('which cell changed a variable last, as far as that is known', () => {
+test('the cell that last changed a variable is found, if it is known', () => {
     const line = (...changes) => [
         state('initial', null),
         ...changes.map((one, i) =>
@@ -68,7 +78,7 @@ test('which cell changed a variable last, as far as that is known', () => {
     assert.deepEqual(
         told({ added: ['x', 'y'] }, { changed: ['y'], more: 5 }),
         { y: 2 },
-        'x may be among those that are not named',
+        'x may be among the changed variables that are not listed',
     );
     assert.deepEqual(told(), {});
 });
@@ -97,7 +107,7 @@ function open() {
     return { page, answers };
 }
 
-test('what was shown stays in sight, marked as old, until the others are there', async () => {
+test('old variables stay visible, marked as old, until the new ones arrive', async () => {
     const { page, answers } = open();
     assert.equal(page.variables.shown, null);
     page.variables.show(true);
@@ -114,10 +124,10 @@ test('what was shown stays in sight, marked as old, until the others are there',
     );
     page.goTo('a');
     assert.equal(page.variables.shown?.list.length, 5);
-    assert.equal(answers.length, 2, 'a state never changes: it is asked once');
+    assert.equal(answers.length, 2, 'a state never changes: it is requested once');
 });
 
-test('while a cell runs at the state we stand at, its variables may change', () => {
+test('while a cell runs at the current state, its variables may change', () => {
     const { page } = open();
     const begin = (id, on) =>
         page.onEvent({
@@ -126,7 +136,7 @@ test('while a cell runs at the state we stand at, its variables may change', () 
         });
     assert.equal(page.variables.mayChange, false);
     begin('theirs', 'b');
-    assert.equal(page.variables.mayChange, false, 'it runs elsewhere');
+    assert.equal(page.variables.mayChange, false, 'the cell runs at another state');
     begin('ours', 'a');
     assert.equal(page.variables.mayChange, true);
 });

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { buildVendor } from '../../web/vendor/build.mjs';
 
-test('the bundles are what the pinned packages give, byte for byte', async () => {
+test('the vendor bundles equal a new build of the pinned packages, byte for byte', async () => {
     const committed = fileURLToPath(new URL('../../web/vendor', import.meta.url));
     const built = await mkdtemp(join(tmpdir(), 'ratoon-vendor-'));
     try {
@@ -24,7 +24,7 @@ test('the bundles are what the pinned packages give, byte for byte', async () =>
     }
 });
 
-test('nothing in the bundles names a machine or a registry', async () => {
+test('the vendor bundles contain no path of a machine and no registry', async () => {
     const folder = fileURLToPath(new URL('../../web/vendor/', import.meta.url));
     for (const name of await readdir(folder)) {
         if (name.endsWith('.js'))

@@ -1,22 +1,25 @@
 // @ts-check
-// The commands of cells: what keys and the palette do to one cell or to all selected cells.
+// The commands that keys and the palette run on one cell or on all selected cells.
 
 import { KeySequence, keyNamesOf } from '../commands/commands.js';
-import { CellOperations, isRestOfLine } from './cell-operations.js';
-import { isText, runOf, textOf } from '../notebook/cell-list.js';
-import { hasEnded } from '../shell/protocol.js';
+import { CellOperations, isRestOfLine, originOf } from './cell-operations.js';
+import { isText, runOf, textKey, textOf } from '../notebook/cell-list.js';
+import { hasEnded, ROOT_STATE } from '../shell/protocol.js';
 import { Selection } from './selection.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 import { WORDS as WHOLE } from '../shell/words.js';
+import { announce } from '../ui/announce.js';
 import { bindAll } from '../commands/key-bindings.js';
 import { ask } from '../ui/dialog.js';
 import { forgetEverything, mayForget } from '../notebook/header.js';
 import { withPart } from '../shell/lazy-parts.js';
 import { toggleFold } from '../outputs/outputs.js';
+import { foldedSections } from './folds.js';
 import { saveNow } from '../notebook/save-now.js';
 
 /** @typedef {import('./cell.js').Cell} CellView */
 /** @typedef {import('../notebook/cell-list.js').Cell} CellData */
+/** @typedef {import('../notebook/cell-list.js').TextCell} TextCell */
 /** @typedef {import('../commands/commands.js').Target} Target */
 
 export class CellCommands {
@@ -27,18 +30,21 @@ export class CellCommands {
         this.operations = new CellOperations(controller.page);
         this.selection = new Selection();
         this.keys = new KeySequence();
-        /** Created by the first search. @type {import('../find/find-panel.js').Finder | null} */
+        /** Null before the first search. @type {import('../find/find-panel.js').Finder | null} */
         this.finder = null;
         /**
-         * A draft that is being moved. The focus follows it.
+         * The draft that a command moved, until a paint shows it at its new index. That paint
+         * focuses the draft. `index`: its index before the move.
          * @type {{key: string, asCell: boolean, index: number} | null}
          */
         this.movingCell = null;
-        /** If this run succeeds, the cells below are replayed. @type {string | null} */
+        /** The id of a run. If this run succeeds, the drafts below run. @type {string | null} */
         this.restAfter = null;
         /**
-         * Functions that toggle the panes beside the cells.
-         * @type {{graph: () => void, variables: () => void} | null}
+         * Functions that toggle the panes beside the cells. `wentInGraph`: the user went to a
+         * state in the graph.
+         * @type {{graph: () => void, outline: () => void, variables: () => void,
+         *   files: () => void, wentInGraph: () => void} | null}
          */
         this.panes = null;
         /** The last text announced to screen readers. */
@@ -49,28 +55,38 @@ export class CellCommands {
     // Keys
 
     /**
-     * Runs the command bound to a key press. Returns whether the press was used.
+     * Runs the command bound to a key press.
      * @param {import('../commands/commands.js').Mode} mode
      * @param {CellView | null} view
      * @param {KeyboardEvent} event
+     * @returns {boolean} whether the page, not the browser, handles the key press
      */
     press(mode, view, event) {
         if (event.isComposing || event.getModifierState('AltGraph')) return false;
         const at = { view };
         for (const entry of this.keys.press(mode, keyNamesOf(event), performance.now(), at)) {
-            // Commands act on current cells, so paint pending changes first.
+            // Paint pending changes first, so that the command acts on the newest cells.
             if (mode === 'cell') this.page.host.paintIfDue();
             if ((event.repeat && entry.isOnce) || entry.act(at) !== false) return true;
         }
         return this.keys.isWaiting;
     }
 
-    /** The cell that has the focus, or had it last. @returns {Target} */
+    /** The focused cell or, if no cell has the focus, the last focused cell. @returns {Target} */
     target() {
         const key =
             document.activeElement?.closest('.cell')?.getAttribute('data-cell') ??
             this.controller.lastFocus?.key;
         return { view: this.controller.views.get(key ?? '') ?? null };
+    }
+
+    /** @param {CellView} view */
+    format(view) {
+        return withPart('lint', this.page, (part) => part.formatCell(this.controller, view));
+    }
+
+    formatDrafts() {
+        return withPart('lint', this.page, (part) => part.formatDrafts(this.controller));
     }
 
     // Running
@@ -86,15 +102,26 @@ export class CellCommands {
         return undefined;
     }
 
-    /** Runs the drafts above a cell. @param {string} key */
-    runAbove(key) {
-        const keys = this.page.cells().map((cell) => cell.key);
-        const above = this.page.runnable().filter((cell) => keys.indexOf(cell.key) < keys.indexOf(key));
-        for (const cell of above) this.page.run(cell, cell.draft.source);
+    /** Runs all cells that have not run. If all have, offers to run them again from the start. */
+    runAll() {
+        if (this.page.runnable().length > 0) return this.page.runFrom();
+        const again = { text: WHOLE.restartRun, act: () => void this.restart(true) };
+        return this.page.notify(WORDS.allRan, false, { act: again });
     }
 
     /**
-     * Runs a changed cell again and, after success, the cells that followed it.
+     * Runs a cell and all cells below it: drafts as they are, cells that ran as new versions.
+     * @param {CellView} view
+     */
+    runBelow(view) {
+        const { cell } = view.props;
+        if (cell.kind === 'ran') this.runAndRest(view);
+        else this.page.runFrom(cell.key);
+    }
+
+    /**
+     * Runs a changed cell again. If the run succeeds, also runs the drafts that repeat the cells
+     * below.
      * @param {CellView} view
      */
     runAndRest(view) {
@@ -103,24 +130,24 @@ export class CellCommands {
         this.restAfter = cell.kind === 'ran' ? (this.page.edits.get(cell.state.id)?.run ?? null) : null;
     }
 
-    /** The number of drafts that the page offers to replay; see `isRestOfLine`. */
+    /** The number of drafts that the page offers to run again; see `isRestOfLine`. */
     restCount(waiting = this.page.mayRun ? this.page.runnable() : []) {
         return isRestOfLine(this.page, waiting) ? waiting.length : 0;
     }
 
-    /** Runs the drafts below once the run `restAfter` has left a state. */
+    /** Runs the drafts below if the run `restAfter` has succeeded. */
     #runRest() {
         const run = this.page.model.runs.get(this.restAfter ?? '');
         if (!run || !hasEnded(run.status)) return;
         this.restAfter = null;
-        if (run.state && this.page.here === run.state) this.page.runFrom();
+        if (run.state && this.page.here === run.state) this.page.replayRest();
     }
 
     // Which cells
 
     /**
      * @param {CellView} view
-     * @returns {CellView[]} all selected cells, in order; only the cell itself if not selected
+     * @returns {CellView[]} all selected cells in order, or only `view` if it is not selected
      */
     #selected(view) {
         const keys = this.selection.keys(this.page.cells().map((cell) => cell.key));
@@ -129,13 +156,13 @@ export class CellCommands {
     }
 
     /**
-     * Moves the focus in command mode, extending the selection if asked to.
-     * @param {string} key
-     * @param {number} step
-     * @param {boolean} extends_ whether the cells between become selected
+     * Moves the focus in command mode.
+     * @param {string} key the cell to start from
+     * @param {number} step in cells; negative: upwards
+     * @param {boolean} extends_ extends the selection to the newly focused cell
      */
     moveFocus(key, step, extends_) {
-        const cells = this.page.cells();
+        const cells = this.controller.shownCells();
         const next =
             cells[
                 Math.max(0, Math.min(cells.length - 1, cells.findIndex((cell) => cell.key === key) + step))
@@ -148,7 +175,7 @@ export class CellCommands {
     }
 
     selectAll() {
-        const cells = this.page.cells();
+        const cells = this.controller.shownCells();
         this.selection.anchor = cells[0]?.key ?? null;
         this.selection.head = this.controller.lastFocus?.key ?? null;
         const last = cells.at(-1);
@@ -159,8 +186,8 @@ export class CellCommands {
     }
 
     /**
-     * Selects the cell that received the focus, by mouse, Tab or script.
-     * @param {Element} target
+     * Selects the cell that received the focus by mouse, Tab or script.
+     * @param {Element} target the focused element
      */
     onFocusIn(target) {
         const key = target.closest('.cell')?.getAttribute('data-cell') ?? null;
@@ -183,15 +210,58 @@ export class CellCommands {
         this.announce(keys.length > 1 ? WORDS.selected(keys.length) : '');
     }
 
+    /**
+     * Collapses the section of a heading's cell, or goes to the heading above. Same as in
+     * JupyterLab.
+     * @param {CellView} view
+     */
+    foldSection(view) {
+        const { key } = view.props.cell;
+        const { byKey, around } = this.controller.sections();
+        const own = byKey.get(key);
+        if (own && !own.isFolded && own.count > 0) return this.controller.foldSection(own, true);
+        const above = around.get(key);
+        if (above) this.controller.focusCell(above.key);
+        return undefined;
+    }
+
+    /**
+     * Expands the section of a heading's cell, or goes to the heading below.
+     * @param {CellView} view
+     */
+    unfoldSection(view) {
+        const { key } = view.props.cell;
+        const cells = this.controller.shownCells();
+        const { byKey } = this.controller.sections();
+        const own = byKey.get(key);
+        if (own?.isFolded) return this.controller.foldSection(own, false);
+        const below = cells
+            .slice(cells.findIndex((cell) => cell.key === key) + 1)
+            .find((cell) => byKey.has(cell.key));
+        if (below) this.controller.focusCell(below.key);
+        return undefined;
+    }
+
+    /** Collapses or expands all sections. @param {boolean} isFolded */
+    foldAllSections(isFolded) {
+        const at = document.activeElement?.closest('.cell')?.getAttribute('data-cell') ?? '';
+        const { byKey, around } = this.controller.sections();
+        for (const { id, count } of byKey.values())
+            if (count > 0 || !isFolded) foldedSections.set(id, isFolded);
+        this.page.host.paintNow();
+        let top = isFolded ? around.get(at) : null;
+        while (top?.parent) top = top.parent;
+        if (top) this.controller.focusCell(top.key);
+    }
+
     /** Announces a text to screen readers. @param {string} text */
     announce(text) {
         if (this.announced === text) return;
         this.announced = text;
-        const region = document.getElementById('said');
-        if (region) region.textContent = text;
+        announce(text);
     }
 
-    /** @param {number} pages */
+    /** @param {number} pages in heights of the visible area; negative: upwards */
     scroll(pages) {
         const main = document.querySelector('main');
         main?.scrollBy({ top: pages * main.clientHeight });
@@ -210,7 +280,8 @@ export class CellCommands {
     }
 
     /**
-     * The key of the empty cell, if it is directly below a cell: no other cell is inserted there.
+     * The key of the empty cell at the end if it directly follows `cell`, else null. Inserting
+     * below `cell` then reuses the empty cell.
      * @param {CellData} cell
      */
     #freshBelow(cell) {
@@ -224,6 +295,7 @@ export class CellCommands {
         const pieces = this.#selected(view).map((one) => ({
             kind: /** @type {'code' | 'markdown'} */ (isText(one.props.cell) ? 'markdown' : 'code'),
             source: one.text,
+            ...originOf(one.props.cell),
         }));
         this.controller.clipboard.copy(pieces);
     }
@@ -231,6 +303,8 @@ export class CellCommands {
     /** @param {CellView} view @param {'above' | 'below'} where */
     paste(view, where) {
         let { cell } = view.props;
+        if (cell.kind === 'text') cell = this.operations.asDraft(cell) ?? cell;
+        const { key: target } = cell;
         const pieces = this.controller.clipboard.content;
         let first = null;
         /** @type {string[]} */
@@ -242,10 +316,10 @@ export class CellCommands {
                     : this.operations.insertBelow(cell, piece);
             first = where === 'above' ? (first ?? key) : key;
             made.push(key);
-            cell = this.page.cells().find((one) => one.key === view.props.cell.key) ?? cell;
+            cell = this.page.cells().find((one) => one.key === target) ?? cell;
         }
         if (!first) return;
-        this.controller.clipboard.recordAdded(made, () => view.props.cell.key);
+        this.controller.clipboard.recordAdded(made, () => target);
         this.controller.go({ key: first, asCell: true });
     }
 
@@ -261,17 +335,19 @@ export class CellCommands {
     }
 
     /**
-     * Deletes the selected drafts. If all selected cells have run, a notice says that they stay.
+     * Deletes the selected drafts and texts. If all selected cells have run, deletes nothing and
+     * shows a notice.
      * @param {CellView} view
-     * @param {(n: number) => string} stays
+     * @param {(n: number) => string} stays the notice's text for a number of cells
      */
     #remove(view, stays) {
         const cells = this.#selected(view).map((one) => one.props.cell);
         const drafts = this.operations.movable(cells);
         const ran = cells.filter((cell) => cell.kind === 'ran');
-        if (drafts.length) {
+        const texts = cells.filter((cell) => cell.kind === 'text');
+        if (drafts.length || texts.length) {
             const all = this.page.cells();
-            const gone = new Set(drafts.map((cell) => cell.key));
+            const gone = new Set([...drafts, ...texts].map((cell) => cell.key));
             const at = all.findIndex((cell) => cell.key === cells.at(-1)?.key);
             const next =
                 all.slice(at).find((cell) => !gone.has(cell.key)) ??
@@ -279,8 +355,9 @@ export class CellCommands {
             this.controller.clipboard.remove(
                 drafts.map(({ draft }) => draft),
                 () => this.controller.undoRemoval(),
+                texts,
             );
-            if (next) this.controller.focusCell(next.key);
+            if (next) this.controller.go({ key: keyAfter(next, texts), asCell: true });
         } else if (ran.length) {
             this.page.notify(stays(ran.length), false, {
                 act: { text: WORDS.goOnWithout(ran.length), act: () => this.operations.skip(ran) },
@@ -290,26 +367,36 @@ export class CellCommands {
 
     /** @param {CellView} view @param {'code' | 'markdown'} kind */
     convert(view, kind) {
+        const { cell: focused } = view.props;
+        if (focused.kind === 'text') {
+            const draft = kind === 'code' ? this.operations.asDraft(focused) : null;
+            if (draft) this.page.setKind(draft, kind);
+            return this.controller.go({ key: draft?.key ?? focused.key, asCell: true });
+        }
         const drafts = this.#drafts(view, WORDS.onlyDraftsKind);
         for (const cell of drafts) this.page.setKind(cell, kind);
-        if (drafts.length) this.controller.go({ key: view.props.cell.key, asCell: true });
+        if (drafts.length) this.controller.go({ key: focused.key, asCell: true });
     }
 
     /** @param {CellView} view @param {number} level */
     convertToHeading(view, level) {
+        const { cell: text } = view.props;
+        if (text.kind === 'text') {
+            this.page.setText(text, headed(text.text, level));
+            return this.controller.go({ key: text.key });
+        }
         for (const cell of this.#drafts(view, WORDS.onlyDraftsKind)) {
-            const text = textOf(cell).replace(/^\s*#*\s*/, '');
             this.page.setKind(cell, 'markdown');
             const now = this.page.cells().find((one) => one.key === cell.key);
-            if (now) this.page.type(now, `${'#'.repeat(level)} ${text}`);
+            if (now) this.page.type(now, headed(textOf(cell), level));
         }
         this.controller.go({ key: view.props.cell.key });
     }
 
     /**
-     * The selected drafts. Shows a notice if there are none.
+     * Returns the selected drafts. If no draft is selected, shows a notice.
      * @param {CellView} view
-     * @param {string} why
+     * @param {string} why the notice's text
      */
     #drafts(view, why) {
         const drafts = this.#selected(view)
@@ -327,23 +414,50 @@ export class CellCommands {
 
     /** @param {CellView} view @param {1 | -1} step */
     move(view, step) {
+        const { cell: text } = view.props;
+        if (text.kind === 'text') return this.#movedText(this.#saved(text), step);
         const cells = this.operations.movable(this.#selected(view).map((one) => one.props.cell));
         if (!cells.length)
             return void (view.props.cell.kind === 'ran' && this.#drafts(view, WORDS.onlyDrafts));
-        return this.#moved(
-            view,
-            this.operations.moveBy(
-                cells.map(({ draft }) => draft.id),
-                step,
-            ),
-            cells,
-            step,
-        );
+        const ids = cells.map(({ draft }) => draft.id);
+        const isDone = this.operations.moveBy(ids, step);
+        const [first] = cells;
+        if (!isDone && step === -1 && first && cells.length === 1) {
+            const moved = this.operations.moveIntoState(first);
+            if (moved) return this.#showMovedText(moved);
+        }
+        return this.#moved(view, isDone, cells, step);
     }
 
     /**
+     * Saves the typing into a text cell.
+     * @param {TextCell} cell
+     * @returns {TextCell} the cell now
+     */
+    #saved(cell) {
+        this.page.saveText(cell);
+        const now = this.page.cells().find(({ key }) => key === cell.key);
+        return now?.kind === 'text' ? now : cell;
+    }
+
+    /** @param {TextCell} cell @param {1 | -1} step */
+    #movedText(cell, step) {
+        const moved = this.operations.moveText(cell, step);
+        if (moved) this.#showMovedText(moved);
+    }
+
+    /** @param {{key: string, undo: () => string | null}} moved */
+    #showMovedText({ key, undo }) {
+        this.controller.clipboard.recordUndo(undo);
+        this.controller.go({ key, asCell: true });
+        const cells = this.page.cells();
+        this.announce(WORDS.moved(cells.findIndex((cell) => cell.key === key) + 1, cells.length));
+    }
+
+    /**
+     * Announces a move and lets the focus follow the moved cell.
      * @param {CellView} view
-     * @param {boolean} isDone
+     * @param {boolean} isDone whether the drafts moved
      * @param {import('./cell-operations.js').DraftCell[]} cells
      * @param {number} step
      */
@@ -361,15 +475,20 @@ export class CellCommands {
     }
 
     /**
-     * Drafts were dropped at another position.
+     * Moves drafts to the position where the user dropped them.
      * @param {string[]} ids
-     * @param {string | null} after
+     * @param {string | null} after the draft above that position; null: none
      */
     onDropped(ids, after) {
         this.operations.moveAfter(ids, after);
     }
 
-    /** The drafts that a drag moves together. @param {CellView} view @returns {string[]} */
+    /**
+     * The ids of all drafts that move when the user drags a cell: the selected drafts on the same
+     * state.
+     * @param {CellView} view
+     * @returns {string[]}
+     */
     draggedWith(view) {
         const cells = this.operations.movable(this.#selected(view).map((one) => one.props.cell));
         const { cell } = view.props;
@@ -380,23 +499,25 @@ export class CellCommands {
 
     /** @param {CellView} view */
     split(view) {
-        const { cell } = view.props;
         const state = view.editor?.view?.state;
         if (!state) return;
+        let { cell } = view.props;
+        if (cell.kind === 'text') cell = this.operations.asDraft(this.#saved(cell)) ?? cell;
         if (cell.kind !== 'draft') return void this.#drafts(view, WORDS.onlyDrafts);
+        const { id } = cell.draft;
         const whole = state.doc.toString();
         const made = this.operations.split(
             cell,
             whole,
             state.selection.ranges.flatMap(({ from, to, empty }) => (empty ? [from] : [from, to])),
         );
-        const first = this.page.drafts.get(cell.draft.id)?.source;
+        const first = this.page.drafts.get(id)?.source;
         this.controller.clipboard.recordAdded(made, () => {
-            const now = this.page.drafts.get(cell.draft.id);
+            const now = this.page.drafts.get(id);
             if (now && now.source === first) this.page.drafts.put({ ...now, source: whole });
-            return cell.key;
+            return id;
         });
-        this.controller.go({ key: made.at(-1) ?? cell.key });
+        this.controller.go({ key: made.at(-1) ?? id });
     }
 
     /** @param {CellView} view */
@@ -421,6 +542,12 @@ export class CellCommands {
         for (const { props } of this.#selected(view)) toggleFold(runOf(props.cell)?.exec_id);
     }
 
+    /** Collapses or expands the code of the selected cells. @param {CellView} view */
+    foldCode(view) {
+        const isFolded = !view.isFolded;
+        for (const one of this.#selected(view)) if (!isText(one.props.cell)) one.fold(isFolded);
+    }
+
     // The notebook
 
     /** @param {boolean} replaces */
@@ -440,10 +567,12 @@ export class CellCommands {
     }
 
     /**
-     * Asks, then returns to the start, like Jupyter's restart. The confirming button has the
-     * initial focus only if no cell is running.
+     * Asks the user, then stops the runs of the shown cells and goes to the root, where the cells
+     * become drafts. Corresponds to Jupyter's restart. The dialog's confirm button has the initial
+     * focus only if no cell is running.
+     * @param {boolean} [runsAll] whether all drafts run then
      */
-    async restart() {
+    async restart(runsAll = false) {
         const { page } = this;
         const running = () =>
             page
@@ -455,15 +584,17 @@ export class CellCommands {
             : undefined;
         const n = running().length;
         const answer = await ask({
-            title: WHOLE.restartAsk,
-            why: WHOLE.restartWhy(n),
-            act: WHOLE.restartDo,
+            title: runsAll ? WHOLE.restartRunAsk : WHOLE.restartAsk,
+            why: runsAll ? WHOLE.restartRunWhy(n) : WHOLE.restartWhy(n),
+            act: runsAll ? WHOLE.restartRunDo : WHOLE.restartDo,
             isBad: n > 0,
             other,
         });
         if (answer === null) return;
         for (const run of running()) page.stop(run.exec_id);
-        const first = this.operations.restart();
+        const isAtStart = runsAll && page.here === ROOT_STATE;
+        const first = isAtStart ? page.runnable()[0]?.key : this.operations.restart();
+        if (runsAll) page.runFrom();
         if (first) this.controller.go({ key: first, asCell: true });
     }
 
@@ -480,4 +611,18 @@ export class CellCommands {
         this.finder?.onPainted(cells);
         this.#runRest();
     }
+}
+
+/** A text as a heading. @param {string} text @param {number} level */
+const headed = (text, level) => `${'#'.repeat(level)} ${text.replace(/^\s*#*\s*/, '')}`;
+
+/**
+ * The key of a cell after texts were deleted: the texts below them move up.
+ * @param {CellData} cell
+ * @param {TextCell[]} gone
+ */
+function keyAfter(cell, gone) {
+    if (cell.kind !== 'text') return cell.key;
+    const above = gone.filter(({ state, index }) => state.id === cell.state.id && index < cell.index);
+    return textKey(cell.state.id, cell.index - above.length);
 }

@@ -1,23 +1,38 @@
 // @ts-check
-// What the keys and buttons of cells do, and where the focus is.
+// The actions behind the keys and buttons of cells. Also tracks and moves the focus.
 
 import { CodeAssist } from '../editor/code-assist.js';
 import { ClipboardHistory } from './clipboard-history.js';
 import { hasEnded } from '../shell/protocol.js';
 import { WORDS } from '../shell/words.js';
-import { COMPARE_WORDS } from '../compare/compare-words.js';
-import { runOf } from '../notebook/cell-list.js';
+import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
+import { LINT_WORDS } from '../lint/lint-words.js';
+import { isText, runOf } from '../notebook/cell-list.js';
 import { compareWith } from '../compare/compare-commands.js';
+import { ROW_WORDS } from '../sweep/row-words.js';
+import { askSweep } from '../sweep/sweep-commands.js';
+import { loadPart, withPart } from '../shell/lazy-parts.js';
+import { pictureAt } from '../outputs/local-images.js';
 import { ask } from '../ui/dialog.js';
+import { OUTPUT_WORDS } from '../outputs/output-words.js';
+import { hasOutput, isOutputFolded, toggleFold } from '../outputs/outputs.js';
 import { CellCommands } from './cell-commands.js';
+import { foldedSections } from './folds.js';
+import { hiding, sectionsOf } from '../notebook/sections.js';
 import { residencyActions } from '../checkpoints/residency-view.js';
+import { PRESENCE_WORDS } from '../presence/presence-words.js';
 import { deleteActions } from '../presence/avatars.js';
 
 /** @typedef {import('../notebook/cell-list.js').Cell} CellData */
 /** @typedef {import('./cell.js').Cell} CellView */
+/**
+ * @typedef {{key: string, caret: {anchor: number, head: number} | null}} KeptFocus `key`: that of
+ *   the cell, 'fresh' for the empty cell, or 'graph'; `caret`: the selection in the cell's editor,
+ *   null if the cell itself has the focus
+ */
 /** @typedef {import('../notebook/page.js').Page} Page */
 
-/** Space kept free below the focused cell while outputs above it grow, in px. */
+/** Free space that `follow` leaves below the focused cell, in px. */
 const FREE = 24;
 
 export class CellController {
@@ -28,36 +43,65 @@ export class CellController {
         /** @type {Map<string, CellView>} */
         this.views = new Map();
         /**
-         * Where the next paint moves the focus.
+         * The cell that the next paint focuses: the cell `key`, or the cell below `after`.
          * @type {{key: string, asCell?: boolean} | {after: string} | null}
          */
         this.focusTarget = null;
-        /** The cell that was typed into since the last run started. @type {string | null} */
+        /**
+         * The cell in which the user typed last; null if the user has not typed since the last
+         * run.
+         * @type {string | null}
+         */
         this.lastTypedCell = null;
         /**
-         * The cell whose editor had the focus before a run asked for input.
+         * The cell whose editor had the focus when a run asked for input.
          * @type {string | null}
          */
         this.editorBeforePrompt = null;
         /**
-         * The last cell whose run moved the focus below it. Its outputs must not push the focus out
-         * of view.
+         * The last cell that the user ran with a key that moves the focus down. While the outputs
+         * of this cell grow, `follow` keeps the focused cell in view.
          * @type {string | null}
          */
         this.followedCell = null;
         /**
-         * The last focused cell. Its index and `asCell` serve to recover the focus if the cell
-         * disappears.
+         * The last focused cell. `#recoverFocus` uses it if the focused element disappears.
+         * `asCell`: whether the cell had the focus, not its editor.
          * @type {{key: string, index: number, asCell: boolean} | null}
          */
         this.lastFocus = null;
         /**
-         * Whether the user left the focus inside the page. Stays true if the focused element is
-         * removed or disabled, so that the focus can be recovered.
+         * Whether the user's focus is in the page. Stays true when the focused element is removed
+         * or disabled, so that `#recoverFocus` then focuses a cell.
          */
         this.hasFocus = false;
         this.assist = new CodeAssist(page, () => performance.now());
+        /**
+         * Null until it is loaded.
+         * @type {import('../lint/code-problems.js').CodeProblems | null}
+         */
+        this.problems = null;
         this.commands = new CellCommands(this);
+    }
+
+    /** The address of a picture in a text cell. @param {string} address */
+    pictures = (address) => pictureAt(this.page.model.name, address, Date.now());
+
+    /**
+     * Attaches pictures to the notebook and shows them in a text cell.
+     * @param {CellView} view
+     * @param {File[]} files
+     */
+    async attach(view, files) {
+        const part = await loadPart('attachPictures').catch(() => null);
+        if (!part) return this.page.notify(WORDS.partMissing, true);
+        const text = await part.attachPictures(this.page, files);
+        if (!text) return undefined;
+        // The user may have left the cell meanwhile.
+        if (!view.editor) view.focus('end');
+        this.page.host.paintNow();
+        view.editor?.insert(text);
+        return undefined;
     }
 
     /** @param {string} key @param {CellView} view */
@@ -70,14 +114,14 @@ export class CellController {
         if (this.views.get(key) === view) this.views.delete(key);
     }
 
-    /** Tracks the focus, and recovers it when the pressed button disappears. */
+    /** Tracks the focus. If a pressed button disappears, moves the focus to a cell. */
     watchFocus() {
-        document.addEventListener(
-            'focusin',
-            ({ target }) => (this.hasFocus = /** @type {Element} */ (target).closest('.app') !== null),
-        );
-        // If the user clicks on empty space, the focus leaves on purpose, and its old element
-        // still exists.
+        document.addEventListener('focusin', ({ target }) => {
+            this.hasFocus = /** @type {Element} */ (target).closest('.app') !== null;
+            this.page.presence.onMoved();
+        });
+        // A click on empty space removes the focus on purpose. The element that had the focus
+        // then still exists.
         document.addEventListener('focusout', ({ target, relatedTarget }) =>
             queueMicrotask(() => {
                 if (
@@ -94,7 +138,7 @@ export class CellController {
         );
     }
 
-    // Actions of cells
+    // Cells
 
     /** @param {CellView} view @param {'next' | 'stay' | 'insert'} then */
     run(view, then) {
@@ -104,12 +148,56 @@ export class CellController {
         this.followedCell = then === 'stay' ? null : cell.key;
         if (then === 'next') this.go({ after: cell.key });
         if (then === 'insert') this.insertBelow(cell);
-        // As in Jupyter, the next keys are commands.
+        // As in Jupyter, the cell is then in command mode.
         if (then === 'stay') this.focusCell(cell.key);
     }
 
     /**
-     * Moves the focus without delay, because the next key is meant for the new cell.
+     * Runs a cell from its own state now, as a branch beside the cells that run there.
+     * @param {CellView} view
+     */
+    runAsBranch(view) {
+        const { cell } = view.props;
+        if (cell.kind === 'draft' && !cell.isInside) this.page.branchFrom(cell.draft.on);
+        this.run(view, 'next');
+    }
+
+    /** @param {CellView} view */
+    mayTryVariants({ props: { cell } }) {
+        const run = runOf(cell);
+        return this.page.mayRun && cell.kind !== 'attempt' && !isText(cell) && (!run || hasEnded(run.status));
+    }
+
+    /** Asks for variants of a cell and runs them. @param {CellView} view */
+    tryVariants(view) {
+        const { page } = this;
+        const { cell } = view.props;
+        this.lastTypedCell = null;
+        this.followedCell = cell.key;
+        return withPart('variants', page, (part) => part.tryVariants(page, cell, view.text));
+    }
+
+    /**
+     * Asks for the values of a cell's parameters and runs the cell with them.
+     * @param {CellView} view
+     */
+    sweep(view) {
+        const { cell } = view.props;
+        // The rows would run against the state before the cell above.
+        if (cell.kind === 'draft' ? this.page.waitsFor(cell) : 'isOutdated' in cell && cell.isOutdated)
+            return this.page.notify(ROW_WORDS.wait, false);
+        return askSweep(this.page, cell, view.text);
+    }
+
+    /** Goes to a state and focuses the empty cell, where a branch begins. @param {string} state */
+    branch(state) {
+        this.page.branchFrom(state);
+        this.page.host.paintNow();
+        this.focusFresh();
+    }
+
+    /**
+     * Moves the focus at once, so that the next key reaches the new cell.
      * @param {{key: string, asCell?: boolean} | {after: string}} where
      */
     go(where) {
@@ -117,7 +205,10 @@ export class CellController {
         this.page.host.paintNow();
     }
 
-    /** Stops a cell; if it is not running, the oldest open run. @param {CellData} [cell] */
+    /**
+     * Stops the run of a cell. If the cell has no open run, stops the oldest open run.
+     * @param {CellData} [cell]
+     */
     stop(cell) {
         const own = cell && runOf(cell);
         const run = own && !hasEnded(own.status) ? own : this.page.model.openRuns()[0];
@@ -125,8 +216,8 @@ export class CellController {
     }
 
     /**
-     * Stops a cell and focuses it, so that the next key does not press the button that replaces
-     * Stop.
+     * Stops a cell and focuses the cell. Without that, the next key could press the button that
+     * replaces Stop.
      * @param {CellData} cell
      * @param {MouseEvent} event
      */
@@ -134,6 +225,17 @@ export class CellController {
         // A double click stops once. Only a separate second click kills the process.
         if (event.detail < 2) this.stop(cell);
         this.focusCell(cell.key);
+    }
+
+    /**
+     * Runs a cell. A double click on Stop does not run it: its second click may reach the button
+     * that has replaced Stop.
+     * @param {CellView} view
+     * @param {MouseEvent} event
+     */
+    onRunPressed(view, event) {
+        if (event.detail < 2) this.run(view, 'stay');
+        else this.focusCell(view.props.cell.key);
     }
 
     /**
@@ -154,17 +256,17 @@ export class CellController {
     /**
      * @param {string} exec_id
      * @param {string} text
-     * @returns {Promise<boolean>} whether the server accepted it
+     * @returns {Promise<boolean>} whether the server accepted the answer
      */
     answer(exec_id, text) {
         return this.page.answer(exec_id, text);
     }
 
     /**
-     * A run of this tab asks for input: focuses the input box, or shows a notice if the user is
-     * typing elsewhere.
+     * Focuses the input box of a run of this tab. If the user is typing elsewhere, shows a notice
+     * instead.
      * @param {string} exec_id
-     * @param {string} text
+     * @param {string} text the prompt
      * @param {HTMLElement} box
      */
     onInputRequested(exec_id, text, box) {
@@ -176,7 +278,10 @@ export class CellController {
         else go();
     }
 
-    /** @param {HTMLElement} box the input box of the prompt */
+    /**
+     * Whether the user is typing somewhere other than in the cell of the input box.
+     * @param {HTMLElement} box
+     */
     #isWriting(box) {
         const at = document.activeElement;
         if (at?.closest('dialog, .menu, input')) return at !== box;
@@ -190,9 +295,10 @@ export class CellController {
     }
 
     /**
-     * A run no longer asks for input.
-     * @param {string} text
-     * @param {string | null} key the cell that asked, if its box had the focus
+     * Dismisses the notice of an input prompt that ended. If the input box had the focus, returns
+     * the focus to the editor that had it before.
+     * @param {string} text the prompt
+     * @param {string | null} key the prompt's cell; null if the input box did not have the focus
      */
     onInputEnded(text, key) {
         if (this.page.notice?.text === WORDS.asks(text)) this.page.dismissNotice();
@@ -201,12 +307,18 @@ export class CellController {
     }
 
     /**
-     * @param {import('../shell/protocol.js').State} state
-     * @param {number} at
-     * @param {string} text
+     * Saves the text of a text cell that the user leaves. An emptied cell is deleted.
+     * @param {import('../notebook/cell-list.js').TextCell} cell
      */
-    setProse(state, at, text) {
-        this.page.setProse(state.id, state.prose.with(at, text));
+    saveText(cell) {
+        const edit = this.page.textEdits.get(cell.key);
+        if (edit && !edit.text.trim()) this.removeText({ ...cell, text: edit.was });
+        else this.page.saveText(cell);
+    }
+
+    /** @param {import('../notebook/cell-list.js').TextCell} cell */
+    removeText(cell) {
+        this.clipboard.remove([], () => this.undoRemoval(), [cell]);
     }
 
     /** @param {Extract<CellData, {kind: 'ran'}>} cell */
@@ -223,12 +335,14 @@ export class CellController {
     /** @param {CellData} cell @param {'code' | 'markdown'} [kind] */
     insertBelow(cell, kind) {
         const next = this.#neighbour(cell.key, 1);
-        // The empty cell at the end serves as the cell below the last one.
+        // If the empty cell already follows `cell`, focus the empty cell; do not add another.
         const isThere = !kind && next?.kind === 'draft' && next.isFresh;
-        this.go({ key: isThere ? next.key : this.page.insertBelow(cell, kind) });
+        this.go({
+            key: isThere ? next.key : this.page.insertBelow(cell, { kind: kind ?? 'code', source: '' }),
+        });
     }
 
-    /** @param {Extract<CellData, {kind: 'draft'}>} cell */
+    /** @param {CellData} cell */
     insertAbove(cell) {
         this.go({ key: this.commands.operations.insertAbove(cell) });
     }
@@ -238,7 +352,10 @@ export class CellController {
         if (!cell.isFresh) this.clipboard.remove([cell.draft], () => this.undoRemoval());
     }
 
-    /** Deletes a draft and its failed attempt. @param {Extract<CellData, {kind: 'draft'}>} cell */
+    /**
+     * Deletes a draft and, if the user is the owner, its failed attempt.
+     * @param {Extract<CellData, {kind: 'draft'}>} cell
+     */
     removeFailed(cell) {
         if (!cell.run || this.page.scope !== 'owner') return this.remove(cell);
         this.clipboard.forgetAttempt(cell.run, () => this.undoRemoval());
@@ -272,43 +389,106 @@ export class CellController {
             };
         const copy = { text: WORDS.copyCode, act: () => this.go({ key: page.copyAsDraft(view.text) }) };
         const insert = { text: WORDS.insertBelow, act: () => this.insertBelow(cell) };
+        const variants = this.mayTryVariants(view) && {
+            text: WORDS.tryVariants,
+            hint: WORDS.tryVariantsHint,
+            act: () => void this.tryVariants(view),
+        };
+        const sweep = this.mayTryVariants(view) &&
+            view.text.trim() !== '' && {
+                text: ROW_WORDS.menu,
+                hint: ROW_WORDS.menuHint,
+                act: () => void this.sweep(view),
+            };
         const below = page.runnable(cell.key).length;
-        const all = { act: () => page.runFrom(cell.key) };
-        if (cell.kind === 'attempt') return [copy, drop];
+        const above = page.runnable().length - below;
+        const format = page.mayRun && {
+            text: LINT_WORDS.format,
+            act: () => void this.commands.format(view),
+        };
+        const fold = {
+            text: view.isFolded ? WORDS.unfoldCode : WORDS.foldCode,
+            act: () => view.fold(!view.isFolded),
+        };
+        const foldOutput = hasOutput(run) && {
+            text: isOutputFolded(run?.exec_id) ? OUTPUT_WORDS.unfold : OUTPUT_WORDS.fold,
+            act: () => toggleFold(run?.exec_id),
+        };
+        const runBelow = { text: WORDS.runBelow, act: () => this.commands.runBelow(view) };
+        if (cell.kind === 'attempt') return [copy, fold, foldOutput, drop];
+        const edit = isText(cell) && { text: WORDS.editText, act: () => view.focus('end') };
+        const own = this.sections().byKey.get(cell.key);
+        const section = own !== undefined &&
+            own.count > 0 && {
+                text: own.isFolded ? WORDS.unfoldSection : WORDS.foldSection,
+                act: () => this.foldSection(own, !own.isFolded),
+            };
+        if (cell.kind === 'text') {
+            const { commands } = this;
+            return [
+                edit,
+                section,
+                { text: WORDS.insertAbove, act: () => commands.insert(view, 'above') },
+                { text: WORDS.insertBelow, act: () => commands.insert(view, 'below') },
+                { text: WORDS.moveUp, act: () => commands.move(view, -1) },
+                { text: WORDS.moveDown, act: () => commands.move(view, 1) },
+                { text: WORDS.toCode, act: () => commands.convert(view, 'code') },
+                { text: WORDS.removeText, act: () => this.removeText(cell), isBad: true },
+            ];
+        }
         if (cell.kind === 'draft') {
             const kind = cell.draft.kind === 'code' ? 'markdown' : 'code';
             const turn = {
                 text: kind === 'code' ? WORDS.toCode : WORDS.toText,
                 act: () => this.setKind(cell, kind),
             };
-            const above = { text: WORDS.insertAbove, act: () => this.insertAbove(cell) };
+            const insertAbove = { text: WORDS.insertAbove, act: () => this.insertAbove(cell) };
             const isIdle = !run || hasEnded(run.status);
-            const beside = isIdle &&
+            const asBranch = isIdle &&
                 view.text.trim() !== '' &&
                 page.waitsFor(cell) !== undefined && {
-                    text: WORDS.runBeside,
-                    hint: WORDS.runBesideHint,
-                    act: () => page.run(cell, view.text, true),
+                    text: WORDS.runAsBranch,
+                    hint: WORDS.runAsBranchHint,
+                    act: () => this.runAsBranch(view),
                 };
             return [
-                beside,
-                !cell.isInside && below > 1 && { ...all, text: WORDS.runBelow },
-                !cell.isInside && above,
+                edit,
+                asBranch,
+                variants,
+                sweep,
+                !cell.isInside && above > 0 && { text: WORDS.runAbove, act: () => page.runAbove(cell.key) },
+                !cell.isInside && below > 1 && runBelow,
+                section,
+                !cell.isInside && insertAbove,
                 !cell.isInside && insert,
                 turn,
+                !isText(cell) && format,
+                !isText(cell) && fold,
+                foldOutput,
                 drop,
                 { text: WORDS.removeDraft, act: () => this.remove(cell), isBad: true },
             ];
         }
         const isTip = cell.state.id === page.here;
         return [
-            !isTip && { text: WORDS.standHere, act: () => page.goTo(cell.state.id) },
-            isTip && below > 0 && { ...all, text: WORDS.runAllBelow },
+            cell.state.living !== 'deleted' && {
+                text: WORDS.branchHere,
+                hint: WORDS.branchHint,
+                act: () => this.branch(cell.state.id),
+            },
+            variants,
+            sweep,
+            !isTip && { text: WORDS.standHere, act: () => page.branchFrom(cell.state.id) },
+            isTip && below > 0 && { text: WORDS.runAllBelow, act: () => page.runFrom(cell.key) },
+            !isTip && !cell.isOutdated && runBelow,
             isTip && insert,
             copy,
+            format,
+            fold,
+            foldOutput,
             { text: WORDS.label, act: () => this.label(cell.state) },
             page.model.states.size > 2 && {
-                text: COMPARE_WORDS.compareWith,
+                text: COMPARE_COMMAND_WORDS.compareWith,
                 act: () => compareWith(page, cell.state.id),
             },
             ...residencyActions(cell.state, page),
@@ -328,20 +508,68 @@ export class CellController {
         if (label !== null) this.page.label(state.id, label);
     }
 
-    /** Runs the drafts shown; their button calls this. @param {CellData[]} waiting */
+    /**
+     * Runs all waiting drafts and focuses the first, because the pressed button disappears.
+     * @param {CellData[]} waiting
+     */
     runAll(waiting) {
         const [first] = waiting;
         this.page.runFrom();
         if (first) this.focusCell(first.key);
     }
 
-    /** Goes to a state and focuses its cell, as the button disappears. @param {string} state */
+    /**
+     * Runs the drafts that repeat earlier cells, and focuses the first.
+     * @param {CellData[]} good
+     */
+    replay(good) {
+        const [first] = good;
+        this.page.replayRest();
+        if (first) this.focusCell(first.key);
+    }
+
+    /**
+     * Goes to a state and focuses its cell, because the pressed button disappears.
+     * @param {string} state
+     */
     goOn(state) {
         this.page.goTo(state);
         const cell = this.page
             .cells()
             .findLast((one) => one.kind === 'ran' && one.state.id === this.page.here);
         if (cell) this.go({ key: cell.key, asCell: true });
+    }
+
+    // Sections
+
+    /** The sections of the notebook, and the cells that collapsed ones hide. */
+    sections(cells = this.page.cells()) {
+        return sectionsOf(cells, (id) => foldedSections.has(id));
+    }
+
+    /** The cells that no collapsed section hides. @returns {CellData[]} */
+    shownCells(cells = this.page.cells()) {
+        const { hidden } = this.sections(cells);
+        return hidden.size ? cells.filter(({ key }) => !hidden.has(key)) : cells;
+    }
+
+    /**
+     * Collapses or expands a section. A hidden cell cannot have the focus.
+     * @param {import('../notebook/sections.js').Section} section
+     * @param {boolean} isFolded
+     */
+    foldSection({ id, key }, isFolded) {
+        foldedSections.set(id, isFolded);
+        const at = keyOf(document.activeElement);
+        this.page.host.paintNow();
+        if (at === null || at === key || this.sections().hidden.has(at)) this.focusCell(key);
+    }
+
+    /** Expands the collapsed sections that hide a cell. @param {string} key */
+    reveal(key) {
+        const found = hiding(this.sections(), key);
+        for (const { id } of found) foldedSections.set(id, false);
+        if (found.length) this.page.host.paintNow();
     }
 
     // Focus
@@ -357,9 +585,10 @@ export class CellController {
     }
 
     /**
-     * In the first or last line, an arrow key moves to the neighbouring cell.
+     * Moves the cursor from the first line to the cell above, or from the last line to the cell
+     * below. A cell with collapsed code gets the focus itself.
      * @param {CellView} view
-     * @param {1 | -1} step
+     * @param {1 | -1} step 1: down; -1: up
      * @returns {boolean} whether the focus moved
      */
     leaveByArrow(view, step) {
@@ -370,42 +599,48 @@ export class CellController {
         const next = this.#neighbour(view.props.cell.key, step);
         if (!next) return false;
         this.#elementOf(next.key);
-        this.views.get(next.key)?.focus(step === 1 ? 'start' : 'end');
+        const target = this.views.get(next.key);
+        if (target?.isFolded) this.focusCell(next.key);
+        else target?.focus(step === 1 ? 'start' : 'end');
         return true;
     }
 
     /**
-     * A cell's element. Keys may arrive before the paint that creates it.
+     * Returns a cell's element. Paints first if the element does not exist yet, because a key may
+     * arrive before that paint.
      * @param {string} key
      * @returns {HTMLElement | null}
      */
     #elementOf(key) {
         if (!cellElement(key)) this.page.host.paintNow();
+        this.reveal(key);
         return cellElement(key);
     }
 
     /**
-     * Backspace deletes an empty draft.
+     * Handles Backspace: deletes an empty draft and focuses the cell above.
      * @param {CellView} view
      * @returns {boolean} whether the draft was deleted
      */
     eraseEmpty(view) {
         const { cell } = view.props;
-        if (cell.kind !== 'draft' || cell.isFresh || view.text !== '' || runOf(cell)) return false;
+        const isErasable = cell.kind === 'text' || (cell.kind === 'draft' && !cell.isFresh);
+        if (!isErasable || view.text !== '' || runOf(cell)) return false;
         const before = this.#neighbour(cell.key, -1);
-        this.remove(cell);
+        if (cell.kind === 'text') this.saveText(cell);
+        else this.remove(cell);
         if (before) this.views.get(before.key)?.focus('end');
         return true;
     }
 
     /** @param {string} key @param {number} step */
     #neighbour(key, step) {
-        const cells = this.page.cells();
+        const cells = this.shownCells();
         return cells[cells.findIndex((cell) => cell.key === key) + step];
     }
 
     /**
-     * After each paint: moves the focus to its target, and keeps it inside the notebook.
+     * Called after each paint: focuses `focusTarget` or, without a target, recovers a lost focus.
      * @param {CellData[]} cells
      */
     onPainted(cells) {
@@ -413,14 +648,15 @@ export class CellController {
         this.focusTarget = null;
         if (focusTarget) {
             const step = 'key' in focusTarget ? 0 : 1;
-            const at = cells.findIndex(
+            const shown = step ? this.shownCells(cells) : cells;
+            const at = shown.findIndex(
                 (cell) => cell.key === ('key' in focusTarget ? focusTarget.key : focusTarget.after),
             );
             const next =
-                cells[
-                    Math.min(at < 0 ? (this.lastFocus?.index ?? cells.length) : at + step, cells.length - 1)
+                shown[
+                    Math.min(at < 0 ? (this.lastFocus?.index ?? shown.length) : at + step, shown.length - 1)
                 ];
-            // On an existing cell the next keys are commands; in the empty cell they are code.
+            // Focus an existing cell in command mode, but the empty cell in edit mode.
             const asCell =
                 'key' in focusTarget ? focusTarget.asCell : next?.kind !== 'draft' || !next.isFresh;
             if (next && asCell) this.focusCell(next.key);
@@ -428,6 +664,7 @@ export class CellController {
         } else this.#recoverFocus(cells);
         this.rememberFocus(document.activeElement, cells);
         this.commands.onPainted(cells);
+        this.problems?.onPainted(cells);
         this.follow();
     }
 
@@ -439,7 +676,8 @@ export class CellController {
     }
 
     /**
-     * Moves the focus from a removed element to its cell, or to the cell that took its position.
+     * If the focused element was removed or disabled, focuses its cell. If that cell is gone,
+     * focuses the cell that now has its index.
      * @param {CellData[]} cells
      */
     #recoverFocus(cells) {
@@ -452,11 +690,11 @@ export class CellController {
             ? lastFocus
             : cells[Math.min(lastFocus?.index ?? cells.length, cells.length - 1)];
         if (next && lastFocus && !isThere && !lastFocus.asCell) this.views.get(next.key)?.focus();
-        // The user did not scroll, so the page must not either.
+        // If the cell still exists, do not scroll: the user did not move to another cell.
         else if (next) this.#elementOf(next.key)?.focus({ preventScroll: isThere });
     }
 
-    /** Scrolls while outputs above the focused cell grow, so that this cell stays in view. */
+    /** Scrolls while the outputs of `followedCell` grow, so that the focused cell stays in view. */
     follow() {
         const cell = this.followedCell === null ? null : cellElement(this.followedCell);
         const next = document.activeElement?.closest('.cell');
@@ -468,19 +706,57 @@ export class CellController {
         if (by > 0) box.scrollTop += by;
     }
 
-    /** Stops following: the user scrolled elsewhere. */
+    /** Called when the user scrolls: from now on, growing outputs do not scroll the page. */
     unfollow() {
         this.followedCell = null;
     }
 
     /**
      * Focuses the empty cell at the end.
-     * @param {boolean} [asCell] focuses the cell, not its editor
+     * @param {boolean} [asCell] whether to focus the cell, not its editor
      */
     focusFresh(asCell = false) {
         const fresh = this.page.cells().findLast((cell) => cell.kind === 'draft' && cell.isFresh);
         if (fresh && asCell) this.focusCell(fresh.key);
         else if (fresh) this.views.get(fresh.key)?.focus();
+    }
+
+    /** Focuses the editor of the empty cell at the end. Only typing then scrolls to it. */
+    focusFreshInPlace() {
+        const fresh = this.page.cells().findLast((cell) => cell.kind === 'draft' && cell.isFresh);
+        if (fresh) this.views.get(fresh.key)?.editor?.focus();
+    }
+
+    /**
+     * Where the focus is, for the time after a reload of the page.
+     * @returns {KeptFocus | null}
+     */
+    keptFocus() {
+        const at = document.activeElement;
+        if (at?.id === 'graph') return { key: 'graph', caret: null };
+        const cell = /** @type {HTMLElement | null | undefined} */ (at?.closest('.cell'));
+        const key = cell?.dataset.cell;
+        if (!cell || key === undefined) return null;
+        const isEditor = at?.closest('.cm-editor') != null;
+        const { anchor, head } = this.views.get(key)?.editor?.selection ?? { anchor: 0, head: 0 };
+        // The empty cell gets another key when the page loads.
+        return {
+            key: cell.dataset.fresh === undefined ? key : 'fresh',
+            caret: isEditor ? { anchor, head } : null,
+        };
+    }
+
+    /** @param {KeptFocus} kept @returns {boolean} whether the place still exists */
+    restoreFocus({ key, caret }) {
+        if (key === 'graph') document.getElementById('graph')?.focus();
+        else {
+            const isFresh = (/** @type {CellData} */ cell) => cell.kind === 'draft' && cell.isFresh;
+            const cell = this.page.cells().find((one) => (key === 'fresh' ? isFresh(one) : one.key === key));
+            const view = cell && this.views.get(cell.key);
+            if (caret) view?.focus('keep', caret);
+            else if (cell) this.focusCell(cell.key);
+        }
+        return document.activeElement !== document.body;
     }
 
     /** Handles keys that work everywhere in the page. @param {KeyboardEvent} event */
@@ -495,6 +771,7 @@ export class CellController {
         const target = /** @type {HTMLElement} */ (event.target);
         const view = target.matches('.cell') ? this.views.get(target.dataset.cell ?? '') : undefined;
         if (view && this.commands.press('cell', view, event)) event.preventDefault();
+        else if (view) this.#sayViewOnly(event);
     }
 
     /**
@@ -504,7 +781,16 @@ export class CellController {
      * @returns {boolean} whether the key was handled
      */
     onEditorKey(view, event) {
-        return this.commands.press('editor', view, event);
+        if (this.commands.press('editor', view, event)) return true;
+        this.#sayViewOnly(event);
+        return false;
+    }
+
+    /** Says why a key that types or runs does nothing for a user who may only view the notebook. */
+    #sayViewOnly(/** @type {KeyboardEvent} */ { key, ctrlKey, metaKey }) {
+        const isTyping = key.length === 1 && !ctrlKey && !metaKey;
+        const acts = isTyping || ['Enter', 'Backspace', 'Delete'].includes(key);
+        if (this.page.scope === 'view' && acts) this.page.notify(PRESENCE_WORDS.viewOnly, false);
     }
 }
 
@@ -514,7 +800,7 @@ export class CellController {
  */
 const keyOf = (inside) => inside?.closest('.cell')?.getAttribute('data-cell') ?? null;
 
-/** Disabled elements receive no key events. @param {Element} one */
+/** Whether an element is disabled, and so receives no key events. @param {Element} one */
 const isDisabled = (one) => one.matches(':disabled');
 
 /** @param {string} key @returns {HTMLElement | null} */

@@ -6,9 +6,9 @@ import { html } from '../vendor/preact.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 import { GripIcon } from '../ui/icons.js';
 
-/** A drag within this distance of an edge scrolls, in px. */
+/** A drag this near to the top or bottom edge scrolls the page, in px. */
 const EDGE = 60;
-/** The fastest scrolling, in px per frame. */
+/** The maximum scroll speed, in px per frame. */
 const FASTEST = 14;
 
 export const DragHandle = () =>
@@ -24,7 +24,8 @@ export class CellDrag {
         this.controller = controller;
         this.y = 0;
         /**
-         * The dragged drafts, and the order of all drafts before the drag.
+         * `ids`: the dragged drafts. `order`: all drafts on the same state, in their order before
+         * the drag. Null if nothing is dragged.
          * @type {{ids: string[], order: {id: string, element: Element}[]} | null}
          */
         this.drag = null;
@@ -84,7 +85,7 @@ export class CellDrag {
         document.documentElement.toggleAttribute('data-dragging', isOn);
     }
 
-    /** Scrolls near the edges and marks the drop position, once per frame. */
+    /** Scrolls near the edges and draws a line at the drop position. Repeats in each frame. */
     #follow() {
         if (!this.drag) return;
         const { top, bottom, left, width } = this.main.getBoundingClientRect();
@@ -103,7 +104,7 @@ export class CellDrag {
         requestAnimationFrame(() => this.#follow());
     }
 
-    /** The index of the draft below the drop position. */
+    /** The index in `order` of the draft below the drop position; `order.length` at the end. */
     #next() {
         const order = this.drag?.order ?? [];
         const at = order.findIndex(({ element }) => {

@@ -1,10 +1,10 @@
 // @ts-check
-// Changes of cells other than typing: insert, move, split, merge, skip, replace text. Pure.
+// Operations on cells other than typing: insert, move, split, merge, skip, replace text. Pure.
 //
-// Only drafts can be reordered. A cell that ran does not change: an operation on it begins a
-// branch beside it, or continues without it.
+// Only drafts can be moved. A cell that ran does not change: inserting next to such a cell begins a
+// branch, and skipping such a cell begins a branch without it.
 
-import { textOf } from '../notebook/cell-list.js';
+import { textKey, textOf } from '../notebook/cell-list.js';
 import { ROOT_STATE } from '../shell/protocol.js';
 import { newId } from '../text/format.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
@@ -13,8 +13,9 @@ import { WORDS as ALL } from '../shell/words.js';
 /** @typedef {import('../notebook/cell-list.js').Cell} Cell */
 /** @typedef {Extract<Cell, {kind: 'draft'}>} DraftCell */
 /** @typedef {Extract<Cell, {kind: 'ran'}>} RanCell */
+/** @typedef {import('../notebook/cell-list.js').TextCell} TextCell */
 /** @typedef {import('../shell/protocol.js').Draft} Draft */
-/** @typedef {{kind: Draft['kind'], source: string}} Piece */
+/** @typedef {Pick<Draft, 'kind' | 'source' | 'imported_cell'>} Piece */
 /** @typedef {Pick<Draft, 'on' | 'before'>} DraftPosition */
 
 export class CellOperations {
@@ -27,17 +28,21 @@ export class CellOperations {
      * Adds a draft above a cell. Above a cell that ran, the draft begins a branch.
      * @param {Cell} cell
      * @param {Piece} [piece]
-     * @returns {string} its id
+     * @returns {string} the id of the draft
      */
     insertAbove(cell, piece = EMPTY) {
         const { drafts, model } = this.page;
-        if (cell.kind === 'ran') {
+        if (cell.kind === 'text' && cell.index > 0) {
+            const draft = this.asDraft(cell);
+            if (draft) return this.insertAbove(draft, piece);
+        }
+        if (cell.kind === 'ran' || cell.kind === 'text') {
             const on = cell.state.parent ?? ROOT_STATE;
             return model.states.get(on)?.living === 'deleted'
-                ? this.page.insertBelow(cell, piece.kind, piece.source)
+                ? this.page.insertBelow(cell, piece)
                 : this.#addAt({ on, before: cell.state.id }, drafts.lastOn(on, cell.state.id), piece);
         }
-        if (cell.kind === 'attempt') return this.page.insertBelow(cell, piece.kind, piece.source);
+        if (cell.kind === 'attempt') return this.page.insertBelow(cell, piece);
         return this.#addAt(
             cell.draft,
             cell.isFresh ? drafts.lastOn(cell.draft.on) : drafts.before(cell.draft),
@@ -46,40 +51,51 @@ export class CellOperations {
     }
 
     /**
-     * Adds a draft below a cell. Between cells that ran, the draft begins a branch.
+     * Adds a draft below a cell. Between two cells that ran, the draft begins a branch.
      * @param {Cell} cell
      * @param {Piece} [piece]
-     * @returns {string} its id
+     * @returns {string} the id of the draft
      */
     insertBelow(cell, piece = EMPTY) {
+        const draft = cell.kind === 'text' ? this.asDraft(cell) : null;
+        if (draft) return this.insertBelow(draft, piece);
         if (cell.kind === 'ran' && !cell.isHere && cell.state.living !== 'deleted')
             return this.#addAt({ on: cell.state.id, before: this.#nextOf(cell.state.id) }, null, piece);
         if (cell.kind === 'draft' && cell.isInside) return this.#addAt(cell.draft, cell.draft.id, piece);
-        return this.page.insertBelow(cell, piece.kind, piece.source);
+        return this.page.insertBelow(cell, piece);
     }
 
-    /** The next state of the lineage shown. @param {string} state @returns {string | null} */
+    /**
+     * The state after `state` in the lineage that the page shows.
+     * @param {string} state
+     * @returns {string | null}
+     */
     #nextOf(state) {
         const line = this.page.model.lineage(this.page.here);
         return line[line.findIndex(({ id }) => id === state) + 1]?.id ?? null;
     }
 
     /** @param {DraftPosition} place @param {string | null} after @param {Piece} piece */
-    #addAt({ on, before }, after, { kind, source }) {
+    #addAt({ on, before }, after, piece) {
         const id = newId();
         if (on !== this.page.here) this.page.openedDrafts.add(id);
-        return this.page.drafts.add({ id, on, before, kind, source }, after);
+        return this.page.drafts.add({ id, on, before, ...piece }, after);
     }
 
-    /** The cells that can be moved and deleted. @param {Cell[]} cells @returns {DraftCell[]} */
+    /**
+     * The drafts among some cells, without the empty cell at the end. They can be moved and
+     * deleted.
+     * @param {Cell[]} cells
+     * @returns {DraftCell[]}
+     */
     movable(cells) {
         return cells.filter((cell) => cell.kind === 'draft').filter((cell) => !cell.isFresh);
     }
 
     /**
-     * Moves drafts that are at the same position of the graph one step up or down.
+     * Moves drafts one step up or down. All drafts must have the same position in the graph.
      * @param {string[]} ids
-     * @param {1 | -1} step
+     * @param {1 | -1} step 1: down; -1: up
      * @returns {boolean} whether anything moved
      */
     moveBy(ids, step) {
@@ -91,9 +107,9 @@ export class CellOperations {
     }
 
     /**
-     * Moves drafts behind another draft, or to the front (null).
+     * Moves drafts. All drafts must have the same position in the graph.
      * @param {string[]} ids
-     * @param {string | null} after
+     * @param {string | null} after the draft above the new position; null: move to the top
      * @returns {boolean} whether anything moved
      */
     moveAfter(ids, after) {
@@ -127,17 +143,17 @@ export class CellOperations {
         return true;
     }
 
-    /** @param {string} id @returns {string[]} the ids of the drafts at the same position */
+    /** @param {string} id @returns {string[]} the ids of all drafts at this draft's position */
     #orderOf(id) {
         const draft = this.page.drafts.get(id);
         return draft ? this.page.drafts.beside(draft).map((one) => one.id) : [];
     }
 
     /**
-     * Splits a draft at offsets of its text.
+     * Splits a draft.
      * @param {DraftCell} cell
-     * @param {string} text
-     * @param {number[]} at
+     * @param {string} text the draft's current text
+     * @param {number[]} at the offsets in `text` where a new draft begins
      * @returns {string[]} the ids of the new drafts
      */
     split(cell, text, at) {
@@ -159,10 +175,11 @@ export class CellOperations {
     }
 
     /**
-     * Merges drafts into the first.
+     * Merges drafts into the first draft.
      * @param {DraftCell[]} cells at least two, in order
      * @param {() => void} putBack called after the undo, to show the restored drafts
-     * @returns {() => boolean} undoes the merge; returns whether it could still be undone
+     * @returns {() => boolean} a function that undoes the merge, or returns false if the merge was
+     *   already undone
      */
     merge(cells, putBack) {
         const { page } = this;
@@ -199,9 +216,9 @@ export class CellOperations {
     }
 
     /**
-     * Continues without some cells that ran: goes to the state before the first of them. All other
-     * cells after that state become drafts there. Nothing is deleted.
-     * @param {RanCell[]} out
+     * Continues without some cells that ran: goes to the state before the first skipped cell and
+     * adds the cells after that state as drafts, except the skipped cells. Deletes no states.
+     * @param {RanCell[]} out the cells to skip, in order
      */
     skip(out) {
         const { page } = this;
@@ -220,8 +237,8 @@ export class CellOperations {
     }
 
     /**
-     * Starts over: the current texts of all cells become drafts on the root. Nothing is deleted.
-     * @returns {string | null} the id of the first draft
+     * Goes to the root and adds the current texts of all cells as drafts there. Deletes no states.
+     * @returns {string | null} the id of the first draft; null if there is no draft
      */
     restart() {
         const { page } = this;
@@ -238,11 +255,13 @@ export class CellOperations {
     }
 
     /**
-     * Adds the current texts of cells as drafts on a state, above its own drafts, and goes there.
-     * Replaces the state's drafts whose text also exists elsewhere: an earlier restart added them.
+     * Adds the current texts of cells as drafts on a state, above the drafts already on that
+     * state, and goes to the state. Deletes those existing drafts whose text also exists
+     * elsewhere, because an earlier restart or skip added them.
      * @param {string} on
      * @param {Cell[]} cells
-     * @returns {{made: string[], back: () => void}} the ids of the drafts, and an undo function
+     * @returns {{made: string[], back: () => void}} the ids of the added drafts, and an undo
+     *   function
      */
     #replaceDrafts(on, cells) {
         const { page } = this;
@@ -258,8 +277,8 @@ export class CellOperations {
         const back = () => {
             for (const id of made) drafts.remove(id);
             /**
-             * From old to new ids: the server may still be about to delete the drafts with the old
-             * ids.
+             * Maps old to new ids. Restored drafts need new ids, because the server may still
+             * delete the drafts with the old ids.
              * @type {Map<string | null, string>}
              */
             const ids = new Map();
@@ -271,8 +290,8 @@ export class CellOperations {
     }
 
     /**
-     * The drafts at the end of a lineage whose text also exists in a cell that ran or in another
-     * draft, so that deleting them loses nothing.
+     * Finds drafts that repeat the text of a cell that ran or of another draft. Deleting these
+     * drafts loses no text. Omits drafts with an open run.
      * @param {string} on
      * @returns {Draft[]}
      */
@@ -290,66 +309,173 @@ export class CellOperations {
     }
 
     /**
-     * Replaces the texts of cells in one step with one undo. Cells that ran change as if the user
-     * had typed.
-     * @param {{key: string, text: string, prose?: string[]}[]} changes `prose`: of a state, before
-     *   its code
-     * @param {boolean} [isSaid]
+     * Replaces the texts of cells, as if the user had typed. One undo restores all texts.
+     * @param {{key: string, text: string}[]} changes
+     * @param {boolean} [isSaid] whether to show a notice with an Undo button
      * @returns {number} the number of changed cells
      */
     replaceTexts(changes, isSaid = true) {
-        const before = changes.map(({ key }) => this.#textsOf(key));
+        const before = changes.map(({ key }) => this.#textOf(key));
         const done = changes.flatMap((change, i) =>
             this.#write(change, before[i] ?? null) ? [{ change, was: before[i] }] : [],
         );
         const undo = () => {
             for (const { change, was } of done)
-                if (was) this.#write({ key: change.key, ...was }, this.#textsOf(change.key), change);
+                if (was != null)
+                    this.#write({ key: change.key, text: was }, this.#textOf(change.key), change);
         };
         if (done.length && isSaid)
             this.page.notify(WORDS.changed(done.length), false, { act: { text: WORDS.undo, act: undo } });
         return done.length;
     }
 
-    /** @param {string} key @returns {{text: string, prose?: string[]} | null} */
-    #textsOf(key) {
+    /** @param {string} key */
+    #textOf(key) {
         const cell = this.page.cells().find((one) => one.key === key);
-        return cell
-            ? { text: textOf(cell), prose: cell.kind === 'ran' ? cell.state.prose : undefined }
-            : null;
+        return cell ? textOf(cell) : null;
     }
 
     /**
-     * Writes the texts of one cell, if they changed.
-     * @param {{key: string, text: string, prose?: string[]}} change
-     * @param {{text: string, prose?: string[]} | null} now
-     * @param {{text: string}} [expected] the change applies only if the code still reads like this
+     * Writes the new text of one cell. Skips an unchanged text.
+     * @param {{key: string, text: string}} change
+     * @param {string | null} now the current text
+     * @param {{text: string}} [expected] writes only if the current text equals this text
      * @returns {boolean} whether the cell changed
      */
-    #write({ key, text, prose }, now, expected) {
+    #write({ key, text }, now, expected) {
         const cell = this.page.cells().find((one) => one.key === key);
-        if (!cell || !now || cell.kind === 'attempt') return false;
-        const writes = now.text !== text && isOpenToChange(cell) && (!expected || now.text === expected.text);
-        const writesProse =
-            cell.kind === 'ran' && prose !== undefined && JSON.stringify(prose) !== JSON.stringify(now.prose);
-        if (writes) this.page.type(cell, text);
-        if (writesProse) this.page.setProse(cell.state.id, prose);
-        return writes || writesProse;
+        if (!cell || !isOpenToChange(cell) || now === null || now === text) return false;
+        if (expected && now !== expected.text) return false;
+        this.page.type(cell, text);
+        if (cell.kind === 'text') this.page.saveText(cell);
+        return true;
+    }
+
+    // Text cells above the code of a state
+
+    /**
+     * Turns a text cell and the text cells above it into drafts at the same position, so that
+     * other cells can stand between them.
+     * @param {TextCell} cell
+     * @returns {DraftCell | null} the draft of this cell; null if the position was deleted
+     */
+    asDraft({ state, index }) {
+        const { page } = this;
+        const on = state.parent ?? ROOT_STATE;
+        if (page.model.states.get(on)?.living === 'deleted') return null;
+        let last = page.drafts.lastOn(on, state.id);
+        for (const source of state.prose.slice(0, index + 1))
+            last = this.#addAt({ on, before: state.id }, last, { kind: 'markdown', source });
+        page.setProse(state.id, state.prose.slice(index + 1));
+        const draft = page.cells().find(({ key }) => key === last);
+        return draft?.kind === 'draft' ? draft : null;
+    }
+
+    /**
+     * Moves a text cell by one: past a text, or past the code of a cell that ran. At the end of
+     * the lineage it becomes a draft.
+     * @param {TextCell} cell
+     * @param {1 | -1} step 1: down; -1: up
+     * @returns {{key: string, undo: () => string | null} | null} its new key; null if it is on top
+     */
+    moveText({ key, state, index }, step) {
+        const { page } = this;
+        const before = state.prose;
+        const text = before[index] ?? '';
+        const rest = before.toSpliced(index, 1);
+        const isBeside = step === 1 ? index < rest.length : index > 0;
+        if (isBeside) {
+            const prose = rest.toSpliced(index + step, 0, text);
+            page.setProse(state.id, prose);
+            return {
+                key: textKey(state.id, index + step),
+                undo: () => this.#putBack(key, state.id, before, prose),
+            };
+        }
+        if (step === 1 && state.id === page.here) {
+            const id = page.drafts.add({ id: newId(), on: state.id, kind: 'markdown', source: text }, null);
+            page.setProse(state.id, rest);
+            const undo = () => {
+                if (page.drafts.get(id)?.source !== text) return null;
+                page.drafts.remove(id);
+                return this.#putBack(key, state.id, before, rest);
+            };
+            return { key: id, undo };
+        }
+        const next = page.model.states.get((step === 1 ? this.#nextOf(state.id) : state.parent) ?? '');
+        if (!next || next.parent === null) return null;
+        const [at, theirs] = [step === 1 ? 0 : next.prose.length, next.prose];
+        const prose = theirs.toSpliced(at, 0, text);
+        page.setProse(next.id, prose);
+        page.setProse(state.id, rest);
+        const undo = () =>
+            this.#putBack('', next.id, theirs, prose) === null
+                ? null
+                : this.#putBack(key, state.id, before, rest);
+        return { key: textKey(next.id, at), undo };
+    }
+
+    /**
+     * Moves the first draft at the end of the lineage, if it is a text, above the code of the
+     * current state.
+     * @param {DraftCell} cell
+     * @returns {{key: string, undo: () => string | null} | null}
+     */
+    moveIntoState({ draft, isInside }) {
+        const { page } = this;
+        const state = page.model.states.get(draft.on);
+        if (draft.kind !== 'markdown' || isInside || !state || state.parent === null) return null;
+        const [before, now] = [state.prose, page.drafts.now(draft)];
+        const prose = [...before, now.source];
+        page.setProse(state.id, prose);
+        page.drafts.remove(draft.id);
+        const undo = () =>
+            this.#putBack('', state.id, before, prose) === null
+                ? null
+                : page.drafts.add({ ...now, id: newId() }, null);
+        return { key: textKey(state.id, before.length), undo };
+    }
+
+    /**
+     * Restores the texts of a state, unless they have changed since.
+     * @param {string} key
+     * @param {string} id
+     * @param {string[]} before
+     * @param {string[]} now
+     * @returns {string | null} `key`, or null if nothing was restored
+     */
+    #putBack(key, id, before, now) {
+        const prose = this.page.model.states.get(id)?.prose;
+        if (JSON.stringify(prose) !== JSON.stringify(now)) return null;
+        this.page.setProse(id, before);
+        return key;
     }
 }
 
 /** @type {Piece} */
 const EMPTY = { kind: 'code', source: '' };
 
+/**
+ * The number of the cell in the imported file, for a draft that copies a cell: so an export finds
+ * its metadata.
+ * @param {Cell} cell
+ * @returns {Pick<Draft, 'imported_cell'>}
+ */
+export function originOf(cell) {
+    if (cell.kind === 'text') return {};
+    const number = (cell.kind === 'draft' ? cell.draft : cell.run)?.imported_cell;
+    return typeof number === 'number' ? { imported_cell: number } : {};
+}
+
 /** The current texts of a cell, as pieces for new drafts. @param {Cell} cell @returns {Piece[]} */
 function shownPieces(cell) {
-    if (cell.kind === 'ran')
-        return [
-            ...cell.state.prose.map((source) => /** @type {Piece} */ ({ kind: 'markdown', source })),
-            { kind: 'code', source: textOf(cell) },
-        ];
-    const isMeant = cell.kind === 'draft' && !cell.isFresh && cell.draft.source.trim();
-    return isMeant ? [{ kind: cell.draft.kind, source: cell.draft.source }] : [];
+    if (cell.kind === 'text') return [{ kind: 'markdown', source: cell.text }];
+    if (cell.kind === 'ran') return [{ kind: 'code', source: textOf(cell), ...originOf(cell) }];
+    if (cell.kind !== 'draft' || cell.isFresh) return [];
+    const { kind, source, imported_cell } = cell.draft;
+    // The server exports also the empty cells of an imported file.
+    const isMeant = source.trim() || typeof imported_cell === 'number';
+    return isMeant ? [{ kind, source, ...originOf(cell) }] : [];
 }
 
 /**
@@ -363,18 +489,24 @@ const piecesOf = (model, state) => [
     { kind: 'code', source: model.runOf(state)?.code ?? '' },
 ];
 
-/** Equal for pieces of equal kind and text. @param {Piece} piece */
+/** A string that identifies the kind and text of a piece. @param {Piece} piece */
 const pieceKey = ({ kind, source }) => `${kind} ${source}`;
 
-/** Whether the text of a cell may change now. @param {Cell} cell */
+/**
+ * Whether the text of a cell may change now. The text of a cell that ran may not change while a
+ * run of the cell is queued or running.
+ * @param {Cell} cell
+ */
 const isOpenToChange = (cell) =>
     cell.kind === 'draft' ||
+    cell.kind === 'text' ||
     (cell.kind === 'ran' &&
         (!cell.shown || (cell.shown.status !== 'running' && cell.shown.status !== 'queued')));
 
 /**
- * Whether the drafts here repeat cells that followed an earlier version of the current cell, or a
- * skipped cell. If so, the page offers to replay them.
+ * Whether the waiting drafts repeat cells of another branch: the cells after another version of the
+ * current cell, or the cells after a skipped cell. The page then offers to run the drafts again.
+ * Compares only the first draft.
  * @param {import('../notebook/page.js').Page} page
  * @param {DraftCell[]} waiting
  */
@@ -385,7 +517,7 @@ export function isRestOfLine({ model, here }, waiting) {
     const siblings = parent ? model.childrenOf(parent).filter(({ id }) => id !== here) : [];
     const isFirst = (/** @type {import('../shell/protocol.js').State} */ state) =>
         model.runOf(state)?.code === first.draft.source;
-    // After an insertion, the first draft repeats the cell above which the new cell was inserted.
+    // If the current cell was inserted above a cell that ran, the first draft repeats that cell.
     if (siblings.some(isFirst)) return true;
     return [...siblings, ...model.childrenOf(here)].some(({ id }) => model.childrenOf(id).some(isFirst));
 }

@@ -1,19 +1,25 @@
 // @ts-check
-// One cell: rail with the state's node, text, code, outputs. The same component shows a draft and
-// then the state that it becomes, so nothing jumps after the run.
+// One cell: the rail with the state's node, then code and outputs, or Markdown. The component
+// that shows a draft also shows the state that the draft becomes, so nothing on the page moves
+// after the run.
 
 import { Component, html } from '../vendor/preact.js';
-import { haveSameItems, isText, runOf, textOf } from '../notebook/cell-list.js';
-import { partialText } from '../checkpoints/residency.js';
+import { haveSameItems, isText, numberOf, runOf, textOf } from '../notebook/cell-list.js';
+import { isInMemory, partialText } from '../checkpoints/residency.js';
 import { hasEnded } from '../shell/protocol.js';
-import { duration } from '../text/format.js';
+import { duration, firstLine } from '../text/format.js';
 import { WORDS } from '../shell/words.js';
-import { COMPARE_WORDS } from '../compare/compare-words.js';
+import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
 import { Crash } from './crash.js';
 import { DragHandle } from './cell-drag.js';
+import { cellName, editorName } from './cell-name.js';
+import { foldedCode } from './folds.js';
 import { Editor } from '../editor/editor.js';
-import { BackIcon, MoreIcon, OnIcon, RunIcon, StopIcon } from '../ui/icons.js';
+import { BackIcon, DownIcon, GraphIcon, MoreIcon, OnIcon, PlusIcon, RunIcon, StopIcon } from '../ui/icons.js';
 import { ResidencyNotice, ResidencyLine } from '../checkpoints/residency-view.js';
+import { ROW_WORDS } from '../sweep/row-words.js';
+import { showSweep } from '../sweep/sweep-commands.js';
+import { memberOf } from '../sweep/sweeps.js';
 import { Menu } from '../ui/menu.js';
 import { Outputs } from '../outputs/outputs.js';
 import { Markdown } from '../outputs/rich-text.js';
@@ -31,12 +37,17 @@ import { Markdown } from '../outputs/rich-text.js';
  * @property {boolean} mayRun
  * @property {boolean} mayType
  * @property {boolean} isStopping
+ * @property {boolean} isHidden whether a collapsed section hides the cell
+ * @property {import('../notebook/sections.js').Section | undefined} section the section that the
+ *   cell begins
  * @property {Acts} controller
  */
 
-/** @extends {Component<CellProps, {isEditing: boolean}>} */
+/** @typedef {{isEditing: boolean, isFolded: boolean}} CellState */
+
+/** @extends {Component<CellProps, CellState>} */
 export class Cell extends Component {
-    state = { isEditing: false };
+    state = { isEditing: false, isFolded: foldedCode.has(this.props.cell.key) };
     /** @type {Editor | null} */
     editor = null;
     asks = {
@@ -47,7 +58,7 @@ export class Cell extends Component {
         isQuick: () => this.props.controller.assist.isQuick,
     };
 
-    /** @param {CellProps} next @param {{isEditing: boolean}} state */
+    /** @param {CellProps} next @param {CellState} state */
     shouldComponentUpdate(next, state) {
         const { inputs, mayRun, mayType, isStopping } = this.props;
         return (
@@ -55,12 +66,16 @@ export class Cell extends Component {
             next.mayRun !== mayRun ||
             next.mayType !== mayType ||
             next.isStopping !== isStopping ||
-            state.isEditing !== this.state.isEditing
+            state.isEditing !== this.state.isEditing ||
+            state.isFolded !== this.state.isFolded
         );
     }
 
     componentDidMount() {
-        this.props.controller.mounted(this.props.cell.key, this);
+        const { cell, controller } = this.props;
+        controller.mounted(cell.key, this);
+        // Typing before a reload of the page.
+        if (cell.kind === 'text') controller.saveText(cell);
         this.#tick();
     }
 
@@ -83,25 +98,51 @@ export class Cell extends Component {
         }
     }
 
-    /** Focuses the editor. @param {'start' | 'end' | 'keep'} [where] */
-    focus(where) {
-        if (isText(this.props.cell) && !this.state.isEditing)
-            this.setState({ isEditing: true }, () => this.editor?.focus(where));
-        else this.editor?.focus(where);
+    /**
+     * Focuses the editor.
+     * @param {'start' | 'end' | 'keep'} [where]
+     * @param {{anchor: number, head: number}} [selection] the selection in the editor then
+     */
+    focus(where, selection) {
+        this.props.controller.reveal(this.props.cell.key);
+        if (this.isFolded) this.fold(false);
+        const focus = () => {
+            this.editor?.focus(where);
+            if (selection) this.editor?.select(selection);
+        };
+        if (isText(this.props.cell) && !this.state.isEditing) this.setState({ isEditing: true }, focus);
+        else focus();
         document
             .querySelector(`[data-cell="${CSS.escape(this.props.cell.key)}"]`)
             ?.scrollIntoView({ block: 'nearest' });
     }
 
-    /** The current code. */
+    /** Whether the cell shows one line in place of its code. */
+    get isFolded() {
+        return this.state.isFolded && !isText(this.props.cell);
+    }
+
+    /** Collapses or expands the code. @param {boolean} isFolded */
+    fold(isFolded) {
+        const { cell, controller } = this.props;
+        // A hidden editor cannot have the focus.
+        if (this.editor?.view?.hasFocus) controller.focusCell(cell.key);
+        foldedCode.set(cell.key, isFolded);
+        this.setState({ isFolded });
+        controller.page.host.paintNow();
+    }
+
+    /** The current text of the editor. */
     get text() {
         return this.editor?.text ?? textOf(this.props.cell);
     }
 
     /** @param {'next' | 'stay' | 'insert'} then */
     run(then) {
+        const { cell, controller } = this.props;
         this.setState({ isEditing: false });
-        this.props.controller.run(this, then);
+        if (cell.kind === 'text') controller.saveText(cell);
+        controller.run(this, then);
     }
 
     /** @param {string} text @param {Typed} typed */
@@ -119,27 +160,41 @@ export class Cell extends Component {
     #onLeave() {
         const { cell, controller } = this.props;
         if (cell.kind === 'draft') controller.flush(cell.draft.id);
+        if (cell.kind === 'text') controller.saveText(cell);
         if (isText(cell) && this.text.trim()) this.setState({ isEditing: false });
     }
 
-    /** @param {CellProps} props @param {{isEditing: boolean}} state */
-    render({ cell, mayRun, mayType, isStopping, controller }, { isEditing }) {
+    #foldedCode() {
+        const text = this.text.trimEnd();
+        return html`<button class="folded-code" key="folded" aria-expanded="false" title=${WORDS.unfoldCode}
+            onClick=${() => this.fold(false)}>
+            <code>${firstLine(text)}</code> <span>${WORDS.allLines(text.split('\n').length)}</span></button>`;
+    }
+
+    /** @param {CellProps} props @param {CellState} state */
+    render({ cell, mayRun, mayType, isStopping, isHidden, section, controller }, { isEditing }) {
         const run = runOf(cell);
         const isOpen = run !== undefined && !hasEnded(run.status);
         const status = cell.isAsked ? 'queued' : (run?.status ?? 'new');
         const asText = isText(cell) && !isEditing && textOf(cell).trim() !== '';
         const isEditable = mayType && cell.kind !== 'attempt' && !(cell.kind === 'ran' && isOpen);
         return html`
-            <article class="cell" tabindex="0" aria-label=${nameOf(cell)} data-cell=${cell.key}
-                data-kind=${cell.kind} data-status=${status}
+            <article class="cell" tabindex="0" aria-label=${cellName(cell)}
+                aria-description=${firstLine(textOf(cell).trim()) || null} data-cell=${cell.key}
+                hidden=${isHidden} data-section=${section ? '' : null}
+                data-kind=${cell.kind} data-status=${status} data-branch=${'colour' in cell ? cell.colour : null}
                 data-fresh=${cell.kind === 'draft' && cell.isFresh ? '' : null}
                 data-text=${isText(cell) ? '' : null}
-                data-outdated=${cell.kind === 'ran' && cell.isOutdated ? '' : null}
+                data-outdated=${'isOutdated' in cell && cell.isOutdated ? '' : null}
                 data-edited=${cell.kind === 'ran' && cell.edit ? '' : null}
                 data-living=${cell.kind === 'ran' ? cell.state.living : null}>
+                ${mayRun && html`<${InsertHere} cell=${cell} controller=${controller} />`}
                 <div class="rail">
-                    <span class="count">${cell.kind === 'ran' && cell.state.exec_count}</span>
+                    <span class="count" aria-hidden="true">${
+                        isText(cell) ? `T${numberOf(cell)}` : cell.kind === 'ran' && cell.state.exec_count
+                    }</span>
                     <span class="node" aria-hidden="true"></span>
+                    ${section && section.count > 0 && html`<${SectionTwist} section=${section} controller=${controller} />`}
                     ${mayRun && cell.kind === 'draft' && !cell.isFresh && html`<${DragHandle} />`}
                 </div>
                 <div class="cell-body">
@@ -149,30 +204,22 @@ export class Cell extends Component {
                         html`<div class="label">
                         ${cell.state.label}</div>`
                     }
-                    ${
-                        cell.kind === 'ran' &&
-                        cell.state.prose.map(
-                            (text, i) => html`
-                        <${Prose} key=${`prose ${i}`} text=${text} isEditable=${mayRun}
-                            onChange=${(/** @type {string} */ changed) =>
-                                controller.setProse(cell.state, i, changed)}
-                            onDone=${(/** @type {boolean} */ goesOn) =>
-                                goesOn ? this.focus() : controller.focusCell(cell.key)} />`,
-                        )
-                    }
-                    <div class="source" key="source"
+                    <div class="source" key="source" data-folded=${this.isFolded ? '' : null}
                         onDblClick=${asText && mayRun ? () => this.focus('end') : null}>
+                        ${this.isFolded && this.#foldedCode()}
                         ${
                             asText
-                                ? html`<${Markdown} text=${textOf(cell)} />`
+                                ? html`<${Markdown} text=${textOf(cell)} pictures=${controller.pictures} />`
                                 : html`<${Editor} text=${textOf(cell)}
                                     kind=${isText(cell) ? 'markdown' : 'code'} isEditable=${isEditable}
-                                    label=${nameOf(cell)}
+                                    label=${editorName(cell)} historyKey=${cell.key}
                                 hint=${isText(cell) ? WORDS.textPlaceholder : WORDS.placeholder}
                                 asks=${this.asks}
                                 onKey=${(/** @type {KeyboardEvent} */ event) =>
                                     this.props.controller.onEditorKey(this, event)}
                                     onLeave=${() => this.#onLeave()}
+                                onPictures=${(/** @type {File[]} */ files) =>
+                                    void controller.attach(this, files)}
                                 onType=${(/** @type {string} */ text, /** @type {Typed} */ typed) =>
                                     this.#onType(text, typed)}
                                 onCaret=${(/** @type {boolean} */ isHere) =>
@@ -185,18 +232,17 @@ export class Cell extends Component {
                             controller=${controller} of=${this} />`
                         }
                     </div>
-                    <${Notes} cell=${cell} run=${run} controller=${controller} mayRun=${mayRun} />
                     ${
-                        cell.kind === 'ran' &&
-                        cell.isHere &&
-                        html`<${ResidencyNotice} cell=${cell}
-                        controller=${controller} mayRun=${mayRun} />`
+                        section?.isFolded &&
+                        section.count > 0 &&
+                        html`<${FoldedSection} section=${section} controller=${controller} />`
                     }
                     ${
                         run &&
                         html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev}
                         controller=${controller} mayRun=${mayRun} />`
                     }
+                    <${Notes} cell=${cell} run=${run} controller=${controller} mayRun=${mayRun} />
                     ${
                         run?.keepable &&
                         html`<p class="undone-changes">
@@ -208,10 +254,68 @@ export class Cell extends Component {
                             ${WORDS.keepPartial}</button>`
                         }</p>`
                     }
+                    ${cell.kind !== 'text' && run && html`<${SweepLine} run=${run} controller=${controller} />`}
                     ${run?.status === 'crashed' && html`<${Crash} run=${run} />`}
+                    ${
+                        cell.kind === 'ran' &&
+                        cell.isHere &&
+                        html`<${ResidencyNotice} cell=${cell}
+                        controller=${controller} mayRun=${mayRun} />`
+                    }
                 </div>
             </article>`;
     }
+}
+
+/**
+ * Which row of which sweep a cell is.
+ * @param {{run: Run, controller: Acts}} props
+ */
+function SweepLine({ run, controller }) {
+    const { page } = controller;
+    const member = memberOf(page.model.sweeps, run.exec_id);
+    if (!member) return null;
+    const { before, name, after } = ROW_WORDS.line(member);
+    return html`<p class="sweep-line-of">${before}<button class="text-button" title=${ROW_WORDS.table}
+        onClick=${() => void showSweep(page, member.sweep.id)}>${name}</button>${after}</p>`;
+}
+
+/**
+ * The button beside a heading that collapses or expands its section. Keys have the arrows instead.
+ * @param {{section: import('../notebook/sections.js').Section, controller: Acts}} props
+ */
+function SectionTwist({ section, controller }) {
+    const { isFolded } = section;
+    const said = isFolded ? WORDS.unfoldSection : WORDS.foldSection;
+    return html`<button class="section-twist" tabindex="-1" aria-expanded=${!isFolded} aria-label=${said}
+        title=${said} onClick=${() => controller.foldSection(section, !isFolded)}>
+        ${isFolded ? html`<${OnIcon} />` : html`<${DownIcon} />`}</button>`;
+}
+
+/**
+ * The line in place of a collapsed section's cells.
+ * @param {{section: import('../notebook/sections.js').Section, controller: Acts}} props
+ */
+function FoldedSection({ section, controller }) {
+    const { count, open, failed } = section;
+    return html`<button class="folded-section" title=${WORDS.unfoldSection} aria-expanded="false"
+        onClick=${() => controller.foldSection(section, false)}>
+        <span>${WORDS.hiddenCells(count)}</span>
+        ${open > 0 && html` <span data-status="running">${WORDS.hiddenOpen(open)}</span>`}
+        ${failed > 0 && html` <span data-status="error">${WORDS.hiddenFailed(failed)}</span>`}</button>`;
+}
+
+/**
+ * The button in the gap above a cell that inserts a cell there. Keys have `a` and `b` instead, so
+ * screen readers do not meet it at each cell.
+ * @param {{cell: CellData, controller: Acts}} props
+ */
+function InsertHere({ cell, controller }) {
+    // Above the empty cell, another empty cell is of no use.
+    if (cell.kind === 'attempt' || (cell.kind === 'draft' && cell.isFresh)) return null;
+    return html`<div class="insert" aria-hidden="true">
+        <button class="insert-button" tabindex="-1" aria-label=${WORDS.insertHere} title=${WORDS.insertHere}
+            onClick=${() => controller.insertAbove(cell)}><${PlusIcon} /></button></div>`;
 }
 
 /**
@@ -230,7 +334,15 @@ function Tools({ cell, isOpen, isStopping, controller, of }) {
                     : !isText(cell) &&
                       cell.kind !== 'attempt' &&
                       html`<button class="tool" data-run title=${`${WORDS.run} (Ctrl-Enter)`}
-                          onClick=${() => controller.run(of, 'stay')}><${RunIcon} />${WORDS.run}</button>`
+                          onClick=${(/** @type {MouseEvent} */ event) => controller.onRunPressed(of, event)}>
+                          <${RunIcon} />${WORDS.run}</button>`
+            }
+            ${
+                cell.kind === 'ran' &&
+                cell.state.living !== 'deleted' &&
+                html`<button class="tool" title=${WORDS.branchHint}
+                    onClick=${() => controller.branch(cell.state.id)}>
+                    <${GraphIcon} />${WORDS.branch}</button>`
             }
             ${
                 !(cell.kind === 'draft' && cell.isFresh) &&
@@ -248,7 +360,7 @@ function Tools({ cell, isOpen, isStopping, controller, of }) {
 }
 
 /**
- * Status and remarks about a cell, in one line.
+ * The line below the outputs: status, duration, versions and warnings.
  * @param {{cell: CellData, run: Run | undefined, controller: Acts, mayRun: boolean}} props
  */
 function Notes({ cell, run, controller, mayRun }) {
@@ -285,7 +397,8 @@ function Notes({ cell, run, controller, mayRun }) {
     if (cell.kind === 'ran' && cell.versions.length > 1) parts.push(versions(cell, controller));
     if (cell.kind === 'ran' && cell.edit && run && hasEnded(run.status)) {
         parts.push(
-            html`<span>${WORDS.edited}</span>`,
+            html`<span>
+                ${WORDS.edited(cell.versions.indexOf(cell.state.id) + 1, cell.versions.length)}</span>`,
             mayRun &&
                 html`<button class="text-button" onClick=${() => controller.undoEdit(cell)}>
                     ${WORDS.undoEdit}</button>`,
@@ -297,12 +410,17 @@ function Notes({ cell, run, controller, mayRun }) {
         parts.push(...cell.warnings.map((warning) => html`<span class="warning">${warning}</span>`));
     if (cell.kind === 'draft' && cell.isInside && !isText(cell))
         parts.push(html`<span>${WORDS.inside}</span>`);
-    if (cell.kind === 'ran' && cell.isHere) parts.push(html`<${ResidencyLine} cell=${cell} />`);
+    // Where an ordinary state is kept matters rarely.
+    if (cell.kind === 'ran' && cell.isHere)
+        parts.push(
+            html`<span class=${isInMemory(cell.state) && !cell.progress ? 'quiet' : null}>
+                <${ResidencyLine} cell=${cell} /></span>`,
+        );
     return parts.length > 0 && html`<div class="notes">${parts}</div>`;
 }
 
 /**
- * Switches between the versions of a cell.
+ * Buttons that switch to another version of a cell and compare two versions.
  * @param {Extract<CellData, {kind: 'ran'}>} cell
  * @param {Acts} controller
  */
@@ -323,55 +441,8 @@ function versions({ state, versions: all }, controller) {
             ${WORDS.version(at + 1, all.length)}
             <button class="text-button" disabled=${at === all.length - 1} aria-label=${WORDS.laterVersion}
                 title=${WORDS.laterVersion} onClick=${to(at + 1)}><${OnIcon} /></button>
-            <button class="text-button" title=${COMPARE_WORDS.compareVersionsHint}
+            <button class="text-button" title=${COMPARE_COMMAND_WORDS.compareVersionsHint}
                 onClick=${compare}>
-                ${COMPARE_WORDS.compareVersions}</button>
+                ${COMPARE_COMMAND_WORDS.compareVersions}</button>
         </span>`;
-}
-
-/**
- * @typedef {object} ProseProps
- * @property {string} text
- * @property {boolean} isEditable
- * @property {(text: string) => void} onChange
- * @property {(goesOn: boolean) => void} onDone a key ended the editing; `goesOn`: the focus
- *   moves to the code
- */
-
-/** Markdown above a cell's code. @extends {Component<ProseProps, {isEditing: boolean}>} */
-class Prose extends Component {
-    state = { isEditing: false };
-    text = '';
-
-    /** @param {ProseProps} props @param {{isEditing: boolean}} state */
-    render({ text, isEditable, onChange, onDone }, { isEditing }) {
-        const end = (/** @type {() => void} */ then = () => {}) => {
-            if (!this.state.isEditing) return;
-            this.setState({ isEditing: false }, then);
-            if (this.text !== text) onChange(this.text);
-        };
-        const begin = () => {
-            this.text = text;
-            this.setState({ isEditing: true });
-        };
-        if (!isEditing)
-            return html`<div onDblClick=${isEditable ? begin : null}><${Markdown} text=${text} /></div>`;
-        const done = (/** @type {boolean} */ goesOn) => () => end(() => onDone(goesOn));
-        const onKey = (/** @type {KeyboardEvent} */ { key, shiftKey, ctrlKey, metaKey }) => {
-            const isDone = key === 'Escape' || (key === 'Enter' && (shiftKey || ctrlKey || metaKey));
-            if (isDone) done(key === 'Enter' && shiftKey)();
-            return isDone;
-        };
-        return html`<div class="source">
-            <${Editor} text=${text} kind="markdown" isEditable=${true} label=${WORDS.text}
-                hint=${WORDS.textPlaceholder} onKey=${onKey}
-            onType=${(/** @type {string} */ typed) => (this.text = typed)} onLeave=${() => end()}
-            held=${(/** @type {Editor | null} */ editor) => editor?.focus()} /></div>`;
-    }
-}
-
-/** @param {CellData} cell */
-function nameOf(cell) {
-    if (cell.kind === 'ran') return WORDS.cellRan(cell.state.exec_count);
-    return cell.kind === 'draft' ? WORDS.cellDraft : WORDS.cellAttempt;
 }

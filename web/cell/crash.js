@@ -1,5 +1,5 @@
 // @ts-check
-// The note below a crashed cell: what was lost, and what to do next.
+// The paragraph below a crashed cell. It says that all states are intact, and how to continue.
 
 import { html } from '../vendor/preact.js';
 import { CRASH_WORDS as SAY } from './crash-words.js';

@@ -1,10 +1,10 @@
 // @ts-check
-// The cells selected in command mode: one, or a range. Pure.
+// The selection of cells in command mode: one cell or a range of cells. Pure.
 
 export class Selection {
     /** The cell where the range began. @type {string | null} */
     anchor = null;
-    /** The focused cell. @type {string | null} */
+    /** The focused cell, where the range ends. @type {string | null} */
     head = null;
 
     /** Selects one cell. @param {string | null} key */
@@ -15,7 +15,7 @@ export class Selection {
 
     /**
      * Extends the range to a cell.
-     * @param {string} from where the range begins, if there is none yet
+     * @param {string} from where the range begins if no cell is selected yet
      * @param {string} to
      */
     extend(from, to) {
@@ -23,12 +23,19 @@ export class Selection {
         this.head = to;
     }
 
-    /** The focus moved without extending the range. @param {string | null} key */
+    /**
+     * Selects a cell that received the focus, unless the range already ends there.
+     * @param {string | null} key
+     */
     moved(key) {
         if (key !== this.head) this.only(key);
     }
 
-    /** The selected cells, in order. @param {string[]} all @returns {string[]} */
+    /**
+     * The keys of the selected cells, in order.
+     * @param {string[]} all the keys of all cells
+     * @returns {string[]}
+     */
     keys(all) {
         const [from, to] = [all.indexOf(this.anchor ?? ''), all.indexOf(this.head ?? '')];
         if (to < 0) return [];

@@ -1,6 +1,6 @@
 // @ts-check
-// Commands about where states live: pin, save, replay, trust; and the questions before a cell runs
-// on a state that is not loaded. No DOM: `host.ask` shows the questions.
+// The commands for the residency of states: pin, save, replay and trust. Also asks the user before
+// a cell runs on a state that must be replayed. Uses no DOM: `host.ask` shows the dialogs.
 
 import { cellsToReplay } from './residency.js';
 import { bytes, firstLine } from '../text/format.js';
@@ -15,19 +15,21 @@ export class CheckpointController {
         this.page = page;
         this.host = host;
         /**
-         * States whose replay this page requested, until the server answers.
+         * The states for which this page sent a replay request that the server has not answered.
          * @type {Set<string>}
          */
         this.requested = new Set();
         /**
-         * States whose replay this page stopped. The server's refusal then needs no error notice.
+         * The states whose replay this page stopped. The server then refuses the request to replay,
+         * and the page shows no error.
          * @type {Set<string>}
          */
         this.stopped = new Set();
     }
 
     /**
-     * The progress of a state's replay.
+     * The progress of a state's replay; undefined if no replay is under way. `total` is 0 until the
+     * server reports the number of cells.
      * @param {string} state
      * @returns {import('./residency.js').Progress | undefined}
      */
@@ -38,13 +40,13 @@ export class CheckpointController {
         );
     }
 
-    /** Whether a run on a state must first replay it. @param {string} state */
+    /** Whether a state must be replayed before a cell can run on it. @param {string} state */
     needsReplay(state) {
         return this.page.model.states.get(state)?.living === 'replay';
     }
 
     /**
-     * Calls `then`. Asks the user first if cells must be replayed.
+     * Calls `then`. If cells must be replayed first, calls `then` only if the user agrees.
      * @param {string | undefined} state
      * @param {() => void} then
      */
@@ -93,7 +95,7 @@ export class CheckpointController {
     }
 
     /**
-     * Saves the changes of a failed cell as a state and goes there, as after a successful run.
+     * Makes a partial state from the variables that a failed cell set, and goes to that state.
      * @param {string} exec_id
      */
     async keepPartial(exec_id) {

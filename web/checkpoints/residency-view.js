@@ -1,7 +1,17 @@
 // @ts-check
-// Where the current state lives, below its cell: one line and, if names are missing, which and why.
+// The residency of the current state, shown below its cell: one line, and a list of the missing
+// variables with the reasons.
 
-import { cellsToReplay, isForeign, isInMemory, lacksNames, missingOf, residencyParts } from './residency.js';
+import {
+    cellsToReplay,
+    isForeign,
+    isInMemory,
+    lacksNames,
+    missingOf,
+    residencyParts,
+    savedByOther,
+} from './residency.js';
+import { PYTHON_WORDS } from '../python/python-words.js';
 import { html } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
 
@@ -9,13 +19,13 @@ import { WORDS } from '../shell/words.js';
 /** @typedef {import('../cell/cell-controller.js').CellController} Acts */
 /** @typedef {import('../shell/protocol.js').Missing} Missing */
 
-/** The largest number of listed names. Further names are only counted. */
+/** The maximum number of missing variables in the list. The page only counts further variables. */
 const LISTED = 20;
 
-/** The residency of a state, as part of its cell's line of remarks. @param {{cell: Ran}} props */
+/** The residency of a state, in the line of remarks below its cell. @param {{cell: Ran}} props */
 export function ResidencyLine({ cell: { state } }) {
     const { saving } = state;
-    // CSS shows this text with a delay, because short steps would make it flicker.
+    // CSS shows this text after a delay, so that the text does not flicker during a short save.
     const late =
         saving.now === 'writing'
             ? WORDS.saving(saving.percent)
@@ -47,6 +57,8 @@ export function ResidencyNotice({ cell: { state, progress }, controller, mayRun 
                 onClick=${() => checkpoints.trust()}>${WORDS.trust}</button>`
             }</p>`,
         );
+    const other = savedByOther(state, controller.page.model.python);
+    if (other) parts.push(html`<p>${PYTHON_WORDS.otherVersion(other)}</p>`);
     if (missing.length > 0 && state.living !== 'deleted') {
         const title =
             state.revival?.by === 'checkpoint'
@@ -70,7 +82,7 @@ export function ResidencyNotice({ cell: { state, progress }, controller, mayRun 
                 }</p>`,
         );
     }
-    if (mayRun && !progress && (isLacking || state.living === 'replay')) {
+    if (mayRun && !progress && (isLacking || other || state.living === 'replay')) {
         parts.push(
             html`<p><button class="button" data-frame onClick=${() => checkpoints.replay(state.id)}>
                 ${WORDS.replay}</button></p>`,
@@ -101,7 +113,7 @@ function MissingNames({ title, missing, isOpen }) {
 }
 
 /**
- * The menu entries about where a state lives.
+ * The menu entries for the residency of a state.
  * @param {import('../shell/protocol.js').State} state
  * @param {import('../notebook/page.js').Page} page
  * @returns {import('../ui/menu.js').Action[]}

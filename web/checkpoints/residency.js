@@ -1,8 +1,10 @@
 // @ts-check
-// Where a state lives, how it is saved, which names are missing, and what a replay would run. Pure.
+// The residency of a state: texts about it, the missing variables, and the cells that a replay
+// would run. Pure.
 
 import { bytes } from '../text/format.js';
 import { lineOfCell, taken } from '../text/traceback.js';
+import { otherSeries } from '../python/python-names.js';
 import { WORDS } from '../shell/words.js';
 
 /** @typedef {import('../shell/model.js').Model} Model */
@@ -12,17 +14,25 @@ import { WORDS } from '../shell/words.js';
 /** @param {State} state */
 export const isInMemory = ({ living }) => living === 'memory' || living === 'freezing';
 
-/** The names that are missing, or would be missing after loading from disk. @param {State} state */
+/**
+ * The variables that a state lacks, or would lack after it is loaded from its checkpoint.
+ * @param {State} state
+ */
 export function missingOf({ revival, checkpoint }) {
     return revival?.by === 'checkpoint' ? revival.missing : (checkpoint?.missing ?? []);
 }
 
-/** Whether names are missing now, not only after loading from disk. @param {State} state */
+/**
+ * Whether a state lacks variables now. False for a state in memory whose variables are only missing
+ * from its checkpoint.
+ * @param {State} state
+ */
 export const lacksNames = (state) =>
     missingOf(state).length > 0 && (state.revival?.by === 'checkpoint' || state.living === 'disk');
 
 /**
- * Whether only plain values may be loaded, because the checkpoint is not trusted.
+ * Whether the server may load only the plain values of a state, because the state's checkpoint is
+ * not trusted.
  * @param {State} state
  */
 export const isForeign = ({ living, checkpoint, revival }) =>
@@ -30,7 +40,17 @@ export const isForeign = ({ living, checkpoint, revival }) =>
     (living === 'disk' || living === 'replay' || revival?.by === 'checkpoint');
 
 /**
- * The mark at a graph node about saving and missing names.
+ * The Python that saved a state, if another version runs now and so loads only the plain values;
+ * else null.
+ * @param {State} state
+ * @param {import('../shell/protocol.js').Python | null} python the notebook's
+ */
+export const savedByOther = ({ living, checkpoint, revival }, python) =>
+    living === 'disk' || revival?.by === 'checkpoint' ? otherSeries(checkpoint, python) : null;
+
+/**
+ * The sign beside a graph node: `failed` after a failed save, `writing` during a save, `partial` if
+ * the state or its checkpoint lacks variables, else null.
  * @param {State} state
  * @returns {'failed' | 'writing' | 'partial' | null}
  */
@@ -41,7 +61,7 @@ export function residencyMark(state) {
 }
 
 /**
- * Short texts about where the state lives and how it is saved.
+ * Short texts about a state's residency, memory, checkpoint and pin.
  * @param {State} state
  * @returns {string[]}
  */
@@ -61,11 +81,11 @@ export function residencyParts(state) {
 }
 
 /**
- * The residency of a state in one line, for a node's tooltip: "On disk, 1.2 MB; 2 variables could
- * not be saved".
+ * The residency of a state in one line, for screen readers. Example: "On disk, 1.2 MB; 2 variables
+ * could not be saved".
  * @param {State} state
- * @param {Progress} [progress]
- * @param {boolean} [isUnsaved]
+ * @param {Progress} [progress] of the state's replay
+ * @param {boolean} [isUnsaved] whether the server could not write the state to disk yet
  */
 export function residencyText(state, progress, isUnsaved = false) {
     const { saving, pinned, checkpoint, living } = state;
@@ -90,7 +110,7 @@ export function residencyText(state, progress, isUnsaved = false) {
 }
 
 /**
- * Describes a partial state, with the line at which its cell failed.
+ * Describes a partial state and names the line at which its cell failed.
  * @param {State} state
  * @param {import('../shell/model.js').Run | null | undefined} run
  */
@@ -102,7 +122,8 @@ export function partialText({ exec_count }, run) {
 }
 
 /**
- * The cells that a replay of a state runs, starting below the nearest complete ancestor.
+ * The cells that a replay of a state runs, in order. The replay starts at the nearest ancestor
+ * that `isWhole` accepts. Empty if the state is complete in memory.
  * @param {Model} model
  * @param {string} id
  * @returns {State[]}
@@ -111,21 +132,27 @@ export function cellsToReplay(model, id) {
     const line = model.lineage(id);
     const target = line.at(-1);
     if (!target || target.parent === null || isWholeInMemory(target)) return [];
-    const start = line.slice(0, -1).findLastIndex((state) => state.parent === null || isWhole(state));
+    const start = line
+        .slice(0, -1)
+        .findLastIndex((state) => state.parent === null || isWhole(state, model.python));
     return line.slice(start + 1);
 }
 
 /**
- * Whether a replay can start from a state: the rule of src/session/machine/replay.rs.
+ * Whether a replay can start from a state. Same rule as in src/session/machine/replay.rs.
  * @param {State} state
+ * @param {import('../shell/protocol.js').Python | null} python the notebook's
  */
-const isWhole = (state) =>
-    (isWholeInMemory(state) && (state.forks || isWholeOnDisk(state))) ||
-    (state.living === 'disk' && isWholeOnDisk(state));
+const isWhole = (state, python) =>
+    (isWholeInMemory(state) && (state.forks || isWholeOnDisk(state, python))) ||
+    (state.living === 'disk' && isWholeOnDisk(state, python));
 
 /** @param {State} state */
 const isWholeInMemory = (state) => isInMemory(state) && !lacksNames(state);
 
-/** @param {State} state */
-const isWholeOnDisk = ({ checkpoint }) =>
-    checkpoint?.is_trusted && checkpoint.form === 'environment' && checkpoint.missing.length === 0;
+/** @param {State} state @param {import('../shell/protocol.js').Python | null} python */
+const isWholeOnDisk = ({ checkpoint }, python) =>
+    otherSeries(checkpoint, python) === null &&
+    checkpoint?.is_trusted &&
+    checkpoint.form === 'environment' &&
+    checkpoint.missing.length === 0;

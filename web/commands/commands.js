@@ -1,19 +1,20 @@
 // @ts-check
-// All actions that have a key or appear in the palette: the one list behind key bindings, palette
-// and shortcut sheet. Pure.
+// The list of all actions that have a key or appear in the palette. The key bindings, the palette
+// and the shortcut sheet use this list. Pure.
 //
-// Each part of the page adds its own actions when it is loaded:
+// Each part of the page adds its actions when it is loaded:
 //
 //     import { addCommands } from './commands.js';
 //     addCommands([{ id: 'graph.search', title: 'Search the graph', key: 'Mod-g', act: open }]);
 //
-// `key` is one key or several equivalent ones: `'b'`, `'Shift-v'`, `'Mod-Shift-p'`, and, for two
-// presses in a row, `'d d'`. `Mod` is Ctrl, on a Mac also Cmd. Letters are lower-case; for other
-// characters, omit Shift (`'?'`, `'Mod-/'`), unless the key itself is named (`'Mod-Shift-Minus'`).
-// `mode` says where the key works: `'cell'` while a cell, not its editor, has the focus,
-// `'editor'` in an editor, `'anywhere'` (unless another handler used the key). From the palette,
-// an action applies to the cell that had the focus last. If `act` returns `false`, it did nothing,
-// and the browser handles the key.
+// `key` is one key or a list of keys: `'b'`, `'Shift-v'`, `'Mod-Shift-p'`. `'d d'` means two
+// presses in a row. `Mod` is Ctrl, and on a Mac also Cmd. Letters are lower-case. Other characters
+// are written without Shift (`'?'`, `'Mod-/'`), but names of physical keys are written with Shift
+// (`'Mod-Shift-Minus'`).
+// `mode` says where the key works: `'cell'` if a cell, not its editor, has the focus; `'editor'`
+// in an editor; `'anywhere'` in the whole page, unless another handler used the key.
+// The palette runs an action on the cell that had the focus last. `act` returns `false` if the
+// browser should handle the key.
 
 /** @typedef {'cell' | 'editor' | 'anywhere'} Mode */
 /** @typedef {'run' | 'move' | 'cells' | 'write' | 'find' | 'graph' | 'notebook'} Group */
@@ -23,25 +24,25 @@
  * @typedef {object} Entry
  * @property {string} id
  * @property {string} title
- * @property {string} [sheet] its name on the shortcut sheet, if not the title; the sheet merges
- *   entries of the same name
- * @property {string} [words] other names; the palette searches them, too
- * @property {Group} [group] its heading on the shortcut sheet; default: `notebook`
+ * @property {string} [sheet] the name on the shortcut sheet, which merges entries of the same
+ *   name; default: `title`
+ * @property {string} [words] other names that the palette finds
+ * @property {Group} [group] the heading on the shortcut sheet; default: `notebook`
  * @property {string | string[]} [key]
  * @property {Mode | Mode[]} [mode] default: `anywhere`
  * @property {(at: Target) => boolean | void} act
- * @property {(at: Target) => boolean} [when] whether it is available now; default: always
- * @property {boolean} [isQuiet] has only a key; the palette does not show it
- * @property {boolean} [isOnce] ignores the repeats of a held key
+ * @property {(at: Target) => boolean} [when] whether the action is available now; default: always
+ * @property {boolean} [isQuiet] whether the palette omits the entry
+ * @property {boolean} [isOnce] whether the action ignores the repeats of a pressed key
  */
 
-/** Two presses within this time count as one key, in milliseconds. */
+/** The maximum time between the two presses of a key such as `d d`, in milliseconds. */
 const DOUBLE_MS = 800;
 
 /** @type {Entry[]} */
 const entries = [];
 
-/** Adds entries. An entry replaces an earlier one with the same id. @param {Entry[]} more */
+/** Adds entries. An entry replaces an earlier entry with the same id. @param {Entry[]} more */
 export function addCommands(more) {
     for (const entry of more) {
         const at = entries.findIndex(({ id }) => id === entry.id);
@@ -69,15 +70,15 @@ export const keysOf = ({ key }) => (key === undefined ? [] : Array.isArray(key) 
 const isFor = ({ mode = 'anywhere' }, where) => (Array.isArray(mode) ? mode.includes(where) : mode === where);
 
 /**
- * The entries that the palette offers now, recently used first.
+ * The entries that the palette offers now, recently used entries first.
  * @param {Target} at
- * @param {string[]} recent ids
+ * @param {string[]} recent ids of recently used entries, newest first
  * @returns {Entry[]}
  */
 export function choosable(at, recent) {
     const own = entries.filter((entry) => !entry.isQuiet && (entry.when?.(at) ?? true));
     const names = new Set(own.map(({ title }) => title));
-    // Several menus may offer the same title. The first entry is kept.
+    // Several menus may offer an entry with the same title. The palette shows only the first.
     const can = [
         ...own,
         ...offers.flatMap((offer) => offer(at)).filter(({ title }) => !names.has(title) && names.add(title)),
@@ -86,13 +87,13 @@ export function choosable(at, recent) {
     return can.sort((a, b) => rank(a) - rank(b));
 }
 
-/** Turns key presses into entries and remembers the first of two presses. */
+/** Finds the entries bound to key presses. Remembers a press that may be the first of two. */
 export class KeySequence {
     /** @type {{name: string, mode: Mode, at: number} | null} */
     first = null;
 
     /**
-     * The entries that a press may mean, most specific first.
+     * The entries bound to a key press. Entries bound to two presses in a row come first.
      * @param {Mode} mode
      * @param {string[]} names all names of the key press
      * @param {number} now in milliseconds
@@ -119,15 +120,15 @@ export class KeySequence {
         return found;
     }
 
-    /** Whether a second press is awaited. */
+    /** Whether the last press may be the first of two. */
     get isWaiting() {
         return this.first !== null;
     }
 }
 
 /**
- * The names of a key press: by its character and, for other keyboard layouts, by its physical
- * position.
+ * The names of a key press: by its character and, where the character depends on the keyboard
+ * layout, by its physical key.
  * @param {{key: string, code: string, ctrlKey: boolean, metaKey: boolean, altKey: boolean,
  *   shiftKey: boolean}} event
  * @returns {string[]}
@@ -162,7 +163,7 @@ const SHOWN = new Map(
 const MAC_SIGNS = { Mod: '⌘', Alt: '⌥', Shift: '⇧' };
 
 /**
- * A key as shown to users: "Ctrl-Shift-P", "D D"; on a Mac "⌘⇧P".
+ * The text that shows a key to users: "Ctrl-Shift-P" or "D D"; on a Mac "⌘⇧P".
  * @param {string} key
  * @param {boolean} isMac
  */

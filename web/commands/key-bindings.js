@@ -1,12 +1,17 @@
 // @ts-check
-// The notebook's table of keys and commands. commands.js explains the fields of an entry.
+// The table of the notebook page's commands and their keys. commands.js explains the fields.
 
 import { addCommands, addOffer } from './commands.js';
 import { nextTheme } from '../ui/theme.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 import { isText } from '../notebook/cell-list.js';
 import { compareCommands } from '../compare/compare-commands.js';
+import { sweepCommands } from '../sweep/sweep-commands.js';
+import { tableCommands } from '../table/table-commands.js';
+import { LINT_WORDS } from '../lint/lint-words.js';
 import { withPart } from '../shell/lazy-parts.js';
+import { openSettings } from '../notebook/header.js';
+import { SETTINGS_WORDS } from '../settings/settings-words.js';
 import { cellMenus, header } from './menu-commands.js';
 import * as write from '../editor/editor-actions.js';
 
@@ -25,6 +30,8 @@ export function bindAll(does) {
         ...whole(does),
         ...header(does),
         ...compareCommands(does),
+        ...sweepCommands(does),
+        ...tableCommands(does),
     ]);
     addOffer(cellMenus(does));
 }
@@ -72,34 +79,69 @@ function running(does) {
             act: run('insert'),
         },
         {
+            id: 'run.branch',
+            title: WORDS.runAsBranch,
+            words: WORDS.also.branch,
+            group: 'run',
+            key: 'Mod-Alt-Enter',
+            mode: both,
+            when: mayRun,
+            act: ({ view }) => view !== null && does.controller.runAsBranch(view),
+        },
+        {
+            id: 'run.variants',
+            title: WORDS.tryVariants,
+            words: WORDS.also.branch,
+            group: 'run',
+            key: 'Mod-Alt-Shift-Enter',
+            mode: both,
+            when: ({ view }) => view !== null && does.controller.mayTryVariants(view),
+            act: ({ view }) => void (view && does.controller.tryVariants(view)),
+        },
+        {
             id: 'run.all',
             title: WORDS.runAll,
             words: WORDS.also.run,
             group: 'run',
             key: 'Mod-Shift-Enter',
-            when: () => page.mayRun && page.runnable().length > 0,
-            act: () => page.runFrom(),
+            when: () => page.mayRun,
+            act: () => does.runAll(),
         },
         {
             id: 'run.below',
             title: WORDS.runHere,
+            words: WORDS.also.below,
             group: 'run',
             when: draft,
-            act: ({ view }) => page.runFrom(view?.props.cell.key),
+            act: ({ view }) => view !== null && does.runBelow(view),
         },
         {
             id: 'run.above',
             title: WORDS.runAbove,
             group: 'run',
             when: draft,
-            act: ({ view }) => view !== null && does.runAbove(view.props.cell.key),
+            act: ({ view }) => view !== null && page.runAbove(view.props.cell.key),
         },
         {
             id: 'run.rest',
             title: WORDS.runRest,
-            words: WORDS.also.replay,
+            words: `${WORDS.also.replay} ${WORDS.also.below}`,
             group: 'run',
             when: ran,
+            act: ({ view }) => view !== null && does.runBelow(view),
+        },
+        // In a changed cell, the key runs the drafts only after the cell itself.
+        {
+            id: 'run.rest.changed',
+            title: WORDS.runRest,
+            group: 'run',
+            key: 'Mod-Shift-Enter',
+            mode: both,
+            isQuiet: true,
+            when: (at) => {
+                const cell = at.view?.props.cell;
+                return ran(at) && cell?.kind === 'ran' && page.edits.get(cell.state.id)?.run === null;
+            },
             act: ({ view }) => view !== null && does.runAndRest(view),
         },
         {
@@ -108,7 +150,7 @@ function running(does) {
             words: WORDS.also.replay,
             group: 'run',
             when: () => does.restCount() > 0,
-            act: () => page.runFrom(),
+            act: () => page.replayRest(),
         },
         {
             id: 'run.stop',
@@ -132,7 +174,7 @@ function running(does) {
             when: mayRun,
             act: ({ view }) => does.controller.stop(view?.props.cell),
         },
-        // Applies if no cell has the focus. Otherwise `run.stop` handles the key.
+        // Handles the key if no cell has the focus. Otherwise `run.stop` handles it.
         {
             id: 'run.stop.anywhere',
             title: WORDS.stop,
@@ -286,6 +328,7 @@ function cells(does) {
             title: WORDS.putBack,
             words: WORDS.also.undo,
             key: ['z', 'Mod-z'],
+            when: () => page.mayRun,
             act: () => does.controller.undoRemoval(),
         }),
         key({
@@ -339,6 +382,46 @@ function cells(does) {
             key: 'o',
             when: ({ view }) => view !== null,
             act: of((view) => does.fold(view)),
+        }),
+        key({
+            id: 'cells.fold.code',
+            title: WORDS.foldCode,
+            words: WORDS.also.fold,
+            key: 'Shift-o',
+            when: ({ view }) => view !== null && !isText(view.props.cell),
+            act: of((view) => does.foldCode(view)),
+        }),
+        key({
+            id: 'cells.section.fold',
+            title: WORDS.foldSection,
+            words: WORDS.also.section,
+            key: 'ArrowLeft',
+            when: ({ view }) => view !== null,
+            act: of((view) => does.foldSection(view)),
+        }),
+        key({
+            id: 'cells.section.unfold',
+            title: WORDS.unfoldSection,
+            words: WORDS.also.section,
+            key: 'ArrowRight',
+            when: ({ view }) => view !== null,
+            act: of((view) => does.unfoldSection(view)),
+        }),
+        key({
+            id: 'cells.sections.fold',
+            title: WORDS.foldSections,
+            words: WORDS.also.section,
+            key: 'Mod-Shift-ArrowLeft',
+            when: () => true,
+            act: () => does.foldAllSections(true),
+        }),
+        key({
+            id: 'cells.sections.unfold',
+            title: WORDS.unfoldSections,
+            words: WORDS.also.section,
+            key: 'Mod-Shift-ArrowRight',
+            when: () => true,
+            act: () => does.foldAllSections(false),
         }),
     ];
 }
@@ -404,6 +487,25 @@ function writing(does) {
             key: 'Backspace',
             act: ({ view }) => view !== null && does.controller.eraseEmpty(view),
         }),
+        key({
+            id: 'write.format',
+            title: LINT_WORDS.format,
+            words: LINT_WORDS.alsoFormat,
+            key: ['Mod-Alt-l', 'Alt-Shift-f'],
+            mode: ['cell', 'editor'],
+            isQuiet: false,
+            when: (at) => does.page.mayRun && isCode(at) && at.view?.props.cell.kind !== 'attempt',
+            act: ({ view }) => void (view && does.format(view)),
+        }),
+        {
+            id: 'write.format.all',
+            title: LINT_WORDS.formatAll,
+            words: LINT_WORDS.alsoFormat,
+            group: 'write',
+            when: () => does.page.mayRun,
+            act: () => void does.formatDrafts(),
+        },
+        ...problems(does, on),
         {
             id: 'write.numbers',
             title: WORDS.numbers,
@@ -411,6 +513,43 @@ function writing(does) {
             key: ['l', 'Shift-l'],
             mode: 'cell',
             act: () => write.toggleNumbers(),
+        },
+    ];
+}
+
+/**
+ * @param {Gestures} does
+ * @param {(act: (view: import('../vendor/codemirror.js').EditorView) => boolean) =>
+ *   (at: Target) => boolean} on
+ * @returns {Entry[]}
+ */
+function problems(does, on) {
+    /** @type {(act: 'toggleList' | 'goToNext' | 'goToPrevious') => Entry['act']} */
+    const act = (name) =>
+        on((view) => {
+            void withPart('lint', does.page, (part) => part[name](view));
+            return true;
+        });
+    const entry = { group: /** @type {const} */ ('write'), mode: /** @type {const} */ ('editor') };
+    const words = LINT_WORDS.alsoProblems;
+    return [
+        {
+            ...entry,
+            id: 'problems.list',
+            title: LINT_WORDS.problems,
+            words,
+            key: 'Mod-Shift-m',
+            act: act('toggleList'),
+        },
+        { ...entry, id: 'problems.next', title: LINT_WORDS.next, words, key: 'F8', act: act('goToNext') },
+        {
+            ...entry,
+            id: 'problems.before',
+            title: LINT_WORDS.before,
+            words,
+            key: 'Shift-F8',
+            isQuiet: true,
+            act: act('goToPrevious'),
         },
     ];
 }
@@ -494,7 +633,14 @@ function whole(does) {
             id: 'all.theme',
             title: WORDS.theme,
             words: WORDS.also.theme,
-            act: () => (nextTheme(), page.host.requestPaint()),
+            act: () => nextTheme(),
+        },
+        {
+            id: 'all.settings',
+            title: SETTINGS_WORDS.menu,
+            words: SETTINGS_WORDS.also,
+            key: 'Mod-,',
+            act: () => openSettings(page),
         },
         {
             id: 'all.restart',
@@ -504,6 +650,13 @@ function whole(does) {
             mode: 'cell',
             when: () => page.mayRun,
             act: () => void does.restart(),
+        },
+        {
+            id: 'all.restart.run',
+            title: WORDS.restartRun,
+            words: WORDS.also.restart,
+            when: () => page.mayRun,
+            act: () => void does.restart(true),
         },
     ];
 }

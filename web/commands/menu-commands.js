@@ -1,15 +1,26 @@
 // @ts-check
-// The page's buttons and menus as palette entries, so that they can be found by name.
+// Palette entries for the page's buttons and menus, so that users can find the actions by name.
 
 import { EDITOR_WORDS } from '../editor/editor-words.js';
-import { COMPARE_WORDS } from '../compare/compare-words.js';
-import { HOME_WORDS } from '../home/home-words.js';
+import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
+import { NOTEBOOK_WORDS } from '../home/notebook-words.js';
+import { OUTPUT_WORDS } from '../outputs/output-words.js';
+import { OUTLINE_WORDS } from '../outline/outline-words.js';
 import { PRESENCE_WORDS } from '../presence/presence-words.js';
+import { PYTHON_WORDS } from '../python/python-words.js';
+import { TRASH_WORDS } from '../trash/trash-words.js';
 import { WORDS } from '../shell/words.js';
 import { downloadsOf } from '../notebook/download.js';
-import { askName, forgetEverything, mayForget } from '../notebook/header.js';
-import { withPart } from '../shell/lazy-parts.js';
+import {
+    askName,
+    forgetEverything,
+    mayForget,
+    openPython,
+    openShare,
+    openTrash,
+} from '../notebook/header.js';
 import { availableActions } from '../ui/menu.js';
+import { serverPath } from '../shell/server-path.js';
 
 /** @typedef {import('./commands.js').Entry} Entry */
 /** @typedef {import('./commands.js').Target} Target */
@@ -17,11 +28,30 @@ import { availableActions } from '../ui/menu.js';
 
 const { also } = EDITOR_WORDS;
 
+/** @type {string[]} */
+const HAVE_ENTRIES = [
+    COMPARE_COMMAND_WORDS.compareWith,
+    WORDS.foldCode,
+    WORDS.unfoldCode,
+    OUTPUT_WORDS.fold,
+    OUTPUT_WORDS.unfold,
+    WORDS.foldSection,
+    WORDS.unfoldSection,
+    WORDS.runAbove,
+    WORDS.runBelow,
+];
+
 /** The header's actions. @param {Gestures} does @returns {Entry[]} */
 export function header(does) {
     const { page } = does;
     return [
         { id: 'page.graph', title: EDITOR_WORDS.showGraph, group: 'graph', act: () => does.panes?.graph() },
+        {
+            id: 'page.outline',
+            title: OUTLINE_WORDS.command,
+            words: also.outline,
+            act: () => does.panes?.outline(),
+        },
         {
             id: 'page.variables',
             title: EDITOR_WORDS.showVariables,
@@ -29,11 +59,32 @@ export function header(does) {
             act: () => does.panes?.variables(),
         },
         {
+            id: 'page.files',
+            title: EDITOR_WORDS.showFiles,
+            words: also.files,
+            when: () => page.scope === 'owner',
+            act: () => does.panes?.files(),
+        },
+        {
             id: 'page.share',
             title: PRESENCE_WORDS.shareCommand,
             words: also.share,
             when: () => page.scope === 'owner',
-            act: () => void withPart('share', page, ({ showShare }) => showShare(page)),
+            act: () => openShare(page),
+        },
+        {
+            id: 'page.trash',
+            title: TRASH_WORDS.menu,
+            words: also.trash,
+            when: () => mayForget(page),
+            act: () => openTrash(page),
+        },
+        {
+            id: 'page.python',
+            title: PYTHON_WORDS.command,
+            words: also.python,
+            when: () => page.model.python !== null,
+            act: () => openPython(page),
         },
         ...availableActions(downloadsOf(page)).map(({ text, act }) => ({
             id: `page.${text}`,
@@ -51,17 +102,17 @@ export function header(does) {
         },
         {
             id: 'page.home',
-            title: HOME_WORDS.homeCommand,
+            title: NOTEBOOK_WORDS.homeCommand,
             words: also.home,
             when: () => page.scope === 'owner',
-            act: () => location.assign('/'),
+            act: () => location.assign(serverPath('/')),
         },
     ];
 }
 
 /**
- * The menu actions of the target cell. If it is a draft or there is none, also those of the current
- * state's cell.
+ * The menu actions of the target cell. If the target cell is a draft or there is no target cell,
+ * also the menu actions of the current state's cell.
  * @param {Gestures} does
  * @returns {(at: Target) => Entry[]}
  */
@@ -78,8 +129,8 @@ export const cellMenus =
             /** @type {'cells' | 'graph'} */ group,
         ) =>
             (one ? availableActions(does.controller.menuOf(one)) : [])
-                // compare-commands.js adds its own entries.
-                .filter(({ text }) => text !== COMPARE_WORDS.compareWith)
+                // These actions already have an entry of their own.
+                .filter(({ text }) => !HAVE_ENTRIES.includes(text))
                 .map(({ text, act }) => ({
                     id: `menu.${text}`,
                     title: text,

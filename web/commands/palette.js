@@ -1,5 +1,5 @@
 // @ts-check
-// The command palette: finds the actions of commands.js by a few letters.
+// The command palette. The user types a few letters of a name to find an action of commands.js.
 
 import { choosable, keysOf, shownKey } from './commands.js';
 import { rank } from '../text/fuzzy.js';
@@ -11,7 +11,7 @@ import { show } from '../ui/dialog.js';
 /** @typedef {import('./commands.js').Target} Target */
 
 const KEY = 'ratoon.recentCommands';
-/** The number of recently used commands listed first. */
+/** The maximum number of recently used commands, which the palette lists first. */
 const RECENT = 5;
 export const isMac = /Mac|iP(hone|ad)/.test(navigator.platform);
 
@@ -26,7 +26,7 @@ const used = (id) =>
     );
 
 /**
- * Lets the user choose a command and runs it on the cell that had the focus.
+ * Lets the user choose a command and runs the command on the target cell.
  * @param {Target} target
  */
 export async function showPalette(target) {
@@ -35,6 +35,7 @@ export async function showPalette(target) {
     const chosen = await show(
         (done) => html`<${Palette} entries=${entries} recent=${last.length} choose=${done} />`,
         'palette',
+        WORDS.palette,
     );
     const entry = entries.find(({ id }) => id === chosen);
     if (!entry) return;

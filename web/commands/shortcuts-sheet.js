@@ -1,5 +1,5 @@
 // @ts-check
-// The sheet of keyboard shortcuts: all key bindings by group, searchable and printable.
+// The shortcut sheet: a dialog with all key bindings by group, which users can search and print.
 
 import { allCommands, keysOf, shownKey } from './commands.js';
 import { Component, html } from '../vendor/preact.js';
@@ -68,7 +68,7 @@ function fits(entry, typed) {
 }
 
 /**
- * An action with two entries, one per mode, is listed once with the keys of both.
+ * Merges entries of the same name, such as one for each mode, into one entry with all keys.
  * @param {Entry[]} entries
  * @returns {Entry[]}
  */

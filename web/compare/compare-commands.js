@@ -1,15 +1,19 @@
 // @ts-check
-// The palette's commands for comparing states.
+// The palette commands that compare states.
 
-import { COMPARE_WORDS as SAY } from './compare-words.js';
+import { COMPARE_COMMAND_WORDS as SAY } from './compare-command-words.js';
+import { BRANCHES_WORDS } from '../branches/branches-words.js';
 import { withPart } from '../shell/lazy-parts.js';
 
 /**
- * Asks the user for another state and compares the two.
+ * Asks the user for another state and compares it with the state `id`.
  * @param {import('../notebook/page.js').Page} page
  * @param {string} id
  */
 export const compareWith = (page, id) => withPart('pick', page, (part) => part.compareWith(page, id));
+
+/** @param {import('../notebook/page.js').Page} page */
+export const showBranches = (page) => withPart('branches', page, (part) => part.showBranches(page));
 
 /**
  * @param {{page: import('../notebook/page.js').Page}} does
@@ -28,17 +32,24 @@ export function compareCommands({ page }) {
             act: (at) => void compareWith(page, ranIn(at) ?? page.here),
         },
         {
+            id: 'graph.branches',
+            title: BRANCHES_WORDS.command,
+            words: BRANCHES_WORDS.commandWords,
+            group: 'graph',
+            act: () => void showBranches(page),
+        },
+        {
             id: 'compare.swap',
             title: SAY.swapCommand,
             group: 'graph',
-            when: () => page.comparison.pair !== null,
+            when: () => page.comparison.states.length === 2,
             act: () => page.comparison.swap(),
         },
         {
             id: 'compare.close',
             title: SAY.closeCommand,
             group: 'graph',
-            when: () => page.comparison.pair !== null,
+            when: () => page.comparison.isOpen,
             act: () => page.comparison.close(),
         },
     ];

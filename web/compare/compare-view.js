@@ -1,18 +1,21 @@
 // @ts-check
-// Compares two states side by side, in place of the cells: code, variables and outputs.
+// The view that compares the code, variables and outputs of states. Replaces the cells. Two states
+// are compared line by line; many-view.js shows the sections of more.
 
 import { compareCells, compareOutputs, compareVariables, MOST_LINES, nameOf } from './differences.js';
-import { missingOf, lacksNames } from '../checkpoints/residency.js';
-import { canRun } from '../shell/protocol.js';
 import { Component, html } from '../vendor/preact.js';
 import { COMPARE_WORDS as SAY } from './compare-words.js';
+import { ComparedState, whyNoVariables } from './compared-state.js';
+import { manySections } from './many-view.js';
+import { addToComparison } from './state-picker.js';
+import { comparedNames } from './state-names.js';
+import { withPart } from '../shell/lazy-parts.js';
 import { OutputsSideBySide } from './outputs-side-by-side.js';
 import { ComparedVariables } from './variable-differences.js';
 import { Diff, Sign } from './diff-view.js';
 
 /** @typedef {import('../notebook/page.js').Page} Page */
 /** @typedef {import('../shell/protocol.js').State} State */
-/** @typedef {'a' | 'b'} Side */
 
 /**
  * @extends {Component<{page: Page, controller: import('../cell/cell-controller.js').CellController,
@@ -36,7 +39,7 @@ export class Compare extends Component {
 
     componentWillUnmount() {
         const { back } = this.props;
-        // The notebook can take the focus only after this view is removed.
+        // Wait until this view is removed: only then can an element of the notebook get the focus.
         setTimeout(
             () =>
                 back instanceof HTMLElement &&
@@ -58,89 +61,76 @@ export class Compare extends Component {
      *   back: Element | null, rev: number}} props
      */
     render({ page }) {
-        const { pair } = page.comparison;
-        const a = page.model.states.get(pair?.a ?? '');
-        const b = page.model.states.get(pair?.b ?? '');
-        if (!pair || !a || !b) return null;
+        const states = page.comparison.states.flatMap((id) => page.model.states.get(id) ?? []);
+        const [a, b] = states;
+        if (!a || !b) return null;
+        const isPair = states.length === 2;
+        const names = comparedNames(page.model, states);
         return html`
-            <main class="compare" aria-label=${SAY.title}
+            <main class="compare" aria-label=${SAY.title(states.length)} data-many=${isPair ? null : ''}
                 onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
-                <div class="compare-page">
+                <div class="compare-page" style=${`--count:${states.length}`}>
                     <div class="compare-top">
-                        <h2 tabindex="-1"
+                        <h2 tabindex="-1" aria-description=${SAY.sides(names)}
                             ref=${(/** @type {HTMLElement | null} */ title) => (this.title = title)}>
-                            ${SAY.title}</h2>
-                        <button class="button" data-frame onClick=${() => page.comparison.swap()}>
-                            ${SAY.swap}</button>
+                            ${SAY.title(states.length)}</h2>
+                        ${
+                            isPair &&
+                            html`<button class="button" data-frame onClick=${() => page.comparison.swap()}>
+                            ${SAY.swap}</button>`
+                        }
+                        <button class="button" data-frame onClick=${() => void addToComparison(page)}>
+                            ${SAY.add}</button>
                         <button class="button" data-frame title=${SAY.closeHint}
                             onClick=${() => page.comparison.close()}>${SAY.close}</button>
                     </div>
-                    <div class="sides"><${ComparedState} page=${page} side="a" state=${a} other=${b} />
-                    <${ComparedState} page=${page} side="b" state=${b} other=${a} /></div>
-                    ${this.#sections(page, pair, a, b)}
+                    <div class=${isPair ? 'sides' : 'sides many'}>${states.map(
+                        (state, at) => html`<${ComparedState} key=${state.id} page=${page} at=${at}
+                        state=${state} name=${names[at] ?? ''} side=${isPair ? (at ? 'b' : 'a') : undefined} />`,
+                    )}</div>
+                    ${this.#sections(page, states, a, b)}
                 </div>
             </main>`;
     }
 
     /**
-     * Cached, because the page paints far more often than the compared states change.
+     * The sections for code, variables and outputs. Cached, because most paints do not change the
+     * compared states.
      * @param {Page} page
-     * @param {import('./differences.js').Pair} pair
-     * @param {State} a
-     * @param {State} b
+     * @param {State[]} states
+     * @param {State} a the first state
+     * @param {State} b the second state
      */
-    #sections(page, pair, a, b) {
-        const [before, after] = [page.variables.known.get(a.id), page.variables.known.get(b.id)];
-        const told = (/** @type {State} */ state) => [
+    #sections(page, states, a, b) {
+        const known = states.map(({ id }) => page.variables.known.get(id));
+        const told = (/** @type {State} */ state, /** @type {number} */ i) => [
             state.id,
             state.living,
             page.model.runOf(state)?.rev,
             page.checkpoints.progressOf(state.id),
+            known[i] === undefined || typeof known[i],
+            known[i]?.length,
         ];
-        const stamp = JSON.stringify([
-            told(a),
-            told(b),
-            before === undefined || typeof before,
-            after === undefined || typeof after,
-            before?.length,
-            after?.length,
-            page.mayRun,
-            page.model.graphRev,
-        ]);
-        if (stamp !== this.stamp) {
-            this.stamp = stamp;
-            const found = compareCells(page.model, pair);
-            this.content = [
-                html`<${CodeSection} key="code" page=${page} ...${found} />`,
-                html`<${VariablesSection} key=${`variables ${pair.a} ${pair.b}`} page=${page} a=${a} b=${b}
-                    before=${before} after=${after} />`,
-                html`<${OutputsSection} key="outputs" controller=${this.props.controller}
-                    pairs=${compareOutputs(page.model, pair, found.cells)} />`,
-            ];
+        const stamp = JSON.stringify([states.map(told), page.mayRun, page.model.graphRev]);
+        if (stamp === this.stamp) return this.content;
+        this.stamp = stamp;
+        const { controller } = this.props;
+        if (states.length > 2) {
+            this.content = manySections(page, controller, states, known);
+            return this.content;
         }
+        const pair = { a: a.id, b: b.id };
+        const found = compareCells(page.model, pair);
+        this.content = [
+            html`<${CodeSection} key="code" page=${page} ...${found} />`,
+            html`<${VariablesSection} key=${`variables ${a.id} ${b.id}`} page=${page} a=${a} b=${b}
+                before=${known[0]} after=${known[1]} />`,
+            html`<${OutputsSection} key="outputs" controller=${controller}
+                pairs=${compareOutputs(page.model, pair, found.cells)} />`,
+        ];
         return this.content;
     }
 }
-
-/** The header of one side. @param {{page: Page, side: Side, state: State, other: State}} props */
-function ComparedState({ page, side, state, other }) {
-    const go = () => page.goTo(state.id);
-    return html`
-        <div class="side-card" data-side=${side} role="group" aria-label=${SAY.sideName[side]}>
-            <span class="letter" aria-hidden="true">${SAY.side[side]}</span>
-            <div class="card-what">
-                <span class=${state.label ? 'card-name' : 'card-name card-code'}>
-                    ${nameOf(page.model, state, other)}</span>
-                <span class="hint">${state.parent !== null && `${SAY.cell(state.exec_count)} · `}
-                <time datetime=${new Date(state.created_at).toISOString()}>
-                    ${when(state.created_at)}</time></span>
-            </div>
-            <button class="text-button" title=${SAY.goHint} onClick=${go}>${SAY.go}</button>
-        </div>`;
-}
-
-/** @param {number} time */
-const when = (time) => new Date(time).toLocaleString([], { dateStyle: 'medium', timeStyle: 'medium' });
 
 /**
  * @param {{page: Page, ancestor: State | null, shared: number,
@@ -168,7 +158,10 @@ function CodeSection({ page, ancestor, shared, cells }) {
 
 /** @typedef {Extract<import('./differences.js').CellPair, {sign: '='}>} Equal */
 
-/** Joins consecutive equal cells. @param {import('./differences.js').CellPair[]} cells */
+/**
+ * Groups consecutive equal cells into lists.
+ * @param {import('./differences.js').CellPair[]} cells
+ */
 function folded(cells) {
     /** @type {(Equal[] | Exclude<import('./differences.js').CellPair, {sign: '='}>)[]} */
     const all = [];
@@ -209,41 +202,21 @@ function CellDiff({ cell }) {
 /** @param {{page: Page, a: State, b: State, before: any, after: any}} props */
 function VariablesSection({ page, a, b, before, after }) {
     const isThere = Array.isArray(before) && Array.isArray(after);
-    const obstacles = [whyNoVariables(page, 'a', a, before), whyNoVariables(page, 'b', b, after)].filter(
+    const obstacles = [whyNoVariables(page, 'A', a, before), whyNoVariables(page, 'B', b, after)].filter(
         Boolean,
     );
+    const take = (/** @type {string | null} */ name) =>
+        void withPart('take', page, (part) => part.takeVariables(page, a.id, b.id, name));
     return html`
         <section>
             <h3>${SAY.variables}</h3>
             ${obstacles.length > 0 && html`<div role="status">${obstacles}</div>`}
-            ${isThere && html`<${ComparedVariables} found=${compareVariables(before, after)} />`}
+            ${
+                isThere &&
+                html`<${ComparedVariables} found=${compareVariables(before, after)}
+                take=${page.mayRun ? take : null} />`
+            }
         </section>`;
-}
-
-/**
- * Why the variables of a side are missing or incomplete.
- * @param {Page} page
- * @param {Side} side
- * @param {State} state
- * @param {import('../shell/protocol.js').Variable[] | string | null | undefined} known
- */
-function whyNoVariables(page, side, state, known) {
-    const name = SAY.side[side];
-    if (state.living === 'deleted') return html`<p class="hint">${SAY.isGone(name)}</p>`;
-    if (!canRun(state.living)) {
-        const isComing = page.checkpoints.progressOf(state.id);
-        return html`<p class="hint">
-            ${isComing ? SAY.looking(name) : SAY.needsReplay(name)} ${
-                page.mayRun &&
-                !isComing &&
-                html`<button
-                class="button" data-frame onClick=${() => page.checkpoints.replay(state.id)}>
-                ${SAY.replay(name)}</button>`
-            }</p>`;
-    }
-    if (typeof known === 'string') return html`<p class="hint">${SAY.failed(name, known)}</p>`;
-    if (!known) return html`<p class="hint">${SAY.looking(name)}</p>`;
-    return lacksNames(state) && html`<p class="hint">${SAY.lacks(name, missingOf(state).length)}</p>`;
 }
 
 /**

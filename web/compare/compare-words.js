@@ -1,18 +1,16 @@
 // @ts-check
-// Texts of the comparison of two states.
+// The texts of the view that compares states. It is loaded when it is needed.
+
+import { letterOf } from './compare-command-words.js';
 
 const count = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
     `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
 
 export const COMPARE_WORDS = Object.freeze({
-    title: 'Compare two states',
-    compareWith: 'Compare with…',
-    command: 'Compare the state of this cell with another…',
-    commandWords: 'diff versions difference',
-    swapCommand: 'Swap the compared states',
-    closeCommand: 'Close the comparison',
-    compareVersions: 'Compare',
-    compareVersionsHint: 'Compare with the other version of this cell',
+    title: (/** @type {number} */ n) => (n === 2 ? 'Compare two states' : `Compare ${n} states`),
+    add: 'Add a state…',
+    addPick: 'Add a state to the comparison',
+    remove: (/** @type {string} */ letter) => `Take ${letter} out of the comparison`,
     pick: (/** @type {string} */ name) => `Compare “${name}” with`,
     pickHint: 'Search by code, label or number',
     pickNone: 'No matching states.',
@@ -21,6 +19,9 @@ export const COMPARE_WORDS = Object.freeze({
     close: 'Close',
     closeHint: 'Back to the notebook (Esc)',
     side: Object.freeze({ a: 'A', b: 'B' }),
+    sides: (/** @type {string[]} */ names) => names.map((name, at) => `${letterOf(at)}: ${name}.`).join(' '),
+    stateName: (/** @type {string} */ letter) => `State ${letter}`,
+    nameFrom: (/** @type {string} */ name, /** @type {string} */ origin) => `${origin} › ${name}`,
     sideName: Object.freeze({ a: 'A, the first state', b: 'B, the second state' }),
     start: 'Start',
     cell: (/** @type {number} */ n) => `Cell ${n}`,
@@ -30,9 +31,19 @@ export const COMPARE_WORDS = Object.freeze({
     code: 'Code',
     shared: (/** @type {number} */ n, /** @type {string} */ from) =>
         n === 0
-            ? 'The two lineages part at the start.'
-            : `The two lineages share ${count(n, 'cell', 'cells')}, up to “${from}”.`,
+            ? 'The two lineages have only the start in common.'
+            : `The two lineages have ${count(n, 'cell', 'cells')} in common, up to “${from}”.`,
+    sharedByAll: (/** @type {number} */ n, /** @type {string} */ from) =>
+        n === 0
+            ? 'The lineages have only the start in common.'
+            : `All lineages have ${count(n, 'cell', 'cells')} in common, up to “${from}”.`,
     sameLine: 'No cells differ.',
+    sameAs: (/** @type {string} */ letter) => `same as ${letter}`,
+    noCell: 'No such cell',
+    noVariable: 'No such variable',
+    unknown: 'Unknown',
+    differing: (/** @type {number} */ n) =>
+        n === 0 ? 'No variables differ.' : `${count(n, 'variable differs', 'variables differ')}.`,
     equalCells: (/** @type {number} */ n) => `${count(n, 'equal cell', 'equal cells')}`,
     equalLines: (/** @type {number} */ n) => `${count(n, 'equal line', 'equal lines')}`,
     cellChanged: (/** @type {number} */ a, /** @type {number} */ b) =>
@@ -41,14 +52,14 @@ export const COMPARE_WORDS = Object.freeze({
     variables: 'Variables',
     looking: (/** @type {string} */ side) => `Loading the variables of ${side}…`,
     isGone: (/** @type {string} */ side) =>
-        `${side} was deleted: its variables are gone. Its code and outputs are kept.`,
+        `${side} was deleted. Its variables are gone; its code and outputs are still shown.`,
     needsReplay: (/** @type {string} */ side) =>
         `The variables of ${side} are not in memory and cannot be loaded from disk. Replay the ` +
         `cells of ${side} to compare its variables.`,
     replay: (/** @type {string} */ side) => `Replay cells of ${side}`,
     lacks: (/** @type {string} */ side, /** @type {number} */ n) =>
-        `${side} was restored from disk without ${count(n, 'variable', 'variables')}, so the comparison ` +
-        `may show them as missing.`,
+        `${side} was restored from disk without ${count(n, 'variable', 'variables')}, which the comparison ` +
+        `may show as missing.`,
     failed: (/** @type {string} */ side, /** @type {string} */ why) => `${side}: ${why}`,
     tally: (/** @type {{changed: number, added: number, removed: number}} */ t) => {
         const parts = [
@@ -61,7 +72,6 @@ export const COMPARE_WORDS = Object.freeze({
     equal: (/** @type {number} */ n) => `${n} equal`,
     alike: (/** @type {number} */ n) => `${n} probably equal`,
     alikeHint: 'The summaries of these variables are equal; the complete values could not be compared.',
-    none: 'None',
     fact: Object.freeze({
         type: 'Type',
         size: 'Shape',
@@ -91,9 +101,8 @@ export const COMPARE_WORDS = Object.freeze({
     insideDiffers: 'The values differ; shape and statistics are the same.',
     outputs: 'Outputs',
     tips: 'Last cell of each state',
-    sameOutput: 'The same in both.',
+    sameOutput: 'A and B have the same output.',
     noOutput: 'No output',
     cutShort: (/** @type {number} */ n) =>
         `Only the first ${n.toLocaleString('en')} lines of each output are compared.`,
-    gone: 'One of the compared states was removed.',
 });

@@ -1,34 +1,55 @@
 // @ts-check
-// The two states that this tab compares. They are part of the address, so a reload or a shared link
-// shows the same comparison. Comparing does not change the current state. No DOM; differences.js
-// finds the differences.
+// The states that this tab compares. The address contains their ids, so a reload or a shared link
+// shows the same comparison. A comparison does not change the current state. Uses no DOM.
+// differences.js and many-differences.js find the differences.
 
-import { COMPARE_WORDS } from './compare-words.js';
+import { COMPARE_COMMAND_WORDS, MOST_STATES } from './compare-command-words.js';
 
 /** @typedef {import('../shell/model.js').Model} Model */
-/** @typedef {{a: string, b: string}} Pair two states by id */
+/** @typedef {{a: string, b: string}} Pair The ids of two states. */
 
-/** The prefix of addresses that show a comparison; see docs/api.md. */
+/** The prefix of the address fragment of a comparison; see docs/api.md. */
 const ADDRESS = 'compare=';
+const SEPARATOR = '..';
+/** The longest id of a state; see src/http/limits.rs. */
+const LONGEST = 256;
 
-/** @param {Pair} pair @returns {string} what the address bar shows behind the # */
-export const addressOf = ({ a, b }) => `${ADDRESS}${a}..${b}`;
+/** @param {string[]} states @returns {string} the address fragment, without the # */
+export const addressOf = (states) => ADDRESS + states.join(SEPARATOR);
 
 /**
- * The two states that an address names; null unless both exist. State ids may contain dots, too.
+ * The states that an address fragment names; null unless it names two or more, which all exist. A
+ * state id may contain dots, so the function tries each `..` as a separator.
  * @param {Model} model
  * @param {string} address
- * @returns {Pair | null}
+ * @returns {string[] | null}
  */
-export function pairOf(model, address) {
+export function statesIn(model, address) {
     if (!address.startsWith(ADDRESS)) return null;
     const text = address.slice(ADDRESS.length);
-    for (let at = text.indexOf('..'); at >= 0; at = text.indexOf('..', at + 1)) {
-        const [a, b] = [text.slice(0, at), text.slice(at + 2)];
-        if (model.states.has(a) && model.states.has(b)) return { a, b };
-    }
-    return null;
+    /**
+     * The states from an offset on, at most `most`.
+     * @param {number} start
+     * @param {number} most
+     * @returns {string[] | null}
+     */
+    const from = (start, most) => {
+        if (model.states.has(text.slice(start))) return [text.slice(start)];
+        if (most < 2) return null;
+        for (let at = text.indexOf(SEPARATOR, start); at >= 0; at = text.indexOf(SEPARATOR, at + 1)) {
+            if (at - start > LONGEST) return null;
+            const id = text.slice(start, at);
+            const rest = model.states.has(id) ? from(at + SEPARATOR.length, most - 1) : null;
+            if (rest) return [id, ...rest];
+        }
+        return null;
+    };
+    const found = from(0, MOST_STATES);
+    return found && isMany(found) ? found : null;
 }
+
+/** @param {string[]} states */
+const isMany = (states) => states.length > 1 && new Set(states).size === states.length;
 
 export class Comparison {
     /**
@@ -38,58 +59,85 @@ export class Comparison {
     constructor(page, host) {
         this.page = page;
         this.host = host;
-        /** @type {Pair | null} */
-        this.pair = null;
+        /** The ids of the compared states; empty if no comparison is open. @type {string[]} */
+        this.states = [];
     }
 
-    /** The address shown during a comparison. @returns {string | null} */
+    get isOpen() {
+        return this.states.length > 0;
+    }
+
+    /** The address fragment of the open comparison. @returns {string | null} */
     get address() {
-        return this.pair && addressOf(this.pair);
+        return this.isOpen ? addressOf(this.states) : null;
     }
 
-    /** @param {string} a @param {string} b @param {boolean} [replace] in the history of the tab */
-    open(a, b, replace = false) {
-        const { states } = this.page.model;
-        if (a === b || !states.has(a) || !states.has(b)) return;
-        this.pair = { a, b };
-        this.host.setAddress(addressOf(this.pair), replace);
+    /**
+     * Compares states.
+     * @param {string[]} ids
+     * @param {boolean} [replace] whether to replace the current entry of the browser history
+     */
+    open(ids, replace = false) {
+        const states = [...new Set(ids)].filter((id) => this.page.model.states.has(id));
+        if (states.length < 2) return;
+        if (states.length > MOST_STATES) {
+            this.page.notify(COMPARE_COMMAND_WORDS.tooMany(MOST_STATES), true);
+            return;
+        }
+        this.states = states;
+        this.host.setAddress(addressOf(states), replace);
         this.fetchVariables();
         this.host.requestPaint();
     }
 
+    /** Adds a state to the open comparison. @param {string} id */
+    add(id) {
+        if (!this.states.includes(id)) this.open([...this.states, id]);
+    }
+
+    /** Takes a state out of the comparison. @param {string} id */
+    remove(id) {
+        const rest = this.states.filter((one) => one !== id);
+        if (rest.length < 2) this.close();
+        else this.open(rest, true);
+    }
+
+    /** Exchanges the sides of a comparison of two states. */
     swap() {
-        if (this.pair) this.open(this.pair.b, this.pair.a, true);
+        if (this.states.length === 2) this.open(this.states.toReversed(), true);
     }
 
     close() {
-        if (!this.pair) return;
-        this.pair = null;
+        if (!this.isOpen) return;
+        this.states = [];
         this.host.setAddress(this.page.attempt ?? this.page.here, false);
         this.host.requestPaint();
     }
 
     /**
-     * Opens the comparison that an address names, or closes the open one if it names none.
+     * Opens the comparison that an address fragment names. If the fragment names no comparison,
+     * closes the open comparison.
      * @param {string} address
-     * @returns {Pair | null}
+     * @returns {string[] | null}
      */
     openAddress(address) {
-        this.pair = pairOf(this.page.model, address);
+        const found = statesIn(this.page.model, address);
+        this.states = found ?? [];
         this.fetchVariables();
-        return this.pair;
+        return found;
     }
 
-    /** Closes the comparison if one of its states was removed. */
+    /** Takes states that were removed out of the comparison. */
     onStatesRemoved() {
-        if (!this.pair || [this.pair.a, this.pair.b].every((id) => this.page.model.states.has(id))) return;
-        this.close();
-        this.page.notify(COMPARE_WORDS.gone, false);
+        const rest = this.states.filter((id) => this.page.model.states.has(id));
+        if (rest.length === this.states.length) return;
+        if (rest.length < 2) this.close();
+        else this.open(rest, true);
+        this.page.notify(COMPARE_COMMAND_WORDS.gone, false);
     }
 
-    /** Requests the variables of both states. */
+    /** Requests the variables of the states. */
     fetchVariables() {
-        if (!this.pair) return;
-        this.page.variables.fetchVariables(this.pair.a);
-        this.page.variables.fetchVariables(this.pair.b);
+        for (const state of this.states) this.page.variables.fetchVariables(state);
     }
 }

@@ -1,5 +1,5 @@
 // @ts-check
-// A diff of lines: each changed line has a sign and, for screen readers, a word; long sequences of
+// A diff of lines. Each changed line has a sign, and for screen readers a word. Long sequences of
 // equal lines are folded.
 
 import { fold } from '../text/diff.js';
@@ -8,12 +8,12 @@ import { COMPARE_WORDS as SAY } from './compare-words.js';
 
 /** @typedef {import('../text/diff.js').Row} Row */
 
-/** The sign before a line. */
+/** The character shown before a line, by the sign of its row. */
 const SIGNS = Object.freeze({ '=': ' ', '-': '−', '+': '+' });
 
 /**
- * @extends {Component<{rows: Row[], label: string, isBare?: boolean}, {open: number[]}>} `isBare`:
- *   without line numbers
+ * `isBare`: without line numbers. `open`: the unfolded sequences, by index.
+ * @extends {Component<{rows: Row[], label: string, isBare?: boolean}, {open: number[]}>}
  */
 export class Diff extends Component {
     state = { open: /** @type {number[]} */ ([]) };

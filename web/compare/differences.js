@@ -1,6 +1,6 @@
 // @ts-check
-// Compares the cells, variables and outputs of two states. Pure: turns the model and two lists of
-// variables into lists for compare-view.js.
+// Finds the differences between the cells, variables and outputs of two states, as lists for
+// compare-view.js. Pure.
 
 import { COMPARE_WORDS } from './compare-words.js';
 import { difference, grouped, numberOf, shortly } from '../text/number.js';
@@ -19,11 +19,11 @@ import { Terminal } from '../text/terminal.js';
 /** @typedef {import('../text/diff.js').Row} Row */
 /** @typedef {import('./comparison.js').Pair} Pair */
 
-/** Two cells with a lower likeness count as two cells, not as one changed cell. */
+/** The minimum share of equal lines, from 0 to 1, at which two cells count as one changed cell. */
 const ALIKE = 0.35;
-/** The most pairs of cells compared in one gap between equal cells. */
+/** The maximum number of pairs of cells compared between two equal cells. */
 const MOST_PAIRS = 2500;
-/** The most lines of an output that are compared. */
+/** The maximum number of lines compared in an output. */
 export const MOST_LINES = 2000;
 
 // Cells
@@ -31,12 +31,13 @@ export const MOST_LINES = 2000;
 /**
  * @typedef {{sign: '=', a: State, b: State}
  *   | {sign: '~', a: State, b: State, rows: Row[]}
- *   | {sign: '-' | '+', state: State, code: string}} CellPair `-`: only in the first lineage,
- *     `+`: only in the second
+ *   | {sign: '-' | '+', state: State, code: string}} CellPair `=`: equal code; `~`: changed code;
+ *     `-`: only in the first lineage; `+`: only in the second lineage
  */
 
 /**
- * The cells of two lineages below their common ancestor.
+ * Pairs the cells of two lineages below their common ancestor. `shared`: the number of cells from
+ * the root to that ancestor.
  * @param {Model} model
  * @param {Pair} pair
  * @returns {{ancestor: State | null, shared: number, cells: CellPair[]}}
@@ -46,7 +47,7 @@ export function compareCells(model, { a, b }) {
     let common = 0;
     while (common < Math.min(lineA.length, lineB.length) && lineA[common] === lineB[common]) common += 1;
     const ancestor = lineA[common - 1] ?? null;
-    // The root is not a cell.
+    // Both lineages contain the root, which is not a cell and is not counted.
     return {
         ancestor,
         shared: Math.max(0, common - 1),
@@ -54,8 +55,14 @@ export function compareCells(model, { a, b }) {
     };
 }
 
-/** @param {Model} model @param {State[]} a @param {State[]} b @returns {CellPair[]} */
-function align(model, a, b) {
+/**
+ * Pairs cells in their order.
+ * @param {Model} model
+ * @param {State[]} a
+ * @param {State[]} b
+ * @returns {CellPair[]}
+ */
+export function align(model, a, b) {
     const code = (/** @type {State} */ state) => model.runOf(state)?.code ?? '';
     /** @type {CellPair[]} */
     const cells = [];
@@ -80,10 +87,10 @@ function align(model, a, b) {
 }
 
 /**
- * A name that distinguishes one code from another: its first line or, if both first lines are
- * equal, the first line that differs.
+ * A short name for a cell's code: its first line. If the other code has the same first line, the
+ * name is the first line that differs.
  * @param {string} code
- * @param {string} other
+ * @param {string} other the code from which the name must differ
  */
 export function nameBeside(code, other) {
     const name = firstLine(code);
@@ -94,12 +101,24 @@ export function nameBeside(code, other) {
     return line ? firstLine(line.parts.map(({ text }) => text).join('')) || name : name;
 }
 
+/**
+ * How alike two cells are, from 0 to 1. Cells with the same first line always count as one changed
+ * cell, so that the lines that differ are shown.
+ * @param {string} before
+ * @param {string} after
+ */
+function alikeness(before, after) {
+    const isSame = firstLine(before) !== '' && firstLine(before) === firstLine(after);
+    return Math.max(likeness(before, after), isSame ? ALIKE : 0);
+}
+
 /** @typedef {(i: number, j: number) => number} Weight */
 
 /**
- * Pairs removed cells with added cells in order, with the greatest total likeness.
- * @param {State[]} gone
- * @param {State[]} come
+ * Pairs removed cells with added cells such that the total likeness is greatest. Keeps the order
+ * of the cells.
+ * @param {State[]} gone the removed cells
+ * @param {State[]} come the added cells
  * @param {(state: State) => string} code
  * @returns {CellPair[]}
  */
@@ -108,9 +127,9 @@ function pairUp(gone, come, code) {
         /** @type {CellPair} */ ({ sign, state, code: code(state) });
     if (!gone.length || !come.length || gone.length * come.length > MOST_PAIRS)
         return [...gone.map(only('-')), ...come.map(only('+'))];
-    const weights = gone.map((one) => come.map((other) => likeness(code(one), code(other))));
+    const weights = gone.map((one) => come.map((other) => alikeness(code(one), code(other))));
     const rows = Array.from({ length: gone.length + 1 }, () => new Float64Array(come.length + 1));
-    /** The greatest total likeness of the cells from `i` and `j` on. @type {Weight} */
+    /** The greatest total likeness of `gone` from `i` on and `come` from `j` on. @type {Weight} */
     const best = (i, j) => rows[i]?.[j] ?? 0;
     /** @type {Weight} */
     const ifPaired = (i, j) => {
@@ -150,16 +169,13 @@ function pairUp(gone, come, code) {
  */
 /** @typedef {{sign: '-' | '+' | '~', name: string, facts: Fact[]}} ColumnChange */
 /**
- * @typedef {object} Columns The columns of two frames that differ.
+ * @typedef {object} Columns The differences between the columns of two frames.
  * @property {ColumnChange[]} columns the columns that differ
  * @property {number} equal the number of equal columns
  * @property {string[]} unknown the names of columns that were not compared
- * @property {number} more the number of further columns that were not compared
- * @property {'unknown'
- *   | 'order'
- *   | 'index'
- *   | null} elsewhere if no compared column differs, where the frames differ: in columns that were
- *     not compared, in the order of the columns, or in the index
+ * @property {number} more the number of further columns, whose names are unknown
+ * @property {'unknown' | 'order' | 'index' | null} elsewhere where the frames differ if no compared
+ *   column differs: `unknown` is in columns that were not compared
  */
 /**
  * @typedef {{kind: 'number', before: string, after: string, difference: string}
@@ -170,14 +186,14 @@ function pairUp(gone, come, code) {
 /** @typedef {{name: string, before: Variable, after: Variable, detail: Detail}} Changed */
 /**
  * @typedef {{added: Variable[], removed: Variable[], changed: Changed[], equal: string[],
- *   alike: string[]}} Variables `alike`: without a visible difference, but the complete values
- *   could not be compared
+ *   alike: string[]}} Variables `alike`: variables that show no difference, but whose complete
+ *   values could not be compared
  */
 
 /**
  * @param {Variable[]} before
  * @param {Variable[]} after
- * @returns {Variables} each by name, in the order of `after`
+ * @returns {Variables} in the order of `after`; removed variables in the order of `before`
  */
 export function compareVariables(before, after) {
     const known = new Map(before.map((variable) => [variable.name, variable]));
@@ -204,13 +220,13 @@ export function compareVariables(before, after) {
 }
 
 /**
- * Compares two variables. Equal fingerprints mean equal values, unless they are sampled. Without
- * fingerprints, compares only summaries.
+ * Compares two variables by their fingerprints. Equal fingerprints of a sample do not prove equal
+ * values. Without fingerprints, compares the representations, sizes and summaries.
  * @param {Variable} before
  * @param {Variable} after
  * @returns {'equal' | 'alike' | 'differs'}
  */
-function equality(before, after) {
+export function equality(before, after) {
     if (before.type !== after.type) return 'differs';
     if (before.fingerprint != null && after.fingerprint != null) {
         if (before.fingerprint !== after.fingerprint) return 'differs';
@@ -234,18 +250,21 @@ function summariesDiffer(from, to) {
 }
 
 /**
- * Whether a statistic that both have differs. Summaries may be without statistics that took too
+ * Whether a statistic differs that both summaries contain. A summary omits statistics that took too
  * long to compute.
  * @param {Stats} from
  * @param {Stats} to
  */
 const statsDiffer = (from, to) => statsOf(from, to).some(([, a, b]) => a != null && b != null && a !== b);
 
-/** An object's memory address is not part of its value. @param {string} repr */
+/**
+ * Removes memory addresses from a representation, because they are not part of the value.
+ * @param {string} repr
+ */
 const withoutPlace = (repr) => repr.replaceAll(/\bat 0x[0-9a-f]+/gi, 'at …');
 
 /**
- * Whether the representation is the complete value, as for numbers, booleans and short strings.
+ * Whether the representation shows the complete value, as for numbers and short strings.
  * @param {Variable} variable
  */
 const isWhole = ({ type, repr }) =>
@@ -291,19 +310,20 @@ const statsOf = (from, to) => [
 ];
 
 /**
- * Formats a fact. Statistics that differ only by rounding look the same.
+ * Formats a fact. Rounds numbers, so two numbers that differ only slightly give the same text.
  * @param {string | number | null | undefined} fact
  */
 const reads = (fact) => String(typeof fact === 'number' ? shortly(fact) : (fact ?? ''));
 
 /**
- * Converts facts of one or both sides to text.
+ * Converts facts to text. Each fact has a name, the value before and the value after. Omits facts
+ * that have neither value.
  * @param {[Fact['what'], string | number | null | undefined, string | number | null | undefined][]}
  *   all
  * @returns {Fact[]}
  */
 function factsOf(all) {
-    // Sizes in bytes are formatted where they are shown.
+    // Sizes in bytes stay exact here. variable-differences.js formats them.
     const told = (/** @type {Fact['what']} */ what, /** @type {any} */ fact) =>
         what === 'bytes' ? String(fact ?? '') : reads(fact);
     return all
@@ -349,7 +369,7 @@ function compareColumns(from, to) {
 }
 
 /**
- * The columns by name. Columns that share a name get a number as a suffix.
+ * The columns by name. If columns share a name, the second and later ones get a number as a suffix.
  * @param {Column[]} columns
  * @returns {Map<string, Column>}
  */
@@ -371,7 +391,8 @@ function byName(columns) {
  * @returns {'equal' | 'differs' | 'unknown'}
  */
 function columnEquality(a, b, areAsLong) {
-    // Wide frames are sampled from fewer rows on, so equal columns may have different fingerprints.
+    // In wide frames, sampling starts at fewer rows. So one of two equal columns may be sampled and
+    // the other not, and then their fingerprints differ.
     const areComparable =
         a.fingerprint !== null && b.fingerprint !== null && Boolean(a.sampled) === Boolean(b.sampled);
     if (areComparable && a.fingerprint === b.fingerprint && a.dtype === b.dtype && !a.sampled) return 'equal';
@@ -388,10 +409,10 @@ const columnFacts = (from, to) =>
     factsOf([['dtype', from?.dtype, to?.dtype], ...statsOf(from ?? {}, to ?? {})]);
 
 /**
- * A name that distinguishes a state from another.
+ * The name of a state in a comparison: its label, or a line of its code.
  * @param {Model} model
  * @param {State} state
- * @param {State} [other]
+ * @param {State} [other] the state from which the name should differ
  */
 export function nameOf(model, state, other) {
     const code = (/** @type {State | undefined} */ of) => (of && model.runOf(of)?.code) ?? '';
@@ -404,7 +425,8 @@ export function nameOf(model, state, other) {
 }
 
 /**
- * The text of a variable: strings unescaped, anything else as its representation.
+ * The text of a variable for a diff: the unescaped content of a string with several lines,
+ * otherwise the representation.
  * @param {Variable} variable
  */
 export function valueText({ type, repr }) {
@@ -426,15 +448,15 @@ export function valueText({ type, repr }) {
  * @property {State} b
  * @property {Run | undefined} runA
  * @property {Run | undefined} runB
- * @property {boolean} isTip whether these are the compared states themselves
+ * @property {boolean} isTip whether `a` and `b` are the two compared states
  * @property {boolean} isSame
- * @property {Row[] | null} rows the diff, if both showed only text and the texts differ
- * @property {boolean} isCut whether only a part of the text is compared
+ * @property {Row[] | null} rows the diff, if both outputs are only text and the texts differ
+ * @property {boolean} isCut whether only the first `MOST_LINES` lines were compared
  */
 
 /**
- * The outputs to compare: those of changed cells, of equal cells with different outputs, and of
- * the two compared states.
+ * Compares the outputs of paired cells, and always the outputs of the two compared states. Omits
+ * other pairs with equal outputs.
  * @param {Model} model
  * @param {Pair} pair
  * @param {CellPair[]} cells
@@ -479,8 +501,11 @@ function outputPair(model, a, b, pair) {
     };
 }
 
-/** Everything that a run showed, in comparable form. @param {Run | undefined} run */
-function shownBy(run) {
+/**
+ * The outputs of a run as one string. Equal outputs give equal strings.
+ * @param {Run | undefined} run
+ */
+export function shownBy(run) {
     return JSON.stringify(
         (run?.outputs ?? []).map((item) => {
             if (item.output_type === 'stream') return [item.name, item.pieces.join('')];
@@ -491,7 +516,7 @@ function shownBy(run) {
 }
 
 /**
- * The output of a run as lines, if it is only text.
+ * The outputs of a run as lines of text; null if an output is not text.
  * @param {Run | undefined} run
  * @returns {string[] | null}
  */

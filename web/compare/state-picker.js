@@ -1,5 +1,5 @@
 // @ts-check
-// A dialog that chooses a state: newest first, filtered by text.
+// A dialog in which the user chooses a state from a list that a search text filters.
 
 import { Component, html } from '../vendor/preact.js';
 import { COMPARE_WORDS as SAY } from './compare-words.js';
@@ -10,11 +10,12 @@ import { show } from '../ui/dialog.js';
 /** @typedef {import('../notebook/page.js').Page} Page */
 /** @typedef {import('../shell/protocol.js').State} State */
 
-/** The most states listed at once. */
+/** The maximum number of states that the dialog lists. */
 const LISTED = 50;
 
 /**
- * Asks the user for another state and compares the two, the older one first.
+ * Asks the user for another state and compares it with the state `id`. The older state is on the
+ * left.
  * @param {Page} page
  * @param {string} id
  */
@@ -28,25 +29,42 @@ export async function compareWith(page, id) {
     page.compare(a, b);
 }
 
+/** Asks the user for a state and adds it to the open comparison. @param {Page} page */
+export async function addToComparison(page) {
+    const than = page.model.states.get(page.comparison.states[0] ?? '');
+    if (!than) return;
+    const other = await show(
+        (done) => html`<${StatePicker} page=${page} than=${than} title=${SAY.addPick}
+            without=${page.comparison.states} done=${done} />`,
+    );
+    if (other !== null) page.comparison.add(other);
+}
+
 /**
- * @extends {Component<{page: Page, than: State, done: (id: string | null) => void},
- *   {text: string}>}
+ * `than`: the state from which the names differ; `without`: the states that cannot be chosen.
+ * @typedef {{page: Page, than: State, title?: string, without?: string[],
+ *   done: (id: string | null) => void}} PickerProps
  */
+
+/** @extends {Component<PickerProps, {text: string}>} */
 class StatePicker extends Component {
     state = { text: '' };
     /** @type {HTMLElement | null} */
     element = null;
 
-    /** Siblings come first: they are compared most often. */
+    /**
+     * The states that match the search text, newest first. Siblings come before all other states,
+     * because users compare siblings most often.
+     */
     #found() {
-        const { page, than } = this.props;
+        const { page, than, without = [than.id] } = this.props;
         const wanted = this.state.text.trim().toLowerCase();
         const isBeside = (/** @type {State} */ state) => Number(state.parent === than.parent);
         return [...page.model.states.values()]
             .reverse()
             .filter(
                 (state) =>
-                    state !== than &&
+                    !without.includes(state.id) &&
                     [
                         nameOf(page.model, state),
                         page.model.runOf(state)?.code ?? '',
@@ -70,14 +88,14 @@ class StatePicker extends Component {
         event.preventDefault();
     }
 
-    /** @param {{page: Page, than: State, done: (id: string | null) => void}} props */
-    render({ page, than, done }) {
+    /** @param {PickerProps} props */
+    render({ page, than, title, done }) {
         const found = this.#found();
         return html`
             <div class="state-picker"
                 ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}
                 onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
-                <h2>${SAY.pick(nameOf(page.model, than))}</h2>
+                <h2>${title ?? SAY.pick(nameOf(page.model, than))}</h2>
                 <input class="field" type="search" autofocus aria-label=${SAY.pickHint}
                     placeholder=${SAY.pickHint} value=${this.state.text}
                     onInput=${(/** @type {any} */ event) => this.setState({ text: event.target.value })} />

@@ -1,32 +1,43 @@
 // @ts-check
-// The variables that differ between two states: one line each, with details below.
+// Shows the variables that differ between two states: one heading for each, with details below.
 
 import { bytes } from '../text/format.js';
 import { html } from '../vendor/preact.js';
 import { COMPARE_WORDS as SAY } from './compare-words.js';
+import { TAKE_WORDS } from '../take/take-words.js';
 import { Diff, Sign } from './diff-view.js';
 
 /** @typedef {import('./differences.js').Fact} Fact */
 /** @typedef {import('./differences.js').Detail} Detail */
 /** @typedef {import('../shell/protocol.js').Variable} Variable */
 
-/** @param {{found: import('./differences.js').Variables}} props */
-export function ComparedVariables({ found }) {
+/**
+ * @param {{found: import('./differences.js').Variables,
+ *   take: ((name: string | null) => void) | null}} props `take` takes a variable of B into A, or
+ *   all that B has changed; null if the user may not
+ */
+export function ComparedVariables({ found, take }) {
     const { added, removed, changed, equal, alike } = found;
     return html`
         <p class="hint">
-            ${SAY.tally({ changed: changed.length, added: added.length, removed: removed.length })}</p>
+            ${SAY.tally({ changed: changed.length, added: added.length, removed: removed.length })}${
+                take &&
+                changed.length + added.length > 0 &&
+                html` <button class="text-button" title=${TAKE_WORDS.allHint} onClick=${() => take(null)}>
+                    ${TAKE_WORDS.all}</button>`
+            }</p>
         ${changed.map(
             (one) => html`
             <div class="compare-value" key=${one.name}>
                 <h4><${Sign} sign="~" /> <code>
-                    ${one.name}</code> <${Types} before=${one.before} after=${one.after} /></h4>
+                    ${one.name}</code> <${Types} before=${one.before} after=${one.after} />
+                    <${Take} name=${one.name} take=${take} /></h4>
                 <${Difference} name=${one.name} before=${one.before} after=${one.after}
                     detail=${one.detail} />
             </div>`,
         )}
         ${removed.map((one) => html`<${Only} key=${one.name} sign="-" variable=${one} />`)}
-        ${added.map((one) => html`<${Only} key=${one.name} sign="+" variable=${one} />`)}
+        ${added.map((one) => html`<${Only} key=${one.name} sign="+" variable=${one} take=${take} />`)}
         <${Folded} title=${SAY.equal(equal.length)} names=${equal} />
         <${Folded} title=${SAY.alike(alike.length)} hint=${SAY.alikeHint} names=${alike} />`;
 }
@@ -44,11 +55,17 @@ function Types({ before, after }) {
         }</span>`;
 }
 
-/** @param {{sign: '-' | '+', variable: Variable}} props */
-const Only = ({ sign, variable: { name, type, size, repr } }) => html`
+/** @param {{name: string, take: ((name: string) => void) | null | undefined}} props */
+const Take = ({ name, take }) =>
+    take &&
+    html`<button class="text-button" aria-label=${TAKE_WORDS.oneLabel(name)} title=${TAKE_WORDS.oneHint}
+        onClick=${() => take(name)}>${TAKE_WORDS.one}</button>`;
+
+/** @param {{sign: '-' | '+', variable: Variable, take?: ((name: string) => void) | null}} props */
+const Only = ({ sign, variable: { name, type, size, repr }, take }) => html`
     <div class="compare-value">
         <h4><${Sign} sign=${sign} /> <code>${name}</code> <span class="type">
-            ${[type, size].filter(Boolean).join(' ')}</span></h4>
+            ${[type, size].filter(Boolean).join(' ')}</span> <${Take} name=${name} take=${take} /></h4>
         <pre class="preview" tabindex="0">${repr}</pre>
     </div>`;
 
@@ -82,7 +99,7 @@ const Previews = ({ before, after }) => html`<div class="side-by-side">
 </div>`;
 
 /**
- * A variable's type, size and so on in both states.
+ * A table of facts about a variable, such as shape and dtype, with one column for each state.
  * @param {{name: string, facts: Fact[]}} props
  */
 const Facts = ({ name, facts }) => html`
@@ -147,7 +164,7 @@ function Frame({ name, detail: { facts, columns, equal, unknown, more, elsewhere
 }
 
 /** @param {{title: string, hint?: string, names: string[]}} props */
-const Folded = ({ title, hint, names }) =>
+export const Folded = ({ title, hint, names }) =>
     names.length > 0 &&
     html`
     <details class="equal"><summary>${title}</summary>${hint && html`<p class="hint">${hint}</p>`}

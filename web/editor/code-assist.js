@@ -1,21 +1,24 @@
 // @ts-check
-// Requests completions and documentation from the server, for the state that the cell would run on.
-// A failed request has no answer and shows no notice. Pure, except for the requests.
+// Requests completions, documentation and syntax errors from the server, for the state on which a
+// cell would run.
+// If a request fails, the page shows no notice. Pure, except for the requests.
 
-import { runToWaitFor } from '../notebook/cell-list.js';
+import { isText, runToWaitFor, textOf } from '../notebook/cell-list.js';
 import { canRun } from '../shell/protocol.js';
 import { toPoints, toUnits } from '../text/points.js';
 
 /** @typedef {import('../notebook/cell-list.js').Cell} Cell */
 /**
  * @typedef {{from: number, to: number, items: import('../shell/protocol.js').Completion[]}}
- *   Completions Offsets in UTF-16 units.
+ *   Completions `from` and `to`: the text to replace, as offsets in UTF-16 units.
  */
 
-/** Answers that take longer are too late for a user who types, in milliseconds. */
+/** The maximum time of a quick answer, in milliseconds. */
 const QUICK_MS = 400;
-/** After a slow answer, how long typing causes no requests, in milliseconds. */
+/** The time after a slow answer during which typing triggers no requests, in milliseconds. */
 const FORGIVEN_MS = 20_000;
+/** The most code of drafts above that is sent with a request, in characters. */
+const LONGEST_ABOVE = 50_000;
 
 export class CodeAssist {
     /**
@@ -25,18 +28,18 @@ export class CodeAssist {
     constructor(page, clock) {
         this.page = page;
         this.clock = clock;
-        /** When the last slow answer arrived. */
+        /** When the last slow answer arrived, by `clock`; -Infinity after a quick answer. */
         this.slowAt = -Infinity;
     }
 
-    /** Whether answers are fast enough to request them while the user types. */
+    /** Whether answers are quick enough for requests while the user types. */
     get isQuick() {
         return this.clock() - this.slowAt > FORGIVEN_MS;
     }
 
     /**
-     * @param {string} key the cell
-     * @param {string} code its current text
+     * @param {string} key the cell's key
+     * @param {string} code the cell's current text
      * @param {number} cursor in UTF-16 units
      * @returns {Promise<Completions | null>}
      */
@@ -50,8 +53,8 @@ export class CodeAssist {
      * @param {string} key
      * @param {string} code
      * @param {number} cursor in UTF-16 units
-     * @returns {Promise<import('../shell/protocol.js').Inspection | null | undefined>} null:
-     *   nothing is known; undefined: no answer
+     * @returns {Promise<import('../shell/protocol.js').Inspection | null | undefined>} null: the
+     *   server knows no such object; undefined: the server gave no answer
      */
     async inspect(key, code, cursor) {
         const reply = await this.#ask('inspect', key, code, cursor);
@@ -59,17 +62,39 @@ export class CodeAssist {
     }
 
     /**
-     * @param {'complete' | 'inspect'} what
      * @param {string} key
      * @param {string} code
-     * @param {number} cursor
+     * @returns {Promise<import('../shell/protocol-types').SyntaxProblem | null | undefined>}
+     *   null: the code has no syntax error; undefined: the server gave no answer
      */
-    async #ask(what, key, code, cursor) {
+    async check(key, code) {
+        const reply = await this.#ask('check', key, code);
+        return reply?.kind === 'checked' ? reply.error : undefined;
+    }
+
+    /**
+     * @param {'complete' | 'inspect' | 'check'} what
+     * @param {string} key
+     * @param {string} code
+     * @param {number} [cursor]
+     */
+    async #ask(what, key, code, cursor = 0) {
         const state =
             this.page.connection === 'open' && this.page.mayRun ? stateBehind(this.page, key) : undefined;
         if (state === undefined) return null;
         const began = this.clock();
-        const reply = await this.page.host.send({ do: what, state, code, cursor: toPoints(code, cursor) });
+        const reply = await this.page.host.send(
+            what === 'check'
+                ? { do: what, state, code }
+                : {
+                      do: what,
+                      state,
+                      code,
+                      cursor: toPoints(code, cursor),
+                      above: codeAbove(this.page.cells(), key, state),
+                  },
+        );
+        if (what === 'check') return reply;
         if (this.clock() - began > QUICK_MS) this.slowAt = this.clock();
         else if (reply.kind !== 'refused') this.slowAt = -Infinity;
         return reply;
@@ -77,8 +102,8 @@ export class CodeAssist {
 }
 
 /**
- * The state whose variables a cell can use: the state it would run on or, below a running cell, the
- * state from which that run started. Undefined for Markdown, and if no cell can run on that state.
+ * The state on which a cell would run. Below an open run, the state from which that run starts.
+ * Undefined for Markdown and attempts, and if no cell can run on the state.
  * @param {import('../notebook/page.js').Page} page
  * @param {string} key
  * @returns {string | undefined}
@@ -86,11 +111,24 @@ export class CodeAssist {
 export function stateBehind(page, key) {
     const cells = page.cells();
     const cell = cells.find((one) => one.key === key);
-    if (!cell || cell.kind === 'attempt' || (cell.kind === 'draft' && cell.draft.kind === 'markdown'))
-        return undefined;
+    if (!cell || cell.kind === 'attempt' || cell.kind === 'text' || isText(cell)) return undefined;
     const state = cell.kind === 'ran' ? (cell.state.parent ?? undefined) : baseUnder(page, cells, cell);
     const living = page.model.states.get(state ?? '')?.living;
     return living && canRun(living) ? state : undefined;
+}
+
+/**
+ * The code between a state and a cell: it will run before the cell, and has not run yet.
+ * @param {Cell[]} cells
+ * @param {string} key
+ * @param {string} state the state on which the cell would run
+ */
+export function codeAbove(cells, key, state) {
+    const end = cells.findIndex((cell) => cell.key === key);
+    const begin = cells.findLastIndex((cell, i) => i < end && cell.kind === 'ran' && cell.state.id === state);
+    const texts = cells.slice(begin + 1, end).filter((cell) => cell.kind === 'draft' && !isText(cell));
+    const all = texts.map(textOf).join('\n');
+    return all.length > LONGEST_ABOVE ? all.slice(all.indexOf('\n', all.length - LONGEST_ABOVE) + 1) : all;
 }
 
 /**
@@ -110,6 +148,6 @@ function baseUnder({ model, requestedRuns }, cells, cell) {
         const base = model.baseOf(run);
         if (base !== undefined) return base;
     }
-    // The run is not confirmed yet; it will start from the draft's state.
+    // The server has not confirmed the run yet. The run will start from the draft's state.
     return cell.draft.on;
 }

@@ -1,7 +1,7 @@
 // @ts-check
-// Completion in an editor. On request (Tab, Ctrl-Space) the first entry is selected, and Enter
-// accepts it. While the user types, no entry is selected: Enter inserts a newline until an arrow
-// key or Tab selects an entry.
+// Completion in an editor. If the user opens the list with Tab or Ctrl-Space, the first entry is
+// selected, and Enter accepts that entry. If the list opens while the user types, no entry is
+// selected, and Enter inserts a newline until an arrow key or Tab selects an entry.
 
 import {
     acceptCompletion,
@@ -19,23 +19,24 @@ import { EDITOR_WORDS as WORDS } from './editor-words.js';
 /** @typedef {import('../shell/protocol.js').Completion} Completion */
 
 /**
- * @typedef {object} Asks The requests of an editor about its text; offsets in UTF-16 units.
+ * @typedef {object} Asks Functions with which an editor requests completions and documentation for
+ *   its text. Offsets are in UTF-16 units.
  * @property {(code: string,
  *   cursor: number) => Promise<import('./code-assist.js').Completions | null>} complete
  * @property {(code: string,
  *   cursor: number) => Promise<import('../shell/protocol.js').Inspection | null | undefined>}
- *   inspect undefined: no answer
- * @property {() => boolean} isQuick whether answers are fast enough to request them while typing
+ *   inspect null: the server knows no such object; undefined: the server gave no answer
+ * @property {() => boolean} isQuick whether answers are quick enough for requests while typing
  */
 
-/** The typing pause before a request, in milliseconds. */
+/** How long the user must pause typing before the editor requests completions, in milliseconds. */
 const PAUSE_MS = 80;
-/** The largest number of rendered entries. */
+/** The maximum number of entries that the list renders. */
 const PAINTED = 60;
 
 /** @param {Asks} asks */
 export function completing(asks) {
-    /** Whether the user requested the list. */
+    /** Whether the user requested the last list with a key, such as Tab. */
     let isAsked = false;
     return [
         autocompletion({
@@ -59,7 +60,7 @@ export function completing(asks) {
                         isLate(context)
                     )
                         return null;
-                    // No list is needed if the name is already complete.
+                    // Show no list if the name is already complete.
                     const written = code.slice(answer.from, context.pos);
                     if (!context.explicit && answer.items.every(({ text }) => text === written)) return null;
                     return {
@@ -89,14 +90,15 @@ export function completing(asks) {
             const [first, ...others] = currentCompletions(state);
             if (!first) return;
             view.dispatch({ effects: setSelectedCompletion(0) });
-            // A single result is accepted directly.
+            // If the list has only one entry, insert that entry without showing the list.
             if (isNew && others.length === 0 && !acceptCompletion(view)) closeCompletion(view);
         }),
     ];
 }
 
 /**
- * Whether the text changed since the request, other than by continuing the name.
+ * Whether an answer is too late: the text changed since the request in another way than by typing
+ * more of the name, or the editor lost the focus.
  * @param {import('@codemirror/autocomplete').CompletionContext} asked
  */
 function isLate({ view, state, pos }) {
@@ -111,18 +113,19 @@ function isLate({ view, state, pos }) {
 }
 
 /**
- * Continuing the name filters the list; any other change requests a new list.
+ * The pattern of names for which CodeMirror filters the current list. Other text makes CodeMirror
+ * request a new list.
  * @param {string} typed
  */
 const validFor = (typed) => (/^[\p{L}\p{N}_]*$/u.test(typed) ? /^[\p{L}\p{N}_]*$/u : undefined);
 
 /**
- * @param {Completion[]} items in the server's order, which the list keeps
+ * @param {Completion[]} items in the order in which the list shows them
  * @param {string} behind the text after the cursor
  */
 function optionsOf(items, behind) {
     return items.map(({ text, kind, signature }, i) => {
-        // The editor may have inserted closing quotes and brackets already: do not repeat them.
+        // Do not insert closing quotes and brackets that already follow the cursor.
         const closing = text.match(/['"\])]+$/)?.[0] ?? '';
         const apply = closing && behind.startsWith(closing) ? text.slice(0, -closing.length) : text;
         return {

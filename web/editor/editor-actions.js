@@ -1,5 +1,5 @@
 // @ts-check
-// The actions of an editor's keys besides typing.
+// The actions that keys in an editor trigger, apart from typing.
 
 import {
     acceptCompletion,
@@ -21,11 +21,11 @@ export {
     startCompletion,
     toggleComment,
 } from '../vendor/codemirror.js';
-export { toggleNumbers } from './line-numbers.js';
+export { toggleNumbers } from './editor-settings.js';
 
 /** @typedef {import('../vendor/codemirror.js').EditorView} EditorView */
 
-/** Whether text precedes the cursor on its line, with nothing selected. @param {EditorView} view */
+/** Whether the cursor follows text on its line and nothing is selected. @param {EditorView} view */
 function isBehindText({ state }) {
     const { empty, head } = state.selection.main;
     const line = state.doc.lineAt(head);

@@ -1,12 +1,12 @@
 // @ts-check
-// Texts of editing: commands, completion, find, palette.
+// The texts of commands, completion, find and palette.
 
 /** @param {number} n @param {string} one @param {string} [many] */
 const count = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
 
 export const EDITOR_WORDS = Object.freeze({
     undo: 'Undo',
-    // Commands, as the palette and the sheet of shortcuts name them
+    // Names of commands in the palette and on the shortcut sheet
     groups: Object.freeze({
         run: 'Run',
         move: 'Navigate',
@@ -16,15 +16,22 @@ export const EDITOR_WORDS = Object.freeze({
         graph: 'Graph',
         notebook: 'Notebook',
     }),
-    runNext: 'Run and go to the next cell',
+    runNext: 'Run and advance',
     runStay: 'Run and stay on the cell',
     runInsert: 'Run and insert a cell below',
-    runAll: 'Run all drafts',
-    runHere: 'Run this and all below',
-    runAbove: 'Run all drafts above',
+    runAsBranch: 'Run as a new branch',
+    tryVariants: 'Try variants of the cell',
+    runAll: 'Run all',
+    allRan: 'All cells have run.',
+    runHere: 'Run this cell and all below',
+    runAbove: 'Run all above',
     runRest: 'Run the cell again, then replay the cells below',
-    replayRest: (/** @type {number} */ n) => `Replay ${count(n, 'cell')} below`,
-    replayRestHint: 'These cells ran after the earlier version of this cell. They run again, in order.',
+    replayRest: (/** @type {number} */ n) => `Run ${count(n, 'cell')} below`,
+    replayRestHint: 'The cells that followed the earlier version of this cell run again, in order.',
+    replayAll: (/** @type {number} */ n, /** @type {number} */ failed) =>
+        n === failed
+            ? `Run ${count(n, 'cell')} below that failed or ${n === 1 ? 'was' : 'were'} stopped`
+            : `Run all ${n}, with ${failed} that failed or ${failed === 1 ? 'was' : 'were'} stopped`,
     replay: 'Replay the cells below',
     stop: 'Stop the running cell; press again to kill it',
     edit: 'Edit the cell',
@@ -51,11 +58,16 @@ export const EDITOR_WORDS = Object.freeze({
     toHeading: (/** @type {number} */ n) => `Convert to heading ${n}`,
     toAnyHeading: 'Convert to heading 1 to 6',
     toCode: 'Convert to code',
-    moveUp: 'Move the draft up',
-    moveDown: 'Move the draft down',
+    moveUp: 'Move the cell up',
+    moveDown: 'Move the cell down',
     split: 'Split at the cursor',
     merge: 'Merge with the cell below',
     fold: 'Collapse or expand the output',
+    foldCode: 'Collapse or expand the code',
+    foldSection: 'Collapse the section',
+    unfoldSection: 'Expand the section',
+    foldSections: 'Collapse all sections',
+    unfoldSections: 'Expand all sections',
     complete: 'Show completions',
     inspect: 'Show documentation; press again for more',
     dedent: 'Indent less',
@@ -73,12 +85,15 @@ export const EDITOR_WORDS = Object.freeze({
     keys: 'Keyboard shortcuts',
     save: 'Save now',
     restart: 'Restart…',
+    restartRun: 'Restart and run all…',
     theme: 'Switch theme: light, dark, system',
     showGraph: 'Toggle the graph of states',
     showVariables: 'Toggle the variables pane',
-    // Other names that users may type into the palette
+    showFiles: 'Show or hide files',
+    // Other names by which the palette finds commands
     also: Object.freeze({
         stop: 'interrupt cancel abort kill halt',
+        trash: 'restore undelete undo trash deleted',
         restart: 'start over kernel again reset',
         forget: 'forget clear start over delete all',
         undo: 'undo restore',
@@ -86,22 +101,29 @@ export const EDITOR_WORDS = Object.freeze({
         save: 'checkpoint write',
         replay: 'rerun restart again',
         run: 'execute evaluate',
+        below: 'run all below',
+        branch: 'fork variant parallel beside compare',
         find: 'search',
         keys: 'help shortcuts bindings',
         remove: 'delete',
         text: 'markdown',
         variables: 'inspector workspace namespace values',
+        files: 'upload download folder directory browser explorer data',
+        python: 'interpreter kernel environment venv conda version',
         share: 'link invite people',
         download: 'export save file',
         home: 'open list import close',
         label: 'name rename tag bookmark',
+        fold: 'fold unfold hide show input source',
+        section: 'fold unfold hide show heading',
+        outline: 'table of contents toc headings',
     }),
     // Cells
     selected: (/** @type {number} */ n) => `${count(n, 'cell')} selected`,
-    removed: (/** @type {number} */ n) => `${count(n, 'draft')} deleted.`,
+    removed: (/** @type {number} */ n) => `${count(n, 'cell')} deleted.`,
     merged: (/** @type {number} */ n) => `${count(n, 'draft')} merged.`,
     changed: (/** @type {number} */ n) => `${count(n, 'cell')} changed.`,
-    moved: (/** @type {number} */ k, /** @type {number} */ n) => `Moved, now ${k} of ${n}`,
+    moved: (/** @type {number} */ k, /** @type {number} */ n) => `Moved to position ${k} of ${n}`,
     leftOut: (/** @type {number} */ skipped, /** @type {number} */ n) =>
         `You are now at the state before the skipped ${skipped === 1 ? 'cell' : 'cells'}.` +
         (n
@@ -109,14 +131,14 @@ export const EDITOR_WORDS = Object.freeze({
             : ''),
     staysRan: (/** @type {number} */ n) =>
         n === 1
-            ? 'A cell that has run cannot be removed here; its state stays in the graph.'
-            : 'Cells that have run cannot be removed here; their states stay in the graph.',
+            ? 'This cell has run, and its state stays in the graph. You can continue without the cell.'
+            : 'These cells have run, and their states stay in the graph. You can continue without the cells.',
     copiedRan: (/** @type {number} */ n) =>
         n === 1
-            ? 'Copied. A cell that has run cannot be removed here; its state stays in the graph.'
-            : 'Copied. Cells that have run cannot be removed here; their states stay in the graph.',
+            ? 'Copied, but not cut: this cell has run, and its state stays in the graph.'
+            : 'Copied, but not cut: these cells have run, and their states stay in the graph.',
     goOnWithout: (/** @type {number} */ n) => (n === 1 ? 'Continue without it' : 'Continue without them'),
-    onlyDrafts: 'Only drafts can be split, merged and moved. This cell has run.',
+    onlyDrafts: 'Only drafts can be split, merged or moved. This cell has run.',
     copyAsDraft: 'Copy to a new draft',
     nothingBelow: 'There is no draft below to merge.',
     onlyDraftsKind: 'Only drafts can be converted. This cell has run.',

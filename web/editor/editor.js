@@ -1,6 +1,7 @@
 // @ts-check
-// One CodeMirror editor as a component. The Tab key reaches cells, not editors. The editor is
-// created when the cell comes near the viewport; until then, plain text of the same size is shown.
+// A component with one CodeMirror editor. The component creates the editor when the cell comes near
+// the viewport, and shows plain text of the same size before that. Tab moves the focus from cell to
+// cell and skips editors.
 
 import {
     Annotation,
@@ -33,8 +34,11 @@ import { completing, isOfList } from './completion.js';
 import { findMarks } from '../find/match-highlights.js';
 import { closeTip, inspecting, scrollTip } from './inspection.js';
 import { colours, look, magics } from './highlighting.js';
+import { loadPart } from '../shell/lazy-parts.js';
 import { whenNear } from '../ui/near-viewport.js';
-import { numbered, numbers } from './line-numbers.js';
+import { onSettings, settings } from '../settings/settings.js';
+import { settingExtensions } from './editor-settings.js';
+import { stateWithHistory } from './typing-history.js';
 import { typing } from './typing.js';
 
 /**
@@ -42,18 +46,33 @@ import { typing } from './typing.js';
  * @property {string} text
  * @property {'code' | 'markdown'} kind
  * @property {boolean} isEditable
+ * @property {string} [historyKey] under which the tab keeps the undo history across a reload
+ * @property {boolean} [isTabStop] whether Tab reaches the editor; in a cell it reaches the cell
  * @property {string} label
  * @property {string} hint
  * @property {(text: string, typed: import('../notebook/drafts.js').Typed) => void} onType called
  *   with the new text and the changes
- * @property {(isHere: boolean) => void} [onCaret] called when the user moves the caret or leaves
- * @property {() => void} onLeave
- * @property {(editor: Editor | null) => void} held passes the editor to its owner
- * @property {(event: KeyboardEvent) => boolean} onKey returns whether the owner handled the key
+ * @property {(isHere: boolean) => void} [onCaret] called with true when the user moves the caret,
+ *   and with false when the editor loses the focus
+ * @property {() => void} onLeave called when the editor loses the focus
+ * @property {(editor: Editor | null) => void} held called with the component after it is mounted,
+ *   and with null before it is unmounted
+ * @property {(files: File[]) => void} [onPictures] called with the pictures that were pasted into a
+ *   text
+ * @property {(event: KeyboardEvent) => boolean} onKey returns whether it handled the key
  * @property {import('./completion.js').Asks} [asks] requests completions and documentation
  */
 
-/** Marks changes that the user did not make in this editor. */
+/** The extensions for Markdown; empty until they are loaded. @type {any[]} */
+let markdownEditing = [];
+
+/**
+ * Makes the extension for the keys of vim; null until vim is loaded.
+ * @type {((onKey: (event: KeyboardEvent) => boolean) => any) | null}
+ */
+let vimKeys = null;
+
+/** Marks transactions that do not come from the user of this editor. */
 const fromOutside = Annotation.define();
 /** The line ends that CodeMirror normalizes to `\n`. */
 const LINE_ENDS = /\r\n?/g;
@@ -65,9 +84,12 @@ export class Editor extends Component {
     /** @type {EditorView | null} */
     view = null;
     editable = new Compartment();
-    unnumbered = () => {};
+    settings = new Compartment();
+    forgetSettings = () => {};
     /** @type {import('../presence/remote-carets.js').RemoteCaret[]} */
     carets = [];
+    /** Marks the problems of the code. @type {((view: EditorView) => void) | null} */
+    marks = null;
 
     componentDidMount() {
         if (this.element) whenNear(this.element, () => this.make());
@@ -88,7 +110,7 @@ export class Editor extends Component {
         const own = this.view.state.doc.toString();
         const text = next.text.replace(LINE_ENDS, '\n');
         if (own !== text) {
-            // Replaces only what differs, so that the cursor keeps its position in the text.
+            // Replace only the text that differs, so that the cursor keeps its position.
             this.view.dispatch({ changes: changesBetween(own, text), annotations: fromOutside.of(true) });
         }
         if (
@@ -97,26 +119,70 @@ export class Editor extends Component {
             before.label !== next.label
         ) {
             this.view.dispatch({ effects: this.editable.reconfigure(variable(next)) });
+            if (before.isEditable !== next.isEditable) this.#onSettings(next);
+            this.#loadMarkdown(next);
         }
+    }
+
+    /** Loads the extensions for Markdown if this editor is the first that needs them. */
+    async #loadMarkdown({ kind } = this.props) {
+        if (kind !== 'markdown' || markdownEditing.length) return;
+        // Without a connection the text stays plain; the next editor tries again.
+        const part = await loadPart('markdownEditing').catch(() => null);
+        if (!part) return;
+        ({ markdownEditing } = part);
+        this.view?.dispatch({ effects: this.editable.reconfigure(variable(this.props)) });
     }
 
     componentWillUnmount() {
         this.props.held(null);
-        this.unnumbered();
+        this.forgetSettings();
         this.view?.destroy();
         this.view = null;
     }
 
-    /** Creates the editor if needed. */
+    /** Creates the CodeMirror editor if it does not exist yet. */
     make() {
         if (this.view || !this.element) return;
         this.element.textContent = '';
         this.view = new EditorView({
             parent: this.element,
-            state: EditorState.create({ doc: this.props.text, extensions: this.#extensions() }),
+            state: this.#firstState(),
         });
-        this.unnumbered = numbered(this.view);
+        this.forgetSettings = onSettings(() => this.#onSettings());
+        this.#loadVim();
+        this.#loadMarkdown();
         this.showCarets(this.carets);
+        this.marks?.(this.view);
+    }
+
+    #firstState() {
+        const { text, historyKey } = this.props;
+        const extensions = this.#extensions();
+        return historyKey === undefined
+            ? EditorState.create({ doc: text, extensions })
+            : stateWithHistory(historyKey, text.replace(LINE_ENDS, '\n'), extensions);
+    }
+
+    #onSettings(props = this.props) {
+        this.view?.dispatch({ effects: this.settings.reconfigure(this.#fromSettings(props)) });
+        this.#loadVim();
+    }
+
+    #fromSettings({ isEditable } = this.props) {
+        const isVim = settings().vim && isEditable;
+        return [settingExtensions(), isVim && vimKeys ? vimKeys((event) => this.#key(event)) : []];
+    }
+
+    /** Loads the keys of vim if the user wants them and this editor is the first. */
+    async #loadVim() {
+        if (!settings().vim || vimKeys) return;
+        // Without a connection the keys stay as they are; the next editor tries again.
+        const part = await loadPart('vim').catch(() => null);
+        const code = await part?.loadVim().catch(() => null);
+        if (!part || !code) return;
+        vimKeys = (onKey) => part.vimKeys(code, onKey);
+        this.#onSettings();
     }
 
     /** @param {'start' | 'end' | 'keep'} [where] where the cursor goes */
@@ -129,10 +195,18 @@ export class Editor extends Component {
             view.dispatch({ selection: { anchor: where === 'start' ? 0 : view.state.doc.length } });
     }
 
+    /** Selects text, as far as it exists. @param {{anchor: number, head: number}} selection */
+    select({ anchor, head }) {
+        const { view } = this;
+        const within = (/** @type {number} */ at) => Math.min(at, view?.state.doc.length ?? 0);
+        view?.dispatch({ selection: { anchor: within(anchor), head: within(head) } });
+    }
+
     /**
-     * Applies a change from the server.
+     * Applies a change from the server. Ignores the change if the editor has another text than
+     * `before`.
      * @param {import('../text/changes.js').Changes} changes
-     * @param {string} before the text that the change applies to
+     * @param {string} before the text to which the change applies
      */
     receive(changes, before) {
         if (this.view?.state.doc.toString() !== before) return;
@@ -154,7 +228,16 @@ export class Editor extends Component {
         if (isNews) this.view?.dispatch({ effects: setCarets.of(carets) });
     }
 
-    /** The user's selection. */
+    /**
+     * Marks the problems of the code, now or when the editor is created.
+     * @param {(view: EditorView) => void} marks
+     */
+    showMarks(marks) {
+        this.marks = marks;
+        if (this.view) marks(this.view);
+    }
+
+    /** The main selection; null before the editor is created. */
     get selection() {
         return this.view ? this.view.state.selection.main : null;
     }
@@ -177,9 +260,9 @@ export class Editor extends Component {
             drawSelection(),
             rectangularSelection(),
             crosshairCursor(),
-            // Tooltips are outside the cells, which scroll and are greyed out when outdated.
+            // Put tooltips outside the cells, because editors scroll and outdated cells are gray.
             tooltips({ parent: document.getElementById('tips') ?? document.body }),
-            numbers(),
+            this.settings.of(this.#fromSettings()),
             findMarks,
             this.props.asks ? [completing(this.props.asks), inspecting(this.props.asks)] : [],
             colours,
@@ -188,7 +271,11 @@ export class Editor extends Component {
             this.editable.of(variable(this.props)),
             remoteCarets,
             EditorView.updateListener.of((update) => this.#updated(update)),
-            EditorView.domEventHandlers({ blur: () => this.#left(), beforeinput: replaceBySelf }),
+            EditorView.domEventHandlers({
+                blur: () => this.#left(),
+                beforeinput: replaceBySelf,
+                paste: (event) => this.#pasted(event),
+            }),
         ];
     }
 
@@ -205,13 +292,35 @@ export class Editor extends Component {
         if (isMoved && view.hasFocus && !state.readOnly) this.props.onCaret?.(true);
     }
 
-    /** After a blur: scrolls long lines back, unless only the window lost the focus. */
+    /** Called after a blur. Scrolls to the line starts, unless only the window lost the focus. */
     #left() {
         this.#scrollBack();
-        // The editor may still scroll to the cursor of the last key press; it does so in the
-        // next frame.
+        // In the next frame, CodeMirror may still scroll to the cursor of the last key press, so
+        // scroll back again after that frame.
         requestAnimationFrame(() => requestAnimationFrame(() => this.#scrollBack()));
         this.props.onLeave();
+    }
+
+    /**
+     * Gives pasted pictures to the cell. Spreadsheets copy a picture beside the text and its HTML:
+     * then the text is meant. A picture from a web page comes with HTML alone, and a file with its
+     * name as text.
+     * @param {ClipboardEvent} event
+     */
+    #pasted({ clipboardData }) {
+        const { kind, isEditable, onPictures } = this.props;
+        const files = [...(clipboardData?.files ?? [])].filter(({ type }) => type.startsWith('image/'));
+        if (!files.length || kind !== 'markdown' || !isEditable || !onPictures) return false;
+        const isBeside = (/** @type {string} */ type) => clipboardData?.types.includes(type);
+        if (isBeside('text/plain') && isBeside('text/html')) return false;
+        onPictures(files);
+        return true;
+    }
+
+    /** Replaces the selection, as typing does. @param {string} text */
+    insert(text) {
+        const { view } = this;
+        view?.dispatch(view.state.replaceSelection(text), { scrollIntoView: true, userEvent: 'input.paste' });
     }
 
     #scrollBack() {
@@ -234,8 +343,8 @@ export class Editor extends Component {
     }
 
     /**
-     * Handles a mouse press before the editor exists, in a busy page or after fast scrolling:
-     * creates and focuses the editor, so that the next keys are typed here.
+     * Creates and focuses the editor if the user presses the mouse on its plain text. That happens
+     * on a busy page or after fast scrolling.
      * @param {MouseEvent} event
      */
     #pressed(event) {
@@ -251,7 +360,7 @@ export class Editor extends Component {
     }
 
     render() {
-        return html`<div class="editor"
+        return html`<div class="editor" data-one-line=${this.props.text.includes('\n') ? null : ''}
             onMouseDown=${(/** @type {MouseEvent} */ event) => this.#pressed(event)}
             ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}>
             ${this.props.text}</div>`;
@@ -259,9 +368,9 @@ export class Editor extends Component {
 }
 
 /**
- * Replaces a selection with typed text, instead of the browser. Chromium would copy the style of
- * the old text into a `style` attribute, which the page's content security policy blocks with a
- * console error.
+ * Replaces the selection with typed text before the browser does. Chromium would copy the style of
+ * the old text into a `style` attribute. The page's content security policy blocks that attribute
+ * and logs an error.
  * @param {InputEvent} event
  * @param {EditorView} view
  */
@@ -282,19 +391,19 @@ function replaceBySelf(event, view) {
     return true;
 }
 
-/** The options of an editor that may change later. @param {EditorProps} props */
-function variable({ isEditable, kind, label }) {
+/** The extensions that change when the props change. @param {EditorProps} props */
+function variable({ isEditable, isTabStop, kind, label }) {
     return [
         EditorState.readOnly.of(!isEditable),
         EditorView.editable.of(isEditable),
         EditorView.contentAttributes.of({
             'aria-label': label,
-            tabindex: '-1',
+            tabindex: isTabStop ? '0' : '-1',
             spellcheck: String(kind === 'markdown'),
         }),
         kind === 'code'
             ? [pythonLanguage, magics, typing]
-            : [EditorView.lineWrapping, EditorState.languageData.of(() => [MARKDOWN])],
+            : [EditorView.lineWrapping, EditorState.languageData.of(() => [MARKDOWN]), markdownEditing],
     ];
 }
 

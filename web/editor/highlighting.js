@@ -1,19 +1,22 @@
 // @ts-check
-// Syntax highlighting in an editor. Colours are custom properties, so that both themes share one
-// style.
+// Syntax highlighting in an editor. The colours are CSS custom properties, so that the light and
+// the dark theme share one style.
 
 import {
     Decoration,
     EditorView,
     HighlightStyle,
+    highlightTree,
+    pythonLanguage,
     RangeSetBuilder,
     StateField,
     syntaxHighlighting,
+    tagHighlighter,
     tags,
 } from '../vendor/codemirror.js';
 import { magicLines } from '../text/python.js';
 
-/** The kinds of tokens. Each has the colour of the custom property `--code-KIND`. */
+/** The kinds of tokens. The custom property `--code-KIND` defines the colour of each kind. */
 export const CODE_KINDS = Object.freeze([
     { kind: 'keyword', tag: [tags.keyword, tags.operatorKeyword, tags.modifier] },
     { kind: 'string', tag: [tags.string, tags.special(tags.string)] },
@@ -29,6 +32,25 @@ export const CODE_KINDS = Object.freeze([
         ],
     },
 ]);
+
+const kinds = tagHighlighter(CODE_KINDS.map(({ kind, tag }) => ({ tag, class: kind })));
+
+/**
+ * Splits Python code into pieces with their kinds, without creating an editor.
+ * @param {string} code
+ * @returns {{text: string, kind: string | null}[]}
+ */
+export function codePieces(code) {
+    const pieces = [];
+    let done = 0;
+    highlightTree(pythonLanguage.parser.parse(code), kinds, (from, to, kind) => {
+        if (from > done) pieces.push({ text: code.slice(done, from), kind: null });
+        pieces.push({ text: code.slice(from, to), kind });
+        done = to;
+    });
+    if (done < code.length) pieces.push({ text: code.slice(done), kind: null });
+    return pieces;
+}
 
 export const colours = syntaxHighlighting(
     HighlightStyle.define([
@@ -60,7 +82,7 @@ export const look = EditorView.theme({
         fontVariantNumeric: 'tabular-nums',
     },
     '.cm-lineNumbers .cm-gutterElement': { minWidth: '1.4em', padding: '0 4px 0 0' },
-    // Magic lines are IPython's, so a Python parser's errors in them are hidden.
+    // Magic lines are IPython syntax. One colour hides the errors of the Python parser there.
     '.cm-line.magic, .cm-line.magic *': { color: 'var(--code-number)', fontStyle: 'normal' },
 });
 
@@ -77,7 +99,7 @@ function marked(state) {
     return builder.finish();
 }
 
-/** Marks the magics and shell commands of a code cell. */
+/** Marks the lines of a code cell that are magics or shell commands. */
 export const magics = StateField.define({
     create: (state) => marked(state),
     update: (marks, change) => (change.docChanged ? marked(change.state) : marks),

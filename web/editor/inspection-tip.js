@@ -7,14 +7,14 @@ import { EDITOR_WORDS as WORDS } from './editor-words.js';
 
 /**
  * @param {{size: import('./inspection.js').Size, object: Inspection | null}} tip
- * @returns {{dom: HTMLElement, said: string}} `said`: the text for screen readers
+ * @returns {{dom: HTMLElement, said: string}} the tooltip, and the text for screen readers
  */
 export function tipDom({ size, object }) {
     const dom = box('div', 'tip');
-    // Focusable, so that the keyboard can scroll overflowing text.
+    // Focusable, so that keys can scroll a long text.
     Object.assign(dom, { id: 'tip', role: 'tooltip', tabIndex: 0 });
     dom.dataset.size = size;
-    // Clicks in the tooltip do not move the cursor.
+    // A click in the tooltip must not move the cursor of the editor.
     dom.addEventListener('mousedown', (event) => event.preventDefault());
     if (!object) {
         dom.append(box('p', 'tip-none', WORDS.unknown));
@@ -35,7 +35,7 @@ export function tipDom({ size, object }) {
     return { dom, said: [said, object.type, object.doc?.trim().split('\n')[0]].filter(Boolean).join('. ') };
 }
 
-/** Name and signature, with the active parameter in bold. @param {Inspection} object */
+/** An object's name and signature. The active parameter is bold. @param {Inspection} object */
 function headOf({ name, signature }) {
     const head = box('div', 'tip-head');
     head.append(box('span', 'tip-name', name));

@@ -1,6 +1,7 @@
 // @ts-check
-// Documentation tooltips. Shift-Tab shows documentation; pressed again, it shows more and keeps the
-// tooltip open. While the user types arguments, the tooltip shows the signature.
+// Documentation tooltips. The first Shift-Tab shows a short documentation, which closes when the
+// user types. The second shows the whole documentation, which stays open. While the user types
+// arguments, a tooltip shows the signature.
 
 import {
     closeCompletion,
@@ -15,14 +16,14 @@ import { tipDom } from './inspection-tip.js';
 
 /** @typedef {import('./completion.js').Asks} Asks */
 /** @typedef {import('../shell/protocol.js').Inspection} Inspection */
-/** @typedef {'signature' | 'short' | 'whole'} Size `whole` stays until it is closed. */
+/** @typedef {'signature' | 'short' | 'whole'} Size `whole` stays open until the user closes it. */
 /**
  * @typedef {{pos: number, size: Size, object: Inspection | null, call: number | null,
- *   create: () => import('@codemirror/view').TooltipView}} Tip `call`: for a signature, the offset
- *   of the call's opening bracket
+ *   create: () => import('@codemirror/view').TooltipView}} Tip `call`: the offset of the call's
+ *   opening bracket, for a tooltip of size `signature`
  */
 
-/** The typing pause before a signature is requested, in milliseconds. */
+/** How long the user must pause typing before the editor requests a signature, in milliseconds. */
 const PAUSE_MS = 120;
 
 /** @type {import('@codemirror/state').StateEffectType<Tip | null>} */
@@ -75,14 +76,14 @@ export const inspecting = (asks) => [
     EditorView.domEventHandlers({ blur: (_event, view) => void closeTip(view) }),
 ];
 
-/** Requests the signature while arguments are typed. */
+/** Requests the signature of a call while the user types its arguments. */
 class Signatures {
     /** @param {EditorView} view @param {Asks} asks */
     constructor(view, asks) {
         this.view = view;
         this.asks = asks;
         asksOf.set(view, asks);
-        /** The last request: "bracket argument keyword". */
+        /** The last request: offset of the bracket, index of the argument, and keyword. */
         this.asked = '';
         /** @type {ReturnType<typeof setTimeout> | undefined} */
         this.timer = undefined;
@@ -96,7 +97,7 @@ class Signatures {
         const isTyped = transactions.some((one) => one.isUserEvent('input'));
         const begins = isTyped && empty && '(,'.includes(state.doc.sliceString(head - 1, head) || ' ');
         if (!isShown) this.asked = '';
-        // Typing an argument does not cancel a pending request.
+        // Typing an argument requests nothing, unless a request is pending or a signature is shown.
         if (!begins && !isShown && !this.timer) return;
         const call = callAt(state.doc.toString(), head);
         const what = call ? `${call.from} ${call.argument} ${call.keyword}` : '';
@@ -134,12 +135,14 @@ class Signatures {
 /** @param {EditorView} view @param {Omit<Tip, 'create'>} tip */
 function show(view, tip) {
     const { dom, said } = tipDom(tip);
-    const create = () => ({ dom, overlap: true });
+    // The list of completions makes room for a signature; it closes when documentation opens.
+    const create = () => ({ dom, overlap: tip.size !== 'signature' });
     view.dispatch({ effects: [shows.of({ ...tip, create }), EditorView.announce.of(said)] });
 }
 
 /**
- * Shows documentation at the cursor. The second press shows all of it, the third closes it.
+ * Handles Shift-Tab. The first press shows a short documentation of the object at the cursor, the
+ * second press the whole documentation, and the third press closes the tooltip.
  * @param {EditorView} view
  */
 export function inspectHere(view) {
@@ -170,7 +173,7 @@ export function closeTip(view) {
 }
 
 /**
- * PageUp and PageDown scroll the tooltip.
+ * Scrolls the tooltip on PageUp and PageDown.
  * @param {EditorView} view
  * @param {KeyboardEvent} event
  * @returns {boolean} whether the key was handled

@@ -1,11 +1,14 @@
 // @ts-check
-// For Python: dedents after `return` and the like, and types over closing triple quotes. CodeMirror
-// has neither.
+// Two functions for typing Python that CodeMirror lacks: dedent after statements such as `return`,
+// and type over closing triple quotes.
 
 import { EditorView, indentUnit, keymap, Prec } from '../vendor/codemirror.js';
 import { closesTriple, isBlank, leavesBlock } from '../text/python.js';
 
-/** Enter after `return` and the like dedents the next line. @param {EditorView} view */
+/**
+ * Handles Enter after a statement that leaves a block, such as `return`: dedents the next line.
+ * @param {EditorView} view
+ */
 function leaveBlock(view) {
     const { state } = view;
     const {
@@ -30,8 +33,8 @@ function leaveBlock(view) {
 }
 
 /**
- * Types over closing triple quotes one by one. CodeMirror would skip all three at the first key
- * press, and the next two presses would begin a new string.
+ * Moves the cursor over one closing quote of a triple quote for each typed quote. CodeMirror would
+ * move it over all three at the first key press, and the next two presses would begin a new string.
  * @param {EditorView} view
  * @param {number} from
  * @param {number} to

@@ -1,5 +1,5 @@
 // @ts-check
-// Find and replace across all cells: the matches, the current match, and the panel.
+// Find and replace in all cells: the list of matches, the current match, and the panel.
 
 import { textOf } from '../notebook/cell-list.js';
 import { patternOf, nextMatch, matchesIn, replaceIn } from './matches.js';
@@ -10,11 +10,11 @@ import { CloseIcon, DownIcon, OnIcon, UpIcon, WholeWordIcon } from '../ui/icons.
 
 /** @typedef {import('../notebook/cell-list.js').Cell} CellData */
 /**
- * @typedef {{cell: number, key: string, prose: number | null, from: number, to: number}} Found
- *   `prose`: the index of the Markdown text above the code, null for the code.
+ * @typedef {{cell: number, key: string, from: number, to: number}} Found
+ *   A match. `cell`: the cell's index; `from` and `to`: offsets in its text.
  */
 
-/** The longest selection that becomes the query, in characters. */
+/** The maximum length of a selection that `open` takes as the query, in characters. */
 const LONGEST_SEED = 200;
 
 export class Finder {
@@ -33,9 +33,12 @@ export class Finder {
         this.pattern = null;
         /** @type {Found[]} */
         this.found = [];
-        /** The index of the current match; -1 for none. */
+        /** The index of the current match in `found`; -1 for none. */
         this.at = -1;
-        /** The position from which the search continues. */
+        /**
+         * Where the search continues.
+         * @type {import('./matches.js').Position}
+         */
         this.origin = { cell: 0, at: 0 };
     }
 
@@ -56,15 +59,13 @@ export class Finder {
             this.query = { ...this.query, text: own };
         if (!this.isOpen) {
             const cells = this.controller.page.cells();
+            const isTyping = editor && document.activeElement === editor.contentDOM;
             this.origin = {
                 cell: Math.max(
                     0,
                     cells.findIndex((cell) => cell.key === view?.props.cell.key),
                 ),
-                at:
-                    editor && document.activeElement === editor.contentDOM
-                        ? editor.state.selection.main.from
-                        : 0,
+                at: isTyping ? editor.state.selection.main.from : 0,
             };
         }
         this.isOpen = true;
@@ -76,7 +77,7 @@ export class Finder {
         field?.select();
     }
 
-    /** Shows or hides the replace row and focuses the next input. */
+    /** Shows the replace row and focuses its field, or hides the row and focuses the find field. */
     toggleReplace() {
         this.replaces = !this.replaces;
         this.controller.page.host.paintNow();
@@ -94,11 +95,14 @@ export class Finder {
         this.controller.page.host.paintNow();
         const key = here?.key ?? this.controller.lastFocus?.key ?? '';
         const view = this.controller.views.get(key);
-        if (here && here.prose === null && view?.editor?.view) view.focus();
+        if (here && view?.editor?.view) view.focus();
         else this.controller.focusCell(key);
     }
 
-    /** Searches from the current position. @param {Finder['query']} query */
+    /**
+     * Finds all matches and goes to the first match from `origin` on.
+     * @param {Finder['query']} query
+     */
     search(query) {
         this.query = query;
         this.pattern = patternOf(query);
@@ -113,7 +117,7 @@ export class Finder {
         const now = this.found[this.at];
         this.at = nextMatch(
             this.found,
-            now ? { cell: now.cell, at: step === 1 ? now.from + 1 : now.from } : this.origin,
+            now ? { ...now, at: step === 1 ? now.from + 1 : now.from } : this.origin,
             step,
         );
         this.#reveal();
@@ -126,20 +130,13 @@ export class Finder {
         this.found =
             pattern instanceof RegExp
                 ? cells.flatMap((cell, i) =>
-                      textsOf(cell).flatMap(({ text, prose }) =>
-                          matchesIn(text, pattern).map((span) => ({
-                              ...span,
-                              cell: i,
-                              key: cell.key,
-                              prose,
-                          })),
-                      ),
+                      matchesIn(textOf(cell), pattern).map((span) => ({ ...span, cell: i, key: cell.key })),
                   )
                 : [];
     }
 
     /**
-     * Called after each paint: finds the matches again, because the cells may have changed.
+     * Called after each paint. Finds all matches again, because the cells may have changed.
      * @param {CellData[]} cells
      */
     onPainted(cells) {
@@ -147,25 +144,22 @@ export class Finder {
         const now = this.found[this.at];
         const count = this.found.length;
         this.#find(cells);
-        this.at = now
-            ? this.found.findIndex(
-                  (one) => one.key === now.key && one.prose === now.prose && one.from === now.from,
-              )
-            : -1;
+        this.at = now ? this.found.findIndex((one) => one.key === now.key && one.from === now.from) : -1;
         this.#mark();
         if (this.found.length !== count) this.controller.page.host.requestPaint();
     }
 
     #mark() {
         const now = this.found[this.at];
-        const view = now?.prose === null ? (this.controller.views.get(now.key)?.editor?.view ?? null) : null;
+        const view = (now && this.controller.views.get(now.key)?.editor?.view) ?? null;
         mark(this.pattern instanceof RegExp ? this.pattern : null, view, now?.from);
         this.#outline(now && !view ? now.key : null);
     }
 
     /**
-     * Outlines the cell of a match in rendered text, where highlights are not possible.
-     * @param {string | null} key
+     * Outlines the cell of the current match if the match is in rendered Markdown, where the match
+     * itself cannot be highlighted.
+     * @param {string | null} key the cell to outline; null: none
      */
     #outline(key) {
         for (const cell of document.querySelectorAll('.cell'))
@@ -175,10 +169,13 @@ export class Finder {
     #reveal() {
         const now = this.found[this.at];
         if (now) {
-            this.origin = { cell: now.cell, at: now.from };
-            const editor = this.controller.views.get(now.key)?.editor;
-            if (now.prose === null) editor?.make();
-            const view = now.prose === null ? editor?.view : null;
+            this.origin = { ...now, at: now.from };
+            this.controller.reveal(now.key);
+            const cell = this.controller.views.get(now.key);
+            if (cell?.isFolded) cell.fold(false);
+            const editor = cell?.editor;
+            editor?.make();
+            const view = editor?.view;
             if (view && now.to <= view.state.doc.length)
                 view.dispatch({ selection: { anchor: now.from, head: now.to } });
             this.#mark();
@@ -190,16 +187,23 @@ export class Finder {
         } else this.#mark();
     }
 
-    /** Replaces the current match and goes to the next. */
+    /** Replaces the current match and goes to the next match. */
     replaceOne() {
         const now = this.found[this.at];
         if (!now || !(this.pattern instanceof RegExp)) return;
+        const lengthBefore = this.#lengthOf(now);
         this.#rewrite([now.key], false, now);
-        this.origin = { cell: now.cell, at: now.from + this.by.length };
+        this.origin = { ...now, at: now.to + this.#lengthOf(now) - lengthBefore };
         this.#find(this.controller.page.cells());
         this.at = nextMatch(this.found, this.origin, 1);
         this.controller.page.host.paintNow();
         this.#reveal();
+    }
+
+    /** The length of the text that has a match. @param {Found} match */
+    #lengthOf({ key }) {
+        const cell = this.controller.page.cells().find((one) => one.key === key);
+        return cell ? textOf(cell).length : 0;
     }
 
     replaceAll() {
@@ -208,33 +212,25 @@ export class Finder {
         this.at = -1;
     }
 
-    /** @param {string[]} keys @param {boolean} isSaid @param {Found | null} only */
+    /**
+     * Replaces matches in cells.
+     * @param {string[]} keys the keys of the cells
+     * @param {boolean} isSaid whether to show a notice with an Undo button
+     * @param {Found | null} only the only match to replace; null: replace all matches
+     */
     #rewrite(keys, isSaid, only) {
         const { by, query } = this;
         const pattern = /** @type {RegExp} */ (this.pattern);
-        const change = (/** @type {string} */ text, /** @type {number | null} */ prose) =>
-            only && only.prose !== prose ? text : replaceIn(text, pattern, by, query.isRegex, only?.from);
         const cells = this.controller.page.cells().filter(({ key }) => keys.includes(key));
         this.editing.replaceTexts(
             cells.map((cell) => ({
                 key: cell.key,
-                text: change(textOf(cell), null),
-                prose: cell.kind === 'ran' ? cell.state.prose.map((text, i) => change(text, i)) : undefined,
+                text: replaceIn(textOf(cell), pattern, by, query.isRegex, only?.from),
             })),
             isSaid,
         );
     }
 }
-
-/**
- * The texts of a cell, in order.
- * @param {CellData} cell
- * @returns {{text: string, prose: number | null}[]}
- */
-const textsOf = (cell) => [
-    ...(cell.kind === 'ran' ? cell.state.prose.map((text, prose) => ({ text, prose })) : []),
-    { text: textOf(cell), prose: null },
-];
 
 /** @extends {Component<{finder: Finder}, {}>} */
 export class FindPanel extends Component {

@@ -1,5 +1,5 @@
 // @ts-check
-// Highlights matches in all editors of the page.
+// Highlights the matches of a search in all editors of the page.
 
 import {
     Decoration,
@@ -12,8 +12,8 @@ import {
 import { matchesIn } from './matches.js';
 
 /**
- * @typedef {{pattern: RegExp | null, at: number | null}} Marks `at`: the offset of the current
- *   match.
+ * @typedef {{pattern: RegExp | null, at: number | null}} Marks The highlights of one editor. `at`:
+ *   the offset of the current match, or null if the current match is not in this editor.
  */
 
 /** @type {import('@codemirror/state').StateEffectType<Marks>} */
@@ -59,10 +59,10 @@ export const findMarks = [
 ];
 
 /**
- * Highlights all matches of a pattern, and the current one.
- * @param {RegExp | null} wanted
- * @param {EditorView | null} [here]
- * @param {number} [at]
+ * Highlights all matches of a pattern, and the current match in another colour.
+ * @param {RegExp | null} wanted null: removes all highlights
+ * @param {EditorView | null} [here] the editor with the current match
+ * @param {number} [at] the offset of the current match
  */
 export function mark(wanted, here = null, at) {
     pattern = wanted;

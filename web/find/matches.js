@@ -3,12 +3,17 @@
 
 /** @typedef {{text: string, isCase: boolean, isWord: boolean, isRegex: boolean}} Query */
 /** @typedef {{from: number, to: number}} Span Offsets in UTF-16 units. */
+/**
+ * @typedef {{cell: number, at: number}} Position
+ *   `cell`: the cell's index; `at`: the offset in its text.
+ */
 
-/** The most matches found. Each one is highlighted, which takes time. */
+/** The maximum number of matches in one text. Highlighting each match takes time. */
 const MOST = 10_000;
 
 /**
- * The pattern of a query; null if empty, an error text if invalid.
+ * The regular expression of a query; null if the query is empty; an error text if the query is an
+ * invalid regular expression.
  * @param {Query} query
  * @returns {RegExp | string | null}
  */
@@ -35,11 +40,11 @@ export function matchesIn(text, pattern, most = MOST) {
 }
 
 /**
- * Replaces all matches in a text, or the one that begins at `only`.
+ * Replaces all matches in a text, or only the match that begins at `only`.
  * @param {string} text
  * @param {RegExp} pattern
- * @param {string} by with `$1` and `$<name>` where the pattern is a regular expression
- * @param {boolean} isRegex
+ * @param {string} by the replacement
+ * @param {boolean} isRegex whether `$1`, `$<name>` and `\n` in `by` have a special meaning
  * @param {number} [only]
  */
 export function replaceIn(text, pattern, by, isRegex, only) {
@@ -53,7 +58,11 @@ export function replaceIn(text, pattern, by, isRegex, only) {
     return made + text.slice(last);
 }
 
-/** @param {string} by @param {RegExpMatchArray} found */
+/**
+ * Fills in the groups of a match in a replacement.
+ * @param {string} by
+ * @param {RegExpMatchArray} found
+ */
 function filled(by, found) {
     return by.replace(
         /\$(?:(\$)|(&)|(\d{1,2})|<([^>]*)>)|\\([nt\\])/g,
@@ -69,22 +78,21 @@ function filled(by, found) {
 }
 
 /**
- * The next match after (or, backwards, before) a position; wraps around.
+ * The next match at or after a position, or the last match before it. Wraps around at the ends.
  * @template {{cell: number, from: number}} P
- * @param {P[]} places in order
- * @param {{cell: number, at: number}} here
- * @param {1 | -1} step
- * @returns {number} its index; -1 if there is no match
+ * @param {P[]} places all matches, in order
+ * @param {Position} here
+ * @param {1 | -1} step 1: the next match; -1: the match before
+ * @returns {number} the index of the match; -1 if `places` is empty
  */
-export function nextMatch(places, { cell, at }, step) {
+export function nextMatch(places, here, step) {
     if (step === 1) {
-        const next = places.findIndex(
-            (match) => match.cell > cell || (match.cell === cell && match.from >= at),
-        );
+        const next = places.findIndex((match) => !isBefore(match, here));
         return next < 0 && places.length ? 0 : next;
     }
-    const before = places.findLastIndex(
-        (match) => match.cell < cell || (match.cell === cell && match.from < at),
-    );
+    const before = places.findLastIndex((match) => isBefore(match, here));
     return before < 0 ? places.length - 1 : before;
 }
+
+/** @param {{cell: number, from: number}} match @param {Position} here */
+const isBefore = (match, here) => (match.cell === here.cell ? match.from < here.at : match.cell < here.cell);

@@ -1,20 +1,9 @@
 // @ts-check
-// A few lines of Python in the editor's colours, without an editor.
+// Shows Python code in the editor's colours, without creating an editor.
 
-import { CODE_KINDS } from '../editor/highlighting.js';
-import { highlightTree, pythonLanguage, tagHighlighter } from '../vendor/codemirror.js';
+import { codePieces } from '../editor/highlighting.js';
 import { html } from '../vendor/preact.js';
 
-const kinds = tagHighlighter(CODE_KINDS.map(({ kind, tag }) => ({ tag, class: kind })));
-
 /** @param {string} code */
-export function highlighted(code) {
-    const parts = [];
-    let done = 0;
-    highlightTree(pythonLanguage.parser.parse(code), kinds, (from, to, kind) => {
-        parts.push(code.slice(done, from), html`<span data-code=${kind}>${code.slice(from, to)}</span>`);
-        done = to;
-    });
-    parts.push(code.slice(done));
-    return parts;
-}
+export const highlighted = (code) =>
+    codePieces(code).map(({ text, kind }) => (kind ? html`<span data-code=${kind}>${text}</span>` : text));

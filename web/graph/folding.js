@@ -1,23 +1,24 @@
 // @ts-check
-// Which states the graph folds: unbranched sequences of four or more ordinary cells. Pure.
+// Finds the sequences of states that the graph folds: four or more ordinary cells without a branch.
+// Pure.
 
 import { residencyMark } from '../checkpoints/residency.js';
 import { pictureOf } from '../outputs/mime.js';
 
 /** @typedef {import('./nodes.js').Node} Node */
 
-/** Shorter sequences are not folded. */
+/** The minimum length of a sequence that is folded. */
 const FEWEST = 4;
 /** A graph with at most this many nodes is never folded. */
 export const SMALL = 24;
-/** This many states before and after the current one stay visible. */
+/** The number of states that stay visible before and after the current state. */
 const NEAR = 3;
 
 /**
  * The foldable sequences of nodes, each in row order.
  * @param {Node[]} nodes
- * @param {(node: Node) => boolean} isKept
- * @returns {number[][]} indexes in the list
+ * @param {(node: Node) => boolean} isKept whether a node must stay visible
+ * @returns {number[][]} for each sequence, the indexes of its nodes
  */
 export function foldsOf(nodes, isKept) {
     if (nodes.length <= SMALL) return [];
@@ -35,7 +36,8 @@ export function foldsOf(nodes, isKept) {
 }
 
 /**
- * Whether a node is ordinary: a cell that succeeded, with one child and no new warnings.
+ * Whether a node is ordinary: a state with one child, in memory or on disk. A state with a label,
+ * pin, image, new warning or failed save is not ordinary, and a partial state is not.
  * @param {Node} node
  * @param {Node | undefined} parent
  */
@@ -54,7 +56,8 @@ function isTrivial({ state, run, children, from }, parent) {
 }
 
 /**
- * The indexes of a state and of its neighbours on the lineage.
+ * The indexes of a node, of its last `NEAR` ancestors, and of its descendants in the next `NEAR`
+ * generations.
  * @param {Node[]} nodes
  * @param {Node | undefined} here
  * @returns {Set<number>}

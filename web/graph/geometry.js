@@ -1,35 +1,23 @@
 // @ts-check
-// Positions of rows and lanes, in px. Pure.
-
-/** @typedef {import('./layout.js').Position} Position */
+// The positions of rows and lanes in the graph, in px. Pure.
 
 export const ROW = 30;
-const LANE = 13;
+const LANE = 14;
 const LEFT = 17;
-/** The number of lanes with full width. All others share `REST` px. */
-const WIDE = 7;
-const REST = 14;
+/** The distance from a node to its label, and the least width of a row's label and facts. */
+const GAP = 15;
+const LABEL = 170;
+
+/** The center of a lane. @param {number} lane */
+export const laneX = (lane) => LEFT + LANE * lane;
+
+/** The center of a row. @param {number} row */
+export const rowY = (row) => row * ROW + ROW / 2;
+
+/** The left edge of the label of a node. @param {number} lane */
+export const textLeft = (lane) => laneX(lane) + GAP;
+
 /**
- * Labels begin to the right of one of these numbers of lanes, so that a few new branches do not
- * move them.
+ * The width that rows need. In a narrower pane, the graph scrolls sideways. @param {number} lanes
  */
-const STEPS = [2, 4, WIDE];
-
-/** The distance of a lane from the first. @param {number} lane */
-const across = (lane) =>
-    lane < WIDE ? LANE * lane : LANE * (WIDE - 1) + REST * (1 - 0.8 ** (lane - WIDE + 1));
-
-/** The center of a node. @param {Position} place */
-export const spot = (place) => ({
-    x:
-        LEFT +
-        across(place.lane) +
-        (place.beside ? Math.min(7.5, 0.6 * (across(place.lane + 1) - across(place.lane))) : 0),
-    y: place.row * ROW + ROW / 2,
-});
-
-/** The left edge of labels, in px. @param {number} lanes the number of lanes */
-export function textLeft(lanes) {
-    const step = STEPS.find((one) => lanes <= one);
-    return LEFT + (step ? across(step - 1) : across(WIDE - 1) + REST) + 15;
-}
+export const widthOf = (lanes) => textLeft(lanes - 1) + LABEL;

@@ -1,15 +1,15 @@
 // @ts-check
-// The edge of the graph pane: dragging it, or arrow keys, resize the pane. This browser stores the
-// width.
+// The right edge of the graph pane. Dragging the edge or pressing arrow keys resizes the pane. The
+// browser stores the width.
 
 import { Component, html } from '../vendor/preact.js';
 import { GRAPH_WORDS } from './graph-words.js';
 
 const KEY = 'ratoon.graphWidth';
-/** The least width, and the step of an arrow key, in px. */
+/** The minimum width of the pane, and the change per arrow key, in px. */
 const LEAST = 200;
 const STEP = 16;
-/** The greatest share of the window for the graph. */
+/** The maximum width of the pane, as a share of the window's width. */
 const MOST = 0.6;
 
 /** @extends {Component<{}, {width: number}>} */

@@ -1,15 +1,17 @@
 // @ts-check
-// The header of the graph: search, and the switch that unfolds all rows.
+// The header of the graph: the search field, and the button that folds or unfolds all rows.
 
 import { Component, html } from '../vendor/preact.js';
+import { BRANCHES_WORDS } from '../branches/branches-words.js';
 import { GRAPH_WORDS } from './graph-words.js';
-import { DownIcon, FoldIcon, SearchIcon, UnfoldIcon, UpIcon } from '../ui/icons.js';
+import { DownIcon, FoldIcon, SearchIcon, TableIcon, UnfoldIcon, UpIcon } from '../ui/icons.js';
 
 /**
  * @typedef {{held: (head: GraphHeader) => void, query: string, count: number, at: number,
- *   canFold: boolean, isWhole: boolean, onQuery: (query: string) => void, onStep: (step: 1 |
- *   -1) => void, onLeave: () => void, onWhole: () => void}} HeadProps `held` passes the header to
- *   its owner; `at`: the index of the current hit
+ *   canFold: boolean, isWhole: boolean, onQuery: (query: string) => void,
+ *   onStep: (step: 1 | -1) => void, onLeave: () => void, onBlur: () => void, onWhole: () => void,
+ *   onTable: () => void}} HeadProps `held` is called with the header after it is mounted; `count`:
+ *   the number of hits; `at`: the index of the current hit; `onLeave`: Escape in an empty field
  */
 
 /** @extends {Component<HeadProps, {}>} */
@@ -41,7 +43,7 @@ export class GraphHeader extends Component {
     }
 
     /** @param {HeadProps} props */
-    render({ query, count, at, canFold, isWhole, onQuery, onStep, onWhole }) {
+    render({ query, count, at, canFold, isWhole, onQuery, onStep, onBlur, onWhole, onTable }) {
         const asks = query.trim() !== '';
         const fold = isWhole ? GRAPH_WORDS.showLess : GRAPH_WORDS.showAll;
         return html`
@@ -51,7 +53,7 @@ export class GraphHeader extends Component {
                     <input type="text" aria-label=${GRAPH_WORDS.search} placeholder=${GRAPH_WORDS.search}
                         title=${GRAPH_WORDS.searchHint} value=${query} spellcheck="false" autocomplete="off"
                         ref=${(/** @type {HTMLInputElement | null} */ field) => (this.field = field)}
-                        onInput=${(/** @type {any} */ event) => onQuery(event.target.value)}
+                        onInput=${(/** @type {any} */ event) => onQuery(event.target.value)} onBlur=${onBlur}
                         onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} />
                     ${
                         asks &&
@@ -63,6 +65,8 @@ export class GraphHeader extends Component {
                             disabled=${count < 2} onClick=${() => onStep(1)}><${DownIcon} /></button>`
                     }
                 </div>
+                <button class="tool" aria-label=${BRANCHES_WORDS.command} title=${BRANCHES_WORDS.command}
+                    onClick=${onTable}><${TableIcon} /></button>
                 ${
                     (canFold || isWhole) &&
                     html`<button class="tool" aria-label=${fold} title=${fold}

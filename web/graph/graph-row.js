@@ -1,36 +1,38 @@
 // @ts-check
-// One row of the graph: the name of a state and its most important facts.
+// One row of the graph: the name of a state or attempt, and its most important facts.
 
 import { isInMemory, residencyText, residencyMark } from '../checkpoints/residency.js';
 import { bytes, duration } from '../text/format.js';
 import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
+import { ROW_WORDS } from '../sweep/row-words.js';
 import { GRAPH_WORDS } from './graph-words.js';
-import { PinIcon, WarningIcon } from '../ui/icons.js';
+import { DownIcon, OnIcon, PinIcon, WarningIcon } from '../ui/icons.js';
 import { statusOf } from './node-mark.js';
 import { ROW } from './geometry.js';
 import { Thumb } from './thumbnails.js';
 
-/** The least time (milliseconds) and memory (bytes) that a row shows. */
+/** The minimum duration (milliseconds) and memory (bytes) that a row shows. */
 const LONG_MS = 1000;
 const LARGE = 100_000_000;
-/** The most people shown by initials. */
+/** The maximum number of people whose initials a row shows. */
 const SHOWN = 3;
 
 /**
  * @typedef {object} RowProps
  * @property {import('./scene.js').Row} row
  * @property {import('../shell/model.js').Model} model
- * @property {string} stamp changes whenever the row must be rendered again
- * @property {number} count the number of rows
+ * @property {string} stamp a text that changes whenever the row must be rendered again
+ * @property {number} siblings the number of rows with the same nearest shown ancestor
  * @property {number} left the left edge of the text, in px
  * @property {boolean} isHere
  * @property {boolean} isOnLine
  * @property {boolean} isCursor
- * @property {boolean} isGoing
- * @property {boolean} isCompared
- * @property {boolean} isDim a search is active, and this row does not match
- * @property {string | null} changes the searched variable, if this cell added or changed it
+ * @property {boolean} isGoing whether the node is about to be deleted
+ * @property {string} letter of the state in the open comparison; '' if it is not compared
+ * @property {boolean} isFiltered whether a search hides rows; subtrees then cannot be closed
+ * @property {boolean} isDim whether a search is active and this row does not match
+ * @property {string | null} changes the searched variable, if the row's cell added or changed it
  * @property {import('./row-annotations.js').Other[]} people
  */
 
@@ -48,18 +50,19 @@ export class GraphRow extends Component {
     }
 
     render() {
-        const { row, count, left, isHere, isOnLine, isCursor, isGoing, isCompared, isDim, people } =
+        const { row, siblings, left, isHere, isOnLine, isCursor, isGoing, letter, isDim, people } =
             this.props;
-        const { node, fold, place } = row;
+        const { node, fold, closed, place } = row;
         return html`
             <div class="row" id=${rowId(row.id)} role="treeitem" aria-selected=${isHere ? 'true' : 'false'}
-                aria-level=${node.level} aria-setsize=${count} aria-posinset=${place.row + 1}
-                aria-expanded=${fold ? 'false' : null}
+                aria-level=${place.depth + 1} aria-setsize=${siblings} aria-posinset=${place.nth + 1}
+                aria-expanded=${fold || closed ? 'false' : null}
                 aria-label=${fold ? GRAPH_WORDS.foldedLong(fold.length) : this.#said()}
-                data-node=${fold ? null : node.id} data-fold=${fold ? '' : null} data-row=${place.row}
+                data-node=${fold ? null : node.id} data-fold=${fold ? '' : null} data-sweep=${node.sweep && !fold ? node.sweep.id : null}
+                data-closed=${closed ? '' : null} data-row=${place.row}
                 data-status=${fold ? null : statusOf(node)} data-here=${isHere ? '' : null}
                 data-line=${isOnLine ? '' : null} data-cursor=${isCursor ? '' : null}
-                data-going=${isGoing ? '' : null} data-compared=${isCompared ? '' : null}
+                data-going=${isGoing ? '' : null} data-compared=${letter ? '' : null}
                 data-dim=${isDim ? '' : null}
                 style=${{ top: `${place.row * ROW}px`, paddingLeft: `${left}px` }}>
                 ${
@@ -73,11 +76,13 @@ export class GraphRow extends Component {
 
     /** @param {import('./row-annotations.js').Other[]} people */
     #about(people) {
-        const { row, model, changes } = this.props;
+        const { row, model, changes, letter } = this.props;
         const { node } = row;
+        if (node.sweep) return this.#sweep(node.sweep);
         const waiting = this.#waiting();
         const { state, run } = node;
         const said = this.#status();
+        const mayClose = node.children.length > 0 && !this.props.isFiltered;
         const isNamed = Boolean(state?.label) || node.from < 0;
         return html`
             <span class="what" data-label=${isNamed ? '' : null}>
@@ -85,8 +90,18 @@ export class GraphRow extends Component {
                     !isNamed && node.lead
                         ? html`<span class="lead">${node.lead}</span><span class="tail">
                     ${node.name.replace(/^… /, '')}</span>`
-                        : titleOf(row)
+                        : !isNamed && node.member?.rung === 0
+                          ? ROW_WORDS.brief(node.member)
+                          : titleOf(row)
                 }</span>
+            ${
+                mayClose &&
+                html`<button class="twist" tabindex="-1" data-closed=${row.closed ? '' : null}
+                    aria-hidden="true" title=${row.closed ? GRAPH_WORDS.openBelow : GRAPH_WORDS.closeBelow}>
+                    ${row.closed ? html`<${OnIcon} />${GRAPH_WORDS.closed(row.closed)}` : html`<${DownIcon} />`}
+                </button>`
+            }
+            ${letter && html`<span class="letter">${letter}</span>`}
             ${changes !== null && html`<span class="changes">${GRAPH_WORDS.changes(changes)}</span>`}
             ${
                 people.length > 0 &&
@@ -100,7 +115,7 @@ export class GraphRow extends Component {
                         class="avatar">+${people.length - SHOWN}</i>`
                 }</span>`
             }
-            ${state && state.warnings.length > 0 && html`<span class="warned"><${WarningIcon} /></span>`}
+            ${state && model.newWarnings(state).length > 0 && html`<span class="warned"><${WarningIcon} /></span>`}
             ${state?.pinned && html`<span class="pinned"><${PinIcon} /></span>`}
             ${waiting > 0 && html`<span class="cost">${GRAPH_WORDS.waiting(waiting)}</span>`}
             ${
@@ -119,7 +134,20 @@ export class GraphRow extends Component {
             }`;
     }
 
-    /** The number of drafts at a state that is not the current one. */
+    /** The node of a sweep. @param {import('../sweep/sweeps.js').Sweep} sweep */
+    #sweep(sweep) {
+        const { row, isFiltered } = this.props;
+        return html`<span class="what">${row.node.name}</span>
+            ${
+                !isFiltered &&
+                html`<button class="twist" tabindex="-1" data-closed=${row.closed ? '' : null}
+                    aria-hidden="true" title=${row.closed ? ROW_WORDS.unfold : ROW_WORDS.fold}>
+                    ${row.closed ? html`<${OnIcon} />` : html`<${DownIcon} />`}</button>`
+            }
+            <span class="said" data-sweep title=${ROW_WORDS.counts(sweep)}>${ROW_WORDS.shortly(sweep)}</span>`;
+    }
+
+    /** The number of drafts on the row's state; 0 if the page already shows them as cells. */
     #waiting() {
         const { row, model, isHere } = this.props;
         return row.node.state && !isHere ? model.waitingAt(row.node.state.id) : 0;
@@ -134,10 +162,20 @@ export class GraphRow extends Component {
         return state?.saving.now === 'failed' ? WORDS.notSaved : WORDS.nodeStatus[statusOf(row.node)];
     }
 
-    /** The accessible description. */
+    /** The row's text for screen readers. */
     #said() {
-        const { row, model, isHere, isCompared, people, changes } = this.props;
-        const { state } = row.node;
+        const { row, model, isHere, letter, people, changes } = this.props;
+        const { state, sweep } = row.node;
+        if (sweep)
+            return [
+                row.node.name,
+                ROW_WORDS.status[sweep.status],
+                ROW_WORDS.counts(sweep),
+                row.closed > 0 && ROW_WORDS.hidden,
+                isHere && WORDS.nodeHere,
+            ]
+                .filter(Boolean)
+                .join(', ');
         const where = state
             ? residencyText(
                   state,
@@ -147,16 +185,18 @@ export class GraphRow extends Component {
             : '';
         const status = this.#status();
         return [
-            state?.exec_count || '',
+            state?.exec_count ? GRAPH_WORDS.cell(state.exec_count) : '',
             titleOf(row),
+            isBest(row.node.member) && ROW_WORDS.best,
+            row.closed > 0 && GRAPH_WORDS.closedLong(row.closed),
             state?.partial && !isPlain(state) && WORDS.nodeStatus.partial,
             state && isPlain(state) ? status : where || status,
             ...costsOf(row.node),
             this.#waiting() > 0 && GRAPH_WORDS.waiting(this.#waiting()),
             changes !== null && GRAPH_WORDS.changes(changes),
-            state && state.warnings.length > 0 && GRAPH_WORDS.warned,
+            state && model.newWarnings(state).length > 0 && GRAPH_WORDS.warned,
             people.length > 0 && GRAPH_WORDS.standsHere(people.map(({ called }) => called).join(', ')),
-            isCompared && GRAPH_WORDS.compared,
+            letter !== '' && GRAPH_WORDS.compared(letter),
             isHere && WORDS.nodeHere,
         ]
             .filter(Boolean)
@@ -164,8 +204,11 @@ export class GraphRow extends Component {
     }
 }
 
+/** @param {import('../sweep/sweeps.js').Member | null} member */
+const isBest = (member) => member?.row === member?.sweep.tally.best && member?.rung === 0;
+
 /**
- * Whether the state's residency needs no announcement.
+ * Whether the text for screen readers omits the state's residency, because it is the usual one.
  * @param {import('../shell/protocol.js').State} state
  */
 const isPlain = (state) =>
@@ -174,7 +217,7 @@ const isPlain = (state) =>
     !state.pinned;
 
 /**
- * The cost of a cell, if it is worth showing: time, memory.
+ * The duration of a cell and the memory of its state, each only if it is large enough to show.
  * @param {import('./nodes.js').Node} node
  * @returns {string[]}
  */

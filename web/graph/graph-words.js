@@ -1,15 +1,20 @@
 // @ts-check
-// Texts of the graph.
+// The texts of the graph pane.
 
 /** @param {number} n */
 const cells = (n) => (n === 1 ? 'one cell' : `${n} cells`);
 
 export const GRAPH_WORDS = Object.freeze({
-    hint: 'Arrow keys move, Enter goes to a state, Space shows details, / searches.',
+    hint: 'Arrow keys move, Enter goes to a state, Space shows details, f hides what is below, t shows the table of branches, / searches.',
     folded: cells,
     foldedLong: (/** @type {number} */ n) => `${cells(n)} folded, Enter unfolds`,
     showAll: 'Unfold all',
     showLess: 'Fold linear sections',
+    // A subtree
+    closed: (/** @type {number} */ n) => String(n),
+    closedLong: (/** @type {number} */ n) => `${cells(n)} below hidden, f shows`,
+    closeBelow: 'Hide everything below',
+    openBelow: 'Show everything below',
     resize: 'Width of the graph',
     // Search
     search: 'Search code, variables and labels',
@@ -24,9 +29,10 @@ export const GRAPH_WORDS = Object.freeze({
     // A node
     grew: (/** @type {number} */ child, /** @type {number} */ parent) =>
         parent ? `Cell ${child} branches from cell ${parent}.` : `Cell ${child} branches from the start.`,
+    wentTo: (/** @type {string} */ name) => `The page shows ${name}.`,
     waiting: (/** @type {number} */ n) => (n === 1 ? 'one draft' : `${n} drafts`),
     going: 'being deleted',
-    compared: 'compared',
+    compared: (/** @type {string} */ letter) => `compared as ${letter}`,
     warned: 'has a warning',
     standsHere: (/** @type {string} */ names) => `here: ${names}`,
     // The card
@@ -45,9 +51,11 @@ export const GRAPH_WORDS = Object.freeze({
     close: 'Close',
     // Actions
     look: 'Go to this state',
-    goOn: 'Continue here',
-    goOnHint: 'Goes to this state and focuses the empty cell below it',
+    goOn: 'New branch from here',
+    goOnHint: 'Go to this state and focus the empty cell below it',
     compare: 'Compare with current',
+    take: 'Take variables…',
+    takeHint: 'Copies variables of this state into a new state after the current one',
     removeShort: 'Delete',
     unpin: 'Stop keeping in memory',
     drop: 'Delete this attempt',

@@ -1,31 +1,43 @@
 // @ts-check
-// The graph of states beside the cells: paints the rows near the viewport; handles pointer, search
-// and selection.
+// The graph of states beside the cells. Paints the rows near the viewport, and handles the pointer,
+// the keyboard cursor and the search.
 
 import { Scene } from './scene.js';
 import { search } from './node-search.js';
 import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
+import { ROW_WORDS } from '../sweep/row-words.js';
 import { GRAPH_WORDS } from './graph-words.js';
-import { actionsOf, compareWithHere, continueFrom, goTo, shortActionsOf } from './node-actions.js';
+import {
+    actionsOf,
+    compareWithHere,
+    continueFrom,
+    goTo,
+    goToClicked,
+    shortActionsOf,
+} from './node-actions.js';
 import { StateCard } from './state-card.js';
 import { GraphEdge } from './graph-edge.js';
 import { GraphHeader } from './graph-header.js';
+import { showBranches } from '../compare/compare-commands.js';
 import { onKey } from './graph-keys.js';
 import { comparedIn, othersByState } from './row-annotations.js';
 import { renderRows } from './rows.js';
 import { HoverTracker } from './hover.js';
 import { rowId, titleOf } from './graph-row.js';
-import { ROW } from './geometry.js';
+import { ROW, laneX, widthOf } from './geometry.js';
 import { List } from '../ui/menu.js';
 
-/** Rows painted beyond the visible ones, so that fast scrolling shows no gaps. */
+/** The number of rows painted above and below the visible rows, so that scrolling shows no gaps. */
 const MARGIN = 16;
-/** Rows scrolled before the painted range changes. */
+/** The number of rows that the user scrolls before the range of painted rows changes. */
 const STEP = 8;
-/** How long a node counts as new (`NEW`), and how long lanes slide (`SLIDE`), in milliseconds. */
+/** The number of sweeps of which a tab remembers whether the user has folded them. */
+const KEPT_SWEEPS = 200;
+/** How long a node is marked as new, in milliseconds. */
 const NEW = 1200;
-const SLIDE = 300;
+/** A cursor that stays on the current hit of the search, also when the hits change. */
+const ON_HIT = Symbol('on hit');
 
 /** @typedef {import('./scene.js').Row} Row */
 /**
@@ -33,9 +45,11 @@ const SLIDE = 300;
  *   controller: import('../cell/cell-controller.js').CellController, stamp: string}} GraphProps
  */
 /**
- * @typedef {{cursor: string | null, card: {id: string, right: number, top: number} | null,
- *   menu: {id: string, x: number, y: number} | null, query: string, hit: number}} GraphState Rows
- *   are identified by their nodes; `hit`: the index of the current hit
+ * @typedef {{cursor: string | typeof ON_HIT | null,
+ *   card: {id: string, right: number, top: number} | null,
+ *   menu: {id: string, x: number, y: number} | null, query: string, hit: string | null}} GraphState
+ *   `cursor` and `id`: ids of nodes; `hit`: the node of the hit that the user went to; null: the
+ *   first hit
  */
 
 /**
@@ -56,10 +70,13 @@ export const graphStamp = (page) =>
 /** @extends {Component<GraphProps, GraphState>} */
 export class Graph extends Component {
     /** @type {GraphState} */
-    state = { cursor: null, card: null, menu: null, query: '', hit: 0 };
+    state = { cursor: null, card: null, menu: null, query: '', hit: null };
     scene = new Scene({
         isWhole: this.props.page.host.recall('graphWhole') ?? false,
         opened: this.props.page.host.recall('graphOpened') ?? [],
+        closed: this.props.page.host.recall('graphClosed') ?? [],
+        sweeps: this.props.page.host.recall('graphSweeps') ?? [],
+        given: this.props.page.branchColours.given,
     });
     hover = new HoverTracker({
         show: (row) => this.showCard(row),
@@ -74,30 +91,27 @@ export class Graph extends Component {
     /** The scroll position to restore after the next paint. @type {number | undefined} */
     restored = undefined;
     height = 600;
-    isAtEnd = true;
     rev = -1;
     here = '';
+    /** The current state and the run below it, as of the last update. */
+    looked = '';
     /** The query and the model revisions for which `hits` was computed. */
     searched = '';
     /** @type {import('./node-search.js').Hit[]} */
     hits = [];
-    /** When new nodes appeared, by run. @type {Map<string, number>} */
+    /** When the nodes of new runs appeared, by the id of the run. @type {Map<string, number>} */
     addedAt = new Map();
-    slidAt = -SLIDE;
     announced = '';
-    /**
-     * The row to scroll to after the next paint; 'end': the last; null: none.
-     * @type {number | 'end' | null}
-     */
+    /** The row to scroll to after the next paint; null: do not scroll. @type {number | null} */
     scrollTarget = null;
     /** @type {string | null} */
     shownHere = null;
     /**
-     * The node on which Enter was pressed last. A second Enter continues from it.
+     * The node on which the user pressed Enter last. A second Enter continues from that node.
      * @type {string | null}
      */
     entered = null;
-    /** Whether the card takes the focus after the next paint. */
+    /** Whether the next paint focuses the card. */
     wantsCard = false;
 
     get actionContext() {
@@ -136,53 +150,78 @@ export class Graph extends Component {
     #arrange() {
         const { page } = this.props;
         const { model, here } = page;
-        if (this.rev === model.graphRev && this.here === here) return;
+        const looked = `${here} ${page.attempt}`;
+        if (this.rev === model.graphRev && this.looked === looked) return;
         const isFirst = this.scene.rows.length === 0;
+        // A search that was left open has scrolled the graph; the user has not.
+        const wasSearched = this.state.query !== '' && !this.#isUsed();
+        const follows = wasSearched || this.#isSeen(this.scene.rowAt(this.here));
         const anchor = this.#anchor();
         const change = this.scene.update(model, {
             here,
+            attempt: page.attempt,
             standing: othersByState(page).keys(),
             seen: this.#seen(),
         });
         this.rev = model.graphRev;
         this.here = here;
-        if (change.isAnew) this.#restore(anchor);
-        if (change.slid) this.slidAt = performance.now();
+        this.looked = looked;
+        if (change.isMoved) this.#restore(anchor);
         if (change.followed) this.shownHere = here;
         if (isFirst) return;
-        for (const { node } of this.scene.rows.slice(change.from)) {
+        for (const node of change.added) {
             if (!node.run) continue;
             this.addedAt.set(node.run.exec_id, performance.now());
-            // Also announce a quick run that began and ended between two paints.
+            // Announce the state of a quick run here: the run began and ended since the last paint.
             this.#announce(node);
-            if (this.isAtEnd && page.ownRuns.has(node.run.exec_id)) this.scrollTarget = 'end';
+            if (follows && page.ownRuns.has(node.run.exec_id)) this.scrollTarget = this.#rowOfNode(node);
         }
-        if (change.followed && this.isAtEnd) this.scrollTarget = 'end';
+        if (change.followed && follows) this.scrollTarget = this.scene.rowAt(here);
         for (const node of change.ended) this.#announce(node);
     }
 
+    /** @param {Row['node']} node */
+    #rowOfNode = (node) => this.scene.rowOf[node.at] ?? null;
+
+    /** Whether the user looks around in the graph. */
+    #isUsed() {
+        const pane = this.box?.parentElement;
+        return !!pane && (pane.matches(':hover') || pane.contains(document.activeElement));
+    }
+
+    /** Whether a row is in the viewport. @param {number} row */
+    #isSeen(row) {
+        const [first, last] = this.#seen();
+        return row >= first && row <= last;
+    }
+
     /**
-     * Announces a new branch; a cell that only continues is not announced.
+     * Announces a new state to screen readers if the state begins a branch.
      * @param {Row['node']} node
      */
     #announce(node) {
         const parent = this.scene.nodes.list[node.from];
-        if (node.state && parent && parent.children.length > 1)
+        // A failed attempt beside it is no branch.
+        const siblings = parent?.children.filter((child) => !this.scene.nodes.list[child]?.isFailedLeaf);
+        if (node.state && !node.member && parent && siblings && siblings.length > 1)
             this.announced = GRAPH_WORDS.grew(node.state.exec_count, parent.state?.exec_count ?? 0);
     }
 
     /**
-     * The row at the upper edge of the viewport, and how many px of it are scrolled out of view.
-     * @returns {{id: string, by: number} | null}
+     * The anchor: the row of the current state if it is visible, otherwise the row at the upper
+     * edge of the viewport.
+     * @returns {{id: string, by: number} | null} `by`: the distance from the row's upper edge down
+     *   to that of the viewport, in px
      */
     #anchor() {
-        const at = Math.floor(this.#scroll() / ROW);
+        const here = this.scene.rowAt(this.here);
+        const at = this.#isSeen(here) ? here : Math.floor(this.#scroll() / ROW);
         const row = this.scene.rows[at];
         return row ? { id: row.node.id, by: this.#scroll() - at * ROW } : null;
     }
 
     /**
-     * Scrolls so that the anchor row stays where it was on screen.
+     * Scrolls so that the anchor row keeps its position on the screen.
      * @param {{id: string, by: number} | null} anchor
      */
     #restore(anchor) {
@@ -200,7 +239,7 @@ export class Graph extends Component {
         return [Math.floor(this.#scroll() / ROW), Math.ceil((this.#scroll() + this.height) / ROW)];
     }
 
-    /** After each paint: scrolls where needed. */
+    /** Called after each paint. Restores the scroll position, or scrolls to `scrollTarget`. */
     #settle() {
         const { box } = this;
         if (!box) return;
@@ -213,8 +252,7 @@ export class Graph extends Component {
         }
         const { scrollTarget } = this;
         this.scrollTarget = null;
-        if (scrollTarget === 'end') box.scrollTop = box.scrollHeight;
-        else if (scrollTarget !== null) this.#reveal(scrollTarget);
+        if (scrollTarget !== null) this.#reveal(scrollTarget);
     }
 
     #seeHere() {
@@ -229,12 +267,16 @@ export class Graph extends Component {
         if (top < box.scrollTop + ROW) box.scrollTop = top - ROW;
         else if (top + 2 * ROW > box.scrollTop + box.clientHeight)
             box.scrollTop = top + 2 * ROW - box.clientHeight;
+        const { lane = 0 } = this.scene.rows[row]?.place ?? {};
+        const [left, right] = [laneX(lane) - ROW, widthOf(lane + 1)];
+        if (left < box.scrollLeft) box.scrollLeft = Math.max(0, left);
+        else if (right > box.scrollLeft + box.clientWidth)
+            box.scrollLeft = Math.min(left, right - box.clientWidth);
     }
 
     #scrolled() {
         const { box } = this;
         if (!box) return;
-        this.isAtEnd = box.scrollTop + box.clientHeight >= box.scrollHeight - ROW;
         const top = Math.floor(box.scrollTop / (STEP * ROW)) * STEP * ROW;
         if (this.state.card && !this.wantsCard && !document.activeElement?.closest('.node-card'))
             this.hideCard();
@@ -245,9 +287,16 @@ export class Graph extends Component {
 
     // Pointer and cursor
 
-    /** The row of the keyboard cursor, else of the current state. */
+    /** The row with the keyboard cursor. Without a cursor, the row of the current state. */
     cursorRow() {
-        return this.scene.rowAt(this.state.cursor ?? this.props.page.attempt ?? this.props.page.here);
+        return this.scene.rowAt(this.#cursor() ?? this.props.page.attempt ?? this.props.page.here);
+    }
+
+    /** The node with the keyboard cursor; null if there is none, or the node was deleted. */
+    #cursor() {
+        const { cursor } = this.state;
+        if (cursor === ON_HIT) return this.#nodeOfHit(this.#hitAt());
+        return this.scene.nodes.get(cursor) ? cursor : null;
     }
 
     /** Moves the cursor to a row. @param {number} row */
@@ -310,8 +359,13 @@ export class Graph extends Component {
         this.hover.clicked(row.place.row);
         this.setState({ cursor: null });
         if (row.fold) this.unfold(row);
+        else if (row.node.sweep || /** @type {HTMLElement} */ (event.target).closest('.twist'))
+            this.close(row, !row.closed);
         else if (event.shiftKey) compareWithHere(this.actionContext, row.node);
-        else goTo(this.actionContext, row.node);
+        // With touch, the focus would open the keyboard of the screen.
+        else if (/** @type {PointerEvent} */ (event).pointerType === 'touch')
+            goTo(this.actionContext, row.node);
+        else goToClicked(this.actionContext, row.node);
     }
 
     /** @param {PointerEvent} event */
@@ -322,7 +376,7 @@ export class Graph extends Component {
         if (event.pointerType !== 'touch') this.showMenu(row, { x: event.clientX, y: event.clientY });
     }
 
-    /** Unfolds a fold and keeps its first row in place. @param {Row} row */
+    /** Unfolds a fold and moves the cursor to the first row of the fold. @param {Row} row */
     unfold(row) {
         const { id } = row.node;
         const anchor = this.#anchor();
@@ -332,6 +386,16 @@ export class Graph extends Component {
         this.setState({ cursor: id, card: null });
     }
 
+    /** Hides or shows the subtree of a row's node. @param {Row} row @param {boolean} isClosed */
+    close(row, isClosed) {
+        const anchor = { id: row.node.id, by: this.#scroll() - row.place.row * ROW };
+        this.scene.close(row.node, isClosed);
+        this.props.page.host.remember('graphClosed', [...this.scene.closed]);
+        this.#rememberSweeps();
+        this.#restore(anchor);
+        this.setState({ cursor: row.node.id, card: null });
+    }
+
     #showAll() {
         const { page } = this.props;
         const anchor = { id: page.attempt ?? page.here, by: 0 };
@@ -339,51 +403,80 @@ export class Graph extends Component {
         this.scene.showAll(!this.scene.isWhole);
         page.host.remember('graphWhole', this.scene.isWhole);
         page.host.remember('graphOpened', [...this.scene.opened]);
+        page.host.remember('graphClosed', [...this.scene.closed]);
+        this.#rememberSweeps();
         this.#restore(anchor);
         this.forceUpdate();
+    }
+
+    #rememberSweeps() {
+        const { sweeps } = this.scene;
+        this.props.page.host.remember('graphSweeps', [...sweeps].slice(-KEPT_SWEEPS));
     }
 
     // Search
 
     /** @param {string} query */
     #onQuery(query) {
-        this.setState({ query, hit: 0 });
+        const before = this.#cursor();
         this.#find(query);
-        this.#goToHit(0);
+        this.setState({ query, hit: null, cursor: this.hits.length > 0 ? ON_HIT : before });
+        this.#seeHit(0);
     }
 
-    /** Searches again if the query or the model has changed. @param {string} query */
+    /**
+     * Searches again if the query or the model has changed. The server finds out later which
+     * variables a cell changed, so another hit can become the first.
+     * @param {string} query
+     */
     #find(query) {
         const { graphRev, marksRev } = this.props.page.model;
         const stamp = `${graphRev} ${marksRev} ${query}`;
         if (stamp === this.searched) return;
+        const before = this.#cursor();
         this.searched = stamp;
         this.hits = search(this.scene.nodes.list, query);
         const anchor = this.#anchor();
         if (this.scene.search(this.hits.map(({ at }) => at))) this.#restore(anchor);
+        if (this.state.cursor === ON_HIT && this.#cursor() !== before) this.#seeHit(this.#hitAt());
     }
 
     /** @param {1 | -1} step */
     #step(step) {
-        const { hits } = this;
-        if (hits.length === 0) return;
-        const hit = (this.state.hit + step + hits.length) % hits.length;
-        this.setState({ hit });
-        this.#goToHit(hit);
+        const { length } = this.hits;
+        if (length === 0) return;
+        const at = (this.#hitAt() + step + length) % length;
+        this.setState({ hit: this.#nodeOfHit(at), cursor: ON_HIT });
+        this.#seeHit(at);
     }
 
-    /** Moves the cursor to a hit, if there is one. @param {number} hit */
-    #goToHit(hit) {
-        const node = this.scene.nodes.list[this.hits[hit]?.at ?? -1];
-        if (node) this.setState({ cursor: node.id });
-        this.scrollTarget = node ? (this.scene.rowOf[node.at] ?? null) : null;
+    /** Keeps the cursor where it is, also when the hits change: the user has left the search. */
+    #keepHit() {
+        this.setState({ hit: this.#nodeOfHit(this.#hitAt()), cursor: this.#cursor() });
+    }
+
+    /** The index of the current hit. */
+    #hitAt() {
+        const node = this.scene.nodes.get(this.state.hit);
+        return Math.max(0, node ? this.hits.findIndex(({ at }) => at === node.at) : 0);
+    }
+
+    /** The id of a hit's node; null if there is no such hit. @param {number} hit */
+    #nodeOfHit(hit) {
+        return this.scene.nodes.list[this.hits[hit]?.at ?? -1]?.id ?? null;
+    }
+
+    /** Scrolls to a hit, if there is one. @param {number} hit */
+    #seeHit(hit) {
+        this.scrollTarget = this.scene.rowOf[this.hits[hit]?.at ?? -1] ?? null;
     }
 
     render() {
         const { page } = this.props;
-        const { cursor, card, menu, query, hit } = this.state;
+        const { card, menu, query } = this.state;
         this.#arrange();
         if (query) this.#find(query);
+        const cursor = this.#cursor();
         const { rows } = this.scene;
         const first = Math.max(0, Math.floor(this.top / ROW) - MARGIN);
         const last = Math.min(rows.length - 1, Math.ceil((this.top + this.height) / ROW) + MARGIN + STEP);
@@ -393,11 +486,12 @@ export class Graph extends Component {
         const isPainted = cursorAt >= first && cursorAt <= last;
         return html`
             <${GraphHeader} held=${(/** @type {GraphHeader} */ head) => (this.head = head)} query=${query}
-                count=${this.hits.length && query ? this.hits.length : 0} at=${hit}
-                canFold=${this.scene.hidden > 0} isWhole=${this.scene.isWhole}
+                count=${this.hits.length && query ? this.hits.length : 0} at=${this.#hitAt()}
+                canFold=${this.scene.folded > 0 || this.scene.closed.size > 0} isWhole=${this.scene.isWhole}
                 onQuery=${(/** @type {string} */ text) => this.#onQuery(text)}
                 onStep=${(/** @type {1 | -1} */ step) => this.#step(step)} onLeave=${() => this.box?.focus()}
-                onWhole=${() => this.#showAll()} />
+                onBlur=${() => this.#keepHit()}
+                onWhole=${() => this.#showAll()} onTable=${() => void showBranches(page)} />
             <div class="graph" id="graph" role="tree" tabindex="0"
                 aria-label=${`${WORDS.graph}. ${GRAPH_WORDS.hint}`}
                 aria-busy=${rows.length === 0 ? 'true' : null}
@@ -406,7 +500,7 @@ export class Graph extends Component {
                 onScroll=${() => this.#scrolled()}
                 onKeyDown=${(/** @type {KeyboardEvent} */ event) =>
                     onKey(this, event) && event.preventDefault()}
-                onFocus=${() => this.setState({ cursor: this.state.cursor ?? page.attempt ?? page.here })}
+                onFocus=${() => this.setState({ cursor: this.#cursor() ?? page.attempt ?? page.here })}
                 onBlur=${(/** @type {FocusEvent} */ event) => this.#blurred(event)}
                 onPointerMove=${(/** @type {PointerEvent} */ event) =>
                     this.hover.moved(event, this.#rowOf(event))}
@@ -425,7 +519,6 @@ export class Graph extends Component {
                     last,
                     cursorAt,
                     isNew: (node) => now - (this.addedAt.get(node.run?.exec_id ?? '') ?? -NEW) < NEW,
-                    slides: now - this.slidAt < SLIDE,
                 })}
             </div>
             <span class="visually-hidden" role="status">${this.announced}</span>
@@ -463,19 +556,33 @@ export class Graph extends Component {
             row &&
             html`<div class="graph-menu" onFocusOut=${left}>
                 <${List} label=${GRAPH_WORDS.actions(titleOf(row))}
-                    actions=${actionsOf(this.actionContext, row.node)} at=${{ x, y }}
+                    actions=${[...actionsOf(this.actionContext, row.node), this.#closing(row)]} at=${{ x, y }}
                     close=${(/** @type {boolean} */ takesFocus) => this.#hideMenu(takesFocus)} /></div>`
+        );
+    }
+
+    /** @param {Row} row @returns {import('../ui/menu.js').Action} */
+    #closing(row) {
+        return (
+            (row.node.children.length > 0 || row.closed > 0) && {
+                text: row.node.sweep
+                    ? ROW_WORDS[row.closed ? 'unfold' : 'fold']
+                    : GRAPH_WORDS[row.closed ? 'openBelow' : 'closeBelow'],
+                act: () => this.close(row, !row.closed),
+            }
         );
     }
 
     /** @param {MouseEvent} event */
     #onDoubleClick(event) {
         const row = this.scene.rows[this.#rowOf(event)];
-        if (row && !row.fold) continueFrom(this.actionContext, row.node);
+        const isTwist = /** @type {HTMLElement} */ (event.target).closest('.twist');
+        if (row && !row.fold && !row.node.sweep && !isTwist) continueFrom(this.actionContext, row.node);
     }
 
     /**
-     * The cursor stays while the focus is in the graph, its card or its menu.
+     * Removes the cursor and hides the card if the focus leaves the graph pane. Does nothing if a
+     * dialog takes the focus.
      * @param {FocusEvent} event
      */
     #blurred(event) {

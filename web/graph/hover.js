@@ -1,7 +1,11 @@
 // @ts-check
-// Opens a row's card on hover, after a pause of the keyboard cursor, or on a long press.
+// Opens a row's card if the pointer or the keyboard cursor rests on the row, or on a long press.
 
-/** In milliseconds. */
+/**
+ * Delays in milliseconds: before the first card opens (`REST`), before a card replaces another
+ * (`NEXT`), before a card closes (`LEAVE`), of a long press (`HOLD`), and before a card opens at
+ * the keyboard cursor (`CURSOR`).
+ */
 const REST = 400;
 const NEXT = 90;
 const LEAVE = 220;
@@ -15,9 +19,9 @@ export class HoverTracker {
         /** @type {ReturnType<typeof setTimeout> | undefined} */
         this.timer = undefined;
         this.row = -1;
-        /** The row that was clicked: hovering it opens no card until the pointer has left it. */
+        /** The row clicked last. The card of this row stays closed until the pointer leaves it. */
         this.hushed = -1;
-        /** Whether the current touch was a long press, whose click is ignored. */
+        /** Whether the last touch was a long press, so that the graph ignores the next click. */
         this.isHeld = false;
         this.at = '';
     }
@@ -33,8 +37,8 @@ export class HoverTracker {
     }
 
     /**
-     * Handles a pointer move. Ignores events without a changed position: only the content below the
-     * pointer moved then.
+     * Handles a pointer move. If the screen position is the same as before, only the content under
+     * the pointer moved, and the event is ignored.
      * @param {PointerEvent} event
      * @param {number} row -1 for none
      */
@@ -57,8 +61,8 @@ export class HoverTracker {
     }
 
     /**
-     * The pointer left the rows or the card. Ignores touch: every release sends a leave event,
-     * which must not close the card.
+     * Called when the pointer leaves the rows or the card: hides the card after a delay. Ignores
+     * touch, because lifting the finger also sends a leave event and must not hide the card.
      * @param {PointerEvent} event
      */
     left(event) {
@@ -68,7 +72,7 @@ export class HoverTracker {
     }
 
     /**
-     * The pointer entered the card: keeps the card open.
+     * Called when the pointer enters the card: keeps the card open.
      * @param {PointerEvent} event
      */
     stays(event) {
@@ -83,7 +87,11 @@ export class HoverTracker {
         this.card.hide();
     }
 
-    /** A touch began. @param {PointerEvent} event @param {number} row */
+    /**
+     * Called when a button or finger is pressed. A finger that stays down opens the row's card.
+     * @param {PointerEvent} event
+     * @param {number} row
+     */
     pressed(event, row) {
         this.isHeld = false;
         if (event.pointerType !== 'touch') return;
@@ -94,12 +102,12 @@ export class HoverTracker {
         }, HOLD);
     }
 
-    /** A touch ended. @param {PointerEvent} event */
+    /** Called when a button or finger is released. @param {PointerEvent} event */
     released(event) {
         if (event.pointerType === 'touch' && !this.isHeld) this.stop();
     }
 
-    /** The keyboard cursor moved to a row. @param {number} row */
+    /** Called when the keyboard cursor moved to a row. @param {number} row */
     walked(row) {
         this.#later(() => this.card.show(row), this.card.isShown() ? NEXT : CURSOR);
     }

@@ -1,199 +1,120 @@
 // @ts-check
-// The position of each row of the graph: one row per state or attempt, in creation order, and one
-// lane (column) per branch. The trunk is drawn straight, alone in the first lane; its branches are
-// to the right.
+// The graph as a tree: the order of its nodes from top to bottom, and the lane (column) and colour
+// of each node. Pure.
 //
-// Pure and append-only: a position depends only on the trunk and on earlier rows, so nothing moves
-// when the notebook grows. Adding a row takes time logarithmic in the number of lanes.
+// A branch keeps its lane: the first child of a node continues the node's lane, and every other
+// child begins a branch one lane to the right. The branches of a node stand directly below it, in
+// creation order, above the node's first child. So lanes and colours do not depend on where the
+// user is, later nodes move others only up or down, and no line crosses another. The rows of a
+// sweep are all branches of the sweep's node, with the colour of their number, so that neither
+// depends on which of them are drawn.
+//
+// A branch also keeps its colour when others are deleted: colours that were given are remembered.
+
+/** @typedef {import('./nodes.js').Node} Node */
+
+/** The number of colours of branches; see graph.css. */
+export const COLOURS = 6;
 
 /**
- * @typedef {object} Item The input of the layout for one row.
- * @property {string} id
- * @property {number} from row of the parent; -1 for the root
- * @property {boolean} isFailedLeaf a failed attempt: it never has children, so it needs no lane of
- *   its own if there is room beside the parent's lane
- * @property {boolean} [isTrunk]
+ * @typedef {object} Tree All lists but `order` are by the index of the node.
+ * @property {number[]} order the indexes of the nodes from top to bottom
+ * @property {number[]} lanes
+ * @property {number[]} colours 0 to `COLOURS` - 1; siblings, and a branch and its parent, differ
+ *   while there are enough colours
+ * @property {number[]} sizes the number of descendants
  */
 
 /**
- * @typedef {object} Position
- * @property {string} id
- * @property {number} row
- * @property {number} lane
- * @property {boolean} beside drawn half a lane to the right of its lane
- * @property {number} from row of the parent; -1 for the root
+ * The colours of branches, by their first runs. A deleted branch stays in the map, so that it has
+ * the same colour after it is restored.
+ * @typedef {Map<string, number>} GivenColours
  */
 
-/** With fewer lanes than this, each branch gets a new lane. Otherwise, free lanes are reused. */
-const ROOMY_LANES = 4;
-/** The number of lanes to the left that are searched for a free one before a new lane is added. */
-const NEAR = 8;
-
-export class Layout {
-    /** @param {number} [trunk] how many rows of the trunk are still to come */
-    constructor(trunk = 0) {
-        /** @type {Position[]} */
-        this.places = [];
-        this.lanes = new Lanes();
-        this.trunk = trunk;
+/**
+ * @param {Node[]} nodes parents before their children
+ * @param {GivenColours} [given] the colours given before; receives those of new branches
+ * @returns {Tree}
+ */
+export function treeOf(nodes, given = new Map()) {
+    const heirs = nodes.map(({ children, sweep }) => (sweep ? -1 : heirOf(nodes, children)));
+    const lanes = new Array(nodes.length).fill(0);
+    const colours = new Array(nodes.length).fill(0);
+    const sizes = new Array(nodes.length).fill(0);
+    for (const { at, children, sweep } of nodes) {
+        for (const child of children) lanes[child] = lanes[at] + (child === heirs[at] ? 0 : 1);
+        if (sweep)
+            for (const child of children)
+                colours[child] = branchColour(colours[at], nodes[child]?.member?.row ?? 0);
+        else colourChildren(nodes, children, { heir: heirs[at] ?? -1, colours, own: colours[at] }, given);
     }
+    for (const { at, from } of nodes.toReversed()) if (from >= 0) sizes[from] += sizes[at] + 1;
+    return { order: orderOf(nodes, heirs), lanes, colours, sizes };
+}
 
-    /** Places the next row. @param {Item} item @returns {Position} */
-    add(item) {
-        const place = this.#place(item, this.places.length);
-        this.places.push(place);
-        return place;
-    }
+/**
+ * The child that continues the lane of a node: the first one that is not a failed attempt; -1 if
+ * there is none.
+ * @param {Node[]} nodes
+ * @param {number[]} children
+ */
+const heirOf = (nodes, children) => children.find((child) => !nodes[child]?.isFailedLeaf) ?? -1;
 
-    /** @param {Item} item @param {number} row @returns {Position} */
-    #place({ id, from, isFailedLeaf, isTrunk }, row) {
-        const { lanes } = this;
-        const parent = this.places[from];
-        if (isTrunk) this.trunk -= 1;
-        if (!parent) {
-            const lane = isTrunk || row === 0 ? lanes.first() : lanes.freeSince(row - 1, 1);
-            lanes.take(lane, row);
-            return { id, row, lane, beside: false, from: -1 };
-        }
-        const isTip = !parent.beside && lanes.tip(parent.lane) === parent.row;
-        // Other nodes may continue the trunk's lane only below the trunk's last row.
-        const straight = isTip && (parent.lane > 0 || isTrunk || isFailedLeaf || this.trunk <= 0);
-        const lane = straight ? parent.lane : lanes.freeSince(parent.row, parent.lane + 1, isFailedLeaf);
-        const beside = straight && isFailedLeaf;
-        if (beside) lanes.extend(lane, row);
-        else lanes.take(lane, row);
-        return { id, row, lane, beside, from };
-    }
-
-    /**
-     * Marks a run as failed. If its row is the last in the parent's lane, moves the row half a lane
-     * aside, so that the next attempt can continue the lane. Returns whether the row moved.
-     * @param {number} row
-     */
-    fail(row) {
-        const place = this.places[row];
-        const parent = place && this.places[place.from];
-        if (
-            !place ||
-            !parent ||
-            place.beside ||
-            parent.beside ||
-            parent.lane !== place.lane ||
-            this.lanes.tip(place.lane) !== row
-        )
-            return false;
-        this.lanes.tips[place.lane] = parent.row;
-        place.beside = true;
-        return true;
+/**
+ * Sets the colours of a node's children. The first child has the node's colour, unless it began as
+ * a branch.
+ * @param {Node[]} nodes
+ * @param {number[]} children
+ * @param {{heir: number, colours: number[], own: number}} tree `own`: the colour of the node
+ * @param {GivenColours} given
+ */
+function colourChildren(nodes, children, { heir, colours, own }, given) {
+    const keyOf = (/** @type {number} */ child) => nodes[child]?.run?.exec_id ?? nodes[child]?.id ?? '';
+    const isBranch = (/** @type {number} */ child) => child !== heir && !nodes[child]?.isFailedLeaf;
+    const used = new Set([own]);
+    for (const child of children) if (isBranch(child)) used.add(given.get(keyOf(child)) ?? own);
+    let branches = 0;
+    for (const child of children) {
+        const colour = given.get(keyOf(child)) ?? (child === heir ? own : nextColour(own, used, branches));
+        colours[child] = colour;
+        if (child !== heir) given.set(keyOf(child), colour);
+        // A failed attempt has no colour of its own, so it uses none up.
+        if (!isBranch(child)) continue;
+        branches += 1;
+        used.add(colour);
     }
 }
 
 /**
- * The positions of all rows at once.
- * @param {Item[]} items
- * @returns {{places: Position[], lanes: number}}
+ * The colour of a new branch: the first one that neither its parent nor a sibling has. If there is
+ * none, it depends on the number of the branch, and only differs from the parent's.
+ * @param {number} own the colour of the parent
+ * @param {Set<number>} used
+ * @param {number} nth
  */
-export function layout(items) {
-    const whole = new Layout(items.reduce((sum, { isTrunk }) => sum + (isTrunk ? 1 : 0), 0));
-    for (const item of items) whole.add(item);
-    return { places: whole.places, lanes: whole.lanes.count };
+function nextColour(own, used, nth) {
+    const nthColour = (/** @type {number} */ n) => branchColour(own, n);
+    for (let n = 0; n < COLOURS - 1; n += 1) if (!used.has(nthColour(n))) return nthColour(n);
+    return nthColour(nth);
 }
 
 /**
- * The lanes. For each one: the row of its last node (its tip), and the last row with anything drawn
- * in the lane.
+ * The colour of a node's `nth` branch, never that of the node itself.
+ * @param {number} own
+ * @param {number} nth
  */
-class Lanes {
-    constructor() {
-        this.count = 0;
-        /** @type {number[]} */
-        this.tips = [];
-        this.size = 8;
-        /**
-         * A segment tree of minima over the lanes' last rows, which finds a free lane near another
-         * without a scan.
-         */
-        this.least = new Float64Array(2 * this.size).fill(Infinity);
-    }
+export const branchColour = (own, nth) => (own + 1 + (nth % (COLOURS - 1))) % COLOURS;
 
-    /** @param {number} lane */
-    tip(lane) {
-        return this.tips[lane];
+/** @param {Node[]} nodes @param {number[]} heirs @returns {number[]} */
+function orderOf(nodes, heirs) {
+    const order = [];
+    const next = nodes.filter(({ from }) => from < 0).map(({ at }) => at);
+    next.reverse();
+    for (let at = next.pop(); at !== undefined; at = next.pop()) {
+        order.push(at);
+        const heir = heirs[at] ?? -1;
+        if (heir >= 0) next.push(heir);
+        for (const child of (nodes[at]?.children ?? []).toReversed()) if (child !== heir) next.push(child);
     }
-
-    /** Adds a node to a lane. @param {number} lane @param {number} row */
-    take(lane, row) {
-        this.tips[lane] = row;
-        this.extend(lane, row);
-    }
-
-    /** @param {number} at */
-    #leastAt(at) {
-        return this.least[at] ?? Infinity;
-    }
-
-    /** @param {number} at */
-    #leastBelow(at) {
-        return Math.min(this.#leastAt(2 * at), this.#leastAt(2 * at + 1));
-    }
-
-    /** Marks a lane as used down to a row. @param {number} lane @param {number} row */
-    extend(lane, row) {
-        let at = lane + this.size;
-        this.least[at] = row;
-        for (at >>= 1; at >= 1; at >>= 1) this.least[at] = this.#leastBelow(at);
-    }
-
-    /** The first lane, which belongs to the trunk. */
-    first() {
-        this.count = Math.max(1, this.count);
-        return 0;
-    }
-
-    /**
-     * The free lane nearest to the right of the parent's lane, so that the edge crosses few others;
-     * else a free lane near it on the left, except the first; else a new lane.
-     * @param {number} row
-     * @param {number} right
-     * @param {boolean} [isShort] the row never has children, so it needs no lane of its own
-     */
-    freeSince(row, right, isShort = false) {
-        if (isShort || this.count >= ROOMY_LANES) {
-            const lane = this.#nextFree(row, right);
-            if (lane >= 0) return lane;
-        }
-        const end = Math.min(right, this.count);
-        for (let left = end - 1; this.count >= ROOMY_LANES && left > Math.max(0, end - NEAR); left -= 1) {
-            if (this.#leastAt(left + this.size) <= row) return left;
-        }
-        if (this.count >= this.size) this.#widen();
-        this.count = Math.max(1, this.count);
-        return this.count++;
-    }
-
-    /**
-     * The first lane at or after `lane` that is free below `row`, or -1.
-     * @param {number} row
-     * @param {number} lane
-     */
-    #nextFree(row, lane) {
-        if (lane >= this.size) return -1;
-        let at = lane + this.size;
-        while (this.#leastAt(at) > row) {
-            // Go up while this node is a right child, then to its right sibling.
-            while (at & 1) at >>= 1;
-            if (at === 0) return -1;
-            at += 1;
-        }
-        while (at < this.size) at = this.#leastAt(2 * at) <= row ? 2 * at : 2 * at + 1;
-        return at - this.size;
-    }
-
-    #widen() {
-        const { least, size } = this;
-        this.size = 2 * size;
-        this.least = new Float64Array(2 * this.size).fill(Infinity);
-        this.least.set(least.subarray(size), this.size);
-        for (let at = this.size - 1; at >= 1; at -= 1) this.least[at] = this.#leastBelow(at);
-    }
+    return order;
 }

@@ -1,133 +1,223 @@
 // @ts-check
-// The actions on a graph node. Going to a state only shows it; continuing also focuses the empty
-// cell.
+// The actions on a graph node. Going to a state shows the state. Continuing from a state also
+// focuses the empty cell at the end, and scrolls to it.
 
 import { residencyActions } from '../checkpoints/residency-view.js';
+import { withPart } from '../shell/lazy-parts.js';
 import { WORDS } from '../shell/words.js';
 import { GRAPH_WORDS } from './graph-words.js';
+import { BRANCHES_WORDS } from '../branches/branches-words.js';
+import { pickedStates, togglePicked } from '../branches/picked-states.js';
+import { showBranches } from '../compare/compare-commands.js';
+import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
+import { sweepActions } from '../sweep/sweep-commands.js';
 import { deleteActions } from '../presence/avatars.js';
 
 /** @typedef {import('./nodes.js').Node} Node */
 /**
  * @typedef {{page: import('../notebook/page.js').Page,
- *   controller: import('../cell/cell-controller.js').CellController}} Hands
+ *   controller: import('../cell/cell-controller.js').CellController}} ActionContext
  */
 
 /** @param {Node} node */
 const canGrow = ({ state }) => state !== null && state.living !== 'deleted';
 
-/** Goes to a state, or shows an attempt. @param {Hands} hands @param {Node} node */
-export const goTo = ({ page }, node) => page.goTo(node.id);
+/**
+ * Goes to a state, from which the next cell then branches, or shows an attempt.
+ * @param {ActionContext} context
+ * @param {Node} node
+ */
+export function goTo({ page, controller }, node) {
+    if (node.state) page.branchFrom(node.id);
+    else page.goTo(node.id);
+    controller.commands.panes?.wentInGraph();
+}
 
 /**
- * Goes to a state and focuses the empty cell at its end.
- * @param {Hands} hands
+ * Goes to a state and focuses the empty cell at the end.
+ * @param {ActionContext} context
  * @param {Node} node
  */
 export function continueFrom({ page, controller }, node) {
-    page.goTo(node.id);
+    goTo({ page, controller }, node);
     if (!page.mayRun || !canGrow(node)) return;
     page.host.paintNow();
     controller.focusFresh();
 }
 
 /**
- * Focuses the empty cell at the end, in command mode: the next Enter opens its editor.
- * @param {Hands} hands
+ * Goes to a state that was clicked, and focuses the empty cell at the end, because a user who then
+ * types wants to write code. The page stays at the cell of the state.
+ * @param {ActionContext} context
+ * @param {Node} node
+ */
+export function goToClicked({ page, controller }, node) {
+    goTo({ page, controller }, node);
+    if (!page.mayRun || !canGrow(node)) return;
+    page.host.paintNow();
+    controller.focusFreshInPlace();
+}
+
+/**
+ * Focuses the empty cell at the end in command mode. The next Enter then focuses its editor.
+ * @param {ActionContext} context
  * @param {Node} node
  */
 export function select({ page, controller }, node) {
     if (page.mayRun && canGrow(node)) controller.focusFresh(true);
 }
 
-/** Compares a state with the current one. @param {Hands} hands @param {Node} node */
+/**
+ * Takes variables of a state into a new child of the current state.
+ * @param {import('../notebook/page.js').Page} page
+ * @param {string} id
+ */
+const takeFrom = (page, id) => withPart('take', page, (part) => part.takeVariables(page, page.here, id));
+
+/** Compares a state with the current state. @param {ActionContext} context @param {Node} node */
 export function compareWithHere({ page }, node) {
     if (node.state && node.id !== page.here) page.compare(page.here, node.id);
 }
 
-/** @param {Hands} hands @param {Node} node */
+/** @param {ActionContext} context @param {Node} node */
 export function togglePin({ page }, { state }) {
     if (state && page.mayRun && state.living !== 'deleted' && state.living !== 'replay')
         page.checkpoints.pin(state.id, !state.pinned);
 }
 
-/** @param {Hands} hands @param {Node} node */
+/** @param {ActionContext} context @param {Node} node */
 export function label({ page, controller }, { state }) {
     if (state && page.mayRun) controller.label(state);
 }
 
-/** Deletes a state or an attempt. @param {Hands} hands @param {Node} node */
+/** Deletes a state or an attempt. @param {ActionContext} context @param {Node} node */
 export function remove({ page, controller }, node) {
-    if (!page.mayRun) return;
-    if (node.isFailedLeaf && node.run)
+    if (mayDeleteAttempt({ page, controller }, node) && node.run)
         controller.clipboard.forgetAttempt(node.run, () => controller.undoRemoval());
     else if (node.state && mayDelete({ page, controller }, node)) page.deleteState({ state: node.id });
 }
 
 /**
- * All actions, for the menu.
- * @param {Hands} hands
+ * All actions on a node, for the node's menu.
+ * @param {ActionContext} context
  * @param {Node} node
  * @returns {import('../ui/menu.js').Action[]}
  */
-export function actionsOf(hands, node) {
-    const { page } = hands;
+export function actionsOf(context, node) {
+    const { page } = context;
     const { state } = node;
+    if (node.sweep) return sweepActions(page, node.sweep);
     return [
-        ...mainActionsOf(hands, node),
+        ...mainActionsOf(context, node),
+        ...manyActionsOf(page, node),
         ...(page.mayRun && state !== null ? residencyActions(state, page) : []),
-        page.mayRun &&
-            node.isFailedLeaf && { text: GRAPH_WORDS.drop, act: () => remove(hands, node), isBad: true },
-        ...(mayDelete(hands, node) && state ? deleteActions(state, page) : []),
+        mayDeleteAttempt(context, node) && {
+            text: GRAPH_WORDS.drop,
+            act: () => remove(context, node),
+            isBad: true,
+        },
+        ...(mayDelete(context, node) && state ? deleteActions(state, page) : []),
     ];
 }
 
 /**
- * The actions on the card: the main ones, pin, and drop.
- * @param {Hands} hands
+ * The actions on a node's card: the main actions, pin and delete.
+ * @param {ActionContext} context
  * @param {Node} node
  * @returns {import('../ui/menu.js').Action[]}
  */
-export function shortActionsOf(hands, node) {
-    const { page } = hands;
+export function shortActionsOf(context, node) {
+    const { page } = context;
     const { state } = node;
+    if (node.sweep) return sweepActions(page, node.sweep);
     const canPin = page.mayRun && state !== null && canGrow(node) && state.living !== 'replay';
     return [
-        ...mainActionsOf(hands, node),
+        ...mainActionsOf(context, node),
         canPin && {
             text: state.pinned ? GRAPH_WORDS.unpin : WORDS.pin,
-            hint: WORDS.pinHint,
-            act: () => togglePin(hands, node),
+            hint: state.pinned ? undefined : WORDS.pinHint,
+            act: () => togglePin(context, node),
         },
-        page.mayRun &&
-            node.isFailedLeaf && { text: GRAPH_WORDS.drop, act: () => remove(hands, node), isBad: true },
-        mayDelete(hands, node) && {
+        mayDeleteAttempt(context, node) && {
+            text: GRAPH_WORDS.drop,
+            act: () => remove(context, node),
+            isBad: true,
+        },
+        mayDelete(context, node) && {
             text: GRAPH_WORDS.removeShort,
-            act: () => remove(hands, node),
+            act: () => remove(context, node),
             isBad: true,
         },
     ];
 }
 
-/** @param {Hands} hands @param {Node} node @returns {import('../ui/menu.js').Action[]} */
-function mainActionsOf(hands, node) {
-    const { page } = hands;
+/** @param {ActionContext} context @param {Node} node @returns {import('../ui/menu.js').Action[]} */
+function mainActionsOf(context, node) {
+    const { page } = context;
     const { state } = node;
     return [
-        node.id !== (page.attempt ?? page.here) && { text: GRAPH_WORDS.look, act: () => goTo(hands, node) },
+        node.id !== (page.attempt ?? page.here) && { text: GRAPH_WORDS.look, act: () => goTo(context, node) },
         page.mayRun &&
             canGrow(node) && {
                 text: GRAPH_WORDS.goOn,
                 hint: GRAPH_WORDS.goOnHint,
-                act: () => continueFrom(hands, node),
+                act: () => continueFrom(context, node),
             },
         state !== null &&
-            node.id !== page.here && { text: GRAPH_WORDS.compare, act: () => compareWithHere(hands, node) },
-        page.mayRun && state !== null && { text: WORDS.label, act: () => label(hands, node) },
+            node.id !== page.here && { text: GRAPH_WORDS.compare, act: () => compareWithHere(context, node) },
+        page.mayRun &&
+            canGrow(node) &&
+            node.id !== page.here && {
+                text: GRAPH_WORDS.take,
+                hint: GRAPH_WORDS.takeHint,
+                act: () => takeFrom(page, node.id),
+            },
+        page.mayRun && state !== null && { text: WORDS.label, act: () => label(context, node) },
     ];
 }
 
-/** @param {Hands} hands @param {Node} node */
+/**
+ * The actions that collect several states: for the open comparison, and for the table of branches,
+ * which has the ends of all branches anyway.
+ * @param {import('../notebook/page.js').Page} page
+ * @param {Node} node
+ * @returns {import('../ui/menu.js').Action[]}
+ */
+function manyActionsOf(page, node) {
+    const { comparison, model } = page;
+    if (!node.state || !canGrow(node)) return [];
+    const isPicked = pickedStates(page).includes(node.id);
+    const pick = () => {
+        if (!togglePicked(page, node.id)) return;
+        const act = { text: BRANCHES_WORDS.show, act: () => void showBranches(page) };
+        page.notify(BRANCHES_WORDS.picked, false, { act });
+    };
+    return [
+        comparison.isOpen &&
+            !comparison.states.includes(node.id) && {
+                text: COMPARE_COMMAND_WORDS.addWith,
+                act: () => comparison.add(node.id),
+            },
+        node.from >= 0 &&
+            (isPicked || model.childrenOf(node.id).length > 0) && {
+                text: isPicked ? BRANCHES_WORDS.unpick : BRANCHES_WORDS.pick,
+                act: pick,
+            },
+    ];
+}
+
+/**
+ * Whether a node is a failed attempt that the user may delete.
+ * @param {ActionContext} context
+ * @param {Node} node
+ */
+const mayDeleteAttempt = ({ page }, node) => page.mayRun && page.scope === 'owner' && node.isFailedLeaf;
+
+/**
+ * Whether a node is a state that the user may delete.
+ * @param {ActionContext} context
+ * @param {Node} node
+ */
 const mayDelete = ({ page }, node) =>
     page.mayRun &&
     page.scope === 'owner' &&

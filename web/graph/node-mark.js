@@ -1,16 +1,18 @@
 // @ts-check
-// The mark of a node. Its shape shows status and residency: filled for in memory, hollow for on
-// disk, dashed for needs replay; an arc shows the progress of saving or replaying.
+// The mark of a node in the graph. The shape shows the status and the residency: a filled circle is
+// in memory, a hollow circle is on disk, and a dashed circle needs a replay. An arc shows the
+// progress of a save or a replay. Two squares are the rows of a sweep.
 
 import { residencyMark } from '../checkpoints/residency.js';
 import { html } from '../vendor/preact.js';
-import { spot } from './geometry.js';
+import { laneX, rowY } from './geometry.js';
 
 /** @typedef {import('./scene.js').Row} Row */
 /** @typedef {typeof import('../shell/words.js').WORDS['nodeStatus']} Statuses */
 
 /** @param {Row['node']} node @returns {keyof Statuses} */
-export function statusOf({ state, run }) {
+export function statusOf({ state, run, sweep }) {
+    if (sweep) return sweep.status === 'running' ? 'running' : 'ok';
     if (state?.living === 'replay' || state?.living === 'deleted') return state.living;
     if (state?.partial) return 'partial';
     return state ? 'ok' : (run?.status ?? 'ok');
@@ -21,12 +23,18 @@ export function statusOf({ state, run }) {
  *   isHere: boolean, isOnLine: boolean, isNew: boolean}} props
  */
 export function Mark({ row, progress, isHere, isOnLine, isNew }) {
-    const { x, y } = spot(row.place);
-    const style = { transform: `translate(${x}px, ${y}px)` };
+    const { lane, row: at, colour } = row.place;
+    const style = { transform: `translate(${laneX(lane)}px, ${rowY(at)}px)` };
     if (row.fold)
-        return html`<g class="mark" data-fold data-line=${isOnLine ? '' : null} style=${style}>
+        return html`<g class="mark" data-fold data-branch=${colour} data-line=${isOnLine ? '' : null}
+            style=${style}>
             <rect class="ground" x="-4" y="-9" width="8" height="18" />
             <path class="dots" d="M0 -5v.01M0 0v.01M0 5v.01" /></g>`;
+    if (row.node.sweep)
+        return html`<g class="mark" data-sweep data-branch=${colour}
+            data-here=${isHere ? '' : null} data-line=${isOnLine ? '' : null} style=${style}>
+            <rect class="dot" x="-2.5" y="-6" width="8" height="8" rx="2" />
+            <rect class="dot" x="-5.5" y="-2.5" width="8" height="8" rx="2" /></g>`;
     const { state, parent } = row.node;
     const status = statusOf(row.node);
     const cross = status === 'error' || status === 'crashed' || status === 'interrupted';
@@ -40,7 +48,7 @@ export function Mark({ row, progress, isHere, isOnLine, isNew }) {
     const size = parent === null ? 5.5 : status === 'running' ? 3 : 4.5;
     return html`
         <g class="mark" data-status=${status} data-living=${state?.living ?? null}
-            data-here=${isHere ? '' : null} data-line=${isOnLine ? '' : null} data-new=${isNew ? '' : null}
+            data-branch=${colour} data-here=${isHere ? '' : null} data-line=${isOnLine ? '' : null} data-new=${isNew ? '' : null}
             style=${style}>
             ${isNew && html`<circle class="pulse" r="9" />`}
             ${isHere && html`<circle class="halo" r="9" />`}

@@ -1,28 +1,28 @@
 // @ts-check
-// The names of unlabelled graph nodes: the first line of the code or, for siblings that begin
-// alike, the part that differs. Pure.
+// Names graph nodes that have no label. The name is the first line of the code. If siblings begin
+// with the same code, the name is the part that differs. Pure.
 
 import { firstLine } from '../text/format.js';
 
-/** If siblings share more leading characters than this, their names begin at the difference. */
+/** The names of siblings omit shared leading characters if there are more than this number. */
 const ALIKE = 12;
 const LONGEST = 120;
 /**
- * The number of siblings compared with each other. Later siblings are compared only with the first
- * one, so that the cost per sibling stays constant.
+ * The number of siblings that are compared with each other. Later siblings are compared only with
+ * the first sibling, so that the cost per sibling stays constant.
  */
 const COMPARED = 24;
 
 /**
- * `lead`: the text before the name in the same statement, shown where there is room.
+ * `lead`: the text before the name in the same statement. The row shows it if there is room.
  * @typedef {{parent: string | null, run: {code: string} | null, name: string, lead?: string}} Named
  */
 /** @typedef {{name: string, lead: string}} Told */
 
-/** Names nodes one by one. A new sibling may change the names of earlier ones. */
+/** Names nodes one by one. Adding a node may change the names of its siblings. */
 export class Names {
     constructor() {
-        /** Groups of siblings whose code begins alike. @type {Map<string, Named[]>} */
+        /** Groups of siblings whose code begins with the same text. @type {Map<string, Named[]>} */
         this.alike = new Map();
     }
 
@@ -50,9 +50,28 @@ export class Names {
     }
 }
 
+/** The name of a node with the text before it. @param {Pick<Named, 'name' | 'lead'>} node */
+export const fullName = ({ name, lead }) => (lead ? lead + name.replace(/^… /, '') : name);
+
+/**
+ * Names that tell siblings apart: their labels, else their codes, else their numbers.
+ * @param {{label: string | null, code: string}[]} siblings
+ * @returns {string[]}
+ */
+export function siblingNames(siblings) {
+    const names = new Names();
+    const nodes = siblings.map(({ code }) => ({ parent: null, run: { code }, name: '' }));
+    for (const node of nodes) names.add(node);
+    const shown = siblings.map(({ label }, i) => label ?? fullName(nodes[i] ?? { name: '' }));
+    return shown.map((name, i) => {
+        const isAlone = shown.indexOf(name) === shown.lastIndexOf(name);
+        return isAlone ? name : `${name} (${shown.slice(0, i + 1).filter((one) => one === name).length})`;
+    });
+}
+
 /**
  * @param {string[]} codes
- * @returns {Told[]} for each, the text that distinguishes it; '' if there is none
+ * @returns {Told[]} for each code, the text that differs from the others; '' if there is none
  */
 function differences(codes) {
     /** @type {Told[]} */
@@ -74,12 +93,12 @@ function differences(codes) {
 const NOTHING = Object.freeze({ name: '', lead: '' });
 
 /**
- * Names siblings by the first line in which they differ, and siblings that share that line by a
- * later line.
+ * Names siblings by the first line in which they differ. Siblings that also share that line are
+ * named by a later line.
  * @param {string[][]} all the lines of each sibling
- * @param {number[]} some
- * @param {number} from
- * @param {Told[]} told
+ * @param {number[]} some the indexes of the siblings to name
+ * @param {number} from the first line to compare
+ * @param {Told[]} told receives the names
  */
 function tell(all, some, from, told) {
     const most = Math.max(...some.map((i) => all[i]?.length ?? 0));
@@ -99,7 +118,7 @@ function tell(all, some, from, told) {
 
 /**
  * @param {string} line
- * @param {number} same the number of leading characters that the others share
+ * @param {number} same the number of leading characters that the line shares with its siblings
  * @returns {Told}
  */
 function toldBy(line, same) {
@@ -115,8 +134,8 @@ function toldBy(line, same) {
 }
 
 /**
- * The number of leading characters that lines share, cut at the beginning of a statement, an
- * argument or a word.
+ * The number of leading characters that lines share, reduced so that the rest begins with a whole
+ * statement, argument or word.
  * @param {string[]} lines
  */
 function beginning(lines) {

@@ -1,6 +1,6 @@
 // @ts-check
-// The search of the graph. Words match code, labels and variables; `var:` matches only variables,
-// `label:` only labels, `failed` and `running` only the status. Pure.
+// The search of the graph. A word matches code, labels and variables. `var:NAME` matches only
+// variables, `label:TEXT` only labels, and `failed` and `running` only the status. Pure.
 
 import { hasEnded } from '../shell/protocol.js';
 
@@ -9,16 +9,16 @@ import { hasEnded } from '../shell/protocol.js';
 /** @typedef {{kind: Kind, text: string}} Term */
 /**
  * @typedef {{at: number, changes: string | null}} Hit `at`: the node's index; `changes`: the
- *   searched variable, if the node's cell added or changed it.
+ *   searched variable if the node's cell added or changed it, else null
  */
 
 /**
- * Lower-case code, cached because each typed letter starts a new search.
+ * The code of each run in lower case, cached because each typed letter starts a new search.
  * @type {WeakMap<object, string>}
  */
 const lowered = new WeakMap();
 
-/** @param {string} query @returns {Term[]} terms that must all match */
+/** @param {string} query @returns {Term[]} the terms; a node must match all of them */
 export function termsOf(query) {
     return query
         .trim()
@@ -34,8 +34,8 @@ export function termsOf(query) {
 }
 
 /**
- * The nodes that match a query, newest first. Nodes whose cell added or changed a variable of that
- * name come before the others, so the first hit answers "where did it last change?".
+ * The nodes that match a query, newest first. Nodes whose cell added or changed the searched
+ * variable come before all other nodes, so the first hit is the last change of the variable.
  * @param {Node[]} nodes
  * @param {string} query
  * @returns {Hit[]}
@@ -58,7 +58,9 @@ export function search(nodes, query) {
 
 /** @param {Node} node @param {Term} term */
 function matches(node, { kind, text }) {
-    const { state, run } = node;
+    const { state, run, sweep } = node;
+    if (sweep && (kind === 'failed' || kind === 'running'))
+        return kind === 'running' ? sweep.status === 'running' : sweep.tally.failed > 0;
     if (kind === 'failed') return node.isFailedLeaf || state?.partial === true;
     if (kind === 'running') return run !== null && !hasEnded(run.status);
     if (kind === 'var')
@@ -66,10 +68,16 @@ function matches(node, { kind, text }) {
     const wanted = text.toLowerCase();
     const label = (state?.label ?? '').toLowerCase();
     if (kind === 'label') return label !== '' && label.includes(wanted);
+    if (sweep) return `${node.name}\n${sweep.code}`.toLowerCase().includes(wanted);
     return label.includes(wanted) || codeOf(node).includes(wanted) || namesIn(node).includes(text);
 }
 
-/** @param {Node} node @param {Term[]} terms @returns {string | null} */
+/**
+ * The searched variable that a node's cell added or changed; null if there is none.
+ * @param {Node} node
+ * @param {Term[]} terms
+ * @returns {string | null}
+ */
 function changed(node, terms) {
     const names = namesIn(node);
     const term = terms.find(({ kind, text }) => (kind === 'var' || kind === 'any') && names.includes(text));

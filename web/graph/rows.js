@@ -1,12 +1,13 @@
 // @ts-check
-// Renders the rows and edges of the graph near the viewport.
+// Renders the rows, edges and marks of the graph that are near the viewport.
 
 import { html } from '../vendor/preact.js';
-import { edgesOf } from './edges.js';
+import { edgesOf, takenEdges } from './edges.js';
 import { Mark } from './node-mark.js';
 import { comparedIn, othersByState } from './row-annotations.js';
+import { letterOf } from '../compare/compare-command-words.js';
 import { GraphRow } from './graph-row.js';
-import { ROW, textLeft } from './geometry.js';
+import { ROW, laneX, textLeft, widthOf } from './geometry.js';
 
 /** @typedef {import('./scene.js').Row} Row */
 
@@ -14,48 +15,54 @@ import { ROW, textLeft } from './geometry.js';
  * @typedef {object} Seen
  * @property {import('./scene.js').Scene} scene
  * @property {import('../notebook/page.js').Page} page
- * @property {import('./node-search.js').Hit[] | null} hits null without a search
- * @property {number} first
+ * @property {import('./node-search.js').Hit[] | null} hits null if no search is active
+ * @property {number} first the first painted row
  * @property {number} last the last painted row
  * @property {number} cursorAt the row with the keyboard cursor; -1 for none
  * @property {(node: Row['node']) => boolean} isNew
- * @property {boolean} slides whether lanes are moving
  */
 
 /** @param {Seen} seen */
-export function renderRows({ scene, page, hits, first, last, cursorAt, isNew, slides }) {
+export function renderRows({ scene, page, hits, first, last, cursorAt, isNew }) {
     const { model } = page;
     const { rows } = scene;
     const at = page.attempt ?? page.here;
     const line = lineOf(scene, at);
-    const left = textLeft(scene.layout.lanes.count);
     const [standing, going, compared] = [othersByState(page), page.pendingDeletion, comparedIn(page)];
     const found = hits && new Map(hits.map((hit) => [hit.at, hit]));
     const shown = rows.slice(first, last + 1);
-    const isOnLine = (/** @type {Row} */ row) => line.has(row.node.at);
-    const isHere = (/** @type {Row} */ row) => row.node.id === at && !row.fold;
+    const isOnLine = (/** @type {Row} */ row) => line.has(row.place.row);
+    // People at rows of a folded sweep.
+    const inside = (/** @type {Row} */ { place }) =>
+        [...standing].flatMap(([state, people]) => (scene.rowAt(state) === place.row ? people : []));
+    const isHere = (/** @type {Row} */ row) => row.place.row === scene.rowAt(at) && !row.fold;
     return html`
-        <div class="rows" role="presentation" style=${{ height: `${rows.length * ROW}px` }}>
+        <div class="rows" role="presentation"
+            style=${{ height: `${rows.length * ROW}px`, minWidth: `${widthOf(scene.lanes)}px` }}>
             ${shown.map((row) => {
                 const { id } = row.node;
                 const hit = found?.get(row.node.at);
                 const looks = {
-                    left,
-                    count: rows.length,
+                    left: textLeft(row.place.lane),
+                    siblings: rows[row.place.from]?.place.children ?? 1,
                     isHere: isHere(row),
                     isOnLine: isOnLine(row),
                     isCursor: row.place.row === cursorAt,
                     isGoing: going.has(id),
-                    isCompared: compared.includes(id),
+                    letter: compared.includes(id) ? letterOf(compared.indexOf(id)) : '',
+                    isFiltered: scene.found !== null,
                     isDim: found !== null && (!hit || row.fold !== null),
                     changes: hit?.changes ?? null,
-                    people: standing.get(id) ?? [],
+                    people: row.node.sweep ? inside(row) : (standing.get(id) ?? []),
                 };
                 const { name, lead } = row.node;
                 const stamp = JSON.stringify([
                     model.marksRev,
                     row.place.row,
+                    row.place.depth,
+                    row.place.nth,
                     row.fold?.length,
+                    row.closed,
                     name,
                     lead,
                     looks,
@@ -63,11 +70,12 @@ export function renderRows({ scene, page, hits, first, last, cursorAt, isNew, sl
                 return html`<${GraphRow} key=${keyOf(row)} row=${row} model=${model} stamp=${stamp}
                     ...${looks} />`;
             })}
-            <svg class="lanes" aria-hidden="true" data-slid=${slides ? '' : null}
-                style=${{ top: `${first * ROW}px` }} width=${left}
+            <svg class="lanes" aria-hidden="true"
+                style=${{ top: `${first * ROW}px` }} width=${laneX(scene.lanes)}
                 height=${Math.max(0, last - first + 1) * ROW}>
                 <g transform=${`translate(0 ${-first * ROW})`}>
-                    ${edgesOf(rows, first, last, isOnLine)}
+                    ${takenEdges(rows, scene.takings, first, last)}
+                    ${edgesOf(rows, first, last, line)}
                     ${shown.map(
                         (row) => html`<${Mark} key=${keyOf(row)} row=${row}
                         progress=${model.replays.get(row.node.id)} isHere=${isHere(row)}
@@ -79,19 +87,24 @@ export function renderRows({ scene, page, hits, first, last, cursorAt, isNew, sl
 }
 
 /**
- * The nodes from the root to a node.
+ * The rows from the root to a node.
  * @param {import('./scene.js').Scene} scene
  * @param {string} at
- * @returns {Set<number>}
+ * @returns {import('./edges.js').Line}
  */
-function lineOf({ nodes }, at) {
-    const line = new Set();
-    for (let node = nodes.get(at); node; node = nodes.list[node.from]) line.add(node.at);
+function lineOf(scene, at) {
+    const line = new Map();
+    let next = -1;
+    for (let row = scene.rows[scene.rowAt(at)]; row; row = scene.rows[row.place.from]) {
+        line.set(row.place.row, next);
+        next = row.place.row;
+    }
     return line;
 }
 
 /**
- * The key of a row. It stays equal when a run becomes a state, so that the element is reused.
+ * The key of a row for Preact. The key does not change when a run creates a state, so that Preact
+ * reuses the row's element.
  * @param {Row} row
  */
 const keyOf = (row) => (row.fold ? row.id : (row.node.run?.exec_id ?? row.id));

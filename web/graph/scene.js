@@ -1,61 +1,90 @@
 // @ts-check
-// The rows of the graph and their positions, updated incrementally.
+// The rows of the graph: the tree without the nodes that are folded, closed or filtered out. Pure.
 //
-// Rows are in creation order, so a new row is always last. Positions change only when the user
-// chooses another trunk, opens or closes a fold, or deletes something. Folds close by themselves
-// only outside the viewport. Pure.
+// Long sections without branches fold into one row by themselves, but only outside the viewport.
+// The user closes and opens the subtree of a node, and a search shows only its hits. A closed sweep
+// hides its rows (see nodes.js); long sweeps are closed until the user opens them.
 
 import { foldsOf, nearTo } from './folding.js';
-import { Layout } from './layout.js';
+import { treeOf } from './layout.js';
 import { Nodes } from './nodes.js';
+import { isLong } from '../sweep/sweeps.js';
 
 /** @typedef {import('./nodes.js').Node} Node */
-/** @typedef {import('./layout.js').Position} Position */
 /**
- * @typedef {{id: string, node: Node, fold: null, place: Position}
- *   | {id: string, node: Node, fold: Node[], place: Position}} Row `fold`: the nodes of a fold;
- *     `node` is the first of them.
+ * @typedef {object} Position
+ * @property {number} row
+ * @property {number} lane
+ * @property {number} colour see layout.js
+ * @property {number} from the row of the nearest shown ancestor; -1 for the root
+ * @property {number} straight the row of the child in the same lane; -1 if there is none
+ * @property {number} lastBranch the row of the last child in another lane; -1 if there is none
+ * @property {number} depth the number of shown ancestors
+ * @property {number} nth the index among the shown rows with the same nearest ancestor
+ * @property {number} children the number of shown rows whose nearest ancestor is this row
  */
 /**
- * @typedef {{isAnew: boolean, slid: boolean, followed: boolean, from: number, ended: Node[]}}
- *   Change `isAnew`: rows may have moved; `slid`: lanes moved; `followed`: the current state is
- *   new; `from`: the first new row; `ended`: runs that ended
+ * @typedef {object} Row
+ * @property {string} id
+ * @property {Node} node the row's node, or the first node of a fold
+ * @property {Node[] | null} fold the nodes that the row folds, or null
+ * @property {number} closed the number of nodes hidden because the user closed the node's subtree,
+ *   or the number of the hidden rows of a sweep
+ * @property {Position} place
+ */
+/**
+ * @typedef {{from: number, to: number}} Taking `from`: the row of the state whose variables were
+ *   taken; `to`: the row of the state that has them now
+ */
+/**
+ * @typedef {{isMoved: boolean, followed: boolean, added: Node[], ended: Node[]}} Change `isMoved`:
+ *   whether rows may have moved; `followed`: whether a run created the current state; `added`: the
+ *   new nodes; `ended`: the nodes of ended runs
  */
 
-/** After this many new rows, rows outside the viewport may be folded. */
-const TIDY = 12;
-/** The most states that can be unfolded by hand. Beyond it, those opened first are folded again. */
+/** The maximum number of states in `opened`. Adding more removes the states unfolded first. */
 const OPENED = 2000;
 
 export class Scene {
-    /** @param {{isWhole?: boolean, opened?: string[]}} [kept] the stored settings of this tab */
-    constructor({ isWhole = false, opened = [] } = {}) {
-        this.nodes = new Nodes();
-        /** Whether everything is unfolded. */
+    /**
+     * @param {{isWhole?: boolean, opened?: string[], closed?: string[],
+     *   sweeps?: [string, boolean][],
+     *   given?: import('./layout.js').GivenColours}} [kept] the stored settings of this tab
+     */
+    constructor({ isWhole = false, opened = [], closed = [], sweeps = [], given = new Map() } = {}) {
+        this.given = given;
+        this.nodes = new Nodes({ isFolded: (sweep) => this.#isFolded(sweep) });
+        /** The sweeps that the user has folded or unfolded, by id. @type {Map<string, boolean>} */
+        this.sweeps = new Map(sweeps);
+        /** Whether the user unfolded all rows. */
         this.isWhole = isWhole;
-        /** States unfolded by hand. @type {Set<string>} */
+        /** The ids of the states that the user unfolded. @type {Set<string>} */
         this.opened = new Set(opened);
-        /** @type {Set<string>} */
+        /** The ids of the nodes whose subtrees the user closed. @type {Set<string>} */
+        this.closed = new Set(closed);
+        /** The states where other people are. @type {Set<string>} */
         this.standing = new Set();
-        /** Search hits, by index. @type {Set<number>} */
-        this.found = new Set();
-        /** The end of the lineage chosen last. */
-        this.tip = '';
-        /** The end of the trunk. */
-        this.straight = '';
-        this.hidden = 0;
-        this.untidy = 0;
+        /** The indexes of the nodes that a search found; null without hits. @type {Set<number> | null} */
+        this.found = null;
+        /** The number of folded nodes. */
+        this.folded = 0;
+        /** The number of lanes. */
+        this.lanes = 1;
         this.here = '';
+        /** The ids of what the page shows: the current state, and the run below it. @type {string[]} */
+        this.looked = [];
         /** @type {Row[]} */
         this.rows = [];
-        /** The row of each node, by the node's index. @type {number[]} */
+        /** The row of each node, of its fold or of its closed ancestor, by index. @type {number[]} */
         this.rowOf = [];
-        this.layout = new Layout();
+        /** The rows whose states took variables, with the rows they took from. @type {Taking[]} */
+        this.takings = [];
     }
 
     /**
      * @param {string | null} id of a state or run
-     * @returns {number} its row, or the row of its fold; -1 for none
+     * @returns {number} the row of the node, of its fold or of its closed ancestor; -1 if there is
+     *   none
      */
     rowAt(id) {
         const node = this.nodes.get(id);
@@ -65,233 +94,197 @@ export class Scene {
     /**
      * Updates the rows from the model and the current state.
      * @param {import('../shell/model.js').Model} model
-     * @param {{here: string, standing: Iterable<string>, seen: [number, number]}} look `standing`:
-     *   the positions of others; `seen`: the visible rows
+     * @param {{here: string, attempt?: string | null, standing: Iterable<string>,
+     *   seen: [number, number]}} look `attempt`: the run shown below the current state; `standing`:
+     *   the ids of the states where other people are; `seen`: the first and the last visible row
      * @returns {Change}
      */
-    update(model, { here, standing, seen }) {
+    update(model, { here, attempt = null, standing, seen }) {
         this.standing = new Set(standing);
-        // Before the first snapshot no row can move.
+        // At first, no row must stay unfolded, and what the user hid before a reload stays hidden.
         const isFirst = this.rows.length < 2;
-        if (isFirst) this.tip = this.straight = '';
-        const { from, changed } = this.nodes.update(model);
-        const followed = this.#hasGrown(here, from, changed);
-        const slid = this.#choose(model, here, followed);
+        const before = this.nodes.index;
+        this.looked = attempt === null ? [here] : [here, attempt];
+        const { from, changed } = this.nodes.update(model, { looked: this.looked });
+        const { list } = this.nodes;
+        const isKnown = (/** @type {Node} */ { id, run }) => before.has(run?.exec_id ?? id);
+        const added = from > 0 ? list.slice(from) : list.filter((one) => !isKnown(one));
+        const node = this.nodes.get(here);
+        const followed =
+            here !== this.here &&
+            from > 0 &&
+            !!node &&
+            !this.nodes.lookedAt.has(node) &&
+            (node.at >= from || changed.includes(node));
+        const hasGone = here !== this.here && !isFirst;
+        const isElsewhere = hasGone && (this.#showNode(here) || this.found !== null);
         this.here = here;
-        if (from > 0 && slid && !this.#wantsOpen()) return { ...this.#slide(from), followed, ended: changed };
-        if (from === 0 || slid || this.#wantsOpen())
-            return { ...this.#rebuild(isFirst ? null : seen, slid && !isFirst), followed, ended: changed };
-        for (const one of changed) this.#settle(one);
-        const first = this.rows.length;
-        for (const node of this.nodes.list.slice(from)) this.#add(node);
-        this.untidy += this.rows.length - first;
-        const isTidied = this.untidy > TIDY && this.#tidy(seen);
-        return {
-            isAnew: isTidied,
-            slid: false,
-            followed,
-            from: isTidied ? this.rows.length : first,
-            ended: changed,
-        };
+        const isMoved = from === 0 || from < list.length || changed.length > 0 || isElsewhere;
+        if (isMoved) this.#build(isFirst ? null : seen);
+        return { isMoved, followed, added, ended: changed };
     }
 
     /**
-     * Whether the current state is a new one, created by a run instead of chosen by the user.
-     * @param {string} here
-     * @param {number} from
-     * @param {Node[]} changed
+     * Opens what hides a node.
+     * @param {string} id
+     * @returns {boolean} whether anything hid the node
      */
-    #hasGrown(here, from, changed) {
-        const node = this.nodes.get(here);
-        return (
-            node !== undefined &&
-            here !== this.here &&
-            from > 0 &&
-            (node.at >= from || changed.includes(node))
-        );
+    #showNode(id) {
+        const node = this.nodes.get(id);
+        if (!node) return false;
+        const fold = this.rows[this.rowOf[node.at] ?? -1]?.fold ?? [];
+        for (const one of fold) this.opened.add(one.id);
+        let isHidden = fold.length > 0;
+        const { list } = this.nodes;
+        for (let above = list[node.from]; above; above = list[above.from])
+            if (this.closed.delete(above.id)) isHidden = true;
+        return isHidden;
     }
 
-    /** Unfolds the current state if it is in a fold. Returns whether it was. */
-    #wantsOpen() {
-        const here = this.rows[this.rowAt(this.here)]?.fold ?? [];
-        for (const { id } of here) this.opened.add(id);
-        return here.length > 0;
-    }
-
-    /** Unfolds or folds everything. @param {boolean} isWhole */
+    /** Unfolds and opens all rows, or folds all foldable rows again. @param {boolean} isWhole */
     showAll(isWhole) {
         this.isWhole = isWhole;
-        if (!isWhole) this.opened.clear();
-        this.#rebuild(null, false);
+        if (isWhole) this.closed.clear();
+        else this.opened.clear();
+        this.sweeps.clear();
+        this.#refold();
+        this.#build(null);
     }
 
-    /** Unfolds a fold for the life of this tab. @param {Node[]} fold */
+    /**
+     * Unfolds a fold. The rows stay unfolded until the user folds all rows.
+     * @param {Node[]} fold
+     */
     open(fold) {
         for (const { id } of fold) this.opened.add(id);
         for (const id of this.opened) if (this.opened.size > OPENED) this.opened.delete(id);
-        this.#rebuild([0, this.rows.length], false);
+        this.#build([0, this.rows.length]);
+    }
+
+    /** @param {import('../sweep/sweeps.js').Sweep} sweep */
+    #isFolded(sweep) {
+        return !this.isWhole && (this.sweeps.get(sweep.id) ?? isLong(sweep));
     }
 
     /**
-     * Keeps search hits unfolded until the next search.
-     * @param {number[]} places
+     * Closes the subtree of a node, or opens it.
+     * @param {Node} node
+     * @param {boolean} isClosed
+     */
+    close(node, isClosed) {
+        if (node.sweep) {
+            this.sweeps.set(node.sweep.id, isClosed);
+            this.#refold();
+        } else if (isClosed && node.children.length) this.closed.add(node.id);
+        else this.closed.delete(node.id);
+        this.#build([0, this.rows.length]);
+    }
+
+    /** Creates all nodes again, because other sweeps are folded now. */
+    #refold() {
+        const { model } = this.nodes;
+        if (model?.sweeps.size) this.nodes.update(model, { looked: this.looked, isAnew: true });
+    }
+
+    /**
+     * Shows only the hits of a search, the root, the current state and open runs; all nodes if
+     * there is no hit.
+     * @param {number[]} places the indexes of the found nodes
      * @returns {boolean} whether rows may have moved
      */
     search(places) {
-        const before = this.found;
-        this.found = new Set(places);
-        const isHidden = places.some((at) => this.rows[this.rowOf[at] ?? -1]?.fold);
-        if (!isHidden && (before.size === 0 || places.length > 0)) return false;
-        this.#rebuild(places.length > 0 ? [0, this.rows.length] : null, false);
+        if (!this.found && places.length === 0) return false;
+        this.found = places.length > 0 ? new Set(places) : null;
+        this.#build(null);
         return true;
     }
 
     /**
-     * Chooses the trunk. Returns whether it changed.
-     * @param {import('../shell/model.js').Model} model
-     * @param {string} here
-     * @param {boolean} followed
+     * Creates all rows.
+     * @param {[number, number] | null} seen the first and the last row that must stay unfolded
      */
-    #choose(model, here, followed) {
-        const isKnown = model.states.has(this.tip) && model.states.has(this.straight);
-        if (isKnown && here === this.here) return false;
-        if (isKnown && isAbove(model, here, this.tip)) return false;
-        const isStraight = isKnown && isAbove(model, here, this.straight);
-        const isLonger = isKnown && isAbove(model, this.tip, here);
-        this.tip = isStraight ? this.straight : isLonger || followed ? here : model.newestBelow(here);
-        if (isKnown && (isLonger || followed || isStraight)) return false;
-        this.straight = this.tip;
-        return true;
-    }
-
-    /**
-     * @param {[number, number] | null} seen rows that must not be folded
-     * @param {boolean} slid
-     * @returns {Change}
-     */
-    #rebuild(seen, slid) {
-        const kept = new Set();
-        if (seen)
-            for (const { node, fold } of this.rows.slice(seen[0], seen[1] + 1)) if (!fold) kept.add(node.id);
-        this.#build(kept);
-        return { isAnew: true, slid, followed: false, from: this.rows.length, ended: [] };
-    }
-
-    /** Draws another trunk: lanes change, rows do not. @param {number} from @returns {Change} */
-    #slide(from) {
-        this.#draw(this.rows.flatMap(({ fold }) => (fold ? [fold.map(({ at }) => at)] : [])));
-        return {
-            isAnew: true,
-            slid: true,
-            followed: false,
-            from: this.rowOf[from] ?? this.rows.length,
-            ended: [],
-        };
-    }
-
-    /** @param {Set<string>} kept */
-    #build(kept) {
+    #build(seen) {
         const { list } = this.nodes;
-        const near = nearTo(list, this.nodes.get(this.here));
-        this.#draw(
-            this.isWhole
-                ? []
-                : foldsOf(
-                      list,
-                      ({ id, at }) =>
-                          near.has(at) ||
-                          kept.has(id) ||
-                          this.found.has(at) ||
-                          this.opened.has(id) ||
-                          this.standing.has(id),
-                  ),
-        );
-        this.untidy = 0;
-    }
-
-    /** Rebuilds all rows. @param {number[][]} folds the indexes of the nodes of each fold */
-    #draw(folds) {
-        const { list } = this.nodes;
+        const { order, lanes, colours, sizes } = treeOf(list, this.given);
+        const folds = this.found || this.isWhole ? [] : this.#folds(seen);
         /** @type {Map<number, number[]>} */
         const starts = new Map(folds.map((fold) => [fold[0] ?? -1, fold]));
         const inside = new Set(folds.flatMap((fold) => fold.slice(1)));
-        const trunk = new Set();
-        for (let node = this.nodes.get(this.straight); node; node = list[node.from]) trunk.add(node.at);
         this.rows = [];
-        this.rowOf = [];
-        this.layout = new Layout([...trunk].filter((at) => !inside.has(at)).length);
-        for (const node of list) {
-            if (inside.has(node.at)) continue;
-            const fold = starts.get(node.at);
-            this.#add(node, fold?.flatMap((at) => list[at] ?? []) ?? null, trunk.has(node.at));
-            for (const at of fold ?? []) this.rowOf[at] = this.rows.length - 1;
+        this.rowOf = new Array(list.length).fill(-1);
+        this.folded = inside.size;
+        this.lanes = 1;
+        for (const at of order) {
+            const node = list[at];
+            if (!node) continue;
+            const above = this.rowOf[node.from] ?? -1;
+            const isClosed = Boolean(this.rows[above]?.closed && !this.rows[above]?.node.sweep);
+            const isShown = this.found
+                ? this.found.has(at) || node.from < 0 || node.id === this.here || this.nodes.open.has(node)
+                : !inside.has(at) && !isClosed;
+            if (!isShown) {
+                this.rowOf[at] = above;
+                continue;
+            }
+            const fold = starts.get(at)?.flatMap((one) => list[one] ?? []) ?? null;
+            const closed = this.found ? 0 : this.#closedOf(node, sizes[at] ?? 0);
+            this.#add({ node, fold, closed, above, lane: lanes[at] ?? 0, colour: colours[at] ?? 0 });
         }
-        this.hidden = inside.size;
-    }
-
-    /** @param {Node} node @param {Node[] | null} [fold] @param {boolean} [isTrunk] */
-    #add(node, fold = null, isTrunk = false) {
-        const id = fold ? `fold ${node.id}` : node.id;
-        const place = this.layout.add({
-            id,
-            from: this.rowOf[node.from] ?? -1,
-            isFailedLeaf: node.isFailedLeaf,
-            isTrunk,
+        this.takings = list.flatMap((node) => {
+            const [from, to] = [this.rowAt(node.state?.taken_from ?? null), this.rowOf[node.at] ?? -1];
+            return from < 0 || to < 0 || from === to ? [] : [{ from, to }];
         });
-        this.rowOf[node.at] = place.row;
-        this.rows.push({ id, node, fold, place });
     }
 
-    /** Updates the row of a run that ended. @param {Node} node */
-    #settle(node) {
-        const row = this.rows[this.rowOf[node.at] ?? -1];
-        if (!row) return;
-        row.id = row.place.id = node.id;
-        if (node.isFailedLeaf) this.layout.fail(row.place.row);
+    /** See `Row`. @param {Node} node @param {number} size the number of its descendants */
+    #closedOf({ id, sweep, children }, size) {
+        if (!sweep) return this.closed.has(id) ? size : 0;
+        return this.#isFolded(sweep) ? Math.max(1, sweep.rows.length - children.length) : 0;
     }
 
     /**
-     * Folds rows outside the viewport, unless that would change visible rows. Returns whether it
-     * folded any.
-     * @param {[number, number]} seen
+     * @param {{node: Node, fold: Node[] | null, closed: number, above: number, lane: number,
+     *   colour: number}} what `above`: the row of the nearest shown ancestor
      */
-    #tidy(seen) {
-        this.untidy = 0;
-        if (this.isWhole) return false;
-        const before = { rows: this.rows, rowOf: this.rowOf, layout: this.layout, hidden: this.hidden };
-        const sight = this.rows.slice(seen[0], seen[1] + 1);
-        this.#build(new Set(sight.filter(({ fold }) => !fold).map(({ node }) => node.id)));
-        const first = (sight[0] && this.rowOf[sight[0].node.at]) ?? 0;
-        const isSame =
-            this.rows.length < before.rows.length &&
-            sight.every((row, i) => isAlike(row, this.rows[first + i]));
-        if (!isSame) Object.assign(this, before);
-        return isSame;
+    #add({ node, fold, closed, above, lane, colour }) {
+        const row = this.rows.length;
+        const parent = this.rows[above]?.place;
+        if (parent) parent[parent.lane === lane ? 'straight' : 'lastBranch'] = row;
+        const id = fold ? `fold ${node.id}` : node.id;
+        const place = {
+            row,
+            lane,
+            colour,
+            from: above,
+            straight: -1,
+            lastBranch: -1,
+            depth: parent ? parent.depth + 1 : 0,
+            nth: parent?.children ?? 0,
+            children: 0,
+        };
+        if (parent) parent.children += 1;
+        this.rows.push({ id, node, fold, closed, place });
+        for (const one of fold ?? [node]) this.rowOf[one.at] = row;
+        this.lanes = Math.max(this.lanes, lane + 1);
     }
-}
 
-/**
- * Whether a row has the same content and lane before and after.
- * @param {Row} before
- * @param {Row | undefined} now
- */
-const isAlike = (before, now) =>
-    now?.id === before.id &&
-    now.place.lane === before.place.lane &&
-    now.place.beside === before.place.beside &&
-    now.fold?.length === before.fold?.length;
-
-/**
- * Whether state `above` is an ancestor of state `below`, or the same state.
- * @param {import('../shell/model.js').Model} model
- * @param {string} above
- * @param {string} below
- */
-function isAbove(model, above, below) {
-    const least = model.states.get(above)?.exec_count ?? 0;
-    for (let state = model.states.get(below); state; state = model.states.get(state.parent ?? '')) {
-        if (state.id === above) return true;
-        if (state.exec_count < least) return false;
+    /**
+     * @param {[number, number] | null} seen the first and the last row that must stay unfolded
+     * @returns {number[][]} for each fold, the indexes of the folded nodes
+     */
+    #folds(seen) {
+        const kept = new Set();
+        if (seen)
+            for (const { node, fold } of this.rows.slice(seen[0], seen[1] + 1)) if (!fold) kept.add(node.id);
+        const near = nearTo(this.nodes.list, this.nodes.get(this.here));
+        return foldsOf(
+            this.nodes.list,
+            ({ id, at }) =>
+                near.has(at) ||
+                kept.has(id) ||
+                this.opened.has(id) ||
+                this.closed.has(id) ||
+                this.standing.has(id),
+        );
     }
-    return false;
 }

@@ -1,13 +1,14 @@
 // @ts-check
-// The card beside a row: details of a state, and its actions. The card never covers the graph, and
-// stays open while it contains the pointer or the focus. On narrow screens it is a sheet at the
-// bottom.
+// The card beside a row of the graph, with details of a state or attempt and its actions. The card
+// is to the right of the graph and stays open while it contains the pointer or the focus. On narrow
+// screens, the card is at the bottom.
 
 import { partialText, residencyParts } from '../checkpoints/residency.js';
 import { ago, duration } from '../text/format.js';
 import { addressOf, pictureOf } from '../outputs/mime.js';
 import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
+import { ROW_WORDS } from '../sweep/row-words.js';
 import { GRAPH_WORDS } from './graph-words.js';
 import { CloseIcon, WarningIcon } from '../ui/icons.js';
 import { availableActions } from '../ui/menu.js';
@@ -24,10 +25,10 @@ import { titleOf } from './graph-row.js';
  *   onOut: (event: PointerEvent) => void}} CardProps
  */
 
-/** The most lines of code shown, and the most variable names of each kind of change. */
+/** The maximum number of lines of code, and of variable names for each kind of change. */
 const LINES = 12;
 const NAMES = 8;
-/** In px: the card's width, and the gap around it. */
+/** The card's width, and the minimum gap around the card, in px. */
 const WIDTH = 380;
 const GAP = 6;
 
@@ -39,7 +40,7 @@ export class StateCard extends Component {
     componentDidMount() {
         this.#stand();
         this.#focus();
-        // An image increases the card's height after loading.
+        // The card's height grows when its image is loaded, so position the card again.
         this.grown = new ResizeObserver(() => this.#stand());
         if (this.element) this.grown.observe(this.element);
         document.addEventListener('pointerdown', this.elsewhere, true);
@@ -64,12 +65,12 @@ export class StateCard extends Component {
         document.removeEventListener('pointerdown', this.elsewhere, true);
     }
 
-    /** Closes the card on a press outside. @param {Event} event */
+    /** Closes the card if the user presses outside of it. @param {Event} event */
     elsewhere = (event) => {
         if (!this.element?.contains(/** @type {Node} */ (event.target))) this.props.close(false);
     };
 
-    /** Positions the card beside the row, within the window. */
+    /** Positions the card beside the row and inside the window. */
     #stand() {
         const { element } = this;
         const { right, top } = this.props.anchor;
@@ -99,7 +100,7 @@ export class StateCard extends Component {
 
     /** @param {CardProps} props */
     render({ row, people, actions, close, onIn, onOut }) {
-        const { state, run } = row.node;
+        const { state, run, sweep } = row.node;
         const name = titleOf(row);
         const picture = run && pictureOf(run.outputs);
         const done = availableActions(actions);
@@ -112,19 +113,29 @@ export class StateCard extends Component {
                 <div class="node-head">
                     <b>${
                         state?.label ??
-                        (state?.exec_count
-                            ? GRAPH_WORDS.cell(state.exec_count)
-                            : row.node.from < 0
-                              ? name
-                              : GRAPH_WORDS.attempt)
+                        (sweep
+                            ? name
+                            : state?.exec_count
+                              ? GRAPH_WORDS.cell(state.exec_count)
+                              : row.node.from < 0
+                                ? name
+                                : GRAPH_WORDS.attempt)
                     }</b>
-                    <span data-status=${statusOf(row.node)}>${WORDS.nodeStatus[statusOf(row.node)]}</span>
+                    <span data-status=${statusOf(row.node)}>${
+                        sweep ? ROW_WORDS.status[sweep.status] : WORDS.nodeStatus[statusOf(row.node)]
+                    }</span>
                     <span class="when">${timeOf(row.node)}</span>
                     <button class="node-close" aria-label=${GRAPH_WORDS.close} onClick=${() => close(true)}>
                         <${CloseIcon} /></button>
                 </div>
                 <div class="node-body">
-                    ${run ? code(run.code) : html`<p class="soft">${GRAPH_WORDS.noCode}</p>`}
+                    ${sweep && html`<p>${ROW_WORDS.counts(sweep)}</p>`}
+                    ${sweep?.note && html`<p class="soft">${WORDS.sentence(sweep.note)}</p>`}
+                    ${
+                        run || sweep
+                            ? code(run?.code ?? sweep?.code ?? '')
+                            : html`<p class="soft">${GRAPH_WORDS.noCode}</p>`
+                    }
                     ${
                         run?.error &&
                         html`<p class="bad">
@@ -178,7 +189,7 @@ function code(code) {
         }</pre>`;
 }
 
-/** The changes that the state's cell made to variables. @param {{changes: Changes}} props */
+/** The variables that a cell added, changed and removed. @param {{changes: Changes}} props */
 function ChangesOf({ changes }) {
     const { added, changed, removed, more } = changes;
     if (added.length + changed.length + removed.length + more === 0)
@@ -201,7 +212,7 @@ function ChangesOf({ changes }) {
         )}${more > 0 && html`<li>${GRAPH_WORDS.moreNames(more)}</li>`}</ul>`;
 }
 
-/** When the cell ran, and for how long. @param {Row['node']} node */
+/** A text that says when a cell ran and how long the run took. @param {Row['node']} node */
 function timeOf({ state, run }) {
     const when = run?.started_at ?? (run ? null : (state?.created_at ?? null));
     return [run?.duration_ms != null && duration(run.duration_ms), when !== null && ago(when, Date.now())]

@@ -1,20 +1,23 @@
 // @ts-check
-// Thumbnails of cell outputs, made near the viewport only. The most recently used ones are cached.
+// Thumbnails of images in cell outputs, made only for rows near the viewport. Recently used
+// thumbnails are cached.
 
 import { addressOf, pictureOf } from '../outputs/mime.js';
 import { Component, html } from '../vendor/preact.js';
 
-/** Sizes in px. Thumbnails have twice the resolution, for dense screens. */
+/** The maximum size of a thumbnail in px. Its canvas has twice this size, for dense screens. */
 const HEIGHT = 22;
 const WIDTH = 40;
+/** The maximum number of cached thumbnails. */
 const KEPT = 300;
 /**
- * Images at least this many times larger than the thumbnail get thicker lines, because thin lines
- * would vanish.
+ * The size of the canvas on which lines are made thicker, relative to the thumbnail's canvas. Thin
+ * lines would vanish in the thumbnail.
  */
 const LARGER = 6;
-/** How much thicker lines become on each side, in px of the thumbnail. */
+/** How much thicker lines become on each side, in px of the thumbnail's canvas. */
 const THICKER = 0.45;
+/** The directions in which copies of the image are shifted. */
 const SIDES = [
     [0, 0],
     [1, 0],
@@ -28,7 +31,7 @@ const SIDES = [
 ];
 
 /**
- * The address, width and height of a thumbnail; null if it could not be made or is empty.
+ * The address, width and height of a thumbnail; null if the thumbnail could not be made.
  * @typedef {{source: string, width: number, height: number} | null} Small
  */
 
@@ -38,7 +41,7 @@ const made = new Map();
 /** @param {import('../outputs/mime.js').Picture} picture @returns {Promise<Small>} */
 function thumbOf(picture) {
     const known = made.get(picture.key) ?? make(picture).catch(() => null);
-    // Evicts the least recently used.
+    // Move the thumbnail to the end of the map, and evict the first: the least recently used.
     made.delete(picture.key);
     made.set(picture.key, known);
     if (made.size > KEPT) made.delete(made.keys().next().value ?? 0);
@@ -50,7 +53,7 @@ async function make(picture) {
     const image = new Image();
     image.src = addressOf(picture);
     await image.decode();
-    // An SVG may have no size of its own.
+    // An SVG image may have no natural size.
     const [width, height] = [image.naturalWidth || 300, image.naturalHeight || 150];
     const scale = Math.min(WIDTH / width, HEIGHT / height);
     const canvas = document.createElement('canvas');
@@ -74,8 +77,8 @@ async function make(picture) {
 }
 
 /**
- * Thickens lines by drawing shifted copies of the image over it. The darkest pixels win; on a dark
- * background, the lightest.
+ * Makes lines thicker by drawing shifted copies of the image on top of each other. Each pixel gets
+ * the darkest colour of all copies or, on a dark background, the lightest colour.
  * @param {HTMLImageElement} image
  * @param {number} width
  * @param {number} height

@@ -1,12 +1,10 @@
 // @ts-check
-// Texts of the list of notebooks, and about files.
+// The texts of the home page. notebook-words.js has those that it shares with the notebook page.
 
 /** @param {number} n @param {string} one */
 const count = (n, one) => (n === 1 ? `1 ${one}` : `${n} ${one}s`);
 
 export const HOME_WORDS = Object.freeze({
-    home: 'All notebooks',
-    homeCommand: 'All notebooks, or a new notebook',
     title: 'Notebooks',
     make: 'New notebook',
     importFile: 'Import…',
@@ -27,8 +25,8 @@ export const HOME_WORDS = Object.freeze({
     remove: 'Delete…',
     startHint: 'Ratoon was started with this notebook.',
     startWhy: (/** @type {string} */ name) =>
-        `Ratoon was started with “${name}”, so it cannot be renamed or deleted while Ratoon runs. ` +
-        `You can duplicate it, or start Ratoon with another notebook.`,
+        `Ratoon was started with “${name}”. While Ratoon runs, this notebook cannot be renamed or ` +
+        `deleted. You can duplicate it, or start Ratoon with another notebook.`,
     makeAsk: 'New notebook',
     makeWhy: 'The directory of the notebook gets the same name.',
     makeDo: 'Create',
@@ -54,14 +52,7 @@ export const HOME_WORDS = Object.freeze({
         `checkpoints (${size} in all) go to the trash and can be restored for 30 days. Its share ` +
         `links stop working.${stops(running)}`,
     removeDo: 'Delete notebook',
-    importing: (/** @type {string} */ name) => `Importing ${name}…`,
-    imported: (/** @type {string[]} */ names) =>
-        names.length === 1
-            ? `Imported “${names[0]}”.`
-            : `Imported ${names.length} notebooks: ${names.join(', ')}.`,
-    leftOut: (/** @type {string[]} */ what) => `Not imported: ${what.join('; ')}.`,
     notAFile: (/** @type {string} */ name) => `“${name}” was not imported: it is not an .ipynb or .py file.`,
-    tooLarge: (/** @type {string} */ name) => `“${name}” was not imported: it is larger than 64 MB.`,
     renamed: (/** @type {string} */ to) => `Renamed to “${to}”.`,
     duplicated: (/** @type {string} */ to) => `Duplicated as “${to}”.`,
     removed: (/** @type {string} */ name) => `Moved “${name}” to the trash.`,
@@ -81,29 +72,6 @@ export const HOME_WORDS = Object.freeze({
         `${states ? `${count(states, 'state')}, ` : ''}${size}. This cannot be undone.`,
     purgeDo: 'Delete permanently',
     purged: (/** @type {string} */ name) => `Deleted “${name}” permanently.`,
-    // Dropped on a notebook
-    dropHintHere: 'Each .ipynb or .py file becomes a new notebook. This one does not change.',
-    dropped: (/** @type {string[]} */ names) =>
-        names.length === 1
-            ? `Import “${names[0]}” as a new notebook? No code runs.`
-            : `Import ${names.length} files as new notebooks? No code runs.`,
-    importIt: (/** @type {number} */ n) => (n === 1 ? 'Import' : 'Import all'),
-    openIt: (/** @type {number} */ n) => (n === 1 ? 'Open' : 'All notebooks'),
-    droppedByGuest: (/** @type {string} */ name) =>
-        `“${name}” was not imported: only the owner can import files.`,
-    droppedOther: (/** @type {string[]} */ names) =>
-        `${names.length === 1 ? `“${names[0]}” was` : `${names.length} files were`} not added to the ` +
-        `notebook. To use a file in a cell, copy it to the directory where Ratoon runs and open it by ` +
-        `name.`,
-    failed: 'The server does not answer. Is Ratoon still running?',
-    // In a notebook
-    download: (/** @type {string} */ format) => `Download as ${format}`,
-    held: 'Show all interactive outputs',
-    heldHint: 'Runs the scripts in these outputs, in a frame without access to this page or the network.',
-    left: (/** @type {string | null} */ to) =>
-        to ? `This notebook was renamed to “${to}”.` : 'This notebook was renamed or deleted.',
-    leftHint: 'You can still copy what you see.',
-    leftGo: (/** @type {string} */ to) => `Open “${to}”`,
 });
 
 /** @param {number} n */

@@ -1,11 +1,12 @@
 // @ts-check
-// The list of notebooks, and the actions on each.
+// The home page: the list of notebooks with the actions on each notebook, and the trash.
 
 import { ago, bytes } from '../text/format.js';
 import { openNotebook } from '../share/share-links.js';
 import * as notebooks from './notebooks-api.js';
 import { Component, html } from '../vendor/preact.js';
 import { HOME_WORDS } from './home-words.js';
+import { NOTEBOOK_WORDS } from './notebook-words.js';
 import { ask, confirmByName } from '../ui/dialog.js';
 import { watchDrops, DropOverlay } from '../ui/file-drop.js';
 import { MoreIcon, Sprout } from '../ui/icons.js';
@@ -25,7 +26,11 @@ export class Home extends Component {
         said: this.props.said,
         isOver: false,
     };
-    /** The notebook whose row takes the focus once it appears. @type {string | null} */
+    /**
+     * The name of the notebook whose row gets the focus after the next update. If there is no such
+     * row, the heading gets the focus. Null: the focus does not move.
+     * @type {string | null}
+     */
     next = null;
     /** @type {HTMLInputElement | null} */
     chooser = null;
@@ -33,10 +38,10 @@ export class Home extends Component {
     componentDidMount() {
         addEventListener('focus', () => this.#refresh());
         const { isOwner } = this.props;
-        const hover = (/** @type {boolean} */ isOver) =>
-            this.state.isOver !== isOver && this.setState({ isOver });
-        // For guests, a drop does nothing, but it must not make the browser leave the page.
-        watchDrops(isOwner ? hover : () => {}, (files) => isOwner && this.#import(files));
+        const hover = (/** @type {object | null} */ at) =>
+            this.state.isOver !== (at !== null) && this.setState({ isOver: at !== null });
+        // Watch drops by guests, too: otherwise the browser would open the file and leave the page.
+        watchDrops(isOwner ? hover : () => {}, (files) => isOwner && files.length && this.#import(files));
         if (isOwner) this.#refreshTrash();
     }
 
@@ -66,9 +71,9 @@ export class Home extends Component {
     }
 
     /**
-     * Runs an action, shows its result, and refreshes the list.
-     * @param {() => Promise<string>} deed
-     * @param {string} [next]
+     * Runs an action, shows the message that the action returns, and refreshes the lists.
+     * @param {() => Promise<string>} deed the action
+     * @param {string} [next] the notebook whose row then gets the focus
      */
     async #do(deed, next) {
         try {
@@ -77,7 +82,7 @@ export class Home extends Component {
             this.next = next ?? this.next;
             this.setState({ all, trash, said: { text, isBad: false } });
         } catch (error) {
-            this.#say(error instanceof notebooks.Refusal ? error.message : HOME_WORDS.failed, true);
+            this.#say(error instanceof notebooks.Refusal ? error.message : NOTEBOOK_WORDS.failed, true);
             await this.#refresh();
         }
     }
@@ -92,7 +97,7 @@ export class Home extends Component {
         if (!name?.trim()) return;
         const { path, why } = await openNotebook(name.trim()).catch(() => ({
             path: null,
-            why: HOME_WORDS.failed,
+            why: NOTEBOOK_WORDS.failed,
         }));
         if (path !== null) location.assign(path);
         else this.#say(why, true);
@@ -162,15 +167,15 @@ export class Home extends Component {
         const odd = files.find((file) => !notebooks.isNotebookFile(file.name));
         if (odd) return this.#say(HOME_WORDS.notAFile(odd.name), true);
         const large = files.find((file) => file.size > notebooks.MAX_FILE_BYTES);
-        if (large) return this.#say(HOME_WORDS.tooLarge(large.name), true);
+        if (large) return this.#say(NOTEBOOK_WORDS.tooLarge(large.name), true);
         return this.#do(async () => {
             const { made, leftOut } = await notebooks.importFiles(files, (file) =>
-                this.#say(HOME_WORDS.importing(file.name)),
+                this.#say(NOTEBOOK_WORDS.importing(file.name)),
             );
             const [first, second] = made;
             if (first && !second && !leftOut.length) location.assign(notebooks.notebookAt(first));
             this.next = first ?? null;
-            return [HOME_WORDS.imported(made), leftOut.length ? HOME_WORDS.leftOut(leftOut) : '']
+            return [NOTEBOOK_WORDS.imported(made), leftOut.length ? NOTEBOOK_WORDS.leftOut(leftOut) : '']
                 .join(' ')
                 .trim();
         });
@@ -246,7 +251,7 @@ export class Home extends Component {
         const mark = one.running ? HOME_WORDS.running(one.running) : one.is_open ? HOME_WORDS.isOpen : '';
         return html`
             <li key=${one.name} data-name=${one.name}>
-                <a href=${`/n/${encodeURIComponent(one.name)}`}>${one.name}</a>
+                <a href=${notebooks.notebookAt(one.name)}>${one.name}</a>
                 <span class="mark" data-running=${one.running ? '' : null}>
                     ${mark && html`<i aria-hidden="true"></i>${mark}`}</span>
                 <span class="facts"><span>${HOME_WORDS.states(one.states)}</span><span>
@@ -290,6 +295,6 @@ export class Home extends Component {
             }
             ${isOwner && all.length > 0 && html`<p class="hint">${HOME_WORDS.importHint}</p>`}
             ${trash.length > 0 && this.#trash(trash)}
-            ${isOver && html`<${DropOverlay} hint=${HOME_WORDS.dropHint} />`}`;
+            ${isOver && html`<${DropOverlay} title=${HOME_WORDS.drop} hint=${HOME_WORDS.dropHint} />`}`;
     }
 }

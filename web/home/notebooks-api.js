@@ -1,7 +1,8 @@
 // @ts-check
-// HTTP requests about whole notebooks: list, create, rename, import, trash.
+// The HTTP requests about whole notebooks: list, rename, duplicate, delete, import and trash.
 
 import { WORDS } from '../shell/words.js';
+import { serverPath } from '../shell/server-path.js';
 
 /**
  * @typedef {object} About
@@ -14,10 +15,11 @@ import { WORDS } from '../shell/words.js';
  * @property {boolean} is_start whether Ratoon was started with this notebook
  */
 
-/** The largest file that can be imported, in bytes. */
+/** The maximum size of a file that can be imported, in bytes. */
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
-const at = (/** @type {string} */ name, more = '') => `/api/notebooks/${encodeURIComponent(name)}${more}`;
+const at = (/** @type {string} */ name, more = '') =>
+    serverPath(`/api/notebooks/${encodeURIComponent(name)}${more}`);
 const json = (/** @type {object} */ body) => ({
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -25,7 +27,8 @@ const json = (/** @type {object} */ body) => ({
 });
 
 /**
- * Sends a request. Throws a `Refusal` if the server refuses it.
+ * Sends a request and returns the JSON of the response, or null if there is none. Throws a
+ * `Refusal` if the server refuses the request.
  * @param {string} path
  * @param {RequestInit} [options]
  */
@@ -37,12 +40,12 @@ async function ask(path, options) {
     return told;
 }
 
-/** Why the server refused, as a sentence for the user. */
+/** Thrown if the server refuses a request. The message is a sentence for the user. */
 export class Refusal extends Error {}
 
 /** The notebooks, most recently used first. @returns {Promise<About[]>} */
 export async function list() {
-    const { about } = await ask('/api/notebooks');
+    const { about } = await ask(serverPath('/api/notebooks'));
     return about.sort(
         (/** @type {About} */ a, /** @type {About} */ b) =>
             (b.last_used ?? 0) - (a.last_used ?? 0) || a.name.localeCompare(b.name),
@@ -52,14 +55,14 @@ export async function list() {
 /**
  * @param {string} name
  * @param {string} to
- * @param {boolean} stop whether cells that run may be stopped
+ * @param {boolean} stop whether the server may stop running cells
  */
 export const rename = (name, to, stop) => ask(at(name, '/rename'), json({ to, stop }));
 
 /** @param {string} name @param {string} to */
 export const duplicate = (name, to) => ask(at(name, '/duplicate'), json({ to }));
 
-/** @param {string} name @param {boolean} stop whether cells that run may be stopped */
+/** @param {string} name @param {boolean} stop whether the server may stop running cells */
 export const remove = (name, stop) => ask(at(name, stop ? '?stop=true' : ''), { method: 'DELETE' });
 
 /**
@@ -70,21 +73,22 @@ export const remove = (name, stop) => ask(at(name, stop ? '?stop=true' : ''), { 
  */
 export function importFile(file, name) {
     const type = file.name.toLowerCase().endsWith('.py') ? 'text/x-python' : 'application/json';
-    return ask(`/api/notebooks/import?name=${encodeURIComponent(name)}`, {
+    return ask(serverPath(`/api/notebooks/import?name=${encodeURIComponent(name)}`), {
         method: 'POST',
         headers: { 'content-type': type },
         body: file,
     });
 }
 
-/** Whether a file can become a notebook, judged by its name. @param {string} name */
+/** Whether a file with this name can be imported as a notebook. @param {string} name */
 export const isNotebookFile = (name) => /\.(ipynb|py)$/i.test(name);
 
 /**
- * Creates a notebook from each file, under a free name.
+ * Creates a notebook with a free name from each file.
  * @param {File[]} files
- * @param {(file: File) => void} begun
- * @returns {Promise<{made: string[], leftOut: string[]}>}
+ * @param {(file: File) => void} begun called before each import
+ * @returns {Promise<{made: string[], leftOut: string[]}>} the names of the notebooks, and texts
+ *   about the parts of the files that were not imported
  */
 export async function importFiles(files, begun) {
     const taken = (await list()).map(({ name }) => name);
@@ -112,24 +116,24 @@ export async function importFiles(files, begun) {
  */
 
 /** The trash, newest first. @returns {Promise<Trashed[]>} */
-export const listTrash = async () => (await ask('/api/trash')).trash;
+export const listTrash = async () => (await ask(serverPath('/api/trash'))).trash;
 
 /**
  * Restores a notebook from the trash.
  * @param {string} id
- * @returns {Promise<string>} its current name
+ * @returns {Promise<string>} the name of the restored notebook
  */
 export const restore = async (id) =>
-    (await ask(`/api/trash/${encodeURIComponent(id)}/restore`, json({}))).name;
+    (await ask(serverPath(`/api/trash/${encodeURIComponent(id)}/restore`), json({}))).name;
 
 /** Deletes a notebook in the trash permanently. @param {string} id */
-export const purge = (id) => ask(`/api/trash/${encodeURIComponent(id)}`, { method: 'DELETE' });
+export const purge = (id) => ask(serverPath(`/api/trash/${encodeURIComponent(id)}`), { method: 'DELETE' });
 
 /** The address of a notebook. @param {string} name */
-export const notebookAt = (name) => `/n/${encodeURIComponent(name)}`;
+export const notebookAt = (name) => serverPath(`/n/${encodeURIComponent(name)}`);
 
 /**
- * The address of a state's lineage as a file.
+ * The address from which the browser downloads the lineage of a state as a file.
  * @param {string} name
  * @param {string} state
  * @param {'ipynb' | 'py' | 'html'} format
@@ -137,7 +141,11 @@ export const notebookAt = (name) => `/n/${encodeURIComponent(name)}`;
 export const documentAt = (name, state, format) =>
     at(name, `/states/${encodeURIComponent(state)}/document?as=${format}`);
 
-/** A free name for a notebook created from a file. @param {string} file @param {string[]} taken */
+/**
+ * A free name for a notebook that is created from a file.
+ * @param {string} file the name of the file
+ * @param {string[]} taken the names of the existing notebooks
+ */
 export function freeName(file, taken) {
     const letters = file
         .replace(/\.[^.]*$/, '')

@@ -1,54 +1,85 @@
 // @ts-check
 // The whole page: header, graph, cells, variables, banners and notices.
 
-import { firstLine } from '../text/format.js';
+import { SAVE_WORDS } from './save-words.js';
+import { siblingNames } from '../graph/node-names.js';
 import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
 import { renderInputs, runOf, textOf } from './cell-list.js';
-import { HOME_WORDS } from '../home/home-words.js';
+import { PYTHON_WORDS } from '../python/python-words.js';
+import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
+import { NOTEBOOK_WORDS } from '../home/notebook-words.js';
 import { WORDS } from '../shell/words.js';
 import { Cell } from '../cell/cell.js';
 import { copyText } from '../ui/copy.js';
 import { CellDrag } from '../cell/cell-drag.js';
-import { watchDrops, offerImport, DropOverlay } from '../ui/file-drop.js';
+import { DropOverlay, elementAt, watchDrops } from '../ui/file-drop.js';
+import { takeDropped } from './dropped-files.js';
+import { FollowingBar } from '../presence/avatars.js';
 import { FollowOutput } from './follow-output.js';
 import { keepPointerSteady } from './steady-pointer.js';
 import { Graph, graphStamp } from '../graph/graph.js';
-import { Header } from './header.js';
+import { Header, openPython } from './header.js';
 import { NotebookGone } from './notebook-gone.js';
 import { CellController } from '../cell/cell-controller.js';
-import { LazyPart, preloadParts } from '../shell/lazy-parts.js';
+import { keepHistories } from '../editor/typing-history.js';
+import { LazyPart, preloadParts, whenLoaded } from '../shell/lazy-parts.js';
+import { ROW_WORDS } from '../sweep/row-words.js';
+import { showSweep } from '../sweep/sweep-commands.js';
+import { memberOf } from '../sweep/sweeps.js';
 
-/** In narrow windows the graph is above the cells, and initially closed. */
+/**
+ * In such narrow windows, panes are sheets over the notebook. The graph is initially closed, and
+ * opening a pane closes the other.
+ */
 const NARROW = '(max-width: 600px)';
 /** After navigation, how long content above the target cell may change its height, in ms. */
 const SETTLING = 5000;
+/** Keys that do nothing by themselves. */
+const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock'];
 /** The gap between a notice and the cell above it, in px. */
 const GAP = 8;
+/** Where dropped files are uploaded without a question. */
+const FILES = '.files-pane';
+/** The text cell that is being edited. */
+const TEXT = '.cell[data-text] .cm-content[contenteditable="true"]';
 
 // The views of lazily loaded parts.
 const compare = (/** @type {import('../shell/lazy-parts.js').Part<'compare'>} */ part) => part.Compare;
+/** Takes the place of the cells, which are inert already, until the comparison is loaded. */
+const LOADING = html`<main class="compare-loading" aria-label=${COMPARE_COMMAND_WORDS.name}
+    aria-busy="true"><p class="hint late">${COMPARE_COMMAND_WORDS.loading}</p></main>`;
+const filesPane = (/** @type {import('../shell/lazy-parts.js').Part<'files'>} */ part) => part.FilesPane;
 const findPanel = (/** @type {import('../shell/lazy-parts.js').Part<'finder'>} */ part) => part.FindPanel;
+const outlinePane = (/** @type {import('../shell/lazy-parts.js').Part<'outline'>} */ part) =>
+    part.OutlinePane;
 const variablesPane = (/** @type {import('../shell/lazy-parts.js').Part<'variables'>} */ part) =>
     part.VariablesPane;
 
+/** Whether this page was opened by a reload. */
+const isReload = () => {
+    const [opening] = performance.getEntriesByType('navigation');
+    return /** @type {PerformanceNavigationTiming | undefined} */ (opening)?.type === 'reload';
+};
+
 /**
  * @extends {Component<{page: import('./page.js').Page, rev: number}, {showsGraph: boolean,
- *   isOver: boolean}>}
+ *   showsOutline: boolean, over: 'files' | 'text' | 'page' | null}>}
  */
 export class App extends Component {
     state = {
         showsGraph: this.props.page.host.recall('showsGraph') ?? !matchMedia(NARROW).matches,
-        isOver: false,
+        showsOutline: this.props.page.host.recall('showsOutline') === true,
+        over: /** @type {'files' | 'text' | 'page' | null} */ (null),
     };
-    /**
-     * Whether to focus a cell after loading. Not if the address names a state, because a user who
-     * follows a link or returns reads first.
-     */
-    wantsToType = location.hash === '';
+    /** Whether the focus has been set after loading. */
+    hasBegun = false;
+    /** Whether the address named no state when the page was opened. */
+    beganWithoutState = location.hash === '';
     controller = new CellController(this.props.page);
     /** @type {import('./cell-list.js').Cell[]} */
     cells = [];
+    sections = this.controller.sections([]);
     /** @type {string | null} */
     shownHere = null;
     /**
@@ -56,6 +87,8 @@ export class App extends Component {
      * @type {{key: string, until: number} | null}
      */
     arrived = null;
+    /** The state and the cell of a followed person that were scrolled to last. @type {string | null} */
+    shownFollowed = null;
     /** The focused element before a comparison opened. @type {Element | null} */
     beforeComparing = null;
     /** @type {HTMLElement | null} */
@@ -68,7 +101,10 @@ export class App extends Component {
         this.controller.watchFocus();
         this.controller.commands.panes = {
             graph: () => this.#showGraph(!this.state.showsGraph),
+            outline: () => this.#showOutline(!this.state.showsOutline),
+            wentInGraph: () => matchMedia(NARROW).matches && this.#showGraph(false),
             variables: () => this.#showVariables(!this.props.page.variables.isShown),
+            files: () => this.#showFiles(!this.props.page.files.isShown),
         };
         const notebook = /** @type {HTMLElement | null | undefined} */ (
             this.main?.querySelector('.notebook')
@@ -82,14 +118,34 @@ export class App extends Component {
         this.main?.addEventListener('focusin', (event) =>
             this.controller.commands.onFocusIn(/** @type {Element} */ (event.target)),
         );
+        this.#watchActs();
         if (this.main) new CellDrag(this.main, this.controller);
         watchDrops(
-            (isOver) => this.state.isOver !== isOver && this.setState({ isOver }),
-            (files) => offerImport(this.props.page, files),
+            (at, types) => {
+                const over = at && this.#overWhat(at, types);
+                if (this.state.over !== over) this.setState({ over });
+            },
+            (files, at, folders) => {
+                const over = this.#overWhat(
+                    at,
+                    files.map(({ type }) => type),
+                );
+                const key = over === 'text' && elementAt(at, TEXT)?.closest('[data-cell]');
+                const view = key && this.controller.views.get(key.getAttribute('data-cell') ?? '');
+                if (view) void this.controller.attach(view, files);
+                else takeDropped(this.props.page, files, over === 'files', folders);
+            },
         );
+        addEventListener('pagehide', () => {
+            this.props.page.host.remember('focus', this.controller.keptFocus());
+            keepHistories(this.controller.views);
+        });
         for (const look of /** @type {const} */ (['wheel', 'touchmove', 'pointerdown']))
             this.main?.addEventListener(look, () => this.#leave(), { passive: true });
         this.componentDidUpdate();
+        whenLoaded('lint', ({ CodeProblems }) => {
+            this.controller.problems = new CodeProblems(this.controller);
+        });
         preloadParts();
     }
 
@@ -97,27 +153,44 @@ export class App extends Component {
         this.#uncover();
         this.controller.onPainted(this.cells);
         this.#follow();
+        this.#goAlong();
         this.#begin();
     }
 
     /**
-     * After loading, focuses the empty cell or, if nothing has run yet (as after an import), the
-     * first cell.
+     * Sets the focus after loading. After a reload, it is where it was. If the address names a
+     * state, nothing gets it, because a user who follows a link or returns reads first. Otherwise
+     * it is the empty cell or, if nothing has run yet (as after an import), the first cell.
      */
     #begin() {
-        if (!this.wantsToType || !this.props.page.isLoaded) return;
-        this.wantsToType = false;
+        const { page } = this.props;
+        if (this.hasBegun || !page.isLoaded) return;
+        this.hasBegun = true;
         if (document.activeElement !== document.body) return;
+        const kept = isReload() && page.host.recall('focus');
+        if (kept && this.controller.restoreFocus(kept)) return;
+        if (!this.beganWithoutState) return;
         const [first, second] = this.cells;
         const isUnread = this.cells.every(({ kind }) => kind === 'draft');
         if (first && second && isUnread) this.controller.focusCell(first.key);
         else this.controller.focusFresh();
     }
 
+    /**
+     * What dragged files are over. Only pictures can be dropped into a text.
+     * @param {import('../ui/file-drop.js').Point} at
+     * @param {string[]} types
+     */
+    #overWhat(at, types) {
+        if (elementAt(at, FILES)) return 'files';
+        const arePictures = types.length > 0 && types.every((type) => type.startsWith('image/'));
+        return arePictures && elementAt(at, TEXT) ? 'text' : 'page';
+    }
+
     /** @param {boolean} showsGraph */
     #showGraph(showsGraph) {
         const { page } = this.props;
-        if (showsGraph && matchMedia(NARROW).matches && page.variables.isShown) page.variables.show(false);
+        if (showsGraph && matchMedia(NARROW).matches) this.#closeRight();
         page.host.remember('showsGraph', showsGraph);
         this.setState({ showsGraph });
     }
@@ -125,7 +198,36 @@ export class App extends Component {
     /** @param {boolean} isWanted */
     #showVariables(isWanted) {
         if (isWanted && matchMedia(NARROW).matches && this.state.showsGraph) this.#showGraph(false);
+        this.#closeRight();
         this.props.page.variables.show(isWanted);
+    }
+
+    /** @param {boolean} isWanted */
+    #showFiles(isWanted) {
+        if (isWanted && matchMedia(NARROW).matches && this.state.showsGraph) this.#showGraph(false);
+        this.#closeRight();
+        this.props.page.files.show(isWanted);
+    }
+
+    /** @param {boolean} isWanted */
+    #showOutline(isWanted) {
+        if (isWanted && matchMedia(NARROW).matches && this.state.showsGraph) this.#showGraph(false);
+        this.#closeRight();
+        this.#keepOutline(isWanted);
+    }
+
+    /** @param {boolean} showsOutline */
+    #keepOutline(showsOutline) {
+        this.props.page.host.remember('showsOutline', showsOutline);
+        this.setState({ showsOutline });
+    }
+
+    /** The panes on the right share one place. */
+    #closeRight() {
+        const { variables, files } = this.props.page;
+        if (variables.isShown) variables.show(false);
+        if (files.isShown) files.show(false);
+        if (this.state.showsOutline) this.#keepOutline(false);
     }
 
     /**
@@ -136,13 +238,44 @@ export class App extends Component {
         const at = this.props.page.attempt ?? this.props.page.here;
         const before = this.shownHere;
         this.shownHere = at;
-        if (before === at || this.main?.contains(document.activeElement)) return;
+        const isFollowing = this.props.page.following.person !== null;
+        if (before === at || (!isFollowing && this.main?.contains(document.activeElement))) return;
         const cell = this.cells.findLast(
             (one) =>
                 (one.kind === 'ran' ? one.state.id : one.kind === 'attempt' ? one.run.exec_id : '') === at,
         );
+        if (cell) this.controller.reveal(cell.key);
         this.arrived = cell ? { key: cell.key, until: performance.now() + SETTLING } : null;
         this.#settle();
+    }
+
+    /** Ends following another person when the user acts in the notebook or presses Escape. */
+    #watchActs() {
+        const { following } = this.props.page;
+        const isIn = (/** @type {EventTarget | null} */ target, /** @type {string} */ places) =>
+            target instanceof Element && target.closest(places) !== null;
+        const isInside = (/** @type {Event} */ { target }) => isIn(target, 'main, .graph-pane');
+        addEventListener('pointerdown', (event) => isInside(event) && following.stop(), true);
+        const onKey = (/** @type {KeyboardEvent} */ event) => {
+            if (isIn(event.target, 'dialog') || MODIFIERS.includes(event.key)) return;
+            if (event.key !== 'Escape' && !isInside(event)) return;
+            if (!following.stop() || event.key !== 'Escape') return;
+            event.preventDefault();
+            event.stopPropagation();
+        };
+        addEventListener('keydown', onKey, true);
+    }
+
+    /** Scrolls to the cell that the followed person edits, once it is shown. */
+    #goAlong() {
+        const { here, following } = this.props.page;
+        const { cell } = following;
+        const wish = cell && `${here} ${cell}`;
+        if (wish === this.shownFollowed) return;
+        const element = cell && this.main?.querySelector(`[data-cell="${CSS.escape(cell)}"]`);
+        if (cell && !element) return;
+        this.shownFollowed = wish;
+        if (element) element.scrollIntoView({ block: 'nearest' });
     }
 
     /** Scrolls the focused cell out from under a new notice. */
@@ -176,23 +309,31 @@ export class App extends Component {
     #leave() {
         this.arrived = null;
         this.controller.unfollow();
+        this.props.page.following.stop();
     }
 
     render() {
         const { page, rev } = this.props;
-        const { showsGraph, isOver } = this.state;
+        const { showsGraph, showsOutline, over } = this.state;
         const { finder } = this.controller.commands;
         this.cells = page.isLoaded ? page.cells() : [];
+        this.sections = this.controller.sections(this.cells);
         const waiting = page.mayRun ? page.runnable(undefined, this.cells) : [];
-        // Remembered now: the comparison takes the focus, but may still be loading.
-        this.beforeComparing = page.comparison.pair ? (this.beforeComparing ?? document.activeElement) : null;
+        // The comparison takes the focus only after it has loaded, so remember the focus now.
+        this.beforeComparing = page.comparison.isOpen
+            ? (this.beforeComparing ?? document.activeElement)
+            : null;
         return html`
             <div class="app" data-graph=${showsGraph ? '' : null}
-                data-variables=${page.variables.isShown ? '' : null}>
+                data-right=${page.variables.isShown || page.files.isShown || showsOutline ? '' : null}>
                 <${Header} page=${page} showsGraph=${showsGraph} onGraph=${() => this.#showGraph(!showsGraph)}
+                    showsOutline=${showsOutline} onOutline=${() => this.#showOutline(!showsOutline)}
                     onVariables=${() => this.#showVariables(!page.variables.isShown)}
+                    onFiles=${() => this.#showFiles(!page.files.isShown)}
                     onPalette=${() => this.controller.commands.showPalette()}
-                    onRestart=${() => this.controller.commands.restart()} />
+                    onRunAll=${() => this.controller.commands.runAll()}
+                    onFormat=${() => this.controller.commands.formatDrafts()}
+                    onRestart=${(/** @type {boolean} */ all) => this.controller.commands.restart(all)} />
                 <${Banner} page=${page} code=${() =>
                     this.cells
                         .map(textOf)
@@ -204,7 +345,8 @@ export class App extends Component {
                     <${Graph} page=${page} controller=${this.controller} stamp=${graphStamp(page)} />
                 </nav>`
                 }
-                <main class="cells-pane" inert=${page.comparison.pair !== null}
+                <main class="cells-pane" inert=${page.comparison.isOpen}
+                    data-colour=${page.following.person?.colour}
                     ref=${(/** @type {HTMLElement | null} */ main) => (this.main = main)}
                     onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.controller.onCellKey(event)}>
                     <div class="notebook" aria-busy=${page.isLoaded ? 'false' : 'true'}>
@@ -212,12 +354,11 @@ export class App extends Component {
                         <${After} page=${page} controller=${this.controller} />
                     </div>
                     <div id="tips"></div>
-                    <div id="said" class="visually-hidden" role="status"></div>
                     <${FollowOutput} />
                 </main>
                 ${
-                    page.comparison.pair &&
-                    html`<${LazyPart} key="compare" of="compare" view=${compare}
+                    page.comparison.isOpen &&
+                    html`<${LazyPart} key="compare" of="compare" view=${compare} meanwhile=${LOADING}
                     onFailed=${() => page.comparison.close()} page=${page} controller=${this.controller}
                     back=${this.beforeComparing} rev=${rev} />`
                 }
@@ -232,8 +373,20 @@ export class App extends Component {
                     view=${variablesPane} onFailed=${() => page.variables.show(false)} page=${page}
                     rev=${rev} />`
                 }
+                ${
+                    page.files.isShown &&
+                    html`<${LazyPart} key="files" of="files" view=${filesPane}
+                    onFailed=${() => page.files.show(false)} page=${page} rev=${rev} />`
+                }
+                ${
+                    showsOutline &&
+                    html`<${LazyPart} key="outline" of="outline" view=${outlinePane}
+                    onFailed=${() => this.#showOutline(false)} page=${page} controller=${this.controller}
+                    cells=${this.cells} sections=${this.sections} rev=${rev} />`
+                }
                 <${Notice} page=${page} />
-                ${isOver && html`<${DropOverlay} hint=${HOME_WORDS.dropHintHere} />`}
+                <div id="said" class="visually-hidden" role="status"></div>
+                ${over && html`<${DropOverlay} ...${DROP[over]} />`}
             </div>`;
     }
 
@@ -246,11 +399,9 @@ export class App extends Component {
         const column = this.cells.map((cell) => this.#cell(cell));
         const rest = this.controller.commands.restCount(waiting);
         if (waiting.length < 2 && !rest) return column;
-        const text = rest ? EDITOR_WORDS.replayRest(rest) : WORDS.runThese(waiting.length);
-        const run = html`<div key="batch" class="batch">
-            <button class=${rest ? 'button' : 'text-button'} data-frame=${rest ? '' : null}
-                title=${rest ? EDITOR_WORDS.replayRestHint : null}
-            onClick=${() => this.controller.runAll(waiting)}>${text}</button></div>`;
+        const run = html`<div key="batch" class="batch">${
+            rest ? this.#replay(waiting) : this.#runThese(waiting, WORDS.runThese(waiting.length))
+        }</div>`;
         column.splice(
             this.cells.findIndex((cell) => cell.key === waiting[0]?.key),
             0,
@@ -259,14 +410,49 @@ export class App extends Component {
         return column;
     }
 
+    /**
+     * The buttons that replay cells. Those that failed or were stopped have a button of their own.
+     * @param {Extract<import('./cell-list.js').Cell, {kind: 'draft'}>[]} waiting
+     */
+    #replay(waiting) {
+        const good = this.props.page.replayable(waiting);
+        const failed = waiting.length - good.length;
+        return [
+            good.length > 0 &&
+                html`<button class="button" data-frame title=${EDITOR_WORDS.replayRestHint}
+                onClick=${() => this.controller.replay(good)}>${EDITOR_WORDS.replayRest(good.length)}</button>`,
+            failed > 0 && this.#runThese(waiting, EDITOR_WORDS.replayAll(waiting.length, failed)),
+        ];
+    }
+
+    /**
+     * @param {Extract<import('./cell-list.js').Cell, {kind: 'draft'}>[]} waiting
+     * @param {string} text
+     */
+    #runThese(waiting, text) {
+        return html`<button class="text-button"
+            onClick=${() => this.controller.runAll(waiting)}>${text}</button>`;
+    }
+
     /** @param {import('./cell-list.js').Cell} cell */
     #cell(cell) {
         const { page } = this.props;
         const isStopping = page.stoppingRuns.has(runOf(cell)?.exec_id ?? '');
-        return html`<${Cell} key=${cell.key} cell=${cell} inputs=${renderInputs(cell)} mayRun=${page.mayRun}
-            mayType=${page.scope !== 'view'} isStopping=${isStopping} controller=${this.controller} />`;
+        const isHidden = this.sections.hidden.has(cell.key);
+        const section = this.sections.byKey.get(cell.key);
+        const sweep = memberOf(page.model.sweeps, runOf(cell)?.exec_id)?.sweep;
+        const inputs = [...renderInputs(cell), isHidden, sweep?.rev, ...sectionInputs(section)];
+        return html`<${Cell} key=${cell.key} cell=${cell} inputs=${inputs} mayRun=${page.mayRun}
+            isHidden=${isHidden} section=${section} mayType=${page.scope !== 'view'} isStopping=${isStopping} controller=${this.controller} />`;
     }
 }
+
+/**
+ * What a heading's cell shows of its section.
+ * @param {import('./sections.js').Section} [section]
+ */
+const sectionInputs = (section) =>
+    section ? [section.isFolded, section.count, section.open, section.failed] : [];
 
 /**
  * The part below the cells of the current state: its continuations, or why there are none.
@@ -277,19 +463,27 @@ function After({ page, controller }) {
     if (!state) return null;
     const next = page.model
         .childrenOf(state.id)
-        .filter((child) => child.living !== 'deleted' && !page.pendingDeletion.has(child.id));
-    const name = (/** @type {typeof state} */ child) =>
-        child.label ?? firstLine(page.model.runOf(child)?.code ?? '');
+        .filter(
+            (child) =>
+                child.living !== 'deleted' && !page.pendingDeletion.has(child.id) && !page.model.isRow(child),
+        );
+    const sweeps = [...page.model.sweeps.values()].filter(({ at }) => at === state.id);
+    const names = siblingNames(
+        next.map((child) => ({ label: child.label, code: page.model.runOf(child)?.code ?? '' })),
+    );
     return html`
         <div class="after">
             ${state.living === 'deleted' && html`<p class="hint">${WORDS.deletedState}</p>`}
             ${
-                next.length > 0 &&
+                next.length + sweeps.length > 0 &&
                 html`<p class="continuations"><span>${WORDS.goesOn}</span>
                 ${next.map(
-                    (child) => html`<button key=${child.id} class="text-button"
+                    (child, i) => html`<button key=${child.id} class="text-button"
                     onClick=${() => controller.goOn(page.model.newestBelow(child.id))}>
-                    ${name(child)}</button>`,
+                    ${names[i]}</button>`,
+                )}${sweeps.map(
+                    (sweep) => html`<button key=${sweep.id} class="text-button"
+                    onClick=${() => void showSweep(page, sweep.id)}>${ROW_WORDS.sweep(sweep)}</button>`,
                 )}</p>`
             }
         </div>`;
@@ -309,7 +503,27 @@ function Banner({ page, code }) {
     // Screen readers announce a live region only if it exists before its content.
     return html`
         <div class="banners">
+            <${FollowingBar} page=${page} />
             <div role="status">${calm && html`<div class="banner">${calm}</div>`}</div>
+            ${
+                !isOver &&
+                model.python?.problem &&
+                html`<div class="banner" role="alert">${WORDS.sentence(model.python.problem)} ${
+                    page.scope === 'owner' &&
+                    html`<button class="text-button" onClick=${() => openPython(page)}>
+                    ${PYTHON_WORDS.change}</button>`
+                }</div>`
+            }
+            ${
+                !isOver &&
+                page.ownScope !== 'view' &&
+                model.offsite?.phase === 'held' &&
+                html`<div class="banner" role="alert">${SAVE_WORDS.heldLong(model.offsite)} ${
+                    page.ownScope === 'owner' &&
+                    html`<button class="text-button" title=${SAVE_WORDS.takeOverHint}
+                        onClick=${() => page.takeOver()}>${SAVE_WORDS.takeOver}</button>`
+                }</div>`
+            }
             ${connection === 'left' && html`<${NotebookGone} page=${page} copy=${copy} />`}
             ${
                 isOver &&
@@ -323,6 +537,13 @@ function Banner({ page, code }) {
         </div>`;
 }
 
+/** The texts of the overlay, by what the dragged files are over. */
+const DROP = {
+    files: { title: NOTEBOOK_WORDS.dropUpload, hint: NOTEBOOK_WORDS.dropUploadHint },
+    text: { title: NOTEBOOK_WORDS.dropText, hint: NOTEBOOK_WORDS.dropTextHint },
+    page: { title: NOTEBOOK_WORDS.dropFiles, hint: NOTEBOOK_WORDS.dropHintHere },
+};
+
 /** @param {{page: import('./page.js').Page}} props */
 function Notice({ page }) {
     const { notice } = page;
@@ -331,11 +552,12 @@ function Notice({ page }) {
         ${
             notice &&
             html`<span>${notice.text}</span>
-            ${
-                notice.act &&
-                html`<button class="text-button"
-                onClick=${() => (page.dismissNotice(), notice.act?.act())}>${notice.act.text}</button>`
-            }
+            ${[notice.act, notice.other].map(
+                (one) =>
+                    one &&
+                    html`<button class="text-button"
+                onClick=${() => (page.dismissNotice(), one.act())}>${one.text}</button>`,
+            )}
                 <button class="text-button" onClick=${() => page.dismissNotice()}>${WORDS.close}</button>`
         }
     </div>`;

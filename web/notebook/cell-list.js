@@ -1,9 +1,10 @@
 // @ts-check
-// The cells that the page shows, top to bottom: those that ran on the way to the current state,
-// attempts, drafts, and an empty cell. Pure: computes the list from the model and the page's
-// position.
+// The cells that the page shows, top to bottom: those that ran on the way to the current state with
+// the text cells above them, attempts, drafts, and an empty cell. Pure: computes the list from the
+// model and the page's position.
 
 import { hasEnded } from '../shell/protocol.js';
+import { memberOf } from '../sweep/sweeps.js';
 
 /** @typedef {import('../shell/model.js').Model} Model */
 /** @typedef {import('../shell/model.js').Run} Run */
@@ -16,25 +17,35 @@ import { hasEnded } from '../shell/protocol.js';
 
 /**
  * @typedef {{kind: 'ran', key: string, state: State, run: Run | undefined, edit: Edit | undefined,
- *     shown: Run | undefined, versions: string[], isOutdated: boolean, isHere: boolean,
+ * shown: Run | undefined, versions: string[], isOutdated: boolean, isHere: boolean, colour: number,
  *     isAsked: boolean, warnings: string[],
  *     progress: import('../checkpoints/residency.js').Progress | undefined}
  *   | {kind: 'draft', key: string, draft: Draft, run: Run | undefined, isInside: boolean,
- *     isFresh: boolean, isAsked: boolean}
+ *     isFresh: boolean, isAsked: boolean, number?: number}
+ *   | {kind: 'text', key: string, state: State, index: number, text: string, isOutdated: boolean,
+ *     colour: number, isAsked: false, number?: number}
  *   | {kind: 'attempt', key: string, run: Run, isAsked: false}} Cell
+ *   `text`: the Markdown text `index` above the code of a state; `number`: counts the text cells.
  */
+
+/** @typedef {Extract<Cell, {kind: 'text'}>} TextCell */
 
 /**
  * @typedef {object} Look The position of the page.
  * @property {string} here the current state
  * @property {string | null} attempt the run shown below it
  * @property {Map<string, Edit>} edits by state
+ * @property {Map<string, {was: string, text: string}>} [textEdits] text cells that are being typed
+ *   into, by key; `was`: the text before
  * @property {string} freshId the id of the empty cell's future draft
  * @property {boolean} mayType whether the user may type; even without a connection, so that typing
  *   is not interrupted
  * @property {Set<string>} openedDrafts drafts between cells that ran, shown even while empty
+ * @property {Set<string>} otherBranches drafts and runs of other branches at the current state
  * @property {(state: string) => import('../checkpoints/residency.js').Progress
  *   | undefined} progressOf the progress of a replay
+ * @property {(state: string) => number} colourOf the colour of a state's branch; see
+ *   graph/layout.js
  * @property {Map<string, string>} requestedRuns runs that the server has not confirmed yet, by
  *   draft
  * @property {(state: string, before: string | null) => Draft[]} draftsOn the drafts above the cell
@@ -52,7 +63,7 @@ export function cellsOf(model, look) {
         return chosen;
     };
     const line = model.lineage(look.here);
-    const drafts = look.draftsOn(look.here, null);
+    const drafts = look.draftsOn(look.here, null).filter((draft) => !look.otherBranches.has(draft.id));
     const runs = new Set([...look.edits.values()].map((edit) => edit.run));
     /** @type {Cell[]} */
     const cells = [];
@@ -60,6 +71,7 @@ export function cellsOf(model, look) {
     for (const [i, state] of line.entries()) {
         if (state.parent !== null) {
             const cell = ranCell(model, look, state, isOutdated);
+            cells.push(...textCells(look, state, isOutdated));
             cells.push({ ...cell, key: key(cell.run?.draft ?? state.id, state.id) });
             isOutdated ||= cell.edit?.run != null;
         }
@@ -80,8 +92,29 @@ export function cellsOf(model, look) {
         const draft = /** @type {Draft} */ ({ id: look.freshId, on: look.here, kind: 'code', source: '' });
         cells.push({ ...draftCell(model, look, draft, draft.id, false), isFresh: true });
     }
+    let number = 0;
+    for (const cell of cells)
+        if (cell.kind === 'text' || (cell.kind === 'draft' && isText(cell))) cell.number = ++number;
     return cells;
 }
+
+/** @param {string} state @param {number} index */
+export const textKey = (state, index) => `${state}.${index}`;
+
+/**
+ * The text cells above the code of a state.
+ * @param {Look} look
+ * @param {State} state
+ * @param {boolean} isOutdated
+ * @returns {TextCell[]}
+ */
+const textCells = ({ textEdits, colourOf }, state, isOutdated) =>
+    state.prose.map((text, index) => {
+        const key = textKey(state.id, index);
+        const typed = textEdits?.get(key)?.text ?? text;
+        const colour = colourOf(state.id);
+        return { kind: 'text', key, state, index, text: typed, isOutdated, colour, isAsked: false };
+    });
 
 /**
  * @param {Model} model
@@ -101,9 +134,7 @@ function ranCell(model, look, state, isOutdated) {
     // Requested to run again, but not confirmed by the server.
     const isAsked = edit?.run != null && !model.runs.has(edit.run);
     const [isHere, progress] = [state.id === look.here, look.progressOf(state.id)];
-    // Inherited warnings are shown at the parent only; the current state shows all warnings.
-    const toldAbove = isHere ? [] : (model.states.get(state.parent ?? '')?.warnings ?? []);
-    const warnings = state.warnings.filter((warning) => !toldAbove.includes(warning));
+    const warnings = isHere ? state.warnings : model.newWarnings(state);
     return {
         kind: 'ran',
         key: state.id,
@@ -117,6 +148,7 @@ function ranCell(model, look, state, isOutdated) {
         isHere,
         isAsked,
         progress,
+        colour: look.colourOf(state.id),
     };
 }
 
@@ -156,6 +188,7 @@ function draftCell(model, look, draft, key, isInside) {
 
 /**
  * The runs without a state: those open on the current state, and the attempt that the page shows.
+ * The rows of sweeps have a table of their own.
  * @param {Model} model
  * @param {Look} look
  * @returns {Run[]}
@@ -164,13 +197,19 @@ function attempts(model, look) {
     return [...model.runs.values()].filter((run) => {
         if ((run.state !== null && model.states.has(run.state)) || look.pendingDeletion.has(run.exec_id))
             return false;
-        const isOpen = !hasEnded(run.status) && model.baseOf(run) === look.here;
+        const isOpen =
+            !hasEnded(run.status) &&
+            model.baseOf(run) === look.here &&
+            !look.otherBranches.has(run.exec_id) &&
+            !look.otherBranches.has(run.draft ?? '') &&
+            memberOf(model.sweeps, run.exec_id) === null;
         return isOpen || run.exec_id === look.attempt;
     });
 }
 
 /**
- * The run that a draft must wait for: that of the nearest cell above that is running or requested.
+ * The run that a draft must wait for: the requested or open run of the nearest draft above on the
+ * same state.
  * @param {Cell[]} cells
  * @param {string} key
  * @param {Map<string, string>} asked runs that the server has not confirmed yet, by draft
@@ -182,7 +221,7 @@ export function runToWaitFor(cells, key, asked) {
     for (const cell of cells.slice(0, Math.max(0, at)).reverse()) {
         if (!target || !sameBase(cell, target)) continue;
         const coming = asked.get(cell.kind === 'draft' ? cell.draft.id : '');
-        const run = cell.kind === 'ran' ? cell.shown : cell.run;
+        const run = runOf(cell);
         if (coming) return coming;
         if (run && !hasEnded(run.status)) return run.exec_id;
     }
@@ -231,6 +270,23 @@ export function runnableFrom(cells, key, asked) {
 }
 
 /**
+ * The drafts whose code did not succeed when it ran last: it failed, was stopped or crashed. A
+ * replay skips them. Drafts are compared by their code, because a replay runs copies of cells.
+ * @param {Model} model
+ * @param {Extract<Cell, {kind: 'draft'}>[]} drafts
+ * @returns {Set<string>} their keys
+ */
+export function unsuccessful(model, drafts) {
+    const codes = new Set(drafts.map(({ draft }) => draft.source));
+    /** Whether the last run of a code failed. @type {Map<string, boolean>} */
+    const last = new Map();
+    for (const { code, status, state, started_at } of model.runs.values())
+        if (started_at !== null && codes.has(code) && hasEnded(status) && status !== 'imported')
+            last.set(code, status !== 'ok' && state === null);
+    return new Set(drafts.filter(({ draft }) => last.get(draft.source)).map(({ key }) => key));
+}
+
+/**
  * The state that a cell would run on if it ran now, without waiting for another run.
  * @param {Cell[]} cells
  * @param {Cell} cell
@@ -240,7 +296,7 @@ export function runnableFrom(cells, key, asked) {
  */
 export function stateUnder(cells, cell, code, asked) {
     if (cell.kind === 'ran') return cell.state.parent ?? undefined;
-    if (cell.kind === 'attempt' || cell.draft.kind === 'markdown' || !code.trim()) return undefined;
+    if (cell.kind !== 'draft' || isText(cell) || !code.trim()) return undefined;
     return runToWaitFor(cells, cell.key, asked) ? undefined : cell.draft.on;
 }
 
@@ -249,16 +305,21 @@ const sameBase = (above, target) =>
     above.kind === 'draft' && target.kind === 'draft' && above.draft.on === target.draft.on;
 
 /** @param {Cell} cell @returns {Run | undefined} the run whose outputs the cell shows */
-export const runOf = (cell) => (cell.kind === 'ran' ? cell.shown : cell.run);
+export function runOf(cell) {
+    if (cell.kind === 'text') return undefined;
+    return cell.kind === 'ran' ? cell.shown : cell.run;
+}
 
 /** @param {Cell} cell */
 export function textOf(cell) {
     if (cell.kind === 'ran') return cell.edit?.text ?? cell.run?.code ?? '';
+    if (cell.kind === 'text') return cell.text;
     return cell.kind === 'draft' ? cell.draft.source : cell.run.code;
 }
 
 /** @param {Cell} cell */
-export const isText = (cell) => cell.kind === 'draft' && cell.draft.kind === 'markdown';
+export const isText = (cell) =>
+    cell.kind === 'text' || (cell.kind === 'draft' && cell.draft.kind === 'markdown');
 
 /**
  * All values that the rendering of a cell depends on, comparable with `Object.is`. The model
@@ -272,11 +333,23 @@ export function renderInputs(cell) {
     if (cell.kind === 'attempt') return common;
     if (cell.kind === 'draft') {
         const { on, kind, source } = cell.draft;
-        return [...common, on, kind, source, cell.isInside, cell.isFresh];
+        return [...common, on, kind, source, cell.isInside, cell.isFresh, cell.number];
+    }
+    if (cell.kind === 'text') {
+        const { text, isOutdated, colour, number } = cell;
+        return [...common, cell.state, text, isOutdated, colour, number];
     }
     const { state, warnings, versions } = cell;
-    const own = [state, state.label, state.living, cell.edit?.text, cell.isOutdated, cell.isHere];
-    const lists = [state.prose, warnings, versions].flatMap((list) => [list.length, ...list]);
+    const own = [
+        state,
+        state.label,
+        state.living,
+        cell.edit?.text,
+        cell.isOutdated,
+        cell.isHere,
+        cell.colour,
+    ];
+    const lists = [warnings, versions].flatMap((list) => [list.length, ...list]);
     if (!cell.isHere) return [...common, ...own, ...lists];
     const { pinned, saving, memory_bytes, revival, checkpoint } = state;
     const { done, total } = cell.progress ?? {};
@@ -286,3 +359,6 @@ export function renderInputs(cell) {
 /** @param {readonly unknown[]} one @param {readonly unknown[]} other */
 export const haveSameItems = (one, other) =>
     one.length === other.length && one.every((item, i) => Object.is(item, other[i]));
+
+/** The number of a text cell. @param {Cell} cell */
+export const numberOf = (cell) => ('number' in cell ? (cell.number ?? null) : null);

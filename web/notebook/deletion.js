@@ -1,6 +1,7 @@
 // @ts-check
-// Deletes states and failed attempts, with an undo: the command is sent only when the undo is no
-// longer offered. No DOM; timers come from outside.
+// Deletes states and failed attempts, with an undo. The command is sent only when the notice is
+// gone, so that a quick undo keeps the states' processes. A later undo restores the states from the
+// notebook's trash. No DOM; timers come from outside.
 
 import { PRESENCE_WORDS as WORDS } from '../presence/presence-words.js';
 
@@ -33,10 +34,15 @@ export class Deletion {
          */
         this.pending = null;
         this.offer = { text: WORDS.undo, act: () => this.undo() };
+        /**
+         * Adds an undo step for the keyboard and the palette.
+         * @type {(deleted: string) => void}
+         */
+        this.onDeleted = () => {};
     }
 
     /**
-     * Deletes a state, or the whole subtree below it.
+     * Deletes a state, alone or with all its descendants.
      * @param {string} state
      * @param {boolean} subtree
      */
@@ -50,6 +56,7 @@ export class Deletion {
         const stood = ids.includes(here) ? here : null;
         this.#schedule({ do: 'delete_state', state, subtree }, ids, stood);
         if (stood) this.page.goTo(parent, true);
+        this.onDeleted(state);
         const count = ids.filter((id) => model.states.get(id)?.living !== 'deleted').length;
         this.page.notify(WORDS.deleted(count), false, { act: this.offer });
     }
@@ -60,6 +67,7 @@ export class Deletion {
         const stood = this.page.attempt === exec_id ? exec_id : null;
         this.#schedule({ do: 'drop_attempt', exec_id }, [exec_id], stood);
         if (stood) this.page.goTo(this.page.here, true);
+        this.onDeleted(exec_id);
         this.page.notify(WORDS.forgotten, false, { act: this.offer });
     }
 
@@ -88,6 +96,38 @@ export class Deletion {
         });
     }
 
+    /**
+     * Undoes the deletion of a state or attempt.
+     * @param {string} id
+     * @returns {'' | null} null if it is there already
+     */
+    undoOf(id) {
+        const { model } = this.page;
+        const state = model.states.get(id);
+        const isThere = state ? state.living !== 'deleted' : model.runs.has(id);
+        if (isThere && !this.pendingIds.has(id)) return null;
+        void this.restore(id);
+        return '';
+    }
+
+    /**
+     * Restores a state or failed attempt, with all that was deleted with it.
+     * @param {string} id
+     * @returns {Promise<boolean>} whether it is there again
+     */
+    async restore(id) {
+        if (this.pending && this.pendingIds.has(id)) {
+            this.undo();
+            return true;
+        }
+        const reply = await this.host.send({ do: 'restore', deleted: id });
+        const { states, runs } = this.page.model;
+        const isThere = states.has(id) || runs.has(id);
+        if (!isThere) this.page.reportRefusal(reply);
+        if (states.has(id)) this.page.goTo(this.page.model.newestBelow(id));
+        return isThere;
+    }
+
     /** Cancels the pending deletion. */
     undo() {
         const { pending } = this;
@@ -100,7 +140,10 @@ export class Deletion {
         this.host.requestPaint();
     }
 
-    /** Sends the pending deletion: the undo is over, or the page is closing. */
+    /**
+     * Sends the pending deletion: the time for the undo is over, another deletion begins, or the
+     * page closes.
+     */
     async commit() {
         const { pending } = this;
         if (!pending) return;

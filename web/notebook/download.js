@@ -2,7 +2,7 @@
 // Downloads the lineage of the current state as a file.
 
 import { documentAt } from '../home/notebooks-api.js';
-import { HOME_WORDS } from '../home/home-words.js';
+import { NOTEBOOK_WORDS } from '../home/notebook-words.js';
 
 /** How long to wait until all typing is sent, in milliseconds. */
 const PATIENCE = 2000;
@@ -14,7 +14,7 @@ const PATIENCE = 2000;
  */
 export const downloadsOf = (page) =>
     /** @type {const} */ (['ipynb', 'py', 'html']).map((format) => ({
-        text: HOME_WORDS.download(format === 'html' ? 'HTML' : `.${format}`),
+        text: NOTEBOOK_WORDS.download(format === 'html' ? 'HTML' : `.${format}`),
         act: () => download(page, format),
     }));
 

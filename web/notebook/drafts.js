@@ -259,6 +259,11 @@ export class Drafts {
         this.behind = null;
     }
 
+    /** Whether some typing is not on the server's disk yet, as far as this tab knows. */
+    get isSaving() {
+        return [...this.local.values()].some(({ unsent, sending }) => unsent || sending > 0);
+    }
+
     /** Whether typing waits for the reply to an earlier message. */
     #isBehind() {
         return [...this.local.values()].some(({ unsent, sending }) => unsent && sending > 0);
@@ -310,7 +315,7 @@ export class Drafts {
         local.unsent = true;
     }
 
-    /** The server has all typing of this draft: forgets the local copy. @param {Local} local */
+    /** Drops the local copy of a draft whose text is all at the server. @param {Local} local */
     #settle(local) {
         if (local.text.typingEnd !== null) this.ends.set(local.draft.id, local.text.typingEnd);
         if (this.local.get(local.draft.id) === local) this.local.delete(local.draft.id);
@@ -473,7 +478,10 @@ export class Drafts {
         this.host.requestPaint();
     }
 
-    /** The draft has become a state, so nothing is left to send. @param {string} id */
+    /**
+     * Drops local typing without sending it, for example because the draft has become a state.
+     * @param {string} id
+     */
     forget(id) {
         const local = this.local.get(id);
         if (!local) return;

@@ -70,7 +70,10 @@ export class FollowOutput extends Component {
         this.last = { top: main.scrollTop, height: main.scrollHeight };
     }
 
-    /** Stops following if the user scrolled up, that is, if the notebook did not shrink. */
+    /**
+     * Stops following if the user scrolls up, and resumes if the user scrolls down to the end of
+     * the running cell. If the notebook shrank, the browser scrolled up, not the user.
+     */
     #scrolled() {
         const { main, last } = this;
         if (!main) return;

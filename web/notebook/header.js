@@ -3,50 +3,108 @@
 
 import { displayName, setDisplayName } from '../presence/display-name.js';
 import { listTrash, notebookAt, Refusal, restore } from '../home/notebooks-api.js';
-import { chosenTheme, nextTheme } from '../ui/theme.js';
 import { html } from '../vendor/preact.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
+import { nameOf } from '../python/python-names.js';
+import { PYTHON_WORDS } from '../python/python-words.js';
+import { TRASH_WORDS } from '../trash/trash-words.js';
 import { PRESENCE_WORDS } from '../presence/presence-words.js';
+import { SETTINGS_WORDS } from '../settings/settings-words.js';
+import { LINT_WORDS } from '../lint/lint-words.js';
 import { WORDS } from '../shell/words.js';
-import { HOME_WORDS } from '../home/home-words.js';
+import { NOTEBOOK_WORDS } from '../home/notebook-words.js';
+import { OUTLINE_WORDS } from '../outline/outline-words.js';
+import { saveStatus } from './save-status.js';
 import { ask, confirmByName } from '../ui/dialog.js';
 import { downloadsOf } from './download.js';
-import { CommandIcon, GraphIcon, LinkIcon, MoreIcon, Sprout, TableIcon } from '../ui/icons.js';
+import { MemoryStatus } from './memory-status.js';
+import {
+    CommandIcon,
+    FolderIcon,
+    GraphIcon,
+    LinkIcon,
+    MoreIcon,
+    OutlineIcon,
+    Sprout,
+    TableIcon,
+} from '../ui/icons.js';
 import { withPart } from '../shell/lazy-parts.js';
 import { Menu } from '../ui/menu.js';
 import { Avatars } from '../presence/avatars.js';
+import { LazyPart } from '../shell/lazy-parts.js';
+import { serverPath } from '../shell/server-path.js';
 
 /**
- * @param {{page: import('./page.js').Page, showsGraph: boolean, onGraph: () => void,
- *   onVariables: () => void, onPalette: () => void, onRestart: () => void}} props
+ * @param {{page: import('./page.js').Page, showsGraph: boolean, showsOutline: boolean,
+ *   onGraph: () => void, onOutline: () => void, onVariables: () => void, onFiles: () => void,
+ *   onPalette: () => void, onRunAll: () => void, onFormat: () => void,
+ *   onRestart: (runsAll: boolean) => void}} props
  */
-export function Header({ page, showsGraph, onGraph, onVariables, onPalette, onRestart }) {
+export function Header({
+    page,
+    showsGraph,
+    showsOutline,
+    onGraph,
+    onOutline,
+    onVariables,
+    onFiles,
+    onPalette,
+    onRunAll,
+    onFormat,
+    onRestart,
+}) {
     const { model, scope } = page;
     return html`
         <header class="top">
-            <a class="brand" href="/" aria-label=${HOME_WORDS.home} title=${HOME_WORDS.home}><${Sprout} /></a>
+            <a class="brand" href=${serverPath('/')} aria-label=${NOTEBOOK_WORDS.home} title=${NOTEBOOK_WORDS.home}><${Sprout} /></a>
             <h1>${model.name}</h1>
             <${Status} page=${page} />
+            <${PythonName} page=${page} />
+            <${SaveStatus} page=${page} />
+            ${
+                page.sandbox &&
+                html`<${LazyPart} of="sandbox" view=${sandboxView} page=${page} onFailed=${() => {}} />`
+            }
+            ${page.mayRun && html`<${MemoryStatus} page=${page} rev=${page.memoryRev} />`}
             <div class="buttons">
                 <${Avatars} page=${page} />
+                ${
+                    page.others().some(({ agent }) => agent) &&
+                    html`<${LazyPart} of="agents" view=${agentsView} page=${page} onFailed=${() => {}} />`
+                }
                 <button class="button" aria-pressed=${showsGraph ? 'true' : 'false'} onClick=${onGraph}
                     title=${WORDS.graph}><${GraphIcon} /><span>${WORDS.states}</span></button>
+                <button class="button" data-outline aria-pressed=${showsOutline ? 'true' : 'false'}
+                    onClick=${onOutline} title=${OUTLINE_WORDS.title}><${OutlineIcon} /><span>
+                        ${OUTLINE_WORDS.title}</span></button>
                 <button class="button" aria-pressed=${page.variables.isShown ? 'true' : 'false'}
                     onClick=${onVariables} title=${WORDS.variables}><${TableIcon} /><span>
                         ${WORDS.variables}</span></button>
                 ${
                     scope === 'owner' &&
-                    html`<button class="button" title=${WORDS.share} aria-haspopup="dialog"
-                    onClick=${() => withPart('share', page, ({ showShare }) => showShare(page))}>
+                    html`<button class="button" data-files aria-pressed=${page.files.isShown ? 'true' : 'false'}
+                    onClick=${onFiles} title=${WORDS.files}><${FolderIcon} /><span>
+                        ${WORDS.files}</span></button>`
+                }
+                ${
+                    scope === 'owner' &&
+                    html`<button class="button" data-share title=${WORDS.share} aria-haspopup="dialog"
+                    onClick=${() => openShare(page)}>
                     <${LinkIcon} /><span>${WORDS.share}</span></button>`
                 }
                 <button class="button" data-palette onClick=${onPalette} aria-label=${EDITOR_WORDS.palette}
                     title=${`${EDITOR_WORDS.palette} (Ctrl-Shift-P)`}><${CommandIcon} /></button>
-                <${Menu} label=${WORDS.more} alignEnd actions=${() => moreOf(page, onPalette, onRestart)}
+                <${Menu} label=${WORDS.more} alignEnd actions=${() =>
+                    moreOf(page, { onPalette, onOutline, onFiles, onRunAll, onFormat, onRestart })}
                     face=${html`<${MoreIcon} />`} />
             </div>
         </header>`;
 }
+
+/** @param {import('../shell/lazy-parts.js').Part<'agents'>} part */
+const agentsView = ({ Agents }) => Agents;
+/** @param {import('../shell/lazy-parts.js').Part<'sandbox'>} part */
+const sandboxView = ({ SandboxNote }) => SandboxNote;
 
 /** @param {{page: import('./page.js').Page}} props */
 function Status({ page }) {
@@ -72,22 +130,63 @@ function Status({ page }) {
     const [first] = open;
     const go = first && page.connection === 'open' ? () => page.goTo(first.exec_id) : null;
     return html`<button class="status" data-state=${state} disabled=${!go} onClick=${go}>
-        <i aria-hidden="true"></i><span role="status">${word}</span></button>`;
+        <i aria-hidden="true"></i><span>${word}</span></button>`;
 }
+
+/** Whether all changes are on disk. @param {{page: import('./page.js').Page}} props */
+function SaveStatus({ page }) {
+    const status = saveStatus(page);
+    if (!status) return null;
+    const { state, text, hint } = status;
+    return html`<span class="save-status" data-state=${state} title=${hint} key=${state}>${text}</span>`;
+}
+
+/** The name of the notebook's Python. @param {{page: import('./page.js').Page}} props */
+function PythonName({ page }) {
+    const { python } = page.model;
+    if (!python) return null;
+    return html`<button class="python-name" data-bad=${python.problem ? '' : null} aria-haspopup="dialog"
+        title=${python.problem ? `${PYTHON_WORDS.unusable}: ${python.path}` : python.path}
+        onClick=${() => openPython(page)}>${nameOf(python.version, python.path)}</button>`;
+}
+
+/** @param {import('./page.js').Page} page */
+export const openShare = (page) => void withPart('share', page, ({ showShare }) => showShare(page));
+
+/** @param {import('./page.js').Page} page */
+export const openSettings = (page) => void withPart('settings', page, ({ showSettings }) => showSettings());
+
+/** @param {import('./page.js').Page} page */
+export const openPython = (page) => void withPart('python', page, ({ showPython }) => showPython(page));
+
+/** @param {import('./page.js').Page} page */
+export const openTrash = (page) => void withPart('trash', page, ({ showTrash }) => showTrash(page));
 
 /**
  * @param {import('./page.js').Page} page
- * @param {() => void} onPalette
- * @param {() => void} onRestart
+ * @param {{onPalette: () => void, onOutline: () => void, onFiles: () => void,
+ *   onRunAll: () => void, onFormat: () => void,
+ *   onRestart: (runsAll: boolean) => void}} acts
  * @returns {import('../ui/menu.js').Action[]}
  */
-const moreOf = (page, onPalette, onRestart) => [
-    { text: WORDS.themeOf(chosenTheme()), act: () => (nextTheme(), page.host.requestPaint()) },
+const moreOf = (page, { onPalette, onOutline, onFiles, onRunAll, onFormat, onRestart }) => [
+    page.mayRun && { text: EDITOR_WORDS.runAll, act: onRunAll },
+    page.mayRun && { text: WORDS.restartRun, act: () => onRestart(true) },
+    page.mayRun && { text: WORDS.restart, act: () => onRestart(false) },
+    { text: OUTLINE_WORDS.title, act: onOutline },
+    page.scope === 'owner' && { text: WORDS.files, act: onFiles },
+    page.scope === 'owner' && { text: PRESENCE_WORDS.shareCommand, act: () => openShare(page) },
+    { text: SETTINGS_WORDS.menu, act: () => openSettings(page) },
     { text: EDITOR_WORDS.palette, act: onPalette },
     { text: WORDS.keys, act: () => withPart('sheet', page, ({ showShortcuts }) => showShortcuts()) },
+    page.mayRun && { text: LINT_WORDS.formatAll, act: onFormat },
     ...downloadsOf(page),
+    page.model.python && {
+        text: PYTHON_WORDS.menu(page.model.python.version),
+        act: () => openPython(page),
+    },
     { text: PRESENCE_WORDS.yourName, act: () => askName(page) },
-    page.mayRun && { text: WORDS.restart, act: onRestart },
+    mayForget(page) && { text: TRASH_WORDS.menu, act: () => openTrash(page) },
     mayForget(page) && { text: WORDS.reset, isBad: true, act: () => forgetEverything(page) },
 ];
 
@@ -119,7 +218,7 @@ async function restoreForgotten(page) {
         if (copy) location.assign(notebookAt(await restore(copy.id)));
         else page.notify(WORDS.restoreFailed, true);
     } catch (error) {
-        page.notify(error instanceof Refusal ? error.message : HOME_WORDS.failed, true);
+        page.notify(error instanceof Refusal ? error.message : NOTEBOOK_WORDS.failed, true);
     }
 }
 

@@ -4,15 +4,28 @@
 // Turns user actions into commands and reacts to events; knows no DOM. The model holds what the
 // server knows; the page holds what this tab shows.
 
+import { BranchColours } from '../graph/branch-colours.js';
 import { Comparison } from '../compare/comparison.js';
 import { Deletion } from './deletion.js';
 import { Drafts } from './drafts.js';
+import { Files } from '../files/files.js';
 import { CheckpointController } from '../checkpoints/checkpoint-controller.js';
-import { cellId, cellsOf, isRunningAbove, runnableFrom, runToWaitFor, stateUnder } from './cell-list.js';
+import {
+    cellId,
+    cellsOf,
+    isRunningAbove,
+    isText,
+    runnableFrom,
+    runToWaitFor,
+    stateUnder,
+    unsuccessful,
+} from './cell-list.js';
+import { Following } from '../presence/following.js';
 import { others, Presence } from '../presence/presence.js';
 import { keepTypingDuringRun, keepOrphanedDraft } from './orphaned-edits.js';
 import { hasEnded, ROOT_STATE } from '../shell/protocol.js';
 import { newId } from '../text/format.js';
+import { RunAnnouncements } from './run-announcements.js';
 import { RunCompletionBuffer } from '../shell/run-completion-buffer.js';
 import { Variables } from '../variables/variables.js';
 import { WORDS } from '../shell/words.js';
@@ -31,8 +44,9 @@ import { WORDS } from '../shell/words.js';
  *     the notebook was renamed or deleted
  */
 /**
- * @typedef {{text: string, isBad: boolean, act?: {text: string, act: () => void}, stays?: boolean}}
- *   Notice
+ * @typedef {{text: string, act: () => void}} NoticeAction
+ * @typedef {{text: string, isBad: boolean, act?: NoticeAction, other?: NoticeAction,
+ *   stays?: boolean}} Notice
  */
 
 /**
@@ -47,7 +61,11 @@ import { WORDS } from '../shell/words.js';
  * @property {(key: string) => any} recall
  * @property {(key: string, value: any) => void} remember stores a value for this tab, across
  *   reloads
+ * @property {() => boolean} [isSaving] whether the server has not answered all changes
  * @property {() => string | null} [displayName] the user's display name
+ * @property {() => string | null} [focusedCell] the key of the cell that has the focus
+ * @property {(id: string) => void} [onParticipantId] the server has given this tab an id
+ * @property {(text: string) => void} [announce] announces a text to screen readers
  */
 
 /**
@@ -58,6 +76,15 @@ import { WORDS } from '../shell/words.js';
  * @property {import('./drafts.js').Selection | null} selection
  */
 /** @typedef {import('../presence/remote-carets.js').RemoteCaret} RemoteCaret */
+
+/**
+ * Versions of a cell's code that run beside it, each as a branch from the same state. `known`: the
+ * number of versions that ran before; `isFollowed`: whether the cell itself runs, and the page
+ * follows it.
+ * @typedef {{codes: string[], known: number, isFollowed: boolean}} Variants
+ */
+/** @type {Variants} */
+const NO_VARIANTS = Object.freeze({ codes: [], known: 0, isFollowed: true });
 
 export class Page {
     #here = ROOT_STATE;
@@ -70,8 +97,10 @@ export class Page {
     constructor(model, host) {
         this.model = model;
         this.host = host;
-        /** @type {import('../shell/protocol.js').Scope} */
-        this.scope = 'view';
+        /** What this browser may do. @type {import('../shell/protocol.js').Scope} */
+        this.ownScope = 'view';
+        /** @type {import('../shell/protocol.js').Sandbox | undefined} */
+        this.sandbox = undefined;
         /** @type {Connection} */
         this.connection = 'connecting';
         this.isLoaded = false;
@@ -80,16 +109,37 @@ export class Page {
         this.openedDrafts = new Set();
         /** @type {Map<string, import('./cell-list.js').Edit>} */
         this.edits = new Map(host.recall('edits') ?? []);
+        /**
+         * Typing into text cells above cells that ran, until the user leaves the cell; by key.
+         * @type {Map<string, {was: string, text: string}>}
+         */
+        this.textEdits = new Map(host.recall('texts') ?? []);
         /** Runs that this tab started, with its position then. @type {Map<string, string>} */
         this.ownRuns = new Map(host.recall('mine') ?? []);
         /** Runs that the server has not confirmed yet, by draft. @type {Map<string, string>} */
         this.requestedRuns = new Map();
+        /**
+         * Drafts and runs at the current state that belong to other branches than the one that the
+         * user has begun there, by their ids. The page does not show them.
+         * @type {Set<string>}
+         */
+        this.otherBranches = new Set();
         /** Runs that this tab asked to stop; the next request kills them. @type {Set<string>} */
         this.stoppingRuns = new Set();
         this.variables = new Variables(this, host);
+        this.files = new Files(this, host);
         this.checkpoints = new CheckpointController(this, host);
+        /** Grows whenever the memory of a state was measured. */
+        this.memoryRev = 0;
         this.completions = new RunCompletionBuffer();
+        this.announcements = new RunAnnouncements((text) => host.announce?.(text));
         this.comparison = new Comparison(this, host);
+        this.branchColours = new BranchColours(host.recall('branchColours') ?? []);
+        /**
+         * The mounted widgets.
+         * @type {Set<{onEvent: (event: Event) => void, onMoved: () => void}>}
+         */
+        this.widgets = new Set();
         /** @type {Notice | null} */
         this.notice = null;
         const time = {
@@ -110,6 +160,14 @@ export class Page {
             orphaned: (draft) => keepOrphanedDraft(this, draft),
         });
         this.presence = new Presence(this, host, time);
+        this.following = new Following(this);
+        /** The ids of the other tabs of this browser; see own-tabs.js. @type {Set<string>} */
+        this.ownTabs = new Set();
+        /**
+         * The state that a draft shown here has become. The page goes there when the run has ended.
+         * @type {string | null}
+         */
+        this.comingState = null;
         this.deletion = new Deletion(this, host, time);
     }
 
@@ -123,6 +181,16 @@ export class Page {
         return this.#attempt;
     }
 
+    /** What this browser may do now: only view, while another server writes the notebook. */
+    get scope() {
+        return this.model.offsite?.phase === 'held' ? 'view' : this.ownScope;
+    }
+
+    /** Makes this server the one that writes the notebook. */
+    async takeOver() {
+        this.reportRefusal(await this.host.send({ do: 'take_over' }));
+    }
+
     get mayRun() {
         return this.scope !== 'view' && !['ended', 'gone', 'left'].includes(this.connection);
     }
@@ -134,22 +202,25 @@ export class Page {
             here,
             attempt,
             edits,
+            textEdits: this.textEdits,
             freshId,
             requestedRuns: this.requestedRuns,
             pendingDeletion: this.pendingDeletion,
             openedDrafts: this.openedDrafts,
+            otherBranches: this.otherBranches,
             mayType: this.scope !== 'view',
             progressOf: (state) => this.checkpoints.progressOf(state),
+            colourOf: (state) => this.branchColours.of(this.model, state),
             draftsOn: (state, before) => this.drafts.on(state, before),
         });
     }
 
     /** The other people viewing the notebook. */
     others() {
-        return others(this.model.people, this.presence.id);
+        return others(this.model.people, this.presence.id, this.ownTabs);
     }
 
-    /** States about to be deleted unless undone. */
+    /** The ids of states and attempts that are deleted unless the user undoes the deletion. */
     get pendingDeletion() {
         return this.deletion.pendingIds;
     }
@@ -171,7 +242,8 @@ export class Page {
             const run = this.model.runs.get(id);
             if (run && hasEnded(run.status)) this.#onRunEnded(id, run.state);
         }
-        this.goTo(address, true);
+        this.#goTo(address, true);
+        this.following.onPeople();
         this.drafts.rescue(this.here);
         this.showCarets();
         if (!this.#exists(before)) this.notify(WORDS.startedAnew, true);
@@ -186,37 +258,66 @@ export class Page {
     /** @param {Event} event */
     #apply(event) {
         const refuge = event.event === 'removed' ? this.#refuge(event.states) : null;
-        if (event.event === 'state_added') keepTypingDuringRun(this, event.state);
+        if (event.event === 'state_added') {
+            if (this.#showsDraftOf(event.state)) this.comingState = event.state.id;
+            keepTypingDuringRun(this, event.state);
+        }
         if (event.event === 'drafts_changed') this.drafts.applyServerDrafts(event);
         if (event.event === 'state_changed') this.variables.onStateChanged(event.state);
         this.model.fold(event);
-        if (event.event === 'people_changed') this.showCarets();
+        if (event.event === 'people_changed') this.onPeople();
         if (event.event === 'drafts_changed' && this.presence.caretDraft) this.presence.onMoved();
         if (
             event.event === 'run_added' &&
             this.requestedRuns.get(event.run.draft ?? '') === event.run.exec_id
         )
             this.requestedRuns.delete(event.run.draft ?? '');
-        if (event.event === 'run_ended') this.#onRunEnded(event.exec_id, event.state);
+        if (event.event === 'run_ended') {
+            this.#onRunEnded(event.exec_id, event.state);
+            this.files.onRunEnded();
+        }
         if (event.event === 'removed')
             for (const edit of this.edits.values()) if (event.runs.includes(edit.run ?? '')) edit.run = null;
+        if (event.event === 'removed') {
+            this.branchColours.isKept = true;
+            this.saveTabState();
+        }
         if (event.event === 'removed' && this.attempt && event.runs.includes(this.attempt))
             this.#attempt = null;
         if (event.event === 'reset') this.variables.clear();
         if (event.event === 'state_changed') this.variables.onPageMoved();
+        if (event.event === 'memory_measured') this.memoryRev += 1;
         if (event.event === 'removed' || event.event === 'reset') this.comparison.onStatesRemoved();
         if (!this.#exists(this.here)) this.#moveTo(refuge ?? this.model.newest(), null, true);
+        for (const widget of this.widgets) widget.onEvent(event);
     }
 
-    /** @param {import('../shell/protocol.js').Scope} scope */
-    onScope(scope) {
-        this.scope = scope;
+    #moveWidgets() {
+        for (const widget of this.widgets) widget.onMoved();
+    }
+
+    /** Other people, or other tabs of this browser, moved, came or left. */
+    onPeople() {
+        this.showCarets();
+        this.following.onPeople();
+        this.host.requestPaint();
+    }
+
+    /**
+     * @param {import('../shell/protocol.js').Scope} scope
+     * @param {import('../shell/protocol.js').Sandbox} [sandbox]
+     */
+    onScope(scope, sandbox) {
+        this.ownScope = scope;
+        this.sandbox = sandbox;
+        this.#moveWidgets();
         this.host.requestPaint();
     }
 
     /** @param {Connection} connection */
     onConnection(connection) {
         this.connection = connection;
+        this.#moveWidgets();
         if (connection === 'open') this.presence.onConnected();
         this.host.requestPaint();
     }
@@ -229,10 +330,22 @@ export class Page {
      * @param {boolean} [replace]
      */
     goTo(id, replace = false) {
+        this.following.stop();
+        this.#goTo(id, replace);
+    }
+
+    /** Goes where a followed person is. @param {string} state */
+    goAlong(state) {
+        if (state !== this.here && this.#exists(state)) this.#goTo(state, true);
+    }
+
+    /** @param {string} id @param {boolean} replace */
+    #goTo(id, replace) {
+        this.otherBranches.clear();
         const isFirst = !this.#hasPosition;
         this.#hasPosition = true;
-        const pair = this.comparison.openAddress(id);
-        if (pair) return this.#moveBehind(pair, isFirst);
+        const compared = this.comparison.openAddress(id);
+        if (compared) return this.#moveBehind(compared, isFirst);
         const run = this.model.runs.get(id);
         if (this.model.states.has(id)) this.#moveTo(id, null, replace);
         else if (run?.state) this.#moveTo(run.state, null, replace);
@@ -241,8 +354,28 @@ export class Page {
         return undefined;
     }
 
-    /** Compares two states. @type {(a: string, b: string) => void} */
-    compare = (a, b) => this.comparison.open(a, b);
+    /**
+     * Goes to a state to begin a branch there. Cells that run on the state belong to other
+     * branches: the page neither shows nor follows them, and no cell waits for them.
+     * @param {string} state
+     */
+    branchFrom(state) {
+        this.goTo(state);
+        for (const { id } of this.drafts.on(state, null)) {
+            const exec_id = this.requestedRuns.get(id) ?? this.model.runOfDraft.get(id) ?? '';
+            const run = this.model.runs.get(exec_id);
+            if (run ? hasEnded(run.status) : !this.requestedRuns.has(id)) continue;
+            this.otherBranches.add(id);
+            this.ownRuns.delete(exec_id);
+        }
+        for (const run of this.model.openRuns())
+            if (this.model.baseOf(run) === state) this.otherBranches.add(run.exec_id);
+        this.saveTabState();
+        this.host.requestPaint();
+    }
+
+    /** Compares states. @type {(...states: string[]) => void} */
+    compare = (...states) => this.comparison.open(states);
 
     /** @param {string} state @param {string | null} attempt @param {boolean} replace */
     #moveTo(state, attempt, replace) {
@@ -251,17 +384,18 @@ export class Page {
         this.host.setAddress(this.comparison.address ?? attempt ?? state, replace);
         this.variables.onPageMoved();
         this.presence.onMoved();
+        this.#moveWidgets();
         this.host.requestPaint();
     }
 
     /**
-     * A comparison was opened and hides the cells. A page without a position goes to the second
+     * A comparison was opened and hides the cells. A page without a position goes to the last
      * compared state.
-     * @param {import('../compare/comparison.js').Pair} pair
+     * @param {string[]} compared
      * @param {boolean} isFirst
      */
-    #moveBehind(pair, isFirst) {
-        if (isFirst || !this.#exists(this.here)) this.#here = pair.b;
+    #moveBehind(compared, isFirst) {
+        if (isFirst || !this.#exists(this.here)) this.#here = compared.at(-1) ?? this.#here;
         this.variables.onPageMoved();
         this.host.requestPaint();
     }
@@ -281,19 +415,18 @@ export class Page {
     // Running
 
     /**
-     * Runs a cell with its current code. A draft below a running cell waits for that cell. With
-     * `beside`, the draft does not wait: it runs from its own state.
+     * Runs a cell with its current code. A draft below a running cell waits for that cell.
      * @param {Cell} cell
      * @param {string} code
-     * @param {boolean} [beside]
+     * @param {Variants} [variants]
      */
-    run(cell, code, beside = false) {
+    run(cell, code, variants = NO_VARIANTS) {
         if (!this.mayRun) return;
         this.checkpoints.confirmReplay(stateUnder(this.cells(), cell, code, this.requestedRuns), () => {
             const now = this.cells().find(({ key }) => key === cell.key) ?? cell;
-            if (now.kind === 'ran') this.#runAgain(now, code);
-            else if (now.kind === 'draft') this.#runDraft(now, code, beside);
-            else this.copyAsDraft(code);
+            if (now.kind === 'ran') this.#runAgain(now, code, variants);
+            else if (now.kind === 'draft') this.#runDraft(now, code, variants);
+            else if (now.kind === 'attempt') this.copyAsDraft(code);
         });
     }
 
@@ -305,12 +438,12 @@ export class Page {
     /**
      * @param {Extract<Cell, {kind: 'draft'}>} cell
      * @param {string} code
-     * @param {boolean} [beside]
+     * @param {Variants} [variants]
      */
-    #runDraft(cell, code, beside = false) {
+    #runDraft(cell, code, variants) {
         const isOpen = (cell.run && !hasEnded(cell.run.status)) || this.requestedRuns.has(cell.draft.id);
-        if (cell.draft.kind === 'markdown' || isOpen || !code.trim()) return;
-        const before = beside ? undefined : this.waitsFor(cell);
+        if (isText(cell) || isOpen || !code.trim()) return;
+        const before = this.waitsFor(cell);
         if (cell.isFresh || cell.draft.source !== code) this.type(cell, code);
         this.drafts.flushAll();
         const on = before ? { run: before } : { state: cell.draft.on };
@@ -318,7 +451,7 @@ export class Page {
         this.requestedRuns.set(cell.draft.id, exec_id);
         // The cells below an inserted cell become drafts, as after an edit.
         const line = cell.isInside && !before ? { instead_of: { state: cell.draft.on, tip: this.here } } : {};
-        this.#start({ do: 'run', exec_id, code, on, draft: cell.draft.id, ...line });
+        this.#startAll({ do: 'run', exec_id, code, on, draft: cell.draft.id, ...line }, variants);
     }
 
     /**
@@ -336,12 +469,36 @@ export class Page {
      * @param {string} [key]
      */
     runFrom(key) {
-        const [first] = this.runnable(key);
+        this.#runEach(() => this.runnable(key));
+    }
+
+    /** Runs the drafts above a cell. @param {string} key */
+    runAbove(key) {
+        this.#runEach(() => {
+            const keys = this.cells().map((cell) => cell.key);
+            return this.runnable().filter((cell) => keys.indexOf(cell.key) < keys.indexOf(key));
+        });
+    }
+
+    /** The drafts that a replay runs: without those whose code did not succeed the last time. */
+    replayable(waiting = this.runnable()) {
+        const skipped = unsuccessful(this.model, waiting);
+        return skipped.size ? waiting.filter(({ key }) => !skipped.has(key)) : waiting;
+    }
+
+    /** Runs the drafts that repeat earlier cells, each on the result of the one before. */
+    replayRest() {
+        this.#runEach(() => this.replayable());
+    }
+
+    /** @param {() => Extract<Cell, {kind: 'draft'}>[]} which the cells, in order */
+    #runEach(which) {
+        const [first] = which();
         if (!this.mayRun || !first) return;
         this.checkpoints.confirmReplay(
             stateUnder(this.cells(), first, first.draft.source, this.requestedRuns),
             () => {
-                for (const cell of this.runnable(key)) this.#runDraft(cell, cell.draft.source);
+                for (const cell of which()) this.#runDraft(cell, cell.draft.source);
             },
         );
     }
@@ -350,8 +507,9 @@ export class Page {
      * Runs a cell again, as a new version.
      * @param {Extract<Cell, {kind: 'ran'}>} cell
      * @param {string} code
+     * @param {Variants} variants
      */
-    #runAgain(cell, code) {
+    #runAgain(cell, code, variants) {
         const { state } = cell;
         if (cell.shown && !hasEnded(cell.shown.status)) return;
         if (cell.isOutdated) {
@@ -359,24 +517,32 @@ export class Page {
             return;
         }
         const exec_id = newId();
-        this.edits.set(state.id, { text: code, run: exec_id });
+        if (variants.isFollowed) this.edits.set(state.id, { text: code, run: exec_id });
         this.saveTabState();
         const on = { state: state.parent ?? ROOT_STATE };
-        this.#start({
-            do: 'run',
-            exec_id,
-            code,
-            on,
-            draft: cellId(this.model, state),
-            instead_of: { state: state.id, tip: this.here },
-        });
+        const instead_of = { state: state.id, tip: this.here };
+        const draft = cellId(this.model, state);
+        this.#startAll({ do: 'run', exec_id, code, on, draft, instead_of }, variants);
+    }
+
+    /**
+     * Starts a run that the page follows, and its variants. The followed run is sent last, because
+     * a draft shows its newest run and ends with it.
+     * @param {Extract<Command, {do: 'run'}>} command
+     * @param {Variants} [variants]
+     */
+    #startAll(command, { codes, known, isFollowed } = NO_VARIANTS) {
+        if (isFollowed) this.ownRuns.set(command.exec_id, this.here);
+        for (const code of codes) this.#start({ ...command, exec_id: newId(), code });
+        if (isFollowed) this.#start(command);
+        const count = codes.length + Number(isFollowed);
+        if (codes.length + known > 0) this.notify(WORDS.variantsRun(count, known), false);
     }
 
     /** @param {Extract<Command, {do: 'run'}>} command */
     async #start(command) {
         if ('state' in command.on && this.checkpoints.needsReplay(command.on.state)) command.replay = true;
         if ('state' in command.on && this.pendingDeletion.has(command.on.state)) this.deletion.undo();
-        this.ownRuns.set(command.exec_id, this.here);
         this.saveTabState();
         this.host.requestPaint();
         // The run may depend on typing that is not sent yet.
@@ -386,7 +552,8 @@ export class Page {
         // The server refuses a run that is sent again after a lost connection if it already has it.
         if (reply.kind !== 'refused' || this.model.runs.has(command.exec_id)) return;
         this.ownRuns.delete(command.exec_id);
-        if (command.draft) this.requestedRuns.delete(command.draft);
+        if (this.requestedRuns.get(command.draft ?? '') === command.exec_id)
+            this.requestedRuns.delete(command.draft ?? '');
         for (const edit of this.edits.values()) if (edit.run === command.exec_id) edit.run = null;
         this.saveTabState();
         this.reportRefusal(reply);
@@ -402,24 +569,73 @@ export class Page {
         const stood = this.ownRuns.get(id);
         this.stoppingRuns.delete(id);
         if (stood === undefined) {
-            if (this.attempt === id && state && this.#exists(state)) this.#moveTo(state, null, true);
+            const isComing = state !== null && state === this.comingState;
+            this.comingState = null;
+            if (!state || !this.#exists(state)) return;
+            if (this.attempt === id) this.#moveTo(state, null, true);
+            else if (isComing) this.#goAlongWithRun(id, state);
             return;
         }
         this.ownRuns.delete(id);
+        this.#announceEnd(id, state);
         const parent = state && this.model.states.get(state)?.parent;
         if (state && this.#exists(state)) {
             for (const [edited, edit] of this.edits) if (edit.run === id) this.edits.delete(edited);
             if (this.here === stood || this.here === parent) {
-                if (parent)
-                    this.drafts.follow(
-                        parent,
-                        state,
-                        (draft) => this.requestedRuns.has(draft) || this.model.runOfDraft.has(draft),
-                    );
+                if (parent) this.#takeDrafts(parent, state);
                 this.#moveTo(state, null, true);
             }
         }
         this.saveTabState();
+    }
+
+    /**
+     * Whether the page shows the draft that has become a state.
+     * @param {import('../shell/protocol.js').State} state
+     */
+    #showsDraftOf({ parent, exec_id }) {
+        const draft = this.model.runs.get(exec_id ?? '')?.draft;
+        if (!draft || parent !== this.here || this.otherBranches.has(draft)) return false;
+        return this.drafts.on(this.here, null).some(({ id }) => id === draft);
+    }
+
+    /**
+     * Follows a run of another user whose draft this page shows. The page goes to the new state, so
+     * that the cell keeps its place. The page does not move if its own user waits for a cell, or
+     * types in another draft.
+     * @param {string} id of the run
+     * @param {string} state the state that it left
+     */
+    #goAlongWithRun(id, state) {
+        const { here } = this;
+        const waits = [...this.ownRuns.values()].includes(here);
+        if (waits || this.model.draft(this.presence.caretDraft ?? '')?.on === here) return;
+        this.#takeDrafts(here, state);
+        this.#moveTo(state, null, true);
+        this.#announceEnd(id, state);
+    }
+
+    /**
+     * Moves the drafts that the server does not have yet to a new state, as the server does with
+     * the others.
+     * @param {string} parent
+     * @param {string} state
+     */
+    #takeDrafts(parent, state) {
+        const hasRun = (/** @type {string} */ draft) =>
+            this.requestedRuns.has(draft) || this.model.runOfDraft.has(draft);
+        this.drafts.follow(parent, state, hasRun);
+    }
+
+    /** @param {string} id of a run @param {string | null} state the state that it left */
+    #announceEnd(id, state) {
+        const run = this.model.runs.get(id);
+        const isOpen = (/** @type {string} */ own) => {
+            const other = this.model.runs.get(own);
+            return other !== undefined && !hasEnded(other.status);
+        };
+        const count = this.model.states.get(state ?? '')?.exec_count ?? 0;
+        if (run) this.announcements.ended(run, count, ![...this.ownRuns.keys()].some(isOpen));
     }
 
     /** Stops a run; the second request kills its process. @param {string} exec_id */
@@ -449,6 +665,11 @@ export class Page {
             const run = cell.edit?.run ?? null;
             if (text === cell.run?.code && !run) this.edits.delete(cell.state.id);
             else this.edits.set(cell.state.id, { text, run });
+            this.saveTabState();
+            this.host.requestPaint();
+        } else if (cell.kind === 'text') {
+            const was = cell.state.prose[cell.index] ?? '';
+            this.textEdits.set(cell.key, { was, text });
             this.saveTabState();
             this.host.requestPaint();
         } else if (cell.kind === 'draft') {
@@ -503,15 +724,14 @@ export class Page {
      * Adds a draft below a cell and returns its id. Below a cell that ran, it becomes the first
      * draft at the end of the lineage, because between cells an empty draft would begin a branch.
      * @param {Cell} cell
-     * @param {'code' | 'markdown'} [kind]
-     * @param {string} [source]
+     * @param {import('../cell/cell-operations.js').Piece} [piece]
      * @returns {string}
      */
-    insertBelow(cell, kind = 'code', source = '') {
+    insertBelow(cell, piece = { kind: 'code', source: '' }) {
         const isBeside = cell.kind !== 'draft' || cell.isInside;
         const on = isBeside ? this.here : cell.draft.on;
         const after = isBeside ? null : cell.isFresh ? this.drafts.lastOn(on) : cell.draft.id;
-        return this.drafts.add({ id: newId(), on, kind, source }, after);
+        return this.drafts.add({ id: newId(), on, ...piece }, after);
     }
 
     /** @param {string} code @returns {string} */
@@ -529,11 +749,36 @@ export class Page {
         this.drafts.flush(cell.draft.id);
     }
 
-    /** @param {string} state @param {string[]} prose */
-    async setProse(state, prose) {
-        this.reportRefusal(
-            await this.host.send({ do: 'put_prose', state, prose: prose.filter((text) => text.trim()) }),
-        );
+    /**
+     * Replaces the texts above the code of a state. The page shows them at once.
+     * @param {string} id
+     * @param {string[]} prose
+     */
+    async setProse(id, prose) {
+        const state = this.model.states.get(id);
+        if (!state) return;
+        const before = state.prose;
+        state.prose = prose;
+        this.host.requestPaint();
+        const reply = await this.host.send({ do: 'put_prose', state: id, prose });
+        if (reply.kind === 'refused' && state.prose === prose) state.prose = before;
+        this.reportRefusal(reply);
+    }
+
+    /** @param {import('./cell-list.js').TextCell} cell @param {string} text */
+    setText({ state, index }, text) {
+        if (index < state.prose.length) this.setProse(state.id, state.prose.with(index, text));
+    }
+
+    /**
+     * Ends the typing into a text cell and saves its text.
+     * @param {import('./cell-list.js').TextCell} cell
+     */
+    saveText(cell) {
+        const edit = this.textEdits.get(cell.key);
+        if (!this.textEdits.delete(cell.key) || !edit) return;
+        this.saveTabState();
+        if (edit.text !== edit.was) this.setText(cell, edit.text);
     }
 
     // The graph
@@ -557,7 +802,7 @@ export class Page {
         const reply = await this.host.send({ do: 'reset' });
         this.reportRefusal(reply);
         if (reply.kind === 'refused') return false;
-        for (const map of [this.edits, this.ownRuns]) map.clear();
+        for (const map of [this.edits, this.textEdits, this.ownRuns]) map.clear();
         this.saveTabState();
         return true;
     }
@@ -567,7 +812,7 @@ export class Page {
     /**
      * @param {string} text
      * @param {boolean} isBad
-     * @param {{act?: Notice['act'], stays?: boolean}} [more]
+     * @param {{act?: NoticeAction, other?: NoticeAction, stays?: boolean}} [more]
      */
     notify(text, isBad, more = {}) {
         this.notice = { text, isBad, ...more };
@@ -589,6 +834,8 @@ export class Page {
     /** Stores the state of this tab, so that a reload keeps it. */
     saveTabState() {
         this.host.remember('edits', [...this.edits]);
+        this.host.remember('texts', [...this.textEdits]);
         this.host.remember('mine', [...this.ownRuns]);
+        this.host.remember('branchColours', this.branchColours.kept);
     }
 }

@@ -12,10 +12,10 @@ const TARGETS = '.output, .editor, .cell';
 /**
  * @param {HTMLElement} main the scrolling element
  * @param {HTMLElement} notebook the growing content
- * @returns {() => void} ends this
+ * @returns {() => void} stops this
  */
 export function keepPointerSteady(main, notebook) {
-    /** The element below the pointer, and, when noted, its top on screen and the scroll offset. */
+    /** The element below the pointer; its top on the screen and the scroll offset when noted. */
     let pointed = /** @type {{target: Element, top: number, scrolled: number} | null} */ (null);
 
     const note = (/** @type {Element | null | undefined} */ target) => {

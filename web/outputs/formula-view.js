@@ -136,7 +136,7 @@ const sourceOf = ({ tex, isDisplay }) => (isDisplay ? `$$${tex}$$` : `$${tex}$`)
 
 /**
  * An element that shows the source of a formula until it is rendered, or permanently if rendering
- * is impossible. Beyond the limit it is plain text.
+ * is impossible. For formulas beyond `MOST`, a text node with the source.
  * @param {Formula} formula
  * @param {number} nth the index of the formula in its text
  * @returns {Node}

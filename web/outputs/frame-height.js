@@ -19,7 +19,6 @@ const keyOf = (id, width) => `height ${id} at ${width}`;
 
 /**
  * The stored height of the output at this width, in px; else an estimate; else 0.
- *
  * @param {string} id @param {number} width @param {string} content
  */
 export function reservedHeight(id, width, content) {

@@ -3,8 +3,8 @@
 //
 // The frame's document has an opaque origin (see frame.html). The page sends content over a message
 // channel. The frame sends back its height, and the addresses of scripts it needs. The page checks
-// and clamps the height and applies it at most once per animation frame. It answers addresses from
-// a fixed list, or with an error text.
+// and clamps the height and applies it at most once per animation frame. For an address on a fixed
+// list, the page sends the script; for any other address, an error text.
 
 import { Component, html } from '../vendor/preact.js';
 import { onTheme, shownTheme } from '../ui/theme.js';
@@ -12,6 +12,7 @@ import { WORDS } from '../shell/words.js';
 import { rememberHeight, reservedHeight } from './frame-height.js';
 import { scriptFor } from './library-scripts.js';
 import { unwatch, watchNear } from '../ui/near-viewport.js';
+import { serverPath } from '../shell/server-path.js';
 
 const ADDRESS = '/frame/v1';
 /** Taller content scrolls inside, so that no output pushes the notebook out of reach. */
@@ -57,10 +58,17 @@ function beginNext() {
 const alive = new Set();
 
 /**
- * `life` numbers the frame's elements; 0 means none. A reload gets a new number, so that it creates
- * a new element even if the removal was not painted.
- * @extends {Component<{content: string, id: string}, {life: number}>} `id`: the storage key of the
- *   height
+ * @typedef {object} FrameHost A view that exchanges messages with the code in its frame.
+ * @property {(post: (message: any) => void) => void} greeted the frame is ready
+ * @property {(data: any) => void} hear the frame sends a message, which may be anything
+ * @property {() => void} ended the frame was unloaded
+ */
+/** @typedef {{content: string, id: string, host?: FrameHost}} FrameProps */
+
+/**
+ * `life`: the number of the current iframe element; 0 for none. Each load gets a new number, so
+ * that a reload creates a new element even if the removal of the old one was never painted.
+ * @extends {Component<FrameProps, {life: number}>} `id`: the storage key of the height
  */
 export class Frame extends Component {
     state = { life: 0 };
@@ -91,7 +99,7 @@ export class Frame extends Component {
         this.endTheme = onTheme(() => this.port?.postMessage({ theme: shownTheme() }));
     }
 
-    /** @param {{content: string, id: string}} next @param {{life: number}} state */
+    /** @param {FrameProps} next @param {{life: number}} state */
     shouldComponentUpdate(next, state) {
         if (next.content !== this.props.content) this.port?.postMessage({ content: next.content });
         return state.life !== this.state.life;
@@ -145,6 +153,7 @@ export class Frame extends Component {
         alive.delete(this);
         waiting.delete(this);
         this.#hasBegun();
+        if (this.port) this.props.host?.ended();
         this.port?.close();
         this.port = null;
     }
@@ -160,11 +169,13 @@ export class Frame extends Component {
         // An opaque origin cannot be named as the target; only this frame receives the port.
         frame.contentWindow.postMessage('ratoon', '*', [port2]);
         port1.postMessage({ theme: shownTheme(), content: this.props.content });
+        this.props.host?.greeted((message) => port1.postMessage(message));
     }
 
     /** @param {any} data */
     #hear(data) {
         if (typeof data?.script === 'string') this.#give(data.script);
+        if (data?.widgets !== undefined) this.props.host?.hear(data.widgets);
         const height = data?.height;
         if (typeof height !== 'number' || !Number.isFinite(height)) return;
         this.height = Math.min(TALLEST_PX, Math.max(0, Math.ceil(height)));
@@ -200,14 +211,14 @@ export class Frame extends Component {
         port?.postMessage({ script: url, ...(await scriptFor(url)) });
     }
 
-    /** @param {{content: string, id: string}} _ @param {{life: number}} state */
+    /** @param {FrameProps} _ @param {{life: number}} state */
     render(_, { life }) {
         const keep = (/** @type {HTMLElement | null} */ element) => (this.element = element);
         return html`<div class="frame-place" ref=${keep}>
             ${
                 life > 0 &&
                 html`<iframe key=${life} class="frame" sandbox="allow-scripts" referrerpolicy="no-referrer"
-                    title=${WORDS.outputFrame} src=${ADDRESS}
+                    title=${WORDS.outputFrame} src=${serverPath(ADDRESS)}
                 onLoad=${(/** @type {{currentTarget: HTMLIFrameElement}} */ { currentTarget }) =>
                     this.#greet(currentTarget)}></iframe>`
             }

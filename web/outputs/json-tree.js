@@ -1,6 +1,6 @@
 // @ts-check
 // JSON as a tree. A level is rendered when the user opens it; a long level is rendered in parts.
-// Arrow keys move through the tree.
+// Arrow keys move through the tree, which is one stop of the Tab key: the item focused last.
 
 import { Component, html } from '../vendor/preact.js';
 import { OUTPUT_WORDS } from './output-words.js';
@@ -18,28 +18,39 @@ const isBranch = (value) => typeof value === 'object' && value !== null;
 /** @param {{data: unknown}} props */
 export function Json({ data }) {
     if (!isBranch(data)) return html`<div class="tree"><${Leaf} value=${data} /></div>`;
-    return html`<div class="tree" role="tree" aria-label=${OUTPUT_WORDS.tree} onKeyDown=${walk}>
-        <${Branch} name=${null} value=${data} level=${1} isFirst=${true} /></div>`;
+    return html`<div class="tree" role="tree" aria-label=${OUTPUT_WORDS.tree} onKeyDown=${walk}
+        onFocusIn=${rove}><${Branch} name=${null} value=${data} level=${1} nth=${1} count=${1} /></div>`;
 }
 
-/** @typedef {{name: string | null, value: object, level: number, isFirst?: boolean}} BranchProps */
+/**
+ * @typedef {{name: string | null, value: object, level: number, nth: number, count: number}}
+ *   BranchProps `nth`: which of the `count` entries of its level it is, from 1
+ */
 
 /** @extends {Component<BranchProps, {isOpen: boolean, shown: number}>} */
 class Branch extends Component {
     state = { isOpen: this.props.level === 1 && sizeOf(this.props.value) <= SMALL, shown: PART };
 
     /** @param {BranchProps} props @param {{isOpen: boolean, shown: number}} state */
-    render({ name, value, level, isFirst }, { isOpen, shown }) {
+    render({ name, value, level, nth, count }, { isOpen, shown }) {
         const isList = Array.isArray(value);
         const size = sizeOf(value);
         const toggle = (/** @type {MouseEvent} */ event) => (
             this.setState({ isOpen: !isOpen }), event.stopPropagation()
         );
         const more = Math.min(PART * 10, size - shown);
+        // The focus goes to the first of the new entries, because the button may disappear.
+        const showMore = (/** @type {MouseEvent} */ { currentTarget }) => {
+            const level = /** @type {HTMLElement} */ (currentTarget).parentElement;
+            this.setState({ shown: shown + more }, () =>
+                /** @type {HTMLElement | undefined} */ (level?.children[shown])?.focus(),
+            );
+        };
         return html`
             <div class="branch" role="treeitem" aria-expanded=${isOpen} aria-level=${level}
-                aria-label=${`${name ?? OUTPUT_WORDS.tree}, ${extent(isList, size)}`}
-                tabindex=${isFirst ? 0 : -1} onClick=${toggle}>
+                aria-setsize=${count} aria-posinset=${nth}
+                aria-label=${name === null ? extent(isList, size) : `${name}, ${extent(isList, size)}`}
+                tabindex=${level === 1 ? 0 : -1} onClick=${toggle}>
                 <span class="twist" aria-hidden="true">${isOpen ? '▾' : '▸'}</span>
                 ${name !== null && html`<span class="key">${name}</span>`}<span class="extent">
                     ${isList ? '[ ' : '{ '}${extent(isList, size)}${isList ? ' ]' : ' }'}</span>
@@ -47,16 +58,17 @@ class Branch extends Component {
                     isOpen &&
                     html`<div class="below" role="group"
                         onClick=${(/** @type {MouseEvent} */ event) => event.stopPropagation()}>
-                    ${entries(value, shown).map(([key, one]) =>
+                    ${entries(value, shown).map(([key, one], i) =>
                         isBranch(one)
-                            ? html`<${Branch} key=${key} name=${key} value=${one} level=${level + 1} />`
+                            ? html`<${Branch} key=${key} name=${key} value=${one} level=${level + 1}
+                                nth=${i + 1} count=${size} />`
                             : html`<div key=${key} class="leaf" role="treeitem" aria-level=${level + 1}
-                                tabindex="-1"><span class="key">${key}</span><${Leaf} value=${one} /></div>`,
+                                aria-setsize=${size} aria-posinset=${i + 1} tabindex="-1"><span class="key">${key}</span><${Leaf} value=${one} /></div>`,
                     )}
                     ${
                         more > 0 &&
                         html`<button class="text-button" role="treeitem" aria-level=${level + 1}
-                        tabindex="-1" onClick=${() => this.setState({ shown: shown + more })}>
+                        tabindex="-1" onClick=${showMore}>
                         ${OUTPUT_WORDS.more(more)}</button>`
                     }
                 </div>`
@@ -86,6 +98,17 @@ function entries(value, most) {
     return Object.keys(value)
         .slice(0, most)
         .map((key) => [key, /** @type {any} */ (value)[key]]);
+}
+
+/**
+ * Makes the focused item the one that Tab reaches.
+ * @param {FocusEvent} event
+ */
+function rove({ target, currentTarget }) {
+    const [tree, to] = /** @type {HTMLElement[]} */ ([currentTarget, target]);
+    if (to?.getAttribute('role') !== 'treeitem') return;
+    for (const one of tree?.querySelectorAll('[tabindex="0"]') ?? []) one.setAttribute('tabindex', '-1');
+    to.setAttribute('tabindex', '0');
 }
 
 /** @param {KeyboardEvent} event */

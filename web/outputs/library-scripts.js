@@ -3,6 +3,7 @@
 
 import { PACKAGES, libraryOf } from './libraries.js';
 import { OUTPUT_WORDS } from './output-words.js';
+import { serverPath } from '../shell/server-path.js';
 
 /** Loaded scripts, shared by all frames of the page. @type {Map<string, Promise<string | null>>} */
 const found = new Map();
@@ -21,11 +22,15 @@ export async function scriptFor(url) {
     return text === null ? { text, note: OUTPUT_WORDS.missing(...PACKAGES[name]), isVital: true } : { text };
 }
 
+/** Forgets all scripts, because the notebook has another Python. */
+export const forgetScripts = () => found.clear();
+
 /** @param {string} name @returns {Promise<string | null>} */
 function fetched(name) {
     let text = found.get(name);
     if (!text) {
-        text = fetch(`/api/libraries/${name}`).then(
+        const notebook = document.getElementById('page')?.dataset.notebook ?? '';
+        text = fetch(serverPath(`/api/libraries/${name}?notebook=${encodeURIComponent(notebook)}`)).then(
             (answer) => (answer.status === 200 ? answer.text() : null),
             () => null,
         );

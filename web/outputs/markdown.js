@@ -2,7 +2,9 @@
 // Renders Markdown into the page, sanitized to text with simple structure. This module and its
 // libraries are loaded with the first Markdown text.
 
+import { codePieces } from '../editor/highlighting.js';
 import { formulaAt } from '../text/formulas.js';
+import { isPython } from '../text/python.js';
 import { DOMPurify, MarkdownIt } from '../vendor/markdown.js';
 import { formulaNode, showsTooLong } from './formula-view.js';
 
@@ -21,13 +23,30 @@ const MARKS = /[\ue000\ue001]/g;
  */
 const DEEPEST = 50;
 
+/** @typedef {{python: string}} CodeBlock */
+
 const markdown = new MarkdownIt({ html: true, linkify: true, maxNesting: DEEPEST });
 withMath(markdown);
+withPython(markdown);
+/** @typedef {(address: string) => string | null} Pictures addresses of pictures on our server */
+
+/** Those of the text that is being sanitized. @type {Pictures} */
+let pictures = () => null;
+/** The addresses that `pictures` returned for this text. @type {Set<string>} */
+const shown = new Set();
+
+DOMPurify.addHook('uponSanitizeAttribute', (node, data) => {
+    if (node.nodeName !== 'IMG' || data.attrName !== 'src') return;
+    const address = pictures(data.attrValue);
+    if (address === null) return;
+    shown.add(address);
+    data.attrValue = address;
+});
 // Links give the target no access to this page, and lead only to web and mail addresses.
 DOMPurify.addHook('afterSanitizeAttributes', (node) => {
-    // Only embedded pictures are shown; a text never causes a request.
-    if (node.tagName === 'IMG' && !/^data:image\//i.test(node.getAttribute('src') ?? ''))
-        node.removeAttribute('src');
+    // Only embedded pictures and those of our server are shown; a text causes no other request.
+    const src = node.getAttribute('src') ?? '';
+    if (node.tagName === 'IMG' && !/^data:image\//i.test(src) && !shown.has(src)) node.removeAttribute('src');
     if (node.tagName === 'IMG' && !node.hasAttribute('alt')) node.setAttribute('alt', '');
     // The notebook's name is the only level-1 heading.
     if (/^H[1-6]$/.test(node.tagName)) node.setAttribute('aria-level', String(Number(node.tagName[1]) + 1));
@@ -39,7 +58,7 @@ DOMPurify.addHook('afterSanitizeAttributes', (node) => {
 
 /**
  * @param {string} text
- * @param {Formula[]} formulas receives the formulas of the text
+ * @param {(Formula | CodeBlock)[]} formulas receives the formulas and Python code of the text
  * @returns {string} clean HTML
  */
 function rendered(text, formulas) {
@@ -126,7 +145,35 @@ function withMath(markdown) {
     });
 }
 
-/** @param {HTMLElement} element @param {Formula[]} formulas */
+/**
+ * Replaces Python code blocks with placeholders, as `withMath` does for formulas, because
+ * sanitizing removes the marks of highlighted code.
+ * @param {any} markdown
+ */
+function withPython(markdown) {
+    const { fence } = markdown.renderer.rules;
+    markdown.renderer.rules.fence = (/** @type {any[]} */ ...all) => {
+        const [tokens, at, , { formulas }] = all;
+        const { info, content } = tokens[at];
+        if (!isPython(info)) return fence(...all);
+        const number = formulas.push({ python: content }) - 1;
+        return `<pre><code>${OPEN}${number}${CLOSE}</code></pre>\n`;
+    };
+}
+
+/** @param {CodeBlock} block */
+function codeNode({ python }) {
+    const all = document.createDocumentFragment();
+    for (const { text, kind } of codePieces(python)) {
+        const span = document.createElement('span');
+        if (kind) span.dataset.code = kind;
+        span.textContent = text;
+        all.append(kind ? span : text);
+    }
+    return all;
+}
+
+/** @param {HTMLElement} element @param {(Formula | CodeBlock)[]} formulas */
 function putFormulas(element, formulas) {
     const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
     const found = [];
@@ -138,18 +185,26 @@ function putFormulas(element, formulas) {
         node.replaceWith(
             ...parts.map((part, i) => {
                 const formula = i % 2 ? formulas[Number(part)] : undefined;
-                return formula ? formulaNode(formula, count++) : document.createTextNode(part);
+                if (!formula) return document.createTextNode(part);
+                return 'python' in formula ? codeNode(formula) : formulaNode(formula, count++);
             }),
         );
     }
     element.normalize();
 }
 
-/** Renders a text into an element. @param {HTMLElement} element @param {string} text */
-export function paintMarkdown(element, text) {
+/**
+ * Renders a text into an element.
+ * @param {HTMLElement} element
+ * @param {string} text
+ * @param {Pictures} [more] shows pictures of our server, too
+ */
+export function paintMarkdown(element, text, more = () => null) {
     if (showsTooLong(element, text)) return;
-    /** @type {Formula[]} */
+    /** @type {(Formula | CodeBlock)[]} */
     const formulas = [];
+    pictures = more;
+    shown.clear();
     element.innerHTML = rendered(text, formulas);
     putFormulas(element, formulas);
 }

@@ -69,6 +69,14 @@ export function choose(bundle) {
     return mime in bundle ? { how: 'json', mime, data: bundle[mime] } : { how: 'text', mime, data: '' };
 }
 
+/**
+ * The id of the model that a widget's output shows.
+ * @param {MimeBundle} bundle
+ * @returns {string}
+ */
+export const modelOf = (bundle) =>
+    String(/** @type {{model_id?: unknown} | undefined} */ (bundle[WIDGET])?.model_id ?? '');
+
 /** nbformat allows text as a list of lines. @param {unknown} value */
 function asText(value) {
     if (Array.isArray(value)) return value.join('');

@@ -5,17 +5,28 @@ import { asBytes, endingOf, imageAddress } from './mime.js';
 import { html } from '../vendor/preact.js';
 import { OUTPUT_WORDS } from './output-words.js';
 import { copyText } from '../ui/copy.js';
+import { saveBlob } from '../ui/save-blob.js';
+import { openGrid } from '../table/table-commands.js';
+import { OPEN_WORDS } from '../table/open-words.js';
 
 /**
  * @typedef {{text: (() => string) | null, image: {mime: string, data: string} | null,
- *   page: import('../notebook/page.js').Page | null}} ToolsProps
+ *   page: import('../notebook/page.js').Page | null,
+ *   table?: import('../table/shown-table.js').ShownTable | null}} ToolsProps `table`:
+ *   the data frame that the output shows
  */
 
 /** @param {ToolsProps} props */
-export function OutputToolbar({ text, image, page }) {
-    if (!page || (!text && !image)) return null;
+export function OutputToolbar({ text, image, page, table }) {
+    if (!page || (!text && !image && !table)) return null;
     return html`
-        <div class="output-tools" role="group" aria-label=${OUTPUT_WORDS.tools}>
+        <div class="output-tools" role="group" aria-label=${OUTPUT_WORDS.tools}
+            data-table=${table ? '' : null}>
+            ${
+                table &&
+                html`<button class="tool" title=${OPEN_WORDS.openHint}
+                    onClick=${() => void openGrid(page, table)}>${OPEN_WORDS.open}</button>`
+            }
             ${
                 image &&
                 html`<button class="tool" onClick=${() => copyImage(page, image)}>
@@ -35,7 +46,7 @@ export function OutputToolbar({ text, image, page }) {
 }
 
 /**
- * The clipboard accepts images only as PNG.
+ * Copies an image as PNG, because the clipboard accepts images in no other format.
  * @param {import('../notebook/page.js').Page} page
  * @param {{mime: string, data: string}} image
  */
@@ -65,12 +76,5 @@ async function asPng({ mime, data }) {
 
 /** @param {string} mime @param {string} data base64, or text @param {string} [name] */
 export function saveFile(mime, data, name = 'output') {
-    // Saved without a type, so that the browser never opens it here.
-    const url = URL.createObjectURL(new Blob([asBytes(mime, data)], { type: 'application/octet-stream' }));
-    const link = Object.assign(document.createElement('a'), {
-        href: url,
-        download: `${name}.${endingOf(mime)}`,
-    });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+    saveBlob([asBytes(mime, data)], `${name}.${endingOf(mime)}`);
 }

@@ -14,7 +14,7 @@ export const OUTPUT_WORDS = Object.freeze({
     copyReady: 'Copy this output',
     copyImage: 'Copy image',
     saveImage: 'Save image',
-    notCopied: 'The browser does not let this page copy images. Save it instead.',
+    notCopied: 'The browser does not let this page copy images. Save the image instead.',
     tools: 'Output actions',
     // Images
     enlarge: 'Show image at full size',
@@ -28,6 +28,7 @@ export const OUTPUT_WORDS = Object.freeze({
     lines: (/** @type {number} */ n) => (n === 1 ? 'one line' : `${number(n)} lines`),
     others: (/** @type {number} */ n) => (n === 1 ? 'one rich output' : `${n} rich outputs`),
     error: 'an error',
+    silent: 'no output',
     showAllLines: (/** @type {string} */ lines) => `Show all ${lines}`,
     showLess: 'Show less',
     follow: 'Follow',
@@ -45,13 +46,26 @@ export const OUTPUT_WORDS = Object.freeze({
     more: (/** @type {number} */ n) => `Show ${number(n)} more`,
     tree: 'JSON',
     save: (/** @type {string} */ mime, /** @type {string} */ size) => `Save as a file (${mime}, ${size})`,
-    widget: 'Interactive widgets are not supported; this is the last state of the widget.',
-    imported: 'From the imported file; not run here',
+    // Widgets
+    widget: {
+        past: 'This widget is not live, because a cell has run after this state. To use it, go to the last cell or run its cell again.',
+        unloaded:
+            'This widget is not live, because this state has no process. To use it, run its cell again.',
+        gone: 'This widget is not live, because its process has ended. To use it, run its cell again.',
+        failed: 'This widget is not live, because its cell failed. To use it, run the cell again.',
+        view: 'You can see this widget, but not use it: your link is view-only.',
+    },
+    widgetText: 'The state of this widget is not in this notebook; this is its text. Run its cell to use it.',
+    widgetBusy: 'The code of this widget is running.',
+    widgetStop: 'Interrupt',
+    widgetTooMuch: 'A widget sent more than its process can take. Try again when its code has run.',
+    widgetNotLoaded: 'The code of widgets could not be loaded. Check the connection, then reload the page.',
+    imported: 'Output of the imported file; the cell has not run here',
     // Libraries
     noNetwork: (/** @type {string} */ url) =>
-        `Not loaded: ${url}. Outputs have no network access. They can use what they contain and what your ` +
-        `Python packages provide.`,
+        `Not loaded: ${url}. Outputs have no network access and can load scripts only from your Python ` +
+        `packages.`,
     missing: (/** @type {string} */ what, /** @type {string} */ install) =>
         `This plot needs ${what}, which is not installed in this Python environment. Run %pip install ` +
-        `${install}, then show it again.`,
+        `${install}, then show the plot again.`,
 });

@@ -2,9 +2,10 @@
 // The outputs of a run, in order, and its input prompt. The outputs can be collapsed into one line.
 
 import { Component, html } from '../vendor/preact.js';
-import { choose, imageAddress, imageSize } from './mime.js';
+import { choose, imageAddress, imageSize, modelOf } from './mime.js';
 import { bytes } from '../text/format.js';
 import { Terminal } from '../text/terminal.js';
+import { LazyPart } from '../shell/lazy-parts.js';
 import { WORDS } from '../shell/words.js';
 import { OUTPUT_WORDS } from './output-words.js';
 import { errorText, ErrorView } from './error-view.js';
@@ -12,12 +13,14 @@ import { Frame } from './frame.js';
 import { UntrustedOutput, isUntrusted } from './untrusted-output.js';
 import { Json } from './json-tree.js';
 import { keep, recall } from './output-settings.js';
+import { summary } from './output-summary.js';
 import { OutputToolbar, saveFile } from './output-toolbar.js';
 import { ImageOutput } from './image.js';
 import { countOf, goToLine } from './traceback-links.js';
 import { Latex, Markdown } from './rich-text.js';
 import { InputPrompt } from './input-prompt.js';
 import { StaticText, Stream } from './stream.js';
+import { shownTable } from '../table/shown-table.js';
 
 /** @typedef {import('../shell/model.js').Item} Item */
 /** @typedef {import('../shell/model.js').Run} Run */
@@ -34,6 +37,12 @@ const shownNow = new Map();
 
 /** Collapses or expands a run's outputs. @param {string | undefined} exec_id */
 export const toggleFold = (exec_id) => shownNow.get(exec_id ?? '')?.toggle();
+
+/** @param {string | undefined} exec_id */
+export const isOutputFolded = (exec_id) => shownNow.get(exec_id ?? '')?.state.isFolded ?? false;
+
+/** Whether a run shows anything. @param {Run | undefined} run */
+export const hasOutput = (run) => run !== undefined && (run.outputs.length > 0 || run.error !== null);
 
 /** @extends {Component<OutputsProps, {isFolded: boolean}>} */
 export class Outputs extends Component {
@@ -133,7 +142,7 @@ export class Outputs extends Component {
 
     /** @param {Item} item @param {number} i */
     #output(item, i) {
-        const { run, controller } = this.props;
+        const { run, controller, mayRun } = this.props;
         const id = `${run.exec_id} ${i}`;
         if (item.output_type === 'error')
             return html`<div class="output" key=${item.key}>${this.#failure(item)}</div>`;
@@ -155,8 +164,8 @@ export class Outputs extends Component {
             ${
                 isUntrusted(run, item)
                     ? html`<${UntrustedOutput} item=${item} id=${id}
-                shown=${() => shown(chosen, item, id)} />`
-                    : shown(chosen, item, id)
+                shown=${() => shown(chosen, item, id, run, controller.page)} />`
+                    : shown(chosen, item, id, run, controller.page)
             }
             <${OutputToolbar} page=${controller.page}
                 text=${
@@ -166,7 +175,8 @@ export class Outputs extends Component {
                           ? () => plain(String([text].flat().join('')))
                           : null
                 }
-                    image=${how === 'image' ? { mime, data } : null} /></div>`;
+                image=${how === 'image' ? { mime, data } : null}
+                table=${mayRun ? shownTable(run, item) : null} /></div>`;
     }
 
     /** @param {import('../shell/protocol.js').RunError} error */
@@ -179,13 +189,18 @@ export class Outputs extends Component {
     }
 }
 
+/** @param {import('../shell/lazy-parts.js').Part<'widgets'>} part */
+const widgetOutput = (part) => part.WidgetOutput;
+
 /**
  * @param {import('./mime.js').Shown} chosen
  * @param {Exclude<Item, {output_type: 'stream' | 'error'}>} item
  * @param {string} id
+ * @param {Run} run
+ * @param {import('../notebook/page.js').Page} page
  * @returns {any}
  */
-function shown({ how, mime, data }, item, id) {
+function shown({ how, mime, data }, item, id, run, page) {
     if (how === 'frame') return html`<${Frame} content=${data} id=${id} />`;
     if (how === 'markdown') return html`<${Markdown} text=${data} />`;
     if (how === 'latex') return html`<${Latex} text=${data} />`;
@@ -201,8 +216,9 @@ function shown({ how, mime, data }, item, id) {
                 ${OUTPUT_WORDS.save(mime, bytes(Math.floor(data.length * 0.75)))}</button></div>`;
     }
     if (how === 'widget') {
-        return html`<div class="output-note">${OUTPUT_WORDS.widget}</div>
-        ${shown(choose(data), { ...item, data }, id)}`;
+        const fallback = () => shown(choose(data), { ...item, data }, id, run, page);
+        return html`<${LazyPart} of="widgets" view=${widgetOutput} page=${page} onFailed=${() => {}} run=${run}
+            id=${id} fallback=${fallback} modelId=${modelOf(item.data)} />`;
     }
     return html`<${StaticText} text=${data} name="value" id=${id} />`;
 }
@@ -212,28 +228,4 @@ function plain(text) {
     const terminal = new Terminal();
     terminal.feed(text);
     return terminal.lines.map((line) => line.map((piece) => piece.text).join('')).join('\n');
-}
-
-/** A short summary of the collapsed outputs. @param {Run} run */
-function summary(run) {
-    const lines = run.outputs.reduce(
-        (sum, item) =>
-            item.output_type === 'stream'
-                ? sum + item.pieces.reduce((n, piece) => n + piece.split('\n').length - 1, 0)
-                : sum,
-        0,
-    );
-    const others = run.outputs.filter(
-        (item) => item.output_type !== 'stream' && item.output_type !== 'error',
-    ).length;
-    const isBad = run.error || run.outputs.some((item) => item.output_type === 'error');
-    return (
-        [
-            lines && OUTPUT_WORDS.lines(lines),
-            others && OUTPUT_WORDS.others(others),
-            isBad && OUTPUT_WORDS.error,
-        ]
-            .filter(Boolean)
-            .join(', ') || OUTPUT_WORDS.lines(1)
-    );
 }

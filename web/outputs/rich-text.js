@@ -4,13 +4,15 @@
 import { Component, html } from '../vendor/preact.js';
 import { loadPart } from '../shell/lazy-parts.js';
 
-/** @extends {Component<{text: string}, {}>} */
+/** @typedef {(address: string) => string | null} Pictures */
+
+/** @extends {Component<{text: string, pictures?: Pictures}, {}>} */
 class Prose extends Component {
     /** @type {HTMLElement | null} */
     element = null;
     className = 'prose';
 
-    /** @returns {Promise<(element: HTMLElement, text: string) => void>} */
+    /** @returns {Promise<(element: HTMLElement, text: string, pictures?: Pictures) => void>} */
     async painter() {
         return (await loadPart('markdown')).paintMarkdown;
     }
@@ -30,7 +32,7 @@ class Prose extends Component {
         this.wanted = text;
         // If loading fails, the source stays visible; the next text tries again.
         const paint = await this.painter().catch(() => null);
-        if (paint && this.element && this.wanted === text) paint(this.element, text);
+        if (paint && this.element && this.wanted === text) paint(this.element, text, this.props.pictures);
     }
 
     render() {

@@ -6,9 +6,18 @@ export const PRESENCE_WORDS = Object.freeze({
     people: 'People viewing this notebook',
     guest: (/** @type {number} */ n) => `Guest ${n}`,
     stands: (/** @type {string} */ who, /** @type {string} */ where) => `${who} is at ${where}`,
+    owner: 'Owner',
+    follow: 'Follow',
+    followHint: 'Click to follow.',
+    unfollowHint: 'Click to stop following.',
+    followsYou: ', following you',
+    following: (/** @type {string} */ who) => `Following ${who}`,
+    unfollow: 'Stop following',
+    followedLeft: (/** @type {string} */ who) => `${who} has left, so this page stays where it is.`,
+    viewOnly:
+        'This link lets you view the notebook, not change it. Ask its owner for a link that can run cells.',
     atCell: (/** @type {number} */ n) => `cell ${n}`,
     atStart: 'the start',
-    more: (/** @type {number} */ n) => `${n} more`,
     count: (/** @type {number} */ n) =>
         n === 1 ? 'One other person is viewing this notebook' : `${n} other people are viewing this notebook`,
     yourName: 'Your name…',
@@ -20,7 +29,7 @@ export const PRESENCE_WORDS = Object.freeze({
     // Deleting
     deleteState: 'Delete this state',
     deleteSubtree: (/** @type {number} */ n) =>
-        n === 1 ? 'Delete this and the state below' : `Delete this and the ${n} states below`,
+        n === 1 ? 'Delete this state and the one below' : `Delete this state and the ${n} below`,
     deleted: (/** @type {number} */ n) => (n === 1 ? 'Deleted one state.' : `Deleted ${n} states.`),
     forgotten: 'Attempt deleted.',
     undo: 'Undo',
@@ -49,6 +58,20 @@ export const PRESENCE_WORDS = Object.freeze({
         }),
     }),
     opensAt: (/** @type {string} */ where) => `The link opens at ${where}.`,
+    onlyHere: (/** @type {string} */ host) =>
+        `Only this machine can open the link, because its address is ${host}.`,
+    reachHow: 'How others can open it',
+    reachedAs: (/** @type {string} */ host) => `The link’s address is ${host} (--reachable-as).`,
+    reachName: Object.freeze({
+        tunnel: 'SSH tunnel command',
+        proxy: 'Command for a proxy',
+        bind: 'Command for a trusted network',
+    }),
+    reachBy: Object.freeze({
+        tunnel: 'Someone with an SSH login on this machine runs this, and opens the link while it runs:',
+        proxy: 'Behind a proxy with TLS, start Ratoon with the host name that the proxy has:',
+        bind: 'On a network where you trust everyone, start Ratoon like this. The connection is not encrypted:',
+    }),
     lasts: 'Valid for',
     lastings: Object.freeze([
         ['3600', '1 hour'],
@@ -58,7 +81,8 @@ export const PRESENCE_WORDS = Object.freeze({
     ]),
     note: 'Note',
     noteHint: 'Who it is for (only you see this)',
-    create: 'Create link',
+    create: 'Create and copy link',
+    madeCopied: 'The link is copied. It will not be shown again.',
     made: 'Copy the link now. It will not be shown again.',
     link: 'Link',
     copy: 'Copy',

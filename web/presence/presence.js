@@ -22,22 +22,24 @@ export const COLOURS = 8;
  * All people except ourselves, in order of arrival.
  * @param {Person[]} people
  * @param {string | null} own
+ * @param {Set<string>} [ownTabs] the ids of the other tabs of this browser
  * @returns {Other[]}
  */
-export function others(people, own) {
+export function others(people, own, ownTabs = new Set()) {
     // All pages number guests in the same way, so that “Guest 2” is the same person everywhere.
     let guests = 0;
     const shown = people.map((person) => {
-        if (!person.name) guests += 1;
-        const called = person.name ?? WORDS.guest(guests);
+        const isOwner = person.scope === 'owner';
+        if (!person.name && !isOwner) guests += 1;
+        const called = person.name ?? (isOwner ? WORDS.owner : WORDS.guest(guests));
         return {
             ...person,
             called,
-            initials: person.name ? initialsOf(person.name) : `G${guests}`,
+            initials: person.name || isOwner ? initialsOf(called) : `G${guests}`,
             colour: colourOf(person.id),
         };
     });
-    return shown.filter(({ id }) => id !== own);
+    return shown.filter(({ id }) => id !== own && !ownTabs.has(id));
 }
 
 /** The first letters of the first and the last word. @param {string} name @returns {string} */
@@ -130,16 +132,20 @@ export class Presence {
         const { caret } = this;
         // `caret` is null until the server has the draft. The last element changes then, so the
         // caret is sent.
-        const said = JSON.stringify([page.here, name, this.caretMoves, caret !== null]);
+        const cell = this.host.focusedCell?.() ?? null;
+        const follows = page.following.id;
+        const said = JSON.stringify([page.here, name, cell, follows, this.caretMoves, caret !== null]);
         if (!page.isLoaded || page.connection !== 'open' || this.isTelling || said === this.lastSent) return;
         this.isTelling = true;
         this.lastSent = said;
-        const reply = await this.host.send({ do: 'stand', state: page.here, name, ...(caret && { caret }) });
+        const more = { ...(caret && { caret }), ...(cell && { cell }), ...(follows && { follows }) };
+        const reply = await this.host.send({ do: 'stand', state: page.here, name, ...more });
         this.isTelling = false;
         // A refusal is not reported: the state was just deleted, or the server does not know this
         // command.
         if (reply.kind === 'standing' && reply.id !== this.id) {
             this.id = reply.id;
+            this.host.onParticipantId?.(reply.id);
             this.page.showCarets();
             this.host.requestPaint();
         }

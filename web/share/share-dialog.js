@@ -1,6 +1,7 @@
 // @ts-check
 // The share dialog: creates a link, lists existing links, and revokes them.
 
+import { isThisMachine, linkOrigin, waysIn } from './reach.js';
 import { linksTo, makeLink, takeBack } from './share-links.js';
 import { positionText } from '../presence/presence.js';
 import { firstLine } from '../text/format.js';
@@ -15,8 +16,8 @@ import { show } from '../ui/dialog.js';
  */
 /**
  * @typedef {{scope: 'view' | 'run', lasts: string, note: string, made: string | null,
- *   isCopied: boolean, isBusy: boolean, links: Link[] | null, said: string, trouble: string}}
- *   ShareState
+ *   copied: string | null, isBusy: boolean, links: Link[] | null,
+ *   listens: import('./reach.js').Listens | null, said: string, trouble: string}} ShareState
  */
 
 /** @param {import('../notebook/page.js').Page} page */
@@ -29,9 +30,10 @@ class Share extends Component {
         lasts: '604800',
         note: '',
         made: null,
-        isCopied: false,
+        copied: null,
         isBusy: false,
         links: null,
+        listens: null,
         said: '',
         trouble: '',
     });
@@ -46,27 +48,43 @@ class Share extends Component {
         return this.props.page.model.name;
     }
 
+    /** The origin of new links. */
+    get origin() {
+        const { listens } = this.state;
+        return listens ? linkOrigin(location, listens) : location.origin;
+    }
+
     async #list() {
         try {
-            this.setState({ links: await linksTo(this.notebook) });
+            this.setState(await linksTo(this.notebook));
         } catch {
             this.setState({ trouble: WORDS.listFailed });
         }
     }
 
+    /** Creates a link and copies it, as far as the browser allows that. */
     async #create() {
-        const { scope, lasts, note } = this.state;
+        const { scope, lasts, note, isBusy } = this.state;
+        // The button is not disabled meanwhile, because it would lose the focus.
+        if (isBusy) return;
         this.setState({ isBusy: true, trouble: '', said: '' });
         const made = await makeLink(this.notebook, {
             scope,
             state: this.at,
             lasts: lasts ? Number(lasts) : null,
             note: note.trim() || null,
+            origin: this.origin,
         }).catch(() => null);
+        const copies = made ? navigator.clipboard?.writeText(made) : undefined;
+        const isCopied =
+            (await copies?.then(
+                () => true,
+                () => false,
+            )) === true;
         this.setState({
             isBusy: false,
             made,
-            isCopied: false,
+            copied: isCopied ? made : null,
             note: made ? '' : note,
             trouble: made ? '' : WORDS.failed,
         });
@@ -74,13 +92,13 @@ class Share extends Component {
     }
 
     /**
-     * Copies the link or, without clipboard access, selects it for copying by hand.
+     * Copies the text of a field or, without clipboard access, selects it for copying by hand.
      * @param {HTMLInputElement | null} field
      */
     async #copy(field) {
         try {
-            await navigator.clipboard.writeText(this.state.made ?? '');
-            this.setState({ isCopied: true });
+            await navigator.clipboard.writeText(field?.value ?? '');
+            this.setState({ copied: field?.value ?? null });
         } catch {
             field?.select();
             this.setState({ said: ALL.linkWhy });
@@ -142,10 +160,13 @@ class Share extends Component {
                         onInput=${(/** @type {any} */ event) =>
                             this.setState({ note: event.target.value })} /></label>
                 </div>
-                <button class="button" data-main autofocus disabled=${state.isBusy}>${WORDS.create}</button>
+                <button class="button" data-main autofocus>${WORDS.create}</button>
             </form>
             <div role="status">
-                ${state.made && this.#made(state.made)}${state.said && html`<p>${state.said}</p>`}</div>
+                ${state.made && html`<p>${state.copied === state.made ? WORDS.madeCopied : WORDS.made}</p>`}
+                ${state.said ? html`<p>${state.said}</p>` : null}</div>
+            ${state.made && this.#copyable(WORDS.link, state.made)}
+            ${state.listens && this.#reach(state.listens)}
             ${state.trouble && html`<p class="trouble" role="alert">${state.trouble}</p>`}
             <h3>${WORDS.links}</h3>
             ${state.links?.length === 0 && html`<p>${WORDS.none}</p>`}
@@ -159,17 +180,41 @@ class Share extends Component {
                 ${ALL.close}</button></div>`;
     }
 
-    /** @param {string} link */
-    #made(link) {
+    /**
+     * A note that says which machines can open the link's address, if not all can.
+     * @param {import('./reach.js').Listens} listens
+     */
+    #reach(listens) {
+        const { host } = new URL(this.origin);
+        if (!isThisMachine(host))
+            return this.origin !== location.origin && html`<p>${WORDS.reachedAs(host)}</p>`;
+        const ways = waysIn(location, listens);
+        return html`<div class="reach">
+            <p>${WORDS.onlyHere(host)}</p>
+            <details>
+                <summary>${WORDS.reachHow}</summary>
+                ${
+                    /** @type {const} */ (['tunnel', 'proxy', 'bind']).map(
+                        (way) => html`<p>${WORDS.reachBy[way]}</p>
+                        ${this.#copyable(WORDS.reachName[way], ways[way])}`,
+                    )
+                }
+            </details></div>`;
+    }
+
+    /** A text with a button that copies it. @param {string} name @param {string} text */
+    #copyable(name, text) {
         /** @type {HTMLInputElement | null} */
         let field = null;
-        return html`<p>${WORDS.made}</p>
+        const act = this.state.copied === text ? WORDS.copied : WORDS.copy;
+        return html`
             <div class="made">
-                <input class="field" readonly value=${link} aria-label=${WORDS.link}
+                <input class="field" readonly value=${text} aria-label=${name}
                     ref=${(/** @type {HTMLInputElement | null} */ input) => (field = input)}
                     onFocus=${(/** @type {any} */ event) => event.target.select()} />
-                <button class="button" data-frame type="button" onClick=${() => this.#copy(field)}>
-                    ${this.state.isCopied ? WORDS.copied : WORDS.copy}</button></div>`;
+                <button class="button" data-frame type="button"
+                    aria-label=${name === WORDS.link ? null : `${act}: ${name}`}
+                    onClick=${() => this.#copy(field)}>${act}</button></div>`;
     }
 
     /** @param {Link} link */

@@ -1,6 +1,7 @@
 // @ts-check
 // Loads the parts of the page that are not needed for showing a notebook and typing: on demand, or
-// earlier when the page is idle. A loaded part is available synchronously from then on.
+// earlier when the page is idle. A loaded part is available synchronously from then on. The parts
+// have one style sheet, which is loaded with the first of them.
 
 import { Component, h } from '../vendor/preact.js';
 import { WORDS } from './words.js';
@@ -19,6 +20,28 @@ let loaders = {};
 /** @type {Map<keyof Parts, any>} */
 const loaded = new Map();
 
+/** What to do with a part as soon as it is loaded. @type {Map<keyof Parts, (part: any) => void>} */
+const awaited = new Map();
+
+/** The style of the parts, once it is requested. @type {Promise<void> | null} */
+let styled = null;
+
+/** @returns {Promise<void>} rejects without a connection */
+function loadStyle() {
+    const link = document.createElement('link');
+    link.rel = 'stylesheet';
+    link.href = new URL('../style/later.css', import.meta.url).href;
+    return new Promise((done, failed) => {
+        link.onload = () => done();
+        link.onerror = () => {
+            styled = null;
+            link.remove();
+            failed(new Error('the style of the parts did not load'));
+        };
+        document.head.append(link);
+    });
+}
+
 /** @param {Parts} parts */
 export function registerParts(parts) {
     loaders = parts;
@@ -30,10 +53,23 @@ export function registerParts(parts) {
  * @returns {Promise<Part<N>>} rejects without a connection; a later call may succeed
  */
 export async function loadPart(name) {
-    const part = loaded.get(name) ?? (await loaders[name]?.());
-    loaded.set(name, part);
+    const [part] = loaded.has(name)
+        ? [loaded.get(name)]
+        : await Promise.all([loaders[name]?.(), (styled ??= loadStyle())]);
+    if (!loaded.has(name)) {
+        loaded.set(name, part);
+        awaited.get(name)?.(part);
+    }
     return part;
 }
+
+/**
+ * Calls `act` once, when a part is loaded on demand or because the page is idle.
+ * @template {keyof Parts} N
+ * @param {N} name
+ * @param {(part: Part<N>) => void} act
+ */
+export const whenLoaded = (name, act) => void awaited.set(name, act);
 
 /** @param {Page} page */
 const notifyMissing = (page) => page.notify(WORDS.partMissing, true);
@@ -100,11 +136,11 @@ export function preloadParts() {
 
 /**
  * @typedef {{of: keyof Parts, view: (part: any) => any, page: Page, onFailed: () => void,
- *   [more: string]: any}} LazyProps
+ *   meanwhile?: any, [more: string]: any}} LazyProps `meanwhile`: rendered until the part is loaded
  */
 
 /**
- * Renders a view of a part, with all other props. Renders nothing until the part is loaded.
+ * Renders a view of a part, with all other props.
  * @extends {Component<LazyProps, {}>}
  */
 export class LazyPart extends Component {
@@ -128,7 +164,7 @@ export class LazyPart extends Component {
     }
 
     /** @param {LazyProps} props */
-    render({ of, view, onFailed: _, ...props }) {
-        return loaded.has(of) ? h(view(loaded.get(of)), props) : null;
+    render({ of, view, onFailed: _, meanwhile = null, ...props }) {
+        return loaded.has(of) ? h(view(loaded.get(of)), props) : meanwhile;
     }
 }

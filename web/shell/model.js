@@ -4,6 +4,8 @@
 // Pure: no DOM, no clock, no socket. The model changes in place, because a cell may print a hundred
 // thousand lines. The `rev` numbers of runs and of the graph tell the views what to repaint.
 
+import { applied } from '../widgets/models.js';
+import { count, memberOf, tallyOf, runIdOf } from '../sweep/sweeps.js';
 import { EVENTS, hasEnded, ROOT_STATE } from './protocol.js';
 
 /** @typedef {import('./protocol.js').State} State */
@@ -52,6 +54,8 @@ export class Model {
          * @type {Map<string, string>} the run with the imported outputs of a draft
          */
         this.importedOf = new Map();
+        /** @type {Map<string, import('../sweep/sweeps.js').Sweep>} in the order in which they began */
+        this.sweeps = new Map();
         /**
          * The progress of running replays, by state.
          * @type {Map<string, {done: number, total: number}>}
@@ -64,6 +68,16 @@ export class Model {
          * @type {import('./protocol.js').Trouble | null}
          */
         this.trouble = null;
+        /**
+         * The copy in a store off the machine; null if the server has no store.
+         * @type {import('./protocol.js').OffsiteStatus | null}
+         */
+        this.offsite = null;
+        /**
+         * The Python that runs the cells; null until the notebook is loaded.
+         * @type {import('./protocol.js').Python | null}
+         */
+        this.python = null;
         /** The people viewing the notebook. @type {import('./protocol.js').Person[]} */
         this.people = [];
     }
@@ -74,6 +88,8 @@ export class Model {
         this.graphRev = this.marksRev = this.shrunkRev = this.rev;
         this.name = snapshot.name;
         this.trouble = snapshot.trouble;
+        this.offsite = snapshot.offsite ?? null;
+        this.python = snapshot.python;
         this.people = snapshot.people;
         const before = new Map(this.runs);
         for (const map of [
@@ -83,6 +99,7 @@ export class Model {
             this.children,
             this.runOfDraft,
             this.importedOf,
+            this.sweeps,
             this.replays,
             this.unsaved,
         ])
@@ -91,6 +108,7 @@ export class Model {
         for (const run of snapshot.runs) this.#addRun(run, before.get(run.exec_id)?.outputs);
         for (const draft of snapshot.drafts) listAt(this.drafts, draft.on).push(draft);
         this.stateOfDraft = new Map(snapshot.drafts.map(({ id, on }) => [id, on]));
+        for (const sweep of snapshot.sweeps ?? []) this.#addSweep(sweep);
     }
 
     /** Applies one event. @param {Event} event */
@@ -123,6 +141,12 @@ export class Model {
                             : item,
                     );
                 });
+            case 'widgets_changed': {
+                // No new `rev`: the outputs stay the same, and the widgets get the messages.
+                const run = this.runs.get(event.exec_id);
+                if (run) run.widgets = applied(run.widgets ?? {}, event.messages);
+                return;
+            }
             case 'prompt_changed':
                 return this.#change(event.exec_id, (run) => {
                     run.prompt = event.prompt;
@@ -167,12 +191,39 @@ export class Model {
                 this.trouble = event.trouble;
                 if (!event.trouble) this.unsaved.clear();
                 return;
+            case 'offsite_changed':
+                this.offsite = event.offsite;
+                return;
+            case 'python_changed':
+                this.python = event.python;
+                return;
             case 'removed':
                 return this.#remove(event);
+            case 'restored':
+                return this.#restore(event);
             case 'drafts_changed':
                 return this.#changeDrafts(event);
             case 'reset':
                 return this.load(event.notebook);
+            case 'sweep_added':
+                return this.#addSweep(event.sweep);
+            case 'sweep_rows_added':
+                return this.#changeSweep(event.sweep, ({ rows }) => void rows.push(...event.rows));
+            case 'sweep_row_ended':
+                return this.#changeSweep(event.sweep, (sweep) => {
+                    const row = sweep.rows[event.row];
+                    row?.ends.push(event.end);
+                    if (row) count(sweep, sweep.tally, event.row, row);
+                });
+            case 'sweep_ended':
+                return this.#changeSweep(event.sweep, (sweep) => {
+                    const { status, ended_at, note } = event;
+                    Object.assign(sweep, { status, ended_at, note });
+                });
+            case 'sweep_removed':
+                this.sweeps.delete(event.sweep);
+                this.#numberSweeps();
+                this.shrunkRev = this.rev;
         }
     }
 
@@ -201,10 +252,19 @@ export class Model {
         return before && this.states.get(before)?.parent === on ? before : null;
     }
 
-    /** The number of non-empty drafts at the end of a state's lineage. @param {string} state */
+    /**
+     * The number of non-empty drafts at the end of a state's lineage, without those that run: the
+     * graph shows their runs.
+     * @param {string} state
+     */
     waitingAt(state) {
-        return this.draftsOn(state).filter((draft) => draft.source.trim() && this.childBelow(draft) === null)
-            .length;
+        const isOpen = (/** @type {Run | undefined} */ run) => run !== undefined && !hasEnded(run.status);
+        return this.draftsOn(state).filter(
+            (draft) =>
+                draft.source.trim() &&
+                this.childBelow(draft) === null &&
+                !isOpen(this.runs.get(this.runOfDraft.get(draft.id) ?? '')),
+        ).length;
     }
 
     /** A draft by id. @param {string} id @returns {Draft | undefined} */
@@ -223,6 +283,16 @@ export class Model {
         for (let state = this.states.get(tip); state; state = this.states.get(state.parent ?? ''))
             line.push(state);
         return line.reverse();
+    }
+
+    /**
+     * The warnings of a state that its parent does not have.
+     * @param {State} state
+     * @returns {string[]}
+     */
+    newWarnings({ warnings, parent }) {
+        const above = this.states.get(parent ?? '')?.warnings ?? [];
+        return warnings.filter((warning) => !above.includes(warning));
     }
 
     /** The run that made a state. @param {State} state @returns {Run | undefined} */
@@ -246,20 +316,28 @@ export class Model {
     }
 
     /**
-     * The newest state at or below a state, following the newest child at each step.
+     * The newest state at or below a state, following the newest child at each step that is no row
+     * of a sweep.
      * @param {string} from
      */
     newestBelow(from) {
         let newest = from;
-        for (let next = this.childrenOf(newest).at(-1); next; next = this.childrenOf(newest).at(-1))
-            newest = next.id;
+        const next = () => this.childrenOf(newest).findLast((state) => !this.isRow(state));
+        for (let state = next(); state; state = next()) newest = state.id;
         return newest;
     }
 
-    /** The newest state that is not deleted. @returns {string} */
+    /** The newest state that is neither deleted nor a row of a sweep. @returns {string} */
     newest() {
-        const alive = [...this.states.values()].filter((state) => state.living !== 'deleted');
+        const alive = [...this.states.values()].filter(
+            (state) => state.living !== 'deleted' && !this.isRow(state),
+        );
         return (alive.at(-1) ?? [...this.states.values()][0])?.id ?? ROOT_STATE;
+    }
+
+    /** Whether a state is a row of a sweep. @param {State} state */
+    isRow(state) {
+        return memberOf(this.sweeps, state.exec_id) !== null;
     }
 
     /** @param {State} state */
@@ -322,12 +400,52 @@ export class Model {
         }
     }
 
+    /** @param {import('../sweep/sweeps.js').SentSweep} sweep */
+    #addSweep(sweep) {
+        const own = { ...sweep, rows: sweep.rows.map((row) => ({ ...row, ends: [...(row.ends ?? [])] })) };
+        this.sweeps.set(sweep.id, { ...own, number: 0, rev: this.rev, tally: tallyOf(own) });
+        this.#numberSweeps();
+        // The graph has the rows of a restored sweep already, as ordinary states.
+        if (sweep.rows.some((_, row) => this.runs.has(runIdOf(sweep.id, row)))) this.shrunkRev = this.rev;
+    }
+
+    /** Numbers the sweeps in the order in which they began. */
+    #numberSweeps() {
+        let number = 0;
+        for (const sweep of this.sweeps.values()) sweep.number = number += 1;
+    }
+
+    /**
+     * @param {string} id
+     * @param {(sweep: import('../sweep/sweeps.js').Sweep) => void} how
+     */
+    #changeSweep(id, how) {
+        const sweep = this.sweeps.get(id);
+        if (!sweep) return;
+        sweep.rev = this.rev;
+        how(sweep);
+    }
+
     /** @param {string} id @param {(run: Run) => void} how */
     #change(id, how) {
         const run = this.runs.get(id);
         if (!run) return;
         run.rev = this.rev;
         how(run);
+    }
+
+    /** @param {{states: State[], runs: import('./protocol.js').Run[]}} event */
+    #restore({ states, runs }) {
+        this.shrunkRev = this.rev;
+        for (const state of states) {
+            const isHere = this.states.has(state.id);
+            this.states.set(state.id, { ...state });
+            if (isHere || !state.parent) continue;
+            const siblings = listAt(this.children, state.parent);
+            const at = siblings.findIndex((id) => (this.states.get(id)?.created_at ?? 0) > state.created_at);
+            siblings.splice(at < 0 ? siblings.length : at, 0, state.id);
+        }
+        for (const run of runs) this.#addRun(run);
     }
 
     /** @param {{states: string[], runs: string[]}} gone */

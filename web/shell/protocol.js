@@ -14,6 +14,8 @@
 /** @typedef {import('./protocol-types').Saving} Saving */
 /** @typedef {import('./protocol-types').RestoredFrom} Revival */
 /** @typedef {import('./protocol-types').DiskStatus} Trouble */
+/** @typedef {import('./protocol-types').OffsiteStatus} OffsiteStatus */
+/** @typedef {import('./protocol-types').Python} Python */
 /** @typedef {import('./protocol-types').Checkpoint} Checkpoint */
 /** @typedef {import('./protocol-types').State} State */
 /** @typedef {import('./protocol-types').Changes} Changes */
@@ -34,6 +36,7 @@
 /** @typedef {import('./protocol-types').Completion} Completion */
 /** @typedef {import('./protocol-types').Signature} Signature */
 /** @typedef {import('./protocol-types').Inspection} Inspection */
+/** @typedef {import('./protocol-types').Evaluated} Evaluated */
 /** @typedef {import('./protocol-types').Event} Event */
 /** @typedef {import('./protocol-types').Command} Command */
 /**
@@ -42,6 +45,10 @@
  */
 /** @typedef {Record<string, unknown>} MimeBundle Representations of one object by mime type. */
 /** @typedef {'owner' | 'run' | 'view'} Scope What this browser may do. */
+/**
+ * @typedef {{write: string[] | null, network: boolean}} Sandbox What cells may do, if that is
+ *   restricted. `write`: the directories below which they may write; null: everywhere.
+ */
 /**
  * @typedef {{min?: number | string | null, max?: number | string | null, mean?: number | null,
  *   nulls?: number}} Stats
@@ -70,51 +77,76 @@ export const EVENTS = Object.freeze({
     outputs_cleared: { graph: null },
     display_updated: { graph: null },
     prompt_changed: { graph: null },
+    widgets_changed: { graph: null },
     run_warned: { graph: null },
     run_ended: { graph: 'shape' },
     keepable_changed: { graph: null },
     state_added: { graph: 'shape' },
     state_changed: { graph: 'marks' },
     removed: { graph: 'shape' },
+    restored: { graph: 'shape' },
     drafts_changed: { graph: null },
     saving_changed: { graph: 'marks' },
     memory_measured: { graph: 'marks' },
     replaying: { graph: 'marks' },
     state_saved: { graph: 'marks' },
     trouble_changed: { graph: 'marks' },
+    offsite_changed: { graph: 'marks' },
+    python_changed: { graph: 'marks' },
     changes_found: { graph: 'marks' },
     people_changed: { graph: 'marks' },
     task_saved: { graph: null },
+    sweep_added: { graph: 'shape' },
+    sweep_rows_added: { graph: 'marks' },
+    sweep_row_ended: { graph: 'marks' },
+    sweep_ended: { graph: 'marks' },
+    sweep_removed: { graph: 'shape' },
     reset: { graph: 'shape' },
 });
 
 /**
- * All commands, and whether the page may send them again if the connection breaks before the
+ * All commands. `again`: whether the page may send them again if the connection breaks before the
  * reply. A run may be repeated, because the server knows its `exec_id`. A reset may not, because a
  * cell may have been added in between. A replay may not, because code runs again only on request.
+ * `saves`: the reply means that a change is on disk.
  */
+/** @type {Readonly<Record<Command['do'], {again: boolean, saves?: boolean}>>} */
 export const COMMANDS = Object.freeze({
     run: { again: true },
     interrupt: { again: false },
     keep_partial: { again: true },
     answer_input: { again: false },
-    put_draft: { again: true },
-    delete_draft: { again: true },
-    put_prose: { again: true },
-    label: { again: true },
-    delete_state: { again: true },
-    drop_attempt: { again: true },
-    reset: { again: false },
-    pin: { again: true },
-    fork_anyway: { again: true },
+    widget: { again: false },
+    put_draft: { again: true, saves: true },
+    delete_draft: { again: true, saves: true },
+    put_prose: { again: true, saves: true },
+    label: { again: true, saves: true },
+    delete_state: { again: true, saves: true },
+    drop_attempt: { again: true, saves: true },
+    restore: { again: true, saves: true },
+    empty_trash: { again: true, saves: true },
+    reset: { again: false, saves: true },
+    pin: { again: true, saves: true },
+    fork_anyway: { again: true, saves: true },
     checkpoint: { again: true },
     replay: { again: false },
     trust: { again: true },
+    take_over: { again: false },
     save_task: { again: false },
     look_at_variables: { again: true },
     digest: { again: true },
     complete: { again: false },
     inspect: { again: false },
+    check: { again: false },
+    merge: { again: true },
+    // Without an id, a repeated request would start a second sweep: the page sends one.
+    sweep: { again: true },
+    stop_sweep: { again: true, saves: true },
+    collapse: { again: false, saves: true },
+    delete_sweep: { again: false, saves: true },
+    find_parameters: { again: true },
+    evaluate: { again: false },
+    table: { again: true },
     stand: { again: true },
 });
 
@@ -128,8 +160,16 @@ export const REPLIES = Object.freeze([
     'interrupted',
     'variables',
     'digested',
+    'merge_planned',
+    'sweep_started',
+    'collapsed',
+    'parameters',
     'completions',
     'inspected',
+    'checked',
+    'evaluated',
+    'table',
+    'handled',
     'standing',
     'refused',
 ]);

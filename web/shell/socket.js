@@ -6,6 +6,7 @@
 // is safe. Only `onStatus` reports the loss to other modules.
 
 import { CLOSED, COMMANDS } from './protocol.js';
+import { serverPath } from './server-path.js';
 
 /** @typedef {import('./protocol.js').Command} Command */
 /** @typedef {import('./protocol.js').Reply} Reply */
@@ -23,7 +24,8 @@ const LONGEST_WAIT_MS = 15_000;
  * @typedef {object} Handlers
  * @property {(snapshot: import('./protocol.js').Snapshot) => void} onSnapshot
  * @property {(event: import('./protocol.js').Event) => void} onEvent
- * @property {(scope: import('./protocol.js').Scope) => void} onScope
+ * @property {(scope: import('./protocol.js').Scope,
+ *   sandbox?: import('./protocol.js').Sandbox) => void} onScope
  * @property {(status: 'open' | 'waiting' | 'ended' | 'gone') => void} onStatus
  * @property {(to: string | null) => void} onLeft the notebook was renamed or deleted; receives its
  *   new name, if known
@@ -79,7 +81,7 @@ export class Socket {
      */
     leave() {
         if (!this.isOpen) return;
-        const path = `/api/notebooks/${encodeURIComponent(this.notebook)}/commands`;
+        const path = serverPath(`/api/notebooks/${encodeURIComponent(this.notebook)}/commands`);
         for (const { command, sent } of this.pendingReplies.values()) {
             if (!sent || !COMMANDS[command.do].again) continue;
             fetch(path, {
@@ -91,10 +93,15 @@ export class Socket {
         }
     }
 
+    /** Whether the server has not answered all commands that change the notebook. */
+    get isSaving() {
+        return [...this.pendingReplies.values()].some(({ command }) => COMMANDS[command.do].saves);
+    }
+
     #connect() {
         clearTimeout(this.retry);
         this.retry = undefined;
-        const url = new URL(`/ws/${encodeURIComponent(this.notebook)}`, location.href);
+        const url = new URL(serverPath(`/ws/${encodeURIComponent(this.notebook)}`), location.href);
         url.protocol = url.protocol.replace('http', 'ws');
         if (this.position) {
             url.searchParams.set('epoch', this.position.epoch);
@@ -120,7 +127,7 @@ export class Socket {
     #onMessage(message) {
         this.#listen();
         if (!this.isOpen) this.#onOpen();
-        if (message.you) this.handlers.onScope(message.you.scope);
+        if (message.you) this.handlers.onScope(message.you.scope, message.you.sandbox);
         else if (message.reply === null) this.handlers.onRefused(message);
         else if (message.reply !== undefined) this.#onReply(message);
         else if (message.snapshot) {
@@ -224,7 +231,7 @@ export class Socket {
                 code: 'lost',
                 what,
                 why: 'the connection was lost before the answer came',
-                how: 'check whether it was done, then try again',
+                how: 'check whether the command was carried out before you try again',
             });
         }
     }

@@ -1,10 +1,21 @@
 // @ts-check
 // Texts of the header, of cells and of checkpoints, and those that several features share.
 
+/** How many cells a restart stops. @param {number} n */
+const stopsRunning = (n) =>
+    n ? ` ${n === 1 ? 'One running cell' : `${n} running cells`} will be stopped.` : '';
+
+/** @param {number} n */
+const ranBefore = (n) =>
+    n === 1
+        ? 'One variant has run here before and is not run again.'
+        : `${n} variants have run here before and are not run again.`;
+
 export const WORDS = Object.freeze({
     // Header
     states: 'States',
     variables: 'Variables',
+    files: 'Files',
     share: 'Share',
     more: 'More',
     connecting: 'Connecting…',
@@ -14,8 +25,7 @@ export const WORDS = Object.freeze({
     disconnected: 'Disconnected',
     viewOnly: 'View only',
     offline: 'Reconnecting',
-    offlineLong:
-        'Connection lost. Reconnecting… You can keep typing; changes are sent once the connection is back.',
+    offlineLong: 'Offline. Your edits are sent when you reconnect.',
     ended:
         'Your access to this notebook has ended. You can still copy what you see. To continue, open ' +
         'the link that Ratoon printed when it started, or ask for a new link.',
@@ -39,15 +49,31 @@ export const WORDS = Object.freeze({
     asks: (/** @type {string} */ what) =>
         what.trim() ? `A cell asks for input: ${what.trim()}` : 'A cell is waiting for input.',
     asksGo: 'Go to input',
-    themeOf: (/** @type {string} */ theme) =>
-        ({ auto: 'Theme: system', light: 'Theme: light', dark: 'Theme: dark' })[theme] ?? theme,
+    notifying: 'This browser notifies you when cells end, fail or wait for input while you look elsewhere.',
+    notNotifying: (/** @type {boolean} */ isSecure) =>
+        isSecure
+            ? 'Notifications stay off: the browser blocks them. Allow them in its settings of this site.'
+            : 'Notifications stay off: browsers allow them only at https addresses and at localhost.',
+    finished: (/** @type {number} */ n) => (n === 1 ? 'cell finished' : `${n} cells finished`),
+    cellEnded: (/** @type {string} */ how) => `a cell ${how}`,
+    wantsInput: 'a cell waits for input',
+    endedWell: (/** @type {number} */ count, /** @type {string} */ gist) => `Cell ${count} finished: ${gist}`,
+    endedAll: (/** @type {number} */ n, /** @type {number} */ count, /** @type {string} */ gist) =>
+        `${n} cells finished. Cell ${count}: ${gist}`,
+    endedBadly: (/** @type {string} */ how, /** @type {string} */ why) =>
+        why ? `Cell ${how}: ${why}` : `Cell ${how}`,
     keys: 'Keyboard shortcuts',
     restart: 'Restart…',
     restartAsk: 'Restart?',
     restartWhy: (/** @type {number} */ n) =>
         `You return to the start, without variables. The cells shown become drafts there, ready to run ` +
-        `again. Nothing is deleted: all states stay in the ` +
-        `graph.${n ? ` ${n === 1 ? 'One running cell' : `${n} running cells`} will be stopped.` : ''}`,
+        `again. Nothing is deleted: all states stay in the graph.${stopsRunning(n)}`,
+    restartRun: 'Restart and run all…',
+    restartRunAsk: 'Restart and run all?',
+    restartRunWhy: (/** @type {number} */ n) =>
+        `All cells shown run again from the start, as a new branch. Nothing is deleted: all states stay ` +
+        `in the graph.${stopsRunning(n)}`,
+    restartRunDo: 'Restart and run all',
     restartDo: 'Restart',
     restarted: (/** @type {number} */ n, /** @type {number} */ others) =>
         `Restarted. ${n === 1 ? 'One cell is now a draft.' : `${n} cells are now drafts.`}` +
@@ -77,14 +103,41 @@ export const WORDS = Object.freeze({
     toCode: 'Convert to code',
     insertAbove: 'Insert a cell above',
     insertBelow: 'Insert a cell below',
-    runBeside: 'Run in parallel with the running cell',
-    runBesideHint: 'Starts from the same state now, as a branch.',
-    runBelow: 'Run this and all below',
+    insertHere: 'Insert a cell here',
+    foldCode: 'Collapse the code',
+    unfoldCode: 'Expand the code',
+    foldSection: 'Collapse the section',
+    unfoldSection: 'Expand the section',
+    hiddenCells: (/** @type {number} */ n) => (n === 1 ? '… 1 cell' : `… ${n} cells`),
+    hiddenOpen: (/** @type {number} */ n) => `${n} running or waiting`,
+    hiddenFailed: (/** @type {number} */ n) => `${n} failed or stopped`,
+    allLines: (/** @type {number} */ n) => (n === 1 ? '… 1 line' : `… ${n} lines`),
+    runAsBranch: 'Run as a new branch',
+    runAsBranchHint: 'Runs now, from the same state as the running cell',
+    tryVariants: 'Try variants…',
+    tryVariantsHint: 'Runs several versions of this cell at once, each as a branch',
+    variantsRun: (/** @type {number} */ n, /** @type {number} */ known) =>
+        `${n === 1 ? 'One variant runs' : `${n} variants run`}. ${known ? `${ranBefore(known)} ` : ''}` +
+        'The cell shows the first; its version switch and the graph show all.',
+    variantsKnown: (/** @type {number} */ known) => ranBefore(known),
+    branch: 'Branch',
+    branchHere: 'New branch from here',
+    branchHint: 'Type a cell that continues from this state. The cells below stay as they are.',
+    runBelow: 'Run this cell and all below',
+    runAbove: 'Run all above',
     runAllBelow: 'Run all below',
     runThese: (/** @type {number} */ n) => `Run these ${n} cells`,
     removeDraft: 'Delete draft',
+    removeText: 'Delete text',
+    editText: 'Edit',
+    moveUp: 'Move up',
+    moveDown: 'Move down',
     cellRan: (/** @type {number} */ n) => `Cell ${n}`,
     cellDraft: 'Draft',
+    cellNew: 'New cell',
+    cellEdited: 'edited',
+    cellStale: 'stale',
+    cellText: (/** @type {number | null} */ n) => `Text cell ${n}`,
     cellAttempt: 'Attempt',
     cellMenu: 'Cell actions',
     standHere: 'Go to this state',
@@ -94,28 +147,29 @@ export const WORDS = Object.freeze({
     labelWhy: 'A short name, shown in the graph. Leave it empty to remove the label.',
     labelDo: 'Save label',
     dropAttempt: 'Delete this attempt',
-    dropHint: 'Also deletes the draft that it ran, unless the draft has changed since.',
+    dropHint: 'Also deletes the draft of this attempt, unless the draft has changed since.',
     remove: 'Delete',
     cancel: 'Cancel',
-    edited: 'Changed. Run the cell to add a new version; the graph keeps the earlier one.',
-    undoEdit: 'Revert to the code that ran',
-    outdated: 'Ran before a cell above was changed',
+    edited: (/** @type {number} */ shown, /** @type {number} */ of) =>
+        `Edited. Running it creates version ${of + 1}; version ${shown} is kept.`,
+    undoEdit: 'Revert',
+    outdated: 'Stale: from the earlier version',
     version: (/** @type {number} */ k, /** @type {number} */ n) => `version ${k} of ${n}`,
     earlierVersion: 'Earlier version of this cell',
     laterVersion: 'Later version of this cell',
     inside: 'Runs from the state above. The cells below then become drafts.',
     queued: 'waiting',
     asked: 'waiting for the server',
-    stoppedWhole: 'stopped; its changes to variables were undone',
+    stoppedWhole: 'Stopped, changes rolled back',
     partial: (/** @type {boolean} */ isStopped, /** @type {number | undefined} */ line) =>
         `partial: the cell ${isStopped ? 'was stopped' : 'failed'}` +
         (line === undefined ? '' : ` at line ${line}`),
     takenBack: 'The changes that this cell made to variables were undone.',
     keepPartial: 'Keep its changes',
-    keepPartialHint: 'Saves these changes as a state that is marked as partial',
+    keepPartialHint: 'Save these changes as a state that is marked as partial',
     wait: 'A cell above is still running. Run this cell when it has finished.',
     failedAbove: 'The new version of a cell above failed or was stopped. Fix or revert that cell first.',
-    goesOn: 'Cells that continue from here:',
+    goesOn: 'Next:',
     // Residency of a state
     lives: Object.freeze({
         freezing: 'In memory',
@@ -123,7 +177,7 @@ export const WORDS = Object.freeze({
         disk: 'On disk',
         replay: 'Needs replay',
     }),
-    comesBack: 'will be loaded when you run a cell',
+    comesBack: 'restored on next run',
     savedAs: (/** @type {string} */ size) => `${size} on disk`,
     saving: (/** @type {number} */ percent) => `saving ${percent}%`,
     waitsToBeSaved: 'waiting to be saved',
@@ -166,12 +220,12 @@ export const WORDS = Object.freeze({
     replayingLong: (/** @type {number} */ done, /** @type {number} */ total) =>
         total ? `Replaying ${Math.min(done + 1, total)} of ${total}` : 'Replaying…',
     pin: 'Keep in memory',
-    pinHint: 'Kept as long as memory allows; other states are unloaded from memory first.',
+    pinHint: 'Evicted last when memory is tight',
     unpin: 'Stop keeping in memory',
     forkAnyway: 'Branch from memory',
     forkAnywayHint:
-        'Cells that branch from this state start at once with every variable, but may hang because of a ' +
-        'library in use. By default, branches are loaded from disk.',
+        'Cells that branch from this state start at once with every variable, but a library that this ' +
+        'state uses may make them hang. By default, branches are loaded from disk.',
     noForkAnyway: 'Load branches from disk',
     saveNow: 'Save now',
     savedNow: (/** @type {string} */ size, /** @type {number} */ n) =>
@@ -181,15 +235,15 @@ export const WORDS = Object.freeze({
     trust: 'Trust…',
     trustAsk: 'Trust the checkpoints of this notebook?',
     trustWhy:
-        'They were written by another installation of Ratoon, imported from a file, or modified. To ' +
-        'restore a state completely, Ratoon runs the code in its checkpoint, with all your ' +
-        'permissions on this machine. Trust them only if you trust the source of this notebook. ' +
-        'This applies to all states of the notebook.',
+        'These checkpoints were written by another installation of Ratoon, imported from a file, or ' +
+        'modified. To restore a state completely, Ratoon runs the code in its checkpoint, with all your ' +
+        'permissions on this machine. Trust the checkpoints only if you trust the source of this ' +
+        'notebook. All states of the notebook are trusted together.',
     trustDo: 'Trust and run their code',
     trusted: (/** @type {number} */ n) => (n === 1 ? 'Trusted one checkpoint.' : `Trusted ${n} checkpoints.`),
     deletedState: 'This state was deleted. Nothing can run from it; go to another state to continue.',
     failed: Object.freeze({ error: 'failed', interrupted: 'stopped', crashed: 'crashed' }),
-    answer: 'Answer',
+    answer: 'Submit',
     answerHint: 'Input for the cell',
     outputFrame: 'Output',
     image: 'Image output',
@@ -213,6 +267,7 @@ export const WORDS = Object.freeze({
     // Home
     noNotebook: (/** @type {string} */ name) => `There is no notebook called “${name}”.`,
     close: 'Close',
+    sentence,
     refused: (/** @type {{what: string, why: string, how: string}} */ r) =>
         `${sentence(`cannot ${r.what}: ${r.why}`)} ${sentence(r.how)}`,
 });

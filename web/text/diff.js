@@ -227,14 +227,14 @@ function joined(parts) {
 /**
  * The changed rows and their context. Other equal rows are folded.
  * @param {Row[]} rows
- * @param {number} [host] the number of equal rows kept on each side
+ * @param {number} [context] the number of equal rows kept on each side
  * @returns {(Row | {folded: Row[]})[]}
  */
-export function fold(rows, host = 3) {
+export function fold(rows, context = 3) {
     const isNear = rows.map(() => false);
     rows.forEach(({ sign }, i) => {
         if (sign === '=') return;
-        for (let j = Math.max(0, i - host); j <= Math.min(rows.length - 1, i + host); j += 1)
+        for (let j = Math.max(0, i - context); j <= Math.min(rows.length - 1, i + context); j += 1)
             isNear[j] = true;
     });
     /** @type {(Row | {folded: Row[]})[]} */

@@ -4,11 +4,12 @@
 /** @param {number} ms @returns {string} such as "12 ms", "3.4 s", "2 min 5 s", "1 h 20 min" */
 export function duration(ms) {
     if (ms < 1) return '< 1 ms';
-    if (ms < 1000) return `${Math.round(ms)} ms`;
-    const seconds = ms / 1000;
-    if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
+    if (ms < 999.5) return `${Math.round(ms)} ms`;
+    const seconds = Math.round(ms / 1000);
+    if (ms < 9950) return `${(ms / 1000).toFixed(1)} s`;
+    if (seconds < 60) return `${seconds} s`;
     const minutes = Math.floor(seconds / 60);
-    if (minutes < 60) return `${minutes} min ${Math.floor(seconds % 60)} s`;
+    if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
     return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
@@ -27,7 +28,9 @@ export function bytes(n) {
  */
 export function firstLine(code) {
     const lines = code.split('\n').map((line) => line.trim());
-    return lines.find((line) => line && !/^#\s*%%\s*$/.test(line))?.slice(0, 120) ?? '';
+    const found = lines.find((line) => line && !/^#\s*%%\s*$/.test(line)) ?? '';
+    // The id of a state, which generated code contains, tells people nothing.
+    return found.replace(/\b([0-9a-f]{6})[0-9a-f]{26}\b/g, '$1').slice(0, 120);
 }
 
 /**

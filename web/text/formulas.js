@@ -79,10 +79,9 @@ class Places {
     }
 
     /**
-     * Where an opening dollar ends: at the next unescaped dollar, at the end of the paragraph, or
-     * of the text.
      * @param {number} from
-     * @returns {number}
+     * @returns {number} the offset of the next unescaped dollar; if there is none in the paragraph,
+     *   the end of the paragraph or of the text
      */
     dollar(from) {
         const last = this.found.get('$');

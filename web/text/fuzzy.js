@@ -45,8 +45,12 @@ export function fit(typed, title) {
     const wanted = typed.toLowerCase().replace(/\s+/g, '');
     const text = title.toLowerCase();
     if (!wanted) return 0;
-    const whole = text.indexOf(typed.toLowerCase().trim());
-    if (whole >= 0) return 1000 - whole + (isStart(text, whole) ? 500 : 0);
+    const query = typed.toLowerCase().trim();
+    const whole = text.indexOf(query);
+    if (whole >= 0)
+        return (
+            1000 - whole + (isStart(text, whole) ? 500 : 0) + (isEnd(text, whole + query.length) ? 0.5 : 0)
+        );
     const score = initials(wanted, text, 0, -1);
     return score === null ? null : score - text.length / 100;
 }
@@ -72,5 +76,7 @@ function initials(wanted, text, from, at) {
     return null;
 }
 
-/** @param {string} text @param {number} at */
+/** Whether a word ends before this offset. @param {string} text @param {number} at */
+const isEnd = (text, at) => at === text.length || /[^\p{L}\p{N}]/u.test(text[at] ?? '');
+/** Whether a word begins at this offset. @param {string} text @param {number} at */
 const isStart = (text, at) => at === 0 || /[^\p{L}\p{N}]/u.test(text[at - 1] ?? '');

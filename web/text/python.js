@@ -15,6 +15,9 @@ import { pythonLanguage } from '../vendor/codemirror.js';
 /** The last parsed text, because one key press asks several questions about the same text. */
 let last = { text: '', tree: pythonLanguage.parser.parse('') };
 
+/** Whether the info string of a Markdown code block names Python. @param {string} info */
+export const isPython = (info) => /^(i?python3?|py)\b/i.test(info.trim());
+
 /** @param {string} text @returns {Tree} */
 function treeOf(text) {
     if (last.text !== text) last = { text, tree: pythonLanguage.parser.parse(text) };

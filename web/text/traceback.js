@@ -9,7 +9,6 @@
  */
 /** @typedef {{title: string, frames: Frame[], after: string}} Trace */
 
-// eslint-disable-next-line no-control-regex
 const COLOURS = /\x1b\[[0-9;:]*m/g;
 /** `Cell In[3], line 2`, older `Input In [3], in f()`, and `File <ipython-input-3-0a…>:2`. */
 const PLACES = [

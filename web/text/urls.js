@@ -22,13 +22,14 @@ export function withLinks(text) {
     return pieces;
 }
 
-/**
- * `MARKS`: punctuation that ends a sentence; `BRACKETS`: the opening bracket of each closing one.
- */
+/** Punctuation after a URL, and the opening bracket of each closing bracket. */
 const MARKS = '.,;:!?…';
 const BRACKETS = /** @type {Record<string, string>} */ ({ ')': '(', ']': '[', '}': '{' });
 
-/** Strips trailing punctuation and brackets from a URL in linear time. @param {string} address */
+/**
+ * Strips trailing punctuation and unmatched closing brackets from a URL, in linear time.
+ * @param {string} address
+ */
 function trimmed(address) {
     /** How often each character occurs in the remaining URL. @type {Map<string, number>} */
     const counts = new Map();

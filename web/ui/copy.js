@@ -6,7 +6,7 @@ import { WORDS } from '../shell/words.js';
 import { tell } from './dialog.js';
 
 /**
- * @param {import('../notebook/page.js').Page} page
+ * @param {{notify: (text: string, isBad: boolean) => void}} page
  * @param {string} text
  * @param {{said: string, title: string}} words
  */

@@ -106,9 +106,10 @@ export function tell({ title, why, text }) {
  * Shows a dialog with any content until the content calls `done`.
  * @param {(done: (answer: string | null) => void) => any} content
  * @param {string} [kind] the style, for the style sheet
+ * @param {string} [name] the dialog's accessible name, if its content has no heading
  * @returns {Promise<string | null>}
  */
-export function show(content, kind = '') {
+export function show(content, kind = '', name = '') {
     const back = document.activeElement;
     const dialog = document.createElement('dialog');
     if (kind) dialog.dataset.kind = kind;
@@ -128,6 +129,24 @@ export function show(content, kind = '') {
         };
         for (const name of ['cancel', 'close']) dialog.addEventListener(name, () => done(null));
         render(h('div', { class: 'sheet' }, content(done)), dialog);
+        if (name) dialog.setAttribute('aria-label', name);
+        else describe(dialog);
         dialog.showModal();
     });
+}
+
+/** The number of dialogs shown so far, for the ids of their parts. */
+let count = 0;
+
+/**
+ * Names a dialog by its heading and describes it by the paragraph below the heading, so that screen
+ * readers say both when it opens.
+ * @param {HTMLElement} dialog
+ */
+function describe(dialog) {
+    count += 1;
+    const heading = dialog.querySelector('h2');
+    const why = heading?.nextElementSibling;
+    if (heading) dialog.setAttribute('aria-labelledby', (heading.id = `dialog-${count}`));
+    if (why?.matches('p')) dialog.setAttribute('aria-describedby', (why.id = `dialog-${count}-why`));
 }

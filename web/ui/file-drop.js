@@ -2,17 +2,22 @@
 // Handles drops on the page, so that no editor inserts the text of a dropped file and the browser
 // never navigates to the file.
 
-import * as notebooks from '../home/notebooks-api.js';
 import { html } from '../vendor/preact.js';
-import { HOME_WORDS } from '../home/home-words.js';
 
 /** Where text or links may be dropped: editors and inputs. */
 const TAKES_TEXT = '.cm-content, input, textarea';
 
+/** Covers the page during a drag. */
+const OVERLAY = '.drop-overlay';
+
+/** @typedef {{x: number, y: number}} Point on the screen */
+
 /**
  * Handles drops anywhere on the page, before any element does.
- * @param {(isOver: boolean) => void} hover called when a drag of files enters or leaves the page
- * @param {(files: File[]) => void} take
+ * @param {(at: Point | null, types: string[]) => void} hover called when dragged files move over
+ *   the page, and with null when they leave it; `types`: those of the files, as far as known
+ * @param {(files: File[], at: Point, folders: string[]) => void} take `folders`: the names of
+ *   dropped folders, which browsers do not read as files
  */
 export function watchDrops(hover, take) {
     /** How many nested elements the dragged files have entered and not left. */
@@ -27,54 +32,32 @@ export function watchDrops(hover, take) {
         if (type === 'dragenter') depth += 1;
         if (type === 'dragleave') depth = Math.max(0, depth - 1);
         if (type === 'drop') depth = 0;
-        hover(depth > 0);
-        if (type === 'drop' && dataTransfer && dataTransfer.files.length > 0) take([...dataTransfer.files]);
+        const at = { x: event.clientX, y: event.clientY };
+        const types = [...(dataTransfer?.items ?? [])].map((item) => item.type);
+        hover(depth > 0 ? at : null, types);
+        if (type !== 'drop' || !dataTransfer?.files.length) return;
+        const entries = [...dataTransfer.items].map((item) => item.webkitGetAsEntry?.());
+        const folders = entries.flatMap((entry) => (entry?.isDirectory ? entry.name : []));
+        const files = [...dataTransfer.files].filter(({ name }) => !folders.includes(name));
+        take(files, at, folders);
     };
     for (const kind of /** @type {const} */ (['dragenter', 'dragover', 'dragleave', 'drop']))
         addEventListener(kind, heard, { capture: true });
 }
 
 /**
- * Covers the page during a drag, because output frames would receive the drop otherwise.
- * @param {{hint: string}} props
+ * The element at a point that matches a selector, below the overlay.
+ * @param {Point} at
+ * @param {string} selector
  */
-export const DropOverlay = ({ hint }) =>
-    html`<div class="drop-overlay"><div><b>${HOME_WORDS.drop}</b><span>${hint}</span></div></div>`;
+export function elementAt({ x, y }, selector) {
+    const [element] = document.elementsFromPoint(x, y).filter((one) => !one.closest(OVERLAY));
+    return element?.closest(selector) ?? null;
+}
 
 /**
- * Offers to import files that were dropped on a notebook.
- * @param {import('../notebook/page.js').Page} page
- * @param {File[]} files
+ * Covers the page during a drag, because output frames would receive the drop otherwise.
+ * @param {{title: string, hint: string}} props
  */
-export function offerImport(page, files) {
-    const fitting = files.filter(({ name }) => notebooks.isNotebookFile(name));
-    const [first] = fitting;
-    if (!first)
-        return page.notify(HOME_WORDS.droppedOther(files.map(({ name }) => name)), false, { stays: true });
-    const large = fitting.find(({ size }) => size > notebooks.MAX_FILE_BYTES);
-    if (large) return page.notify(HOME_WORDS.tooLarge(large.name), true);
-    if (page.scope !== 'owner')
-        return page.notify(HOME_WORDS.droppedByGuest(first.name), false, { stays: true });
-    const act = () => void importAll(page, fitting);
-    return page.notify(HOME_WORDS.dropped(fitting.map(({ name }) => name)), false, {
-        stays: true,
-        act: { text: HOME_WORDS.importIt(fitting.length), act },
-    });
-}
-
-/** @param {import('../notebook/page.js').Page} page @param {File[]} files */
-async function importAll(page, files) {
-    try {
-        page.notify(HOME_WORDS.importing(files[0]?.name ?? ''), false, { stays: true });
-        const { made, leftOut } = await notebooks.importFiles(files, () => {});
-        const [first, second] = made;
-        const open = () => location.assign(first && !second ? notebooks.notebookAt(first) : '/');
-        if (!leftOut.length) return open();
-        return page.notify(`${HOME_WORDS.imported(made)} ${HOME_WORDS.leftOut(leftOut)}`, false, {
-            stays: true,
-            act: { text: HOME_WORDS.openIt(made.length), act: open },
-        });
-    } catch (error) {
-        return page.notify(error instanceof notebooks.Refusal ? error.message : HOME_WORDS.failed, true);
-    }
-}
+export const DropOverlay = ({ title, hint }) =>
+    html`<div class="drop-overlay"><div><b>${title}</b><span>${hint}</span></div></div>`;

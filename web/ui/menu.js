@@ -8,6 +8,10 @@ import { Component, html } from '../vendor/preact.js';
  * @typedef {{text: string, hint?: string, act: () => void, isBad?: boolean} | null | false} Action
  */
 
+/** The room around a list, and the least height of a list that scrolls, in px. */
+const GAP = 8;
+const LEAST = 120;
+
 /**
  * The available actions of a list.
  * @param {Action[]} actions
@@ -25,13 +29,28 @@ export class List extends Component {
 
     componentDidMount() {
         this.#stayInside();
-        this.#items()[0]?.focus();
+        // Scrolling would put another item below the pointer, which a double click then presses.
+        this.#items()[0]?.focus({ preventScroll: true });
     }
 
-    /** Moves a list that was opened at a point inside the window. */
+    /**
+     * Moves a list that was opened at a point inside the window. Opens the list of a button upwards
+     * if there is more room.
+     */
     #stayInside() {
         const { element, props } = this;
-        if (!element || !props.at) return;
+        if (!element) return;
+        if (!props.at) {
+            const pane = element.closest('.cells-pane')?.getBoundingClientRect();
+            const [top, bottom] = [pane?.top ?? 0, Math.min(pane?.bottom ?? innerHeight, innerHeight)];
+            const list = element.getBoundingClientRect();
+            const button = element.parentElement?.getBoundingClientRect() ?? list;
+            const [above, below] = [button.top - top, bottom - button.bottom];
+            const isUp = list.height + GAP > below && above > below;
+            element.toggleAttribute('data-up', isUp);
+            element.style.maxHeight = `${Math.max(LEAST, (isUp ? above : below) - GAP)}px`;
+            return;
+        }
         element.style.left = `${Math.max(8, Math.min(props.at.x, innerWidth - element.offsetWidth - 8))}px`;
         element.style.top = `${Math.max(8, Math.min(props.at.y, innerHeight - element.offsetHeight - 8))}px`;
     }
@@ -74,7 +93,7 @@ export class List extends Component {
                     ({ text, hint, act, isBad }) => html`
                     <button role="menuitem" tabindex="-1" data-bad=${isBad ? '' : null}
                         onClick=${choose(act)}>
-                        ${text}${hint && html`<small>${hint}</small>`}
+                        ${text}${hint && html` <small>${hint}</small>`}
                     </button>`,
                 )}
             </div>`;

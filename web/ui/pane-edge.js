@@ -26,7 +26,13 @@ export class PaneEdge extends Component {
 
     componentDidUpdate() {
         const { width } = this.state;
-        if (width) this.edge?.parentElement?.style.setProperty('--width', `${width}px`);
+        const pane = this.edge?.parentElement;
+        if (width) pane?.style.setProperty('--width', `${width}px`);
+        // The graph leaves the notebook its room beside this pane.
+        /** @type {HTMLElement | null | undefined} */ (pane?.closest('.app'))?.style.setProperty(
+            '--right-width',
+            width ? `${width}px` : null,
+        );
     }
 
     /** @param {number} wished */

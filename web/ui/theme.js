@@ -3,13 +3,17 @@
 // paint.
 
 const KEY = 'ratoon.theme';
-const ORDER = ['auto', 'light', 'dark'];
+/** The themes that users can choose; `auto` is that of the system. */
+export const THEMES = Object.freeze(['auto', 'light', 'dark']);
 const system = matchMedia('(prefers-color-scheme: dark)');
 /** @type {Set<() => void>} */
 const listeners = new Set();
 
 /** The chosen theme. @returns {string} */
-export const chosenTheme = () => localStorage.getItem(KEY) ?? 'auto';
+export function chosenTheme() {
+    const chosen = localStorage.getItem(KEY) ?? '';
+    return THEMES.includes(chosen) ? chosen : 'auto';
+}
 
 /** The theme in effect. @returns {'light' | 'dark'} */
 export function shownTheme() {
@@ -18,16 +22,21 @@ export function shownTheme() {
     return system.matches ? 'dark' : 'light';
 }
 
+/** @param {string} theme one of `THEMES` */
+export function setTheme(theme) {
+    if (theme === 'auto') localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, theme);
+    apply();
+}
+
 /** Switches to the next of the three themes. */
-export function nextTheme() {
-    const next = ORDER[(ORDER.indexOf(chosenTheme()) + 1) % ORDER.length] ?? 'auto';
-    if (next === 'auto') {
-        localStorage.removeItem(KEY);
-        delete document.documentElement.dataset.theme;
-    } else {
-        localStorage.setItem(KEY, next);
-        document.documentElement.dataset.theme = next;
-    }
+export const nextTheme = () =>
+    setTheme(THEMES[(THEMES.indexOf(chosenTheme()) + 1) % THEMES.length] ?? 'auto');
+
+function apply() {
+    const chosen = chosenTheme();
+    if (chosen === 'auto') delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = chosen;
     for (const listener of listeners) listener();
 }
 
@@ -40,6 +49,6 @@ export function onTheme(listener) {
     return () => listeners.delete(listener);
 }
 
-system.addEventListener('change', () => {
-    for (const listener of listeners) listener();
-});
+system.addEventListener('change', apply);
+// Another tab has changed the theme.
+addEventListener('storage', ({ key }) => (key === KEY || key === null) && apply());

@@ -1,13 +1,17 @@
 // @ts-check
-// The pane of variables of the current state: sortable, filterable; a click shows a whole value.
+// The pane of variables of the current state: sortable, filterable, in pages, with modules folded.
+// A click shows a whole value.
 
 import { bytes } from '../text/format.js';
 import { shortly } from '../text/number.js';
-import { changedBy, filtered, sorted } from './variables.js';
+import { changedBy, filtered, sorted, withoutModules } from './variables.js';
 import { Component, html } from '../vendor/preact.js';
 import { VARIABLES_WORDS as SAY } from './variables-words.js';
 import { copyText } from '../ui/copy.js';
+import { DownIcon, OnIcon } from '../ui/icons.js';
 import { PaneEdge } from '../ui/pane-edge.js';
+import { isTable, openGrid } from '../table/table-commands.js';
+import { OPEN_WORDS } from '../table/open-words.js';
 
 /** @typedef {import('../shell/protocol.js').Variable} Variable */
 /** @typedef {import('../shell/protocol.js').State} State */
@@ -15,13 +19,16 @@ import { PaneEdge } from '../ui/pane-edge.js';
 /** @typedef {import('./variables.js').Column} Column */
 /** @typedef {import('../notebook/page.js').Page} Page */
 
-/** The rows rendered at first; a button shows more. */
+/** The rows of a page; a button shows the next page below. */
 const PAINTED = 300;
 /** The most columns of a data frame that are listed. */
 const LISTED = 100;
 const COLUMNS = /** @type {Column[]} */ (['name', 'type', 'shape', 'bytes', 'cell', 'value']);
 
-/** @typedef {{open: string[], order: Order | null, text: string, most: number}} PaneState */
+/**
+ * @typedef {{open: string[], order: Order | null, text: string, most: number,
+ *     showsModules: boolean}} PaneState
+ */
 
 /** @extends {Component<{page: Page, rev: number}, PaneState>} */
 export class VariablesPane extends Component {
@@ -30,6 +37,7 @@ export class VariablesPane extends Component {
         order: /** @type {Order | null} */ (this.props.page.host.recall('variablesOrder')),
         text: '',
         most: PAINTED,
+        showsModules: this.props.page.host.recall('showsModules') === true,
     };
     stamp = '';
     /** @type {any} */
@@ -52,6 +60,12 @@ export class VariablesPane extends Component {
         const next = order?.by !== by ? { by, isDown: false } : order.isDown ? null : { by, isDown: true };
         this.props.page.host.remember('variablesOrder', next);
         this.setState({ order: next });
+    }
+
+    #toggleModules() {
+        const showsModules = !this.state.showsModules;
+        this.props.page.host.remember('showsModules', showsModules);
+        this.setState({ showsModules });
     }
 
     /** @param {{page: Page, rev: number}} props @param {PaneState} state */
@@ -109,7 +123,7 @@ export class VariablesPane extends Component {
 
     /** @param {Page} page @param {Variable[]} found @param {State[]} lineage */
     #table(page, found, lineage) {
-        const { order, open, most, text } = this.state;
+        const { order, open, most, text, showsModules } = this.state;
         // Cached: the page paints with every printed line, but the table changes rarely.
         const stamp = JSON.stringify([
             page.variables.shown?.state,
@@ -119,28 +133,41 @@ export class VariablesPane extends Component {
             open,
             most,
             text,
+            showsModules,
             page.model.marksRev,
         ]);
         if (stamp === this.stamp) return this.content;
         this.stamp = stamp;
         const cells = changedBy(lineage);
-        const rows = sorted(found, order, cells);
+        // A filter also searches the modules, so it shows those that it finds.
+        const isFiltered = text.trim() !== '';
+        const { data, modules } = isFiltered ? { data: found, modules: [] } : withoutModules(found);
+        const rows = sorted(data, order, cells);
+        const left = rows.length - most;
+        const row = (/** @type {Variable} */ variable) =>
+            this.#row(page, variable, cells.get(variable.name), open.includes(variable.name));
         this.content = html`
             <div class="variables-list" role="region" aria-label=${SAY.title} tabindex="0">
                 <table>
                     <thead><tr>${COLUMNS.map((by) => this.#head(by))}</tr></thead>
-                    <tbody>${rows
-                        .slice(0, most)
-                        .map((variable) =>
-                            this.#row(page, variable, cells.get(variable.name), open.includes(variable.name)),
-                        )}</tbody>
+                    <tbody>${rows.slice(0, most).map(row)}</tbody>
+                    ${
+                        left > 0 &&
+                        html`<tbody class="variables-more"><tr><td colspan="6"><button class="text-button"
+                        onClick=${() => this.setState({ most: most + PAINTED })}>
+                        ${SAY.showMore(Math.min(left, PAINTED), left)}</button></td></tr></tbody>`
+                    }
+                    ${
+                        modules.length > 0 &&
+                        html`<tbody class="variables-modules">
+                        <tr><td colspan="6"><button class="text-button"
+                            aria-expanded=${showsModules ? 'true' : 'false'}
+                            onClick=${() => this.#toggleModules()}>
+                            ${showsModules ? html`<${DownIcon} />` : html`<${OnIcon} />`}
+                            ${SAY.modules(modules.length)}</button></td></tr>
+                        ${showsModules && sorted(modules, order, cells).map(row)}</tbody>`
+                    }
                 </table>
-                ${
-                    rows.length > most &&
-                    html`<button class="text-button"
-                    onClick=${() => this.setState({ most: rows.length })}>
-                    ${SAY.showMore(rows.length - most)}</button>`
-                }
             </div>`;
         return this.content;
     }
@@ -191,7 +218,8 @@ export class VariablesPane extends Component {
  * All facts about a variable.
  * @param {{page: Page, variable: Variable, cell: State | undefined}} props
  */
-function Whole({ page, variable: { name, type, size, repr, summary, bytes: memory }, cell }) {
+function Whole({ page, variable, cell }) {
+    const { name, type, size, repr, summary, bytes: memory } = variable;
     const facts =
         summary?.kind === 'array'
             ? factsOf(summary, memory)
@@ -212,6 +240,16 @@ function Whole({ page, variable: { name, type, size, repr, summary, bytes: memor
             more=${summary.more} />`
         }
         <p class="whole-acts">
+            ${
+                page.mayRun &&
+                isTable(variable) &&
+                html`<button class="text-button" title=${OPEN_WORDS.openHint} onClick=${() =>
+                    void openGrid(page, {
+                        state: page.variables.shown?.state ?? page.here,
+                        expression: name,
+                        title: name,
+                    })}>${OPEN_WORDS.open}</button>`
+            }
             <button class="text-button"
                 onClick=${() => copyText(page, name, { said: SAY.nameCopied(name), title: SAY.copyByHand })}>
                 ${SAY.copyName}</button>

@@ -16,7 +16,7 @@ export const VARIABLES_WORDS = Object.freeze({
     cellHint: 'The cell that last changed the variable',
     of: (/** @type {number} */ n) => (n === 0 ? 'at the start' : `after cell ${n}`),
     count: (/** @type {number} */ n, /** @type {number} */ all) =>
-        n === all ? `${all} ${all === 1 ? 'variable' : 'variables'}` : `${n} of ${all}`,
+        n === all ? `${all} ${all === 1 ? 'variable' : 'variables'}` : `${n} of ${all} variables`,
     isOld: (/** @type {number} */ n) =>
         n === 0
             ? 'Showing the variables at the start; loading…'
@@ -28,11 +28,13 @@ export const VARIABLES_WORDS = Object.freeze({
     refused: (/** @type {{why: string, how: string}} */ { why, how }) =>
         `These variables cannot be shown now: ${why}. ${how.slice(0, 1).toUpperCase()}${how.slice(1)}.`,
     again: 'Retry',
-    needsReplay: 'This state is not loaded: replay its cells to see its variables.',
-    gone: 'This state was deleted; its variables are gone.',
-    showMore: (/** @type {number} */ n) => `Show ${n.toLocaleString('en')} more`,
+    needsReplay: 'The variables of this state are not in memory. Replay its cells to see them.',
+    gone: 'This state was deleted. Its variables are gone.',
+    showMore: (/** @type {number} */ n, /** @type {number} */ left) =>
+        n === left ? `Show ${n} more` : `Show ${n} more of ${left.toLocaleString('en')}`,
+    modules: (/** @type {number} */ n) => `${n} ${n === 1 ? 'module' : 'modules'}`,
     valueOf: (/** @type {string} */ name) => `Show the value of ${name}`,
-    goToCell: (/** @type {number} */ n) => `Cell ${n}`,
+    goToCell: (/** @type {number} */ n) => `Go to cell ${n}`,
     goToCellOf: (/** @type {string} */ name, /** @type {number} */ n) =>
         `Go to cell ${n}, which last changed ${name}`,
     copyName: 'Copy name',

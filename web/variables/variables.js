@@ -159,6 +159,16 @@ export function filtered(all, text) {
 }
 
 /**
+ * Separates the imported modules from all other variables.
+ * @param {Variable[]} all
+ * @returns {{data: Variable[], modules: Variable[]}}
+ */
+export const withoutModules = (all) => ({
+    data: all.filter(({ type }) => type !== 'module'),
+    modules: all.filter(({ type }) => type === 'module'),
+});
+
+/**
  * Sorts by a column. Variables without a value there come last in both directions; ties keep
  * their order.
  * @param {Variable[]} all

@@ -1,9 +1,14 @@
-export { ChangeSet, Compartment, EditorState, Prec, RangeSetBuilder, StateEffect, StateEffectType, StateField, Text, Transaction, Annotation } from '@codemirror/state';
+export { ChangeSet, Compartment, countColumn, EditorSelection, EditorState, Prec, RangeSetBuilder, StateEffect, StateEffectType, StateField, Text, Transaction, Annotation } from '@codemirror/state';
 export { EditorView, Decoration, ViewPlugin, ViewUpdate, keymap, placeholder, highlightSpecialChars, lineNumbers, WidgetType, drawSelection, rectangularSelection, crosshairCursor, showTooltip, tooltips } from '@codemirror/view';
-export { defaultKeymap, history, historyKeymap, indentMore, indentLess, toggleComment } from '@codemirror/commands';
-export { HighlightStyle, syntaxHighlighting, bracketMatching, indentOnInput, indentUnit } from '@codemirror/language';
+export { defaultKeymap, history, historyField, historyKeymap, isolateHistory, indentMore, indentLess, redoDepth, toggleComment, undoDepth } from '@codemirror/commands';
+export { HighlightStyle, syntaxHighlighting, bracketMatching, indentOnInput, indentUnit, defineLanguageFacet, foldNodeProp, foldService, indentNodeProp, Language, languageDataProp, LanguageDescription, LanguageSupport, ParseContext, syntaxTree } from '@codemirror/language';
 export { autocompletion, startCompletion, closeCompletion, acceptCompletion, completionStatus, currentCompletions, selectedCompletionIndex, setSelectedCompletion, closeBrackets, closeBracketsKeymap } from '@codemirror/autocomplete';
 export { selectNextOccurrence, selectSelectionMatches } from '@codemirror/search';
 export { diff, presentableDiff } from '@codemirror/merge';
 export { pythonLanguage } from '@codemirror/lang-python';
-export { highlightTree, tagHighlighter, tags } from '@lezer/highlight';
+export { highlightTree, styleTags, Tag, tagHighlighter, tags } from '@lezer/highlight';
+export { IterMode, NodeProp, NodeSet, NodeType, Parser, parseMixed, Tree } from '@lezer/common';
+export { CharCategory, codePointAt, codePointSize, combineConfig, Facet, findClusterBreak, fromCodePoint, MapMode, RangeSet } from '@codemirror/state';
+export { activateHover, Direction, getPanel, gutter, GutterMarker, hoverTooltip, logException, runScopeHandlers, showPanel } from '@codemirror/view';
+export { cursorCharBackward, cursorCharLeft, cursorLineBoundaryBackward, cursorLineBoundaryForward, indentSelection, insertNewlineAndIndent, redo, toggleLineComment, undo } from '@codemirror/commands';
+export { ensureSyntaxTree, foldCode, matchBrackets, StringStream } from '@codemirror/language';

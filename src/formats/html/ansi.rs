@@ -1,7 +1,8 @@
-//! Renders terminal output to HTML, with its colours. Text after a `\r` replaces the line's text
-//! before it.
+//! Renders terminal output as HTML, with its colours. A `\r` removes the text before it on the same
+//! line.
 
 use super::escaped;
+use crate::terminal_text::sequence;
 
 /// The style of the following text.
 #[derive(Clone, Default, PartialEq)]
@@ -10,6 +11,8 @@ struct TextStyle {
     dim: bool,
     italic: bool,
     underline: bool,
+    strike: bool,
+    inverse: bool,
     front: Option<String>,
     back: Option<String>,
 }
@@ -36,7 +39,7 @@ pub(super) fn to_html(text: &str) -> String {
     written
 }
 
-/// Keeps the part of each line after its last `\r`: the final state of a progress bar.
+/// Keeps the part of each line after its last `\r`. For a progress bar, this is its final state.
 fn last_words(text: &str) -> String {
     if !text.contains('\r') {
         return text.to_owned();
@@ -60,31 +63,28 @@ fn flush(written: &mut String, look: &TextStyle, plain: &mut String) {
     add(look.dim, "opacity:.7;");
     add(look.italic, "font-style:italic;");
     add(look.underline, "text-decoration:underline;");
-    let colour = |what: &str, value: &Option<String>| value.as_ref().map(|v| format!("{what}:{v};"));
-    style.extend(colour("color", &look.front));
-    style.extend(colour("background", &look.back));
+    add(look.strike, "text-decoration:line-through;");
+    style.push_str(&colours(look));
     written.push_str(&format!("<span style=\"{style}\">{}</span>", escaped(&text)));
 }
 
-/// Reads an escape sequence, without its ESC. Returns the numbers of a style sequence, or `None`
-/// for other sequences, and the text after it.
-fn sequence(text: &str) -> (Option<Vec<u32>>, &str) {
-    match text.as_bytes().first() {
-        Some(b'[') => {
-            let inside = &text[1..];
-            let Some(end) = inside.find(|c: char| ('@'..='~').contains(&c)) else { return (None, "") };
-            let codes = inside[..end].split(';').map(|n| n.parse().unwrap_or(0)).collect();
-            (inside[end..].starts_with('m').then_some(codes), &inside[end + 1..])
-        }
-        // The title of a window, or a link. It ends with BEL or ESC \.
-        Some(b']') => match text.find(['\u{7}', '\u{1b}']) {
-            Some(end) if text[end..].starts_with("\u{1b}\\") => (None, &text[end + 2..]),
-            Some(end) => (None, text.get(end + 1..).unwrap_or_default()),
-            None => (None, ""),
-        },
-        Some(_) => (None, text.char_indices().nth(1).map_or("", |(at, _)| &text[at..])),
-        None => (None, ""),
+/// The colours of a style, readable in both themes, by the rules of the page
+/// (`web/outputs/styled-text.js`): the palette is for text, so a background is toned down, and text
+/// on it is mixed with much ink.
+fn colours(look: &TextStyle) -> String {
+    let (front, back) = (look.front.as_deref(), look.back.as_deref());
+    if look.inverse {
+        let (front, back) = (front.unwrap_or("var(--ink)"), back.unwrap_or("var(--paper)"));
+        return format!("color:{back};background:{front};");
     }
+    let is_named = |colour: &str| colour.starts_with("var(");
+    let front = front.map(|colour| match back {
+        Some(back) if is_named(back) => format!("color:color-mix(in oklab,{colour} 25%,var(--ink));"),
+        _ if is_named(colour) => format!("color:{colour};"),
+        _ => format!("color:color-mix(in oklab,{colour} 55%,var(--ink));"),
+    });
+    let back = back.map(|colour| format!("background:color-mix(in srgb,{colour} 25%,transparent);"));
+    front.unwrap_or_default() + &back.unwrap_or_default()
 }
 
 impl TextStyle {
@@ -97,9 +97,13 @@ impl TextStyle {
                 2 => self.dim = true,
                 3 => self.italic = true,
                 4 => self.underline = true,
+                7 => self.inverse = true,
+                9 => self.strike = true,
                 22 => (self.bold, self.dim) = (false, false),
                 23 => self.italic = false,
                 24 => self.underline = false,
+                27 => self.inverse = false,
+                29 => self.strike = false,
                 30..=37 => self.front = Some(named(code - 30)),
                 90..=97 => self.front = Some(named(code - 82)),
                 40..=47 => self.back = Some(named(code - 40)),
@@ -114,7 +118,7 @@ impl TextStyle {
     }
 }
 
-/// One of the sixteen named colours.
+/// The CSS colour for one of the sixteen named colours.
 fn named(index: u32) -> String {
     format!("var(--ansi-{index})")
 }

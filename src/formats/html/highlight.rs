@@ -1,4 +1,5 @@
-//! Highlights Python's keywords, strings, numbers and comments. An approximation, for display only.
+//! Highlights Python's keywords, strings, numbers and comments. It only approximates Python's
+//! syntax.
 
 use super::escaped;
 
@@ -50,7 +51,7 @@ fn token(text: &str, first: char) -> (usize, Option<&'static str>) {
     }
 }
 
-/// The length in bytes of the string literal that a text begins with, if it begins with one.
+/// The length in bytes of the string literal at the beginning of a text, if there is one.
 fn quoted(text: &str) -> Option<usize> {
     let long = ["\"\"\"", "'''"].into_iter().find(|q| text.starts_with(q));
     let quote = long.or_else(|| ["\"", "'"].into_iter().find(|q| text.starts_with(q)))?;

@@ -1,4 +1,5 @@
-//! Sends commands to a notebook, and shows a whole notebook or a state's variables.
+//! Handlers that send a command to a notebook, return a whole notebook, or list a state's
+//! variables.
 
 use crate::http::app_state::{AppState, WHOLE_TIMEOUT};
 use crate::http::error::ErrorBody;
@@ -13,7 +14,7 @@ use futures_util::stream;
 use std::io;
 use std::time::Instant;
 
-/// Shows a whole notebook: states, runs with their outputs, drafts.
+/// Returns a whole notebook: its states, its runs with their outputs, and its drafts.
 #[utoipa::path(
     get, path = "/api/notebooks/{name}", tag = "notebooks", params(("name" = String, Path)),
     responses((status = 200, body = Snapshot), (status = 404, body = ErrorBody))
@@ -70,7 +71,7 @@ pub(crate) async fn command(
     Ok(HttpResponse::build(status).json(reply))
 }
 
-/// Shows a state's variables.
+/// Lists a state's variables.
 #[utoipa::path(
     get, path = "/api/notebooks/{name}/states/{id}/variables", tag = "notebooks",
     params(("name" = String, Path), ("id" = String, Path)),

@@ -1,13 +1,17 @@
-//! Notebooks as files of other programs: exports a lineage, and imports a file as a new notebook.
+//! Exports a lineage as a file for other programs, and imports such a file as a new notebook.
 
 use super::state_files::file_name;
+use crate::clock::now_ms;
 use crate::formats::{Document, Format};
 use crate::http::app_state::{AppState, MAX_WHOLES, detached};
 use crate::http::authorize::find_state;
 use crate::http::error::ErrorBody;
 use crate::http::limits;
 use crate::http::request::{Caller, PathParams, each_chunk, query_value};
+use crate::notebook::Notebook;
+use crate::pictures;
 use crate::problem::Problem;
+use crate::store::read_imported_file;
 
 use actix_web::body::SizedStream;
 use actix_web::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -19,7 +23,6 @@ use std::future::ready;
 use std::io;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::{SystemTime, UNIX_EPOCH};
 use utoipa::ToSchema;
 
 /// The answer to `POST /api/notebooks/import`.
@@ -27,7 +30,7 @@ use utoipa::ToSchema;
 pub(crate) struct Imported {
     /// The name of the new notebook.
     name: String,
-    /// Content of the file that was not imported, as sentences.
+    /// Descriptions, as sentences, of the file's content that was not imported.
     left_out: Vec<String>,
 }
 
@@ -54,16 +57,26 @@ pub(crate) async fn document(
 ) -> Result<HttpResponse, Problem> {
     let word = query_value(&request, "as").unwrap_or_else(|| Format::Ipynb.word().to_owned());
     let Some(format) = Format::from_word(&word) else {
-        let how = "take `ipynb`, `py` or `html`";
+        let how = "use `ipynb`, `py` or `html`";
         return Err(Problem::bad_request("write a file", format!("there is no format {word:?}"), how));
     };
     let session = AppState::notebook(&app, path.get(0)).await?;
     let state = find_state(&session, path.get(1)).await?.id;
-    // Limits clients with links, because the whole text is in memory until it has been sent.
+    // The whole text is in memory until it has been sent. So a client with a share link takes all
+    // permits, and only one document is sent to such clients at a time.
     let whole = app.whole_for(caller.access()?, MAX_WHOLES).await?;
     let permit = app.file_permit()?;
-    let document = session.read(move |notebook| Document::of(notebook, &state)).await?;
-    let text = app.threads.run(move || document.write(format)).await?;
+    let read = move |notebook: &Notebook| (Document::of(notebook, &state), notebook.imported_file().cloned());
+    let (mut document, imported) = session.read(read).await?;
+    let imported = imported.filter(|_| format == Format::Ipynb);
+    let blobs = session.files().blobs.clone();
+    let (attachments, directory) = (session.files().attachments.clone(), app.directory.clone());
+    let write = move || {
+        document.pictures = pictures::of_document(&document, format, &attachments, &directory);
+        document.file = imported.and_then(|file| read_imported_file(&blobs, &file));
+        document.write(format)
+    };
+    let text = app.threads.run(write).await?;
     drop(permit);
     Ok(HttpResponse::Ok()
         .insert_header((CONTENT_TYPE, format.media_type()))
@@ -71,16 +84,16 @@ pub(crate) async fn document(
         .body(SizedStream::new(text.len() as u64, sent_with(text.into(), whole))))
 }
 
-/// A body that consists of one text. Drops `held` when the text has been sent.
-fn sent_with<T: 'static>(text: Bytes, held: T) -> impl Stream<Item = Result<Bytes, io::Error>> {
+/// A body that consists of one text. Drops `held` when the whole text has been sent.
+pub(super) fn sent_with<T: 'static>(text: Bytes, held: T) -> impl Stream<Item = Result<Bytes, io::Error>> {
     stream::once(ready(Ok(text))).chain(stream::poll_fn(move |_| {
         let _held = &held;
         Poll::Ready(None)
     }))
 }
 
-/// Imports a file as a new notebook. The file's cells become drafts on the root, with their outputs
-/// below them. No cell runs.
+/// Imports a file as a new notebook. Each cell of the file becomes a draft on the root, with the
+/// cell's outputs below the draft. No cell runs.
 #[utoipa::path(
     post, path = "/api/notebooks/import", tag = "notebooks",
     params(("name" = String, Query, description = "Name of the new notebook")),
@@ -115,13 +128,13 @@ pub(crate) async fn import(
         Ok(())
     })
     .await?;
-    // The file is parsed before any lock is taken. Parsing stops when the client disconnects,
-    // because that drops `waiting`.
+    // The file is parsed before any lock is taken, because parsing may take long. When the client
+    // disconnects, `waiting` is dropped, and the parsing stops.
     let waiting = Arc::new(());
     let still_waiting = Arc::downgrade(&waiting);
     let read = app.threads.run(move || {
         let read = Document::read_while(&bytes, format, &|| still_waiting.strong_count() > 0);
-        // The permit is held until the thread has finished.
+        // The permit is returned only when the thread has finished parsing.
         (read, permit)
     });
     let (document, permit) = read.await?;
@@ -139,13 +152,13 @@ async fn create_imported_notebook(
     let left_out = std::mem::take(&mut document.left_out);
     let own = name.clone();
     let made = app.threads.run(move || {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64() * 1000.0;
         let mut new_id = || uuid::Uuid::new_v4().simple().to_string();
-        document.into_notebook(&own, now, &mut new_id)
+        let (file, attachments) = (document.file.take(), document.take_attachments());
+        (document.into_notebook(&own, now_ms(), &mut new_id), file, attachments)
     });
-    let notebook = made.await?;
+    let (notebook, file, attachments) = made.await?;
     let _lock = app.changes.lock().await;
     let sessions = app.sessions.clone();
-    app.threads.run(move || sessions.create(&notebook)).await??;
+    app.threads.run(move || sessions.create(&notebook, file.as_deref(), &attachments)).await??;
     Ok(Imported { name, left_out })
 }

@@ -4,7 +4,7 @@ use crate::http::app_state::{AppState, detached};
 use crate::http::error::ErrorBody;
 use crate::http::limits;
 use crate::http::request::{Caller, Json, PathParams, query_value};
-use crate::notebook::{Notebook, Residency};
+use crate::notebook::{Notebook, Residency, SandboxRules};
 use crate::problem::{Kind, Problem};
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::{Deserialize, Serialize};
@@ -15,11 +15,14 @@ use utoipa::ToSchema;
 pub(crate) struct Notebooks {
     /// The names of all notebooks, open or not, sorted.
     notebooks: Vec<String>,
-    /// A summary of each notebook, in the same order.
+    /// A summary of each notebook, in the order of `notebooks`.
     about: Vec<NotebookSummary>,
+    /// What cells may do on the machine; null: everything that the server's user may.
+    #[schema(value_type = Option<Object>)]
+    sandbox: Option<SandboxRules>,
 }
 
-/// A notebook in the list.
+/// An entry in the list of notebooks.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct NotebookSummary {
     name: String,
@@ -29,15 +32,17 @@ pub(crate) struct NotebookSummary {
     bytes: u64,
     /// When the notebook was last written to, in milliseconds since the Unix epoch.
     last_used: Option<f64>,
-    /// Whether the notebook is open: only an open notebook has processes.
+    /// Whether the notebook is open. Only an open notebook has processes.
     is_open: bool,
     /// Number of cells that run or wait to run.
     running: u64,
-    /// Whether the server was started with this notebook. It cannot be renamed or deleted then.
+    /// Whether the server was started with this notebook. Such a notebook cannot be renamed or
+    /// deleted.
     is_start: bool,
 }
 
-/// A notebook by name.
+/// A notebook's name. It is the body of the request that opens a notebook, and the answer to
+/// several requests.
 #[derive(Debug, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Named {
@@ -51,7 +56,7 @@ pub(crate) struct Named {
 pub(crate) struct NewName {
     /// The new name.
     to: String,
-    /// Whether running cells may be stopped for a rename.
+    /// Whether the rename may stop running cells.
     #[serde(default)]
     stop: bool,
 }
@@ -61,7 +66,7 @@ pub(crate) struct NewName {
 pub(crate) async fn notebooks(app: web::Data<AppState>, caller: Caller) -> Result<HttpResponse, Problem> {
     let names = app.names_for(caller.access()?);
     let about = summaries(&app, names.clone()).await?;
-    Ok(HttpResponse::Ok().json(Notebooks { notebooks: names, about }))
+    Ok(HttpResponse::Ok().json(Notebooks { notebooks: names, about, sandbox: app.sandbox.clone() }))
 }
 
 async fn summaries(app: &web::Data<AppState>, names: Vec<String>) -> Result<Vec<NotebookSummary>, Problem> {
@@ -93,7 +98,8 @@ async fn summaries(app: &web::Data<AppState>, names: Vec<String>) -> Result<Vec<
     Ok(all)
 }
 
-/// The number of states, without the root and deleted ones, and of runs that have not ended.
+/// Returns the number of states, without the root and deleted states, and the number of runs that
+/// have not ended.
 fn counts(notebook: &Notebook) -> (u64, u64) {
     let states =
         notebook.states().filter(|s| s.parent.is_some() && s.residency != Residency::Deleted).count();
@@ -101,7 +107,7 @@ fn counts(notebook: &Notebook) -> (u64, u64) {
     (states as u64, running as u64)
 }
 
-/// Opens a notebook. Creates it if it does not exist.
+/// Opens a notebook. Creates the notebook if it does not exist.
 #[utoipa::path(
     post, path = "/api/notebooks", tag = "notebooks", request_body = Named,
     responses(
@@ -118,7 +124,8 @@ pub(crate) async fn open_notebook(
     Ok(HttpResponse::Ok().json(Named { name: session.name().to_owned() }))
 }
 
-/// Renames a notebook. Its open pages change to the new name, and its share links still work.
+/// Renames a notebook. Open pages of the notebook change to the new name, and its share links still
+/// work.
 #[utoipa::path(
     post, path = "/api/notebooks/{name}/rename", tag = "notebooks", params(("name" = String, Path)),
     request_body = NewName,
@@ -128,7 +135,7 @@ pub(crate) async fn open_notebook(
         (status = 404, description = "No such notebook", body = ErrorBody),
         (
             status = 409,
-            description = "The name is taken, cells run, or it is the start notebook",
+            description = "The name is taken, cells are running, or it is the start notebook",
             body = ErrorBody,
         ),
     )
@@ -180,7 +187,8 @@ pub(crate) async fn duplicate(
     .await
 }
 
-/// Moves a notebook into the trash. Its open pages are notified, and its share links are revoked.
+/// Moves a notebook into the trash. Notifies the notebook's open pages, and revokes its share
+/// links.
 #[utoipa::path(
     delete, path = "/api/notebooks/{name}", tag = "notebooks",
     params(
@@ -190,7 +198,7 @@ pub(crate) async fn duplicate(
     responses(
         (status = 204, description = "The notebook is in the trash"),
         (status = 404, description = "No such notebook", body = ErrorBody),
-        (status = 409, description = "Cells run, or it is the start notebook", body = ErrorBody),
+        (status = 409, description = "Cells are running, or it is the start notebook", body = ErrorBody),
     )
 )]
 pub(crate) async fn remove(
@@ -218,20 +226,29 @@ fn check_exists(app: &AppState, name: &str) -> Result<(), Problem> {
     Err(Problem::new(Kind::NotFound, what, "there is no notebook of this name", "see GET /api/notebooks"))
 }
 
-/// Refuses to close the start notebook and, without `stop`, a notebook with running cells.
+/// Refuses to close the start notebook. Without `stop`, also refuses to close a notebook with
+/// running cells.
 async fn check_closable(app: &AppState, name: &str, stop: bool, action: &str) -> Result<(), Problem> {
     check_exists(app, name)?;
     let what = format!("{action} notebook {name:?}");
     if name == app.start.name() {
-        let how = "copy it, or start Ratoon with another notebook first";
-        return Err(Problem::new(Kind::Conflict, what, "the server was started with it", how));
+        let how = "duplicate it, or start Ratoon with another notebook";
+        return Err(Problem::new(Kind::Conflict, what, "the server was started with this notebook", how));
     }
     let Some(session) = app.sessions.get(name) else { return Ok(()) };
     let running = session.read(counts).await.map_or(0, |(_, running)| running);
     if running == 0 || stop {
         return Ok(());
     }
-    let why =
-        if running == 1 { "one of its cells runs".into() } else { format!("{running} of its cells run") };
-    Err(Problem::new(Kind::Conflict, what, why, "wait for them, stop them, or set `stop`"))
+    let why = if running == 1 {
+        "one of its cells is running".into()
+    } else {
+        format!("{running} of its cells are running")
+    };
+    Err(Problem::new(
+        Kind::Conflict,
+        what,
+        why,
+        "wait until its cells have ended, stop them, or send `stop` as true",
+    ))
 }

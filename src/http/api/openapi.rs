@@ -1,22 +1,25 @@
-//! The OpenAPI document that the server serves about its REST API.
+//! The OpenAPI document, which describes the REST API.
 //!
-//! Bodies of `http` derive their schemas with utoipa. The types of `notebook` derive JSON schemas,
-//! from which the page's protocol types are generated too. This module adds these schemas to the
-//! document's components.
+//! The bodies that `http` defines derive their schemas with utoipa. The types of `notebook` derive
+//! JSON schemas, because the page's protocol types are also generated from those. This module adds
+//! the JSON schemas to the document's components.
 
 use super::{
-    commands, documents, health, libraries, notebooks, share_links, state_files, states, tasks, trash,
+    agents, commands, deleted, documents, files, health, libraries, lint, memory, merge, node, notebooks,
+    pictures, pythons, run_many, share_links, state_files, states, sweeps, tasks, trash, workers,
 };
+use crate::http::app_state::AppState;
 use crate::http::{compat, page};
 use crate::notebook::{
-    Checkpoint, Command, Form, Missing, OnError, Output, Reply, Residency, RestoredFrom, RunError, Saving,
-    Snapshot, StateId, TaskCheckpoint,
+    Checkpoint, Command, Form, MergePlan, Missing, OnConflict, OnError, Output, Place, Python, Reply,
+    Residency, Resources, RestoredFrom, RunError, Saving, Snapshot, StateId, SweepSpec, TakenName,
+    TaskCheckpoint, Wanted,
 };
 use crate::problem::Problem;
-use actix_web::HttpResponse;
+use actix_web::{HttpResponse, web};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{RefOr, Schema};
@@ -55,18 +58,26 @@ components!(
     Checkpoint,
     Command,
     Form,
+    MergePlan,
     Missing,
+    OnConflict,
     OnError,
     Output,
+    Place,
     Problem,
+    Python,
     Reply,
     Residency,
+    Resources,
     RestoredFrom,
     RunError,
     Saving,
     Snapshot,
     StateId,
+    SweepSpec,
+    TakenName,
     TaskCheckpoint,
+    Wanted,
 );
 
 /// The OpenAPI document of the REST API.
@@ -80,7 +91,7 @@ pub(crate) fn document() -> Value {
     document
 }
 
-/// The routes, and the bodies that derive their schemas with utoipa.
+/// Lists the routes, and the bodies that derive their schemas with utoipa.
 #[derive(Debug, OpenApi)]
 #[openapi(
     info(title = "Ratoon", description = "Run any cell against any state, over HTTP."),
@@ -93,10 +104,16 @@ pub(crate) fn document() -> Value {
         page::sign_in::sign_out, openapi,
         state_files::export, state_files::import, documents::document, documents::import,
         states::states, states::checkpoint, states::save, states::replay, states::pin, states::fork_anyway,
-        states::label,
-        states::clear_namespace, states::trust,
+        states::label, merge::merge, run_many::run_many,
+        states::clear_namespace, states::trust, agents::stop,
+        sweeps::start, sweeps::list, sweeps::sweep, sweeps::stop, sweeps::collapse, sweeps::remove,
         tasks::list, tasks::save, tasks::latest, tasks::version, tasks::restore,
-        libraries::library, trash::list, trash::restore, trash::purge,
+        libraries::library, lint::lint, lint::format, pythons::pythons, pythons::choose,
+        trash::list, trash::restore, trash::purge,
+        deleted::list, memory::memory, files::root, files::folder, files::make_folder, files::download,
+        files::upload, files::rename, files::remove, files::deleted, files::restore, files::purge,
+        pictures::attach, pictures::attachment, pictures::local,
+        workers::status, workers::check, node::status, node::run,
         share_links::links, share_links::add_link, share_links::take_back_link,
     ),
     modifiers(&Bearer),
@@ -104,13 +121,18 @@ pub(crate) fn document() -> Value {
 )]
 struct ApiDoc;
 
-/// Describes this API.
+/// Returns the OpenAPI document of this API.
 #[utoipa::path(
     get, path = "/api/openapi.json", tag = "server",
     responses((status = 200, description = "OpenAPI")),
 )]
-pub(crate) async fn openapi() -> HttpResponse {
-    HttpResponse::Ok().json(document())
+pub(crate) async fn openapi(app: web::Data<AppState>) -> HttpResponse {
+    let mut document = document();
+    let base = app.base_url.to_string();
+    if !base.is_empty() {
+        document["servers"] = json!([{ "url": base }]);
+    }
+    HttpResponse::Ok().json(document)
 }
 
 struct Bearer;
@@ -129,8 +151,8 @@ mod tests {
     use crate::http::routes::TABLE;
     use std::collections::BTreeSet;
 
-    /// Routes that are not REST: pages, files and the socket.
-    const NOT_DESCRIBED: [&str; 5] = ["/", "/n/{}", "/ws/{}", "/frame/v1", "/assets/{}/{..}"];
+    /// Routes that are not REST: pages, files, the socket and MCP.
+    const NOT_DESCRIBED: [&str; 6] = ["/", "/n/{}", "/ws/{}", "/frame/v1", "/assets/{}/{..}", "/mcp"];
 
     #[test]
     fn every_route_is_described_and_every_description_is_a_route() {
@@ -148,12 +170,12 @@ mod tests {
         let routes: BTreeSet<(String, String)> = TABLE
             .iter()
             .filter(|r| !NOT_DESCRIBED.contains(&r.path))
-            .map(|r| (r.method.to_string(), r.path.to_owned()))
+            .map(|r| (r.method.to_string(), r.path.replace("{..}", "{}")))
             .collect();
         assert_eq!(described, routes);
     }
 
-    /// Calls `seen` with every `$ref`.
+    /// Calls `seen` with the target of every `$ref`.
     fn each_ref(value: &Value, seen: &mut dyn FnMut(&str)) {
         match value {
             Value::Object(fields) => {

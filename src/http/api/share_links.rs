@@ -1,6 +1,7 @@
-//! Lists, makes and revokes share links. They are stored with their notebook, and survive restarts.
+//! Lists, makes and revokes share links. A share link is stored with its notebook and survives a
+//! restart.
 
-use crate::http::app_state::{AppState, detached};
+use crate::http::app_state::{AppState, Listens, detached};
 use crate::http::auth::{HeldLink, Link, LinkError, NewLink, Scope};
 use crate::http::error::ErrorBody;
 use crate::http::limits;
@@ -28,7 +29,7 @@ pub(crate) struct LinkWish {
     /// The owner's note, for example who has the link.
     #[serde(default)]
     label: Option<String>,
-    /// Seconds until the link expires. Default: the link is valid until it is revoked.
+    /// Seconds until the link expires. By default the link is valid until it is revoked.
     #[serde(default)]
     expires_in: Option<u64>,
 }
@@ -38,9 +39,9 @@ pub(crate) struct LinkWish {
 pub(crate) struct NewLinkView {
     #[serde(flatten)]
     link: Link,
-    /// The token. No other answer contains it.
+    /// The link's token. No other answer contains the token.
     token: String,
-    /// The link's path and query on this server, with the token.
+    /// The path and query of the link's URL on this server, with the token.
     path: String,
 }
 
@@ -49,12 +50,14 @@ pub(crate) struct NewLinkView {
 pub(crate) struct Links {
     /// The share links, in creation order.
     links: Vec<Link>,
+    /// Where browsers find the server, for a link's address.
+    listens: Listens,
 }
 
 /// Lists the share links.
 #[utoipa::path(get, path = "/api/links", tag = "links", responses((status = 200, body = Links)))]
 pub(crate) async fn links(app: web::Data<AppState>) -> HttpResponse {
-    HttpResponse::Ok().json(Links { links: app.keys.links(app.keys.now()) })
+    HttpResponse::Ok().json(Links { links: app.keys.links(app.keys.now()), listens: app.listens.clone() })
 }
 
 /// Makes a share link.
@@ -73,26 +76,28 @@ pub(crate) async fn add_link(
 ) -> Result<HttpResponse, Problem> {
     if body.scope == Scope::Owner {
         let why = "a link cannot have the scope `owner`";
-        return Err(Problem::bad_request("make a link", why, "make it for `view` or `run`"));
+        return Err(Problem::bad_request("create a share link", why, "use the scope `view` or `run`"));
     }
     if let Some(label) = &body.label {
         limits::check_label(label)?;
     }
     let lasts = match body.expires_in {
         Some(0) | Some(MAX_LINK_SECONDS..) => {
-            let how = format!("give 1 or more seconds, but less than {MAX_LINK_SECONDS}, or leave it out");
-            return Err(Problem::bad_request("make a link", "`expires_in` is 0 or too large", how));
+            let how = format!(
+                "use a number of seconds above 0 and below {MAX_LINK_SECONDS}, or leave `expires_in` out"
+            );
+            return Err(Problem::bad_request("create a share link", "`expires_in` is 0 or too large", how));
         }
         seconds => seconds.map(Duration::from_secs),
     };
     let notebook = body.notebook.unwrap_or_else(|| app.start.name().to_owned());
     let new = NewLink { scope: body.scope, notebook, label: body.label, lasts };
-    let (link, token) = detached(store_and_add_link(app, new)).await?;
-    let path = format!("/n/{}?token={token}", percent_encoded(&link.notebook));
+    let (link, token) = detached(store_and_add_link(app.clone(), new)).await?;
+    let path = app.base_url.join(&format!("/n/{}?token={token}", percent_encoded(&link.notebook)));
     Ok(HttpResponse::Created().json(NewLinkView { link, token, path }))
 }
 
-/// Revokes a share link, and closes the connections that use it.
+/// Revokes a share link, and closes all connections that use the link.
 #[utoipa::path(
     delete, path = "/api/links/{id}", tag = "links", params(("id" = String, Path)),
     responses((status = 204, description = "The link was revoked"), (status = 404, body = ErrorBody))
@@ -106,7 +111,7 @@ pub(crate) async fn take_back_link(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// Makes a link and stores it. The link is valid once it is on disk.
+/// Makes a link and stores it. The link becomes valid when it is on disk.
 async fn store_and_add_link(app: web::Data<AppState>, new: NewLink) -> Result<(Link, String), Problem> {
     let session = AppState::notebook(&app, &new.notebook).await?;
     let _lock = app.changes.lock().await;
@@ -120,15 +125,15 @@ async fn store_and_add_link(app: web::Data<AppState>, new: NewLink) -> Result<(L
     Ok((shown, token))
 }
 
-/// Removes a link from the disk, then revokes it. In this order, a revoked link cannot become valid
-/// again at the next start.
+/// Removes a link from the disk, then revokes it in memory. In this order, a revoked link cannot
+/// become valid again at the next start.
 async fn store_and_revoke_link(app: web::Data<AppState>, id: String) -> Result<(), Problem> {
     let no_such =
-        || Problem::not_found(format!("find link {id:?}"), "there is no such link, or it has ended");
+        || Problem::not_found(format!("find link {id:?}"), "there is no such link, or it has expired");
     let name = app.keys.notebook_of(&id, app.keys.now()).ok_or_else(no_such)?;
     let session = match AppState::notebook(&app, &name).await {
         Ok(session) => Some(session),
-        // The notebook's directory was deleted, and the stored links with it.
+        // The notebook's directory was deleted, and with it the stored links.
         Err(refused) if refused.kind == Kind::NotFound => None,
         Err(refused) => return Err(refused),
     };
@@ -144,10 +149,13 @@ async fn store_and_revoke_link(app: web::Data<AppState>, id: String) -> Result<(
 impl From<LinkError> for Problem {
     fn from(error: LinkError) -> Self {
         match error {
-            LinkError::TooMany => {
-                Problem::new(Kind::Conflict, "make a link", error.to_string(), "revoke some of them")
-            }
-            LinkError::NoSecret(_) => Problem::internal("the operating system gives no random numbers"),
+            LinkError::TooMany => Problem::new(
+                Kind::Conflict,
+                "create a share link",
+                error.to_string(),
+                "revoke a link that is no longer needed",
+            ),
+            LinkError::NoSecret(_) => Problem::internal("the operating system provides no random numbers"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Exports a state as a file, and imports one.
+//! Exports a state as a file, and imports a state from such a file.
 
 use crate::blocking_pool::BlockingPool;
 use crate::http::app_state::{AppState, detached};
@@ -24,17 +24,17 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 /// File extension of exported states.
 const SUFFIX: &str = ".ratoon-state";
 
-/// Size of the pieces in which files are sent and written, in bytes.
-const PIECE_BYTES: usize = 1 << 20;
+/// Size of the pieces in which a file is sent and written, in bytes.
+pub(super) const PIECE_BYTES: usize = 1 << 20;
 
-/// Maximum number of pieces of a download that wait for the network.
+/// Maximum number of pieces of one download that wait for the network.
 const PIECES: usize = 4;
 
-/// Maximum length of all code of an imported lineage, in bytes.
+/// Maximum total length of the code of an imported lineage, in bytes.
 const MAX_CODE_BYTES: usize = 16 << 20;
 
-/// Sends a state's checkpoint as one file. Environment variables that its code changed are included
-/// only if `environ` is true.
+/// Sends a state's checkpoint as one file. If `environ` is true, the file also contains the
+/// environment variables that the state's code changed.
 #[utoipa::path(
     get, path = "/api/notebooks/{name}/states/{id}/export", tag = "notebooks",
     params(
@@ -61,7 +61,7 @@ pub(crate) async fn export(
         None | Some("environment") => Form::Environment,
         Some("data") => Form::Data,
         Some(_) => {
-            let (why, how) = ("there is no such form", "take `environment` or `data`");
+            let (why, how) = ("there is no such form", "use `environment` or `data`");
             return Err(Problem::bad_request("export a state", why, how));
         }
     };
@@ -70,7 +70,8 @@ pub(crate) async fn export(
     let export = session.export(&state.id, form, environ).await?;
     let bytes = export.bytes;
     let (sender, mut pieces) = mpsc::channel(PIECES);
-    // The work ends when all is sent, or when the client disconnects, which closes the channel.
+    // The write ends when the whole file is sent. A client that disconnects also ends the write,
+    // because it closes the channel.
     app.threads.spawn(move || {
         let failure = sender.clone();
         if let Err(error) = export.write(&mut BufWriter::with_capacity(PIECE_BYTES, PieceSender(sender))) {
@@ -86,7 +87,8 @@ pub(crate) async fn export(
 }
 
 /// Imports a state from a file. The answer has the shape of the reply to a run. The state's
-/// checkpoint is not trusted: until the notebook is trusted, only its plain values are loaded.
+/// checkpoint is not trusted. Until the user trusts the notebook, only the checkpoint's plain
+/// values are loaded.
 #[utoipa::path(
     post, path = "/api/notebooks/{name}/import", tag = "notebooks", params(("name" = String, Path)),
     request_body(content = String, content_type = "application/x-ratoon-state", description = "The file"),
@@ -138,7 +140,7 @@ async fn add_imported_state(
         let why = format!("its code has more than {MAX_CODE_BYTES} bytes");
         return Err(Problem::new(Kind::TooLarge, "import a state", why, "import a state with less code"));
     }
-    // Drops labels and metadata that exceed the limits of this server.
+    // Drops a label or metadata that exceeds a limit of this server.
     let label = arrived.label.filter(|label| limits::check_label(label).is_ok());
     let mut checkpoint = arrived.checkpoint;
     checkpoint.label = checkpoint.label.filter(|label| limits::check_label(label).is_ok());
@@ -148,7 +150,7 @@ async fn add_imported_state(
     Ok(session.adopt(Adopted { code: arrived.code, outputs: arrived.outputs, label, checkpoint }).await)
 }
 
-/// Writes a download in pieces to the connection's channel.
+/// Writes a download to the connection's channel, in pieces.
 struct PieceSender(mpsc::Sender<io::Result<Bytes>>);
 
 impl Write for PieceSender {
@@ -163,7 +165,7 @@ impl Write for PieceSender {
     }
 }
 
-/// A temporary file for an upload. Dropping it deletes the file.
+/// A temporary file for an upload. Dropping this value deletes the file.
 struct Upload {
     threads: BlockingPool,
     path: PathBuf,
@@ -189,7 +191,7 @@ impl Upload {
 
 impl Drop for Upload {
     fn drop(&mut self) {
-        // If the file cannot be deleted, the next start deletes it.
+        // If the file cannot be deleted, the next start of the server deletes it.
         let _ = std::fs::remove_file(&self.path);
     }
 }
@@ -203,8 +205,9 @@ async fn on_disk<T: Send + 'static>(
     })
 }
 
-/// The value of the header `Content-Disposition`. Old programs read the first name, which is ASCII;
-/// newer programs read the second.
+/// Returns the value of the header `Content-Disposition`, which contains the file's name twice. Old
+/// programs read the first form, which is ASCII. Newer programs read the second form, which is
+/// exact.
 pub(super) fn file_name(label: &str, suffix: &str) -> String {
     let plain: String = label
         .chars()

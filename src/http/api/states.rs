@@ -23,13 +23,13 @@ const FORGET: &str = include_str!("forget.py");
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CheckpointWish {
-    /// The user's label.
+    /// The checkpoint's label, chosen by the user.
     #[serde(default)]
     label: Option<String>,
     /// `environment` (everything that can be pickled) or `data` (plain values only).
     #[serde(default = "environment")]
     form: Form,
-    /// The caller's own data.
+    /// Data that the caller wants to store with the checkpoint.
     #[serde(default)]
     #[schema(value_type = Object)]
     metadata: Map<String, Value>,
@@ -42,15 +42,15 @@ fn environment() -> Form {
 /// The answer to `POST /api/states/{name}/checkpoint`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Checkpointed {
-    /// Always true.
+    /// Always true: a failure is answered with an error.
     ok: bool,
-    /// The state.
+    /// The state's id.
     state_id: StateId,
     /// The size of the checkpoint on disk, in bytes.
     bytes: u64,
-    /// The user's label.
+    /// The checkpoint's label, chosen by the user.
     label: Option<String>,
-    /// The whole record of the checkpoint.
+    /// The complete record of the checkpoint.
     checkpoint: Checkpoint,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Checkpointed {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PinWish {
-    /// Whether to keep the state in memory as long as possible.
+    /// Whether the state should stay in memory as long as possible.
     pinned: bool,
 }
 
@@ -107,16 +107,16 @@ pub(crate) struct StateList {
     states: Vec<StateSummary>,
 }
 
-/// A state in the list, with its residency and memory.
+/// An entry in the list of states.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct StateSummary {
     /// The state's id.
     id: StateId,
     /// The name that REST clients use.
     name: String,
-    /// The user's label.
+    /// The state's label, chosen by the user.
     label: Option<String>,
-    /// The state that its cell ran against; null for the root.
+    /// The parent state, against which this state's cell ran; null for the root.
     parent: Option<StateId>,
     /// Where the state's variables are.
     living: Residency,
@@ -131,30 +131,31 @@ pub(crate) struct StateSummary {
     /// The progress of the state's checkpoint: `done`, `waiting`, `writing`, `failed`, or `never`
     /// with the reason.
     saving: Saving,
-    /// Whether the state's cell failed: the state then holds the variables that the cell had set
-    /// before it failed. Absent when false.
+    /// Whether the state's cell failed. The state then has the variables that the cell had set
+    /// before the failure. Absent when false.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     partial: bool,
-    /// How the state's process was restored; null if the state's cell ran in it.
+    /// How the state's process was restored; null if the state's cell ran in this process.
     revival: Option<RestoredFrom>,
-    /// Warnings about what branches of this state lose or share with each other, as sentences.
+    /// Warnings, as sentences. They describe the objects that branches of this state lose, or share
+    /// with each other.
     warnings: Vec<String>,
     /// The state's checkpoint, if it has one.
     checkpoint: Option<CheckpointSummary>,
 }
 
-/// A checkpoint in the list of states.
+/// A summary of a checkpoint, in an entry of the list of states.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CheckpointSummary {
     /// The digest of the checkpoint's manifest.
     checkpoint_id: String,
-    /// What the checkpoint holds.
+    /// Whether the checkpoint contains everything that can be pickled, or plain values only.
     form: Form,
-    /// The user's label.
+    /// The checkpoint's label, chosen by the user.
     label: Option<String>,
     /// When the checkpoint was written, in milliseconds since the Unix epoch.
     created_at: f64,
-    /// Unpacked size, in bytes.
+    /// Size of the checkpoint's data in bytes, unpacked.
     namespace_size_bytes: u64,
     /// The size of the checkpoint on disk, in bytes.
     compressed_size_bytes: u64,
@@ -255,7 +256,8 @@ pub(crate) async fn checkpoint(app: web::Data<AppState>, path: PathParams) -> Re
     Ok(HttpResponse::Ok().json(state.checkpoint.as_ref().ok_or_else(none)?))
 }
 
-/// Restores a state by running the cells of its lineage again. The answer is sent at the end.
+/// Restores a state by running the cells of its lineage again. The answer is sent after the last
+/// cell.
 #[utoipa::path(
     post, path = "/api/states/{name}/replay", tag = "states",
     params(("name" = String, Path, description = "Name or id")),
@@ -292,7 +294,8 @@ pub(crate) async fn pin(
     changed(&app, &caller, &path, |state| Command::Pin { state, pinned: body.pinned }).await
 }
 
-/// Allows or forbids forks of the process of a state whose warnings advise against forks.
+/// Allows or forbids forks of a state's process, although the state's warnings advise against
+/// forks.
 #[utoipa::path(
     post, path = "/api/states/{name}/fork_anyway", tag = "states", request_body = ForkWish,
     params(("name" = String, Path, description = "Name or id")),
@@ -328,7 +331,7 @@ pub(crate) async fn label(
     changed(&app, &caller, &path, |state| Command::Label { state, label: body.label }).await
 }
 
-/// Carries out a command about a state. Answers with the changed state.
+/// Carries out a command that changes a state. Answers with the changed state.
 async fn changed(
     app: &AppState,
     caller: &Caller,
@@ -342,13 +345,13 @@ async fn changed(
     };
     match command.send_then(&app.start, read).await? {
         (Reply::Done, Some(state)) => Ok(HttpResponse::Ok().json(state)),
-        (Reply::Done, None) => Err(Problem::not_found("find the state", "it was deleted meanwhile")),
+        (Reply::Done, None) => Err(Problem::not_found("find the state", "it was deleted in the meantime")),
         (other, _) => Err(unexpected(other)),
     }
 }
 
-/// Makes a child of a state without the user's variables. The child keeps builtins, IPython with
-/// its settings, and the count of cells.
+/// Makes a child of a state without the user's variables. The child keeps the builtins, IPython
+/// with its settings, and the cell counter.
 #[utoipa::path(
     post, path = "/api/states/{name}/clear_namespace", tag = "states", request_body = ClearWish,
     params(("name" = String, Path, description = "Name or id")),
@@ -376,8 +379,8 @@ pub(crate) async fn clear_namespace(
     compat::executed(&app, caller.access()?, run, Vec::new()).await
 }
 
-/// Trusts all checkpoints of the notebook, including those of other installs. Code in them runs
-/// when they are loaded.
+/// Trusts all checkpoints of the notebook, including checkpoints of other installs. Loading a
+/// trusted checkpoint can run code that the checkpoint contains.
 #[utoipa::path(
     post, path = "/api/trust", tag = "states",
     responses(

@@ -10,27 +10,27 @@ use actix_web::{HttpResponse, web};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Maximum number of names that are tried for a restored notebook whose name is taken.
+/// Maximum number of names that are tried if the name of a restored notebook is taken.
 const MAX_NAMES: usize = 1000;
 
-/// Maximum number of characters that a similar name takes over from a name. A character has at
-/// most four bytes, so the result fits into the name of a directory.
+/// Maximum number of characters that a similar name copies from the taken name. A character has at
+/// most four bytes, so the similar name fits into the name of a directory.
 const MAX_COPIED_CHARS: usize = 40;
 
 /// The answer to `GET /api/trash`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Trash {
-    /// The entries of the trash, the newest first.
+    /// The entries of the trash, newest first.
     trash: Vec<Entry>,
 }
 
-/// An entry of the trash: a notebook.
+/// A notebook in the trash.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Entry {
     id: String,
     /// The notebook's name before it was deleted or reset.
     name: String,
-    /// `deleted`, or `reset` for a copy from before a reset.
+    /// `deleted` for a deleted notebook, or `reset` for a copy that was made before a reset.
     why: &'static str,
     /// When the entry was put into the trash, in milliseconds since the Unix epoch.
     at: u64,
@@ -56,8 +56,8 @@ pub(crate) async fn list(app: web::Data<AppState>) -> Result<HttpResponse, Probl
     Ok(HttpResponse::Ok().json(Trash { trash: entries.collect() }))
 }
 
-/// Restores a notebook under its name or, if that is taken, under a similar one. Its share links
-/// are not restored.
+/// Restores a notebook under its old name, or under a similar name if the old name is taken. The
+/// notebook's share links are not restored.
 #[utoipa::path(
     post, path = "/api/trash/{id}/restore", tag = "notebooks", params(("id" = String, Path)),
     responses(
@@ -83,7 +83,7 @@ pub(crate) async fn restore(
     .await
 }
 
-/// Removes an entry permanently.
+/// Deletes an entry of the trash permanently.
 #[utoipa::path(
     delete, path = "/api/trash/{id}", tag = "notebooks", params(("id" = String, Path)),
     responses(
@@ -105,7 +105,7 @@ pub(crate) async fn purge(
     .await
 }
 
-/// The name that the notebook of an entry had before it came into the trash.
+/// Returns the name that a notebook in the trash had before it was deleted or reset.
 async fn named(app: &web::Data<AppState>, id: &str) -> Result<String, Problem> {
     let (sessions, wanted) = (app.sessions.clone(), id.to_owned());
     let name = app.sessions.threads().run(move || sessions.find_trashed(&wanted)).await?;
@@ -113,9 +113,9 @@ async fn named(app: &web::Data<AppState>, id: &str) -> Result<String, Problem> {
     name.ok_or_else(|| Problem::not_found(format!("find {id:?} in the trash"), why))
 }
 
-/// The name itself if it is free, or else a similar one.
+/// Returns the name itself if it is free, or else a similar name that is free.
 fn free_name(app: &AppState, name: &str) -> String {
-    // A long name is cut, so that the similar name is not too long.
+    // Only the beginning of a long name is used, so that the similar name is not too long.
     let short: String = name.chars().take(MAX_COPIED_CHARS).collect();
     let restored = format!("{} restored", short.trim_end());
     let more = (2..MAX_NAMES).map(|n| format!("{restored} {n}"));

@@ -1,4 +1,5 @@
-//! Browser sessions: a browser exchanges a token for a session, whose id it keeps in a cookie.
+//! Browser sessions: a browser exchanges a token for a session, and stores the session's id in a
+//! cookie.
 
 use super::secret::SecretHash;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! The valid credentials of the server: the owner's token, share links and browser sessions.
 //!
-//! They are in memory, as hashes, behind one lock that is never held across an await.
-//! `saved_credentials` writes them to disk. `guard` decides which requests pass.
+//! All credentials are in memory, as hashes, behind one lock that is never held across an await.
+//! `saved_credentials` writes the credentials to disk. `guard` decides which requests pass.
 
 use super::access::{Access, Now};
 use super::browser_session::{BrowserSession, SESSION_LASTS};
@@ -13,11 +13,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// Maximum number of browser sessions of one credential. A further session replaces the oldest, so
-/// that the holder of a link cannot fill the memory.
+/// Maximum number of browser sessions of one credential. A further session replaces the oldest one,
+/// so that the holder of a link cannot fill the memory.
 const MAX_SESSIONS_EACH: usize = 64;
 
-/// Maximum number of share links. The token of a request is compared with each of them.
+/// Maximum number of share links. The server compares the token of a request with the token of
+/// every link.
 const MAX_LINKS: usize = 256;
 
 /// Length of a link's id, which is unique but no secret.
@@ -27,15 +28,16 @@ const ID_LETTERS: usize = 12;
 #[derive(Debug)]
 pub(crate) struct Keys {
     owner: SecretHash,
-    /// Marks the owner's stored sessions. If the user chose the token, this text contains the
-    /// token's hash. A start with another token then drops these sessions.
+    /// A text that is stored with each of the owner's browser sessions. A start drops sessions with
+    /// another text. If the user chose the token, the text contains the token's hash, so a start
+    /// with another token drops the sessions.
     owner_marker: String,
-    /// The latest time seen before this start, in milliseconds since the Unix epoch, and the time
-    /// of this start.
+    /// The latest wall-clock time seen before this start, in milliseconds since the Unix epoch.
+    /// `started` is the time of this start.
     latest_ms: u64,
     started: Instant,
     kept: Mutex<Credentials>,
-    /// A number that changes with each revocation, so that open sockets check their access again.
+    /// A counter of revocations. When it changes, open sockets check their access again.
     revocations: watch::Sender<u64>,
 }
 
@@ -50,17 +52,19 @@ struct Credentials {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LinkError {
     /// There are `MAX_LINKS` links already.
-    #[error("there are {MAX_LINKS} share links already")]
+    #[error("there are already {MAX_LINKS} share links, the maximum")]
     TooMany,
-    /// The operating system gave no random numbers.
-    #[error("the operating system gives no random numbers")]
+    /// The operating system provided no random numbers.
+    #[error("the operating system provides no random numbers")]
     NoSecret(#[from] getrandom::Error),
 }
 
 impl Keys {
-    /// Credentials that consist of the owner's token only. `was_made`: whether Ratoon made the
-    /// token, as it does at each start without `--token`. `latest_ms`: the latest time seen before
-    /// this start, in milliseconds; links that had expired by then stay expired.
+    /// Creates credentials that consist of the owner's token only.
+    ///
+    /// `was_made` says whether Ratoon generated the token, as it does at each start without
+    /// `--token`. `latest_ms` is the latest time seen before this start, in milliseconds. Links
+    /// that had expired by then stay expired.
     pub(crate) fn new(owner_token: &str, was_made: bool, latest_ms: u64) -> Self {
         let (revocations, _) = watch::channel(0);
         let owner = SecretHash::of(owner_token);
@@ -74,7 +78,7 @@ impl Keys {
         Now::read().not_before(self.latest_ms, self.started)
     }
 
-    /// The time until the next link expires; `None` if no link will expire.
+    /// The time until the next link expires; `None` if no valid link has an expiry.
     pub(crate) fn next_end(&self, now: Now) -> Option<Duration> {
         let ends = |link: &HeldLink| link.ends.filter(|end| now.at < *end);
         self.lock().links.iter().filter_map(ends).min().map(|end| end.saturating_duration_since(now.at))
@@ -87,11 +91,11 @@ impl Keys {
             return Some(Access { scope: Scope::Owner, notebook: None, link: None, session: None });
         }
         let kept = self.lock();
-        let link = kept.links.iter().find(|l| l.token.is(&token) && !l.has_ended(now.at))?;
+        let link = kept.links.iter().find(|link| link.is_opened_by(&token, now.at))?;
         Some(link.access(None))
     }
 
-    /// The access that a browser session gives; `None` if there is no valid session of this id.
+    /// The access that a browser session gives; `None` if no valid session has this id.
     pub(crate) fn by_session(&self, id: &str, now: Now) -> Option<Access> {
         let id = SecretHash::of(id);
         let kept = self.lock();
@@ -103,7 +107,7 @@ impl Keys {
         Some(link.access(Some(id)))
     }
 
-    /// Sets the time when the link of this access was last used.
+    /// Records `now` as the last use of this access's share link.
     pub(crate) fn note_used(&self, access: &Access, now: Now) {
         let mut kept = self.lock();
         if let Some(link) = kept.links.iter_mut().find(|l| Some(&l.shown.id) == access.link.as_ref()) {
@@ -111,7 +115,8 @@ impl Keys {
         }
     }
 
-    /// Begins a browser session with the rights of `access`. Returns its id, for the cookie.
+    /// Begins a browser session with the rights of `access`. Returns the session's id, which goes
+    /// into the cookie.
     ///
     /// # Errors
     /// When the system's random number generator fails.
@@ -130,8 +135,8 @@ impl Keys {
         Ok(id)
     }
 
-    /// The browser sessions to store, so that open tabs stay signed in after a restart of the
-    /// server. Leaves out the sessions that began with the link `without_link`.
+    /// Returns the browser sessions to store, so that open tabs stay signed in after a restart of
+    /// the server. Leaves out sessions that began with the link `without_link`.
     pub(crate) fn kept_sessions(
         &self,
         notebook: &str,
@@ -154,7 +159,7 @@ impl Keys {
         good.map(to_kept).collect()
     }
 
-    /// Ends the browser session of `access`, if it has one.
+    /// Ends the browser session of `access`, if `access` has one.
     pub(crate) fn end_session(&self, access: &Access) {
         if let Some(id) = access.session {
             self.lock().sessions.retain(|s| !s.id.is(&id));
@@ -162,8 +167,8 @@ impl Keys {
         }
     }
 
-    /// Makes a share link and its token. Only the token's hash is stored. The link is valid after
-    /// `add_link`.
+    /// Makes a share link and its token. The link contains only the token's hash, and is not valid
+    /// before `add_link`.
     ///
     /// # Errors
     /// When there are too many links, or no random numbers.
@@ -174,7 +179,7 @@ impl Keys {
         let (id, token) = (new_secret()?, new_secret()?);
         let end = new.lasts.map(|lasts| now.after(lasts));
         let shown = Link {
-            // Random, so that it differs from the ids of stored links, which may be loaded later.
+            // Random, because a stored link that is loaded later must not have the same id.
             id: format!("link-{}", &id[..ID_LETTERS]),
             scope: new.scope,
             notebook: new.notebook,
@@ -186,21 +191,21 @@ impl Keys {
         Ok((HeldLink { shown, token: SecretHash::of(&token), ends: end.map(|e| e.at) }, token))
     }
 
-    /// Adds a link, which makes it valid.
+    /// Adds a link. From now on the link is valid.
     pub(crate) fn add_link(&self, link: HeldLink, now: Now) {
         let mut kept = self.lock();
         kept.links.retain(|l| !l.has_ended(now.at));
         kept.links.push(link);
     }
 
-    /// Adds the browser sessions that are stored with the start notebook. Skips sessions of other
-    /// notebooks, because signing out could not delete them there.
+    /// Adds the browser sessions that are stored with the start notebook. Skips a session that
+    /// names another notebook: such a record is a copy, and signing out deletes only the original.
     pub(crate) fn load_sessions(&self, start: &str, stored: &[KeptSession], now: Now) {
         let own = stored.iter().filter(|session| session.notebook == start);
         self.lock().sessions.extend(own.filter_map(|session| self.session_from(session, now)));
     }
 
-    /// Adds the links that are stored with a notebook, except links that are in memory already.
+    /// Adds the links that are stored with a notebook, except links that are already in memory.
     pub(crate) fn load_links(&self, notebook: &str, stored: &[KeptLink], now: Now) {
         let mut kept = self.lock();
         for link in stored.iter().filter_map(|link| HeldLink::from_kept(notebook, link, now)) {
@@ -238,7 +243,7 @@ impl Keys {
         self.lock().links.iter().filter(|l| !l.has_ended(now.at)).map(|l| l.shown.clone()).collect()
     }
 
-    /// Revokes a link and all sessions that began with it. Returns whether it existed.
+    /// Revokes a link and all sessions that began with it. Returns whether the link existed.
     pub(crate) fn revoke_link(&self, link: &str) -> bool {
         let mut kept = self.lock();
         let before = kept.links.len();
@@ -250,12 +255,12 @@ impl Keys {
         found
     }
 
-    /// Makes the links of a renamed notebook open its new name.
+    /// Changes the notebook's name in the links of a renamed notebook.
     pub(crate) fn rebind(&self, from: &str, to: &str) {
         for link in self.lock().links.iter_mut().filter(|link| link.shown.notebook == from) {
             to.clone_into(&mut link.shown.notebook);
         }
-        // Open sockets still hold the access for the old name.
+        // Open sockets still have access to the old name, and must check their access again.
         self.revocations.send_modify(|n| *n += 1);
     }
 
@@ -270,7 +275,8 @@ impl Keys {
         self.revocations.send_modify(|n| *n += 1);
     }
 
-    /// Waits until `access` is no longer valid: its session or link was revoked or has expired.
+    /// Waits until `access` is no longer valid, because its session or link was revoked or has
+    /// expired.
     pub(crate) async fn wait_until_invalid(&self, access: &Access) {
         let mut revocations = self.revocations.subscribe();
         loop {
@@ -290,7 +296,8 @@ impl Keys {
         }
     }
 
-    /// When `access` expires. `Some(None)`: never. `None`: it has expired or was revoked.
+    /// Returns the time when `access` expires: `Some(None)` if it never expires, and `None` if it
+    /// has expired or was revoked.
     fn end_of(&self, access: &Access, now: Instant) -> Option<Option<Instant>> {
         let kept = self.lock();
         let session = match access.session {
@@ -370,7 +377,8 @@ mod tests {
             assert_eq!(again.by_token(&token, then).is_some(), is_good, "{seconds_seen}");
             assert!(again.now().wall_ms >= latest);
         }
-        // The time continues from the latest time seen. A clock that is ahead of that is used.
+        // The time continues from the latest time seen. If the clock shows a later time, that time
+        // is used.
         assert_eq!(
             set_back.after(Duration::from_secs(9)).not_before(now.wall_ms, now.at).wall_ms,
             now.wall_ms + 9000
@@ -413,7 +421,7 @@ mod tests {
         let again = Keys::new("another", false, 0);
         let later = now.after(Duration::from_secs(20));
         again.load_links("main", &kept, later);
-        // A copy of the notebook contains the same links, but they do not open the copy.
+        // A copy of the notebook contains the same links. The links do not open the copy.
         again.load_links("copy", &kept, later);
         assert!(again.held("copy", later).is_empty());
         assert_eq!(again.links(later)[0], Link { last_used: None, ..link });

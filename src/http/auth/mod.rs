@@ -1,7 +1,7 @@
 //! Credentials: the owner's token, share links, and browser sessions. A browser gets a session in
 //! exchange for the owner's token or the token of a link.
 //!
-//! A `Scope` says what a credential allows. `guard` decides which requests pass.
+//! A `Scope` is the set of rights that a credential gives. `guard` decides which requests pass.
 
 mod access;
 mod browser_session;

@@ -1,18 +1,19 @@
-//! What a credential allows its holder to do.
+//! The scopes of credentials.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What a credential allows. Each scope includes those before it.
+/// The rights of a credential. Each scope also includes the rights of the scopes above it in this
+/// list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Scope {
-    /// Reading: states, outputs and the values of variables.
+    /// Allows reading states, outputs and the values of variables.
     View,
-    /// Everything that `View` allows. Also running and interrupting cells, answering `input()`, and
-    /// writing drafts, prose and labels. A cell can do whatever the server's user can.
+    /// Also allows running and interrupting cells, answering `input()`, and writing drafts, prose
+    /// and labels. A cell can do everything that the server's user can do.
     Run,
-    /// Everything, including deleting, resetting, opening and sharing notebooks.
+    /// Allows everything, including deleting, resetting, opening and sharing notebooks.
     Owner,
 }
 

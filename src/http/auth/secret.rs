@@ -1,7 +1,8 @@
 //! Makes and compares secrets.
 //!
-//! The server keeps only the SHA-256 of a secret. All hashes have one length and similar secrets
-//! have unrelated hashes, so a comparison in constant time leaks neither length nor prefix.
+//! The server stores only the SHA-256 hash of a secret, and compares hashes in constant time. All
+//! hashes have the same length, and similar secrets have unrelated hashes. So the time of a
+//! comparison reveals neither the length nor a prefix of a secret.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,7 +10,7 @@ use sha2::{Digest, Sha256};
 use std::fmt;
 use subtle::ConstantTimeEq;
 
-/// Bytes of a generated secret: 256 bits cannot be guessed.
+/// Number of bytes of a generated secret. 256 bits cannot be guessed.
 const SECRET_BYTES: usize = 32;
 
 /// The SHA-256 of a secret.
@@ -22,7 +23,7 @@ impl SecretHash {
         Self(Sha256::digest(secret.as_bytes()).into())
     }
 
-    /// Reads what `to_string` wrote: 64 hexadecimal digits.
+    /// Parses the 64 hexadecimal digits that `to_string` writes.
     pub(crate) fn from_hex(text: &str) -> Option<Self> {
         let digits: Vec<u8> =
             text.chars().map(|c| c.to_digit(16).and_then(|d| u8::try_from(d).ok())).collect::<Option<_>>()?;
@@ -30,13 +31,13 @@ impl SecretHash {
         if digits.len() == 64 { bytes.try_into().ok().map(Self) } else { None }
     }
 
-    /// Whether both are hashes of the same secret. Takes constant time.
+    /// Whether the two hashes are equal. Takes constant time.
     pub(crate) fn is(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
 }
 
-/// The stored form, 64 hexadecimal digits. The secret cannot be derived from it.
+/// The stored form: 64 hexadecimal digits. The secret cannot be derived from these digits.
 impl fmt::Display for SecretHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
@@ -49,11 +50,11 @@ impl fmt::Debug for SecretHash {
     }
 }
 
-/// Makes a secret from the operating system's random numbers. Its characters need no escaping in a
+/// Makes a secret from the operating system's random numbers. The secret needs no escaping in a
 /// URL.
 ///
 /// # Errors
-/// When the operating system gives no random numbers. There is no safe substitute.
+/// When the operating system provides no random numbers. There is no safe substitute.
 pub fn new_secret() -> Result<String, getrandom::Error> {
     let mut bytes = [0; SECRET_BYTES];
     getrandom::fill(&mut bytes)?;

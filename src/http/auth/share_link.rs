@@ -1,4 +1,5 @@
-//! Share links: revocable tokens that open one notebook, to view it or to run cells.
+//! Share links: revocable tokens that give access to one notebook, either to view it or to run
+//! cells. `keys` looks up the link of a request's token.
 
 use super::access::{Access, Now};
 use super::scope::Scope;
@@ -8,8 +9,8 @@ use serde::Serialize;
 use std::time::{Duration, Instant};
 use utoipa::ToSchema;
 
-/// A share link as the owner sees it. The token is not included: the server sends it only once, in
-/// the answer to the request that makes the link.
+/// A share link without its token, as the list of links shows it. The server sends the token only
+/// once, in the answer to the request that makes the link.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct Link {
     /// The link's id, with which the owner can revoke it. Not a secret.
@@ -28,20 +29,25 @@ pub(crate) struct Link {
     pub last_used: Option<u64>,
 }
 
-/// A link in memory: what the owner sees, and the hash of its token.
+/// A link in memory: the fields that the owner sees, and the hash of the link's token.
 #[derive(Clone, Debug)]
 pub(crate) struct HeldLink {
     pub(super) shown: Link,
     pub(super) token: SecretHash,
-    /// When the link expires, on the monotonic clock; `None` if never. Checks use this, not
-    /// `Link::expires_at`.
+    /// When the link expires, on the monotonic clock; `None` if never. Checks use this time instead
+    /// of `Link::expires_at`.
     pub(super) ends: Option<Instant>,
 }
 
 impl HeldLink {
-    /// The link as the owner sees it.
+    /// The fields that the owner sees.
     pub(crate) fn shown(&self) -> &Link {
         &self.shown
+    }
+
+    /// Whether this token opens the link: the token matches, and the link has not expired.
+    pub(super) fn is_opened_by(&self, token: &SecretHash, now: Instant) -> bool {
+        self.token.is(token) && !self.has_ended(now)
     }
 
     pub(super) fn has_ended(&self, now: Instant) -> bool {
@@ -71,7 +77,8 @@ impl HeldLink {
         }
     }
 
-    /// Reads a stored link; `None` if it has expired, is for another notebook, or is malformed.
+    /// Reads a stored link. Returns `None` if the link has expired, opens another notebook, or is
+    /// malformed.
     pub(super) fn from_kept(notebook: &str, kept: &KeptLink, now: Now) -> Option<Self> {
         let scope = [Scope::View, Scope::Run].into_iter().find(|s| s.word() == kept.scope)?;
         let expires_at = kept.expires_at.map(|at| at as u64);
@@ -102,6 +109,6 @@ pub(crate) struct NewLink {
     pub(crate) notebook: String,
     /// The owner's note.
     pub(crate) label: Option<String>,
-    /// How long the link is valid; `None`: until it is revoked.
+    /// How long the link is valid; `None` if it is valid until it is revoked.
     pub(crate) lasts: Option<Duration>,
 }

@@ -1,15 +1,16 @@
-//! Limits how many wrong credentials per second get a 401, over all callers. Others get a 429.
+//! Limits the rate of 401 answers to wrong credentials, over all callers together. Above the limit
+//! a wrong credential gets a 429.
 //!
 //! Valid credentials are never counted or slowed, so guessing cannot lock the owner out.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// How many wrong credentials per second get a 401, on average.
+/// Average number of 401 answers per second.
 const PER_SECOND: f64 = 20.0;
 
-/// How many wrong credentials in a row get a 401. A program that polls with an old token should get
-/// 401, not 429.
+/// Number of 401 answers in a burst. A program that polls with an old token should get 401, not
+/// 429.
 const AT_ONCE: f64 = 200.0;
 
 /// A token bucket: it refills over time, and each wrong credential takes one token out.

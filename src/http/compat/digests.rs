@@ -1,5 +1,5 @@
 //! `POST /symbol_hashes` and `POST /alias_groups`. Clients compare the answers for two states to
-//! find the cells that need not run again.
+//! find out which cells need not run again.
 
 use crate::http::app_state::AppState;
 use crate::http::authorize::{find_state, unexpected};
@@ -18,9 +18,9 @@ use utoipa::ToSchema;
 pub(crate) struct SymbolHashes {
     /// The state, by name or id.
     state_name: String,
-    /// The names of the variables.
+    /// The names of the variables to hash.
     symbols: Vec<String>,
-    /// Must be `full`, the default: the digests cover the whole content.
+    /// Must be `full`, which is the default: a digest covers the whole content of a value.
     #[serde(default)]
     hash_algo: Option<String>,
 }
@@ -43,9 +43,11 @@ pub(crate) struct AliasGroups {
 /// The answer to `POST /alias_groups`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Groups {
-    /// Each variable is in one group, together with all that share a mutable object with it.
+    /// The groups. Every variable is in exactly one group. Variables that share a mutable object
+    /// are in the same group.
     pub(super) groups: Vec<Vec<String>>,
-    /// A digest of each group's values and sharing, as 64 hexadecimal digits.
+    /// A digest for each group, in the order of `groups`, as 64 hexadecimal digits. It covers the
+    /// values of the group and which objects they share.
     pub(super) fingerprints: Vec<String>,
 }
 
@@ -116,8 +118,8 @@ async fn digests(app: &AppState, caller: &Caller, state: &StateId) -> Result<Dig
     }
 }
 
-/// A substitute for a digest that cannot be computed. The digests of other states never equal it,
-/// so clients treat the value as changed.
+/// A substitute for a digest that cannot be computed. No digest of another state equals it, so
+/// clients treat the value as changed.
 fn unlike_all(state: &StateId, names: &[impl AsRef<str>]) -> String {
     let mut hash = Sha256::new();
     hash.update(state.as_str());

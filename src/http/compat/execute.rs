@@ -6,8 +6,8 @@ use crate::http::authorize::unexpected;
 use crate::http::error::ErrorBody;
 use crate::http::request::{Caller, Json};
 use crate::notebook::{
-    Base, Command, Ended, ExecId, Notebook, OnError, Output, Outputs, Reply, RunError, RunSpec, RunStatus,
-    StateRef, Symbols,
+    Base, Command, Ended, ExecId, Notebook, OnError, Output, Outputs, Place, Reply, Resources, RunError,
+    RunSpec, RunStatus, StateRef, Symbols,
 };
 use crate::problem::{Kind, Problem};
 use actix_web::{HttpResponse, web};
@@ -18,12 +18,12 @@ use utoipa::ToSchema;
 /// The body of `POST /execute`.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct Execute {
-    /// The source. Without this field an empty cell runs, and `warnings` says so.
+    /// The source. If this field is missing, an empty cell runs and `warnings` says so.
     #[serde(default, deserialize_with = "given")]
     code: Option<String>,
     /// The caller's id for the run. A repeated request with the same id gets the first answer.
     exec_id: String,
-    /// The state to run against, by name or id.
+    /// The state to run against, called the base state, by name or id.
     state_name: String,
     /// The name of the new state. Default: the state's id.
     #[serde(default)]
@@ -32,17 +32,23 @@ pub(crate) struct Execute {
     #[serde(default)]
     timeout: Option<f64>,
     /// Bytes of memory that the run and its subprocesses may use in addition to the memory of the
-    /// state that it runs against. A run that uses more is ended.
+    /// base state. A run that uses more is stopped.
     #[serde(default)]
     run_memory: Option<u64>,
-    /// Whether to replay the state to run against if it has neither a process nor a usable
-    /// checkpoint.
+    /// Whether to replay the base state if it has neither a process nor a usable checkpoint.
     #[serde(default)]
     replay: bool,
-    /// What happens to the variables that the cell has set if it raises or is interrupted. With
-    /// `keep` they become a partial state, and the answer has both `state_name` and `error`.
+    /// How to treat the variables that the cell has set, if the cell raises or is interrupted. With
+    /// `keep` these variables become a partial state, and the answer has both `state_name` and
+    /// `error`.
     #[serde(default)]
     on_error: OnError,
+    /// Where the run runs: `here` or `workers`.
+    #[serde(default, rename = "where")]
+    place: Place,
+    /// What a run at a worker needs.
+    #[serde(default)]
+    resources: Resources,
 }
 
 /// Deserialises a field that may be absent, but not null.
@@ -52,7 +58,7 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D
 
 /// The warning for a request without `code`: the client has probably misspelled the field.
 const NO_CODE: &str = "the request has no field `code`, so an empty cell ran: \
-    its state is the one before it under another name";
+    its state has the variables of the state before it";
 
 /// Runs code against a state and answers when the run has ended. An exception in the code is not an
 /// HTTP error.
@@ -90,23 +96,35 @@ pub(crate) async fn execute(
         run_memory: body.run_memory,
         replay: body.replay,
         on_error: body.on_error,
+        place: body.place,
+        resources: body.resources,
         with_outputs: true,
         ..RunSpec::new(exec_id, code, on)
     };
     executed(&app, caller.access()?, run, warnings).await
 }
 
-/// Runs code, and answers in the shape of this API when the run has ended.
+/// Runs code. When the run has ended, answers in the shape of this API.
 pub(crate) async fn executed(
     app: &AppState,
     access: &Access,
     run: RunSpec,
     warnings: Vec<String>,
 ) -> Result<HttpResponse, Problem> {
+    Ok(HttpResponse::Ok().json(ended_run(app, access, run, warnings).await?))
+}
+
+/// Runs code, and returns how the run has ended, in the shape of this API.
+pub(crate) async fn ended_run(
+    app: &AppState,
+    access: &Access,
+    run: RunSpec,
+    warnings: Vec<String>,
+) -> Result<Executed, Problem> {
     let keeps = run.on_error == OnError::Keep;
     let named = named_by(&run);
     let command = app.authorize(access, Command::Run(run))?;
-    // Finds the first name that no state had when the run was refused.
+    // The first name in the request that belonged to no state when the run was refused.
     let unknown = move |notebook: &Notebook| named.into_iter().find(|name| notebook.find(name).is_none());
     let read = move |notebook: &Notebook, reply| match reply {
         Reply::Refused(refused) if refused.kind == Kind::NotFound => {
@@ -116,35 +134,36 @@ pub(crate) async fn executed(
     };
     match command.send_then(&app.start, read).await? {
         (Reply::Ended(Ended { exec_id, error: Some(error), .. }), _) if error.is_fork_refused() => {
-            let how = "end other programs or cells, wait, and send it again";
+            let how = "end other programs or cells, then send the request again";
             Err(Problem::new(Kind::Busy, format!("run {exec_id}"), error.evalue, how))
         }
         (Reply::Ended(mut ended), _) => {
-            // The answer names a partial state only to clients that asked for one, even if the
-            // state was kept later.
+            // The answer names a partial state only if the request asked for one. The state may
+            // also exist because a user kept it later.
             ended.state_name = ended.state_name.filter(|_| keeps || ended.status == RunStatus::Ok);
             let warnings = [warnings, std::mem::take(&mut ended.warnings)].concat();
-            Ok(HttpResponse::Ok().json(Executed::new(ended).with_warnings(warnings)))
+            Ok(Executed::new(ended).with_warnings(warnings))
         }
         (Reply::Refused(refused), unknown) if refused.kind == Kind::NotFound => {
             let name = unknown.unwrap_or_default();
-            Ok(HttpResponse::Ok().json(Executed::not_begun("StateNotFound", name)))
+            Ok(Executed::not_begun("StateNotFound", name))
         }
         (Reply::Refused(refused), _) if refused.kind == Kind::Lost => {
             let why = format!("{}; {}", refused.why, refused.how);
-            Ok(HttpResponse::Ok().json(Executed::not_begun("StateLost", why)))
+            Ok(Executed::not_begun("StateLost", why))
         }
         (other, _) => Err(unexpected(other)),
     }
 }
 
-/// The names of states in a run's request. If several are unknown, the answer reports the first.
+/// Returns the names of states in a run's request, in order. The answer reports the first unknown
+/// name.
 fn named_by(run: &RunSpec) -> Vec<String> {
     let on = match &run.on {
         Base::Name(name) => Some(name.clone()),
         Base::State(_) | Base::Run(_) => None,
     };
-    let read = run.reads.iter().flatten().filter_map(|reading| match &reading.state {
+    let read = run.reads.iter().filter_map(|reading| match &reading.state {
         StateRef::Name(name) => Some(name.clone()),
         StateRef::Id(_) => None,
     });
@@ -154,7 +173,7 @@ fn named_by(run: &RunSpec) -> Vec<String> {
 /// The body of `POST /interrupt`.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct Interrupt {
-    /// The run.
+    /// The id of the run.
     exec_id: String,
 }
 
@@ -180,15 +199,15 @@ pub(crate) async fn interrupt(
 /// The answer to `POST /execute`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Executed {
-    /// What the run printed and showed, in order, in nbformat's shapes.
+    /// The outputs of the run in order, in nbformat's shapes.
     #[schema(value_type = Vec<Output>)]
     output: ShownOutputs,
-    /// The name of the new state; null if there is none.
+    /// The name of the new state; null if the run made no state.
     state_name: Option<String>,
     /// Why the run failed; null if it succeeded.
     error: Option<RunError>,
-    /// Existing variables that the code reads. The list comes from an analysis of the code, and may
-    /// contain variables that the run did not read.
+    /// Existing variables that the code may read. The list comes from an analysis of the code, so
+    /// the run may have read fewer variables.
     accessed_symbols: Vec<String>,
     /// The variables that the run assigned.
     modified_symbols: Vec<String>,
@@ -204,8 +223,8 @@ const CHANGES_UNDONE: &str = "the changes of the failed cell were undone; \
     to keep them as a state, run the cell with on_error \"keep\"";
 
 impl Executed {
-    /// The answer for a run that has ended. For a failed run, `state_name` names a partial state.
-    /// `keepable` means that the cell had set variables that were not kept.
+    /// The answer for a run that has ended. If the run failed, `state_name` is the name of a
+    /// partial state. If `keepable` is true, the cell had set variables that were discarded.
     pub(super) fn new(ended: Ended) -> Self {
         let Ended { status, state_name, error, symbols, keepable, outputs, .. } = ended;
         let mut output = ShownOutputs { outputs, last: None };
@@ -226,7 +245,7 @@ impl Executed {
         }
         let error = error.unwrap_or_else(|| match status {
             RunStatus::Interrupted => RunError::new("KeyboardInterrupt", ""),
-            _ => RunError::new("KernelDied", "the run ended without a reason"),
+            _ => RunError::new("KernelDied", "the run ended for an unknown reason"),
         });
         if !matches!(output.outputs.items().last(), Some(Output::Error(_))) {
             output.last = Some(Output::Error(error.clone()));
@@ -256,11 +275,12 @@ impl Executed {
 }
 
 /// The outputs of a run, shared with the notebook. Serialisation copies one output at a time and
-/// gives it the shape of this API.
+/// converts the copy to the shape of this API.
 #[derive(Debug)]
 struct ShownOutputs {
     outputs: Outputs,
-    /// The error of the run, if the outputs do not end with it. It is serialised after them.
+    /// The error of the run, which is serialised after the outputs. `None` if the run has no error,
+    /// or if the outputs already end with the error.
     last: Option<Output>,
 }
 
@@ -281,8 +301,9 @@ fn for_client(output: Output) -> Output {
     }
 }
 
-/// Ends each part of a traceback with a newline. Clients of this API concatenate the parts, as they
-/// would the parts of `traceback.format_exception`. Jupyter clients join the parts with newlines.
+/// Ends each part of a traceback with a newline. Clients of this API concatenate the parts, as
+/// programs do with the result of `traceback.format_exception`. Jupyter clients join the parts with
+/// newlines.
 fn with_line_ends(mut error: RunError) -> RunError {
     for part in &mut error.traceback {
         if !part.ends_with('\n') {

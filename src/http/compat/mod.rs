@@ -1,7 +1,9 @@
-//! The REST API at the root: the calls of snapshot-kernel, on the notebook given at start.
+//! The REST API at the root: the calls of snapshot-kernel. They use the notebook that the server
+//! was started with.
 //!
-//! Clients of snapshot-kernel rely on its paths, field names and shapes, and on which failures are
-//! HTTP errors. Unknown fields in requests are accepted, because newer clients send more fields.
+//! Clients rely on snapshot-kernel's paths, field names and shapes, and on its choice of failures
+//! that are HTTP errors. Unknown fields in requests are accepted, because newer clients send more
+//! fields.
 
 mod digests;
 mod execute;

@@ -11,10 +11,11 @@ use serde::Deserialize;
 use serde_json::Map;
 use utoipa::ToSchema;
 
-/// Maximum number of states that one run may read. Each of them needs a process to send variables.
+/// Maximum number of states that one run may read. Each of these states needs a process to send
+/// variables.
 const MAX_READ_STATES: usize = 64;
-/// Maximum number of states in `state_mapping`. A state is read only if the code contains its
-/// alias.
+/// Maximum number of entries in `state_mapping`. The run reads only those states whose alias occurs
+/// in the code.
 const MAX_NAMED_STATES: usize = 10_000;
 
 /// The body of `POST /multistate_execute`.
@@ -23,11 +24,11 @@ pub(crate) struct MultistateExecute {
     /// The source.
     #[serde(default)]
     code: String,
-    /// The caller's id for the run, with which the run can be interrupted. When the run has ended,
-    /// the id is free again.
+    /// The caller's id for the run, which can be used to interrupt the run. After the run has
+    /// ended, another run may use the same id.
     exec_id: String,
-    /// States by their aliases in the code: `a.x` is the variable `x` of the state with the alias
-    /// `a`.
+    /// The states to read, by alias. In the code, `a.x` is the variable `x` of the state with the
+    /// alias `a`.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     state_mapping: Map<String, serde_json::Value>,
     /// The state that the code runs against, by name or id. Default: the root.
@@ -44,7 +45,7 @@ pub(crate) struct MultistateExecute {
     replay: bool,
 }
 
-/// Runs code that reads several states. The notebook keeps neither a new state nor the run.
+/// Runs code that reads several states. Adds neither a state nor the run to the notebook.
 #[utoipa::path(
     post, path = "/multistate_execute", tag = "kernel", request_body = MultistateExecute,
     responses(
@@ -61,15 +62,17 @@ pub(crate) async fn multistate_execute(
     let mut reads = Vec::new();
     let on = body.default_state.map_or(Base::State(StateId::root()), Base::Name);
     for (alias, name) in &body.state_mapping {
-        let name =
-            name.as_str().ok_or_else(|| bad(format!("read a state as {alias:?}"), "its name is not text"))?;
+        let name = name.as_str().ok_or_else(|| {
+            bad(format!("read a state as {alias:?}"), "the name of the state is not a string")
+        })?;
         let state = StateRef::name(name);
         reads.push(Reading { alias: alias.clone(), state, is_named: names(&body.code, alias) });
     }
     let named = reads.iter().filter(|reading| reading.is_named).count();
     if named > MAX_READ_STATES || reads.len() > MAX_NAMED_STATES {
         let why = format!(
-            "the code names {named} of {} states; it may name {MAX_READ_STATES} of at most {MAX_NAMED_STATES}",
+            "it names {} states (at most {MAX_NAMED_STATES}), and its code reads {named} of them (at most \
+             {MAX_READ_STATES})",
             reads.len()
         );
         return Err(bad("read several states".into(), &why));
@@ -79,7 +82,8 @@ pub(crate) async fn multistate_execute(
         run_memory: body.run_memory,
         replay: body.replay,
         with_outputs: true,
-        reads: Some(reads),
+        passing: true,
+        reads,
         ..RunSpec::new(ExecId::new(body.exec_id), body.code, on)
     };
     executed(&app, caller.access()?, run, Vec::new()).await

@@ -16,10 +16,10 @@ use utoipa::ToSchema;
 pub(crate) struct RebuildState {
     /// The parent of the new state, by name or id.
     input_state: String,
-    /// The other state, by name or id.
+    /// The source state, by name or id. Variables are taken from this state.
     source_state: String,
-    /// The variables to take from the other state. A variable that shares objects with one of these
-    /// should be in the list too.
+    /// The variables to take from the source state. If a variable in this list shares objects with
+    /// a second variable, the list should contain the second variable too.
     source_vars: Vec<String>,
     /// The variables to keep from the parent.
     input_vars: Vec<String>,
@@ -33,9 +33,9 @@ pub(crate) struct RebuildState {
 pub(crate) struct Rebuilt {
     /// The name of the new state.
     state_name: String,
-    /// Same as in the answer to `POST /alias_groups`, for the new state.
+    /// The groups of the new state's variables, as in the answer to `POST /alias_groups`.
     groups: Vec<Vec<String>>,
-    /// Same as in the answer to `POST /alias_groups`, for the new state.
+    /// The digests of these groups, as in the answer to `POST /alias_groups`.
     fingerprints: Vec<String>,
 }
 
@@ -59,13 +59,13 @@ pub(crate) async fn rebuild_state(
     caller: Caller,
     Json(body): Json<RebuildState>,
 ) -> Result<HttpResponse, Problem> {
-    let what = format!("make a state of {:?} and {:?}", body.input_state, body.source_state);
+    let what = format!("rebuild a state from {:?} and {:?}", body.input_state, body.source_state);
     let input = find_state(&app.start, &body.input_state).await?;
     let source = find_state(&app.start, &body.source_state).await?;
     let is_lost = |state: &State| state.parent.is_some() && state.residency == Residency::Replay;
     if let Some(lost) = [&input, &source].into_iter().find(|state| is_lost(state)) {
         let why = format!("state {:?} has neither a process nor a checkpoint", lost.name);
-        return Err(Problem::new(Kind::Lost, what, why, "replay it, or run the cells again"));
+        return Err(Problem::new(Kind::Lost, what, why, "replay that state, or run its cells again"));
     }
     let is_name = |name: &&String| name.chars().all(|c| c == '_' || c.is_alphanumeric()) && !name.is_empty();
     let mut take: Vec<String> = body.source_vars.iter().filter(is_name).cloned().collect();
@@ -97,8 +97,8 @@ pub(crate) async fn rebuild_state(
             let how = if status == RunStatus::Interrupted { "send it again" } else { "run the cell instead" };
             let why = match error.map(|error| error.evalue).filter(|evalue| !evalue.is_empty()) {
                 Some(evalue) => evalue,
-                None if status == RunStatus::Interrupted => "it was interrupted".into(),
-                None => "its run ended without a reason".into(),
+                None if status == RunStatus::Interrupted => "the run was interrupted".into(),
+                None => "the run ended for an unknown reason".into(),
             };
             Err(Problem::new(Kind::Conflict, what, why, how))
         }

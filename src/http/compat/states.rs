@@ -22,9 +22,9 @@ pub(crate) struct StateNames {
 /// The answer to `GET /states/{name}`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct StateView {
-    /// The name or id of the state, as in the request.
+    /// The name or id of the state, as the request contained it.
     name: String,
-    /// When the state was made: ISO 8601, UTC, microseconds.
+    /// When the state was made, as ISO 8601 in UTC with microseconds.
     timestamp: String,
     /// The state's variables, by name.
     #[schema(value_type = std::collections::BTreeMap<String, VariableView>)]
@@ -37,7 +37,7 @@ impl StateView {
     }
 }
 
-/// Variables as one JSON object, in the order in which they were first assigned.
+/// Variables as one JSON object, in the order of their first assignment.
 #[derive(Debug)]
 pub(crate) struct Variables(Vec<Variable>);
 
@@ -58,14 +58,14 @@ pub(crate) struct VariableView {
     /// `type(v).__name__`.
     #[serde(rename = "type")]
     type_name: String,
-    /// `repr(v)`, cut when it is long.
+    /// `repr(v)`, truncated if it is long.
     repr: String,
 }
 
 /// The answer to `DELETE /states/{name}`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Deleted {
-    /// The name or id of the state, as in the request.
+    /// The name or id of the state, as the request contained it.
     deleted: String,
 }
 
@@ -76,14 +76,14 @@ pub(crate) struct Status {
     status: &'static str,
 }
 
-/// Lists the states' names, in creation order.
+/// Lists the names of the states, in creation order.
 #[utoipa::path(get, path = "/states", tag = "kernel", responses((status = 200, body = StateNames)))]
 pub(crate) async fn states(app: web::Data<AppState>) -> Result<HttpResponse, Problem> {
     let states = app.start.read(|notebook| notebook.names().map(str::to_owned).collect()).await?;
     Ok(HttpResponse::Ok().json(StateNames { states }))
 }
 
-/// Shows a state's variables.
+/// Lists a state's variables.
 #[utoipa::path(
     get, path = "/states/{name}", tag = "kernel", params(("name" = String, Path, description = "Name or id")),
     responses(

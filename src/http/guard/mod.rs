@@ -1,10 +1,10 @@
 //! Decides from the head of a request, without the body, whether the request reaches a handler.
 //! Sets the security headers of every answer.
 //!
-//! The checks run in this order: Host names this server; Origin and Sec-Fetch-Site name our own
-//! page; the credential is valid; the route exists; the scope suffices; the body may be read.
-//! A request without a valid credential gets the same answer for unknown and known paths, so such
-//! requests do not reveal which paths exist.
+//! The checks run in this order. The header `Host` must name this server. `Origin` and
+//! `Sec-Fetch-Site` must name our own page. The credential must be valid. The route must exist. The
+//! scope must suffice. The route must allow the body. A request without a valid credential gets the
+//! same answer for unknown and known paths, so such requests do not reveal which paths exist.
 
 mod origin;
 
@@ -12,10 +12,11 @@ pub(crate) use origin::Hosts;
 
 use super::app_state::AppState;
 use super::auth::Access;
+use super::base_url::BaseUrl;
 use super::connection_limit::{Busy, ConnectionStatus};
 use super::headers::{self, Content};
 use super::page::sign_in;
-use super::request::{BodyLimit, Caller, Credential, PathParams, too_large, unauthorized};
+use super::request::{BodyLimit, Caller, Credential, PathParams, body_too_long, unauthorized};
 use super::routes::{self, Body, MatchedRoute, NoRoute, RequiredAccess, Subject};
 use crate::problem::{Kind, Problem};
 use actix_web::body::{BoxBody, MessageBody};
@@ -73,9 +74,10 @@ async fn pass(
 /// The answer to a request that reaches no handler.
 struct Denied {
     error: Problem,
-    /// The methods of the path, for the header `Allow` of a 405.
+    /// The methods that the path allows, for the header `Allow` of a 405.
     allow: Option<String>,
-    /// Whether another site opened the page. The browser may then have withheld our cookie.
+    /// Whether another site opened the page. If so, the browser may have withheld our cookie, and
+    /// the answer is a page that requests the same address again.
     retry_from_here: bool,
 }
 
@@ -87,17 +89,19 @@ impl From<Problem> for Denied {
 
 impl Denied {
     fn answer(&self, request: &ServiceRequest) -> HttpResponse {
+        let default = BaseUrl::default();
+        let base = request.app_data::<web::Data<AppState>>().map_or(&default, |app| &app.base_url);
         let for_a_person = *request.method() == Method::GET && wants_html(request.headers());
         let mut response = match self.error.status_code() {
             status @ StatusCode::UNAUTHORIZED if for_a_person => {
                 if self.retry_from_here {
-                    sign_in::exchange(status)
+                    sign_in::exchange(base, status)
                 } else {
-                    sign_in::sign_in(status, &self.error)
+                    sign_in::sign_in(base, status, &self.error)
                 }
             }
             status @ (StatusCode::MISDIRECTED_REQUEST | StatusCode::FORBIDDEN) if for_a_person => {
-                sign_in::sign_in(status, &self.error)
+                sign_in::sign_in(base, status, &self.error)
             }
             _ => self.error.error_response(),
         };
@@ -105,11 +109,12 @@ impl Denied {
             response.headers_mut().insert(ALLOW, allow);
         }
         if self.error.status_code() == StatusCode::SERVICE_UNAVAILABLE {
-            // The answer is 503 because of too many connections. Closing this one makes room.
+            // The status 503 means that there are too many connections. Closing this connection
+            // makes room.
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         if has_body(request.headers()) {
-            // Otherwise the unread body would be parsed as the next request of this connection.
+            // A connection that stays open would parse the unread body as the next request.
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             response.head_mut().set_connection_type(actix_web::http::ConnectionType::Close);
         }
@@ -122,7 +127,8 @@ fn check(request: &mut ServiceRequest) -> Result<(Content, bool), Denied> {
     let not_set_up = || Problem::internal("the server is not set up");
     let app = request.app_data::<web::Data<AppState>>().cloned().ok_or_else(not_set_up)?;
     let hosts = request.app_data::<web::Data<Hosts>>().cloned().ok_or_else(not_set_up)?;
-    let matched = routes::find(request.method(), request.uri().path());
+    let path = app.base_url.strip(request.uri().path());
+    let matched = path.map_or(Err(NoRoute::NoSuchPath), |path| routes::find(request.method(), path));
     let is_page = matched.as_ref().is_ok_and(|m| m.route.content == Content::Page);
 
     let host = hosts.check(request.head())?;
@@ -144,9 +150,17 @@ fn check(request: &mut ServiceRequest) -> Result<(Content, bool), Denied> {
     };
 
     let matched = matched.map_err(|error| no_route(request.method(), error))?;
-    if let (Some(access), RequiredAccess::AtLeast(scope)) = (&access, matched.route.required) {
+    let in_header = matches!(credential, Credential::Token { in_url: false, .. });
+    if let RequiredAccess::ByHeader(_) = matched.route.required
+        && !in_header
+    {
+        return Err(needs_header().into());
+    }
+    if let (Some(access), RequiredAccess::AtLeast(scope) | RequiredAccess::ByHeader(scope)) =
+        (&access, matched.route.required)
+    {
         if access.scope < scope {
-            return Err(forbidden(format!("this link is for `{}` only", access.scope.word())).into());
+            return Err(forbidden(format!("this link has only the scope `{}`", access.scope.word())).into());
         }
         if notebook_of(&app, &matched).is_some_and(|notebook| !access.opens(notebook)) {
             return Err(forbidden("this link is for another notebook").into());
@@ -166,8 +180,9 @@ fn check(request: &mut ServiceRequest) -> Result<(Content, bool), Denied> {
     Ok((content, is_known))
 }
 
-/// The access that a credential gives. Of several browser sessions the one with the widest scope
-/// for the notebook counts, so the owner loses no rights by opening a share link.
+/// Returns the access that a credential gives. If the request has several browser sessions, the
+/// session with the widest scope for the notebook counts. So the owner loses no rights by opening a
+/// share link.
 fn identify(app: &AppState, credential: &Credential, notebook: Option<&str>) -> Result<Access, Problem> {
     let now = app.keys.now();
     let strength = |access: &Access| (notebook.is_none_or(|name| access.opens(name)), access.scope);
@@ -187,7 +202,8 @@ fn identify(app: &AppState, credential: &Credential, notebook: Option<&str>) -> 
 }
 
 /// The answer to a request without a valid credential. If another site opened one of our pages, the
-/// browser withheld our cookie. It then gets a page that requests the same path from our origin.
+/// browser withheld our cookie. The answer is then a page that requests the same path from our
+/// origin.
 fn unidentified(error: Problem, request: &ServiceRequest, is_page: bool) -> Denied {
     let retry_from_here = is_page && origin::comes_from_elsewhere(request.headers());
     Denied { error, allow: None, retry_from_here }
@@ -202,16 +218,16 @@ fn notebook_of<'a>(app: &'a AppState, matched: &'a MatchedRoute) -> Option<&'a s
     }
 }
 
-/// Checks the headers that describe the body. The body itself is not read yet.
+/// Checks the headers that describe the body. The body itself is read later.
 fn check_body(request: &ServiceRequest, matched: &MatchedRoute, by_cookie: bool) -> Result<(), Problem> {
     let (headers, method) = (request.headers(), request.method());
     let body = matched.route.body;
     if !has_body(headers) {
-        // Another site's form or image can send an empty POST with our cookie, but not with the
-        // content type of JSON.
+        // Another site's form or image can send an empty POST with our cookie. It cannot set the
+        // content type to JSON.
         let needs_type = by_cookie && *method == Method::POST;
         return if needs_type && !has_right_type(headers, body) {
-            Err(unsupported("it has no JSON content type"))
+            Err(unsupported("its content type is not JSON"))
         } else {
             Ok(())
         };
@@ -220,7 +236,7 @@ fn check_body(request: &ServiceRequest, matched: &MatchedRoute, by_cookie: bool)
         return Err(Problem::bad_request(
             "read the request",
             format!("this route takes no body with {method}"),
-            "leave the body out",
+            "send the request without a body",
         ));
     }
     if headers.contains_key(CONTENT_ENCODING) {
@@ -239,7 +255,7 @@ fn check_body(request: &ServiceRequest, matched: &MatchedRoute, by_cookie: bool)
     let declared =
         headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<u64>().ok());
     if declared.is_some_and(|length| length > limit as u64) {
-        return Err(too_large(limit));
+        return Err(body_too_long(limit));
     }
     Ok(())
 }
@@ -249,11 +265,11 @@ fn has_body(headers: &HeaderMap) -> bool {
     length || headers.contains_key(TRANSFER_ENCODING)
 }
 
-/// Content types of a state's file. No form of another site can send them.
+/// Content types of a state's file. A form of another site cannot send these types.
 const FILE_TYPES: [&str; 2] = ["application/x-ratoon-state", "application/octet-stream"];
 
-/// Content types of another program's notebook, besides JSON. No form of another site can send
-/// them.
+/// Content types, besides JSON, of another program's notebook. A form of another site cannot send
+/// these types.
 const NOTEBOOK_TYPES: [&str; 2] = ["application/x-ipynb+json", "text/x-python"];
 
 fn has_right_type(headers: &HeaderMap, body: Body) -> bool {
@@ -280,7 +296,7 @@ fn is_json(headers: &HeaderMap) -> bool {
         .all(|p| p.eq_ignore_ascii_case("charset=utf-8") || p.eq_ignore_ascii_case("charset=\"utf-8\""))
 }
 
-/// Whether the client accepts HTML, as a browser does when it will display the answer.
+/// Whether the client accepts HTML. Browsers accept HTML for an answer that they will display.
 pub(crate) fn wants_html(headers: &HeaderMap) -> bool {
     let accept = headers.get(ACCEPT).and_then(|v| v.to_str().ok()).unwrap_or_default();
     accept.split(',').any(|part| part.split(';').next().is_some_and(|t| t.trim() == "text/html"))
@@ -297,8 +313,8 @@ fn no_route(method: &Method, error: NoRoute) -> Denied {
             let allow = methods.iter().map(|m| m.as_str()).collect::<Vec<_>>().join(", ");
             let error = Problem::new(
                 Kind::MethodNotAllowed,
-                format!("{method} this path"),
-                "it does not have this method",
+                format!("use {method} on this path"),
+                "the path does not support this method",
                 format!("use {allow}"),
             );
             Denied { error, allow: Some(allow), retry_from_here: false }
@@ -311,7 +327,7 @@ fn too_many_failures() -> Problem {
         Kind::TooManyFailures,
         "authenticate the request",
         "too many wrong tokens were sent in the last seconds",
-        "wait a second; the right token works at any time",
+        "wait a second, or send the right token, which is always accepted",
     )
 }
 
@@ -319,12 +335,21 @@ fn forbidden(why: impl Into<String>) -> Problem {
     Problem::new(Kind::Forbidden, "allow the request", why, "ask the owner for another link")
 }
 
+fn needs_header() -> Problem {
+    Problem::new(
+        Kind::Unauthorized,
+        "authenticate the request",
+        "its token is not in a header, where no log and no history keeps it",
+        "send `Authorization: Bearer TOKEN`",
+    )
+}
+
 fn no_cors() -> Problem {
     Problem::new(
         Kind::NoCors,
         "answer a preflight request",
         "pages of other sites may not use this server",
-        "use the server's own page or a program",
+        "send the request from the server's own page, or from a program",
     )
 }
 

@@ -1,8 +1,8 @@
 //! Checks where a request comes from: `Host`, `Origin` and `Sec-Fetch-Site`, each compared exactly.
 //!
 //! `Host` stops DNS rebinding. `Origin` and `Sec-Fetch-Site` stop pages of other sites and of other
-//! ports of this machine: browsers may add our cookie to their requests. Forwarding headers are
-//! ignored.
+//! ports of this machine, because browsers may add our cookie to requests of such pages. Forwarding
+//! headers are ignored.
 
 use crate::problem::{Kind, Problem};
 use actix_web::dev::RequestHead;
@@ -17,13 +17,13 @@ const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 pub(crate) struct Hosts {
     /// `host:port`, lower case.
     accepted: Vec<String>,
-    /// Those of the accepted hosts that the owner gave. A proxy may serve them over https.
+    /// The accepted hosts that the owner named. A proxy may serve these hosts over https.
     proxied: Vec<String>,
 }
 
 impl Hosts {
-    /// Accepts the loopback names with the bound port, the bound address, and the names that the
-    /// owner gave.
+    /// Accepts the loopback names with the bound port, the bound address, and the hosts that the
+    /// owner named.
     pub(crate) fn new(bound: std::net::SocketAddr, named: &[String]) -> Self {
         let port = bound.port();
         let mut accepted: Vec<String> =
@@ -45,7 +45,7 @@ impl Hosts {
     pub(crate) fn check(&self, head: &RequestHead) -> Result<String, Problem> {
         let host = one(&head.headers, &HOST).ok().flatten().map(str::to_ascii_lowercase);
         let host = host.filter(|h| self.accepted.contains(h)).ok_or_else(misdirected)?;
-        // `GET http://other/ HTTP/1.1` names a host in its first line, too.
+        // The request line `GET http://other/ HTTP/1.1` also contains a host.
         if head.uri.authority().is_some_and(|a| !a.as_str().eq_ignore_ascii_case(&host)) {
             return Err(misdirected());
         }
@@ -63,22 +63,22 @@ impl Hosts {
         match one(headers, &ORIGIN) {
             Ok(None) => Ok(()),
             Ok(Some(origin)) if own(origin) => Ok(()),
-            _ => Err(foreign("its Origin is not this server")),
+            _ => Err(foreign("its Origin header names another server")),
         }
     }
 }
 
-/// Refuses requests that a browser sends for another site's page, except to open one of our pages
-/// (`is_page`) by a link.
+/// Refuses a request that a browser sends for another site's page. Allows one exception: a link
+/// that opens one of our pages (`is_page`).
 pub(crate) fn check_fetch_site(headers: &HeaderMap, is_page: bool) -> Result<(), Problem> {
     match one(headers, &SEC_FETCH_SITE) {
         Ok(None | Some("same-origin" | "none")) => Ok(()),
         Ok(Some("same-site" | "cross-site")) if is_page && is_visit(headers) => Ok(()),
-        _ => Err(foreign("the browser says that another site sent it")),
+        _ => Err(foreign("the browser reports that a page of another site sent it")),
     }
 }
 
-/// Whether another site opens the page. The browser then withholds our cookie.
+/// Whether another site opens the page. In this case the browser withholds our cookie.
 pub(crate) fn comes_from_elsewhere(headers: &HeaderMap) -> bool {
     matches!(one(headers, &SEC_FETCH_SITE), Ok(Some("same-site" | "cross-site")))
 }
@@ -101,9 +101,9 @@ fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>,
 fn misdirected() -> Problem {
     Problem::new(
         Kind::Misdirected,
-        "find the addressed server",
-        "the Host is not a name of this one",
-        "use the address that was printed at start, or start with --reachable-as HOST:PORT",
+        "accept the request",
+        "its Host header names another server",
+        "use the address that was printed at start, or start the server with --reachable-as HOST:PORT",
     )
 }
 

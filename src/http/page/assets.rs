@@ -1,10 +1,12 @@
 //! Serves the page's files, which are embedded in the program. Entry scripts and styles are served
 //! as bundles.
 //!
-//! The path prefix contains a hash of all files, so browsers may cache them forever and versions
-//! never mix. Only files in the embedded table can be requested. The build has compressed them.
+//! The path prefix contains a hash of all files. So browsers may cache the files forever, and never
+//! mix files of two versions. Only files in the embedded table can be requested. The build has
+//! compressed these files.
 
 use super::bundle;
+use crate::http::base_url::BaseUrl;
 use crate::http::request::PathParams;
 use crate::problem::Problem;
 use actix_web::http::header::{
@@ -22,7 +24,7 @@ use std::sync::LazyLock;
 struct Web;
 
 /// `/assets/HASH`, with a hash of the names and contents of all files.
-pub(crate) static PREFIX: LazyLock<String> = LazyLock::new(|| {
+static PREFIX: LazyLock<String> = LazyLock::new(|| {
     let mut names: Vec<_> = Web::iter().collect();
     names.sort_unstable();
     let mut all = Sha256::new();
@@ -38,15 +40,20 @@ pub(crate) static PREFIX: LazyLock<String> = LazyLock::new(|| {
     format!("/assets/{hash}")
 });
 
+/// The address of the page's files, without a slash at its end.
+pub(super) fn assets_url(base: &BaseUrl) -> String {
+    base.join(&PREFIX)
+}
+
 /// Files compressed with brotli, by the SHA-256 of the original. A debug build reads the originals
-/// from disk; a file that was changed after the build is not in this table.
+/// from disk. A file that was changed after the build is not in this table.
 static PACKED: LazyLock<HashMap<[u8; 32], &'static [u8]>> = LazyLock::new(|| {
     let table: &[([u8; 32], &[u8])] = &include!(concat!(env!("OUT_DIR"), "/packed.rs"));
     table.iter().copied().collect()
 });
 
-/// The bundles by path. Empty if a file cannot be parsed, for example in a debug build while the
-/// file is edited. Browsers then load each module separately.
+/// The bundles by path. Empty if a module cannot be parsed, for example while somebody edits the
+/// module in a debug build. Browsers then load each module separately.
 static JOINED: LazyLock<BTreeMap<String, Joined>> = LazyLock::new(|| {
     let files = bundle::all(&text_of).unwrap_or_default().into_iter();
     files.map(|(path, text)| (path, Joined { hash: Sha256::digest(&text).into(), text })).collect()
@@ -58,7 +65,7 @@ struct Joined {
 }
 
 /// The third-party modules that the notebook's page needs when it loads, as paths below `web/`. The
-/// page's head preloads them.
+/// `<head>` of the page preloads these modules.
 pub(super) static NEEDED: LazyLock<Vec<String>> =
     LazyLock::new(|| bundle::script("notebook.js", &text_of).map(|one| one.vendored).unwrap_or_default());
 
@@ -68,7 +75,7 @@ fn text_of(path: &str) -> Option<String> {
 
 /// `GET /assets/{hash}/{path}`.
 pub(crate) async fn asset(request: HttpRequest, path: PathParams) -> Result<HttpResponse, Problem> {
-    let missing = || Problem::not_found("find the file", "the page has no such file in this version");
+    let missing = || Problem::not_found("find the file", "this version of Ratoon has no such file");
     let [hash, path] = path.0.as_slice() else { return Err(missing()) };
     if PREFIX.strip_prefix("/assets/") != Some(hash) {
         return Err(missing());
@@ -91,7 +98,7 @@ pub(crate) async fn asset(request: HttpRequest, path: PathParams) -> Result<Http
     })
 }
 
-/// Whether the client accepts a content coding. Quality 0 in the header means "not accepted".
+/// Whether the client accepts a content coding. In the header, quality 0 means "not accepted".
 pub(super) fn takes(coding: &str, headers: &HeaderMap) -> bool {
     let named = headers.get_all(ACCEPT_ENCODING).filter_map(|value| value.to_str().ok());
     named.flat_map(|value| value.split(',')).any(|one| {
@@ -110,8 +117,8 @@ pub(crate) async fn frame() -> Result<HttpResponse, Problem> {
         .body(file.data.into_owned()))
 }
 
-/// The content type by a file's extension; `None` for a file that must not be served. HTML is not
-/// served here, because HTML documents have separate routes and headers.
+/// The content type for a file's extension; `None` if such files must not be served. HTML documents
+/// have separate routes and headers, so they are not served here.
 fn content_type(path: &str) -> Option<&'static str> {
     let (_, ending) = path.rsplit_once('.')?;
     Some(match ending {
@@ -167,6 +174,7 @@ mod tests {
                 "signin.js",
                 "strip-token.js",
                 "style/base.css",
+                "style/later.css",
                 "style/notebook.css",
                 "style/plain.css",
             ]

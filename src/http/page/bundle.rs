@@ -1,11 +1,11 @@
-//! Bundles the modules of a page into two files: one that is needed when the page loads, and one
-//! that is fetched later. Bundles the styles into one file. A hundred small requests would take
-//! half a second.
+//! Bundles the modules of a page into two files. The first is needed when the page loads, and the
+//! second is fetched later. Also bundles the styles of a page into one file. A hundred small
+//! requests would take half a second.
 //!
-//! The files under `web/` stay plain ES modules that browsers can load directly. In a bundle each
-//! module is a function that is called once and returns the module's exports. Each module follows
+//! The files under `web/` stay plain ES modules that browsers can load directly. In a bundle, each
+//! module is a function that is called once and returns the module's exports. A module comes after
 //! the modules that it imports, so imports must not form a cycle. Third-party modules stay separate
-//! files. `build.rs` compiles this file, too, and compresses the bundles.
+//! files. `build.rs` also compiles this file, and compresses the bundles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -15,8 +15,8 @@ pub(crate) const SCRIPTS: [&str; 4] = ["notebook.js", "home.js", "signin.js", "s
 /// The script that runs before the first paint. This script is not a module.
 const EARLY: &str = "early.js";
 /// The styles of pages.
-pub(crate) const STYLES: [&str; 4] =
-    ["style/notebook.css", "home/home.css", "style/plain.css", "style/base.css"];
+pub(crate) const STYLES: [&str; 5] =
+    ["style/notebook.css", "style/later.css", "home/home.css", "style/plain.css", "style/base.css"];
 /// The folder of third-party modules.
 const VENDOR: &str = "vendor/";
 
@@ -24,8 +24,8 @@ const VENDOR: &str = "vendor/";
 pub(crate) struct Bundle {
     /// The entry and all modules that it imports, each once.
     pub(crate) now: String,
-    /// The modules that are fetched by `import(…)`; empty if there are none. This file imports
-    /// `now`.
+    /// The modules that are fetched by `import(…)`; empty if there are none. The text of this
+    /// bundle imports the first bundle, `now`.
     pub(crate) later: String,
     /// The third-party modules that `now` imports, as paths below `web/`.
     pub(crate) vendored: Vec<String>,
@@ -36,7 +36,8 @@ pub(crate) fn later(entry: &str) -> String {
     entry.replace(".js", "-later.js")
 }
 
-/// All bundles, and the early script without its comments, by the path under which they are served.
+/// Returns all bundles, and the early script without comments, by the path under which each is
+/// served.
 ///
 /// # Errors
 /// An error that names the module, and the statement that cannot be parsed.
@@ -57,7 +58,7 @@ pub(crate) fn all(read: &dyn Fn(&str) -> Option<String>) -> Result<BTreeMap<Stri
     Ok(files)
 }
 
-/// Bundles a script with all that it imports.
+/// Bundles a script with all modules that it imports.
 ///
 /// # Errors
 /// An error that names the module, and the statement that cannot be parsed.
@@ -65,7 +66,7 @@ pub(crate) fn script(entry: &str, read: &dyn Fn(&str) -> Option<String>) -> Resu
     let mut modules = Modules { read, parsed: BTreeMap::new(), order: Vec::new(), path: Vec::new() };
     modules.add(entry)?;
     let at_once = modules.order.len();
-    // The modules that a fetched module fetches go into the same bundle.
+    // A fetched module may fetch further modules. All of them go into the same bundle.
     let mut seen = 0;
     while seen < modules.order.len() {
         let wanted = modules.parsed[&modules.order[seen]].fetched.clone();
@@ -109,15 +110,16 @@ pub(crate) fn style(path: &str, read: &dyn Fn(&str) -> Option<String>) -> Result
 
 /// A parsed module.
 struct Module {
-    /// The text without imports and the word `export`. Line numbers are unchanged.
+    /// The text without import statements and without the word `export`. Line numbers are
+    /// unchanged.
     source: String,
-    /// Static imports: the path, and a destructuring pattern of the names, `{ a, b: c }`.
+    /// Static imports: each has the path, and a destructuring pattern of the names, `{ a, b: c }`.
     imports: Vec<(String, String)>,
-    /// Re-exports: the path, and a destructuring pattern of the names.
+    /// Re-exports: each has the path, and a destructuring pattern of the names.
     reexports: Vec<(String, String)>,
     /// The names of exports that the module itself defines.
     exports: Vec<String>,
-    /// The modules that it fetches by `import(…)`, as paths below `web/`.
+    /// The modules that this module fetches by `import(…)`, as paths below `web/`.
     fetched: Vec<String>,
 }
 
@@ -132,9 +134,9 @@ impl Module {
 struct Modules<'a> {
     read: &'a dyn Fn(&str) -> Option<String>,
     parsed: BTreeMap<String, Module>,
-    /// All modules. Each comes after the modules that it imports.
+    /// The paths of all modules. A module comes after the modules that it imports.
     order: Vec<String>,
-    /// The modules that are being added. Each is imported by the module before it.
+    /// The modules that are being added, to find cycles. Each is imported by the module before it.
     path: Vec<String>,
 }
 
@@ -178,7 +180,7 @@ impl Modules<'_> {
         paths.iter().map(|path| self.name(path)).collect()
     }
 
-    /// The variable that holds a module's exports.
+    /// Returns the name of the variable that holds a module's exports.
     fn name(&self, path: &str) -> String {
         match self.order.iter().position(|known| known == path) {
             Some(at) => format!("$${at}"),
@@ -212,8 +214,8 @@ impl Modules<'_> {
         text
     }
 
-    /// Makes the paths in a module's imports and fetches relative to the bundle. They were relative
-    /// to the module.
+    /// Changes the paths in a module's imports and fetches. They were relative to the module, and
+    /// become relative to the bundle.
     fn with_bundle_paths(&self, path: &str, source: &str, entry: &str) -> String {
         let mut text = source.replace("import.meta.url", &format!("new URL('./{path}', import.meta.url)"));
         for fetched in fetches(source) {
@@ -276,7 +278,8 @@ fn parse(path: &str, text: &str) -> Result<Module, String> {
     Ok(module)
 }
 
-/// The names that a statement imports, as a destructuring pattern, and the module it names.
+/// Returns the names in an import or export statement, as a destructuring pattern, and the path of
+/// the other module.
 fn taken(statement: &str) -> Option<(String, Option<&str>)> {
     let from =
         statement.rsplit_once('\'').and_then(|(before, _)| before.rsplit_once('\'')).map(|(_, name)| name);
@@ -290,8 +293,8 @@ fn taken(statement: &str) -> Option<(String, Option<&str>)> {
     Some((format!("{{ {} }}", names.trim().trim_end_matches(',').replace(" as ", ": ")), from))
 }
 
-/// The names in a pattern, as pairs: the name in the other module, and the name here. Empty for
-/// `* as name`.
+/// The names in a destructuring pattern, as pairs: the name in the other module, and the name in
+/// this module. Empty for `* as name`.
 fn pairs(pattern: &str) -> Vec<(&str, &str)> {
     let Some(inner) = pattern.strip_prefix('{') else { return Vec::new() };
     let names =
@@ -318,8 +321,8 @@ fn resolved(from: &str, name: &str) -> Option<String> {
     name.starts_with('.').then(|| folders.join("/"))
 }
 
-/// Removes comments, which are a quarter of our scripts and styles. Works line by line, which
-/// suffices for how our files are written. A browser test compares the result with the files.
+/// Removes comments, which are a quarter of our scripts and styles. Works line by line, which is
+/// enough for the style of our files. A browser test compares the result with the files.
 pub(crate) fn without_comments(text: &str) -> String {
     let mut left = String::with_capacity(text.len());
     let mut is_inside = false;
@@ -337,7 +340,7 @@ pub(crate) fn without_comments(text: &str) -> String {
     left
 }
 
-/// A line without the comments that both begin and end on this line.
+/// Removes the comments that begin and end on the same line.
 fn without_asides(line: &str) -> String {
     let mut left = String::new();
     let mut rest = line;

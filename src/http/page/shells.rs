@@ -1,10 +1,11 @@
-//! The HTML shells. They hold no notebook content: the page's scripts fetch that over the
-//! WebSocket.
+//! The HTML shells of the pages. A shell contains no notebook content: the page's scripts fetch the
+//! content over the WebSocket.
 
-use super::assets::{NEEDED, PREFIX};
+use super::assets::{NEEDED, assets_url};
 use super::render::render;
 use super::sign_in::begin_session;
 use crate::http::app_state::AppState;
+use crate::http::base_url::BaseUrl;
 use crate::http::request::{Caller, PathParams};
 use crate::problem::Problem;
 use actix_web::http::StatusCode;
@@ -15,7 +16,8 @@ use askama::Template;
 #[template(path = "notebook.html")]
 struct NotebookPage<'a> {
     name: &'a str,
-    assets: &'a str,
+    base: &'a BaseUrl,
+    assets: String,
     modules: &'a [String],
 }
 
@@ -23,7 +25,8 @@ struct NotebookPage<'a> {
 #[template(path = "home.html")]
 struct HomePage<'a> {
     names: &'a [String],
-    assets: &'a str,
+    base: &'a BaseUrl,
+    assets: String,
 }
 
 /// `GET /`: the page that lists the notebooks that the caller may see.
@@ -31,10 +34,16 @@ pub(crate) async fn home(app: web::Data<AppState>, caller: Caller) -> Result<Htt
     if caller.token_in_url {
         return begin_session(app, &caller).await;
     }
-    Ok(render(StatusCode::OK, &HomePage { names: &app.names_for(caller.access()?), assets: &PREFIX }))
+    list(&app, &caller, StatusCode::OK)
 }
 
-/// `GET /n/{name}`: the page of a notebook. Does not open the notebook; the page's WebSocket does.
+fn list(app: &AppState, caller: &Caller, status: StatusCode) -> Result<HttpResponse, Problem> {
+    let (base, names) = (&app.base_url, app.names_for(caller.access()?));
+    Ok(render(status, &HomePage { names: &names, base, assets: assets_url(base) }))
+}
+
+/// `GET /n/{name}`: the page of a notebook. The page's WebSocket opens the notebook; this request
+/// does not.
 pub(crate) async fn notebook(
     app: web::Data<AppState>,
     path: PathParams,
@@ -45,11 +54,9 @@ pub(crate) async fn notebook(
     }
     let name = path.get(0);
     if !app.has(name) {
-        return Ok(render(
-            StatusCode::NOT_FOUND,
-            &HomePage { names: &app.names_for(caller.access()?), assets: &PREFIX },
-        ));
+        return list(&app, &caller, StatusCode::NOT_FOUND);
     }
-    let page = NotebookPage { name, assets: &PREFIX, modules: &NEEDED };
+    let base = &app.base_url;
+    let page = NotebookPage { name, base, assets: assets_url(base), modules: &NEEDED };
     Ok(render(StatusCode::OK, &page))
 }

@@ -1,10 +1,11 @@
-//! Begins a browser session in exchange for a token in the URL, and ends it when the user signs
-//! out.
+//! Begins a browser session in exchange for a token in the URL. Ends the session when the user
+//! signs out.
 
-use super::assets::PREFIX;
+use super::assets::assets_url;
 use super::render::render;
 use crate::http::app_state::AppState;
 use crate::http::auth::SESSION_LASTS;
+use crate::http::base_url::BaseUrl;
 use crate::http::request::{Caller, NoBody, session_cookies};
 use crate::http::saved_credentials::store_sessions;
 use crate::problem::Problem;
@@ -17,18 +18,20 @@ use askama::Template;
 #[template(path = "signin.html")]
 struct SignInPage<'a> {
     why: &'a str,
-    assets: &'a str,
+    base: &'a BaseUrl,
+    assets: String,
 }
 
 #[derive(Template)]
 #[template(path = "strip_token.html")]
 struct StripTokenPage<'a> {
-    assets: &'a str,
+    base: &'a BaseUrl,
+    assets: String,
 }
 
 /// Exchanges the token in the URL for a session. The answer is a page whose script opens the same
-/// path without the token. After a redirect, a browser that came from another site would withhold
-/// the `SameSite=Strict` cookie.
+/// path without the token. A redirect would not work: a browser that came from another site would
+/// not send the `SameSite=Strict` cookie.
 pub(super) async fn begin_session(
     app: web::Data<AppState>,
     caller: &Caller,
@@ -37,29 +40,36 @@ pub(super) async fn begin_session(
     let id = app
         .keys
         .begin_session(access, app.keys.now())
-        .map_err(|_| Problem::internal("the operating system gives no random numbers"))?;
+        .map_err(|_| Problem::internal("the operating system provides no random numbers"))?;
     // If the session cannot be stored, it is valid until the server restarts.
     let _ = store_sessions(app.clone()).await;
     let (name, lasts) = (access.cookie(&app.cookie), SESSION_LASTS.as_secs());
-    let cookie = format!("{name}={id}; Max-Age={lasts}; Path=/; HttpOnly; SameSite=Strict");
-    let mut response = render(StatusCode::OK, &StripTokenPage { assets: &PREFIX });
+    let path = cookie_path(&app);
+    let cookie = format!("{name}={id}; Max-Age={lasts}; Path={path}; HttpOnly; SameSite=Strict");
+    let mut response = exchange(&app.base_url, StatusCode::OK);
     let cookie = cookie.parse().map_err(|_| Problem::internal("the session has no cookie"))?;
     response.headers_mut().insert(SET_COOKIE, cookie);
     Ok(response)
 }
 
-/// The answer with the page whose script requests its own address again.
-pub(crate) fn exchange(status: StatusCode) -> HttpResponse {
-    render(status, &StripTokenPage { assets: &PREFIX })
+/// Answers with a page whose script requests the same address again.
+pub(crate) fn exchange(base: &BaseUrl, status: StatusCode) -> HttpResponse {
+    render(status, &StripTokenPage { base, assets: assets_url(base) })
 }
 
-/// The answer with the sign-in page, which shows why the request was refused.
-pub(crate) fn sign_in(status: StatusCode, error: &Problem) -> HttpResponse {
-    render(status, &SignInPage { why: &error.why, assets: &PREFIX })
+/// Answers with the sign-in page, which shows why the request was refused.
+pub(crate) fn sign_in(base: &BaseUrl, status: StatusCode, error: &Problem) -> HttpResponse {
+    render(status, &SignInPage { why: &error.why, base, assets: assets_url(base) })
 }
 
-/// Ends the caller's browser sessions: the owner's, and those of links that were opened in the same
-/// browser.
+/// The value of the attribute `Path` of a session's cookie. Servers that share a host behind a
+/// proxy do not get each other's cookies.
+fn cookie_path(app: &AppState) -> String {
+    if app.base_url == BaseUrl::default() { "/".into() } else { app.base_url.to_string() }
+}
+
+/// Ends the caller's browser sessions: the owner's session, and the sessions of links that were
+/// opened in the same browser.
 #[utoipa::path(
     delete, path = "/api/session", tag = "server",
     responses((status = 204, description = "Signed out")),
@@ -77,7 +87,8 @@ pub(crate) async fn sign_out(
     store_sessions(app.clone()).await?;
     let mut response = HttpResponse::NoContent();
     for (name, _) in cookies {
-        let cookie = format!("{name}=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict");
+        let path = cookie_path(&app);
+        let cookie = format!("{name}=; Max-Age=0; Path={path}; HttpOnly; SameSite=Strict");
         response.append_header((SET_COOKIE, cookie));
     }
     Ok(response.finish())

@@ -1,5 +1,5 @@
 //! Reads the body of a request: JSON of a known shape, or a file that arrives in chunks. Limits the
-//! size of the body and the time until it has arrived.
+//! size of the body and the time for receiving it.
 
 use super::json;
 use crate::problem::{Kind, Problem};
@@ -13,14 +13,14 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-/// How long a JSON body may take to arrive. actix has no such limit, and the body of a slow sender
-/// occupies memory.
+/// How long a JSON body may take to arrive. actix has no such limit, and an incomplete body uses
+/// memory while the server waits.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a file may take to arrive. Suffices for a gigabyte over a slow connection.
+/// How long a file may take to arrive. An hour is enough for a gigabyte over a slow connection.
 const FILE_TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// How long the sender of a body may pause. Normal clients have the whole body ready.
+/// How long the sender of a body may pause. Normal clients send the whole body without pauses.
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 type BodyFuture<T> = Pin<Box<dyn Future<Output = Result<T, Problem>>>>;
@@ -29,10 +29,10 @@ type BodyFuture<T> = Pin<Box<dyn Future<Output = Result<T, Problem>>>>;
 #[derive(Clone, Copy)]
 pub(crate) struct BodyLimit(pub(crate) usize);
 
-/// A body that must be a JSON object of this shape.
+/// A body that must be a JSON object, deserialised to `T`.
 pub(crate) struct Json<T>(pub(crate) T);
 
-/// An optional JSON body. A request without a body counts as one with the body `{}`.
+/// An optional JSON body. A missing body is treated as `{}`.
 pub(crate) struct MaybeJson<T>(pub(crate) T);
 
 /// An optional body that must be JSON. Its content is ignored.
@@ -113,33 +113,34 @@ async fn chunks(
         let chunk = chunk.map_err(broken)?;
         length += chunk.len();
         if length > limit {
-            return Err(too_large(limit));
+            return Err(body_too_long(limit));
         }
         take(chunk).await?;
     }
     Ok(())
 }
 
-/// Parses a JSON object. Refuses a list, which serde would accept as the values of the fields.
+/// Parses a JSON object. Refuses a list, because serde would accept its items as the values of the
+/// fields.
 fn object<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     if body.trim_ascii_start().starts_with(b"[") {
-        let how = "see /api/openapi.json for what belongs in it";
-        return Err(Problem::bad_request("read the body", "it is a list, not an object", how));
+        let how = "/api/openapi.json lists the fields of the body";
+        return Err(Problem::bad_request("read the body", "it is a JSON list, not an object", how));
     }
     json::parse(body).map_err(malformed)
 }
 
 fn malformed(error: serde_json::Error) -> Problem {
-    Problem::bad_request("read the body", error.to_string(), "see /api/openapi.json for what belongs in it")
+    Problem::bad_request("read the body", error.to_string(), "/api/openapi.json lists the fields of the body")
 }
 
 fn broken(error: PayloadError) -> Problem {
     let why = match error {
         PayloadError::Incomplete(_) => "it ended early, or its chunks are malformed",
-        PayloadError::EncodingCorrupted => "its chunks are broken",
+        PayloadError::EncodingCorrupted => "its chunks are malformed",
         _ => "it did not arrive completely",
     };
-    Problem::bad_request("read the body", why, "send it again, completely")
+    Problem::bad_request("read the body", why, "send the whole body again")
 }
 
 fn too_slow() -> Problem {
@@ -147,7 +148,7 @@ fn too_slow() -> Problem {
 }
 
 /// The error for a body that exceeds its limit.
-pub(crate) fn too_large(limit: usize) -> Problem {
+pub(crate) fn body_too_long(limit: usize) -> Problem {
     Problem::new(
         Kind::TooLarge,
         "read the body",

@@ -8,11 +8,11 @@ use actix_web::http::header::{AUTHORIZATION, COOKIE, HeaderMap};
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
 use std::future::{Ready, ready};
 
-/// How many cookies of share links are tried per request, at most. A browser can have this many
-/// links open at the same time.
+/// Maximum number of share links' cookies that are tried for a request. So a browser can have this
+/// many links open at the same time.
 const MAX_LINK_COOKIES_TRIED: usize = 16;
 
-/// How many cookies with the name of the owner's cookie are tried per request, at most. Another
+/// Maximum number of cookies with the owner's cookie name that are tried for a request. Another
 /// server on this machine can set cookies of the same name, so the first one may not be ours.
 const MAX_COOKIES_TRIED: usize = 4;
 
@@ -26,7 +26,7 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// What the caller may do.
+    /// The rights of the caller.
     ///
     /// # Errors
     /// 401 on a public route, which needs no credential.
@@ -59,7 +59,8 @@ impl FromRequest for Caller {
 pub(crate) enum Credential {
     /// The request has no credential.
     Missing,
-    /// A token. Cookies are then ignored: a browser adds them to every request.
+    /// A token. The cookies of the request are ignored, because a browser adds cookies to every
+    /// request.
     Token {
         /// The token.
         token: String,
@@ -68,7 +69,7 @@ pub(crate) enum Credential {
     },
     /// Names and values of the cookies of browser sessions.
     Cookies(Vec<(String, String)>),
-    /// The request has several tokens, or one that cannot be decoded.
+    /// The request has several tokens, or a token that cannot be decoded.
     Unclear,
 }
 

@@ -1,4 +1,4 @@
-//! Strict JSON: refuses text that two parsers could read differently, such as an object with a
+//! Strict JSON. Refuses text that two parsers could read differently, for example an object with a
 //! repeated key.
 
 use serde::Deserialize;
@@ -9,7 +9,8 @@ use std::fmt;
 /// Parses JSON strictly. `serde_json` limits nesting to 128.
 ///
 /// # Errors
-/// When the text is not JSON, is nested too deeply, has a key twice, or has another shape.
+/// When the text is not JSON, is nested too deeply, has a key twice, or does not match the type
+/// `T`.
 pub(crate) fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, serde_json::Error> {
     let UniqueKeys(value) = serde_json::from_slice(text)?;
     T::deserialize(value)
@@ -46,7 +47,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        // JSON numbers are finite.
+        // `from_f64` fails only for infinity and NaN, which JSON cannot contain.
         Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
     }
 

@@ -5,7 +5,7 @@ mod caller;
 mod json;
 mod url;
 
-pub(crate) use body::{BodyLimit, Json, MaybeJson, NoBody, each_chunk, too_large};
+pub(crate) use body::{BodyLimit, Json, MaybeJson, NoBody, body_too_long, each_chunk};
 pub(crate) use caller::{Caller, Credential, session_cookies, unauthorized};
 pub(crate) use json::parse as parse_json;
 pub(crate) use url::{PathParams, query_value};

@@ -1,4 +1,4 @@
-//! The parameters in a request's URL: those of its path, and the values of its query.
+//! Reads the parameters in a request's URL: segments of the path, and values in the query.
 
 use crate::http::percent::percent_decoded;
 use crate::problem::Problem;
@@ -28,7 +28,7 @@ impl FromRequest for PathParams {
     }
 }
 
-/// The decoded values of a key in a query; `None` for a value that cannot be decoded.
+/// Returns all values of a key in a query, decoded. A value that cannot be decoded is `None`.
 pub(crate) fn query_values(query: &str, key: &str) -> Vec<Option<String>> {
     query
         .split('&')
@@ -38,7 +38,7 @@ pub(crate) fn query_values(query: &str, key: &str) -> Vec<Option<String>> {
         .collect()
 }
 
-/// The first value of a key in a request's query, decoded.
+/// Returns the first value of a key in a request's query, decoded.
 pub(crate) fn query_value(request: &HttpRequest, key: &str) -> Option<String> {
     query_values(request.query_string(), key).into_iter().next().flatten()
 }

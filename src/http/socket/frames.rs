@@ -1,7 +1,7 @@
-//! Checks the header of every WebSocket frame before the frame's content is kept in memory.
+//! Checks the header of every WebSocket frame before the server buffers the frame's content.
 //!
-//! actix-ws checks a frame's length only when the whole frame has arrived. A header that announces
-//! 2 GiB would make the server buffer all of it. This check ends the connection after the header.
+//! actix-ws checks a frame's length only when the whole frame has arrived. For a header that
+//! announces 2 GiB, the server would buffer 2 GiB. This check ends the connection after the header.
 
 use actix_web::dev::Payload;
 use actix_web::error::PayloadError;
@@ -26,7 +26,8 @@ pub(super) enum Fault {
     ReservedBits,
 }
 
-/// The fault that ended a connection's stream, if any. The stream sets it, its reader gets it.
+/// The fault that ended a connection's stream, if any. The stream sets the fault, and the reader of
+/// the stream gets it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SharedFault(Arc<AtomicU8>);
 
@@ -48,12 +49,13 @@ impl SharedFault {
 /// Parses the frame headers in a stream of bytes.
 #[derive(Debug, Default)]
 struct FrameParser {
-    /// The part of the header that has arrived: 2 bytes, then up to 8 of length and 4 of mask.
+    /// The bytes of the header that have arrived: 2 bytes, then up to 8 bytes of length and 4 bytes
+    /// of mask.
     header: [u8; 14],
     have: usize,
     /// Number of bytes of the frame's content that have not arrived yet.
     content: usize,
-    /// Length of the fragments so far of the current message, in bytes.
+    /// Total length of the fragments of the current message so far, in bytes.
     message: usize,
 }
 
@@ -77,7 +79,7 @@ impl FrameParser {
         Ok(())
     }
 
-    /// Starts to count the content of a frame whose header is complete.
+    /// Begins to count the content bytes of a frame whose header is complete.
     fn begin(&mut self, length: usize) {
         let (is_last, is_control) = (self.header[0] & 0x80 != 0, self.header[0] & 0x08 != 0);
         // A control frame may come between the fragments of a message, and is not a fragment.
@@ -88,8 +90,8 @@ impl FrameParser {
         self.have = 0;
     }
 
-    /// The announced length, once the header is complete. Refuses reserved bits and a length that
-    /// is too long, without waiting for the rest of the header.
+    /// Returns the announced length, or `None` while the header is incomplete. Refuses reserved
+    /// bits and a length above the limit without waiting for the rest of the header.
     fn announced(&self) -> Result<Option<usize>, Fault> {
         let header = &self.header[..self.have];
         if header[0] & 0x70 != 0 {
@@ -189,7 +191,8 @@ mod tests {
     fn a_longer_frame_is_refused_at_its_header() {
         for length in [MAX_MESSAGE_BYTES as u64 + 1, 1 << 31, 1 << 62, u64::MAX] {
             let whole = header(length);
-            // The mask has not arrived yet. The first ten bytes contain the length, and suffice.
+            // The mask has not arrived yet. The first ten bytes contain the length, so they are
+            // enough.
             assert_eq!(FrameParser::default().parse(&whole[..10]), Err(Fault::TooLong), "{length}");
         }
         let mut after_good = frame(300);

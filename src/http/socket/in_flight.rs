@@ -1,26 +1,26 @@
-//! Limits how many commands of one client may await their replies.
+//! Limits the number of commands of one client that await their replies.
 
 use super::message::is_urgent;
 use crate::notebook::Command;
 use std::cell::Cell;
 
-/// How many commands of one client may await their replies, at most.
+/// Maximum number of commands of one client that await their replies.
 pub(super) const MAX_IN_FLIGHT: usize = 256;
 
-/// How many of these commands may be presence updates. Only the newest update matters, and many
-/// clients may send updates at the same time.
+/// Maximum number of presence updates among these commands. Only the newest update matters, and
+/// many clients may send updates at the same time.
 const MAX_PRESENCE_UPDATES: usize = 16;
 
 /// Counts the commands of one client that await their replies.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     all: Cell<usize>,
-    /// How many of these commands are presence updates.
+    /// The number of presence updates among these commands.
     presence_updates: Cell<usize>,
 }
 
 impl InFlight {
-    /// The limit that one more command would exceed, if any.
+    /// Returns the limit that one more command would exceed, if any.
     pub(super) fn exceeded_limit(&self, command: &Command) -> Option<usize> {
         let is_full = |count: &Cell<usize>, limit| (count.get() >= limit).then_some(limit);
         let is_presence = matches!(command, Command::Stand { .. });
@@ -34,7 +34,7 @@ impl InFlight {
         self.presence_updates.set(self.presence_updates.get() + usize::from(is_presence));
     }
 
-    /// Removes a command that was answered from the count.
+    /// Removes a command from the count, because it was answered.
     pub(super) fn end(&self, is_presence: bool) {
         self.all.set(self.all.get() - 1);
         self.presence_updates.set(self.presence_updates.get() - usize::from(is_presence));
@@ -49,7 +49,8 @@ mod tests {
     #[test]
     fn many_presence_updates_do_not_delay_other_commands() {
         let in_flight = InFlight::default();
-        let stand = Command::Stand { state: StateId::root(), name: None, caret: None };
+        let stand =
+            Command::Stand { state: StateId::root(), name: None, caret: None, cell: None, follows: None };
         let list = Command::ListVariables { state: StateId::root().into() };
         for _ in 0..MAX_PRESENCE_UPDATES {
             assert_eq!(in_flight.exceeded_limit(&stand), None);

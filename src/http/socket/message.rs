@@ -1,19 +1,19 @@
-//! The messages of the WebSocket besides events: commands, replies, the greeting and the beat.
+//! The messages of the WebSocket except events: commands, replies, the greeting and the beat.
 
 use crate::http::auth::Scope;
 use crate::http::request::parse_json;
-use crate::notebook::{Command, Reply};
+use crate::notebook::{Command, Reply, SandboxRules};
 use crate::problem::{Kind, Problem};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The beat: a message that shows the client that the connection is alive.
 pub(super) const BEAT: &str = r#"{"beat":true}"#;
 
-/// A command with the client's number for it.
+/// A command, and the number that the client gave to it.
 #[derive(Debug)]
 pub(super) struct ClientMessage {
-    /// The client's number. The reply contains the same number.
+    /// The number of the command. The reply contains the same number.
     pub(super) id: u64,
     /// The command.
     pub(super) command: Command,
@@ -26,7 +26,7 @@ impl ClientMessage {
             parse_json(text.as_bytes()).map_err(|e| (None, unreadable(&e.to_string())))?;
         let id = fields.remove("id").and_then(|id| id.as_u64());
         let Some(id) = id else {
-            return Err((None, unreadable("it has no number `id`")));
+            return Err((None, unreadable("its `id` is missing or not a number")));
         };
         let command = Command::deserialize(Value::Object(fields))
             .map_err(|e| (Some(id), unreadable(&e.to_string())))?;
@@ -38,8 +38,8 @@ fn unreadable(why: &str) -> Problem {
     Problem::new(Kind::BadRequest, "read a message", why, r#"send JSON like {"id": 7, "do": "run", …}"#)
 }
 
-/// Whether a command is exempt from `MAX_IN_FLIGHT`. Commands that stop runs or answer `input()`
-/// must be possible while many runs await their replies.
+/// Whether a command is exempt from `MAX_IN_FLIGHT`. A client must be able to stop runs and to
+/// answer `input()` while many runs await their replies.
 pub(super) fn is_urgent(command: &Command) -> bool {
     matches!(command, Command::Interrupt { .. } | Command::AnswerInput { .. } | Command::Reset)
 }
@@ -49,8 +49,8 @@ pub(super) fn too_many(limit: usize) -> Problem {
     Problem::new(
         Kind::Busy,
         "carry out the command",
-        format!("{limit} of your commands await their replies"),
-        "wait for some of them",
+        format!("{limit} commands of this connection have no reply yet"),
+        "wait for some of the replies",
     )
 }
 
@@ -61,12 +61,13 @@ struct ReplyMessage<'a> {
     answer: &'a Reply,
 }
 
-/// The reply to a command, as text.
+/// Returns the reply to a command, as JSON text.
 pub(super) fn reply(id: u64, answer: &Reply) -> String {
     to_json(Some(id), answer)
 }
 
-/// The refusal of a message, as text; without a number if the message had none.
+/// Returns the refusal of a message, as JSON text. `id` is `None` if the message's number could not
+/// be read.
 pub(super) fn refusal(id: Option<u64>, refused: Problem) -> String {
     to_json(id, &Reply::Refused(refused))
 }
@@ -76,9 +77,14 @@ fn to_json(reply: Option<u64>, answer: &Reply) -> String {
     serde_json::to_string(&ReplyMessage { reply, answer }).unwrap_or_default()
 }
 
-/// The greeting: the first message to a client, which names its scope.
-pub(super) fn greeting(scope: Scope) -> String {
-    format!(r#"{{"you":{{"scope":"{}"}}}}"#, scope.word())
+/// The greeting: the first message to a client. It contains the client's scope, and what cells may
+/// do if that is restricted.
+pub(super) fn greeting(scope: Scope, sandbox: Option<&SandboxRules>) -> String {
+    let you = match sandbox {
+        Some(sandbox) => json!({"scope": scope.word(), "sandbox": sandbox}),
+        None => json!({"scope": scope.word()}),
+    };
+    json!({"you": you}).to_string()
 }
 
 #[cfg(test)]
@@ -115,7 +121,7 @@ mod tests {
 
     #[test]
     fn replies_and_greetings_are_flat_json() {
-        assert_eq!(greeting(Scope::View), r#"{"you":{"scope":"view"}}"#);
+        assert_eq!(greeting(Scope::View, None), r#"{"you":{"scope":"view"}}"#);
         assert_eq!(reply(7, &Reply::Done), r#"{"reply":7,"kind":"done"}"#);
         assert_eq!(
             refusal(None, Problem::new(Kind::Busy, "w", "y", "h")),

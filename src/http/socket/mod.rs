@@ -1,9 +1,10 @@
-//! The WebSocket of a notebook: clients send commands, and get events and replies.
+//! The WebSocket of a notebook. Clients send commands, and receive events and replies.
 //!
-//! The client sends `{"id": 7, "do": "run", …}`. The server sends first `{"you": {"scope":
-//! "owner"}}`, then the events that the client missed, then new events, `{"reply": 7, …}` for each
-//! command, and `{"beat": true}` at intervals. Reading and writing never wait for each other: a
-//! client that does not read can still interrupt a run, and a long run delays no other command.
+//! A client message is `{"id": 7, "do": "run", …}`. The server first sends `{"you": {"scope":
+//! "owner"}}`, then the events that the client missed, then new events. It also sends `{"reply": 7,
+//! …}` for each command, and `{"beat": true}` at intervals. Reading and writing never wait for each
+//! other: a client that does not read can still interrupt a run, and a long run delays no other
+//! command.
 
 mod frames;
 mod in_flight;
@@ -15,7 +16,7 @@ use crate::http::auth::Access;
 use crate::http::request::{Caller, PathParams, query_value};
 use crate::notebook::Command;
 use crate::problem::Problem;
-use crate::session::{CloseReason, Missed, Position, Session, Subscription, Visit};
+use crate::session::{CloseReason, Missed, Position, Session, Since, Subscription, Visit};
 use actix_web::dev::Payload;
 use actix_web::web::Bytes;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, web};
@@ -38,21 +39,22 @@ use waiting::Waiting;
 /// The interval of pings and beats.
 const BEAT: Duration = Duration::from_secs(15);
 
-/// How long a client may be silent before it counts as unreachable. Clients answer each ping, and
-/// in this time the server sends three.
+/// How long a client may be silent before it counts as unreachable. The server sends three pings in
+/// this time, and clients answer each ping.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// How long sending the close frame may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long the server waits for more unread bytes before it sends the close frame.
+/// After a protocol error, the server waits this long for further bytes of the client before it
+/// sends the close frame.
 const DRAIN_PAUSE: Duration = Duration::from_millis(50);
 
-/// Maximum number of answers that wait to be sent. Greater than `MAX_IN_FLIGHT`, so the replies to
-/// commands always have room.
+/// Maximum number of answers that wait to be sent. The number is greater than `MAX_IN_FLIGHT`, so
+/// there is always room for the replies to commands.
 const ANSWER_QUEUE: usize = MAX_IN_FLIGHT * 2;
 
-/// `GET /ws/{name}?epoch=E&seq=N`.
+/// `GET /ws/{name}?epoch=E&seq=N` or `GET /ws/{name}?since=now`.
 pub(crate) async fn open(
     request: HttpRequest,
     body: web::Payload,
@@ -63,7 +65,7 @@ pub(crate) async fn open(
     let access = caller.access()?.clone();
     let name = path.get(0);
     let session = AppState::notebook(&app, name).await?;
-    let since = position(&request)?;
+    let since = since(&request)?;
 
     let fault = SharedFault::default();
     let bytes = Rc::new(RefCell::new(body.into_inner()));
@@ -84,17 +86,19 @@ pub(crate) async fn open(
     Ok(response)
 }
 
-/// The client's position in the event stream; `None` for a new client.
-fn position(request: &HttpRequest) -> Result<Option<Position>, Problem> {
-    match (query_value(request, "epoch"), query_value(request, "seq")) {
-        (None, None) => Ok(None),
-        (Some(epoch), Some(seq)) if seq.parse::<u64>().is_ok() => {
-            Ok(Some(Position { epoch, seq: seq.parse().unwrap_or_default() }))
+/// Where the client's events begin: after its position, with a snapshot for a new client, or now.
+fn since(request: &HttpRequest) -> Result<Since, Problem> {
+    let value = |name| query_value(request, name);
+    match (value("epoch"), value("seq"), value("since").as_deref()) {
+        (None, None, None) => Ok(Since::Beginning),
+        (None, None, Some("now")) => Ok(Since::Now),
+        (Some(epoch), Some(seq), None) if seq.parse::<u64>().is_ok() => {
+            Ok(Since::Position(Position { epoch, seq: seq.parse().unwrap_or_default() }))
         }
         _ => Err(Problem::bad_request(
             "join the notebook's events",
-            "a position is an epoch and the number of the last event",
-            "give both `epoch` and `seq`, or neither",
+            "a position consists of an epoch and the number of the last event",
+            "give both `epoch` and `seq`, or `since=now`, or none of them",
         )),
     }
 }
@@ -109,23 +113,23 @@ struct Client {
     fault: SharedFault,
     /// The bytes that the client sends.
     bytes: Rc<RefCell<Payload>>,
-    /// The permit to send a whole notebook. Dropped when the notebook has been sent.
+    /// The permit to send a whole notebook. It is dropped when the whole notebook has been sent.
     permit: Cell<Option<OwnedSemaphorePermit>>,
 }
 
-/// Why a connection ends.
+/// The reason why a connection ends. It determines the close frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// The client left.
+    /// The client closed the connection.
     Left,
-    /// The client disappeared without closing, so no close frame is sent.
+    /// The client stopped answering without closing the connection, so no close frame is sent.
     Unreachable,
     /// The client broke the protocol.
     Broken(CloseCode, &'static str),
     /// The client's session has ended or its link was revoked.
     SignedOut,
-    /// The client reads too slowly, or the server shuts down. The client may reconnect with its
-    /// position in the event stream.
+    /// The client reads too slowly, or the server shuts down. The client may reconnect and continue
+    /// from its position in the event stream.
     Behind,
     /// The notebook was renamed or deleted.
     Moved,
@@ -145,10 +149,10 @@ async fn run_connection(
         () = client.app.keys.wait_until_invalid(&client.access) => End::SignedOut,
     };
     let end = if end == End::Behind && client.session.close_reason().is_some() { End::Moved } else { end };
-    // Drops the permit, so that another client can load a notebook.
+    // Frees the permit, so that another client can load a notebook.
     client.permit.take();
     let Client { visit, bytes, session, .. } = client;
-    // Presence must end before the close frame is sent, which can take long.
+    // Presence must end before the close frame is sent, because sending may take long.
     drop(visit);
     let reason = |code: CloseCode, text: &str| Some(CloseFrame { code, description: Some(text.to_owned()) });
     let reason = match end {
@@ -165,18 +169,20 @@ async fn run_connection(
         },
         End::Behind => reason(CloseCode::Other(4408), "behind: come back with your position"),
     };
-    // A slow client may read the close frame late, and must learn from it that it can reconnect.
+    // A slow client may read the close frame late. Only this frame says that the client can
+    // reconnect.
     let patience = if end == End::Behind { SILENCE_TIMEOUT } else { CLOSE_TIMEOUT };
     let _ = tokio::time::timeout(patience, sink.close(reason)).await;
 }
 
-/// The name, or an empty text if the name is longer than a close frame's reason (123 bytes).
+/// Returns the name, or an empty text if the name does not fit into a close frame's reason (123
+/// bytes).
 fn short(name: &str) -> &str {
     if name.len() <= 123 { name } else { "" }
 }
 
-/// Reads and drops what a client is still sending. Closing a connection that has unread bytes
-/// resets it, and the client would not get the close frame.
+/// Reads and drops all bytes that a client is still sending. Closing a connection with unread bytes
+/// resets the connection, and the client would not get the close frame.
 async fn drain(bytes: &RefCell<Payload>) {
     let next = || poll_fn(|cx| Pin::new(&mut *bytes.borrow_mut()).poll_next(cx));
     let until_it_pauses =
@@ -184,13 +190,13 @@ async fn drain(bytes: &RefCell<Payload>) {
     let _ = tokio::time::timeout(CLOSE_TIMEOUT, until_it_pauses).await;
 }
 
-/// A message to the client that is not one of the notebook's events.
+/// A message to the client, other than an event of the notebook.
 enum Outgoing {
     Text(String),
     Pong(Vec<u8>),
 }
 
-/// Reads messages until the client leaves.
+/// Reads the client's messages until the connection ends. Returns the reason.
 async fn read_messages(
     client: &Client,
     mut messages: AggregatedMessageStream,
@@ -210,8 +216,8 @@ async fn read_messages(
             AggregatedMessage::Binary(_) => {
                 return End::Broken(CloseCode::Unsupported, "only text messages are accepted");
             }
-            // If the queue is full, the pong is dropped: the queued answers show that the server is
-            // alive.
+            // If the queue is full, the pong is dropped. The queued answers also show that the
+            // server is alive.
             AggregatedMessage::Ping(bytes) => drop(answers.try_send(Outgoing::Pong(bytes.to_vec()))),
             AggregatedMessage::Pong(_) => (),
             AggregatedMessage::Close(_) => return End::Left,
@@ -232,7 +238,7 @@ fn handle_message(client: &Client, text: &str, answers: &mpsc::Sender<Outgoing>,
         Ok(checked) => checked,
         Err((id, refused)) => {
             // If the queue is full, the refusal is dropped. This happens only to a client that
-            // sends invalid messages and does not read the answers.
+            // sends invalid messages without reading the answers.
             let _ = answers.try_send(Outgoing::Text(message::refusal(id, refused)));
             return;
         }
@@ -243,7 +249,7 @@ fn handle_message(client: &Client, text: &str, answers: &mpsc::Sender<Outgoing>,
     in_flight.begin(is_presence);
     actix_web::rt::spawn(async move {
         let reply = command.send_for(visit, session).await;
-        // Sending fails if the client has left.
+        // Sending fails if the connection has ended. Then nobody needs the reply.
         let _ = answers.send(Outgoing::Text(message::reply(id, &reply))).await;
         in_flight.end(is_presence);
     });
@@ -263,7 +269,7 @@ fn broken(fault: Option<Fault>, error: &ProtocolError) -> End {
     }
 }
 
-/// Sends events, answers and beats until the connection ends.
+/// Sends events, answers and beats until the connection ends. Returns the reason.
 async fn write_messages(
     sink: &mut actix_ws::Session,
     client: &Client,
@@ -272,7 +278,8 @@ async fn write_messages(
     last_received: &Cell<Instant>,
 ) -> End {
     let Subscription { missed, mut events } = subscription;
-    let mut waiting = Waiting::new(message::greeting(client.access.scope), missed);
+    let mut waiting =
+        Waiting::new(message::greeting(client.access.scope, client.app.sandbox.as_ref()), missed);
     let whole_by = Instant::now() + WHOLE_TIMEOUT;
     let mut beat = tokio::time::interval_at(Instant::now() + BEAT, BEAT);
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -282,9 +289,10 @@ async fn write_messages(
                 Some(text) => waiting.event(&text),
                 None => return End::Behind,
             },
-            // Never `None`: `read_messages` holds a sender as long as this loop runs.
+            // `recv` never returns `None`: `read_messages` holds a sender as long as this loop
+            // runs.
             Some(answer) = answers.recv() => {
-                // The events that came before the answer are sent first.
+                // Events that happened before the answer are sent before it.
                 while let Ok(text) = events.try_recv() {
                     waiting.event(&text);
                 }

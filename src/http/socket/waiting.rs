@@ -1,5 +1,5 @@
-//! The queue of messages to one client. Its length is limited, so that a client that does not read
-//! uses little memory.
+//! The queue of messages to one client. The length of the queue is limited, so that a client that
+//! does not read uses little memory.
 
 use crate::notebook::Pieces;
 use crate::session::Missed;
@@ -12,25 +12,27 @@ use std::future::poll_fn;
 use std::pin::Pin;
 
 /// Maximum number of bytes that wait for one client. A busy browser stays far below this limit. A
-/// suspended browser exceeds it and is disconnected; it can reconnect with its position.
+/// suspended browser exceeds it and is disconnected. Later the browser can reconnect and continue
+/// from its position in the event stream.
 const MAX_WAITING_BYTES: usize = 8 * 1024 * 1024;
 
-/// Size of the parts in which a whole notebook is sent, in bytes. actix queues several parts.
+/// Size of the parts in which a whole notebook is sent, in bytes. Small, because actix queues
+/// several parts.
 const PART_BYTES: usize = 64 * 1024;
 
 /// The messages to one client that have not been sent yet.
 pub(super) struct Waiting {
     messages: VecDeque<Message>,
-    /// The whole notebook, with the greeting. It is sent before the messages.
+    /// The whole notebook, with the greeting before it. It is sent before `messages`.
     whole: Option<Whole>,
     bytes: usize,
-    /// Limit of `bytes`: `MAX_WAITING_BYTES` plus the size of the events that the client had
-    /// missed.
+    /// Limit of `bytes`: `MAX_WAITING_BYTES` plus the size of the missed events that are sent
+    /// first.
     most: usize,
 }
 
 impl Waiting {
-    /// A queue with the greeting, and the events that the client missed or the whole notebook.
+    /// A queue that begins with the greeting. The missed events or the whole notebook follow.
     pub(super) fn new(greeting: String, missed: Missed) -> Self {
         let mut waiting = Self { messages: VecDeque::new(), whole: None, bytes: 0, most: usize::MAX };
         match missed {
@@ -55,7 +57,7 @@ impl Waiting {
         self.messages.push_back(message);
     }
 
-    /// Whether no message waits.
+    /// Whether nothing waits to be sent.
     pub(super) fn is_empty(&self) -> bool {
         self.messages.is_empty() && self.whole.is_none()
     }
@@ -65,13 +67,13 @@ impl Waiting {
         self.whole.is_some()
     }
 
-    /// Whether more bytes wait than allowed.
+    /// Whether the waiting bytes exceed the limit.
     pub(super) fn is_too_long(&self) -> bool {
         self.bytes > self.most
     }
 
-    /// Waits until the connection accepts a message, and sends as many as it accepts without
-    /// further waiting. Safe to cancel: a message leaves the queue only when it is accepted.
+    /// Waits until the connection accepts a message, then sends messages until the connection
+    /// accepts no more. Safe to cancel: a message leaves the queue only when it is accepted.
     pub(super) async fn send_some(&mut self, sink: &mut actix_ws::Session) -> Result<(), Closed> {
         poll_fn(|cx| Pin::new(&mut *sink).poll_ready(cx)).await?;
         while let Some(message) = self.next() {
@@ -100,8 +102,8 @@ impl Waiting {
     }
 }
 
-/// A whole notebook as one fragmented message (RFC 6455, 5.4). Its text is never in memory
-/// as a whole.
+/// A whole notebook as one fragmented message (RFC 6455, 5.4). The message is never in memory as a
+/// whole.
 struct Whole {
     greeting: Option<String>,
     pieces: Pieces,

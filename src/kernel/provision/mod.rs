@@ -1,58 +1,68 @@
 //! Installs IPython and cloudpickle if the user's environment does not have them. Never writes into
 //! that environment: pinned wheels with known hashes are installed once, into a support directory
 //! of Ratoon's own. The kernel appends this directory to `sys.path`, so packages of the environment
-//! come first.
+//! come first. If Ratoon's package is installed in the environment, so are its dependencies, and
+//! there is nothing to install.
 //!
-//! The pins are `support/py*.txt`; `scripts/lock-support` writes them.
+//! The pins are `pins/py*.txt`; `scripts/lock-support` writes them.
 
 mod install;
 
-use crate::kernel::interpreter::Interpreter;
+use crate::kernel::helper;
+use crate::kernel::interpreter::{Interpreter, Places, question};
 use crate::problem::{Kind, Problem};
+use install::InstallError;
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::time::Duration;
 
-/// IPython 8, for Python 3.10, which IPython 9 does not support.
-const PY310: &str = include_str!("../support/py310.txt");
-/// IPython 9, for Python 3.11 and all later ones.
-const PY311: &str = include_str!("../support/py311.txt");
-/// Prints what the environment contains, for `Environment`.
+/// The requirements of IPython 9 and cloudpickle, for Python 3.11 and all later ones.
+const PINS: &str = include_str!("pins/py311.txt");
+/// Prints the fields of `Environment`.
 const MISSING_PACKAGES: &str = include_str!("../python/missing_packages.py");
-/// Imports what the kernel imports, with the support directory at the end of `sys.path`.
+/// Imports what the kernel imports, with the support directory at the end of `sys.path`. Runs with
+/// `-P`, so that no file of the working directory replaces a module.
 const IMPORT_ALL: &str =
     "import sys; sys.path.append(sys.argv[1]); import IPython.core.interactiveshell, cloudpickle";
+/// Texts in the messages of installers that mean: the disk, or the user's quota of it, is full.
+const NO_SPACE: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
+/// How long a program may take to answer a question.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long an installer may take. It downloads some 4 MB.
+const INSTALL_TIMEOUT: Duration = Duration::from_secs(600);
 /// Prefix of a directory that is being filled. If no process holds the lock, the process that was
 /// filling the directory was killed.
 const UNFINISHED: &str = "unfinished-";
 
 /// Returns the directory to append to `sys.path`, or None if the environment already has all
-/// packages. `data_dir` is Ratoon's data directory. `progress` is called with a sentence before
-/// each step that may take long. If the support directory already exists, no process is started.
+/// packages. `places` are searched for installers other than the environment's own. `data_dir` is
+/// Ratoon's data directory. `progress` is called with a sentence before each step that may take
+/// long. If the support directory already exists, no process is started.
 pub fn ensure(
     interpreter: &Interpreter,
+    places: &Places,
     data_dir: &Path,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Option<PathBuf>, Problem> {
     let parent = data_dir.join("support");
-    let pins = pins(interpreter.version);
-    let support = parent.join(directory_name(interpreter.version, pins));
+    let support = parent.join(directory_name(interpreter.version.series(), PINS));
     if support.is_dir() {
         return Ok(Some(support));
     }
-    let environment = Environment::ask(interpreter)?;
-    if environment.has_all() {
+    let environment = ask(interpreter, places)?;
+    if environment.missing.is_empty() {
         return Ok(None);
     }
     let cannot_write = |e: io::Error| Problem {
         kind: Kind::Kernel,
-        what: format!("cannot install IPython into {}", support.display()),
+        what: format!("install IPython into {}", support.display()),
         why: e.to_string(),
         how: format!(
             "make sure that there is free space and that you may write there; {}",
-            by_hand(interpreter)
+            by_hand(interpreter, &environment, places)
         ),
     };
     fs::create_dir_all(&parent).map_err(cannot_write)?;
@@ -61,21 +71,23 @@ pub fn ensure(
         return Ok(Some(support));
     }
     remove_unfinished(&parent).map_err(cannot_write)?;
-    progress(&announcement(pins, &support));
+    progress(&announcement(PINS, &support));
     let unfinished = parent.join(format!("{UNFINISHED}{}", std::process::id()));
     let installed = fs::create_dir(&unfinished)
         .map_err(cannot_write)
-        .and_then(|()| fill(interpreter, &environment, pins, &unfinished))
+        .and_then(|()| fill(interpreter, &environment, places, &unfinished))
         .and_then(|packages| fs::rename(packages, &support).map_err(cannot_write));
     // If this fails, the next installation removes the directory.
     let _ = fs::remove_dir_all(&unfinished);
     installed.map(|()| Some(support))
 }
 
-/// What an interpreter can import, as `python/missing_packages.py` prints it.
+/// What the environment of a Python contains, as `python/missing_packages.py` prints it.
 struct Environment {
     /// The modules that the kernel needs and the environment does not have.
     missing: Vec<String>,
+    /// A package that is too old: its name, its version, and the oldest version that works.
+    too_old: Option<[String; 3]>,
     /// Whether it can run `-m pip`.
     has_pip: bool,
     /// The pip that came with Python, as a wheel.
@@ -83,42 +95,49 @@ struct Environment {
 }
 
 impl Environment {
-    fn ask(interpreter: &Interpreter) -> Result<Self, Problem> {
-        let error = |why: String| Problem {
-            kind: Kind::Kernel,
-            what: format!("cannot ask {} which packages it has", interpreter.executable.display()),
-            why,
-            how: "run it by hand to see what is wrong with it, or give another one: --python PATH".to_owned(),
-        };
-        let output =
-            python(interpreter).args(["-c", MISSING_PACKAGES]).output().map_err(|e| error(e.to_string()))?;
-        if !output.status.success() {
-            return Err(error(last_line(&output.stderr)));
+    /// Asks a Python. The error says why it does not answer.
+    fn of(executable: &Path) -> Result<Self, String> {
+        let finished = helper::run(question(executable).args(["-c", MISSING_PACKAGES]), ANSWER_TIMEOUT)
+            .map_err(|e| e.to_string())?;
+        if !finished.is_success() {
+            return Err(finished.reason());
         }
-        let output = String::from_utf8_lossy(&output.stdout);
+        let output = finished.stdout;
         let values = |key: &str| {
             let prefix = format!("{key} ");
             output.lines().filter_map(|l| l.strip_prefix(&prefix)).map(str::to_owned).collect::<Vec<_>>()
         };
-        if let Some(old) = values("too-old").first() {
-            let python = interpreter.executable.display();
-            return Err(Problem {
-                kind: Kind::Kernel,
-                what: format!("cannot use the {old} of {python}"),
-                why: "Ratoon needs IPython 8.0 or later, and does not change your environment".to_owned(),
-                how: format!("run: {python} -m pip install --upgrade ipython"),
-            });
-        }
         Ok(Self {
             missing: values("missing"),
+            too_old: values("too-old").iter().find_map(|line| {
+                let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+                words.try_into().ok()
+            }),
             has_pip: !values("pip").is_empty(),
             bundled_pip: values("bundled-pip").first().map(PathBuf::from),
         })
     }
+}
 
-    fn has_all(&self) -> bool {
-        self.missing.is_empty()
+/// The environment that cells run in.
+fn ask(interpreter: &Interpreter, places: &Places) -> Result<Environment, Problem> {
+    let python = interpreter.executable.display();
+    let environment = Environment::of(&interpreter.executable).map_err(|why| Problem {
+        kind: Kind::Kernel,
+        what: format!("ask {python} which packages it has"),
+        why,
+        how: "run this Python by hand to see the error, or give another one: --python PATH".to_owned(),
+    })?;
+    if let Some([package, version, oldest]) = &environment.too_old {
+        let upgrade = by_hand_command(interpreter, &environment, places, &format!("--upgrade {package}"));
+        return Err(Problem {
+            kind: Kind::Kernel,
+            what: format!("use {package} {version}, which is installed for {python}"),
+            why: format!("Ratoon needs {package} {oldest}.0 or later, and does not change your environment"),
+            how: format!("run: {upgrade}"),
+        });
     }
+    Ok(environment)
 }
 
 /// Installs the packages into a new directory inside `dir`, tries to import them, and returns their
@@ -126,52 +145,70 @@ impl Environment {
 fn fill(
     interpreter: &Interpreter,
     environment: &Environment,
-    pins: &str,
+    places: &Places,
     dir: &Path,
 ) -> Result<PathBuf, Problem> {
-    let packages = install::install(interpreter, environment, pins, dir).map_err(|why| Problem {
-        kind: Kind::Kernel,
-        what: "cannot install IPython, which runs the cells".to_owned(),
-        why,
-        how: format!(
-            "connect to the network (or set pip's index and proxy) and start again; {}",
-            by_hand(interpreter)
-        ),
-    })?;
+    let by_hand = || by_hand(interpreter, environment, places);
+    let packages = install::install(interpreter, environment, places, PINS, dir).map_err(
+        |InstallError { reasons, has_installer }| {
+            let is_full = |why: &String| NO_SPACE.iter().any(|error| why.contains(error));
+            let way_out = if reasons.iter().any(is_full) {
+                "make room there, and in the directory for temporary files ($TMPDIR or /tmp),"
+            } else if has_installer {
+                "connect to the network (or set the index and proxy of pip or uv)"
+            } else {
+                "install uv, or pip for one of these Pythons,"
+            };
+            Problem {
+                kind: Kind::Kernel,
+                what: format!(
+                    "install IPython for {} into {}",
+                    interpreter.executable.display(),
+                    dir.parent().unwrap_or(dir).display()
+                ),
+                why: format!("no installer worked: {}", reasons.join("; ")),
+                how: format!("{way_out} and try again; {}", by_hand()),
+            }
+        },
+    )?;
     let failed = |why| Problem {
         kind: Kind::Kernel,
-        what: format!(
-            "cannot import the IPython that was installed for {}",
-            interpreter.executable.display()
-        ),
+        what: format!("import the IPython that was installed for {}", interpreter.executable.display()),
         why,
-        how: format!("a package of the environment is probably too old for it; {}", by_hand(interpreter)),
+        how: format!("a package of the environment is probably too old for it; {}", by_hand()),
     };
-    let tried = python(interpreter)
-        .args(["-c", IMPORT_ALL])
-        .arg(&packages)
-        .output()
-        .map_err(|e| failed(e.to_string()))?;
-    if !tried.status.success() {
-        return Err(failed(last_line(&tried.stderr)));
+    let tried = helper::run(
+        question(&interpreter.executable).args(["-P", "-c", IMPORT_ALL]).arg(&packages),
+        ANSWER_TIMEOUT,
+    )
+    .map_err(|e| failed(e.to_string()))?;
+    if !tried.is_success() {
+        return Err(failed(tried.reason()));
     }
     Ok(packages)
 }
 
-fn by_hand(interpreter: &Interpreter) -> String {
-    format!("or install it yourself: {} -m pip install ipython cloudpickle", interpreter.executable.display())
+fn by_hand(interpreter: &Interpreter, environment: &Environment, places: &Places) -> String {
+    let command = by_hand_command(interpreter, environment, places, "ipython cloudpickle");
+    format!("or install it yourself: {command}")
 }
 
-/// A command that starts the interpreter without input. It writes no byte code into the
-/// environment.
-fn python(interpreter: &Interpreter) -> Command {
-    let mut command = Command::new(&interpreter.executable);
-    command.arg("-B").stdin(Stdio::null());
-    command
-}
-
-fn pins(version: (u8, u8)) -> &'static str {
-    if version < (3, 11) { PY310 } else { PY311 }
+/// A command line for the user that installs `packages` into the environment.
+fn by_hand_command(
+    interpreter: &Interpreter,
+    environment: &Environment,
+    places: &Places,
+    packages: &str,
+) -> String {
+    let python = interpreter.executable.to_string_lossy();
+    // Fails for a path with a NUL character, which no file has.
+    let python = shlex::try_quote(&python).unwrap_or(Cow::Borrowed(&python));
+    let has_uv = places.programs("uv").next().is_some();
+    match &environment.bundled_pip {
+        _ if environment.has_pip => format!("{python} -m pip install {packages}"),
+        Some(_) if !has_uv => format!("{python} -m ensurepip && {python} -m pip install {packages}"),
+        _ => format!("uv pip install --python {python} {packages}"),
+    }
 }
 
 /// The name of the support directory. It depends on everything that decides the content, so an
@@ -212,23 +249,15 @@ fn remove_unfinished(parent: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The last line of a program's output. Python and pip print the reason there.
-fn last_line(output: &[u8]) -> String {
-    let output = String::from_utf8_lossy(output);
-    output.trim().lines().last().unwrap_or("it printed nothing").trim().to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_pin_is_exact_and_has_a_hash() {
-        for pins in [PY310, PY311] {
-            for package in pins.lines().filter(|l| l.contains("==")) {
-                let after = pins.split_once(package).unwrap().1;
-                assert!(after.trim_start().starts_with("--hash=sha256:"), "{package}");
-            }
+        for package in PINS.lines().filter(|l| l.contains("==")) {
+            let after = PINS.split_once(package).unwrap().1;
+            assert!(after.trim_start().starts_with("--hash=sha256:"), "{package}");
         }
     }
 
@@ -242,7 +271,7 @@ mod tests {
     #[test]
     fn other_pins_and_other_versions_get_other_directories() {
         let names =
-            [directory_name((3, 11), PY311), directory_name((3, 12), PY311), directory_name((3, 11), PY310)];
+            [directory_name((3, 11), PINS), directory_name((3, 12), PINS), directory_name((3, 11), "other")];
         assert!(names[0] != names[1] && names[0] != names[2], "{names:?}");
         assert!(names[0].starts_with("py311-"), "{names:?}");
     }

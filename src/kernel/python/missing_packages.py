@@ -1,12 +1,13 @@
-"""Prints the modules that the kernel needs and the environment does not have, and its pip.
+"""Prints the modules that the kernel needs but the user's environment lacks, and the pip that is
+available there.
 
-Ratoon runs this with the user's Python. It imports no package of the environment, because that
-could take seconds or fail.
+Ratoon runs this script with the user's Python. The script imports no package of the environment,
+because an import could take seconds or fail.
 """
 
 import sys
 
-# Ignores the working directory: a file IPython.py there is no package of the environment.
+# Ignores the working directory: a file IPython.py in it is not a package of the environment.
 sys.path = [entry for entry in sys.path if entry]
 
 import glob  # noqa: E402
@@ -18,7 +19,8 @@ import sysconfig  # noqa: E402
 
 def has(module):
     spec = importlib.util.find_spec(module)
-    # An empty directory that an uninstall has left is a namespace package without an origin.
+    # Uninstalling a package can leave an empty directory. Python finds it as a namespace package,
+    # which has no origin.
     return spec is not None and spec.origin is not None
 
 
@@ -27,18 +29,21 @@ for module in needed.split():
     if not has(module):
         print("missing", module)
 
-if has("IPython"):
-    try:
-        version = importlib.metadata.version("ipython")
-    except importlib.metadata.PackageNotFoundError:
-        version = "unknown"  # a source tree on the path
-    if version.split(".")[0] in ("0", "1", "2", "3", "4", "5", "6", "7"):
-        print("too-old IPython", version)
+# The kernel checks these versions as well (python_versions.py), for environments that change later.
+for module, package, oldest in (("IPython", "ipython", 8), ("cloudpickle", "cloudpickle", 2)):
+    if has(module):
+        try:
+            version = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue  # a source tree on the path
+        major = version.split(".")[0]
+        if major.isdigit() and int(major) < oldest:
+            print("too-old", package, version, oldest)
 
 if has("pip"):
     print("pip yes")
 
-# Where ensurepip finds pip's wheel. Debian names another directory in sysconfig.
+# The directories in which ensurepip finds pip's wheel. Debian's is set in sysconfig.
 folders = [os.path.join(os.path.dirname(os.__file__), "ensurepip", "_bundled")]
 folders.append(sysconfig.get_config_var("WHEEL_PKG_DIR"))
 for folder in filter(None, folders):

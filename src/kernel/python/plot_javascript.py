@@ -1,7 +1,7 @@
-"""Prints one JavaScript library from the user's Python packages. Prints nothing if the package is
-missing.
+"""Prints one JavaScript library that a Python package of the user contains. Exits with 1 if the
+package is missing.
 
-Runs as a program: `python -c TEXT NAME`, where TEXT is this file. It imports as little as possible.
+Ratoon runs this text as a program: `python -c TEXT NAME`. It imports few modules to start fast.
 """
 
 import importlib.util
@@ -26,7 +26,7 @@ FILES = {
 
 def library(name):
     if name == "vega":
-        # Vega, Vega-Lite and Vega-Embed in one file, as globals.
+        # One file that defines Vega, Vega-Lite and Vega-Embed as globals.
         import vl_convert
 
         return vl_convert.javascript_bundle().encode()

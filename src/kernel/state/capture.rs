@@ -55,13 +55,14 @@ pub(super) fn connect(pipes: [OwnedFd; 2], text: OwnedFd, shared: SharedCounts) 
 /// Repairs descriptors 0, 1 and 2 after user code has closed or redirected them: branches need
 /// them, and subprocesses print to them. Returns a sentence about each repair.
 ///
-/// # Errors An error if the pipes of descriptors 1 and 2 are closed as well.
+/// # Errors
+/// The pipe that descriptor 1 or 2 needs is closed as well, or another system call fails.
 pub(super) fn repair_standard_descriptors() -> io::Result<Vec<String>> {
     let mut repaired = Vec::new();
     if Inode::of(io::stdin()).is_none() {
         let null = super::descriptors::raise(std::fs::File::open("/dev/null")?)?;
         nix::unistd::dup2_stdin(null)?;
-        repaired.push(sentence("descriptor 0 (standard input) is /dev/null"));
+        repaired.push(sentence("descriptor 0 (standard input) leads to /dev/null"));
     }
     let guard = lock();
     let Some(printer) = guard.as_ref() else { return Ok(repaired) };
@@ -78,7 +79,9 @@ pub(super) fn repair_standard_descriptors() -> io::Result<Vec<String>> {
 }
 
 fn sentence(what: &str) -> String {
-    format!("{what} again: the cell had closed or redirected it, and such a change ends with the cell")
+    format!(
+        "{what} again: the cell had closed or redirected it, and such a change lasts only until the cell ends"
+    )
 }
 
 /// The write end of a head's pipe, at a high number. User code may have closed that number or given
@@ -229,10 +232,11 @@ impl Channel {
 
     /// Sends a report that is encoded as JSON.
     ///
-    /// # Errors `ValueError` if the report is longer than the server accepts.
+    /// # Errors
+    /// `ValueError` if the report is longer than the server accepts.
     fn report(&self, py: Python<'_>, json: &str) -> PyResult<()> {
         if json.len() > MAX_REPORT_BYTES {
-            let message = format!("{} bytes are more than can be shown ({MAX_REPORT_BYTES})", json.len());
+            let message = format!("its {} bytes exceed the limit of {MAX_REPORT_BYTES}", json.len());
             return Err(pyo3::exceptions::PyValueError::new_err(message));
         }
         if control::is_held() {

@@ -88,8 +88,8 @@ impl Checkpoints {
 
     /// Loads a checkpoint into this fork of the root. Returns what could not be restored.
     ///
-    /// # Errors The reason why it cannot be loaded. After an error, the process must not become a
-    /// state.
+    /// # Errors
+    /// The reason why it cannot be loaded. After an error, the process must not become a state.
     pub(super) fn load(&self, py: Python<'_>, load: &Load, blobs: &Path) -> Result<Vec<Missing>, String> {
         let mut keeper = Keeper::at(blobs);
         let digest: Digest = load.manifest.parse().map_err(|e| format!("{e}"))?;
@@ -113,8 +113,8 @@ impl Checkpoints {
 /// The end of a sentence about values that are too large for the size of their files.
 fn too_large(bytes: u64) -> String {
     format!(
-        "would take more than {} MiB, which is more than files of their size may: trust the notebook if \
-         you know where it comes from",
+        "would need more than {} MiB of memory, which is the limit for untrusted files of this size: trust \
+         the notebook if you know where it comes from",
         bytes >> 20
     )
 }
@@ -164,8 +164,8 @@ fn why(py: Python<'_>, error: &PyErr) -> String {
 #[derive(Debug)]
 struct Keeper {
     blobs: Blobs,
-    /// Stored memory that may be stored again, by address and length. It is kept alive, so that its
-    /// address is not reused.
+    /// Stored memory that may be stored again, by address and length. The memory is kept alive, so
+    /// that no other object gets its address.
     known: HashMap<(usize, usize), KeptBuffer>,
     counted: HashSet<Digest>,
     stored_bytes: u64,
@@ -250,8 +250,8 @@ impl Keeper {
         self.expected = bytes;
     }
 
-    /// Cuts bytes into chunks and stores them. Returns their number and the digests of the chunks.
-    /// `again`: the same memory may be stored again.
+    /// Cuts bytes into chunks and stores them. Returns the number of bytes and the digests of the
+    /// chunks. `again`: the same memory may be stored again.
     fn put(&mut self, memory: PyBuffer<u8>, again: bool) -> PyResult<(usize, Vec<String>)> {
         if super::capture::is_users_child() {
             super::process_exit::leave();
@@ -335,7 +335,8 @@ impl Keeper {
 /// The bytes of an object. Callers run no user code while they use them.
 #[allow(unsafe_code)]
 pub(super) fn bytes_of(memory: &PyBuffer<u8>) -> PyResult<&[u8]> {
-    let bytes = memory.as_slice_ptr().ok_or_else(|| PyValueError::new_err("this memory is in pieces"))?;
+    let bytes =
+        memory.as_slice_ptr().ok_or_else(|| PyValueError::new_err("this buffer is not contiguous"))?;
     // SAFETY: the buffer is held, so the memory stays. Until the slice is dropped no Python code
     // runs, and the only other thread of a saving process waits.
     Ok(unsafe { bytes.as_ref() })
@@ -346,7 +347,7 @@ pub(super) fn bytes_of(memory: &PyBuffer<u8>) -> PyResult<&[u8]> {
 fn bytes_of_mut(memory: &PyBuffer<u8>) -> PyResult<&mut [u8]> {
     let bytes = memory.as_slice_ptr().filter(|_| !memory.readonly());
     let mut bytes = bytes.ok_or_else(|| PyValueError::new_err("this memory cannot be filled"))?;
-    // SAFETY: as above. The memory was allocated for this call, and nothing else reads the memory.
+    // SAFETY: as above. The memory was allocated for this call, and nothing else reads it.
     Ok(unsafe { bytes.as_mut() })
 }
 

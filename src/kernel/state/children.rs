@@ -2,20 +2,21 @@
 //! them.
 
 use super::control;
+use crate::kernel::memory;
 use crate::kernel::protocol::{Exit, Report};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 use std::collections::HashSet;
-use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 /// Maximum number of names in a warning.
 const MAX_NAMES: usize = 5;
-/// Size of the buffer for a list of child pids, in bytes: enough for some ten thousand.
-const LIST_BYTES: usize = 128 * 1024;
+/// The number of links of a directory in `/proc` that has no subdirectories.
+const LINKS_WITHOUT_THREADS: u64 = 2;
 
-/// How many generations of orphans a process kills before it exits.
+/// Maximum number of generations of orphans that a process kills before it exits.
 const MAX_ROUNDS: usize = 100;
 
 /// The pid of the process that adopts orphans. Forked children have a copy of this pid, but do not
@@ -37,9 +38,7 @@ pub(super) fn end_adopted() {
         return;
     }
     for _ in 0..MAX_ROUNDS {
-        let list = list().unwrap_or_default();
-        let pids: Vec<Pid> =
-            list.split_whitespace().filter_map(|p| Some(Pid::from_raw(p.parse().ok()?))).collect();
+        let pids: Vec<Pid> = list().into_iter().map(Pid::from_raw).collect();
         if pids.is_empty() {
             return;
         }
@@ -54,23 +53,26 @@ pub(super) fn end_adopted() {
 
 /// A sentence about the running children of this process, except `ours`. None if there are none.
 pub(super) fn warning(ours: &HashSet<i32>) -> Option<String> {
-    let list = list()?;
-    let theirs = list.split_whitespace().filter_map(|p| p.parse().ok()).filter(|p| !ours.contains(p));
+    let theirs = list().into_iter().filter(|pid| !ours.contains(pid));
     let mut names: Vec<String> = theirs.filter_map(running).collect();
     if names.is_empty() {
         return None;
     }
     names.truncate(MAX_NAMES);
-    Some(format!("child processes belong to this lineage only, and end with it: {}", names.join(", ")))
+    Some(format!(
+        "child processes exist only in this lineage, and end with its process: {}",
+        names.join(", ")
+    ))
 }
 
-/// The pids of this process' children. The buffer is large, because Linux searches the list from
-/// its beginning at each further read.
-fn list() -> Option<String> {
-    let mut file = std::fs::File::open(format!("/proc/self/task/{}/children", std::process::id())).ok()?;
-    let mut list = Vec::with_capacity(LIST_BYTES);
-    file.read_to_end(&mut list).ok()?;
-    String::from_utf8(list).ok()
+/// The pids of this process' children. Linux lists them by the thread that started them.
+fn list() -> Vec<i32> {
+    let own = std::process::id();
+    let links = std::fs::metadata("/proc/self/task").map_or(u64::MAX, |task| task.nlink());
+    if links > 1 + LINKS_WITHOUT_THREADS {
+        return memory::children(own.cast_signed());
+    }
+    memory::children_of_thread(format!("/proc/self/task/{own}"))
 }
 
 /// The name and pid of a process that has not ended.

@@ -44,7 +44,7 @@ impl Contents {
         Ok(Self { containers: containers.collect::<PyResult<_>>()?, entries: entries.collect() })
     }
 
-    /// Whether all of it is as it was.
+    /// Whether nothing has changed since.
     fn are_same(&self, py: Python<'_>) -> bool {
         self.containers.iter().all(|(one, held)| one.held(py) == *held)
             && self.entries.iter().all(|(dict, key, held)| entry(dict.bind(py), key.bind(py)) == *held)

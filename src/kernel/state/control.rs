@@ -3,12 +3,12 @@
 //! Each process has its own socket. A child that user code forks closes its copy immediately, so
 //! the server sees the socket close when this process ends.
 
-use crate::kernel::protocol::{Envelope, MAX_DELIVERIES, MAX_FRAME_BYTES, Order, Report, frame};
+use crate::kernel::protocol::{Envelope, MAX_DELIVERIES, MAX_FRAME_BYTES, Order, Report, SOCKET_LOST, frame};
 use nix::errno::Errno;
 use nix::poll::PollTimeout;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, send};
 use std::io::{self, IoSliceMut};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -135,12 +135,14 @@ fn receive_some(socket: RawFd, into: &mut [u8], descriptors: &mut Vec<OwnedFd>) 
     Ok(message.bytes)
 }
 
-/// Moves the socket, which the server passes as standard input, to a high number that user code
-/// does not use.
-pub(super) fn take_from_stdin() -> io::Result<OwnedFd> {
-    let socket = super::descriptors::raise(io::stdin())?;
-    let null = std::fs::File::open("/dev/null")?;
-    nix::unistd::dup2_stdin(&null)?;
+/// Moves the socket, which the server passes with this number, to a high number that user code does
+/// not use.
+pub(super) fn take_socket(number: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: it is used only for the next call, which fails if no descriptor has the number.
+    #[allow(unsafe_code)]
+    let passed = unsafe { BorrowedFd::borrow_raw(number) };
+    let socket = super::descriptors::raise(passed).map_err(|_| io::Error::other(SOCKET_LOST))?;
+    nix::unistd::close(number)?;
     Ok(socket)
 }
 

@@ -1,7 +1,6 @@
 //! Keeps our own descriptors at high numbers, which user code does not use, and holds some
 //! descriptors in reserve.
 
-use super::control;
 use std::os::fd::{AsFd, IntoRawFd, OwnedFd, RawFd};
 
 /// The lowest number of our descriptors. User code may expect 3, 4 and 5 to be free, or close them.
@@ -19,20 +18,6 @@ pub(super) fn list() -> Vec<RawFd> {
     numbers
 }
 
-/// Closes descriptors that came from the server's own parent, such as pipes of a shell or a
-/// supervisor.
-pub(super) fn close_inherited() {
-    let own = control::number();
-    for number in list().into_iter().filter(|number| Some(*number) != own) {
-        // SAFETY: this process has just begun and owns only its socket. The descriptor of the
-        // listed directory is closed already, so closing it again fails with EBADF.
-        #[allow(unsafe_code)]
-        unsafe {
-            libc::close(number);
-        }
-    }
-}
-
 /// Copies a descriptor to a high number, or to any number from 3 on if a cell has set a limit below
 /// that.
 pub(super) fn raise(low: impl AsFd) -> std::io::Result<OwnedFd> {
@@ -47,10 +32,11 @@ pub(super) fn raise(low: impl AsFd) -> std::io::Result<OwnedFd> {
     Ok(high)
 }
 
-/// Descriptors held while a cell runs, so that it cannot use all of them up: freezing and branching
-/// need some. Fewer if the limit is low.
+/// Descriptors that are reserved while a cell runs, so that the cell cannot use up all descriptors:
+/// freezing and branching need some. There are fewer of them if the limit is low.
 ///
-/// Plain numbers: user code may have closed them, and closing an `OwnedFd` twice would abort.
+/// They are plain numbers: user code may have closed them, and closing an `OwnedFd` twice would
+/// abort.
 pub(super) struct Spare(Vec<RawFd>);
 
 impl Spare {

@@ -1,10 +1,10 @@
 //! Gives a branch its own offset in every open file, and its own epoll instances.
 //!
 //! Forked processes share the offset of an open file: a `readline()` in one branch would move the
-//! offset in the others. Forked processes also share epoll instances. The head notes both before it
-//! is frozen. A head forked from that state opens each file again at the noted offset and makes new
-//! epoll instances. Copies of a descriptor (`dup`) stay copies. Pipes, sockets and terminals stay
-//! shared, because they cannot be opened a second time.
+//! offset in the others. Forked processes also share epoll instances. The head records both before
+//! it is frozen. A head forked from that state opens each file again at the recorded offset and
+//! makes new epoll instances. Copies of a descriptor (`dup`) stay copies. Pipes, sockets and
+//! terminals stay shared, because they cannot be opened a second time.
 
 #![allow(unsafe_code)]
 

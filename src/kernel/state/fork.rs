@@ -32,8 +32,9 @@ pub(super) enum Side {
 pub(super) enum BeforeHooks {
     /// In the parent, as for any `os.fork()`.
     InParent,
-    /// In the child. The parent is a frozen process, which runs no Python code around a fork: the
-    /// hooks may be user code. That makes no difference, because it has no other thread.
+    /// In the child. The parent is a frozen process, which runs no Python code around a fork, and
+    /// the hooks may be user code. It makes no difference to them, because a frozen process has no
+    /// other thread.
     InChild,
     /// Nowhere: they have run already, and the fork that made this process is not finished yet.
     Done,
@@ -81,7 +82,7 @@ pub(super) fn fork(_py: pyo3::Python<'_>, hooks: BeforeHooks, prepare: impl Fn()
 
 /// Runs CPython's after-fork hooks in a child.
 pub(super) fn finish(_py: pyo3::Python<'_>) {
-    // This process may have forked children since.
+    // A fork that this process made after its own fork has cleared the flag.
     IS_OURS.store(true, Ordering::Relaxed);
     // SAFETY: called once in a child, by the thread that forked it and that holds the GIL.
     unsafe { pyo3::ffi::PyOS_AfterFork_Child() };

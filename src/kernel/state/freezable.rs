@@ -14,7 +14,8 @@ const UNCHANGED: &str = "The previous state has not changed";
 
 /// Repairs what can be repaired. Returns a sentence about each repair.
 ///
-/// # Errors The reason why the state cannot be kept, as a sentence.
+/// # Errors
+/// The reason why the state cannot be kept, as a sentence.
 pub(super) fn make_freezable() -> Result<Vec<String>, String> {
     let repairs = capture::repair_standard_descriptors().map_err(|error| describe(&error))?;
     check_descriptors().map_err(|error| describe(&error))?;
@@ -37,14 +38,14 @@ fn describe(error: &io::Error) -> String {
         Some(libc::EMFILE) => {
             let limit = getrlimit(Resource::RLIMIT_NOFILE).map_or(0, |(soft, _)| soft);
             format!(
-                "the cell has left fewer than {NEEDED_DESCRIPTORS} descriptors within its limit of \
-                 {limit} (RLIMIT_NOFILE), so its state could not be kept ({error}). {UNCHANGED}: set \
+                "the cell left fewer than {NEEDED_DESCRIPTORS} file descriptors free within its limit of \
+                 {limit} (RLIMIT_NOFILE), so its state could not be kept ({error}). {UNCHANGED}. Set \
                  a higher limit, or close files"
             )
         }
         Some(libc::EBADF) => format!(
-            "the cell has closed descriptors 1 or 2, and the pipes to restore them, so its state could \
-             not be kept. {UNCHANGED}"
+            "the cell closed descriptor 1 or 2 and also the pipe that would restore it, so its state \
+             could not be kept. {UNCHANGED}"
         ),
         _ => format!(
             "the state could not be kept: the cell's process cannot even open /dev/null any more \
@@ -61,9 +62,9 @@ fn check_memory() -> Result<(), String> {
     }
     let needed = NEEDED_BYTES >> 20;
     Err(format!(
-        "the cell has left less than {needed} MiB within its own memory limit ({}), so no branch of its \
-         state could start. {UNCHANGED}: set a higher limit, or limit runs with `--run-memory` \
-         or `run_memory`",
+        "the cell left less than {needed} MiB free within the memory limit that it set ({}), so no branch \
+         of its state could start. {UNCHANGED}. Set a higher limit, or limit runs with `--run-memory` \
+         or `run_memory` instead",
         limits.join(", ")
     ))
 }
@@ -73,9 +74,9 @@ fn check_memory() -> Result<(), String> {
 fn check_processor_time() -> Result<(), String> {
     match getrlimit(Resource::RLIMIT_CPU) {
         Ok((0, _)) => Err(format!(
-            "the cell has left its process no processor time (RLIMIT_CPU is 0), so no branch of its state \
-             could start. {UNCHANGED}: set a higher limit, or limit runs with `--timeout` or \
-             `timeout`"
+            "the cell left its process no processor time (RLIMIT_CPU is 0), so no branch of its state \
+             could start. {UNCHANGED}. Set a higher limit, or limit runs with `--timeout` or \
+             `timeout` instead"
         )),
         _ => Ok(()),
     }

@@ -6,14 +6,14 @@
 //! aligned area of its size was marked with `madvise` before it is first touched. Memory that is
 //! written after a fork returns to ordinary pages, 2 MiB at a time.
 //!
-//! Python asks for arenas of 256 KiB or 1 MiB, and puts objects of up to 512 bytes there. They are
-//! cut from marked blocks here. Larger objects are in malloc's heap, which glibc marks since 2.43.
+//! Python asks for arenas of 256 KiB or 1 MiB, and puts objects of up to 512 bytes there. This
+//! module cuts the arenas from marked blocks. Larger objects are in malloc's heap, which glibc
+//! marks by default on AArch64 since 2.43.
 //!
 //! Where the system offers no huge pages, all of this has no effect.
 
 #![allow(unsafe_code)]
 
-use pyo3::ffi;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
@@ -21,8 +21,8 @@ use std::sync::{Mutex, PoisonError};
 /// Bytes of a block, and its alignment: a huge page of x86-64, and of AArch64 with 4 KiB pages.
 const BLOCK: usize = 2 << 20;
 
-/// Bytes of the smallest arenas. Python takes the pages of its frames by the same functions, 16 KiB
-/// at a time; they are mapped by themselves.
+/// Bytes of the smallest arenas. Python also allocates the stack of its frames with this allocator,
+/// 16 KiB at a time; each of these pieces gets its own mapping.
 const MIN_ARENA: usize = 256 * 1024;
 
 static ARENAS: Mutex<Arenas> = Mutex::new(Arenas::new());
@@ -32,14 +32,14 @@ static ARENAS: Mutex<Arenas> = Mutex::new(Arenas::new());
 /// If these lists cannot grow, Python raises `MemoryError`, as for the arenas themselves. Other
 /// collections would end the process.
 struct Arenas {
-    /// From the highest address to the lowest: the system gives lower and lower ones.
+    /// By falling address, because the system gives lower and lower ones.
     blocks: Vec<Block>,
     free: Vec<FreeArena>,
 }
 
 struct Block {
     address: usize,
-    /// How many of its arenas are in use.
+    /// How many arenas of the block are in use.
     used: usize,
 }
 
@@ -49,13 +49,30 @@ struct FreeArena {
     size: usize,
 }
 
-/// Sets Python's arena allocator. Must be called before Python starts.
+/// CPython's `PyObjectArenaAllocator` (Include/cpython/objimpl.h), the same in 3.4 to 3.14.
+#[repr(C)]
+struct ArenaAllocator {
+    context: *mut c_void,
+    allocate: extern "C" fn(*mut c_void, usize) -> *mut c_void,
+    free: extern "C" fn(*mut c_void, *mut c_void, usize),
+}
+
+/// Sets Python's arena allocator. Each arena that Python has already has its own mapping, which
+/// `free` unmaps.
 pub(super) fn use_for_objects() {
-    let mut allocator =
-        ffi::PyObjectArenaAllocator { ctx: ptr::null_mut(), alloc: Some(allocate), free: Some(free) };
-    // SAFETY: Python copies the structure. The functions do what PyObject_SetArenaAllocator
-    // demands: memory of `size` bytes aligned to a page, or null.
-    unsafe { ffi::PyObject_SetArenaAllocator(&raw mut allocator) };
+    // SAFETY: asks for a function by name. All CPythons export it, but it is not in the stable ABI.
+    let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"PyObject_SetArenaAllocator".as_ptr()) };
+    if function.is_null() {
+        return;
+    }
+    let mut allocator = ArenaAllocator { context: ptr::null_mut(), allocate, free };
+    // SAFETY: the type is that of CPython's documentation. Python copies the structure. The
+    // functions do what PyObject_SetArenaAllocator demands: memory of `size` bytes aligned to a
+    // page, or null.
+    unsafe {
+        let set = std::mem::transmute::<*mut c_void, extern "C" fn(*mut ArenaAllocator)>(function);
+        set(&raw mut allocator);
+    }
 }
 
 extern "C" fn allocate(_: *mut c_void, size: usize) -> *mut c_void {
@@ -79,7 +96,7 @@ impl Arenas {
         if size < MIN_ARENA || !BLOCK.is_multiple_of(size) {
             return map(0, size, 0);
         }
-        // The lowest, so that the high blocks become free.
+        // Takes the lowest, so that the high blocks become free.
         let fitting = self.free.iter().enumerate().filter(|(_, free)| free.size == size);
         let Some((lowest, _)) = fitting.min_by_key(|(_, free)| free.address) else {
             return self.add_block(size);
@@ -91,7 +108,7 @@ impl Arenas {
         Some(arena)
     }
 
-    /// The index of a block, or where it is to be inserted.
+    /// The index of a block; as an error, the index at which to insert it.
     fn find(&self, address: usize) -> Result<usize, usize> {
         self.blocks.binary_search_by(|block| address.cmp(&block.address))
     }
@@ -100,10 +117,10 @@ impl Arenas {
     fn add_block(&mut self, size: usize) -> Option<usize> {
         self.blocks.try_reserve(1).ok()?;
         self.free.try_reserve(BLOCK / size).ok()?;
-        // Below the lowest block, so that all of them form one memory area: each costs a fork time.
+        // Below the lowest block, so that all blocks form one memory area: a fork copies each area.
         let below = self.blocks.last().and_then(|lowest| lowest.address.checked_sub(BLOCK));
         let address = below.and_then(map_at).or_else(map_anywhere)?;
-        // SAFETY: the block was mapped just now. If this fails, its pages are ordinary ones.
+        // SAFETY: the block was mapped just now. If this fails, its pages stay ordinary ones.
         unsafe { libc::madvise(ptr::with_exposed_provenance_mut(address), BLOCK, libc::MADV_HUGEPAGE) };
         let (Ok(at) | Err(at)) = self.find(address);
         self.blocks.insert(at, Block { address, used: 1 });
@@ -120,7 +137,7 @@ impl Arenas {
             self.free.retain(|free| block_of(free.address) != block);
             return unmap(block, BLOCK);
         }
-        // SAFETY: Python no longer uses the arena. It is zero when it is used again.
+        // SAFETY: Python no longer uses the arena. Its bytes are zero when it is used again.
         unsafe { libc::madvise(ptr::with_exposed_provenance_mut(arena), size, libc::MADV_DONTNEED) };
         if self.free.try_reserve(1).is_ok() {
             self.free.push(FreeArena { address: arena, size });
@@ -142,11 +159,11 @@ fn map(address: usize, size: usize, flags: libc::c_int) -> Option<usize> {
 }
 
 fn unmap(address: usize, size: usize) {
-    // SAFETY: nothing uses these pages. Failing leaves them mapped, which only wastes them.
+    // SAFETY: nothing uses these pages. If this fails, they stay mapped and are only wasted.
     unsafe { libc::munmap(ptr::with_exposed_provenance_mut(address), size) };
 }
 
-/// Maps a block at this address. None if that is not free.
+/// Maps a block at this address. None if part of that memory is in use.
 fn map_at(address: usize) -> Option<usize> {
     let mapped = map(address, BLOCK, libc::MAP_FIXED_NOREPLACE)?;
     if mapped == address {

@@ -1,12 +1,13 @@
 //! Answers questions about a state, in throw-away forks: its variables (`variables.py`), digests
-//! and shared objects (`sharing.py`), completions (`completion.py`) and descriptions of objects
-//! (`inspection.py`).
+//! and shared objects (`sharing.py`), completions (`completion.py`), descriptions of objects
+//! (`inspection.py`), syntax errors (`syntax.py`), values of expressions (`evaluation.py`), rows of
+//! tables (`table.py`), and what a sweep needs (`parameters.py`, `sampling.py`).
 
 use super::checkpoint::bytes_of;
 use super::package::PackageModule;
 use super::{capture, process_exit};
 use crate::blobs::Digest;
-use crate::kernel::protocol::{Fingerprints, IntrospectKind, Introspected};
+use crate::kernel::protocol::{Fingerprints, Introspected, Question};
 use crate::notebook::{Completion, Digests, Inspection, Variable};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
@@ -17,7 +18,12 @@ pub(super) struct Introspector {
     variables: PackageModule,
     completion: PackageModule,
     inspection: PackageModule,
+    syntax: PackageModule,
+    evaluation: PackageModule,
     sharing: PackageModule,
+    table: PackageModule,
+    parameters: PackageModule,
+    sampling: PackageModule,
 }
 
 #[derive(Deserialize)]
@@ -35,7 +41,12 @@ impl Introspector {
             variables: import("variables")?,
             completion: import("completion")?,
             inspection: import("inspection")?,
+            syntax: import("syntax")?,
+            evaluation: import("evaluation")?,
             sharing: import("sharing")?,
+            table: import("table")?,
+            parameters: import("parameters")?,
+            sampling: import("sampling")?,
         })
     }
 
@@ -70,18 +81,38 @@ impl Introspector {
         digests.ok()
     }
 
-    /// Answers a question about a place in code. The answer is empty if nothing was found.
-    pub(super) fn find(&self, py: Python<'_>, kind: IntrospectKind, code: &str, cursor: u32) -> Introspected {
-        match kind {
-            IntrospectKind::Completions => {
+    /// Answers a question. The answer is empty if nothing was found.
+    pub(super) fn find(&self, py: Python<'_>, question: Question) -> Introspected {
+        match question {
+            Question::Complete { code, cursor, above } => {
                 let nothing = Completions { from: cursor, to: cursor, items: Vec::new() };
-                let answer = self.completion.call(py, "complete", (code, cursor));
+                let answer = self.completion.call(py, "complete", (code, cursor, above));
                 let Completions { from, to, items } = answer.unwrap_or(nothing);
                 Introspected::Completions { from, to, items }
             }
-            IntrospectKind::Object => {
-                let answer = self.inspection.call::<Option<Box<Inspection>>>(py, "inspect", (code, cursor));
+            Question::Inspect { code, cursor, above } => {
+                let answer: PyResult<Option<Box<Inspection>>> =
+                    self.inspection.call(py, "inspect", (code, cursor, above));
                 Introspected::Object(answer.ok().flatten())
+            }
+            Question::Check { code } => {
+                Introspected::Checked(self.syntax.call(py, "check", (code,)).unwrap_or_default())
+            }
+            Question::Parameters { .. } => {
+                let request = serde_json::to_string(&question).unwrap_or_default();
+                Introspected::Parameters(self.parameters.call(py, "find", (request,)).ok())
+            }
+            Question::Draw { .. } => {
+                let request = serde_json::to_string(&question).unwrap_or_default();
+                Introspected::Drawn(self.sampling.call(py, "draw", (request,)).ok())
+            }
+            Question::Evaluate { expressions } => {
+                let answer = self.evaluation.call(py, "evaluate", (expressions,));
+                Introspected::Values(answer.unwrap_or_default())
+            }
+            Question::Table { view } => {
+                let view = serde_json::to_string(&view).unwrap_or_default();
+                Introspected::Table(self.table.call(py, "page", (view,)).ok())
             }
         }
     }

@@ -58,19 +58,17 @@ pub(super) fn can_tie() -> Result<(), String> {
     if let Err(errno) = open_again(number) {
         return Err(match errno {
             Errno::EACCES | Errno::EPERM => format!(
-                "the cell has changed the user or the rights of its process (os.setuid, os.seteuid, \
-                 os.unshare…), so the process may not open its own descriptors any more ({errno})"
+                "the cell changed the user or the permissions of its process (os.setuid, os.seteuid, \
+                 os.unshare…), so the process can no longer open its own descriptors ({errno})"
             ),
-            _ => format!("its process cannot open its own descriptors in /proc any more ({errno})"),
+            _ => format!("the cell's process can no longer open its own descriptors in /proc ({errno})"),
         });
     }
     let space = |name: &str| std::fs::read_link(format!("/proc/self/ns/{name}")).ok();
     if space("pid_for_children") != space("pid") {
-        return Err(
-            "its process starts children in another pid namespace (os.unshare with CLONE_NEWPID), so the \
-             server could not signal a fork of it"
-                .into(),
-        );
+        return Err("the cell's process starts its children in another pid namespace (os.unshare with \
+             CLONE_NEWPID), so the server could not signal its branches"
+            .into());
     }
     Ok(())
 }

@@ -10,14 +10,15 @@ use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 use nix::sys::resource::{UsageWho, getrusage};
 use std::time::Duration;
 
-/// Memory allowed for any file, however small: harmless values may also compress well.
+/// Memory allowed for any checkpoint, however small: harmless values may also compress well.
 const BASE_BYTES: u64 = 256 << 20;
-/// Memory allowed for each byte of the files: an empty list takes 1 byte in a file and 64 in
-/// memory.
+/// Memory allowed for each byte of the checkpoint's files: an empty list takes 1 byte in a file and
+/// 64 in memory.
 const BYTES_PER_BYTE: u64 = 64;
-/// Processor time allowed for any file, in seconds.
+/// Processor time allowed for any checkpoint, in seconds.
 const BASE_SECONDS: u64 = 5;
-/// Bytes of the files for each further second: half of what a slow machine reads in a second.
+/// How many bytes of the files allow one more second: half of what a slow machine reads in a
+/// second.
 const BYTES_PER_SECOND: u64 = 1 << 20;
 /// Maximum processor time, in seconds, however large the files are.
 const MAX_SECONDS: u64 = 300;

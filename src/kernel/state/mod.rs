@@ -1,13 +1,15 @@
-//! A kernel process: it holds one state and obeys the server's orders. `ratoon kernel` starts here.
+//! A kernel process: it holds one state and obeys the server's orders. This is the extension
+//! module that the user's Python loads (`python/boot.py`).
 //!
-//! It has one thread and no tokio. The root starts Python and waits; every other process is a fork
-//! of it. When its socket closes it calls `_exit`, so that no branch runs atexit functions or
+//! It has one thread and no tokio. The root starts the shell and waits; every other process is a
+//! fork of it. When its socket closes it calls `_exit`, so that no branch runs atexit functions or
 //! deletes temporary directories that other branches use.
 //!
 //! - `root`: the first process; `fork`: the only fork; `roles`: what a fork becomes; `process_exit`
 //! - `run_cell`: one cell; `capture`: its outputs; `sigint`: when an interrupt may arrive
-//! - `python`, `package`: CPython and our Python package; `introspection`, `symbols`, `transfer`,
-//!   `checkpoint`: calls into that package
+//! - `package`: our Python package, `bytecode`: its compiled code; `python`, `introspection`,
+//!   `symbols`, `transfer`, `checkpoint`: calls into the package; `contents`: whether containers
+//!   have changed
 //! - `freezable`: whether a state can be kept; `threads`, `children`: what branches would lack;
 //!   `shared`: what they share; `files`: reopens the state's files in each branch
 //! - `huge_pages`: the memory of Python's objects, which each fork shares
@@ -16,6 +18,7 @@
 
 mod capture;
 mod checkpoint;
+mod bytecode;
 mod children;
 mod contents;
 mod control;
@@ -40,8 +43,6 @@ mod symbols;
 mod threads;
 mod transfer;
 
-pub use root::child_main;
-
 use super::protocol::{Order, Report, Role};
 use checkpoint::Checkpoints;
 use introspection::Introspector;
@@ -49,7 +50,6 @@ use process_exit::leave;
 use pyo3::Python;
 use python::Shell;
 use roles::{ChildSpec, FrozenCopy};
-use run_cell::CellRun;
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -68,7 +68,8 @@ struct KernelProcess {
     /// Sent with `Report::Fingerprinted`.
     address_space: u64,
     role: Role,
-    /// If no frozen process holds this head's state, running a cell would lose it.
+    /// Whether a frozen process holds this head's state. If none does, running a cell would lose
+    /// the state.
     frozen_copy: FrozenCopy,
     /// The state's open files and their offsets.
     open_files: Vec<files::OpenFile>,
@@ -76,7 +77,7 @@ struct KernelProcess {
     forked: HashSet<i32>,
     /// Whether this frozen process has reported what its branches share.
     has_reported_sharing: bool,
-    /// Whether CPython's after-fork hooks are still to be run, so that no Python code may run.
+    /// Whether CPython's after-fork hooks have not run yet. Until then no Python code may run.
     is_fork_unfinished: Cell<bool>,
     /// Whether a checkpoint loaded here or in an ancestor has left names out.
     may_lack_names: bool,
@@ -98,25 +99,28 @@ impl KernelProcess {
             Order::Fork { child, role, load, blobs, wanted } => {
                 self.fork(py, child, ChildSpec { role, load, blobs, wanted }, descriptors);
             }
-            Order::Run { code, allow_stdin, has_memory_limit, report_symbols, deliveries, .. }
-                if self.role == Role::Head =>
-            {
+            Order::Run { cell, deliveries } if self.role == Role::Head => {
                 self.transfer.deliver(py, &deliveries, descriptors);
-                self.run(py, &CellRun { code: &code, allow_stdin, has_memory_limit, report_symbols });
+                self.run(py, &cell);
             }
-            Order::Question { number, kind, code, cursor } if self.role == Role::Answer => {
-                let found = self.introspector.find(py, kind, &code, cursor);
+            Order::Question { number, question } if self.role == Role::Answer => {
+                let found = self.introspector.find(py, question);
                 if capture::is_users_child() {
                     leave();
                 }
                 control::report(&Report::Found { number, found });
+            }
+            Order::Widget { number, message } if self.role == Role::Head => {
+                let end = self.handle_widget(py, &message);
+                control::report(&Report::WidgetHandled { number, end });
             }
             Order::Reap { pid } => {
                 self.forked.remove(&pid);
                 children::reap(pid);
             }
             // Ignores orders for other roles, and answers to interrupted questions.
-            Order::Run { .. } | Order::Question { .. } | Order::Answer { .. } | Order::SpawnRoot { .. } => {}
+            Order::Run { .. } | Order::Question { .. } | Order::Answer { .. } => {}
+            Order::Widget { .. } | Order::SpawnRoot { .. } => {}
         }
     }
 

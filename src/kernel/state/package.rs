@@ -1,12 +1,13 @@
-//! The kernel's Python package, `ratoon_kernel` (`src/kernel/python`): embedded in this program,
-//! imported from memory.
+//! The kernel's Python package, `ratoon_kernel` (`src/kernel/python`). It is embedded in the
+//! extension module and imported from memory.
 
-use super::{contents::Contents, introspection, symbols};
+use super::bytecode::Bytecode;
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyModule};
 use serde::de::DeserializeOwned;
+use std::path::Path;
 
 const PACKAGE: &str = "ratoon_kernel";
 
@@ -24,14 +25,13 @@ const MODULES: &[(&str, &str)] = embed! {
     "adapters/polars" "adapters/pools" "adapters/pyarrow" "adapters/sklearn" "adapters/sqlalchemy"
     "adapters/sqlite3" "adapters/threading" "adapters/traitlets" "adapters/xgboost" "cell_imports"
     "cell_sources" "changes" "checkpoint" "classes" "code_position" "completion" "data_decoder"
-    "data_encoder" "data_form" "fingerprint" "forks" "former_names" "history" "import_hooks" "importable"
-    "inspection" "keeper" "loading" "missing" "names_of_the_cell" "outputs" "pickling" "plain_cells"
-    "private_layouts"
-    "rebuilding" "saving" "settings" "sharing" "shell" "signatures" "symbols" "text" "transfer" "unpickling"
-    "variables"
+    "data_encoder" "data_form" "evaluation" "fingerprint" "forks" "former_names" "history" "import_hooks" "importable"
+    "inspection" "keeper" "loading" "missing" "module_names" "names_of_the_cell" "outputs" "parameters" "pickling"
+    "plain_cells" "python_versions" "rebuilding" "sampling" "saving" "settings" "sharing" "shell" "signatures" "startup" "symbols"
+    "syntax" "table" "text" "thread_limit" "transfer" "unpickling" "variables" "widgets"
 };
 
-/// A module of the package, imported in the root. It is held here, as user code may change
+/// A module of the package, imported in the root. It is held here, because user code may change
 /// `sys.modules`.
 #[derive(Debug)]
 pub(super) struct PackageModule(pub(super) Py<PyModule>);
@@ -54,35 +54,43 @@ impl PackageModule {
 }
 
 /// Lets Python import the package while the root starts. Afterwards the importer is removed from
-/// `sys.meta_path`, so cells do not see it.
+/// `sys.meta_path`, so cells do not see it. Compiled code is kept in the directory `bytecode`.
 ///
 /// # Errors
-/// What `boot` raises.
-pub(super) fn while_importable<T>(py: Python<'_>, boot: impl FnOnce() -> T) -> PyResult<T> {
+/// An exception of Python while the importer is added, used or removed. Errors of `boot` are in the
+/// value that it returns.
+pub(super) fn while_importable<T>(
+    native: &Bound<'_, PyModule>,
+    bytecode: Option<&Path>,
+    boot: impl FnOnce() -> T,
+) -> PyResult<T> {
+    let py = native.py();
     let finders = py.import("sys")?.getattr("meta_path")?;
-    let importer = Bound::new(py, Importer)?;
+    let importer = Bound::new(py, Importer { bytecode: Bytecode::read(py, bytecode, &text_digest())? })?;
     finders.call_method1("insert", (0, &importer))?;
-    add_native(py)?;
+    py.import("sys")?.getattr("modules")?.set_item(native.name()?, native)?;
+    py.import(PACKAGE)?.setattr("_native", native)?;
     let booted = boot();
     finders.call_method1("remove", (&importer,))?;
+    importer.get().bytecode.write(py)?;
     Ok(booted)
 }
 
-/// `ratoon_kernel._native`: what Rust gives to Python.
-fn add_native(py: Python<'_>) -> PyResult<()> {
-    let native = PyModule::new(py, "ratoon_kernel._native")?;
-    native.add_function(wrap_pyfunction!(introspection::digest, &native)?)?;
-    native.add_function(wrap_pyfunction!(symbols::note, &native)?)?;
-    native.add_class::<Contents>()?;
-    let package = py.import(PACKAGE)?;
-    package.setattr("_native", &native)?;
-    py.import("sys")?.getattr("modules")?.set_item("ratoon_kernel._native", native)
+/// A digest of the package's text, as hexadecimal digits.
+fn text_digest() -> String {
+    let mut hasher = blake3::Hasher::new();
+    for (path, text) in MODULES {
+        hasher.update(path.as_bytes()).update(&[0]).update(text.as_bytes()).update(&[0]);
+    }
+    hasher.finalize().to_hex()[..16].to_owned()
 }
 
 /// The package's finder and loader, for `importlib`.
 #[pyclass(frozen)]
 #[derive(Debug)]
-struct Importer;
+struct Importer {
+    bytecode: Bytecode,
+}
 
 #[pymethods]
 impl Importer {
@@ -113,7 +121,14 @@ impl Importer {
             return Err(pyo3::exceptions::PyImportError::new_err(name));
         };
         let builtins = module.py().import("builtins")?;
-        let code = builtins.call_method1("compile", (text, file_name(&name), "exec"))?;
+        let code = match self.bytecode.get(module.py(), &name)? {
+            Some(code) => code,
+            None => {
+                let code = builtins.call_method1("compile", (text, file_name(&name), "exec"))?;
+                self.bytecode.set(module.py(), &name, &code)?;
+                code
+            }
+        };
         builtins.call_method1("exec", (code, module.dict())).map(drop)
     }
 }
@@ -127,7 +142,7 @@ fn text_of(name: &str) -> Option<&'static str> {
     MODULES.iter().find(|(known, _)| *known == path).map(|(_, text)| *text)
 }
 
-/// Whether it contains modules.
+/// Whether a module is a package.
 fn is_package(name: &str) -> bool {
     name == PACKAGE || name == "ratoon_kernel.adapters"
 }

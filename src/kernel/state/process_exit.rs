@@ -1,4 +1,4 @@
-//! Ends a kernel process immediately, together with everything that its cell started.
+//! Ends a kernel process immediately, together with its process group.
 
 use super::children;
 use nix::sys::signal::{Signal, killpg};
@@ -6,9 +6,8 @@ use nix::sys::signal::{Signal, killpg};
 /// How long a process that has lost its socket waits to be killed by the server, in milliseconds.
 const KILL_TIMEOUT: u16 = 5000;
 
-/// Ends this process and its process group. It is not enough that this process exits: when the
-/// server dies, the socket may close before the lifeline kills the group, and the lifeline ends
-/// with this process.
+/// Ends this process and its process group. Exiting alone is not enough: when the server dies, the
+/// socket may close before the lifeline kills the group, and the lifeline ends with this process.
 ///
 /// If this process is a throw-away fork, all its descendants end too, in any process group.
 pub(super) fn leave() -> ! {

@@ -1,74 +1,22 @@
-//! Starts CPython in this process as the user's interpreter would start, and calls `shell.py` and
-//! `forks.py`.
+//! Calls `shell.py` and `forks.py`.
 
 use super::capture::Channel;
 use super::package::PackageModule;
-use crate::kernel::protocol::{How, Remains};
-use crate::notebook::{RunError, Symbols};
+use crate::kernel::protocol::{CellOrder, How, Remains};
+use crate::notebook::{Metric, RunError, Symbols, WidgetMessage};
 use pyo3::exceptions::PyKeyboardInterrupt;
-use pyo3::ffi;
 use pyo3::prelude::*;
 use serde::Deserialize;
-use std::ffi::CString;
-use std::mem::MaybeUninit;
 use std::os::fd::RawFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// The seed of text hashes, the same in every root. Otherwise hashes that objects have stored would
-/// be wrong after a restart, and sets would be in another order.
-const HASH_SEED: std::ffi::c_ulong = 0x5261_746e;
-
-/// Starts the interpreter. Afterwards this thread holds the GIL until the process ends.
-///
-/// # Errors
-/// CPython's own message, when the interpreter's environment is broken.
-#[allow(unsafe_code)]
-pub(super) fn start(executable: &Path) -> Result<(), String> {
-    let path = CString::new(executable.as_os_str().as_bytes()).map_err(|e| e.to_string())?;
-    let mut config = MaybeUninit::<ffi::PyConfig>::zeroed();
-    // SAFETY: the calls and their order are those of CPython's documentation of PyConfig; the
-    // config is initialised by the first of them, the strings are copied, and no other thread
-    // exists.
-    unsafe {
-        let config = config.as_mut_ptr();
-        ffi::PyConfig_InitPythonConfig(config);
-        (*config).parse_argv = 0;
-        (*config).install_signal_handlers = 1;
-        let mut status = ffi::PyConfig_SetBytesString(config, &raw mut (*config).program_name, path.as_ptr());
-        if ffi::PyStatus_Exception(status) == 0 {
-            status = ffi::PyConfig_SetBytesString(config, &raw mut (*config).executable, path.as_ptr());
-        }
-        if ffi::PyStatus_Exception(status) == 0 {
-            status = ffi::PyConfig_Read(config);
-        }
-        // 0: PYTHONHASHSEED asks for no seed.
-        if ffi::PyStatus_Exception(status) == 0 && (*config).use_hash_seed == 0 {
-            (*config).use_hash_seed = 1;
-            (*config).hash_seed = HASH_SEED;
-        }
-        if ffi::PyStatus_Exception(status) == 0 {
-            status = ffi::Py_InitializeFromConfig(config);
-        }
-        ffi::PyConfig_Clear(config);
-        if ffi::PyStatus_Exception(status) != 0 {
-            let message = status.err_msg;
-            let text = if message.is_null() {
-                "no reason given".into()
-            } else {
-                std::ffi::CStr::from_ptr(message).to_string_lossy()
-            };
-            return Err(format!("Python could not start: {text}"));
-        }
-    }
-    Ok(())
-}
-
-/// The modules that run cells (`shell`) and prepare forks (`forks`).
+/// The modules that run cells (`shell`), handle forks (`forks`) and run the code of widgets
+/// (`widgets`).
 #[derive(Debug)]
 pub(super) struct Shell {
     shell: PackageModule,
     forks: PackageModule,
+    widgets: PackageModule,
 }
 
 /// How a cell ended, its number, and what it left behind if it raised.
@@ -77,6 +25,7 @@ pub(super) struct Ran {
     pub(super) how: How,
     pub(super) exec_count: u32,
     pub(super) symbols: Option<Symbols>,
+    pub(super) metric: Option<Metric>,
     pub(super) remains: Remains,
 }
 
@@ -92,6 +41,7 @@ struct RanJson {
     error: Option<RunError>,
     exec_count: u32,
     symbols: Option<Symbols>,
+    metric: Option<Metric>,
     remains: Remains,
 }
 
@@ -100,26 +50,44 @@ impl Shell {
     pub(super) fn boot(py: Python<'_>, support: Option<&Path>) -> PyResult<Self> {
         let shell = PackageModule::import(py, "shell")?;
         shell.0.call_method1(py, "boot", (Channel, support.map(|p| p.to_string_lossy().into_owned())))?;
-        Ok(Self { shell, forks: PackageModule::import(py, "forks")? })
+        let (forks, widgets) = (PackageModule::import(py, "forks")?, PackageModule::import(py, "widgets")?);
+        Ok(Self { shell, forks, widgets })
     }
 
-    /// Freezes the root's objects for the garbage collector, because they do not change any more.
+    /// Completes the start of the root: loads what the first cell would load, runs the startup
+    /// files, and exempts the root's objects from garbage collection.
     pub(super) fn settle(&self, py: Python<'_>) -> PyResult<()> {
         self.shell.0.call_method0(py, "settle").map(drop)
     }
 
     /// Runs a cell.
-    pub(super) fn run(&self, py: Python<'_>, code: &str, allow_stdin: bool, report_symbols: bool) -> Ran {
-        match self.shell.call(py, "run", (code, allow_stdin, report_symbols)) {
-            Ok(RanJson { error, exec_count, symbols, remains }) => {
-                Ran { how: error.map_or(How::Ok, How::Error), exec_count, symbols, remains }
+    pub(super) fn run(&self, py: Python<'_>, cell: &CellOrder) -> Ran {
+        let CellOrder { code, allow_stdin, report_symbols, metric, threads, .. } = cell;
+        let arguments = (code, *allow_stdin, *report_symbols, metric.as_deref(), *threads);
+        match self.shell.call(py, "run", arguments) {
+            Ok(RanJson { error, exec_count, symbols, metric, remains }) => {
+                Ran { how: error.map_or(How::Ok, How::Error), exec_count, symbols, metric, remains }
             }
             // An interrupt arrived outside the shell.
             Err(error) => failed(as_run_error(py, &error)),
         }
     }
 
-    /// Touches the memory that running a cell touches, so that the next cell starts faster.
+    /// Whether this process has the widget of a model.
+    pub(super) fn has_widget(&self, py: Python<'_>, model: &str) -> bool {
+        self.widgets.call(py, "has", (model,)).unwrap_or(false)
+    }
+
+    /// Runs the code of a widget. Its errors are among the outputs.
+    pub(super) fn handle_widget(&self, py: Python<'_>, message: &WidgetMessage) {
+        let message = serde_json::to_string(message).unwrap_or_default();
+        if let Err(error) = self.widgets.0.call_method1(py, "handle", (message,)) {
+            // An interrupt arrived outside the widget's code.
+            drop(error);
+        }
+    }
+
+    /// Writes to the memory pages that the next cell will write to, so that it starts faster.
     pub(super) fn rehearse(&self, py: Python<'_>) {
         // Only for speed, so errors do not matter.
         let _ = self.shell.0.call_method0(py, "rehearse");
@@ -160,7 +128,7 @@ impl Shell {
 }
 
 fn failed(error: RunError) -> Ran {
-    Ran { how: How::Error(error), exec_count: 0, symbols: None, remains: Remains::Nothing }
+    Ran { how: How::Error(error), exec_count: 0, symbols: None, metric: None, remains: Remains::Nothing }
 }
 
 fn as_run_error(py: Python<'_>, error: &PyErr) -> RunError {

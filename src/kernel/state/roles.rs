@@ -75,11 +75,11 @@ impl KernelProcess {
                 self.note_child(py, child, pid, (spec.role == Role::Frozen).then_some(started));
             }
             Ok(Side::Child) => {
-                // Fails if no descriptor is left, and then adopting a socket fails as well.
+                // Fails if no descriptor is left. Then `become_role` fails too, which is reported.
                 let _ = capture::begin_fork();
                 self.is_fork_unfinished.set(true);
-                // A frozen process leaves it to its children: the hooks write to hundreds of pages,
-                // which would stay its own.
+                // A frozen process leaves the hooks to its forks: they write to hundreds of pages,
+                // which it would hold as long as it lives.
                 if spec.role != Role::Frozen || spec.load.is_some() {
                     self.finish_fork(py);
                 }
@@ -94,7 +94,7 @@ impl KernelProcess {
         }
     }
 
-    /// Lets Python run in this process, if the fork that made it is not finished yet.
+    /// Runs the after-fork hooks unless they have run. Afterwards this process may run Python.
     pub(super) fn finish_fork(&self, py: Python<'_>) {
         if self.is_fork_unfinished.take() {
             fork::finish(py);
@@ -104,7 +104,7 @@ impl KernelProcess {
 
     /// Runs in the parent. `started`: the pipe on which a frozen process signals that it is ready.
     fn note_child(&mut self, py: Python<'_>, child: ProcId, pid: i32, started: Option<OwnedFd>) {
-        // The child does this too. Until then a signal to this process group would reach it.
+        // The child does this too. Until one of them has, the child gets this group's signals.
         let group = nix::unistd::Pid::from_raw(pid);
         let _ = nix::unistd::setpgid(group, group);
         if let Some(started) = started {
@@ -213,7 +213,7 @@ fn descriptors_of(role: Role) -> usize {
 
 fn report_fork_failed(child: ProcId, errno: Errno) {
     let limits = freezable::limits_behind(errno);
-    let why = format!("the system could not make another process ({errno}){limits}");
+    let why = format!("the system could not create another process ({errno}){limits}");
     control::report(&Report::ForkFailed { child, why });
 }
 
@@ -223,8 +223,8 @@ fn report_failed_start(child: ProcId, error: &io::Error) {
     control::report(&Report::ForkFailed { child, why });
 }
 
-/// Identifies the processes forked from this one: an object has the same address in all of them.
-/// The pid and the time make the number unique.
+/// Returns a number for this process and all processes forked from it: an object has the same
+/// address in all of them. The pid and the time make the number unique.
 pub(super) fn new_address_space() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     u64::from(std::process::id()) << 40 ^ u64::from(now.subsec_nanos()) ^ now.as_secs() << 20

@@ -1,49 +1,51 @@
-//! Starts Python, IPython and our own package in the root, the first process of a notebook.
+//! Starts IPython and our own package in the root, the first process of a notebook.
 
 use super::checkpoint::Checkpoints;
-use super::descriptors::close_inherited;
 use super::introspection::Introspector;
 use super::process_exit::leave;
-use super::python::{self, Shell};
+use super::python::Shell;
 use super::roles::{FrozenCopy, new_address_space};
 use super::transfer::Transfer;
 use super::{KernelProcess, control, huge_pages, lifeline, package, priority, sigint};
-use crate::kernel::protocol::{Order, Report, Role};
-use pyo3::{PyErr, Python};
+use crate::kernel::protocol::{Order, Report, Role, VERSION};
+use pyo3::prelude::*;
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::convert::Infallible;
-use std::os::fd::OwnedFd;
+use std::os::fd::{OwnedFd, RawFd};
 use std::path::Path;
-use std::process::ExitCode;
 
-/// Runs a kernel process. Must be called before any thread exists.
-pub fn child_main() -> ExitCode {
-    match prepare() {
-        Ok(Some((order, descriptors))) => run(order, descriptors),
-        Ok(None) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
-    }
+/// The extension module that `boot.py` loads: what Python can call in Rust.
+#[pymodule(name = "_native")]
+mod native {
+    #[pymodule_export]
+    use super::super::contents::Contents;
+    #[pymodule_export]
+    use super::super::introspection::digest;
+    #[pymodule_export]
+    use super::super::symbols::note;
+    #[pymodule_export]
+    use super::run;
 }
 
-fn prepare() -> std::io::Result<Option<(Order, Vec<OwnedFd>)>> {
-    control::adopt(control::take_from_stdin()?);
-    close_inherited();
-    sigint::ignore();
+/// Runs a kernel process, of which this is the root. `socket` is the descriptor of its socket.
+#[pyfunction]
+#[pyo3(pass_module)]
+fn run(native: &Bound<'_, PyModule>, socket: RawFd) -> PyResult<()> {
+    let py = native.py();
+    sigint::start(py)?;
+    control::adopt(control::take_socket(socket)?);
     // No core files: writing one after a crash takes long.
     let _ = nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, 0);
     priority::set(Role::Frozen);
     let Ok(first) = control::receive(|| Ok::<(), Infallible>(()));
-    Ok(first)
-}
-
-fn run(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
-    let Order::SpawnRoot { python, support, cwd, nice } = order else { return ExitCode::FAILURE };
+    let Some((Order::SpawnRoot { version, support, bytecode, nice }, descriptors)) = first else { leave() };
     priority::add_niceness(nice.into());
-    let started = start(&python, support.as_deref(), &cwd, descriptors);
-    Python::attach(|py| match started {
+    match start(native, &version, [support.as_deref(), bytecode.as_deref()], descriptors) {
         Ok(process) => {
-            let pid = std::process::id().cast_signed();
+            let (pid, python) = (std::process::id().cast_signed(), py.version_info());
+            let version = format!("{}.{}.{}", python.major, python.minor, python.patch);
+            control::report(&Report::Python { version });
             control::report(&Report::Ready { pid, missing: Vec::new(), hazard: None });
             let mut step = 0;
             while !control::order_is_waiting() && process.introspector.prime(py, step) {
@@ -55,33 +57,40 @@ fn run(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
             control::report(&Report::Failed { why });
             leave()
         }
-    })
+    }
 }
 
 fn start(
-    python: &Path,
-    support: Option<&Path>,
-    cwd: &Path,
+    native: &Bound<'_, PyModule>,
+    version: &str,
+    [support, bytecode]: [Option<&Path>; 2],
     descriptors: Vec<OwnedFd>,
 ) -> Result<KernelProcess, String> {
-    let pipe = descriptors.into_iter().next().ok_or("the server sent no lifeline")?;
+    let [pipe, stderr] = <[OwnedFd; 2]>::try_from(descriptors).map_err(|_| "the server sent no lifeline")?;
     lifeline::tie(pipe).map_err(|e| format!("the process could not be tied to the server: {e}"))?;
-    std::env::set_current_dir(cwd)
-        .map_err(|e| format!("cannot change to the directory {}: {e}", cwd.display()))?;
-    sigint::default();
+    nix::unistd::dup2_stderr(stderr).map_err(|e| format!("the server's stderr could not be used: {e}"))?;
+    if version != VERSION {
+        return Err(format!(
+            "the server is Ratoon {version}, and its file libratoon.so is of Ratoon {VERSION}: install both again"
+        ));
+    }
     huge_pages::use_for_objects();
-    python::start(python)?;
-    sigint::ignore_but_keep();
-    Python::attach(|py| {
-        package::while_importable(py, || import_package(py, support))
-            .map_err(|e| format!("Python started, but the kernel's own package did not load: {e}"))?
-    })
+    let py = native.py();
+    package::while_importable(native, bytecode, || import_package(py, support))
+        .map_err(|e| format!("Python started, but the kernel's own package did not load: {e}"))?
 }
 
 fn import_package(py: Python<'_>, support: Option<&Path>) -> Result<KernelProcess, String> {
     let failed = |what: &'static str| move |e: PyErr| format!("Python started, but {what} did not: {e}");
+    let repair = |why: String| match support {
+        Some(support) => format!(
+            "{why}. If files are missing in {}, delete that directory: Ratoon installs it again",
+            support.display()
+        ),
+        None => why,
+    };
     let process = KernelProcess {
-        shell: Shell::boot(py, support).map_err(failed("IPython"))?,
+        shell: Shell::boot(py, support).map_err(failed("IPython")).map_err(repair)?,
         introspector: Introspector::boot(py).map_err(failed("introspection"))?,
         checkpoints: Checkpoints::boot(py).map_err(failed("checkpoints"))?,
         transfer: Transfer::boot(py).map_err(failed("the transfer of variables"))?,

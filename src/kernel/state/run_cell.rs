@@ -6,20 +6,12 @@ use super::python::Ran;
 use super::roles::FrozenCopy;
 use super::{KernelProcess, capture, children, control, freezable, sigint, threads};
 use crate::kernel::memory::MemoryUse;
-use crate::kernel::protocol::{How, Remains, Report};
-use crate::notebook::{RunError, StreamName};
+use crate::kernel::protocol::{CellOrder, How, Remains, Report, WidgetEnd};
+use crate::notebook::{RunError, StreamName, WidgetMessage};
 use pyo3::Python;
 
 /// The longest name of an error, in bytes.
 const MAX_ERROR_NAME_BYTES: usize = 200;
-
-/// The fields of `Order::Run` that matter while the cell runs.
-pub(super) struct CellRun<'a> {
-    pub(super) code: &'a str,
-    pub(super) allow_stdin: bool,
-    pub(super) has_memory_limit: bool,
-    pub(super) report_symbols: bool,
-}
 
 /// What does not survive a fork of this process.
 struct Hazards {
@@ -36,9 +28,15 @@ impl Hazards {
 }
 
 impl KernelProcess {
-    pub(super) fn run(&mut self, py: Python<'_>, cell: &CellRun<'_>) {
+    pub(super) fn run(&mut self, py: Python<'_>, cell: &CellOrder) {
         if !self.frozen_copy.exists() {
-            let refused = Ran { how: How::Refused, exec_count: 0, symbols: None, remains: Remains::Nothing };
+            let refused = Ran {
+                how: How::Refused,
+                exec_count: 0,
+                symbols: None,
+                metric: None,
+                remains: Remains::Nothing,
+            };
             return report_end(refused, Hazards::none(Vec::new()));
         }
         if cell.has_memory_limit
@@ -53,11 +51,34 @@ impl KernelProcess {
         report_end(ran, hazards);
     }
 
-    fn run_interruptibly(&self, py: Python<'_>, cell: &CellRun<'_>) -> Ran {
+    /// Runs the code of a widget for a message of a page. Afterwards no frozen process holds this
+    /// head's state, as after a cell.
+    pub(super) fn handle_widget(&mut self, py: Python<'_>, message: &WidgetMessage) -> WidgetEnd {
+        if !self.shell.has_widget(py, message.model()) {
+            return WidgetEnd::Unknown;
+        }
+        self.frozen_copy = FrozenCopy::Missing;
+        self.interruptibly(py, |process| process.shell.handle_widget(py, message));
+        match freezable::make_freezable() {
+            Ok(repairs) => {
+                let Hazards { warnings, may_fork, is_alone } = self.all_hazards(py, repairs);
+                WidgetEnd::Ran { warnings, forks: may_fork, is_alone }
+            }
+            Err(why) => WidgetEnd::Unfit { why },
+        }
+    }
+
+    fn run_interruptibly(&self, py: Python<'_>, cell: &CellOrder) -> Ran {
+        self.interruptibly(py, |process| {
+            control::report(&Report::Started);
+            process.shell.run(py, cell)
+        })
+    }
+
+    fn interruptibly<T>(&self, py: Python<'_>, code: impl FnOnce(&Self) -> T) -> T {
         let spare = Spare::take();
         sigint::allow();
-        control::report(&Report::Started);
-        let ran = self.shell.run(py, cell.code, cell.allow_stdin, cell.report_symbols);
+        let ran = code(self);
         drop(spare);
         sigint::ignore_but_keep();
         if capture::is_users_child() {
@@ -77,6 +98,10 @@ impl KernelProcess {
         if !ran.can_be_a_state() {
             return Hazards::none(repairs);
         }
+        self.all_hazards(py, repairs)
+    }
+
+    fn all_hazards(&self, py: Python<'_>, repairs: Vec<String>) -> Hazards {
         let (mut warnings, mut may_fork, mut is_alone) = self.shell.hazards(py);
         warnings.extend(repairs);
         if let Some(warning) = threads::warning(|| self.shell.native_ids(py)) {
@@ -107,13 +132,16 @@ fn repair_or_refuse(ran: &mut Ran) -> Vec<String> {
 }
 
 fn report_end(ran: Ran, hazards: Hazards) {
-    let Ran { mut how, exec_count, remains, symbols } = ran;
+    let Ran { mut how, exec_count, remains, symbols, metric } = ran;
     let Hazards { warnings, may_fork, is_alone } = hazards;
     if let How::Error(RunError { ename, .. }) = &mut how {
         ename.truncate(ename.floor_char_boundary(MAX_ERROR_NAME_BYTES));
     }
     if let Some(symbols) = symbols {
         control::report(&Report::Symbols(symbols));
+    }
+    if let (How::Ok, Some(metric)) = (&how, metric) {
+        control::report(&Report::Metric(metric));
     }
     control::report(&Report::Ended { how, exec_count, warnings, forks: may_fork, is_alone, remains });
 }

@@ -1,6 +1,6 @@
-//! Finds what the branches of a state share although each should have its own: sockets, pipes,
-//! shared memory, and the offsets of files that cannot be opened again. What one branch does with
-//! them affects the others.
+//! Finds what the branches of a state share although each branch should have its own: sockets,
+//! pipes, shared memory, and the offsets of files that cannot be opened again. What one branch does
+//! with them affects the others.
 //!
 //! A frozen process does this when it is idle. The search changes nothing and touches little
 //! memory.
@@ -42,8 +42,8 @@ pub(super) fn warnings(
     let warnings = [
         ("branches share these sockets", sockets.into_iter().map(|(_, name)| name).collect()),
         ("branches share these pipes", named_by_descriptors(pipes)),
-        ("branches share these", others),
-        ("branches share this memory, and each sees what another writes there", memory(own_locks)),
+        ("branches share these descriptors", others),
+        ("branches share this memory, and each sees what the others write to it", memory(own_locks)),
         ("branches share their position in these files, which cannot be opened again", files.collect()),
         ("branches do not hold the locks on these files", locked),
     ];

@@ -47,8 +47,6 @@ const PROVEN: &[Proven] = &[
     Proven { name: Some("ZMQbg/"), file: "libzmq." },
     Proven { name: Some("ZMQbg/"), file: "libzmq-" },
 ];
-/// Python's own threads start in this library. `forks.py` reports them.
-const PYTHON: &str = "libpython3";
 /// Libraries that start threads for other libraries.
 const RUNTIMES: &[&str] = &[
     "libc.so",
@@ -69,19 +67,20 @@ const RUNTIMES: &[&str] = &[
 const BYTES_BELOW: u64 = 16 * 1024;
 /// Bytes to read above it: the rest of `struct pthread`.
 const BYTES_ABOVE: u64 = 4096;
-/// How often to check, at most, whether a thread's start function is known, and the interval in
-/// milliseconds. The function is unknown until the thread has run.
+/// Maximum number of checks whether a thread's start function is known, and the interval between
+/// two checks in milliseconds. The function is unknown until the thread has run.
 const MAX_CHECKS: u32 = 50;
 const CHECK_INTERVAL_MS: u8 = 1;
 /// Maximum number of times that the threads are listed. Normally a list soon contains no new
 /// thread, but short-lived threads that start each other are never all in one list.
 const MAX_LISTS: u32 = 20;
 /// How a warning names such threads.
-const SHORT_LIVED: &str = "short-lived ones that start each other";
+const SHORT_LIVED: &str = "short-lived threads that start each other";
 /// Maximum number of names in a warning.
 const MAX_NAMES: usize = 5;
 
-/// The ids of this process' threads, all of them proven, or nothing. A fork has other ids.
+/// The ids of this process' threads when `warning` last found all of them proven; empty if it never
+/// has. The threads of a fork have other ids.
 static PROVEN_BEFORE: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
 struct Proven {
@@ -97,11 +96,13 @@ struct NativeThread {
     name: Option<String>,
     /// The file of its start function.
     file: Option<String>,
+    /// Whether this file is the interpreter: `forks.py` reports these threads.
+    is_of_python: bool,
 }
 
-/// A sentence about the threads of this process that its branches would not have. Usually there are
-/// none; one system call is enough to know that. `of_python` returns the ids of the threads that
-/// Python knows.
+/// A sentence about the threads of this process that its branches would not have. Usually this
+/// process has one thread, and one system call shows that. `of_python` returns the ids of the
+/// threads that Python knows.
 pub(super) fn warning(of_python: impl FnOnce() -> Vec<i32>) -> Option<String> {
     if count() <= 1 || is_as_proven_before() {
         return None;
@@ -113,17 +114,23 @@ pub(super) fn warning(of_python: impl FnOnce() -> Vec<i32>) -> Option<String> {
     let mut ended: HashSet<i32> = HashSet::new();
     let mut threads = Vec::new();
     for left in (0..MAX_LISTS).rev() {
-        let others: Vec<i32> = ids().into_iter().filter(|id| !seen.contains(id)).collect();
-        if others.is_empty() {
+        let listed = ids();
+        // The system cuts a list short when a thread in it ends.
+        let is_short = (listed.len() as u64) < count();
+        let others: Vec<i32> = listed.into_iter().filter(|id| !seen.contains(id)).collect();
+        if others.is_empty() && !is_short {
             break;
         }
         let (running, ended_now) = describe(&others, &known);
         seen.extend(running.iter().map(|(id, _)| *id));
         threads.extend(running.into_iter().map(|(_, thread)| thread));
-        // A thread that has ended may still be listed, and the system cuts a list short when a
-        // thread in it ends. So an ended thread does not count as seen.
-        if left == 0 && ended_now.iter().any(|id| !ended.contains(id)) {
-            threads.push(NativeThread { name: Some(SHORT_LIVED.to_owned()), file: None });
+        // A thread that has ended may still be listed. So it does not count as seen.
+        if left == 0 && (is_short || ended_now.iter().any(|id| !ended.contains(id))) {
+            threads.push(NativeThread {
+                name: Some(SHORT_LIVED.to_owned()),
+                file: None,
+                is_of_python: false,
+            });
         }
         ended.extend(ended_now);
     }
@@ -136,11 +143,13 @@ pub(super) fn warning(of_python: impl FnOnce() -> Vec<i32>) -> Option<String> {
     warning
 }
 
-/// Whether this process has the same threads as when `warning` last found all of them proven.
-/// Finding out again what each of them is would read all of `/proc/self/maps`.
+/// Whether this process has the same threads as when `warning` last found all of them proven. This
+/// saves examining them again, which reads all of `/proc/self/maps`.
 fn is_as_proven_before() -> bool {
     let proven = lock();
-    !proven.is_empty() && ids().into_iter().collect::<BTreeSet<i32>>() == *proven
+    !proven.is_empty()
+        && ids().into_iter().collect::<BTreeSet<i32>>() == *proven
+        && count() <= proven.len() as u64
 }
 
 fn lock() -> MutexGuard<'static, BTreeSet<i32>> {
@@ -162,15 +171,15 @@ fn describe(ids: &[i32], known: &[i32]) -> (Vec<(i32, NativeThread)>, Vec<i32>) 
     }
     let mut running = Vec::new();
     let maps = Maps::read();
+    let python = python_file(&maps);
     let borrowed: Vec<String> = known.iter().filter_map(|id| name_of(*id)).collect();
     for id in left {
         let (name, file) = (name_of(id), start_file(id, &maps));
         match name {
             Some(name) if file.is_some() || !is_ending(id) => {
-                running.push((
-                    id,
-                    NativeThread { name: Some(name).filter(|name| !borrowed.contains(name)), file },
-                ));
+                let name = Some(name).filter(|name| !borrowed.contains(name));
+                let is_of_python = file.is_some() && file.as_deref() == python;
+                running.push((id, NativeThread { name, file, is_of_python }));
             }
             _ => gone.push(id),
         }
@@ -180,6 +189,9 @@ fn describe(ids: &[i32], known: &[i32]) -> (Vec<(i32, NativeThread)>, Vec<i32>) 
 
 fn is_proven(thread: &NativeThread, can_pause_openmp: bool) -> bool {
     let Some(file) = thread.file.as_deref() else { return false };
+    if thread.is_of_python {
+        return true;
+    }
     let matches = |proven: &Proven| {
         let has_name = match (proven.name, thread.name.as_deref()) {
             (None, own) => own.is_none(),
@@ -188,7 +200,7 @@ fn is_proven(thread: &NativeThread, can_pause_openmp: bool) -> bool {
         has_name && is_file(file, proven.file)
     };
     // libgomp is proven if it can end its threads before a fork.
-    is_file(file, PYTHON) || can_pause_openmp && is_file(file, fork::LIBGOMP) || PROVEN.iter().any(matches)
+    can_pause_openmp && is_file(file, fork::LIBGOMP) || PROVEN.iter().any(matches)
 }
 
 /// Whether the name of a path's file begins with `start`. Folders in `start` must match the path's
@@ -206,7 +218,7 @@ fn is_file(path: &str, start: &str) -> bool {
 
 fn sentence(threads: impl Iterator<Item = NativeThread>) -> Option<String> {
     let mut counts: BTreeMap<(bool, String), usize> = BTreeMap::new();
-    for NativeThread { name, file } in threads {
+    for NativeThread { name, file, .. } in threads {
         let file = file.as_deref().map(|path| path.rsplit('/').next().unwrap_or(path));
         let known = match (name, file) {
             (Some(name), Some(file)) => (false, format!("{name} ({file})")),
@@ -245,7 +257,7 @@ fn ids() -> Vec<i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// None if the thread has ended.
+/// The name of a thread of this process; none if the thread has ended.
 fn name_of(id: i32) -> Option<String> {
     let name = std::fs::read(format!("/proc/self/task/{id}/comm")).ok()?;
     Some(String::from_utf8_lossy(&name).trim_end().to_owned())
@@ -273,6 +285,13 @@ fn start_file(id: i32, maps: &Maps) -> Option<String> {
     let words = stack.rchunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap_or_default()));
     let mut files = words.filter_map(|word| maps.code_at(word));
     files.find(|file| !is_runtime(file)).map(str::to_owned)
+}
+
+/// The file that contains the interpreter: libpython, or Python's executable.
+fn python_file(maps: &Maps) -> Option<&str> {
+    // SAFETY: asks for the address of a function by name.
+    let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"PyOS_BeforeFork".as_ptr()) };
+    maps.code_at(function as u64)
 }
 
 /// An address in a thread's `struct pthread`. None if the thread has not run yet.
@@ -335,7 +354,7 @@ mod tests {
     use super::*;
 
     fn thread(name: Option<&str>, file: Option<&str>) -> NativeThread {
-        NativeThread { name: name.map(str::to_owned), file: file.map(str::to_owned) }
+        NativeThread { name: name.map(str::to_owned), file: file.map(str::to_owned), is_of_python: false }
     }
 
     #[test]
@@ -350,12 +369,11 @@ mod tests {
             (Some("polars-0"), Some("/x/_polars_runtime.abi3.so"), false),
             (Some("tf_XLAEigen"), Some("/x/jaxlib/libjax_common.so"), false),
             (None, Some("/x/numexpr/interpreter.cpython-311-x86_64-linux-gnu.so"), true),
-            (None, Some("/x/libpython3.11.so.1.0"), true),
+            (None, Some("/x/bin/python3.11"), false),
             (None, Some("/x/libgomp.so.1.0.0"), true),
             (None, None, false),
             // Folder names prove nothing, nor do names that only contain a proven one.
             (None, Some("/x/envs-openblas/lib/libq.so"), false),
-            (None, Some("/x/libpython-tools/libq.so"), false),
             (None, Some("/x/libgomp-1/libq.so"), false),
             (None, Some("/x/other/interpreter.so"), false),
             (None, Some("/x/mynumexpr/interpreter.so"), false),
@@ -368,6 +386,8 @@ mod tests {
             assert_eq!(is_proven(&thread(name, file), true), is_fine, "{name:?} {file:?}");
         }
         assert!(!is_proven(&thread(None, Some("/x/libgomp.so.1.0.0")), false));
+        let of_python = NativeThread { is_of_python: true, ..thread(None, Some("/x/bin/python3.11")) };
+        assert!(is_proven(&of_python, false));
     }
 
     #[test]

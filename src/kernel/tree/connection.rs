@@ -62,8 +62,8 @@ struct ReadEnd {
     taken: u32,
     /// The bytes that were read but not passed on yet.
     pending: Vec<u8>,
-    /// The value of `taken` at the beginning of this turn. Bytes read later may come after text
-    /// that was not read yet.
+    /// The value of `taken` after the first read of this turn. Bytes that are read later may have
+    /// been written after text that this turn has not read yet.
     settled: u32,
 }
 

@@ -1,17 +1,23 @@
 //! Tracks how processes begin and end: reported pids, closed sockets, exit statuses.
 
 use super::{Heard, ProcessEvent, Tree, procfs, reaper};
+use crate::kernel::failure;
 use crate::kernel::protocol::{Exit, Order, ProcId, Report};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
 use std::time::{Duration, Instant};
 
 /// How long to wait for the exit status of a dead process. The status comes immediately, unless the
 /// parent hangs.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long to wait for it if even the pid is unknown. The parent reports the pid immediately after
-/// the fork, unless it dies first.
+/// How long to wait for the exit status if even the pid is unknown. The parent reports the pid
+/// immediately after the fork, unless it dies first.
 const UNBORN_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Maximum number of bytes that are read of a root's messages.
+const MAX_START_MESSAGES: u64 = 64 * 1024;
 
 impl Tree {
     /// Handles an event of a process. Returns an event for the session, if there is one.
@@ -20,6 +26,10 @@ impl Tree {
             Heard::Report(report) => self.note_report(process, report),
             Heard::Closed => {
                 self.on_exit(process);
+                None
+            }
+            Heard::InterruptedLongAgo => {
+                self.wake_main_thread(process);
                 None
             }
             Heard::KilledLongAgo => {
@@ -52,7 +62,10 @@ impl Tree {
                 let dead = *self.processes.iter().find(|(_, p)| p.is_closed && p.pid == Some(pid))?.0;
                 return self.on_status(dead, exit);
             }
-            Report::Ready { pid, .. } => self.set_pid(process, pid),
+            Report::Ready { pid, .. } => {
+                self.set_pid(process, pid);
+                self.show_start_messages(process);
+            }
             _ => {}
         }
         self.processes.contains_key(&process).then_some(ProcessEvent::Report(process, report))
@@ -82,8 +95,11 @@ impl Tree {
     }
 
     fn on_status(&mut self, dead: ProcId, exit: Option<Exit>) -> Option<ProcessEvent> {
+        if self.waits_for_its_parents_status(dead) {
+            return None;
+        }
         self.pipes.remove(&dead);
-        let process = self.processes.remove(&dead)?;
+        let mut process = self.processes.remove(&dead)?;
         // Kills the processes in its group, which its cells have started.
         if let Some(pid) = process.pid {
             let _ = killpg(pid, Signal::SIGKILL);
@@ -91,10 +107,36 @@ impl Tree {
         self.give_up_unborn_children(dead);
         let is_killed = exit == Some(Exit::Signal(libc::SIGKILL));
         let exit = if process.was_unreachable && is_killed { Some(Exit::Unreachable) } else { exit };
-        Some(ProcessEvent::Gone(dead, exit))
+        Some(match process.start_messages.take() {
+            Some(messages) => {
+                let messages = read_messages(messages);
+                let why = format!("Python ended while it was starting: {}", failure::reason(exit, &messages));
+                ProcessEvent::Report(dead, Report::Failed { why })
+            }
+            None => ProcessEvent::Gone(dead, exit),
+        })
     }
 
-    /// Gives up the children whose fork an ended parent has not reported: they will never appear.
+    /// Whether the end of this process is reported only after its parent's end. That is so if its
+    /// pid is unknown and its parent is ending too: the parent may never have forked it, and the
+    /// parent's status says why. Afterwards `give_up_unborn_children` reports it.
+    fn waits_for_its_parents_status(&self, dead: ProcId) -> bool {
+        let unborn = self.processes.get(&dead).filter(|process| process.pid.is_none());
+        let parent = unborn.and_then(|process| self.processes.get(&process.parent?));
+        parent.is_some_and(|parent| parent.is_closed)
+    }
+
+    /// Prints the warnings of a root that has started, for example about a broken `.pth` file.
+    fn show_start_messages(&mut self, root: ProcId) {
+        let Some(process) = self.processes.get_mut(&root) else { return };
+        if let Some(messages) = process.start_messages.take() {
+            // If standard error is closed, the warnings are lost.
+            let _ = io::stderr().write_all(read_messages(messages).as_bytes());
+        }
+    }
+
+    /// Reports the end of children that an ended parent was ordered to fork and did not report.
+    /// They will never exist.
     fn give_up_unborn_children(&self, parent: ProcId) {
         let unborn = self.processes.iter().filter(|(_, p)| p.parent == Some(parent) && p.pid.is_none());
         for (child, _) in unborn {
@@ -133,4 +175,11 @@ impl Tree {
             self.on_exit(id);
         }
     }
+}
+
+fn read_messages(mut messages: File) -> String {
+    let mut bytes = Vec::new();
+    // The file is in memory. If it cannot be read, the cause of a failure is not known.
+    let _ = messages.rewind().and_then(|()| messages.take(MAX_START_MESSAGES).read_to_end(&mut bytes));
+    String::from_utf8_lossy(&bytes).into_owned()
 }

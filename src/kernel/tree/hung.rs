@@ -65,7 +65,7 @@ impl Tree {
         Hung {
             is_there: pid.is_some(),
             parent_made_one: parent.and_then(|parent| parent.last_fork).map(|at| at.elapsed()),
-            doing: visible.map_or("nothing is known about it", doing),
+            doing: visible.map_or("its activity is unknown", doing),
             libraries: visible.map(libraries).unwrap_or_default(),
         }
     }

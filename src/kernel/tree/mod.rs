@@ -21,15 +21,19 @@ mod text;
 
 pub use hung::{Hung, Seen};
 pub use reaper::end_all_below;
+pub(super) use reaper::take_exit;
+pub(super) use strays::end_with_descendants;
 
 use super::Launch;
-use super::protocol::{Delivery, Exit, IntrospectKind, Order, ProcId, Report, Role, frame};
-use crate::notebook::ExecId;
+use super::protocol::{CellOrder, Delivery, Exit, Order, ProcId, Question, Report, Role, frame};
+use super::sandbox::OwnTemporary;
+use crate::notebook::WidgetMessage;
 use connection::OutgoingFrame;
 use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -44,6 +48,8 @@ pub enum Heard {
     Report(Report),
     /// The process' socket is closed: the process is dead or dying.
     Closed,
+    /// The process was interrupted one of `WAKE_DELAYS` ago.
+    InterruptedLongAgo,
     /// The process was killed `KILL_TIMEOUT` ago.
     KilledLongAgo,
     /// The process' exit status. None after a timeout.
@@ -62,16 +68,8 @@ pub enum ProcessEvent {
 /// The order to run a cell on a head.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOrder {
-    /// The run's id.
-    pub exec_id: ExecId,
-    /// The cell's source.
-    pub code: String,
-    /// Whether `input()` may ask the user.
-    pub allow_stdin: bool,
-    /// Whether the run has a memory limit. The head then reports its memory before the cell begins.
-    pub has_memory_limit: bool,
-    /// Whether the head reports which variables the cell has read, assigned and deleted.
-    pub report_symbols: bool,
+    /// The cell.
+    pub cell: CellOrder,
     /// Variables of other states, each with the process that sends them.
     pub deliveries: Vec<(Delivery, Option<ProcId>)>,
 }
@@ -90,6 +88,8 @@ pub struct Tree {
     heads: BTreeMap<ProcId, HeadRecord>,
     /// The server's limit of open descriptors.
     max_descriptors: u64,
+    /// Where cells of a sandbox keep temporary files.
+    temporary: Option<OwnTemporary>,
 }
 
 #[derive(Debug)]
@@ -107,6 +107,8 @@ struct ProcessHandle {
     is_closed: bool,
     /// Whether it still ran when its socket was closed.
     was_unreachable: bool,
+    /// What the root has printed to standard error; none once it is ready.
+    start_messages: Option<File>,
 }
 
 /// What the tree remembers of a head after the head's process has ended.
@@ -131,16 +133,17 @@ impl Tree {
             pipes: HashMap::new(),
             heads: BTreeMap::new(),
             max_descriptors,
+            temporary: None,
         }
     }
 
     /// Runs a cell on a head.
-    pub fn run(&mut self, head: ProcId, cell: RunOrder) {
+    pub fn run(&mut self, head: ProcId, order: RunOrder) {
         self.wake(head);
         if let Some(record) = self.heads.get_mut(&head) {
             record.run_started = Moment::now();
         }
-        let RunOrder { exec_id, code, allow_stdin, has_memory_limit, report_symbols, deliveries } = cell;
+        let RunOrder { cell, deliveries } = order;
         let mut pipes = Vec::new();
         for (delivery, sender) in &deliveries {
             if delivery.comes {
@@ -150,26 +153,24 @@ impl Tree {
             }
         }
         let deliveries = deliveries.into_iter().map(|(delivery, _)| delivery).collect();
-        let order = Order::Run { exec_id, code, allow_stdin, has_memory_limit, report_symbols, deliveries };
-        self.send(head, &order, pipes);
+        self.send(head, &Order::Run { cell, deliveries }, pipes);
     }
 
-    /// Asks a process of `Role::Answer` about code.
-    pub fn question(
-        &mut self,
-        process: ProcId,
-        number: u64,
-        kind: IntrospectKind,
-        code: String,
-        cursor: u32,
-    ) {
+    /// Asks a process of `Role::Answer` about its state.
+    pub fn question(&mut self, process: ProcId, number: u64, question: Question) {
         self.wake(process);
-        self.send(process, &Order::Question { number, kind, code, cursor }, Vec::new());
+        self.send(process, &Order::Question { number, question }, Vec::new());
     }
 
     /// Sends the user's input to a head that asked for it.
     pub fn answer(&mut self, head: ProcId, number: u32, text: String) {
         self.send(head, &Order::Answer { number, text }, Vec::new());
+    }
+
+    /// Sends a message to a widget in a head.
+    pub fn widget(&mut self, head: ProcId, number: u64, message: WidgetMessage) {
+        self.wake(head);
+        self.send(head, &Order::Widget { number, message }, Vec::new());
     }
 
     /// A process' pid, when it is known.

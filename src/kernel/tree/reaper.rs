@@ -80,8 +80,13 @@ pub(super) fn forget(pid: Pid) {
     REAPER.lock().unwrap_or_else(PoisonError::into_inner).ended.remove(&pid.as_raw());
 }
 
-/// Ends all descendants of the server, in any process group, when the server stops. So no process
-/// that a cell started is left.
+/// Takes the exit status of a child that the server has reaped, unless a `wait_for` got it.
+pub(in crate::kernel) fn take_exit(pid: i32) -> Option<Exit> {
+    REAPER.lock().unwrap_or_else(PoisonError::into_inner).ended.remove(&pid)
+}
+
+/// Ends all descendants of the server, in any process group. Called when the server stops, so that
+/// no process that a cell started is left.
 pub async fn end_all_below() {
     let own = std::process::id().cast_signed();
     for _ in 0..ROUNDS {

@@ -2,18 +2,41 @@
 
 use super::strays::{self, Moment, Search};
 use super::{Heard, Tree, procfs};
-use crate::kernel::protocol::{ProcId, Role};
+use crate::kernel::protocol::{ProcId, Role, WAKE};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use std::time::Duration;
+
+/// After these delays, an interrupted head also gets `WAKE`.
+const WAKE_DELAYS: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
 
 /// How long the socket of a killed process may stay open before the server closes its end.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Tree {
     /// Sends SIGINT to a head and the processes that its cell started.
+    ///
+    /// Python acts on SIGINT between two of its instructions. If the signal arrives just before a
+    /// system call, or in another thread, the call blocks nevertheless. `WAKE` then ends the call,
+    /// and Python finds the interrupt.
     pub fn interrupt(&mut self, head: ProcId) {
         self.signal(head, Signal::SIGINT);
+        let inbox = self.inbox.clone();
+        tokio::spawn(async move {
+            for delay in WAKE_DELAYS {
+                tokio::time::sleep(delay).await;
+                // Fails only when the session has closed.
+                let _ = inbox.send((head, Heard::InterruptedLongAgo)).await;
+            }
+        });
+    }
+
+    /// Ends the system call in which the main thread of an interrupted head may wait.
+    pub(super) fn wake_main_thread(&self, head: ProcId) {
+        if let Some(pid) = self.processes.get(&head).and_then(|p| p.pid) {
+            // Fails if the process is dead.
+            let _ = kill(pid, WAKE);
+        }
     }
 
     /// Stops a head (SIGSTOP) and ends the processes that its last cell has started. Returns how
@@ -35,8 +58,8 @@ impl Tree {
         self.search(head).map_or(0, |search| search.end_all_but_heads())
     }
 
-    /// Kills a process and its process group, which its cells started. Everything that a throw-away
-    /// fork has started ends with it, in any group.
+    /// Kills a process and its process group, which contains processes that its cells started.
+    /// Everything that a throw-away fork has started ends with it, in any group.
     pub fn kill(&mut self, process: ProcId) {
         let throw_away = self.processes.get(&process).filter(|p| p.role.is_thrown_away());
         if let Some(pid) = throw_away.and_then(|p| p.pid) {
@@ -51,8 +74,8 @@ impl Tree {
         });
     }
 
-    /// Ends a head and everything its last cell has started. Used when a run failed or was stopped,
-    /// or when its process has ended. Processes that earlier cells started continue.
+    /// Ends a head and everything that its last cell has started. Called when a run failed or was
+    /// stopped, or when its process has ended. Processes that earlier cells started continue.
     pub fn end_run(&mut self, head: ProcId) {
         if let Some(search) = self.search(head) {
             search.end();

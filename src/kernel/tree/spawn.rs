@@ -3,13 +3,25 @@
 use super::connection::{self, HeadIo};
 use super::strays::{HeadFiles, Moment};
 use super::{HeadRecord, ProcessHandle, Tree, reaper};
-use crate::kernel::protocol::{Load, Order, ProcId, Role, Wanted};
+use crate::kernel::ReadyPython;
+use crate::kernel::protocol::{Load, Order, ProcId, Role, VERSION, Wanted};
+use crate::kernel::sandbox::{OwnTemporary, Restrictions};
 use crate::kernel::text_pipe::{ReadCounts, SharedCounts, TextReader, pipe, set_nonblocking};
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
+use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// The Python text that makes the user's Python a kernel process.
+const BOOT: &str = include_str!("../python/boot.py");
+/// The seed of text hashes, the same in every root. Otherwise hashes that objects have stored would
+/// be wrong after a restart, and sets would be in another order.
+const HASH_SEED: &str = "1382118510";
 /// Descriptors that forks leave free for connections and files.
 const RESERVED_DESCRIPTORS: u64 = 128;
 /// Maximum number of heads that are remembered. An ended head matters only while a process that one
@@ -17,29 +29,65 @@ const RESERVED_DESCRIPTORS: u64 = 128;
 const MAX_HEADS: usize = 4096;
 
 impl Tree {
-    /// Starts the root: this program again, as `ratoon kernel`, with its socket as standard input.
+    /// Starts this Python as the root, which inherits its socket. Standard error goes into a file
+    /// in memory until the root is ready: it explains a failed start.
     ///
     /// # Errors
     /// An error of the operating system.
-    pub fn spawn_root(&mut self, root: ProcId) -> io::Result<()> {
-        let lifeline = reaper::lifeline()?;
+    pub fn spawn_root(&mut self, root: ProcId, python: &ReadyPython) -> io::Result<()> {
+        let descriptors = vec![reaper::lifeline()?, io::stderr().as_fd().try_clone_to_owned()?];
         let (ours, theirs) = socket_pair()?;
-        let child = Command::new(&self.launch.program)
-            .arg("kernel")
-            .stdin(Stdio::from(theirs))
+        let messages = File::from(memfd_create(c"ratoon-start", MFdFlags::MFD_CLOEXEC)?);
+        let launch = &self.launch;
+        let cannot_start = |e: io::Error| {
+            let (path, cwd) = (python.executable.display(), launch.cwd.display());
+            io::Error::other(format!("cannot start {path} in the directory {cwd}: {e}"))
+        };
+        let users_seed = launch.hash_seed.as_deref().unwrap_or_default();
+        let seed = if matches!(users_seed, "" | "random") { HASH_SEED } else { users_seed };
+        let mut command = Command::new(&python.executable);
+        // In a sandbox, a process cannot open files of the server by `/proc`.
+        let inherited = launch.sandbox.as_ref().map(|_| File::open(&launch.extension)).transpose()?;
+        let by_number = inherited.as_ref().map(|file| format!("/proc/self/fd/{}", file.as_raw_fd()).into());
+        let extension: &PathBuf = by_number.as_ref().unwrap_or(&launch.extension);
+        command
+            .arg("-c")
+            .arg(boot_text(extension, users_seed, &theirs)?)
+            .env("PYTHONHASHSEED", seed)
+            // It describes this server, not one that a cell starts.
+            .env_remove("RATOON_INSTALLED_IN")
+            .current_dir(&launch.cwd)
+            // Ctrl-C at the server's terminal stops the server, which ends the kernel.
+            .process_group(0)
+            .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::inherit())
-            .spawn()?;
+            .stderr(messages.try_clone()?);
+        inherit(&mut command, theirs);
+        if let Some(file) = inherited {
+            inherit(&mut command, file.into());
+        }
+        if let Some(sandbox) = &launch.sandbox {
+            if sandbox.limits_writing() && self.temporary.is_none() {
+                self.temporary = Some(OwnTemporary::make()?);
+            }
+            let temporary = self.temporary.as_ref().map(OwnTemporary::path);
+            temporary.map(|path| command.env("TMPDIR", path));
+            restrict(&mut command, sandbox.prepare(&self.blobs, temporary)?);
+        }
+        let child = command.spawn().map_err(cannot_start)?;
+        let order = Order::SpawnRoot {
+            version: VERSION.into(),
+            support: python.support.clone(),
+            bytecode: launch.bytecode.clone(),
+            nice: launch.nice,
+        };
         self.add(root, None, Role::Frozen, ours, None)?;
+        if let Some(process) = self.processes.get_mut(&root) {
+            process.start_messages = Some(messages);
+        }
         let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
         self.set_pid(root, pid);
-        let order = Order::SpawnRoot {
-            python: self.launch.python.clone(),
-            support: self.launch.support.clone(),
-            cwd: self.launch.cwd.clone(),
-            nice: self.launch.nice,
-        };
-        self.send(root, &order, vec![lifeline]);
+        self.send(root, &order, descriptors);
         Ok(())
     }
 
@@ -129,9 +177,41 @@ impl Tree {
             last_fork: None,
             is_closed: false,
             was_unreachable: false,
+            start_messages: None,
         };
         self.processes.insert(id, process);
         Ok(())
+    }
+}
+
+/// The text that the root runs: `BOOT`, and a call of its `start`. A JSON string is also a string
+/// of Python.
+fn boot_text(extension: &Path, hash_seed: &str, socket: &OwnedFd) -> io::Result<String> {
+    let text = |value: &str| serde_json::to_string(value).map_err(io::Error::other);
+    let (path, seed) = (text(&extension.to_string_lossy())?, text(hash_seed)?);
+    Ok(format!("{BOOT}\n\nstart({path}, {seed}, {})\n", socket.as_raw_fd()))
+}
+
+/// Lets only this program inherit the descriptor. The descriptor keeps its number.
+fn inherit(command: &mut Command, descriptor: OwnedFd) {
+    let keep_open = move || {
+        fcntl(&descriptor, FcntlArg::F_SETFD(FdFlag::empty()))?;
+        Ok(())
+    };
+    // SAFETY: in the child, between fork and exec, it makes one system call and allocates nothing.
+    #[allow(unsafe_code)]
+    unsafe {
+        command.pre_exec(keep_open);
+    }
+}
+
+/// Restricts this program. Must be the last thing that is done before exec.
+fn restrict(command: &mut Command, mut restrictions: Restrictions) {
+    // SAFETY: in the child, between fork and exec, it makes system calls and allocates nothing
+    // unless one fails.
+    #[allow(unsafe_code)]
+    unsafe {
+        command.pre_exec(move || restrictions.set());
     }
 }
 

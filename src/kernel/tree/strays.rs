@@ -56,7 +56,8 @@ pub(super) struct Search<'a> {
     pub(super) heads: Vec<i32>,
     /// The files of these heads and of earlier ones.
     pub(super) files: Vec<&'a HeadFiles>,
-    /// Processes of the tree: not ended, nor are their descendants, unless they are among `heads`.
+    /// The processes of the tree. They and their descendants are not ended, unless they are among
+    /// `heads`.
     pub(super) known: HashSet<i32>,
     /// Only processes that started after this time are ended.
     pub(super) since: Moment,
@@ -103,12 +104,20 @@ pub(super) fn end_below(pid: i32) {
     end_all(|sweep| sweep.stop_below(vec![pid], |_| true));
 }
 
+/// Ends a process and all its descendants.
+pub(in crate::kernel) fn end_with_descendants(pid: i32) {
+    end_all(|sweep| {
+        sweep.stop(pid);
+        sweep.stop_below(vec![pid], |_| true);
+    });
+}
+
 /// One round of stopping.
 struct Sweep<'a> {
     /// The processes stopped so far, in all rounds.
     stopped: &'a mut HashSet<i32>,
-    /// All processes that this round has found. If the last round found others, a process has ended
-    /// meanwhile, and this round may have missed its children.
+    /// All processes that this round has found. If the round before found others, a process has
+    /// ended meanwhile, and this round may have missed its children.
     listed: HashSet<i32>,
     has_stopped_some: bool,
 }

@@ -1,4 +1,4 @@
-//! Imports states from files. Each becomes a child of the root.
+//! Adds states that were imported from files. Each becomes a child of the root.
 
 use super::core::Core;
 use super::runs::new_run;
@@ -9,15 +9,16 @@ use crate::notebook::{
 use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;
 
-/// States whose checkpoints the store has not kept yet, each with the answer to give when it has.
+/// States whose checkpoints the store has not added yet, each with the request and the reply that
+/// is sent when the store has added the checkpoint.
 #[derive(Debug, Default)]
 pub(super) struct Adoption {
     waiting: BTreeMap<StateId, (Ticket, Reply)>,
 }
 
 impl Adoption {
-    /// Adds a state that came in a file as a child of the root, with one run that holds all its
-    /// code.
+    /// Adds an imported state as a child of the root, with one run that contains all code of the
+    /// state's lineage.
     pub(super) fn adopt(&mut self, core: &mut Core, ticket: Ticket, adopted: Adopted) {
         let exec_id = ExecId::new(format!("import-{}", core.new_id()));
         let on = Base::State(StateId::root());
@@ -30,8 +31,7 @@ impl Adoption {
         let mut run = new_run(exec_id.clone(), on, adopted.code, None, asked);
         (run.status, run.outputs) = (RunStatus::Ok, outputs);
         (run.started_at, run.state) = (Some(core.now_ms), Some(id.clone()));
-        core.notebook.add_run(run.clone());
-        core.publish(Fact::RunAdded { run });
+        core.add_run(run);
         let root = Some(StateId::root());
         let mut state = State::new(id.clone(), root, Some(exec_id.clone()), core.now_ms);
         (state.exec_count, state.label, state.residency) =
@@ -54,21 +54,21 @@ impl Adoption {
         self.waiting.insert(id, (ticket, reply));
     }
 
-    /// The store has kept the checkpoint of a state. If the state came in a file, answers the
-    /// import request.
+    /// Answers the import request of a state, if there is one, when the store has added the state's
+    /// checkpoint.
     pub(super) fn done(&mut self, core: &mut Core, id: &StateId) {
         if let Some((ticket, reply)) = self.waiting.remove(id) {
             core.answer(ticket, reply);
         }
     }
 
-    /// The store could not keep the checkpoint of a state. If the state came in a file, returns the
-    /// import request.
+    /// Handles the store's failure to add a state's checkpoint. Returns the import request of the
+    /// state, if there is one.
     pub(super) fn failed(&mut self, id: &StateId) -> Option<Ticket> {
         self.waiting.remove(id).map(|(ticket, _)| ticket)
     }
 
-    /// Refuses all import requests that wait, because the notebook is reset.
+    /// Refuses all waiting import requests, because the notebook is reset.
     pub(super) fn reset(&mut self, core: &mut Core) {
         for (ticket, _) in std::mem::take(&mut self.waiting).into_values() {
             core.answer(ticket, refused(Kind::Conflict, "the notebook was reset", "import it again"));
@@ -76,7 +76,7 @@ impl Adoption {
     }
 }
 
-/// The reply when a state cannot be imported.
+/// The reply to an import request that fails.
 pub(super) fn refused(kind: Kind, why: &str, how: &str) -> Reply {
     Reply::Refused(Problem::new(kind, "import a state", why, how))
 }

@@ -1,6 +1,6 @@
-//! Decides which states leave memory. Beyond a budget, frozen processes end, those of the states
-//! used longest ago first. Each such state has a checkpoint, from which it is loaded when it is
-//! used again.
+//! Decides which states leave memory. Above a budget, the frozen processes of the least recently
+//! used states end. These states have checkpoints, from which they are loaded when they are used
+//! again.
 
 use super::core::Core;
 use super::held::HeldHeads;
@@ -13,47 +13,55 @@ use crate::problem::Kind;
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
-/// How long after a state was frozen its memory is measured. Measuring takes milliseconds, so
-/// several states are measured together.
+/// How long after a state was frozen the memory of its process is measured. Because of this delay,
+/// one measurement covers several states. Measuring a process takes milliseconds.
 const MEASURE_AFTER: Duration = Duration::from_millis(250);
-/// How many processes are measured together.
+/// Maximum number of processes in one measurement.
 const MAX_MEASURED: usize = 16;
 
 /// Default limit of frozen processes per notebook. Each takes a socket in the server, a process id
-/// and a few MB.
+/// and a few megabytes.
 const MAX_PROCESSES: usize = 1000;
 
-/// How many frozen processes and running cells may exceed the budget before new runs wait. States
-/// that are still being saved may exceed it, so a short series of cells is not held up.
+/// How far the number of frozen processes and running cells may exceed the budget before new runs
+/// wait. States that are still being saved cannot leave memory; this margin keeps them from
+/// delaying a short series of cells.
 const MAX_OVER: usize = 32;
 
-/// What the frozen processes of one notebook may take.
+/// Limits for the frozen processes of one notebook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Limit of their number.
+    /// Maximum number of frozen processes.
     pub processes: usize,
-    /// Limit of their private memory, in bytes.
+    /// Maximum private memory of all frozen processes, in bytes.
     pub bytes: u64,
-    /// Memory of the computer to keep available, in bytes.
+    /// Memory of the computer that must stay available, in bytes.
     pub available: u64,
-    /// Limit of what a run may add to its state (`--run-memory`), in bytes. Loading an untrusted
-    /// checkpoint has the same limit.
+    /// Maximum memory that a run may use in addition to the memory of its state (`--run-memory`),
+    /// in bytes. The same limit applies to loading an untrusted checkpoint.
     pub run: u64,
+    /// The number of cores: how many rows of a sweep run at the same time by default.
+    pub cores: usize,
+    /// Whether runs can be sent to workers.
+    pub workers: bool,
 }
 
 impl Budget {
-    /// The default for this computer: half of its memory for frozen processes, and a tenth kept
-    /// available.
+    /// The default limits on this computer: frozen processes may use half of the memory, and a
+    /// tenth stays available.
     pub fn of_this_machine() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let total = crate::session::system_memory::total_bytes().unwrap_or(u64::MAX);
-        Self { processes: MAX_PROCESSES, bytes: total / 2, available: total / 10, run: u64::MAX }
+        let (processes, run) = (MAX_PROCESSES, u64::MAX);
+        Self { processes, bytes: total / 2, available: total / 10, run, cores, workers: false }
     }
 }
 
 impl Default for Budget {
-    /// No limit.
+    /// No limits.
     fn default() -> Self {
-        Self { processes: usize::MAX, bytes: u64::MAX, available: 0, run: u64::MAX }
+        let (bytes, run) = (u64::MAX, u64::MAX);
+        Self { processes: usize::MAX, bytes, available: 0, run, cores: 2, workers: false }
     }
 }
 
@@ -62,8 +70,8 @@ impl Default for Budget {
 pub(super) struct Uses {
     count: u64,
     used: HashMap<StateId, u64>,
-    /// States that can be restored from a checkpoint, by last use. The first one that can be spared
-    /// leaves memory next.
+    /// States that can be restored from a checkpoint, the least recently used first. States leave
+    /// memory in this order.
     evictable: BTreeSet<(u64, StateId)>,
 }
 
@@ -77,13 +85,13 @@ impl Uses {
         }
     }
 
-    /// Notes that a state can leave memory, because it can be restored from its checkpoint.
+    /// Notes that a state may leave memory.
     fn note_evictable(&mut self, state: &StateId) {
         let used = *self.used.entry(state.clone()).or_default();
         self.evictable.insert((used, state.clone()));
     }
 
-    /// Forgets all states, as when the notebook is reset.
+    /// Forgets all states, because the notebook is reset.
     pub(super) fn forget_all(&mut self) {
         self.used.clear();
         self.evictable.clear();
@@ -97,7 +105,7 @@ impl Uses {
 }
 
 impl Core {
-    /// Notes that a state can leave memory, if it can be restored from its checkpoint.
+    /// Notes that a state may leave memory, if it can be restored from its checkpoint.
     pub(super) fn note_evictable(&mut self, id: &StateId) {
         if self.notebook.state(id).is_some_and(|state| is_restorable(self, state)) {
             self.uses.note_evictable(id);
@@ -110,7 +118,7 @@ impl Core {
             self.end(process);
         }
         self.uses.forget(id);
-        introspect::end_answers(self, id, Kind::Busy, "its state left memory, because memory is short");
+        introspect::end_answers(self, id, Kind::Busy, "the state was unloaded because memory is short");
         if let Some(state) = self.notebook.state_mut(id) {
             (state.restored_from, state.memory_bytes) = (None, None);
         }
@@ -142,15 +150,17 @@ impl Memory {
         self.to_measure.clear();
     }
 
-    /// Measures a state soon, now that it has a frozen process, and its parent state, too: the
-    /// memory that the cell changed is no longer shared with the parent's process.
+    /// Schedules a measurement of a state that now has a frozen process, and of its parent state.
+    /// The parent's process is measured too, because it no longer shares the memory that the cell
+    /// changed.
     pub(super) fn measure_soon(&mut self, core: &mut Core, held: &HeldHeads, id: &StateId) {
         let parent = core.notebook.state(id).and_then(|s| s.parent.clone());
         self.to_measure.extend(parent.into_iter().chain([id.clone()]));
         self.wake_to_measure(core, held);
     }
 
-    /// Sets the alarm if something has to be measured. One alarm serves several processes.
+    /// Sets the alarm if a measurement is due. One alarm serves all processes that wait to be
+    /// measured.
     pub(super) fn wake_to_measure(&mut self, core: &mut Core, held: &HeldHeads) {
         let has_more = !self.to_measure.is_empty() || !held.unmeasured().is_empty();
         if !self.alarm_is_set && has_more {
@@ -174,7 +184,7 @@ impl Memory {
         core.effects.push(Effect::Measure(processes));
     }
 
-    /// Notes the memory of processes that were measured.
+    /// Notes the measured memory of processes.
     pub(super) fn measured(
         &mut self,
         core: &mut Core,
@@ -198,12 +208,13 @@ impl Memory {
         self.wake_to_measure(core, held);
     }
 
-    /// Whether there are more frozen processes than the budget allows, or memory is short.
+    /// Whether the frozen processes exceed the budget, or memory is short.
     pub(super) fn is_over_budget(&self, core: &Core, held: &HeldHeads) -> bool {
         core.processes.frozen_count().saturating_sub(1) > self.budget.processes || self.is_short(core, held)
     }
 
-    /// Whether so many states are in memory that new runs must wait until some are on disk.
+    /// Whether new runs must wait, because too many states are in memory and some must be saved
+    /// first.
     pub(super) fn is_full(&self, core: &Core) -> bool {
         let count = core.processes.frozen_count().saturating_sub(1) + core.processes.busy();
         count > self.budget.processes.saturating_add(MAX_OVER)
@@ -218,7 +229,7 @@ impl Memory {
         self.available.is_some_and(|available| available < self.budget.available)
     }
 
-    /// Lets states leave memory until the budget holds, or no other can be spared.
+    /// Ends frozen processes until the budget is met, or until none of the others can be ended.
     pub(super) fn evict_to_budget(&mut self, core: &mut Core, held: &HeldHeads, saver: &Saver) {
         while self.is_over_budget(core, held)
             && let Some(id) = self.next_to_evict(core, saver)
@@ -236,13 +247,14 @@ impl Memory {
             let mut candidates = candidates.filter(|s| s.pinned == pinned && can_be_evicted(core, saver, s));
             candidates.next().map(|s| s.id.clone())
         };
-        // A pinned state leaves memory only when the computer is short of memory, and then last.
+        // A pinned state leaves memory only when the computer is short of memory, and only after
+        // all other states.
         first(false).or_else(|| if self.machine_is_short() { first(true) } else { None })
     }
 }
 
-/// Whether nothing is lost when a state's process ends: its checkpoint is complete, or every name
-/// missing in it is missing in the process, too.
+/// Whether nothing is lost when a state's process ends. This is true if the checkpoint is complete,
+/// or if the process lacks every name that the checkpoint lacks.
 fn is_restorable(core: &Core, state: &State) -> bool {
     let Some(checkpoint) = &state.checkpoint else { return false };
     let lacks_no_more = |missing: &[Missing]| {
@@ -253,24 +265,28 @@ fn is_restorable(core: &Core, state: &State) -> bool {
         Some(RestoredFrom::Checkpoint { missing }) => lacks_no_more(missing),
         _ => false,
     };
-    !core.due.is_broken(&state.id) && checkpoint.is_whole() || is_from_it
+    !core.due.is_broken(&state.id) && checkpoint.is_whole_for(core.notebook.python()) || is_from_it
 }
 
-/// Whether nothing is lost when the frozen process of a state ends, and no other process works for
+/// Whether the frozen process of a state can end: nothing is lost, and no other process works on
 /// that state.
 fn can_be_evicted(core: &Core, saver: &Saver, state: &State) -> bool {
-    let is_busy = |duty: &Duty| match duty {
-        Duty::Saving(_) | Duty::Listing(_) | Duty::Sending(_) => true,
-        Duty::Answering(answerer) => answerer.is_busy(),
-        // `Processes::needs` covers heads. Fingerprinting may be cut short.
-        Duty::Head(_) | Duty::Held(_) | Duty::Ending | Duty::Fingerprinting => false,
-        Duty::Root | Duty::Frozen | Duty::Spare => false,
-    };
     state.residency == Residency::Memory
         && !state.id.is_root()
         && !matches!(state.saving, Saving::Failed { .. })
         && is_restorable(core, state)
         && !core.processes.needs(&state.id)
-        && !saver.is_at(&state.id)
-        && core.processes.of(&state.id, is_busy).is_empty()
+        && !is_worked_on(core, saver, &state.id)
+}
+
+/// Whether a process works on a state. Heads are not considered.
+pub(super) fn is_worked_on(core: &Core, saver: &Saver, state: &StateId) -> bool {
+    let is_busy = |duty: &Duty| match duty {
+        Duty::Saving(_) | Duty::Listing(_) | Duty::Sending(_) => true,
+        Duty::Answering(answerer) => answerer.is_busy(),
+        // Heads are covered by `Processes::needs`. Fingerprinting can be interrupted without loss.
+        Duty::Head(_) | Duty::Held(_) | Duty::Ending | Duty::Fingerprinting => false,
+        Duty::Root | Duty::Frozen | Duty::Spare => false,
+    };
+    saver.is_at(state) || !core.processes.of(state, is_busy).is_empty()
 }

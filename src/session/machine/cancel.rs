@@ -1,4 +1,4 @@
-//! Stops runs: by interrupt, at their limits of time and memory, or because their process died.
+//! Stops runs that were interrupted, that reached a limit of time or memory, or whose process died.
 
 use super::core::{Core, FollowUp};
 use super::processes::Doing;
@@ -8,21 +8,21 @@ use crate::kernel::{Exit, ProcId};
 use crate::notebook::{Base, ExecId, Run, RunError, StateId};
 use std::time::Duration;
 
-/// How long an interrupted cell may take to stop before its head is killed.
+/// How long an interrupted cell may take to stop. After that, its head is killed.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(3);
 
-/// Why a run is to stop.
+/// Why a run has to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     Asked,
     TimeLimit,
-    /// The run held this many bytes more than its state.
+    /// The run used this many bytes in addition to the memory of its state.
     MemoryLimit(u64),
 }
 
 impl Runs {
-    /// The outcome of a cell that raised: a failure of its code, or the interrupt that was
-    /// requested.
+    /// The outcome of a cell that raised: an error of the cell's code, or the effect of an
+    /// interrupt.
     pub(super) fn judge(&self, core: &Core, exec_id: &ExecId, error: RunError) -> Outcome {
         match self.get(exec_id).and_then(|r| r.stop) {
             _ if error.ename != "KeyboardInterrupt" => Outcome::Error(error),
@@ -34,7 +34,9 @@ impl Runs {
     /// The error of a run that was stopped.
     fn stop_error(&self, core: &Core, exec_id: &ExecId, stop: Stop) -> RunError {
         match stop {
-            Stop::Asked => interrupted("the cell did not stop when asked, so its process was ended"),
+            Stop::Asked => {
+                interrupted("the cell did not stop when it was interrupted, so its process was killed")
+            }
             Stop::TimeLimit => self.time_limit_error(core, exec_id),
             Stop::MemoryLimit(bytes) => self.memory_limit_error(exec_id, bytes),
         }
@@ -44,11 +46,11 @@ impl Runs {
         let limit = self.get(exec_id).and_then(|r| r.timeout).unwrap_or_default();
         let has_begun = core.notebook.run(exec_id).is_none_or(|r| r.started_at.is_some());
         let waited = if has_begun { "" } else { ", before its state was loaded from its checkpoint" };
-        let why = format!("the run was stopped at its limit of {} s{waited}", limit.as_secs_f64());
+        let why = format!("the run was stopped at its time limit of {} s{waited}", limit.as_secs_f64());
         RunError::new("RunTimeout", why)
     }
 
-    /// Stops a run. Returns false if the run does not exist or has ended.
+    /// Interrupts a run or kills its process. Returns false if the run does not exist or has ended.
     pub(super) fn stop(&mut self, core: &mut Core, exec_id: &ExecId, why: Stop) -> bool {
         if core.notebook.run(exec_id).is_none_or(|r| r.status.has_ended()) {
             return false;
@@ -59,18 +61,20 @@ impl Runs {
         let head = core.processes.of_run(exec_id);
         match head.and_then(|id| core.processes.head(id).map(|h| (id, &h.doing))) {
             Some((head, Doing::Run(_))) if first => self.ask_to_stop(core, head, exec_id),
-            // The cell does not run yet, and a load may take long.
+            // The cell has not begun, and loading can take long, so the head is killed immediately.
             Some((head, Doing::Begin(_))) if core.is_loading(head) => core.kill_for_good(head),
-            // The head was ordered to run the cell and may have begun it. When it reports the
+            // The head has the order to run the cell and may have begun. When it reports the
             // beginning, it is interrupted.
             Some(_) if first => self.check_whether_stopped(core, exec_id),
-            // The second request kills the process.
+            // A second request to stop kills the process.
             Some((head, _)) => core.kill_for_good(head),
             None => {
                 self.backlog.retain(|r| r != exec_id);
+                let has_begun = core.notebook.run(exec_id).is_some_and(|run| run.started_at.is_some());
                 let error = match why {
+                    _ if has_begun => interrupted("the run was stopped at its worker"),
                     Stop::TimeLimit => self.time_limit_error(core, exec_id),
-                    _ => interrupted("it was stopped before it began"),
+                    _ => interrupted("the run was stopped before it began"),
                 };
                 self.end(core, exec_id, Outcome::Interrupted(error));
             }
@@ -78,12 +82,12 @@ impl Runs {
         true
     }
 
-    /// Whether a run is to stop.
+    /// Whether a request to stop the run was made.
     pub(super) fn is_stopping(&self, exec_id: &ExecId) -> bool {
         self.get(exec_id).is_some_and(|r| r.stop.is_some())
     }
 
-    /// Interrupts the cell of a head, and checks later whether it has stopped.
+    /// Interrupts the cell of a head, and sets an alarm to check whether the cell has stopped.
     pub(super) fn ask_to_stop(&self, core: &mut Core, head: ProcId, exec_id: &ExecId) {
         if core.notebook.run(exec_id).is_some_and(|r| r.prompt.is_some()) {
             outputs::prompt(core, head, None);
@@ -106,8 +110,9 @@ impl Runs {
         }
     }
 
-    /// Replaces an idle head that did not begin its cell in time: something left behind by the
-    /// user's code blocks it. Its state has not changed, so the cell moves to another head.
+    /// Replaces an idle head that did not begin its cell in time, probably because something that
+    /// an earlier cell left running blocks it. The head's state has not changed, so the cell moves
+    /// to another head.
     pub(super) fn did_not_begin(&mut self, core: &mut Core, head: ProcId, exec_id: &ExecId, serial: Serial) {
         let hangs = core.processes.head(head).is_some_and(|h| h.doing == Doing::Begin(exec_id.clone()));
         if !hangs || !self.is_still(exec_id, serial) {
@@ -120,7 +125,10 @@ impl Runs {
             Ok(()) => core.follow_up(FollowUp::Begin(exec_id.clone(), at)),
             Err(lost) => {
                 let known = core.warnings_of(&at);
-                let why = format!("its process does not begin the cell, and {}{known}", lost.why);
+                let why = format!(
+                    "the process of the state did not begin the cell in time, and {}{known}",
+                    lost.why
+                );
                 self.end(core, exec_id, Outcome::fork_failed(&why));
             }
         }
@@ -133,7 +141,7 @@ impl Runs {
         }
     }
 
-    /// Ends all runs against some states, which are about to be deleted.
+    /// Ends all runs against some states, because these states are about to be deleted.
     pub(super) fn stop_on(&mut self, core: &mut Core, states: &[StateId]) {
         let is_on = |run: &Run| matches!(&run.on, Base::State(on) if states.contains(on));
         let is_theirs = |run: &&ExecId| core.notebook.run(run).is_some_and(is_on);
@@ -141,13 +149,14 @@ impl Runs {
         self.kill_and_end(core, &theirs, "the state it ran against was deleted");
     }
 
-    /// Ends all runs: the notebook is about to be reset.
+    /// Ends all runs, because the notebook is about to be reset.
     pub(super) fn stop_all(&mut self, core: &mut Core) {
         let all: Vec<ExecId> = core.open.iter().cloned().collect();
         self.kill_and_end(core, &all, "the notebook was reset");
     }
 
-    fn kill_and_end(&mut self, core: &mut Core, theirs: &[ExecId], why: &str) {
+    /// Kills the processes of runs, and ends the runs.
+    pub(super) fn kill_and_end(&mut self, core: &mut Core, theirs: &[ExecId], why: &str) {
         for run in theirs {
             self.backlog.retain(|waiting| waiting != run);
             if let Some(head) = core.processes.of_run(run) {
@@ -172,22 +181,22 @@ pub(super) fn interrupted(why: &str) -> RunError {
     RunError::new("KeyboardInterrupt", why)
 }
 
-/// How a process ended, as text for users.
+/// Describes the end of a process in a text for users.
 pub(super) fn exit_in_words(exit: Option<Exit>) -> String {
     match exit {
-        Some(Exit::Code(code)) => format!("the process of this cell ended itself with exit code {code}"),
+        Some(Exit::Code(code)) => format!("the process of this cell exited with code {code}"),
         Some(Exit::Signal(number)) => {
             let name = nix::sys::signal::Signal::try_from(number).map_or("an unknown signal", |s| s.as_str());
             format!("the process of this cell was killed by {name}")
         }
         Some(Exit::OutOfMemory) => "the process of this cell was killed by SIGKILL: the machine ran out \
-             of memory, most likely because of it. The state that it ran against has not changed. Use \
-             less memory in the cell, or limit runs with --run-memory"
+             of memory, most likely because of this cell. The state that it ran against has not changed. \
+             Use less memory in the cell, or limit runs with --run-memory"
             .into(),
-        Some(Exit::Unreachable) => "the process of this cell could not be reached any more and was \
-             ended: the cell has closed all descriptors, or become another program (os.closerange, \
+        Some(Exit::Unreachable) => "the process of this cell could no longer be reached and was \
+             killed: the cell closed all descriptors, or became another program (os.closerange, \
              os.exec…). The state that it ran against has not changed"
             .into(),
-        None => "the process of this cell is gone".into(),
+        None => "the process of this cell ended for an unknown reason".into(),
     }
 }

@@ -1,9 +1,10 @@
-//! Finds out which variables a cell changed: compares the fingerprints of the state that the cell
-//! left with those of the parent state, in pauses between cells.
+//! Finds out which variables a cell changed. Compares the fingerprints of the state that the cell
+//! left with the fingerprints of the parent state, while no cell is about to run.
 //!
-//! A throw-away fork of the frozen process (`Role::Fingerprint`) reports the fingerprints, one
-//! state at a time. The newest are kept, so along a lineage each state is read once. No state is
-//! loaded from disk for this; the changes of such a state stay unknown.
+//! A short-lived fork of the frozen process (`Role::Fingerprint`) reports the fingerprints of one
+//! state. The fingerprints of the latest states are kept, so each state of a lineage is
+//! fingerprinted only once. No state is loaded from disk for a comparison: if a state is only on
+//! disk, its changes stay unknown.
 
 use super::core::Core;
 use super::processes::{Duty, Origin};
@@ -13,42 +14,48 @@ use crate::notebook::{Changes, Fact, RunStatus, StateId};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// How long no run must have been asked for or ended before states are compared. So cells that
-/// follow each other quickly are not slowed down.
+/// A comparison begins only if no run was requested or ended for this long. So it does not slow
+/// down a quick series of cells.
 const REST: Duration = Duration::from_millis(150);
-/// Used instead of `REST` while a cell runs. It is longer, because each cell of a series may run
-/// longer than `REST`. It is limited, because a cell that runs for hours must not hold up the
+/// Used instead of `REST` while a cell runs. Longer than `REST`, because each cell of a series may
+/// take longer than `REST`. Still short, because a cell that runs for hours must not delay the
 /// comparison.
 const REST_BESIDE_A_RUN: Duration = Duration::from_secs(1);
-/// How many states may wait. Beyond that the changes of the oldest stay unknown.
+/// Maximum number of states that wait for a comparison. If more states wait, the changes of the
+/// oldest stay unknown.
 const MAX_WAITING: usize = 32;
-/// For how many states fingerprints are kept, and for how many variables in all.
+/// Maximum number of states, and of variables in all states, whose fingerprints are kept.
 const MAX_KEPT: usize = 64;
 const MAX_KEPT_FINGERPRINTS: usize = 100_000;
-/// Limit of names in one state's changes.
+/// Maximum number of names in one state's changes.
 const MAX_NAMES: usize = 200;
-/// How long fingerprinting may take. The process itself limits reading contents to a third of a
-/// second.
+/// How long a fingerprinting process may take. The process limits itself to a third of a second for
+/// reading contents.
 const FINGERPRINT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The fingerprints of a state and its address space; none if the state could not be read.
+/// The fingerprints of a state and the id of its address space; none if the state could not be
+/// read.
 type Known = Option<(Fingerprints, u64)>;
 
-/// The states that wait for their comparison, and the fingerprints that are kept for it.
+/// The states that wait for a comparison, and the fingerprints that were read.
 #[derive(Debug, Default)]
 pub(super) struct Comparer {
-    /// The newest last.
+    /// The newest state is last.
     waiting: VecDeque<StateId>,
-    /// The state that is being fingerprinted, and by which process.
+    /// The process that fingerprints a state, and that state.
     fingerprinting: Option<(ProcId, StateId)>,
-    /// The states that were read last.
+    /// Fingerprints of the latest states, the newest last.
     kept: VecDeque<(StateId, Known)>,
     alarm_is_set: bool,
 }
 
 impl Comparer {
-    /// Forgets states that are gone.
-    pub(super) fn forget(&mut self, states: &[StateId]) {
+    /// Forgets states that were removed, or whose variables a widget has changed.
+    pub(super) fn forget(&mut self, core: &mut Core, states: &[StateId]) {
+        if let Some((process, _)) = self.fingerprinting.take_if(|(_, state)| states.contains(state)) {
+            core.end(process);
+            self.wake_to_compare(core);
+        }
         self.waiting.retain(|s| !states.contains(s));
         self.kept.retain(|(s, _)| !states.contains(s));
     }
@@ -61,7 +68,7 @@ impl Comparer {
         self.kept.push_back((state, known));
         let count = |known: &Known| known.as_ref().map_or(0, |(fingerprints, _)| fingerprints.len());
         let mut all: usize = self.kept.iter().map(|(_, known)| count(known)).sum();
-        // The two states that are compared stay, however many variables they have.
+        // The two states of the current comparison always stay.
         while self.kept.len() > MAX_KEPT || all > MAX_KEPT_FINGERPRINTS && self.kept.len() > 2 {
             all -= self.kept.pop_front().map_or(0, |(_, known)| count(&known));
         }
@@ -69,7 +76,7 @@ impl Comparer {
 }
 
 impl Comparer {
-    /// Compares a state soon, now that it has a frozen process.
+    /// Schedules the comparison of a state that now has a frozen process.
     pub(super) fn compare_soon(&mut self, core: &mut Core, id: &StateId) {
         let is_new = core.notebook.state(id).is_some_and(|s| s.changes.is_none() && s.parent.is_some());
         if is_new && !self.waiting.contains(id) {
@@ -88,20 +95,20 @@ impl Comparer {
         }
     }
 
-    /// The alarm has rung: the pause may have come.
+    /// Handles the alarm: compares states if no cell is about to run.
     pub(super) fn time_to_compare(&mut self, core: &mut Core) {
         self.alarm_is_set = false;
         self.compare_next(core);
     }
 
-    /// Whether cells pause: no run is queued, and none was asked for or ended just before.
+    /// Whether no run is queued, and no run was requested or ended recently.
     fn rests(&self, core: &Core) -> bool {
         let waits = |run| core.notebook.run(run).is_some_and(|r| r.status == RunStatus::Queued);
         let rest = if core.open.is_empty() { REST } else { REST_BESIDE_A_RUN };
         core.now_ms - core.run_ms >= rest.as_secs_f64() * 1000.0 && !core.open.iter().any(waits)
     }
 
-    /// Fingerprints a state or compares two, the newest first.
+    /// Fingerprints one state, or compares two fingerprinted states. The newest state is first.
     fn compare_next(&mut self, core: &mut Core) {
         while self.fingerprinting.is_none()
             && let Some(id) = self.waiting.back().cloned()
@@ -114,15 +121,15 @@ impl Comparer {
             match (unread, parent) {
                 (Some(unread), Some(_)) if self.fingerprint(core, &unread) => return,
                 (None, Some(parent)) => self.compare(core, &id, &parent),
-                // A state that is needed is neither in memory nor fingerprinted: the changes stay
-                // unknown.
+                // A state that is needed has neither a process nor fingerprints, so the changes
+                // stay unknown.
                 _ => {}
             }
             self.waiting.retain(|s| *s != id);
         }
     }
 
-    /// Fingerprints a state, if a process holds it. Returns whether it does.
+    /// Fingerprints a state if it has a frozen process. Returns false if it has none.
     fn fingerprint(&mut self, core: &mut Core, id: &StateId) -> bool {
         let frozen = core.processes.frozen(id).filter(|_| !core.processes.is_being_loaded(id));
         let Some(frozen) = frozen else { return false };
@@ -170,7 +177,7 @@ impl Comparer {
         }
     }
 
-    /// Forgets all states, because the notebook is reset.
+    /// Ends fingerprinting and forgets all states, because the notebook is reset.
     pub(super) fn stop_comparing(&mut self, core: &mut Core) {
         if let Some((process, _)) = self.fingerprinting.take() {
             core.end(process);
@@ -180,7 +187,7 @@ impl Comparer {
     }
 }
 
-/// The names that were added, changed or removed from one state to the next.
+/// The names that were added, changed or removed between two states.
 fn changes((before, space): &(Fingerprints, u64), (now, own): &(Fingerprints, u64)) -> Changes {
     let shares_addresses = space == own;
     let mut room = MAX_NAMES;
@@ -202,9 +209,9 @@ fn changes((before, space): &(Fingerprints, u64), (now, own): &(Fingerprints, u6
     }
 }
 
-/// Whether two fingerprints are of different values. The contents decide. If one content is
-/// unknown, another address or type means another object; a change in place or a reused address
-/// goes unseen. Addresses can be compared only within one address space.
+/// Whether two fingerprints belong to different values. If both contents are known, they decide.
+/// Otherwise a different address or type means a different object; a change in place or a reused
+/// address is not noticed. Addresses are compared only within one address space.
 fn differ(
     Fingerprint(before, at): &Fingerprint,
     Fingerprint(now, own): &Fingerprint,

@@ -1,9 +1,9 @@
-//! What all parts of the machine share: the notebook, its processes, the clock, and the effects of
-//! this step.
+//! Data that all parts of the machine share: the notebook, its processes, the clock, and the
+//! effects of the current step.
 //!
-//! Also decides from which process branches of a state are forked (`source_of`). If the state has
-//! no process, `source_of` makes one: it starts the root again, or makes a fork of the root load
-//! the state's checkpoint.
+//! Also decides which process the branches of a state are forked from (`source_of`). If the state
+//! has no process, `source_of` creates one: it starts the root again, or forks the root and loads
+//! the state's checkpoint in the fork.
 
 use super::budget::Uses;
 use super::lifecycle::hangs::{READY_TIMEOUT, START_TIMEOUT};
@@ -13,55 +13,68 @@ use super::saving::Due;
 use super::{Alarm, Effect, Ticket, not_found};
 use crate::kernel::{Load, ProcId};
 use crate::notebook::{
-    Event, ExecId, Fact, Form, Live, Notebook, Reply, Residency, Saving, State, StateId, StateRef,
+    Checkpoint, Digests, Event, ExecId, Fact, Form, Live, Notebook, Reply, Residency, RestoredFrom, Run,
+    Saving, State, StateId, StateRef,
 };
 use crate::problem::{Kind, Problem};
 use indexmap::IndexSet;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
-/// How long a process may take to load a checkpoint. It may read gigabytes from a slow disk and
-/// import libraries.
+/// How long a process may take to load a checkpoint. Loading may read gigabytes from a slow disk
+/// and import libraries.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// What one part of the machine asks of another. The machine does it before the step ends.
+/// A request of one part of the machine to another. The machine carries it out before the step
+/// ends.
 #[derive(Debug)]
 pub(super) enum FollowUp {
     /// Begin a run at a state.
     Begin(ExecId, StateId),
-    /// Begin a run at a state that was replayed for it.
+    /// Begin a run at a state that was replayed for this run.
     BeginReplayed(ExecId, StateId),
-    /// Begin a run that has waited, if its state can still be run against.
+    /// Begin a run that has waited, if the run's state can still be run against.
     Resume(ExecId),
-    /// End a run whose awaited process or load has failed.
+    /// End a run because the process or load that it waited for has failed.
     End(ExecId, Outcome),
-    /// Write the next checkpoint, if it is time.
+    /// Write the next checkpoint if one is due and no cell is about to run.
     SaveNext,
-    /// A run against this state has ended without leaving a state. If this state was deleted and
-    /// nothing else needs it, remove it from the graph.
+    /// Tell the merges that wait for a state's digests.
+    Digested(StateId, Result<Digests, Problem>),
+    /// Give an answer to the part that has kept it (`Core::keep_answer`).
+    Answered(Ticket, Box<Reply>),
+    /// Remove this deleted state from the graph if nothing needs it any more. Requested when a run
+    /// against the state has ended without leaving a state.
     ForgetDeleted(StateId),
 }
 
-/// The notebook and what all parts share.
+/// The notebook and the data that all parts share.
 pub(super) struct Core {
     pub(super) notebook: Notebook,
     pub(super) processes: Processes,
-    /// The runs that have not ended, in the order in which they were asked for.
+    /// The runs that have not ended, in the order in which they were requested.
     pub(super) open: IndexSet<ExecId>,
     /// When each state was last used.
     pub(super) uses: Uses,
     /// Which states still need a checkpoint.
     pub(super) due: Due,
-    /// Limit of memory for loading an untrusted checkpoint, in bytes.
+    /// Maximum memory for loading an untrusted checkpoint, in bytes.
     max_untrusted_bytes: u64,
     pub(super) now_ms: f64,
-    /// When a client last asked for a run, in milliseconds since the Unix epoch.
+    /// When a client last requested a run, in milliseconds since the Unix epoch.
     pub(super) asked_ms: f64,
-    /// When a run was last asked for or ended, in milliseconds since the Unix epoch.
+    /// When a run was last requested or ended, in milliseconds since the Unix epoch.
     pub(super) run_ms: f64,
     new_id: Box<dyn FnMut() -> String + Send>,
     pub(super) effects: Vec<Effect>,
+    /// Whether runs can be sent to workers.
+    pub(super) has_workers: bool,
+    /// Whether runs that end leave their tasks to the workers: the notebook is being closed, or was
+    /// just opened. The rows of sweeps go on when it is opened again.
+    pub(super) keeps_tasks: bool,
     follow_ups: VecDeque<FollowUp>,
+    /// The requests whose answers go to a part of the machine.
+    kept_answers: HashSet<Ticket>,
 }
 
 impl Core {
@@ -83,6 +96,9 @@ impl Core {
             run_ms: 0.0,
             new_id,
             effects: Vec::new(),
+            has_workers: false,
+            keeps_tasks: false,
+            kept_answers: HashSet::new(),
             follow_ups: VecDeque::new(),
         }
     }
@@ -98,7 +114,7 @@ impl Core {
         (self.new_id)()
     }
 
-    /// Asks something of another part.
+    /// Adds a request to another part of the machine.
     pub(super) fn follow_up(&mut self, follow_up: FollowUp) {
         self.follow_ups.push_back(follow_up);
     }
@@ -107,7 +123,7 @@ impl Core {
         self.follow_ups.pop_front()
     }
 
-    /// Publishes an event, unless it is about a passing run, which leaves nothing in the notebook.
+    /// Publishes an event, unless it belongs to a run that leaves no record.
     pub(super) fn publish(&mut self, event: impl Into<Event>) {
         let event = event.into();
         if event.run().is_some_and(|run| self.notebook.is_passing(run)) {
@@ -116,14 +132,34 @@ impl Core {
         self.effects.push(Effect::Publish(Box::new(event)));
     }
 
-    /// Publishes the current fields of a state.
+    /// Adds a run that leaves a record, and publishes it. Purges what the trash has of an earlier
+    /// run with the same id.
+    pub(super) fn add_run(&mut self, run: Run) {
+        let (states, runs) = self.notebook.purge_run(&run.exec_id);
+        if !runs.is_empty() {
+            self.publish(Fact::Removed { states, runs, deleted_at: None });
+        }
+        self.notebook.add_run(run.clone());
+        self.publish(Fact::RunAdded { run });
+    }
+
+    /// Publishes a state's current content.
     pub(super) fn publish_state(&mut self, id: &StateId) {
         if let Some(state) = self.notebook.state(id).cloned() {
             self.publish(Fact::StateChanged { state });
         }
     }
 
+    /// Makes the answer to a request go to a part of the machine, once: the part answers the client
+    /// later, or has asked itself.
+    pub(super) fn keep_answer(&mut self, ticket: Ticket) {
+        self.kept_answers.insert(ticket);
+    }
+
     pub(super) fn answer(&mut self, ticket: Ticket, reply: Reply) {
+        if self.kept_answers.remove(&ticket) {
+            return self.follow_up(FollowUp::Answered(ticket, Box::new(reply)));
+        }
         self.effects.push(Effect::Answer(ticket, Box::new(reply)));
     }
 
@@ -137,7 +173,15 @@ impl Core {
         self.effects.push(Effect::Wake(after, alarm));
     }
 
-    /// The state that a request refers to.
+    /// Adds a warning to a run, and publishes it.
+    pub(super) fn warn_run(&mut self, exec_id: &ExecId, warning: String) {
+        if let Some(run) = self.notebook.run_mut(exec_id) {
+            run.warnings.push(warning.clone());
+            self.publish(Fact::RunWarned { exec_id: exec_id.clone(), warning });
+        }
+    }
+
+    /// Finds the state that a request refers to.
     pub(super) fn resolve_state(&self, state: StateRef) -> Result<StateId, Problem> {
         match state {
             StateRef::Id(id) => Ok(id),
@@ -147,13 +191,13 @@ impl Core {
                     Kind::NotFound,
                     format!("find state {name:?}"),
                     "no state has this name or id",
-                    "see GET /states for the states that there are",
+                    "GET /states lists the states",
                 )),
             },
         }
     }
 
-    /// Changes a mutable property of a state.
+    /// Changes a property of a state and publishes the state.
     pub(super) fn change_state(&mut self, id: &StateId, change: impl FnOnce(&mut State)) -> Reply {
         let Some(state) = self.notebook.state_mut(id).filter(|s| s.residency != Residency::Deleted) else {
             return Reply::Refused(not_found("state", id));
@@ -163,15 +207,15 @@ impl Core {
         Reply::Done
     }
 
-    /// Whether a state can be run against.
+    /// Returns an error if a state cannot be run against.
     pub(super) fn runnable(&self, id: &StateId) -> Result<(), Problem> {
         let state = self.notebook.state(id).filter(|s| s.residency != Residency::Deleted);
         let state = state.ok_or_else(|| not_found("state", id))?;
-        // The root process can be started again.
+        // The root state needs no checkpoint: its process can be started again.
         if state.residency.can_run() || state.parent.is_none() {
             return Ok(());
         }
-        let how = "replay it: its cells run again from the nearest state that is whole";
+        let how = "replay the state: its cells run again from the nearest complete state";
         let why = match (&state.checkpoint, &state.saving) {
             (Some(_), Saving::Failed { why }) => format!("it has no process, and {why}"),
             (Some(_), _) => "it has no process, and its checkpoint could not be loaded".into(),
@@ -180,13 +224,12 @@ impl Core {
         Err(Problem::new(Kind::Lost, format!("run against state {id}"), why, how))
     }
 
-    /// Whether branches of a state are forked from its process. If not, they come from its
-    /// checkpoint.
+    /// Whether branches of a state are forked from its process. If false, they load its checkpoint.
     pub(super) fn forks(&self, state: &StateId) -> bool {
         self.notebook.state(state).is_none_or(|s| s.forks || s.fork_anyway)
     }
 
-    /// Sets whether a state is in memory, on disk or lost, and publishes it.
+    /// Sets whether a state is in memory, on disk or lost, and publishes the state.
     pub(super) fn set_residency(&mut self, id: &StateId, residency: Residency) {
         let Some(state) = self.notebook.state_mut(id).filter(|s| s.residency != Residency::Deleted) else {
             return;
@@ -198,7 +241,7 @@ impl Core {
         }
     }
 
-    /// Sets the progress of a state's checkpoint, and publishes it.
+    /// Sets the progress of a state's checkpoint, and publishes the progress.
     pub(super) fn set_saving(&mut self, id: &StateId, saving: Saving) {
         if let Some(state) = self.notebook.state_mut(id)
             && state.saving != saving
@@ -209,60 +252,64 @@ impl Core {
         }
     }
 
-    fn note_may_be_due(&mut self, id: &StateId) {
+    /// Adds a state to those that need a checkpoint, if it needs one.
+    pub(super) fn note_may_be_due(&mut self, id: &StateId) {
         if let Some(state) = self.notebook.state(id) {
             self.due.note(state);
         }
     }
 
-    /// The warnings of a state, as the end of a sentence.
+    /// A text about a state's warnings to append to an error message; empty if there are none.
     pub(super) fn warnings_of(&self, state: &StateId) -> String {
         match self.notebook.state(state).map(|s| s.warnings.join("; ")) {
-            Some(warnings) if !warnings.is_empty() => format!(". Its warnings: {warnings}"),
+            Some(warnings) if !warnings.is_empty() => format!(". Warnings of the state: {warnings}"),
             _ => String::new(),
         }
     }
 }
 
-/// Where the processes of a state come from.
+/// Creating and ending the processes of states.
 impl Core {
     /// Starts the root process.
     pub(super) fn spawn_root(&mut self) {
         self.processes.spawn_root(&mut self.effects);
     }
 
-    /// Forks a process for a state, and sets the alarm that rings if the process is late.
+    /// Forks a process for a state, and sets an alarm for the case that the process is late.
     pub(super) fn spawn(&mut self, origin: Origin, duty: Duty, deadline: Duration) -> ProcId {
         self.processes.spawn(&mut self.effects, origin, duty, deadline)
     }
 
-    /// The process from which branches of a state can be forked. Makes one if there is none;
-    /// returns none if that is impossible.
+    /// Returns the process from which branches of a state are forked. Creates one if there is none.
+    /// Returns none if that is impossible.
     pub(super) fn source_of(&mut self, state: &StateId) -> Option<ProcId> {
         if state.is_root() && self.processes.root().is_none() {
-            // A head may have frozen the root state meanwhile.
+            // A head may have frozen the root state in the meantime.
             self.processes.frozen(state).into_iter().for_each(|frozen| self.end(frozen));
             self.spawn_root();
         }
         if let Some(head) = self.processes.resting_at(state) {
-            // The system may have refused to make the frozen process when the head arrived.
+            // The system may have refused to create the frozen process when the head arrived at the
+            // state.
             self.ensure_frozen(head, state);
         }
         self.processes.frozen(state).or_else(|| self.load(state))
     }
 
-    /// Makes a head fork the frozen process of the state at which it rests, unless there is one.
-    /// Without it, the state would be lost when the head runs another cell.
+    /// Makes a head fork the frozen process of the state at which it rests, if the state has none.
+    /// Without a frozen process, the state would be lost when the head runs another cell.
     pub(super) fn ensure_frozen(&mut self, head: ProcId, state: &StateId) {
         if self.processes.frozen(state).is_none() {
             self.spawn(Origin::fork(head, state), Duty::Frozen, READY_TIMEOUT);
         }
     }
 
-    /// Makes a fork of the root that loads a state's checkpoint and becomes the state's frozen
-    /// process. None if the state is not on disk.
+    /// Forks the root and loads a state's checkpoint in the fork, which becomes the state's frozen
+    /// process. None if the state is not on disk, or has such a process.
     pub(super) fn load(&mut self, state: &StateId) -> Option<ProcId> {
-        if state.is_root() || self.notebook.state(state).is_none_or(|s| s.residency != Residency::Disk) {
+        let is_on_disk = self.notebook.state(state).is_some_and(|s| s.residency == Residency::Disk);
+        // A head that rests at the state may be freezing it already.
+        if state.is_root() || !is_on_disk || self.processes.frozen(state).is_some() {
             return None;
         }
         let load = self.load_of(state)?;
@@ -274,19 +321,29 @@ impl Core {
         Some(frozen)
     }
 
-    /// What a process loads to hold a state. From an untrusted checkpoint it loads only plain
-    /// values.
+    /// Describes how a process loads a state's checkpoint. Only plain values are loaded from an
+    /// untrusted checkpoint.
     fn load_of(&self, state: &StateId) -> Option<Load> {
         let there = self.notebook.state(state).filter(|s| s.residency != Residency::Deleted)?;
         let checkpoint = there.checkpoint.as_ref()?;
+        if there.restored_from == Some(RestoredFrom::Replay) && !self.is_loadable(checkpoint) {
+            // The process of the state holds objects that this Python cannot load from the
+            // checkpoint.
+            return None;
+        }
         let form = if checkpoint.is_trusted { checkpoint.form } else { Form::Data };
         let max_bytes = (!checkpoint.is_trusted).then_some(self.max_untrusted_bytes);
         Some(Load { manifest: checkpoint.checkpoint_id.clone(), form, max_bytes })
     }
 
-    /// Makes a head at a state, forked from the state's process. If the state has no process or its
-    /// forks may hang, the head is forked from the root and loads the state's checkpoint. None if
-    /// neither is possible.
+    /// Whether the notebook's Python may load the pickled objects of a checkpoint.
+    pub(super) fn is_loadable(&self, checkpoint: &Checkpoint) -> bool {
+        checkpoint.is_loadable_by(self.notebook.python())
+    }
+
+    /// Makes a head at a state by a fork of the state's process. If the state has no process, or
+    /// its forks may hang, the head is a fork of the root that loads the state's checkpoint. None
+    /// if neither is possible.
     pub(super) fn branch(&mut self, state: &StateId, doing: Doing) -> Option<ProcId> {
         let is_there = self.processes.frozen(state).is_some() && !self.processes.is_being_loaded(state);
         let load = if self.forks(state) && is_there { None } else { self.load_of(state) };
@@ -305,9 +362,9 @@ impl Core {
         state.is_root() && (self.processes.root().is_none() || self.notebook.state(state).is_some_and(is_new))
     }
 
-    /// Starts to load a state if needed. Returns whether its branches have to wait until it is
-    /// loaded: only then is it known whether loading has started threads, and a process with such
-    /// threads must not be forked.
+    /// Begins to load a state if needed. Returns whether the state's branches have to wait until
+    /// the state is loaded. Loading may start threads; a process with such threads must not be
+    /// forked, and this is known only after loading.
     pub(super) fn has_to_wait_until_loaded(&mut self, state: &StateId) -> bool {
         if self.forks(state) {
             self.load(state);
@@ -315,19 +372,20 @@ impl Core {
         self.forks(state) && self.processes.is_being_loaded(state)
     }
 
-    /// Whether branches of a state have to come from a checkpoint that is not written yet.
+    /// Whether branches of a state need a checkpoint that is not written yet.
     pub(super) fn has_to_wait_for_its_checkpoint(&self, state: &StateId) -> bool {
         !self.forks(state) && self.load_of(state).is_none() && self.processes.frozen(state).is_some()
     }
 
-    /// Whether a head is not ready yet because its state is being loaded.
+    /// Whether a head is not ready because a state is being loaded, in the head or in the process
+    /// that the head is forked from.
     pub(super) fn is_loading(&self, head: ProcId) -> bool {
         self.processes.get(head).is_some_and(|process| process.is_loading)
             || self.processes.waits_for_a_load(head)
     }
 
-    /// Notes that a head has left a state. If no other process holds the state, the state is now on
-    /// disk or lost.
+    /// Notes that a head is no longer at a state. If no other process holds the state, the state is
+    /// now on disk or lost.
     pub(super) fn left(&mut self, id: &StateId) {
         if self.processes.frozen(id).is_some() || self.processes.has_head_at(id) {
             return;
@@ -335,13 +393,13 @@ impl Core {
         let Some(state) = self.notebook.state_mut(id) else { return };
         (state.restored_from, state.memory_bytes) = (None, None);
         let is_on_disk = state.checkpoint.is_some() && !state.id.is_root();
-        // A state whose checkpoint could not be loaded stays `Replay`.
+        // A state whose checkpoint could not be loaded keeps the residency `Replay`.
         if state.residency != Residency::Replay {
             self.set_residency(id, if is_on_disk { Residency::Disk } else { Residency::Replay });
         }
     }
 
-    /// Kills a process, and forgets it.
+    /// Kills a process and forgets it.
     pub(super) fn end(&mut self, process: ProcId) {
         self.processes.end(process, &mut self.effects);
     }
@@ -356,8 +414,8 @@ impl Core {
         }
     }
 
-    /// Kills a head that runs or is about to run a cell, unless the head's state may not be frozen
-    /// yet, because that state would be lost.
+    /// Kills a head that runs or is about to run a cell. The head is not killed while it may be the
+    /// only process that holds its state, because the state would be lost.
     pub(super) fn kill_for_good(&mut self, head: ProcId) {
         if !self.may_have_to_freeze(head) {
             if let Some(head) = self.processes.head_mut(head) {
@@ -368,7 +426,7 @@ impl Core {
         }
     }
 
-    /// Whether a head that is about to run a cell may still have to fork the frozen process of its
+    /// Whether a head that is about to run a cell may first have to fork the frozen process of its
     /// state.
     fn may_have_to_freeze(&self, head: ProcId) -> bool {
         let begins = self.processes.head(head).is_some_and(|h| matches!(h.doing, Doing::Begin(_)));

@@ -1,25 +1,26 @@
-//! Makes and changes drafts, turns them into states when they run, and moves them along a lineage.
+//! Creates, changes and deletes drafts, turns a draft into a state when its run succeeds, and moves
+//! drafts along a lineage.
 
 use super::core::Core;
-use super::imported::sweep_imported;
+use super::imported::{imported_runs, sweep_imported};
 use super::not_found;
 use crate::notebook::{
-    Draft, DraftId, DraftKind, ExecId, Fact, LineageRange, ReceivedUpdate, Reply, Residency, Run, StateId,
-    TextUpdate,
+    Base, Draft, DraftId, DraftKind, ExecId, Fact, LineageRange, ReceivedUpdate, Reply, Residency, Run,
+    State, StateId, TextUpdate,
 };
 use crate::problem::{Kind, Problem};
 use std::collections::HashSet;
 
-/// Limits of the drafts of a notebook, in number and in bytes of text: each snapshot sends all of
-/// them.
+/// Limits for all drafts of a notebook: their number, and the bytes of their texts. Each snapshot
+/// contains all drafts.
 const MAX_DRAFTS: usize = 10_000;
 const MAX_DRAFT_BYTES: usize = 4 * 1024 * 1024;
 
-/// For how many clients of a draft the number of the last update is kept. Fewer clients than that
-/// edit one draft at the same time.
+/// Maximum number of clients whose last update is stored with a draft. Normally, fewer clients edit
+/// one draft at the same time.
 const MAX_RECEIVED: usize = 16;
 
-/// Makes or changes a draft. With a `base`, only if the draft has that version; 0 means a new
+/// Creates or changes a draft. If `base` is given, the draft must have that version; 0 means a new
 /// draft.
 pub(super) fn put_draft(
     core: &mut Core,
@@ -33,7 +34,7 @@ pub(super) fn put_draft(
     let arrived = update.as_ref().zip(known.as_ref()).map_or(0, |(update, known)| arrived(known, update));
     let number = update.as_ref().map_or(0, |update| update.number);
     if number > 0 && number <= arrived {
-        // The client sent the update again, because the answer was lost.
+        // The client repeated the update because the reply was lost.
         return Reply::Done;
     }
     let missing = (known.is_some() && number > arrived + 1).then_some(arrived + 1);
@@ -41,9 +42,12 @@ pub(super) fn put_draft(
         return Reply::Refused(refused);
     }
     if let Some(known) = known.as_ref().filter(|_| in_place) {
-        // A run may have moved the draft meanwhile.
+        // A run may have moved the draft since the client last saw it.
         draft.on.clone_from(&known.on);
         draft.before.clone_from(&known.before);
+    }
+    if let Some(known) = &known {
+        draft.imported_cell = known.imported_cell;
     }
     draft.before = core.notebook.child_below(&draft).cloned();
     let on = draft.on.clone();
@@ -63,9 +67,9 @@ pub(super) fn put_draft(
         let why = format!("the drafts of a notebook may hold {MAX_DRAFT_BYTES} bytes in all");
         return Reply::Refused(Problem::new(
             Kind::TooLarge,
-            format!("keep draft {}", draft.id),
+            format!("save draft {}", draft.id),
             why,
-            "delete some",
+            "delete some drafts",
         ));
     }
     if in_place && core.notebook.change_draft(&draft) {
@@ -78,7 +82,7 @@ pub(super) fn put_draft(
             Kind::Busy,
             format!("add draft {}", draft.id),
             why,
-            "delete some",
+            "delete some drafts",
         ));
     }
     core.notebook.place_draft(draft, after);
@@ -86,13 +90,12 @@ pub(super) fn put_draft(
     Reply::Done
 }
 
-/// The number of the last update of a draft that arrived from the client of `update`; 0 if none
-/// did.
+/// The number of the last update of a draft from the client that sent `update`; 0 if there is none.
 fn arrived(known: &Draft, update: &TextUpdate) -> u64 {
     known.received.iter().find(|last| last.client == update.client).map_or(0, |last| last.number)
 }
 
-/// The last update of each client, with the new one.
+/// The last update of each client, including the new update.
 fn received(known: Option<&Draft>, update: Option<&TextUpdate>) -> Vec<ReceivedUpdate> {
     let mut last = known.map_or(Vec::new(), |known| known.received.clone());
     if let Some(TextUpdate { client, number: number @ 1.., .. }) = update {
@@ -103,8 +106,8 @@ fn received(known: Option<&Draft>, update: Option<&TextUpdate>) -> Vec<ReceivedU
     last
 }
 
-/// Checks that a text grew from the draft's current version, and that no update of its client is
-/// missing before it.
+/// Checks that a change is based on the draft's current version, and that all earlier updates of
+/// the same client have arrived.
 fn check_base(
     core: &Core,
     id: &DraftId,
@@ -115,16 +118,16 @@ fn check_base(
     let conflict = |why, how| Problem::new(Kind::Conflict, format!("change draft {id}"), why, how);
     match (known, base, missing) {
         (Some(known), Some(base), _) if known.version != base => Err(conflict(
-            format!("it has version {}, and the text grew from version {base}", known.version),
+            format!("it has version {}, and the change is based on version {base}", known.version),
             "merge the two texts and send the result",
         )),
         (Some(_), Some(_), Some(number)) => {
-            let why = format!("update {number} of the same client has not arrived");
+            let why = format!("update {number} of this client has not arrived");
             Err(conflict(why, "send that update first"))
         }
         (None, Some(base), _) if base > 0 => Err(not_found("draft", id)),
-        // A client sent the draft again after a lost connection. It would appear beside the state
-        // that it became.
+        // After a lost connection, a client may send a draft that has become a state. The draft
+        // must not be created again beside that state.
         (None, ..) if has_become_a_state(core, id) => Err(not_found("draft", id)),
         _ => Ok(()),
     }
@@ -147,12 +150,21 @@ pub(super) fn delete_draft(core: &mut Core, id: &DraftId) -> Reply {
     }
 }
 
-/// A draft became a state. The Markdown drafts right before it become the state's prose, earlier
-/// drafts stay above the state's cell, and later drafts move behind the new state.
+/// Moves the drafts around a draft that became a state. The Markdown drafts directly before it
+/// become the state's prose. Earlier drafts stay above the state's cell, and later drafts move
+/// below the new state. Drafts that run on the parent are branches of their own, and stay.
+///
+/// Only the newest run of a draft takes the draft with it. Other runs of the draft are variants of
+/// the cell: their states get copies of the prose and of the later drafts.
 pub(super) fn move_drafts(core: &mut Core, exec_id: &ExecId, parent: &StateId, state: &StateId) {
     let Some(id) = core.notebook.run(exec_id).and_then(|r| r.draft.clone()) else { return };
+    let newest = core.notebook.runs().rev().find(|run| run.draft.as_ref() == Some(&id));
+    let is_newest = newest.is_some_and(|run| run.exec_id == *exec_id);
     let Some(draft) = core.notebook.draft(&id).cloned() else { return };
     let drafts = core.notebook.drafts_at(&draft.on, core.notebook.child_below(&draft));
+    if !is_newest {
+        return copy_drafts(core, &drafts, &draft, parent, state);
+    }
     let on = draft.on;
     core.notebook.remove_draft(&id);
     let mut removed = vec![id.clone()];
@@ -165,12 +177,13 @@ pub(super) fn move_drafts(core: &mut Core, exec_id: &ExecId, parent: &StateId, s
             core.notebook.remove_draft(&draft.id);
             removed.push(draft.id.clone());
         }
-        let above = &drafts[..at - prose];
-        for draft in above {
+        let is_moved = |draft: &&Draft| !runs_on(core, draft, parent);
+        let above: Vec<Draft> = drafts[..at - prose].iter().filter(is_moved).cloned().collect();
+        let moved: Vec<Draft> = drafts[at + 1..].iter().filter(is_moved).cloned().collect();
+        for draft in &above {
             core.notebook.change_draft(&Draft { before: Some(state.clone()), ..draft.clone() });
         }
-        let moved = &drafts[at + 1..];
-        for draft in moved {
+        for draft in &moved {
             core.notebook.remove_draft(&draft.id);
             core.notebook.append_draft(Draft { on: state.clone(), before: None, ..draft.clone() });
         }
@@ -184,9 +197,54 @@ pub(super) fn move_drafts(core: &mut Core, exec_id: &ExecId, parent: &StateId, s
     sweep_imported(core);
 }
 
-/// A new version of a state's cell ran, or a cell was inserted behind it. The later cells become
-/// drafts behind the new state. A new version also gets copies of the prose and of the drafts above
-/// the cell.
+/// Copies the texts around a draft to the state of a variant: the Markdown drafts directly before
+/// it as prose, the later drafts as drafts.
+fn copy_drafts(core: &mut Core, drafts: &[Draft], draft: &Draft, parent: &StateId, state: &StateId) {
+    let Some(at) = drafts.iter().position(|d| d.id == draft.id) else { return };
+    if draft.on != *parent {
+        return;
+    }
+    let is_text = |d: &&Draft| d.kind == DraftKind::Markdown;
+    let mut prose: Vec<String> =
+        drafts[..at].iter().rev().take_while(is_text).map(|d| d.source.clone()).collect();
+    prose.reverse();
+    let is_meant = |d: &&Draft| !(is_blank(d) || runs_on(core, d, parent));
+    let later = drafts[at + 1..].iter().filter(is_meant).map(NewDraft::like).collect();
+    if !prose.is_empty() {
+        core.change_state(state, |s| s.prose = prose);
+    }
+    add_drafts(core, state, None, later);
+}
+
+/// The lineage from which a variant copies its prose and later drafts if another version of its
+/// cell has already taken their draft.
+pub(super) fn version_with_draft(core: &Core, exec_id: &ExecId, parent: &StateId) -> Option<LineageRange> {
+    let id = core.notebook.run(exec_id)?.draft.as_ref()?;
+    if core.notebook.draft(id).is_some() {
+        return None;
+    }
+    let runs_draft = |run: &ExecId| core.notebook.run(run).is_some_and(|run| run.draft.as_ref() == Some(id));
+    let is_version =
+        |other: &&State| other.exec_id.as_ref().is_some_and(|run| run != exec_id && runs_draft(run));
+    let version = core.notebook.children(parent).find(is_version)?.id.clone();
+    Some(LineageRange { state: version.clone(), tip: version })
+}
+
+/// Whether a draft is empty and thus hidden by the page. Empty cells of an imported file stay: an
+/// export writes them again.
+fn is_blank(draft: &Draft) -> bool {
+    draft.source.trim().is_empty() && draft.imported_cell.is_none()
+}
+
+/// Whether an open run of a draft runs on this state.
+fn runs_on(core: &Core, draft: &Draft, state: &StateId) -> bool {
+    let mut open = core.open.iter().filter_map(|id| core.notebook.run(id));
+    open.any(|run| run.draft.as_ref() == Some(&draft.id) && matches!(&run.on, Base::State(on) if on == state))
+}
+
+/// Turns later cells into drafts below a new state, after a new version of a cell ran or a cell was
+/// inserted. A new version also gets copies of the old version's prose and of the drafts above its
+/// cell.
 pub(super) fn replay_as_drafts(core: &mut Core, range: &LineageRange, state: &StateId) {
     let path: Vec<StateId> = core.notebook.lineage(&range.tip).iter().map(|s| s.id.clone()).collect();
     let Some(at) = path.iter().position(|id| *id == range.state) else { return };
@@ -194,22 +252,21 @@ pub(super) fn replay_as_drafts(core: &mut Core, range: &LineageRange, state: &St
     let places = core.notebook.drafts_by_place();
     let texts_at = |on, before| {
         let drafts: &[&Draft] = places.get(&(on, before)).map_or(&[], Vec::as_slice);
-        drafts.iter().map(|d| (d.kind, d.source.clone()))
+        drafts.iter().copied()
     };
-    // The page hides empty drafts.
     let texts_between =
-        |above, below| texts_at(above, Some(below)).filter(|(_, text)| !text.trim().is_empty());
+        |above, below| texts_at(above, Some(below)).filter(|d| !is_blank(d)).map(NewDraft::like);
     let above: Vec<_> =
         path[..at].last().into_iter().flat_map(|before| texts_between(before, &range.state)).collect();
     let mut texts = Vec::new();
     for step in path[at..].windows(2) {
         texts.extend(texts_between(&step[0], &step[1]));
         let Some(old) = core.notebook.state(&step[1]) else { continue };
-        texts.extend(old.prose.iter().map(|p| (DraftKind::Markdown, p.clone())));
+        texts.extend(old.prose.iter().map(|text| NewDraft::text(text)));
         let run = old.exec_id.as_ref().and_then(|run| core.notebook.run(run));
-        texts.extend(run.map(|r| (DraftKind::Code, r.code.clone())));
+        texts.extend(run.map(NewDraft::cell_of));
     }
-    texts.extend(texts_at(&range.tip, None));
+    texts.extend(texts_at(&range.tip, None).map(NewDraft::like));
     if parent != range.state {
         add_drafts(core, &parent, Some(state), above);
         let prose = core.notebook.state(&range.state).map(|s| s.prose.clone());
@@ -220,20 +277,66 @@ pub(super) fn replay_as_drafts(core: &mut Core, range: &LineageRange, state: &St
     add_drafts(core, state, None, texts);
 }
 
-/// Makes drafts of texts, behind those at the same place, as many as the limit allows.
-fn add_drafts(core: &mut Core, on: &StateId, before: Option<&StateId>, texts: Vec<(DraftKind, String)>) {
+/// The content of a draft that the machine makes from another cell.
+struct NewDraft {
+    kind: DraftKind,
+    source: String,
+    imported_cell: Option<u32>,
+    /// The draft that it copies. The new draft gets a copy of the imported run of that draft.
+    copied: Option<DraftId>,
+}
+
+impl NewDraft {
+    fn like(draft: &Draft) -> Self {
+        let (kind, source, imported_cell) = (draft.kind, draft.source.clone(), draft.imported_cell);
+        Self { kind, source, imported_cell, copied: imported_cell.map(|_| draft.id.clone()) }
+    }
+
+    fn text(prose: &str) -> Self {
+        Self { kind: DraftKind::Markdown, source: prose.to_owned(), imported_cell: None, copied: None }
+    }
+
+    fn cell_of(run: &Run) -> Self {
+        Self {
+            kind: DraftKind::Code,
+            source: run.code.clone(),
+            imported_cell: run.imported_cell,
+            copied: None,
+        }
+    }
+}
+
+/// Adds texts as drafts after the existing drafts at the same place. Texts beyond `MAX_DRAFTS` are
+/// dropped.
+fn add_drafts(core: &mut Core, on: &StateId, before: Option<&StateId>, texts: Vec<NewDraft>) {
     let room = MAX_DRAFTS.saturating_sub(core.notebook.drafts().count());
     let mut put = Vec::new();
-    for (kind, source) in texts.into_iter().take(room) {
+    let copied = texts.iter().filter_map(|draft| draft.copied.clone()).collect();
+    let mut runs = imported_runs(core, &copied);
+    for NewDraft { kind, source, imported_cell, copied } in texts.into_iter().take(room) {
         let id = DraftId::new(core.new_id());
+        if let Some(run) = copied.and_then(|copied| runs.remove(&copied)) {
+            let exec_id = ExecId::new(format!("imported-{}", core.new_id()));
+            let run = Run { exec_id, draft: Some(id.clone()), ..run };
+            core.add_run(run);
+        }
         put.push(id.clone());
         let (on, before) = (on.clone(), before.cloned());
-        core.notebook.append_draft(Draft { id, on, before, kind, source, version: 1, received: Vec::new() });
+        core.notebook.append_draft(Draft {
+            id,
+            on,
+            before,
+            kind,
+            source,
+            version: 1,
+            received: Vec::new(),
+            imported_cell,
+        });
     }
     publish_put_drafts(core, on.clone(), put);
 }
 
-/// Publishes a draft that a client changed, with the update of its text.
+/// Publishes a draft that a client changed, together with the client's update.
 fn publish_changed_draft(core: &mut Core, on: StateId, id: DraftId, update: Option<TextUpdate>) {
     let mut put = core.notebook.placed_drafts(&on, &HashSet::from([id]));
     if let Some(placed) = put.first_mut() {

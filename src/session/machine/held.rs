@@ -1,13 +1,13 @@
-//! Holds the heads of failed cells for a while, so that the variables that those cells set can be
-//! kept.
+//! Holds the heads of failed cells for some time, so that the user can keep the variables that the
+//! cells set.
 //!
-//! A cell that raises leaves no state, but its head does not end immediately. The head is stopped,
+//! A cell that raises leaves no state, but its head is not killed immediately. The head is stopped,
 //! and the processes that the cell started are killed. `KeepPartial` resumes the head and freezes
-//! it as after a cell that succeeded. The result is a partial state. With `OnError::Keep` the run
-//! leaves a partial state immediately, and its head is not held.
+//! it, as after a cell that succeeded. The result is a partial state. With `OnError::Keep`, the run
+//! leaves a partial state immediately, and the head is not held.
 //!
-//! A held head may own a port or the lock of a database. So the next version of the cell ends the
-//! held head, and begins when that has exited.
+//! A held head may have a port open or a database locked. So when the next version of the cell is
+//! run, the held head is killed, and the run begins after the head has exited.
 
 use super::cancel::exit_in_words;
 use super::core::{Core, FollowUp};
@@ -19,14 +19,15 @@ use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How many heads are held: those of the cells that failed last. Each is a process with everything
-/// that its cell made.
+/// Maximum number of held heads. The heads of the latest failed cells are held. Each takes a
+/// process with all the memory that its cell used.
 const MAX_HELD: usize = 2;
-/// How long a head is held: long enough to read the error and to decide.
+/// How long a head is held. The user needs this time to read the error and to decide.
 const HELD_FOR: Duration = Duration::from_secs(600);
 
-/// How many dead children a held head may have. Cells with ordinary subprocesses stay below this. A
-/// stopped head cannot reap its children, so they count against the user's limit of processes.
+/// Maximum number of dead children that a held head may have. Cells with ordinary subprocesses stay
+/// below this number. A stopped head cannot reap its children, so they count towards the user's
+/// limit of processes.
 const MAX_UNREAPED: usize = 16;
 
 /// A head whose cell failed.
@@ -38,27 +39,27 @@ struct Held {
     at: StateId,
     report: CellReport,
     since_ms: f64,
-    /// The private memory of the process in bytes, once measured.
+    /// The private memory of the process, in bytes. `None` before it is measured.
     bytes: Option<u64>,
 }
 
-/// A held head that was killed and has not exited yet.
+/// A held head that was killed but has not exited yet.
 #[derive(Debug)]
 struct Ending {
     at: StateId,
     draft: Option<DraftId>,
-    /// Later versions of the head's cell. They begin when the head has exited.
+    /// Runs of later versions of the cell. They begin when the head has exited.
     waiting: Vec<ExecId>,
 }
 
-/// Why the variables that a failed run set cannot be kept.
+/// Why the variables of a failed run cannot be kept.
 #[derive(Clone, Debug)]
 pub(super) enum NotHeld {
-    /// Nothing that the cell left can become a state.
+    /// The cell did not begin, or called `exit`.
     LeftNothing,
-    /// The cell failed in its first statement, which set nothing.
+    /// The cell failed in its first statement, which had set nothing.
     SetNothing,
-    /// The process of the cell cannot be frozen.
+    /// The process of the cell cannot be frozen, for this reason.
     Unfit(String),
     /// The cell had started this many processes.
     StartedTooMany(usize),
@@ -66,41 +67,43 @@ pub(super) enum NotHeld {
     Ended,
     /// The process ended while it was held.
     Died(Option<Exit>),
-    /// Newer cells have failed, and too many heads were held.
+    /// Newer cells failed, and only `MAX_HELD` heads are held.
     Older,
     /// The head was held for `HELD_FOR`.
     LongAgo,
-    /// A later version of the cell has run.
+    /// A later version of the cell was run.
     RunAgain,
     /// Memory was short.
     Memory,
     /// The run, or the state that it ran against, was deleted.
     Deleted,
+    /// The notebook was restarted in another Python.
+    Restarted,
 }
 
-/// The heads that are held, and why others are not.
+/// The held heads, and the reasons why other failed runs have no held head.
 #[derive(Debug, Default)]
 pub(super) struct HeldHeads {
-    /// The newest last.
+    /// The newest head is last.
     all: Vec<Held>,
     ending: BTreeMap<ProcId, Ending>,
-    /// Why failed runs are not held, where that is known.
+    /// Why failed runs have no held head, if the reason is known.
     reasons: BTreeMap<ExecId, NotHeld>,
     alarm_is_set: bool,
 }
 
 impl HeldHeads {
-    /// The private memory of all held heads that were measured, in bytes.
+    /// The private memory of all measured held heads, in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.all.iter().filter_map(|held| held.bytes).sum()
     }
 
-    /// The held heads that have not been measured.
+    /// The held heads that have not been measured yet.
     pub(super) fn unmeasured(&self) -> Vec<ProcId> {
         self.all.iter().filter(|held| held.bytes.is_none()).map(|held| held.process).collect()
     }
 
-    /// Notes the private memory of a process, if it is held.
+    /// Notes the private memory of a process if the process is a held head.
     pub(super) fn note_bytes(&mut self, process: ProcId, bytes: u64) {
         if let Some(held) = self.all.iter_mut().find(|held| held.process == process) {
             held.bytes = Some(bytes);
@@ -117,16 +120,16 @@ impl HeldHeads {
         self.all.iter().filter(|held| is_it(held)).map(|held| held.process).collect()
     }
 
-    /// Notes why the variables that a run set cannot be kept.
+    /// Notes why the variables of a run cannot be kept.
     pub(super) fn note(&mut self, core: &Core, run: &ExecId, why: NotHeld) {
         if !core.notebook.is_passing(run) {
             self.reasons.insert(run.clone(), why);
         }
     }
 
-    /// Holds the head of a run that is about to end with an error, and returns whether it is held.
-    /// The caller then stops the head. If the state that the run ran against was deleted, the head
-    /// is killed instead.
+    /// Holds the head of a run that is about to end with an error. Returns true if the head is now
+    /// held; the caller then stops it. If the state that the code ran against was deleted, kills
+    /// the head and returns false.
     pub(super) fn hold(
         &mut self,
         core: &mut Core,
@@ -162,15 +165,15 @@ impl HeldHeads {
         true
     }
 
-    /// Ends a held head if too many processes of its cell were killed (`ended`) when it was
-    /// stopped.
+    /// Handles the report that a head was stopped and that `ended` processes of its cell were
+    /// killed. Kills the head if `ended` exceeds `MAX_UNREAPED`.
     pub(super) fn stopped(&mut self, core: &mut Core, process: ProcId, ended: usize) {
         if ended > MAX_UNREAPED {
             self.end(core, process, NotHeld::StartedTooMany(ended));
         }
     }
 
-    /// Sets the alarm at which the oldest held head ends. One alarm serves all held heads.
+    /// Sets an alarm for the end of the oldest held head. One alarm serves all held heads.
     fn wake_to_end(&mut self, core: &mut Core) {
         if !self.alarm_is_set
             && let Some(oldest) = self.all.first()
@@ -190,7 +193,7 @@ impl HeldHeads {
         Some(held)
     }
 
-    /// Kills a held head. The variables that its cell set cannot be kept any more.
+    /// Kills a held head. The variables of its run can then no longer be kept.
     fn end(&mut self, core: &mut Core, process: ProcId, why: NotHeld) {
         if let Some(Held { at, draft, .. }) = self.take(core, process, why) {
             self.ending.insert(process, Ending { at, draft, waiting: Vec::new() });
@@ -204,13 +207,13 @@ impl HeldHeads {
         }
     }
 
-    /// Forgets a held head that died by itself.
+    /// Forgets a held head that exited without being killed by the machine.
     pub(super) fn died(&mut self, core: &mut Core, process: ProcId, exit: Option<Exit>) {
         core.processes.remove(process);
         self.take(core, process, NotHeld::Died(exit));
     }
 
-    /// A held head that was killed has exited. Begins the runs that waited for that.
+    /// Handles the exit of a held head that was killed. Begins the runs that waited for the exit.
     pub(super) fn has_ended(&mut self, core: &mut Core, process: ProcId) {
         core.processes.remove(process);
         let ending = self.ending.remove(&process);
@@ -219,7 +222,7 @@ impl HeldHeads {
         }
     }
 
-    /// Kills the heads that were held for `HELD_FOR`.
+    /// Kills the heads that have been held for `HELD_FOR`.
     pub(super) fn held_long_enough(&mut self, core: &mut Core) {
         let now_ms = core.now_ms;
         let is_over = |held: &Held| now_ms - held.since_ms >= HELD_FOR.as_secs_f64() * 1000.0;
@@ -228,7 +231,7 @@ impl HeldHeads {
         self.wake_to_end(core);
     }
 
-    /// Kills the heads that are held at a state, because it is deleted.
+    /// Kills the heads that are held at a state, because the state is deleted.
     pub(super) fn end_at(&mut self, core: &mut Core, state: &StateId) {
         self.end_those(core, &NotHeld::Deleted, |held| &held.at == state);
     }
@@ -241,6 +244,14 @@ impl HeldHeads {
     /// Kills all held heads, because memory is short.
     pub(super) fn end_all(&mut self, core: &mut Core) {
         self.end_those(core, &NotHeld::Memory, |_| true);
+    }
+
+    /// Kills all held heads, because the notebook is restarted.
+    pub(super) fn restart(&mut self, core: &mut Core) {
+        self.end_those(core, &NotHeld::Restarted, |_| true);
+        for process in std::mem::take(&mut self.ending).into_keys() {
+            core.processes.remove(process);
+        }
     }
 
     /// Forgets runs that were removed from the notebook.
@@ -259,19 +270,19 @@ impl HeldHeads {
         }
     }
 
-    /// Kills the heads that are held for earlier versions of a run's cell (same state, same draft
-    /// or both without one). Returns whether the run has to wait until such a head is gone.
+    /// Kills the heads that are held for earlier versions of a run's cell. An earlier version has
+    /// the same base state and the same draft. Without drafts, the same base state is enough.
+    /// Returns whether the run has to wait until such a head has exited.
     pub(super) fn waits_for_earlier_version(&mut self, core: &mut Core, run: &ExecId, at: &StateId) -> bool {
         let draft = core.notebook.run(run).and_then(|own| own.draft.clone());
         self.end_those(core, &NotHeld::RunAgain, |held| &held.at == at && held.draft == draft);
         let ending = self.ending.values_mut().find(|ending| &ending.at == at && ending.draft == draft);
-        // When this head has exited, the run tries to begin again, and may then wait for another
-        // such head.
+        // When this head has exited, the run tries to begin again. It may then have to wait for
+        // another such head.
         ending.map(|ending| ending.waiting.push(run.clone())).is_some()
     }
 
-    /// Keeps the variables that a failed cell set: resumes its head, which is then at a partial
-    /// state.
+    /// Keeps the variables of a failed run: resumes the head, which is then at a partial state.
     pub(super) fn keep_partial(&mut self, core: &mut Core, runs: &mut Runs, exec_id: &ExecId) -> Reply {
         let Some(run) = core.notebook.run(exec_id) else {
             return Reply::Refused(not_found("run", exec_id));
@@ -311,39 +322,50 @@ fn cannot_keep(run: &Run, known: Option<&NotHeld>) -> Problem {
     let minutes = HELD_FOR.as_secs() / 60;
     let (why, how) = match (run.status, known) {
         (RunStatus::Queued | RunStatus::Running, _) => {
-            return Problem::new(Kind::Conflict, what, "it has not ended", "wait for it, or interrupt it");
+            return Problem::new(
+                Kind::Conflict,
+                what,
+                "the run has not ended",
+                "wait until it ends, or interrupt it",
+            );
         }
         (_, Some(NotHeld::LeftNothing)) => {
-            let why = "no line of it has run, or it has asked for its own end";
+            let why = "no line of the cell ran, or the cell called exit";
             return Problem::new(Kind::Lost, what, why, "fix the cell and run it again");
         }
         (_, Some(NotHeld::SetNothing)) => {
-            let why = "it failed in its first statement, which set nothing";
-            return Problem::new(Kind::Lost, what, why, "run the next cell on the state that it ran against");
+            let why = "the cell failed in its first statement, which set nothing";
+            return Problem::new(
+                Kind::Lost,
+                what,
+                why,
+                "run the next cell against the state that this cell ran against",
+            );
         }
-        (_, Some(NotHeld::Unfit(why))) => (why.clone(), "change that and run it again"),
+        (_, Some(NotHeld::Unfit(why))) => (why.clone(), "change the cell and run it again"),
         (_, Some(NotHeld::Ended)) | (RunStatus::Crashed, None) => ("its process has ended".into(), how),
         (_, Some(NotHeld::StartedTooMany(started))) => {
             let why = format!(
-                "the cell had started {started} processes, which ended with it; a stopped process \
-                 cannot wait for more than {MAX_UNREAPED}"
+                "the cell had started {started} processes; a cell that started more than {MAX_UNREAPED} \
+                 can only be kept at once"
             );
-            (why, "start fewer processes, or ask for it with the run (on_error: \"keep\")")
+            (why, "start fewer processes, or run the cell with on_error: \"keep\"")
         }
         (_, Some(NotHeld::Died(exit))) => (exit_in_words(*exit), how),
         (_, Some(NotHeld::Older)) => {
-            (format!("{MAX_HELD} cells have failed since, and only the last {MAX_HELD} are held"), how)
+            (format!("{MAX_HELD} cells have failed since, and only the last {MAX_HELD} can be kept"), how)
         }
-        (_, Some(NotHeld::LongAgo)) => (format!("it was held for {minutes} minutes, and no longer"), how),
-        (_, Some(NotHeld::RunAgain)) => ("a later run of its cell has taken its place".into(), how),
+        (_, Some(NotHeld::LongAgo)) => (format!("it failed more than {minutes} minutes ago"), how),
+        (_, Some(NotHeld::RunAgain)) => ("its cell was run again".into(), how),
         (_, Some(NotHeld::Memory)) => ("memory was short".into(), how),
         (_, Some(NotHeld::Deleted)) => ("the state that it ran against was deleted".into(), how),
+        (_, Some(NotHeld::Restarted)) => ("the notebook was restarted in another Python".into(), how),
         (_, None) if run.started_at.is_none() => ("it has not begun".into(), how),
         (_, None) => {
             let why = format!(
-                "its process is not held: that is done for the last {MAX_HELD} cells that failed and \
-                 had set variables, for {minutes} minutes, unless the cell runs again, memory is \
-                 short or the server ends"
+                "its process has ended: Ratoon holds the processes of the last {MAX_HELD} cells that failed \
+                 and had set variables, for {minutes} minutes, unless the cell runs again, memory is \
+                 short or the server stops"
             );
             (why, how)
         }

@@ -1,38 +1,39 @@
-//! Lists and digests the variables of a state, by throw-away forks of its frozen process.
+//! Lists the variables of a state or computes their digests, in short-lived forks of the state's
+//! frozen process.
 //!
-//! Digests are kept: states are immutable, and clients ask for digests repeatedly.
+//! Digests are kept, because states are immutable and clients ask for the same digests repeatedly.
 
-use super::core::Core;
+use super::core::{Core, FollowUp};
 use super::processes::{Duty, Origin, Process};
-use super::{Alarm, Ticket, not_found};
+use super::{Alarm, Ticket};
 use crate::kernel::{ProcId, Role};
 use crate::notebook::{Digests, Reply, StateId, Variable};
 use crate::problem::{Kind, Problem};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Limit of listings at the same time. Each takes a process, and clients with view links may ask,
-/// too.
+/// Maximum number of listings at the same time. Each takes a process, and clients with view links
+/// may ask too.
 const MAX_LISTINGS: usize = 8;
 /// How long listing variables may take.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long digesting all values of a state may take. The process stops by itself before that and
-/// reports the digests that it has.
+/// How long computing the digests of a state may take. The process stops before that time, and
+/// reports the digests that it has computed.
 const DIGEST_TIMEOUT: Duration = Duration::from_secs(60);
-/// For how many states digests are kept, and for how many names in all.
+/// Maximum number of states whose digests are kept, and of variable names in all of them.
 const MAX_KEPT: usize = 64;
 const MAX_KEPT_NAMES: usize = 20_000;
 
-/// What a process lists, and for which requests.
+/// A listing that has not ended, with the requests that wait for it.
 #[derive(Debug)]
 pub(super) struct Listing {
     tickets: Vec<Ticket>,
     kind: ListingKind,
-    /// Whether a deadline passed while the state was being loaded.
+    /// Whether a deadline passed while the state was loading.
     has_waited: bool,
 }
 
-/// What is listed.
+/// What the process lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ListingKind {
     Variables,
@@ -49,7 +50,7 @@ impl ListingKind {
 }
 
 impl Listing {
-    /// The role of its process.
+    /// The role of the process that makes this listing.
     pub(super) fn role(&self) -> Role {
         match self.kind {
             ListingKind::Variables => Role::ListVariables,
@@ -58,15 +59,15 @@ impl Listing {
     }
 }
 
-/// The digests that are known.
+/// The digests that were computed lately.
 #[derive(Debug, Default)]
 pub(super) struct Listings {
-    /// The newest last.
+    /// The newest digests are last.
     kept: VecDeque<(StateId, Digests)>,
 }
 
 impl Listings {
-    /// A client asks for a state's digests. Returns the answer unless the client has to wait.
+    /// Handles a request for a state's digests. Returns the answer unless the client has to wait.
     pub(super) fn digest(&mut self, core: &mut Core, ticket: Ticket, state: &StateId) -> Option<Reply> {
         let known = self.kept.iter().find(|(known, _)| known == state);
         match known {
@@ -77,60 +78,50 @@ impl Listings {
         }
     }
 
-    /// A client asks for a list of variables or digests. Returns the answer unless the client has
-    /// to wait.
+    /// The digests of a state, for another part of the machine. If they are not known yet, they
+    /// arrive later as `FollowUp::Digested`.
+    pub(super) fn digests_of(&self, core: &mut Core, state: &StateId) -> Result<Option<Digests>, Problem> {
+        if let Some((_, digests)) = self.kept.iter().find(|(known, _)| known == state) {
+            return Ok(Some(digests.clone()));
+        }
+        begin(core, None, state, ListingKind::Digests).map(|()| None)
+    }
+
+    /// Handles a request for a list of variables or digests. Returns the answer unless the client
+    /// has to wait.
     pub(super) fn list(
-        &mut self,
+        &self,
         core: &mut Core,
         ticket: Ticket,
         state: &StateId,
         kind: ListingKind,
     ) -> Option<Reply> {
-        if let Err(refused) = core.runnable(state) {
-            return Some(Reply::Refused(refused));
-        }
-        let same = |duty: &Duty| matches!(duty, Duty::Listing(listing) if listing.kind == kind);
-        if let Some(process) = core.processes.of(state, same).first()
-            && let Some(Process { duty: Duty::Listing(listing), .. }) = core.processes.get_mut(*process)
-        {
-            listing.tickets.push(ticket);
-            return None;
-        }
-        let busy = |why| {
-            let what = format!("list the variables of state {state}");
-            Some(Reply::Refused(Problem::new(Kind::Busy, what, why, "try again")))
-        };
-        if core.processes.all_of(|duty| matches!(duty, Duty::Listing(_))).len() >= MAX_LISTINGS {
-            return busy("too many states are being listed");
-        }
-        let Some(frozen) = core.source_of(state) else { return busy("its process is being made again") };
-        core.uses.note(state);
-        let duty = Duty::Listing(Listing { tickets: vec![ticket], kind, has_waited: false });
-        core.spawn(Origin::fork(frozen, state), duty, kind.timeout());
-        None
+        begin(core, Some(ticket), state, kind).err().map(Reply::Refused)
     }
 
-    /// Answers the requests for a list with the variables that a process reports.
+    /// Answers the requests that wait for a list, with the variables that a process reports.
     pub(super) fn listed(&mut self, core: &mut Core, process: ProcId, variables: Vec<Variable>) {
         if let Some((_, listing)) = take(core, process) {
             core.answer_all(listing.tickets, &Reply::Variables { variables });
         }
     }
 
-    /// Keeps the digests that a process reports, and answers the requests for them.
+    /// Keeps the digests that a process reports, and answers the requests that wait for them.
     pub(super) fn digested(&mut self, core: &mut Core, process: ProcId, digests: Option<Digests>) {
         let Some((state, listing)) = take(core, process) else { return };
         let Some(digests) = digests else {
             let what = format!("digest the variables of state {state}");
-            let how = "print what you need in a cell";
-            let refused = Problem::new(Kind::Kernel, what, "reading them failed", how);
-            return core.answer_all(listing.tickets, &Reply::Refused(refused));
+            let how = "print the values that you need in a cell";
+            let refused = Problem::new(Kind::Kernel, what, "reading the variables failed", how);
+            return refuse(core, state, listing, refused);
         };
-        self.keep(state, digests.clone());
+        self.keep(state.clone(), digests.clone());
+        core.follow_up(FollowUp::Digested(state, Ok(digests.clone())));
         core.answer_all(listing.tickets, &Reply::Digested { digests });
     }
 
-    /// Forgets a state's digests, because the state is gone or was restored without some variables.
+    /// Forgets a state's digests, because the state was deleted or was restored without some
+    /// variables.
     pub(super) fn forget(&mut self, state: &StateId) {
         self.kept.retain(|(known, _)| known != state);
     }
@@ -150,6 +141,36 @@ impl Listings {
     }
 }
 
+/// Begins a listing of a state, or joins one that has begun.
+fn begin(core: &mut Core, ticket: Option<Ticket>, state: &StateId, kind: ListingKind) -> Result<(), Problem> {
+    core.runnable(state)?;
+    let same = |duty: &Duty| matches!(duty, Duty::Listing(listing) if listing.kind == kind);
+    if let Some(process) = core.processes.of(state, same).first()
+        && let Some(Process { duty: Duty::Listing(listing), .. }) = core.processes.get_mut(*process)
+    {
+        listing.tickets.extend(ticket);
+        return Ok(());
+    }
+    let busy =
+        |why| Problem::new(Kind::Busy, format!("list the variables of state {state}"), why, "try again");
+    if core.processes.all_of(|duty| matches!(duty, Duty::Listing(_))).len() >= MAX_LISTINGS {
+        return Err(busy("too many states are being listed"));
+    }
+    let frozen = core.source_of(state).ok_or_else(|| busy("its process is being restored"))?;
+    core.uses.note(state);
+    let listing = Listing { tickets: ticket.into_iter().collect(), kind, has_waited: false };
+    core.spawn(Origin::fork(frozen, state), Duty::Listing(listing), kind.timeout());
+    Ok(())
+}
+
+/// Refuses all requests that wait for a listing.
+fn refuse(core: &mut Core, state: StateId, listing: Listing, refused: Problem) {
+    if listing.kind == ListingKind::Digests {
+        core.follow_up(FollowUp::Digested(state, Err(refused.clone())));
+    }
+    core.answer_all(listing.tickets, &Reply::Refused(refused));
+}
+
 fn take(core: &mut Core, process: ProcId) -> Option<(StateId, Listing)> {
     if !matches!(core.processes.get(process)?.duty, Duty::Listing(_)) {
         return None;
@@ -160,8 +181,8 @@ fn take(core: &mut Core, process: ProcId) -> Option<(StateId, Listing)> {
     }
 }
 
-/// Kills a process that lists variables and is late. The time in which its state is loaded does not
-/// count.
+/// Kills a listing process that is late. The time limit does not include the time for loading the
+/// state.
 pub(super) fn is_late(core: &mut Core, process: ProcId) {
     let is_waiting = core.processes.waits_for_a_load(process);
     let Some(Process { duty: Duty::Listing(listing), .. }) = core.processes.get_mut(process) else { return };
@@ -171,16 +192,15 @@ pub(super) fn is_late(core: &mut Core, process: ProcId) {
     }
     core.effects.push(super::Effect::Kill(process));
     let why = format!("it took longer than {} s", timeout.as_secs());
-    let how =
-        "the machine is busy, or some variable is slow to show; try again, or print what you need in a cell";
+    let how = "the machine is busy, or the repr of a variable is slow; try again, or print values in a cell";
     failed(core, process, Kind::Timeout, &why, how);
 }
 
-/// Refuses the requests of a listing whose process has died or could not be made.
+/// Refuses the requests of a listing whose process has died or could not be created.
 pub(super) fn failed(core: &mut Core, process: ProcId, kind: Kind, why: &str, how: &str) {
     if let Some((state, listing)) = take(core, process) {
         let what = format!("list the variables of state {state}");
-        core.answer_all(listing.tickets, &Reply::Refused(Problem::new(kind, what, why, how)));
+        refuse(core, state, listing, Problem::new(kind, what, why, how));
     }
 }
 
@@ -188,18 +208,16 @@ pub(super) fn failed(core: &mut Core, process: ProcId, kind: Kind, why: &str, ho
 pub(super) fn end_at(core: &mut Core, state: &StateId, refused: &Problem) {
     for process in core.processes.of(state, |duty| matches!(duty, Duty::Listing(_))) {
         core.effects.push(super::Effect::Kill(process));
-        if let Some((_, listing)) = take(core, process) {
-            core.answer_all(listing.tickets, &Reply::Refused(refused.clone()));
+        if let Some((state, listing)) = take(core, process) {
+            refuse(core, state, listing, refused.clone());
         }
     }
 }
 
-/// Ends all listings, because the notebook is reset.
-pub(super) fn end_all(core: &mut Core) {
+/// Ends all listings.
+pub(super) fn end_all(core: &mut Core, kind: Kind, why: &str) {
     for process in core.processes.all_of(|duty| matches!(duty, Duty::Listing(_))) {
         core.effects.push(super::Effect::Kill(process));
-        if let Some((state, listing)) = take(core, process) {
-            core.answer_all(listing.tickets, &Reply::Refused(not_found("state", state)));
-        }
+        failed(core, process, kind, why, "reload the notebook");
     }
 }

@@ -6,7 +6,7 @@ use crate::notebook::{ExecId, Reply, Residency, StateId};
 use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;
 
-/// The runs and requests that wait, by state.
+/// The waiting runs and requests, by state.
 #[derive(Debug, Default)]
 pub(super) struct Loads {
     runs: BTreeMap<StateId, Vec<ExecId>>,
@@ -14,7 +14,7 @@ pub(super) struct Loads {
 }
 
 impl Loads {
-    /// Loads a state if it is on disk. Returns the answer unless the request has to wait.
+    /// Loads a state if the state is on disk. Returns the answer unless the request has to wait.
     pub(super) fn ask(
         &mut self,
         core: &mut Core,
@@ -25,7 +25,7 @@ impl Loads {
         match state.ok_or_else(|| not_found("state", id))?.residency {
             Residency::Replay if !id.is_root() => {
                 let why = "it has neither a process nor a checkpoint, only its code";
-                let how = "ask with replay=true: its cells run again";
+                let how = "send replay=true, which runs its cells again";
                 return Err(Problem::new(Kind::Lost, format!("load state {id}"), why, how));
             }
             Residency::Disk => {
@@ -40,7 +40,7 @@ impl Loads {
         Ok(None)
     }
 
-    /// Lets a run wait until a state is loaded.
+    /// Makes a run wait until a state is loaded.
     pub(super) fn wait(&mut self, run: &ExecId, state: &StateId) {
         self.runs.entry(state.clone()).or_default().push(run.clone());
     }
@@ -51,16 +51,18 @@ impl Loads {
         core.answer_all(tickets, reply);
     }
 
-    /// Takes the runs that waited until a state is loaded: it now is, or cannot be.
+    /// Removes and returns the runs that waited for a state, which is now loaded or cannot be
+    /// loaded.
     pub(super) fn take_runs(&mut self, state: &StateId) -> Vec<ExecId> {
         self.runs.remove(state).unwrap_or_default()
     }
 
-    /// Refuses all waiting requests and forgets all waiting runs, because the notebook is reset.
-    pub(super) fn reset(&mut self, core: &mut Core) {
+    /// Refuses all waiting requests and forgets all waiting runs.
+    pub(super) fn reset(&mut self, core: &mut Core, kind: Kind, why: &str) {
         self.runs.clear();
         for (state, tickets) in std::mem::take(&mut self.tickets) {
-            core.answer_all(tickets, &Reply::Refused(not_found("state", state)));
+            let refused = Problem::new(kind, format!("load state {state}"), why, "reload the notebook");
+            core.answer_all(tickets, &Reply::Refused(refused));
         }
     }
 }

@@ -1,9 +1,11 @@
-//! The memory limit of a run: how much memory it may use beyond that of its state.
+//! The memory limit of a run: how much memory the run may use in addition to the memory of its
+//! state.
 //!
-//! A run is measured repeatedly; `kernel::MemoryUse` separates what it has added from what it
-//! shares with its state. The operating system's own limits do not fit: they count reserved memory,
-//! of which some libraries take hundreds of gigabytes. And they do not count the pages of the state
-//! that are copied when the run writes to them, although these are what a branch costs.
+//! A run is measured repeatedly. `kernel::MemoryUse` separates the memory that the run has added
+//! from the memory that it shares with its state. The limits of the operating system are unsuitable
+//! for two reasons. They count reserved memory, and some libraries reserve hundreds of gigabytes.
+//! They do not count pages of the state that are copied when the run writes to them, although these
+//! pages are the cost of a branch.
 
 use super::cancel::Stop;
 use super::core::Core;
@@ -13,22 +15,23 @@ use crate::kernel::{MemoryUse, ProcId};
 use crate::notebook::{ExecId, RunError, StateId};
 use std::time::Duration;
 
-/// The shortest time between two measurements. A processor core writes some 100 MB in that time.
+/// The shortest time between two measurements. In this time, one processor core writes some 100 MB.
 const EVERY: Duration = Duration::from_millis(50);
-/// The longest time between two measurements, however long a measurement takes.
+/// The longest time between two measurements, even if a measurement takes long.
 const AT_LEAST_EVERY: Duration = Duration::from_secs(2);
-/// The fraction of its time in which a run may be measured. During a measurement it cannot allocate
-/// memory.
+/// The largest fraction of a run's time that measurements may take. During a measurement, the run
+/// cannot allocate memory.
 const SHARE: f64 = 0.1;
 
-/// The memory limit of a run, and what the run's memory is compared with.
+/// The memory limit of a run, and the memory at its beginning, with which later measurements are
+/// compared.
 #[derive(Debug)]
 pub(super) struct MemoryLimit {
     /// The limit, in bytes.
     limit: u64,
-    /// How much memory its head held when the cell began.
+    /// How much memory the head used when the cell began.
     start: Option<MemoryUse>,
-    /// The frozen process that shared all of that memory then.
+    /// The frozen process that shared all of the head's memory at that time.
     frozen: Option<ProcId>,
     /// When a measurement was last ordered.
     measured_ms: f64,
@@ -43,11 +46,12 @@ impl MemoryLimit {
 /// How much memory a run holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::session) struct RunMemory {
-    /// How much memory its head holds.
+    /// How much memory the run's head uses.
     pub(in crate::session) head: MemoryUse,
-    /// The private memory of the processes that the run has started, in bytes.
+    /// The private memory of the processes that the run started, in bytes.
     pub(in crate::session) below: u64,
-    /// Whether the frozen process of its state still has its memory. An exiting process does not.
+    /// Whether the frozen process of the run's state still has its memory. A process that is
+    /// exiting has none.
     pub(in crate::session) is_shared: bool,
 }
 
@@ -56,7 +60,7 @@ impl Runs {
         self.get_mut(run)?.memory_limit.as_mut()
     }
 
-    /// A head reports how much memory it holds, right before its cell begins.
+    /// Handles a head's report of its memory, which it sends right before its cell begins.
     pub(super) fn note_start_memory(&mut self, core: &mut Core, head: ProcId, memory: MemoryUse) {
         if let Some(run) = core.processes.run_of(head)
             && let Some(limit) = self.memory_limit(&run)
@@ -84,13 +88,14 @@ impl Runs {
         let frozen_now = core.processes.at(head).and_then(|at| core.processes.frozen(at));
         let Some(limit) = self.memory_limit(run) else { return };
         limit.measured_ms = core.now_ms;
-        // A frozen process that was made later does not share the memory that the run began with.
+        // Only the frozen process that existed when the run began shares the run's initial memory.
+        // A process that was made later does not.
         limit.frozen = limit.frozen.filter(|frozen| Some(*frozen) == frozen_now);
         let frozen = limit.frozen;
         core.effects.push(Effect::MeasureRun { exec_id: run.clone(), serial, head, frozen });
     }
 
-    /// A run was measured. Kills it if it is beyond its limit.
+    /// Handles the measurement of a run. Kills the run if it exceeds its limit.
     pub(super) fn measured(
         &mut self,
         core: &mut Core,
@@ -116,7 +121,7 @@ impl Runs {
     pub(super) fn memory_limit_error(&self, run: &ExecId, held: u64) -> RunError {
         let limit = self.get(run).and_then(|r| r.memory_limit.as_ref()).map_or(0, |limit| limit.limit);
         let why = format!(
-            "the run was ended at its limit of memory: it held {} more than its state, and may hold {}. \
+            "the run was killed at its memory limit: it used {} more than its state, and the limit is {}. \
              The state that it ran against has not changed",
             size(held),
             size(limit)
@@ -125,7 +130,7 @@ impl Runs {
     }
 }
 
-/// A number of bytes as text for users.
+/// Formats a number of bytes for users.
 fn size(bytes: u64) -> String {
     match bytes {
         0..1_048_576 => format!("{bytes} bytes"),

@@ -1,16 +1,16 @@
-//! Decides what happens in a notebook and when: `step` takes one input and returns the effects, in
-//! order.
+//! Decides what happens in a notebook and when. `step` takes one input and returns the resulting
+//! effects, in order.
 //!
-//! The machine has no clock (time is passed in), makes no ids (a function gives them), sends
-//! nothing and waits for nothing. The result of an effect comes back as another input, or never. So
-//! a test can feed it anything that can happen to a notebook, in any order.
+//! The machine is pure: callers pass in the time and a function that makes ids, and the machine
+//! does no IO and never blocks. The result of an effect arrives as another input, or never. So
+//! tests can feed the machine any sequence of inputs that can happen to a notebook.
 //!
-//! The main rules: a cell runs in a head that rests at its state, or in a new head forked from the
-//! state's frozen process. When the cell succeeds, the head forks the frozen process of the new
-//! state and rests there. When the cell fails, the head ends, or it is held for a while so that the
-//! variables that the cell set can be kept. The state that the cell ran against never changes. This
-//! file only routes inputs: each part of the machine (a field of `Machine`) has its own data and
-//! its own file.
+//! The main rules: a cell runs in a head that rests at the cell's base state, or in a new head
+//! forked from that state's frozen process. When the cell succeeds, the head forks the frozen
+//! process of the new state and rests at that state. When the cell fails, the head is killed, or
+//! held for some minutes so that the variables that the cell set can be kept. The state that the
+//! cell ran against never changes. This file only routes inputs. Each part of the machine (a field
+//! of `Machine`) has its own data and its own file.
 
 mod adoption;
 mod budget;
@@ -25,24 +25,29 @@ mod lifecycle;
 mod listings;
 mod loads;
 mod memory_limit;
+mod merges;
 mod outputs;
 mod presence;
 mod processes;
+mod python;
 mod replay;
 mod runs;
 mod saving;
+mod sweeps;
 mod task_checkpoints;
 #[cfg(test)]
 mod tests;
 mod transfers;
 mod trust;
 mod watch;
+mod widgets;
+mod workers;
 
 use self::core::Core;
-use crate::kernel::{Exit, Hung, IntrospectKind, Load, ProcId, Report, Role, RunOrder, Seen, Wanted};
+use crate::kernel::{Exit, Hung, Load, ProcId, Question, ReadyPython, Report, Role, RunOrder, Seen, Wanted};
 use crate::notebook::{
-    Checkpoint, Command, DiskStatus, Event, ExecId, Notebook, Output, Reply, Residency, Snapshot, State,
-    StateId,
+    Checkpoint, Command, Digests, DiskStatus, Dispatch, Event, ExecId, Live, Notebook, OffsiteStatus, Output,
+    Reply, Residency, Snapshot, State, StateId, WidgetMessage, WorkerReport,
 };
 use crate::problem::{Kind, Problem};
 use adoption::Adoption;
@@ -55,70 +60,90 @@ use introspect::Introspection;
 use listings::{ListingKind, Listings};
 use loads::Loads;
 pub(super) use memory_limit::RunMemory;
+use merges::{Answer, Merges};
 use presence::Presence;
 pub(super) use presence::{Standing, Visitor};
 use replay::Replays;
 use runs::{CellReport, Runs};
 use saving::{Due, Saver};
 use std::time::Duration;
+use sweeps::Sweeps;
 use trust::Trust;
+use widgets::Widgets;
+use workers::Workers;
 
-/// Identifies a request. The machine returns it with the answer.
+/// Identifies a client request. The machine returns the ticket with the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Ticket(pub(super) u64);
 
-/// The number of a run. Unlike an exec id it is never reused after a reset, so an alarm that was
-/// set for one run never rings for another.
+/// The number of a run. Unlike an exec id, it is not reused after a reset, so an alarm of an old
+/// run never affects a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Serial(pub(super) u64);
 
-/// Something that happened.
+/// An event that the machine has to handle.
 #[derive(Debug)]
 pub(super) enum Input {
     /// The notebook was opened.
     Opened,
     /// A client sent a command.
     Command(Ticket, Command),
-    /// A client says which state it looks at.
+    /// A client reported which state it looks at.
     Stand(Ticket, Visitor, Standing),
     /// A client disconnected.
     Left(Visitor),
-    /// A process reported.
+    /// A process sent a report.
     Reported(ProcId, Report),
-    /// A head was stopped, and this many processes that its last cell had started were ended.
+    /// A head was stopped. The number is the number of processes that the head's last cell had
+    /// started and that were then killed.
     HeadStopped(ProcId, usize),
     /// A process exited.
     Gone(ProcId, Option<Exit>),
-    /// The operating system refused to make a process.
+    /// The operating system refused to create a process. The text says why.
     Unable(ProcId, String),
-    /// A process that is late was examined from outside.
+    /// A process that is late was examined from outside, with this finding.
     Examined(ProcId, Hung),
-    /// An alarm that was set has rung.
+    /// An alarm has rung.
     AlarmDue(Alarm),
-    /// A checkpoint was made part of the notebook on disk, or could not be.
+    /// The store added a checkpoint to the notebook, or failed to.
     Kept(StateId, Result<Box<Checkpoint>, String>),
-    /// The checkpoints of these states are trusted from now on.
+    /// The store signed the checkpoints of these states, or failed to. Signed checkpoints are
+    /// trusted.
     Trusted(Result<Vec<StateId>, DiskStatus>),
-    /// The private memory of processes, and the computer's available memory, in bytes.
+    /// The private memory of processes and the computer's available memory were measured, in bytes.
     Measured(Vec<(ProcId, u64)>, Option<u64>),
-    /// The memory of a run that has a memory limit; none if the run's process is gone.
+    /// The memory of a run with a memory limit was measured; none if the run's process has exited.
     RunMeasured(ExecId, Serial, Option<RunMemory>),
-    /// What was observed of a run in a branch; none if the run's process is gone.
+    /// A run in a branch was observed; none if the run's process has exited.
     Observed(ExecId, Serial, Option<Seen>),
-    /// What is wrong with the disk; none when it works again.
+    /// The status of the disk changed: the failure, or none if writing works again.
     Trouble(Option<DiskStatus>),
-    /// A state that came in a file.
+    /// A run at a worker has begun, shown something, or ended.
+    Worker(ExecId, Serial, WorkerReport),
+    /// What is known of the copy in a store has changed.
+    Offsite(OffsiteStatus),
+    /// The answer to `Effect::TakeOver`.
+    TakenOver(Ticket, Result<(), Problem>),
+    /// A state was read from a file and is to be added.
     Adopt(Ticket, Box<Adopted>),
-    /// End all runs: the notebook is about to be reset.
+    /// The notebook is to use another Python. The flag is true if the notebook chose the Python.
+    ChangePython(Ticket, Box<ReadyPython>, bool),
+    /// The notebook's Python was checked before the root starts. The error says, as a sentence, why
+    /// it cannot run cells.
+    PythonChecked(Result<Box<ReadyPython>, String>),
+    /// Whether the remaining states are saved without a pause between cells. True when all
+    /// processes are about to be ended.
+    SaveNow(bool),
+    /// All runs have to end, because the notebook is about to be reset.
     StopRuns,
     /// The notebook is about to be closed.
     Closing,
 }
 
-/// A state that came in a file, with its blobs already in place.
+/// A state that was read from a file. Its blobs are stored already.
 #[derive(Clone, Debug)]
 pub struct Adopted {
-    /// The code of its whole lineage.
+    /// The code of all cells on the state's lineage, as one text.
     pub code: String,
     /// The outputs of the state's cell.
     pub outputs: Vec<Output>,
@@ -128,89 +153,141 @@ pub struct Adopted {
     pub checkpoint: Checkpoint,
 }
 
-/// Something that the actor is to do.
+/// An action for the actor.
 #[derive(Debug, PartialEq)]
 pub(super) enum Effect {
-    /// Send an event to all clients; a fact is also saved.
+    /// Send an event to all clients, and save it if it is a fact.
     Publish(Box<Event>),
     /// Answer a command.
     Answer(Ticket, Box<Reply>),
     /// Start the root process.
     SpawnRoot(ProcId),
+    /// Use this Python for root processes from now on.
+    UsePython(Box<ReadyPython>),
     /// Make a process fork a child that sends variables to a head.
     Send { from: ProcId, child: ProcId, wanted: Wanted },
     /// Make a process fork a child.
     Fork { from: ProcId, child: ProcId, role: Role, load: Option<Load> },
     /// Run a cell on a head.
-    Run { head: ProcId, cell: RunOrder },
-    /// Ask an answering process to complete code or describe an object.
-    Question { process: ProcId, number: u64, sought: IntrospectKind, code: String, cursor: u32 },
-    /// Give a head what the user typed.
+    Run { head: ProcId, order: RunOrder },
+    /// Ask a process to complete code or to describe an object.
+    Question { process: ProcId, number: u64, question: Question },
+    /// Send the text that the user typed to a head.
     Type { head: ProcId, number: u32, text: String },
+    /// Send a message to a widget in a head. `Report::WidgetHandled` repeats the number.
+    Widget { head: ProcId, number: u64, message: WidgetMessage },
     /// Interrupt a head's cell (SIGINT).
     Interrupt(ProcId),
-    /// Stop a head (SIGSTOP) and end all processes that its last cell has started, even in other
-    /// Unix sessions. `Input::HeadStopped` brings the result.
+    /// Stop a head (SIGSTOP), and kill all processes that its last cell started, even in other Unix
+    /// sessions. `Input::HeadStopped` reports the result.
     Stop(ProcId),
     /// Resume a stopped head (SIGCONT).
     Continue(ProcId),
-    /// Examine a process that is late, from outside.
+    /// Examine a late process from outside.
     Examine(ProcId),
     /// End a process.
     Kill(ProcId),
-    /// End a head and all processes that its last cell has started, even in other Unix sessions.
+    /// End a head and all processes that its last cell started, even in other Unix sessions.
     EndRun(ProcId),
-    /// End all processes that the last cell of a head has started, even in other Unix sessions, but
-    /// not the head.
+    /// End all processes that the last cell of a head started, even in other Unix sessions, but not
+    /// the head.
     EndStarted(ProcId),
-    /// End all heads and all processes that cells have ever started.
+    /// End all heads, and all processes that any cell started.
     EndCells,
     /// Set an alarm.
     Wake(Duration, Alarm),
-    /// Make a checkpoint part of the notebook on disk. Its blobs are written already.
+    /// Add a checkpoint to the notebook on disk. The blobs of the checkpoint are stored already.
     Keep { state: StateId, parent: Option<StateId>, checkpoint: Box<Checkpoint> },
     /// Sign all checkpoints with this install's key.
     Trust,
+    /// Send a run to the workers.
+    Dispatch(ExecId, Serial, Box<Dispatch>),
+    /// The run is over: no worker shall run it, and the object store shall keep nothing of it.
+    Recall(ExecId),
+    /// Take the notebook's copy in the store over. The answer is `Input::TakenOver`.
+    TakeOver(Ticket),
     /// Measure the private memory of processes.
     Measure(Vec<ProcId>),
     /// Observe a run in a branch from outside.
     Observe { exec_id: ExecId, serial: Serial, head: ProcId },
-    /// Measure the memory of a run. `frozen` is the frozen process of its state, if there is one.
+    /// Measure the memory of a run. `frozen` is the frozen process of the state that the run runs
+    /// against, if there is one.
     MeasureRun { exec_id: ExecId, serial: Serial, head: ProcId, frozen: Option<ProcId> },
 }
 
-/// What an alarm was set for.
+impl Effect {
+    /// Whether the effect controls or creates a process.
+    pub(super) fn is_for_processes(&self) -> bool {
+        match self {
+            Self::SpawnRoot(_)
+            | Self::Send { .. }
+            | Self::Fork { .. }
+            | Self::Run { .. }
+            | Self::Question { .. }
+            | Self::Type { .. }
+            | Self::Widget { .. }
+            | Self::Interrupt(_)
+            | Self::Stop(_)
+            | Self::Continue(_)
+            | Self::Examine(_)
+            | Self::Kill(_)
+            | Self::EndRun(_)
+            | Self::EndStarted(_)
+            | Self::EndCells => true,
+            Self::Publish(_)
+            | Self::Answer(..)
+            | Self::UsePython(_)
+            | Self::Wake(..)
+            | Self::Keep { .. }
+            | Self::Trust
+            | Self::Dispatch(..)
+            | Self::Recall(_)
+            | Self::TakeOver(_)
+            | Self::Measure(_)
+            | Self::Observe { .. }
+            | Self::MeasureRun { .. } => false,
+        }
+    }
+}
+
+/// The purpose of an alarm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Alarm {
-    /// A process should have done what it was forked for (its `Duty`).
+    /// A process should have finished what it was forked for (its `Duty`).
     Late(ProcId),
-    /// A question should have been answered.
+    /// A question to a process should have been answered.
     AnswerTimeout(ProcId, u64),
-    /// Variables may be compared, if no cell is about to run.
+    /// It may be time to compare variables, if no cell is about to run.
     Compare,
     /// A head should have begun its cell.
     BeginTimeout(ProcId, ExecId, Serial),
     /// An interrupted cell should have stopped.
     StopTimeout(ExecId, Serial),
-    /// A head whose cell failed may have been held long enough.
+    /// A head of a failed cell may have been held for `HELD_FOR`.
     HoldTimeout,
     /// A run has reached its time limit.
     TimeLimit(ExecId, Serial),
-    /// The memory of a run with a memory limit is to be measured again.
+    /// The memory of a run with a memory limit has to be measured again.
     MeasureRun(ExecId, Serial),
-    /// A run in a branch is to be observed again.
+    /// A run in a branch has to be observed again.
     Watch(ExecId, Serial),
-    /// A checkpoint may be saved, if no cell is about to run.
+    /// It may be time to save a checkpoint, if no cell is about to run.
     Save,
-    /// A checkpoint that failed may be tried again.
+    /// A checkpoint that failed has to be tried again.
     SaveAgain(StateId),
-    /// The memory of processes is to be measured.
+    /// The memory of processes has to be measured.
     Measure,
     /// Presence may be published again.
     Presence,
+    /// The collected messages of widgets have to be published.
+    Widgets,
+    /// The widgets of a head may have been quiet since this message.
+    WidgetsQuiet(ProcId, u64),
+    /// A frozen process that was replaced may be no longer needed.
+    Retire(ProcId),
 }
 
-/// The machine of one notebook. It routes inputs to its parts.
+/// The machine of one notebook. It passes each input to the part that handles it.
 pub(super) struct Machine {
     core: Core,
     runs: Runs,
@@ -220,15 +297,19 @@ pub(super) struct Machine {
     saver: Saver,
     memory: Memory,
     listings: Listings,
+    merges: Merges,
+    sweeps: Sweeps,
     introspection: Introspection,
     comparer: Comparer,
     presence: Presence,
     trust: Trust,
     adoption: Adoption,
+    widgets: Widgets,
+    workers: Workers,
 }
 
 impl Machine {
-    /// The machine of a notebook as it was opened. `new_id` makes new ids. With `saves`,
+    /// Makes the machine of a notebook that was opened. `new_id` makes ids. If `saves` is true,
     /// checkpoints are written automatically.
     pub(super) fn new(
         mut notebook: Notebook,
@@ -237,8 +318,10 @@ impl Machine {
         saves: bool,
     ) -> Self {
         notebook.set_saves_by_itself(saves);
+        let mut core = Core::new(notebook, new_id, Due::new(saves), budget.run);
+        core.has_workers = budget.workers;
         Self {
-            core: Core::new(notebook, new_id, Due::new(saves), budget.run),
+            core,
             runs: Runs::default(),
             loads: Loads::default(),
             replays: Replays::default(),
@@ -246,25 +329,29 @@ impl Machine {
             saver: Saver::default(),
             memory: Memory::new(budget),
             listings: Listings::default(),
+            merges: Merges::default(),
+            sweeps: Sweeps::new(budget.cores),
             introspection: Introspection::default(),
             comparer: Comparer::default(),
             presence: Presence::default(),
             trust: Trust::default(),
             adoption: Adoption::default(),
+            widgets: Widgets::default(),
+            workers: Workers::default(),
         }
     }
 
-    /// The notebook as it is now.
+    /// The notebook in its current state.
     pub(super) fn notebook(&self) -> &Notebook {
         &self.core.notebook
     }
 
-    /// The notebook and its visitors, as a client gets them when it joins.
+    /// The notebook and its visitors, for a new client.
     pub(super) fn snapshot(&self) -> Snapshot {
         self.core.notebook.snapshot(self.presence.participants.clone())
     }
 
-    /// Takes one input and returns the effects, in order.
+    /// Handles one input and returns the effects, in order.
     pub(super) fn step(&mut self, now_ms: f64, input: Input) -> Vec<Effect> {
         self.core.now_ms = now_ms;
         let core = &mut self.core;
@@ -280,7 +367,11 @@ impl Machine {
             Input::Examined(process, hung) => self.examined(process, &hung),
             Input::AlarmDue(alarm) => self.on_alarm(alarm),
             Input::Kept(state, kept) => self.kept(&state, kept),
-            Input::Trusted(states) => self.trust.done(core, &self.saver, states),
+            Input::Trusted(states) => {
+                // Pickled objects are loaded now, so the states have more variables.
+                states.iter().flatten().for_each(|state| self.listings.forget(state));
+                self.trust.done(core, &self.saver, states);
+            }
             Input::Measured(processes, available) => {
                 self.memory.measured(core, &mut self.held, processes, available);
                 self.evict_to_budget();
@@ -288,13 +379,41 @@ impl Machine {
             Input::RunMeasured(run, serial, memory) => self.runs.measured(core, &run, serial, memory),
             Input::Observed(run, serial, seen) => self.runs.observed(core, &run, serial, seen.as_ref()),
             Input::Trouble(trouble) => self.saver.set_disk_status(core, trouble),
+            Input::Worker(run, serial, report) => {
+                self.workers.reported(core, &mut self.runs, &run, serial, report);
+            }
+            Input::Offsite(offsite) => {
+                core.notebook.set_offsite(offsite.clone());
+                core.publish(Live::OffsiteChanged { offsite });
+            }
+            Input::TakenOver(ticket, done) => {
+                core.answer(ticket, done.map_or_else(Reply::Refused, |()| Reply::Done));
+            }
+            Input::Adopt(ticket, _) | Input::ChangePython(ticket, ..)
+                if core.notebook.read_only().is_some() =>
+            {
+                core.notebook
+                    .read_only()
+                    .into_iter()
+                    .for_each(|refused| core.answer(ticket, Reply::Refused(refused)));
+            }
             Input::Adopt(ticket, adopted) => self.adoption.adopt(core, ticket, *adopted),
-            Input::StopRuns => self.runs.stop_all(core),
+            Input::ChangePython(ticket, python, is_chosen) => {
+                self.change_python(ticket, *python, is_chosen);
+            }
+            Input::PythonChecked(checked) => self.python_checked(checked),
+            Input::SaveNow(now) => self.save_now(now),
+            Input::StopRuns => {
+                self.sweeps.stop_all(core);
+                self.runs.stop_all(core);
+            }
             Input::Closing => self.closing(),
         }
+        self.widgets.serve(&mut self.core);
         self.settle();
-        // Many inputs make room for waiting runs: a run ends, a state leaves memory, or a state
-        // turns out never to be saved.
+        self.serve_sweeps();
+        // Many inputs allow waiting runs to begin: a run ends, a state leaves memory, or a state is
+        // found to need no checkpoint.
         self.serve_backlog();
         std::mem::take(&mut self.core.effects)
     }
@@ -306,26 +425,38 @@ impl Machine {
         }
     }
 
-    /// Returns the answer, or none if a part has noted the ticket and answers later.
+    /// Carries out a command. Returns the answer, or none if a part of the machine has noted the
+    /// ticket and answers later.
     fn carry_out(&mut self, ticket: Ticket, command: Command) -> Result<Option<Reply>, Problem> {
+        if let Some(refused) = self.core.notebook.read_only().filter(|_| !command.keeps_the_notebook()) {
+            return Err(refused);
+        }
         Ok(match command {
             Command::Run(spec) => self.ask_run(ticket, spec)?,
             Command::ListVariables { state } => {
                 let state = self.core.resolve_state(state)?;
+                self.refreeze_at(&state);
                 self.listings.list(&mut self.core, ticket, &state, ListingKind::Variables)
             }
             Command::Digest { state } => {
                 let state = self.core.resolve_state(state)?;
+                self.refreeze_at(&state);
                 self.listings.digest(&mut self.core, ticket, &state)
             }
             Command::Interrupt { exec_id } => {
                 let core = &mut self.core;
-                let interrupted =
-                    self.replays.stop(core, &exec_id) || self.runs.stop(core, &exec_id, Stop::Asked);
+                let widgets = self.widgets.interrupt(core, &exec_id);
+                let interrupted = self.replays.stop(core, &exec_id)
+                    || self.runs.stop(core, &exec_id, Stop::Asked)
+                    || widgets;
                 Some(Reply::Interrupted { interrupted })
             }
             Command::AnswerInput { exec_id, text } => {
                 Some(outputs::type_answer(&mut self.core, &exec_id, text))
+            }
+            Command::Widget { state, exec_id, message } => {
+                self.widgets.send(&mut self.core, widgets::Request { ticket, state, exec_id, message })?;
+                None
             }
             Command::PutDraft { draft, after, in_place, base, update } => {
                 Some(drafts::put_draft(&mut self.core, draft, after.as_ref(), in_place, base, update))
@@ -343,7 +474,9 @@ impl Machine {
             Command::KeepPartial { exec_id } => {
                 Some(self.held.keep_partial(&mut self.core, &mut self.runs, &exec_id))
             }
-            Command::DropAttempt { exec_id } => Some(self.drop_attempt(exec_id)),
+            Command::DropAttempt { exec_id } => Some(self.drop_attempt(&exec_id)),
+            Command::Restore { deleted } => Some(self.restore(&deleted)),
+            Command::EmptyTrash => Some(self.empty_trash()),
             Command::Reset => Some(self.reset()),
             Command::Pin { state, pinned } => {
                 let state = self.core.resolve_state(state)?;
@@ -355,6 +488,7 @@ impl Machine {
             }
             Command::Checkpoint { state, form, label, metadata } => {
                 let state = self.core.resolve_state(state)?;
+                self.refreeze_at(&state);
                 self.saver.ask(&mut self.core, ticket, &state, form, label, metadata)
             }
             Command::Replay { state } => {
@@ -369,28 +503,90 @@ impl Machine {
                 self.trust.ask(&mut self.core, ticket);
                 None
             }
+            Command::TakeOver => {
+                self.core.effects.push(Effect::TakeOver(ticket));
+                None
+            }
             Command::SaveTask { task_id, state, values, token_usage, metadata } => {
                 let core = &mut self.core;
                 Some(task_checkpoints::save(core, task_id, state, values, token_usage, metadata))
             }
-            Command::Complete { state, code, cursor } => self.introspection.ask(
-                &mut self.core,
-                ticket,
-                &state,
-                IntrospectKind::Completions,
-                code,
-                cursor,
-            ),
-            Command::Inspect { state, code, cursor } => {
-                self.introspection.ask(&mut self.core, ticket, &state, IntrospectKind::Object, code, cursor)
+            Command::Complete { state, code, cursor, above } => {
+                self.refreeze_at(&state);
+                let question = Question::Complete { code, cursor, above };
+                self.introspection.ask(&mut self.core, ticket, &state, question)
+            }
+            Command::Inspect { state, code, cursor, above } => {
+                self.refreeze_at(&state);
+                let question = Question::Inspect { code, cursor, above };
+                self.introspection.ask(&mut self.core, ticket, &state, question)
+            }
+            Command::Check { state, code } => {
+                self.introspection.ask(&mut self.core, ticket, &state, Question::Check { code })
+            }
+            Command::Merge(spec) => {
+                for state in [&spec.into, &spec.from] {
+                    let state = self.core.resolve_state(state.clone())?;
+                    self.refreeze_at(&state);
+                }
+                let answer = self.merges.ask(&mut self.core, &self.listings, ticket, spec)?;
+                answer.map(|answer| self.answer_merge(ticket, answer)).transpose()?.flatten()
+            }
+            Command::Sweep(spec) => {
+                self.sweeps.ask(&mut self.core, &mut self.introspection, ticket, *spec)?
+            }
+            Command::StopSweep { sweep } => Some(self.stop_sweep(&sweep)?),
+            Command::Collapse { sweep, row, label } => Some(self.collapse(&sweep, row, label)?),
+            Command::DeleteSweep { sweep } => Some(self.delete_sweep(&sweep)?),
+            Command::FindParameters { state, code } => {
+                let question =
+                    Question::Parameters { code, values: Vec::new(), metric: None, rung: None, draws: false };
+                self.introspection.ask(&mut self.core, ticket, &state, question)
+            }
+            Command::Evaluate { state, expressions } => {
+                self.refreeze_at(&state);
+                self.introspection.ask(&mut self.core, ticket, &state, Question::Evaluate { expressions })
+            }
+            Command::Table { state, view } => {
+                self.refreeze_at(&state);
+                self.introspection.ask(&mut self.core, ticket, &state, Question::Table { view })
             }
             Command::Stand { .. } => Some(Reply::Refused(presence::needs_a_socket())),
         })
     }
 
+    /// Carries out the answer to a merge. Returns the reply, unless the client has to wait for a
+    /// run.
+    fn answer_merge(&mut self, ticket: Ticket, answer: Answer) -> Result<Option<Reply>, Problem> {
+        let (spec, warnings) = match answer {
+            Answer::Reply(reply) => return Ok(Some(*reply)),
+            Answer::Run(spec, warnings) => (spec, warnings),
+        };
+        let exec_id = spec.exec_id.clone();
+        let reply = self.ask_run(ticket, *spec)?;
+        for warning in warnings {
+            self.core.warn_run(&exec_id, warning);
+        }
+        Ok(reply)
+    }
+
+    /// Answers the merges that have waited for the digests of a state.
+    fn learned_digests(&mut self, state: &StateId, found: &Result<Digests, Problem>) {
+        for (ticket, answer) in self.merges.learned(state, found) {
+            let answer = self.answer_merge(ticket, answer);
+            if let Some(reply) = answer.unwrap_or_else(|refused| Some(Reply::Refused(refused))) {
+                self.core.answer(ticket, reply);
+            }
+        }
+    }
+
     fn reported(&mut self, process: ProcId, report: Report) {
         let core = &mut self.core;
+        if let Report::Output(_) | Report::Update { .. } | Report::Clear { .. } = &report {
+            self.widgets.flush_of(core, process);
+        }
         match report {
+            Report::Python { version } => self.python_started(process, version),
             Report::Ready { missing, hazard, .. } => self.ready(process, missing, hazard),
             Report::LoadFailed { why } => self.load_failed(process, &why),
             Report::Saving { percent } => self.saver.progressed(core, process, percent),
@@ -405,8 +601,11 @@ impl Machine {
                 outputs::update(core, process, display_id, data, metadata)
             }
             Report::Clear { wait } => outputs::clear(core, process, wait),
+            Report::Widget(message) => self.widgets.reported(core, process, message),
+            Report::WidgetHandled { number, end } => self.widget_handled(process, number, end),
             Report::Ask(prompt) => outputs::prompt(core, process, Some(prompt)),
             Report::Symbols(symbols) => runs::note_symbols(core, process, symbols),
+            Report::Metric(metric) => runs::note_metric(core, process, metric),
             Report::Ended { how, exec_count, warnings, forks, is_alone, remains } => {
                 self.ended(process, how, CellReport { exec_count, warnings, forks, is_alone }, remains)
             }
@@ -417,7 +616,7 @@ impl Machine {
             Report::Fingerprinted { fingerprints, address_space } => {
                 self.comparer.fingerprinted(core, process, fingerprints, address_space)
             }
-            // Only the process tree needs these.
+            // Only the process tree uses these reports.
             Report::Forked { .. } | Report::Reaped { .. } => {}
         }
     }
@@ -438,10 +637,13 @@ impl Machine {
             Alarm::SaveAgain(state) => self.saver.save_again(core, &state),
             Alarm::Measure => self.memory.measure(core, &self.held),
             Alarm::Presence => self.presence.publish_now(core),
+            Alarm::Widgets => self.widgets.flush_all(core),
+            Alarm::WidgetsQuiet(head, number) => self.widgets_are_quiet(head, number),
+            Alarm::Retire(process) => self.retire(process),
         }
     }
 
-    /// Loads a state into a process, for a request. With `replay`, replays the state if it is lost.
+    /// Makes sure that a process holds a state. With `replay`, replays a state that is lost.
     /// Returns the answer unless the request has to wait.
     fn load(&mut self, ticket: Ticket, id: &StateId, replay: bool) -> Result<Option<Reply>, Problem> {
         let is_lost = |state: &State| state.residency == Residency::Replay && !id.is_root();
@@ -451,40 +653,42 @@ impl Machine {
         self.loads.ask(&mut self.core, ticket, id)
     }
 
-    /// The store has made a checkpoint part of the notebook, or could not.
+    /// Handles the store's report that it added a checkpoint to the notebook, or failed to.
     fn kept(&mut self, id: &StateId, kept: Result<Box<Checkpoint>, String>) {
         match kept {
             Ok(checkpoint) => {
                 self.saver.kept(&mut self.core, id, checkpoint);
                 self.adoption.done(&mut self.core, id);
+                self.workers.kept(&mut self.core, &mut self.runs, id, None);
                 self.settle();
                 self.evict_to_budget();
                 self.save_next();
             }
             Err(why) => {
                 if let Some(ticket) = self.adoption.failed(id) {
-                    self.delete_state(id);
-                    let how = "check whether there is room on the disk, and import it again";
+                    self.remove_for_good(id);
+                    let how = "free some disk space, and import the state again";
                     self.core.answer(ticket, adoption::refused(Kind::Disk, &why, how));
                 }
+                self.workers.kept(&mut self.core, &mut self.runs, id, Some(&why));
                 self.saver.not_saved(&mut self.core, id, &why);
             }
         }
     }
 
-    /// Begins the next checkpoint, if there is one and it is time.
+    /// Begins to write the next checkpoint if one is due and no cell is about to run.
     fn save_next(&mut self) {
         let is_short = self.memory.is_over_budget(&self.core, &self.held);
         self.saver.save_next(&mut self.core, is_short);
     }
 
-    /// Whether everything that can be saved has been saved.
+    /// Whether every state that can be saved is saved.
     pub(super) fn is_all_saved(&self) -> bool {
         self.saver.is_all_saved(&self.core)
     }
 
-    /// Ends processes until the budget holds or no other can be spared: first the held heads of
-    /// failed cells, then the frozen processes that were used longest ago.
+    /// Ends processes until the memory budget is met, or until no other process can be ended. Heads
+    /// of failed cells are ended first, then the least recently used frozen processes.
     fn evict_to_budget(&mut self) {
         if self.memory.is_short(&self.core, &self.held) {
             self.held.end_all(&mut self.core);
@@ -497,7 +701,7 @@ fn not_found(kind: &str, id: impl std::fmt::Display) -> Problem {
     Problem::new(
         Kind::NotFound,
         format!("find {kind} {id}"),
-        "there is none in this notebook",
-        "look at the list again",
+        "this notebook has none with this id",
+        "reload the notebook",
     )
 }

@@ -1,4 +1,4 @@
-//! Passes to the clients what a running cell prints, shows and asks.
+//! Passes the output and the prompts of a running cell to the clients.
 
 use super::Effect;
 use super::core::Core;
@@ -8,14 +8,14 @@ use crate::problem::{Kind, Problem};
 
 /// Adds what a head printed or showed to its run's outputs.
 pub(super) fn output(core: &mut Core, head: ProcId, output: Output) {
-    let Some(exec_id) = core.processes.run_of(head) else { return };
+    let Some(exec_id) = core.processes.shown_by(head) else { return };
     if let Some(output) = core.notebook.run_mut(&exec_id).and_then(|run| run.outputs.push(output)) {
         core.publish(Fact::OutputAdded { exec_id, output });
     }
 }
 
-/// Updates a display of a head's run. An update of an earlier state's display becomes a new output:
-/// states are immutable.
+/// Updates a display of a head's run. If the display belongs to an earlier state, the update
+/// becomes a new output, because states are immutable.
 pub(super) fn update(
     core: &mut Core,
     head: ProcId,
@@ -23,7 +23,7 @@ pub(super) fn update(
     data: MimeBundle,
     metadata: MimeBundle,
 ) {
-    let Some(exec_id) = core.processes.run_of(head) else { return };
+    let Some(exec_id) = core.processes.shown_by(head) else { return };
     let Some(run) = core.notebook.run_mut(&exec_id) else { return };
     match run.outputs.update_display(&display_id, &data, &metadata) {
         Updated::Yes => core.publish(Fact::DisplayUpdated { exec_id, display_id, data, metadata }),
@@ -34,7 +34,8 @@ pub(super) fn update(
     }
 }
 
-/// A cell called `clear_output`.
+/// Handles a call of `clear_output`. The code of a widget clears only `Output` widgets: it would
+/// otherwise clear the widget itself.
 pub(super) fn clear(core: &mut Core, head: ProcId, wait: bool) {
     let Some(exec_id) = core.processes.run_of(head) else { return };
     if let Some(run) = core.notebook.run_mut(&exec_id) {
@@ -43,7 +44,7 @@ pub(super) fn clear(core: &mut Core, head: ProcId, wait: bool) {
     }
 }
 
-/// A head asks the user for input, or has got it (no prompt).
+/// Handles a prompt of a head, or the end of the prompt (`None`).
 pub(super) fn prompt(core: &mut Core, head: ProcId, prompt: Option<Prompt>) {
     let Some(exec_id) = core.processes.run_of(head) else { return };
     if let Some(run) = core.notebook.run_mut(&exec_id) {
@@ -52,7 +53,7 @@ pub(super) fn prompt(core: &mut Core, head: ProcId, prompt: Option<Prompt>) {
     }
 }
 
-/// Passes what the user typed to the head that asked for it.
+/// Sends the text that the user typed to the head that asked for input.
 pub(super) fn type_answer(core: &mut Core, exec_id: &ExecId, text: String) -> Reply {
     let asked = core.notebook.run(exec_id).and_then(|r| r.prompt.as_ref());
     match core.processes.of_run(exec_id).zip(asked.map(|p| p.number)) {
@@ -64,8 +65,8 @@ pub(super) fn type_answer(core: &mut Core, exec_id: &ExecId, text: String) -> Re
         None => Reply::Refused(Problem::new(
             Kind::Conflict,
             format!("answer run {exec_id}"),
-            "it does not ask anything",
-            "nothing needs to be done",
+            "the run is not waiting for input",
+            "no answer is needed",
         )),
     }
 }

@@ -1,35 +1,42 @@
-//! Presence: which clients look at the notebook, and at which state. It is not saved.
+//! Presence: which clients look at the notebook, and at which states. Presence is not saved.
 
 use super::core::Core;
 use super::{Alarm, Ticket, not_found};
-use crate::notebook::{Caret, Live, Participant, Reply, StateId};
+use crate::notebook::{AgentStatus, Caret, Live, Participant, Reply, StateId};
 use crate::problem::{Kind, Problem};
 use std::time::Duration;
 
-/// Limit of clients that are shown. Each change sends all of them to every client.
+/// Maximum number of clients in the list. Each change sends the whole list to every client.
 const MAX_PARTICIPANTS: usize = 100;
-/// The shortest time between two presence events. Without it, each key press in the graph would
-/// send one.
+/// The shortest time between two presence events. Without this limit, each key press in the graph
+/// would send an event.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
-/// One client: a WebSocket. Its number is not reused while the notebook is open.
+/// The number of one client: a WebSocket or an agent. Numbers are not reused while the notebook is
+/// open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::session) struct Visitor(pub(in crate::session) u64);
 
 /// Which state a client looks at.
 #[derive(Clone, Debug)]
 pub(in crate::session) struct Standing {
-    /// Its scope: `owner`, `run` or `view`.
+    /// The client's scope: `owner`, `run` or `view`.
     pub(in crate::session) scope: &'static str,
     /// The state that the client looks at.
     pub(in crate::session) state: StateId,
-    /// The name that its user has chosen.
+    /// The name that the client's user has chosen.
     pub(in crate::session) name: Option<String>,
-    /// Its caret in a draft.
+    /// The user's caret in a draft.
     pub(in crate::session) caret: Option<Caret>,
+    /// The cell that has the user's focus.
+    pub(in crate::session) cell: Option<String>,
+    /// The participant whom the client follows.
+    pub(in crate::session) follows: Option<String>,
+    /// Set if the client is an agent.
+    pub(in crate::session) agent: Option<AgentStatus>,
 }
 
-/// The clients that look at the notebook, and what was published about them.
+/// The clients that look at the notebook, and the list that was last published.
 #[derive(Debug, Default)]
 pub(super) struct Presence {
     /// In the order of arrival.
@@ -44,14 +51,17 @@ pub(super) struct Presence {
 impl Presence {
     /// Notes which state a client looks at.
     pub(super) fn stand(&mut self, core: &mut Core, ticket: Ticket, visitor: Visitor, standing: Standing) {
-        let Standing { scope, state, name, caret } = standing;
+        let Standing { scope, state, name, caret, cell, follows, agent } = standing;
         if core.notebook.state(&state).is_none() {
             return core.answer(ticket, Reply::Refused(not_found("state", state)));
         }
         let id = id_of(visitor);
         let has_room = self.participants.len() < MAX_PARTICIPANTS;
         match self.participants.iter_mut().find(|one| one.id == id) {
-            Some(one) => (one.state, one.name, one.caret) = (state, name, caret),
+            Some(one) => {
+                (one.state, one.name, one.caret) = (state, name, caret);
+                (one.cell, one.follows, one.agent) = (cell, follows, agent);
+            }
             None if has_room => {
                 self.participants.push(Participant {
                     id: id.clone(),
@@ -59,16 +69,19 @@ impl Presence {
                     scope: scope.to_owned(),
                     state,
                     caret,
+                    cell,
+                    follows,
+                    agent,
                 });
             }
-            // The client is shown once there is room and it moves.
+            // The list is full. The client is added at its next report, if there is space by then.
             None => {}
         }
         self.changed(core);
         core.answer(ticket, Reply::Standing { id });
     }
 
-    /// A client disconnected.
+    /// Handles the disconnection of a client.
     pub(super) fn visitor_left(&mut self, core: &mut Core, visitor: Visitor) {
         let id = id_of(visitor);
         self.participants.retain(|one| one.id != id);
@@ -83,7 +96,8 @@ impl Presence {
         self.changed(core);
     }
 
-    /// Publishes presence now, or a little later if it was published less than `TELL_EVERY` ago.
+    /// Publishes presence now. If presence was published less than `TELL_EVERY` ago, publishes it
+    /// after that time.
     fn changed(&mut self, core: &mut Core) {
         if self.is_due || self.published == self.participants {
             return;
@@ -99,7 +113,7 @@ impl Presence {
         }
     }
 
-    /// Publishes presence, unless nothing has changed after all.
+    /// Publishes presence if it differs from the last published list.
     pub(super) fn publish_now(&mut self, core: &mut Core) {
         self.is_due = false;
         if self.published == self.participants {
@@ -116,8 +130,13 @@ fn id_of(Visitor(number): Visitor) -> String {
     format!("v{number}")
 }
 
-/// The refusal for HTTP requests: presence ends with a connection.
+/// The refusal of a presence report that was sent in an HTTP request.
 pub(super) fn needs_a_socket() -> Problem {
     let why = "presence needs an open WebSocket, and a request ends with its answer";
-    Problem::new(Kind::BadRequest, "stand at a state", why, "send it over the notebook's WebSocket, /ws/NAME")
+    Problem::new(
+        Kind::BadRequest,
+        "show presence at a state",
+        why,
+        "send the command over the notebook's WebSocket, /ws/NAME",
+    )
 }

@@ -1,9 +1,10 @@
-//! The registry of a notebook's processes: what each is for, and at which state it is.
+//! The registry of a notebook's processes. For each process, it has the purpose, and the state at
+//! which the process is.
 //!
-//! `spawn` forks every process and sets the alarm that rings if the process is late. A process that
-//! `end` kills leaves the registry immediately, and its later reports are ignored. Frozen processes
-//! are indexed by state, and the others are listed separately, so a cell costs the same in a
-//! notebook of ten states as in one of ten thousand.
+//! `spawn` forks every process and sets an alarm for the case that the process is late. A process
+//! that `end` kills is removed from the registry immediately, and its later reports are ignored.
+//! Frozen processes are indexed by state, and other processes are listed separately. So the cost of
+//! a cell does not depend on the number of states.
 
 use super::introspect::Answerer;
 use super::listings::Listing;
@@ -14,72 +15,75 @@ use crate::notebook::{ExecId, Form, StateId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Limit of heads that rest at states where the next cell is likely to run. Each is a process.
+/// Maximum number of resting heads. Each is a process at a state where the next cell is likely to
+/// run.
 const MAX_IDLE_HEADS: usize = 4;
-/// Limit of cells that run at the same time in one notebook. Others wait.
+/// Maximum number of cells that run at the same time in one notebook. Further cells wait.
 const MAX_BUSY_HEADS: usize = 128;
 
 /// A process of the notebook.
 #[derive(Debug)]
 pub(super) struct Process {
-    /// The state that the process holds, is at, or works for; while a head runs a cell, the state
-    /// that the cell runs against.
+    /// The state that the process holds, is at, or works for. While a head runs a cell, this is the
+    /// state that the cell runs against.
     pub(super) at: StateId,
-    /// What it is for.
+    /// The purpose of the process.
     pub(super) duty: Duty,
-    /// The process that it is forked from; none for the root.
+    /// The process that it was forked from; none for the root.
     pub(super) from: Option<ProcId>,
-    /// Whether it has reported that it is ready.
+    /// Whether the process has reported that it is ready.
     pub(super) is_ready: bool,
-    /// Whether it is loading a checkpoint, which it does before it is ready.
+    /// Whether the process is loading a checkpoint. It does so before it is ready.
     pub(super) is_loading: bool,
-    /// Its private memory when last measured, in bytes; 0 before that. Only for processes that hold
-    /// states.
+    /// The process's private memory when last measured, in bytes; 0 before that. Only used for
+    /// processes that hold states.
     bytes: u64,
 }
 
-/// What a process is for.
+/// The purpose of a process.
 #[derive(Debug)]
 pub(super) enum Duty {
-    /// It starts Python. All other processes are forked from it or from its descendants. It holds
-    /// the root state.
+    /// The process that starts Python. It holds the root state. All other processes are forked from
+    /// it or from its descendants.
     Root,
-    /// It holds its state. Processes that work for that state are forked from it.
+    /// The process holds its state. Processes that work for the state are forked from it.
     Frozen,
-    /// It runs cells.
+    /// The process runs cells.
     Head(Head),
-    /// It is a stopped head. Its cell failed, and the variables that the cell set can still be
-    /// kept.
+    /// The process is a stopped head whose cell failed. The variables that the cell set can still
+    /// be kept.
     Held(Head),
-    /// It was held and was killed. Later versions of its cell wait until it has exited.
+    /// The process is a held head that was killed. Later versions of its cell wait until it has
+    /// exited.
     Ending,
-    /// During a replay, it holds a state that is deleted or that another process holds already.
+    /// The process holds nothing that is needed: it was made during a replay for a state that is
+    /// deleted or that another process already holds, or its state was frozen again.
     Spare,
-    /// It writes a checkpoint.
+    /// The process writes a checkpoint.
     Saving(Form),
-    /// It lists or digests variables.
+    /// The process lists variables or computes their digests.
     Listing(Listing),
-    /// It completes code and describes objects.
+    /// The process completes code and describes objects.
     Answering(Answerer),
-    /// It fingerprints variables.
+    /// The process fingerprints variables.
     Fingerprinting,
-    /// It sends variables to a head.
+    /// The process sends variables to a head.
     Sending(Sender),
 }
 
 /// A process that runs cells.
 #[derive(Debug)]
 pub(super) struct Head {
-    /// What it does.
+    /// The current activity of the head.
     pub(super) doing: Doing,
-    /// Whether the process was killed. Its later reports are ignored.
+    /// Whether the machine killed the process. Its later reports are ignored.
     pub(super) is_killed: bool,
-    /// Why the system refused to freeze its state.
+    /// Why the system refused to create the frozen process of the head's state.
     pub(super) refusal: Option<String>,
-    /// Whether it has something that no checkpoint can hold, such as threads.
+    /// Whether the head has something that a checkpoint cannot contain, such as threads.
     pub(super) is_needed: bool,
-    /// Whether it was forked from the process of a state other than the root. A fork does not have
-    /// the threads of that process.
+    /// Whether the head was forked from the process of a state other than the root. Such a fork
+    /// lacks the threads of that process.
     pub(super) is_forked: bool,
     rested: u64,
 }
@@ -90,42 +94,44 @@ impl Head {
     }
 }
 
-/// What a head does.
+/// The activity of a head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Doing {
-    /// It waits for the next cell.
+    /// The head waits for the next cell.
     Rest,
-    /// It was ordered to run the cell of this run, and has not begun.
+    /// The head was ordered to run the cell of this run, and has not begun.
     Begin(ExecId),
-    /// It runs the cell of this run.
+    /// The head runs the cell of this run.
     Run(ExecId),
-    /// It runs the cells that lead to this state again.
+    /// The head runs the cells of this state's lineage again.
     Replay(StateId),
+    /// The head runs the code of widgets. The run shows their outputs.
+    Handle(ExecId),
 }
 
 impl Doing {
-    /// The run that it runs or is about to run.
+    /// The run whose cell the head runs or is about to run.
     pub(super) fn run(&self) -> Option<&ExecId> {
         match self {
-            Self::Rest | Self::Replay(_) => None,
+            Self::Rest | Self::Replay(_) | Self::Handle(_) => None,
             Self::Begin(run) | Self::Run(run) => Some(run),
         }
     }
 }
 
-/// Where a process is forked from, and the state at which it will be.
+/// From which process a process is forked, and at which state it will be.
 #[derive(Debug)]
 pub(super) struct Origin {
-    /// The process that forks it.
+    /// The process that forks the new process.
     pub(super) from: ProcId,
-    /// The state at which the child will be.
+    /// The state at which the new process will be.
     pub(super) at: StateId,
-    /// The checkpoint that it loads first, if any.
+    /// The checkpoint that the new process loads before it is ready, if any.
     pub(super) load: Option<Load>,
 }
 
 impl Origin {
-    /// The origin of a fork of a process that holds a state or is at it.
+    /// The origin of a fork of a process that is at a state or holds it.
     pub(super) fn fork(from: ProcId, at: &StateId) -> Self {
         Self { from, at: at.clone(), load: None }
     }
@@ -135,7 +141,7 @@ impl Origin {
 #[derive(Debug, Default)]
 pub(super) struct Processes {
     all: BTreeMap<ProcId, Process>,
-    /// The process that holds each state; a state has at most one.
+    /// The process that holds each state. A state has at most one such process.
     by_state: BTreeMap<StateId, ProcId>,
     /// The processes that hold no state.
     working: BTreeSet<ProcId>,
@@ -154,7 +160,7 @@ impl Processes {
         effects.push(Effect::SpawnRoot(id));
     }
 
-    /// Forks a process, and sets the alarm that rings if the process is late.
+    /// Forks a process, and sets an alarm for the case that the process is late.
     pub(super) fn spawn(
         &mut self,
         effects: &mut Vec<Effect>,
@@ -200,18 +206,18 @@ impl Processes {
         self.all.insert(id, process);
     }
 
-    /// A process that has not ended, as far as the machine knows.
+    /// Finds a process that is in the registry.
     pub(super) fn get(&self, id: ProcId) -> Option<&Process> {
         self.all.get(&id)
     }
 
-    /// A process that the caller may change, except its state and the kind of its duty: the indexes
-    /// depend on them.
+    /// Finds a process, to change it. The caller must not change the state or the kind of duty,
+    /// because the indexes depend on them.
     pub(super) fn get_mut(&mut self, id: ProcId) -> Option<&mut Process> {
         self.all.get_mut(&id)
     }
 
-    /// Forgets a process.
+    /// Removes a process from the registry and returns it.
     pub(super) fn remove(&mut self, id: ProcId) -> Option<Process> {
         let process = self.all.remove(&id)?;
         self.working.remove(&id);
@@ -222,7 +228,7 @@ impl Processes {
         Some(process)
     }
 
-    /// Kills a process, and forgets it.
+    /// Kills a process and removes it from the registry.
     pub(super) fn end(&mut self, id: ProcId, effects: &mut Vec<Effect>) -> Option<Process> {
         effects.push(Effect::Kill(id));
         self.remove(id)
@@ -242,12 +248,12 @@ impl Processes {
         self.working().filter(move |(_, process)| &process.at == state)
     }
 
-    /// The processes at a state that do not hold it and whose duty fits.
+    /// The processes at a state that do not hold the state, and for whose duty `fits` returns true.
     pub(super) fn of(&self, state: &StateId, fits: impl Fn(&Duty) -> bool) -> Vec<ProcId> {
         self.working_at(state).filter(|(_, process)| fits(&process.duty)).map(|(id, _)| id).collect()
     }
 
-    /// All processes that hold no state and whose duty fits.
+    /// All processes that hold no state, and for whose duty `fits` returns true.
     pub(super) fn all_of(&self, fits: impl Fn(&Duty) -> bool) -> Vec<ProcId> {
         self.working().filter(|(_, process)| fits(&process.duty)).map(|(id, _)| id).collect()
     }
@@ -261,7 +267,7 @@ impl Processes {
         matches!(self.get(root)?.duty, Duty::Root).then_some(root)
     }
 
-    /// The process that holds a state.
+    /// The process that holds a state, its frozen process.
     pub(super) fn frozen(&self, state: &StateId) -> Option<ProcId> {
         self.by_state.get(state).copied()
     }
@@ -271,23 +277,41 @@ impl Processes {
         self.at(id).filter(|state| self.frozen(state) == Some(id))
     }
 
-    /// Whether the process of a state is still loading it.
+    /// Takes the process of a state out of the index, because another one will hold the state.
+    /// Returns the process.
+    pub(super) fn set_aside(&mut self, state: &StateId) -> Option<ProcId> {
+        let id = self.by_state.remove(state)?;
+        self.working.insert(id);
+        let process = self.all.get_mut(&id)?;
+        self.bytes = self.bytes.saturating_sub(std::mem::take(&mut process.bytes));
+        process.duty = Duty::Spare;
+        Some(id)
+    }
+
+    /// Whether a process has been ordered to fork processes that are not ready.
+    pub(super) fn has_unready_forks(&self, id: ProcId) -> bool {
+        self.working().any(|(_, process)| process.from == Some(id) && !process.is_ready)
+    }
+
+    /// Whether the process of a state is still loading the state.
     pub(super) fn is_being_loaded(&self, state: &StateId) -> bool {
         self.frozen(state).and_then(|id| self.get(id)).is_some_and(|process| process.is_loading)
     }
 
-    /// Whether a process is not ready because the process that it is forked from is still loading.
+    /// Whether a process is not ready because the process that it is forked from is still loading
+    /// its state.
     pub(super) fn waits_for_a_load(&self, id: ProcId) -> bool {
         let is_held = self.held_by(id).is_some();
         self.get(id).is_some_and(|process| !process.is_ready && !is_held && self.is_being_loaded(&process.at))
     }
 
-    /// How many processes hold states.
+    /// The number of processes that hold states.
     pub(super) fn frozen_count(&self) -> usize {
         self.by_state.len()
     }
 
-    /// Forgets the processes that hold states, except the root process, and returns them.
+    /// Removes the processes that hold states from the registry, except the root process. Returns
+    /// the removed processes.
     pub(super) fn take_frozen(&mut self) -> Vec<ProcId> {
         let root = self.root();
         let others: Vec<ProcId> = self.by_state.values().copied().filter(|id| Some(*id) != root).collect();
@@ -312,7 +336,7 @@ impl Processes {
 
 /// Processes that run cells.
 impl Processes {
-    /// What is known about a head. None if the process is not a head.
+    /// The data of a head. None if the process is not a head.
     pub(super) fn head(&self, id: ProcId) -> Option<&Head> {
         match &self.all.get(&id)?.duty {
             Duty::Head(head) => Some(head),
@@ -338,9 +362,27 @@ impl Processes {
         self.heads().filter(move |(_, process, _)| &process.at == state)
     }
 
-    /// A head that rests at a state.
+    /// Whether all heads at a state rest.
+    pub(super) fn only_rest_at(&self, state: &StateId) -> bool {
+        self.heads_at(state).all(|(_, process, head)| process.is_ready && head.doing == Doing::Rest)
+    }
+
+    /// Finds a head that rests at a state.
     pub(super) fn resting_at(&self, state: &StateId) -> Option<ProcId> {
         self.heads_at(state).find(|(_, _, head)| head.doing == Doing::Rest).map(|(id, ..)| id)
+    }
+
+    /// Finds a head that runs the code of widgets at a state.
+    pub(super) fn handling_at(&self, state: &StateId) -> Option<ProcId> {
+        self.heads_at(state).find(|(_, _, head)| matches!(head.doing, Doing::Handle(_))).map(|(id, ..)| id)
+    }
+
+    /// The run that shows the outputs of a head: that of its cell, or of its widgets.
+    pub(super) fn shown_by(&self, id: ProcId) -> Option<ExecId> {
+        match &self.head(id)?.doing {
+            Doing::Handle(run) => Some(run.clone()),
+            doing => doing.run().cloned(),
+        }
     }
 
     /// Whether a ready head is at a state and has not begun another cell.
@@ -349,7 +391,7 @@ impl Processes {
         self.heads_at(state).any(|(_, process, head)| process.is_ready && !has_left(&head.doing))
     }
 
-    /// The head that is busy with a run.
+    /// Finds the head that runs or is about to run the cell of a run.
     pub(super) fn of_run(&self, run: &ExecId) -> Option<ProcId> {
         self.heads().find(|(_, _, head)| head.doing.run() == Some(run)).map(|(id, ..)| id)
     }
@@ -364,17 +406,17 @@ impl Processes {
         Some(run)
     }
 
-    /// The run that a head is busy with.
+    /// The run whose cell a head runs or is about to run.
     pub(super) fn run_of(&self, id: ProcId) -> Option<ExecId> {
         self.head(id)?.doing.run().cloned()
     }
 
-    /// Whether another cell may begin.
+    /// Whether another cell may begin now.
     pub(super) fn has_room(&self) -> bool {
         self.busy() < MAX_BUSY_HEADS
     }
 
-    /// How many heads do not rest.
+    /// The number of heads that do not rest.
     pub(super) fn busy(&self) -> usize {
         self.heads().filter(|(_, _, head)| head.doing != Doing::Rest).count()
     }
@@ -398,8 +440,8 @@ impl Processes {
         }
     }
 
-    /// The resting heads beyond the limit: those that have rested longest. A head whose state is
-    /// not frozen yet stays, because its state would be lost.
+    /// The resting heads beyond the limit, which have rested longest. A head whose state is not
+    /// frozen yet is never returned, because its state would be lost.
     pub(super) fn too_many(&self, is_frozen: impl Fn(&StateId) -> bool) -> Vec<ProcId> {
         let resting = self.heads().filter(|(_, _, head)| head.doing == Doing::Rest && !head.is_needed);
         let mut resting: Vec<_> = resting.map(|(id, process, head)| (head.rested, id, &process.at)).collect();
@@ -408,18 +450,18 @@ impl Processes {
         resting.into_iter().take(count).filter(|(_, _, at)| is_frozen(at)).map(|(_, id, _)| id).collect()
     }
 
-    /// Whether some head is at a state or is being forked from it.
+    /// Whether a head is at a state or is being forked from the state's process.
     pub(super) fn needs(&self, state: &StateId) -> bool {
         self.heads_at(state)
             .any(|(_, process, head)| !process.is_ready || !matches!(head.doing, Doing::Run(_)))
     }
 
-    /// The heads at a state that are not ready yet.
+    /// The heads that will be at a state when they are ready.
     pub(super) fn coming_to(&self, state: &StateId) -> Vec<ProcId> {
         self.heads_at(state).filter(|(_, process, _)| !process.is_ready).map(|(id, ..)| id).collect()
     }
 
-    /// Notes, in the heads that are at a state, why the state could not be frozen.
+    /// Notes the reason why a state could not be frozen, in the heads that are at the state.
     pub(super) fn note_refusal(&mut self, state: &StateId, why: &str) {
         let ready = |(id, process, _): (ProcId, &Process, &Head)| process.is_ready.then_some(id);
         for id in self.heads_at(state).filter_map(ready).collect::<Vec<_>>() {
@@ -429,7 +471,7 @@ impl Processes {
         }
     }
 
-    /// Why a state could not be frozen, as noted in a head that is at the state.
+    /// The reason why a state could not be frozen, as noted in a head at the state.
     pub(super) fn refusal_at(&self, state: &StateId) -> Option<&str> {
         self.heads_at(state).find_map(|(_, _, head)| head.refusal.as_deref())
     }
@@ -442,7 +484,7 @@ impl Processes {
         }
     }
 
-    /// Holds a head whose cell failed.
+    /// Notes that a head is held because its cell failed.
     pub(super) fn hold(&mut self, id: ProcId) {
         self.change_duty(id, |duty| match duty {
             Duty::Head(head) => Duty::Held(head),
@@ -450,7 +492,7 @@ impl Processes {
         });
     }
 
-    /// Lets a held head run cells again.
+    /// Notes that a held head may run cells again.
     pub(super) fn release(&mut self, id: ProcId) {
         self.change_duty(id, |duty| match duty {
             Duty::Held(head) => Duty::Head(head),
@@ -458,7 +500,7 @@ impl Processes {
         });
     }
 
-    /// Kills a held head. It stays in the registry until it has exited.
+    /// Kills a held head. The head stays in the registry until it has exited.
     pub(super) fn end_held(&mut self, id: ProcId, effects: &mut Vec<Effect>) {
         effects.push(Effect::Kill(id));
         self.change_duty(id, |_| Duty::Ending);

@@ -1,46 +1,53 @@
-//! Restores a state by running the cells of its lineage again, from the nearest whole ancestor.
+//! Replay: restores a state by running the cells of its lineage again, from the nearest complete
+//! ancestor.
 //!
-//! One head runs them all. The output of the cells is dropped: the notebook has it already. Each
-//! state on the way gets a frozen process again, because a head never leaves a state that is not
-//! frozen.
+//! One head runs all these cells. Their output is dropped, because the notebook already has it.
+//! Each state between the ancestor and the restored state gets a frozen process again, because a
+//! head never leaves a state that is not frozen.
 
 use super::core::{Core, FollowUp};
 use super::lifecycle::hangs::READY_TIMEOUT;
 use super::processes::{Doing, Duty, Origin};
 use super::runs::{CellReport, Outcome};
 use super::{Effect, Ticket, not_found, transfers};
-use crate::kernel::{How, ProcId, Remains, RunOrder};
+use crate::kernel::{CellOrder, How, ProcId, Remains, RunOrder};
 use crate::notebook::{
-    Checkpoint, ExecId, Live, Rebuild, Reply, Residency, RestoredFrom, RunError, Saving, State, StateId,
+    Checkpoint, ExecId, Live, Reply, Residency, RestoredFrom, RunError, Saving, State, StateId, other_state,
 };
 use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;
 
-/// A replay under way.
+/// A replay that has not ended.
 #[derive(Debug)]
 struct Replay {
     head: ProcId,
-    /// The states whose cells run, in order. The last is the one to restore.
+    /// The states whose cells run, in order. The last one is the state to restore.
     steps: Vec<StateId>,
     done: usize,
     tickets: Vec<Ticket>,
     /// Runs that wait until the state is replayed.
     runs: Vec<ExecId>,
-    /// Other replays that wait for the state, because one of their cells takes variables from it.
+    /// Other replays that wait for this one, because one of their cells takes variables from the
+    /// restored state.
     replays: Vec<StateId>,
-    /// Processes of states on the way that are deleted or that another process holds already. They
-    /// are killed at the end.
+    /// Processes of states on the replayed path that are deleted, or that another process already
+    /// holds. They are killed at the end.
     spare: Vec<ProcId>,
 }
 
-/// The replays under way, by the state that each restores.
+/// The replays that have not ended, by the state that each restores.
 #[derive(Debug, Default)]
 pub(super) struct Replays {
     all: BTreeMap<StateId, Replay>,
 }
 
 impl Replays {
-    /// A client asks for a replay. Returns the answer unless the client has to wait.
+    /// Whether no replay is running.
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Handles a request for a replay. Returns the answer unless the client has to wait.
     pub(super) fn ask(&mut self, core: &mut Core, ticket: Ticket, target: &StateId) -> Option<Reply> {
         let Some(state) = core.notebook.state(target).filter(|s| s.residency != Residency::Deleted) else {
             return Some(Reply::Refused(not_found("state", target)));
@@ -49,7 +56,7 @@ impl Replays {
             return Some(Reply::Done);
         }
         if target.is_root() {
-            // The root process needs no replay. It only starts again.
+            // The root state needs no replay: its process is only started again.
             core.source_of(target);
             return Some(Reply::Done);
         }
@@ -62,7 +69,7 @@ impl Replays {
         }
     }
 
-    /// Lets a run wait until its state is replayed.
+    /// Makes a run wait until its state is replayed.
     pub(super) fn wait(&mut self, core: &mut Core, exec_id: &ExecId, target: &StateId) {
         match self.begin(core, target) {
             Ok(replay) => replay.runs.push(exec_id.clone()),
@@ -73,7 +80,7 @@ impl Replays {
         }
     }
 
-    /// The replay of a state. Begins it if it is not under way.
+    /// Returns the replay of a state. Begins the replay if it is not running.
     fn begin(&mut self, core: &mut Core, target: &StateId) -> Result<&mut Replay, Problem> {
         if !self.all.contains_key(target) {
             let (from, steps) = replay_path(core, target)?;
@@ -95,7 +102,7 @@ impl Replays {
             }
             let head = core
                 .branch(&from, Doing::Replay(target.clone()))
-                .ok_or_else(|| refused("the state that it would start from has no process"))?;
+                .ok_or_else(|| refused("the state that the replay would start from has no process"))?;
             let total = steps.len();
             let (tickets, runs, replays, spare) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
             self.all.insert(target.clone(), Replay { head, steps, done: 0, tickets, runs, replays, spare });
@@ -109,9 +116,9 @@ impl Replays {
         let Some(replay) = self.all.get(target) else { return };
         let (head, step) = (replay.head, replay.steps[replay.done].clone());
         let Some(code) = code_of(core, &step) else {
-            return self.failed(core, target, "the code of a state on the way is lost");
+            return self.failed(core, target, "the code of an earlier state is lost");
         };
-        if let Some(Rebuild { from, .. }) = Rebuild::read(&code)
+        if let Some((from, _)) = other_state(&code)
             && core.runnable(&from).is_err_and(|refused| refused.kind == Kind::Lost)
         {
             // A cell takes variables only from older states, so this recursion ends.
@@ -122,12 +129,11 @@ impl Replays {
         }
         let exec_id = replay_id(target);
         let deliveries = transfers::deliveries(core, None, &exec_id, &code);
-        let (allow_stdin, has_memory_limit, report_symbols) = (false, false, false);
-        let cell = RunOrder { exec_id, code, allow_stdin, has_memory_limit, report_symbols, deliveries };
-        core.effects.push(Effect::Run { head, cell });
+        let order = RunOrder { cell: CellOrder::new(exec_id, code), deliveries };
+        core.effects.push(Effect::Run { head, order });
     }
 
-    /// Continues a replay when one of its cells has ended.
+    /// Continues a replay after one of its cells has ended.
     pub(super) fn cell_ended(
         &mut self,
         core: &mut Core,
@@ -140,12 +146,12 @@ impl Replays {
         let (head, step) = (replay.head, replay.steps[replay.done].clone());
         match how {
             How::Ok => {}
-            How::Refused => return self.failed(core, target, "a state on the way could not be kept"),
+            How::Refused => return self.failed(core, target, "an earlier state could not be kept"),
             How::Error(error) if remains.can_be_a_state() && failed_as_before(core, &step, &error) => {}
             How::Error(error) => {
                 let number = core.notebook.state(&step).map_or(0, |s| s.exec_count);
                 let is_partial = core.notebook.state(&step).is_some_and(|s| s.partial);
-                let how = if is_partial { "failed in another way" } else { "failed" };
+                let how = if is_partial { "failed differently" } else { "failed" };
                 let why = format!("this time the cell In[{number}] {how}: {}", error.in_words());
                 return self.failed(core, target, &why);
             }
@@ -174,11 +180,17 @@ impl Replays {
         }
     }
 
-    /// A replaying head has reached a state. Makes the state's frozen process, unless another
-    /// replay has restored the state meanwhile: heads may be about to be forked from the process
-    /// that it made. Returns whether the state was restored already.
+    /// Handles a replaying head that has reached a state. Makes the state's frozen process, unless
+    /// another replay has restored the state in the meantime: other heads may wait to be forked
+    /// from the existing process. Returns whether the state was restored already.
     fn restored(&mut self, core: &mut Core, head: ProcId, id: &StateId, report: CellReport) -> bool {
         core.processes.move_to(head, id);
+        let is_foreign = |c: &Checkpoint| !core.is_loadable(c);
+        if core.notebook.state(id).and_then(|s| s.checkpoint.as_ref()).is_some_and(is_foreign) {
+            // The state's checkpoint cannot be loaded by the current Python. So the replayed state
+            // is saved again.
+            core.due.note_broken(id);
+        }
         let Some(state) = core.notebook.state_mut(id) else { return false };
         let is_there = core.processes.frozen(id).is_some() && is_whole_in_memory(state);
         if is_there || state.residency == Residency::Deleted {
@@ -200,13 +212,13 @@ impl Replays {
         false
     }
 
-    /// Ends a replay that cannot continue. The states that it has restored stay.
+    /// Ends a replay that cannot continue. States that it has already restored stay in memory.
     pub(super) fn failed(&mut self, core: &mut Core, target: &StateId, why: &str) {
         let Some(replay) = self.all.remove(target) else { return };
         core.discard(replay.head);
         replay.spare.into_iter().for_each(|spare| core.end(spare));
         core.publish(Live::Replaying { state: target.clone(), done: 0, total: 0 });
-        let how = "run its cells by hand and change what fails";
+        let how = "run its cells one by one, and fix the cell that fails";
         let refused = Problem::new(Kind::Lost, format!("replay state {target}"), why, how);
         core.answer_all(replay.tickets, &Reply::Refused(refused));
         for waiting in replay.replays {
@@ -217,10 +229,10 @@ impl Replays {
         }
     }
 
-    /// Stops the replay whose cells run under this exec id. Returns whether there was one.
+    /// Stops the replay that `exec_id` identifies. Returns whether there was one.
     pub(super) fn stop(&mut self, core: &mut Core, exec_id: &ExecId) -> bool {
         let target = self.all.keys().find(|target| replay_id(target) == *exec_id).cloned();
-        target.inspect(|target| self.failed(core, target, "it was stopped")).is_some()
+        target.inspect(|target| self.failed(core, target, "the replay was stopped")).is_some()
     }
 
     /// Ends all replays.
@@ -230,12 +242,12 @@ impl Replays {
     }
 }
 
-/// Whether something is missing in a state that only a replay can restore.
+/// Whether a state lacks variables that only a replay can restore.
 pub(super) fn lacks_something(core: &Core, state: &State) -> bool {
     is_partial(state) || state.residency == Residency::Disk && !is_whole(core, state)
 }
 
-/// The state where a replay starts, and the states that it restores.
+/// The state from which a replay starts, and the states that it restores.
 fn replay_path(core: &Core, target: &StateId) -> Result<(StateId, Vec<StateId>), Problem> {
     let lineage = core.notebook.lineage(target);
     let [before @ .., _] = lineage.as_slice() else { return Err(not_found("state", target)) };
@@ -263,16 +275,16 @@ fn code_of(core: &Core, id: &StateId) -> Option<String> {
     core.notebook.run(run).map(|r| r.code.clone())
 }
 
-/// Whether everything that the cells of a state left is in its process or in its checkpoint.
+/// Whether all variables of a state are in its process or in its checkpoint.
 fn is_whole(core: &Core, state: &State) -> bool {
-    let on_disk = state.checkpoint.as_ref().is_some_and(Checkpoint::is_whole);
+    let on_disk = state.checkpoint.as_ref().is_some_and(|c| c.is_whole_for(core.notebook.python()));
     state.id.is_root()
         || is_whole_in_memory(state) && (core.forks(&state.id) || on_disk)
         || state.residency == Residency::Disk && on_disk
 }
 
-/// Whether the cell of a partial state has failed with the same kind of error as before. Then the
-/// variables that it set are taken to be the same.
+/// Whether the cell of a partial state failed with the same kind of error as in the first run. If
+/// so, the variables that the cell set are assumed to be the same.
 fn failed_as_before(core: &Core, step: &StateId, error: &RunError) -> bool {
     let Some(state) = core.notebook.state(step).filter(|s| s.partial) else { return false };
     let run = state.exec_id.as_ref().and_then(|run| core.notebook.run(run));
@@ -287,7 +299,7 @@ fn is_partial(state: &State) -> bool {
     matches!(&state.restored_from, Some(RestoredFrom::Checkpoint { missing }) if !missing.is_empty())
 }
 
-/// The exec id by which a replay can be interrupted.
+/// The exec id of a replay, with which the replay can be interrupted.
 fn replay_id(target: &StateId) -> ExecId {
     ExecId::new(format!("replay:{target}"))
 }

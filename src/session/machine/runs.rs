@@ -1,20 +1,20 @@
-//! The life of a run: asked for, queued, started, and ended, with the state that it leaves.
+//! The life of a run: it is requested and queued, it begins, and it ends with or without a state.
 
 use super::cancel::{Stop, interrupted};
 use super::core::{Core, FollowUp};
 use super::memory_limit::MemoryLimit;
 use super::watch::Watch;
-use super::{Alarm, Effect, Serial, Ticket, drafts, not_found, transfers};
-use crate::kernel::{ProcId, RunOrder};
+use super::{Alarm, Effect, Serial, Ticket, drafts, not_found, transfers, workers};
+use crate::kernel::{CellOrder, ProcId, RunOrder};
 use crate::notebook::{
-    Asked, Base, DraftId, Ended, ExecId, Fact, OnError, Output, Outputs, Reply, Run, RunError, RunSpec,
-    RunStatus, State, StateId, StateRef, Symbols,
+    Asked, Base, DraftId, Ended, ExecId, Fact, Metric, OnError, Output, Outputs, Place, Reply, Residency,
+    Run, RunError, RunSpec, RunStatus, RunWorker, State, StateId, StateRef, Symbols, other_state,
 };
 use crate::problem::{Kind, Problem};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// Limit of runs that are queued or running in one notebook.
+/// Maximum number of runs that are queued or running in one notebook.
 const MAX_OPEN_RUNS: usize = 1000;
 
 /// How a run ends: its status and its error.
@@ -32,14 +32,14 @@ impl Outcome {
         Self::Interrupted(RunError::new("RunAborted", why))
     }
 
-    /// No process could be made for the run.
+    /// No process could be created for the run.
     pub(super) fn fork_failed(why: &str) -> Self {
         Self::Error(RunError::new("ForkFailed", why))
     }
 
-    /// The system refused to make another process.
+    /// The operating system refused to create another process.
     pub(super) fn fork_refused(why: &str) -> Self {
-        let why = format!("{why}. Nothing has run: try again when other cells or programs have ended");
+        let why = format!("{why}. Nothing has run: end other cells or programs, then try again");
         Self::Error(RunError::fork_refused(why))
     }
 
@@ -53,59 +53,62 @@ impl Outcome {
     }
 }
 
-/// What a head reports about itself when its cell has ended.
+/// A head's report when its cell has ended.
 #[derive(Debug, Default)]
 pub(super) struct CellReport {
-    /// The number of the cell in `In[n]`.
+    /// The number in `In[n]` of the cell.
     pub(super) exec_count: u32,
-    /// What branches of the state do not get, as warnings for users.
+    /// Warnings for users about what branches of the state lose.
     pub(super) warnings: Vec<String>,
     /// Whether branches of the state may be forked from its process.
     pub(super) forks: bool,
-    /// Whether part of the state exists only in the head's process.
+    /// Whether part of the state exists only in the head's process, such as threads.
     pub(super) is_alone: bool,
 }
 
-/// What was requested with a run. It is kept as long as the run is in the notebook.
+/// The request of a run, with the run's progress. It exists as long as the run is in the notebook.
 #[derive(Debug)]
 pub(super) struct Request {
-    /// The request, with ids in place of the names of states.
+    /// The request. Names of states are replaced by ids.
     pub(super) spec: RunSpec,
     pub(super) timeout: Option<Duration>,
     pub(super) memory_limit: Option<MemoryLimit>,
-    /// Whether the state that the run runs against was replayed for this run.
+    /// Whether the run's base state was replayed for this run.
     is_replayed: bool,
     waiting: Vec<Ticket>,
-    /// Whether the run was begun again because the process that was to fork its head died. This is
-    /// done only once.
+    /// Whether the run began a second time because the process that should have forked its head
+    /// died. This happens at most once.
     is_begun_again: bool,
     pub(super) stop: Option<Stop>,
     pub(super) watch: Watch,
     pub(super) serial: Serial,
+    /// How long the code ran, in milliseconds, as its worker has measured it.
+    duration_ms: Option<f64>,
 }
 
 impl Request {
-    fn new(spec: RunSpec, ticket: Ticket) -> Self {
+    fn new(spec: RunSpec, ticket: Option<Ticket>) -> Self {
         Self {
             timeout: spec.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
             memory_limit: spec.run_memory.map(MemoryLimit::new),
             spec,
             is_replayed: false,
-            waiting: vec![ticket],
+            waiting: ticket.into_iter().collect(),
             is_begun_again: false,
             stop: None,
             watch: Watch::default(),
             serial: Serial(0),
+            duration_ms: None,
         }
     }
 }
 
-/// All requested runs that are in the notebook.
+/// The requests of all runs in the notebook.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
     all: BTreeMap<ExecId, Request>,
     last: u64,
-    /// Runs that wait until another cell may begin.
+    /// Runs that wait because too many cells run.
     pub(super) backlog: VecDeque<ExecId>,
 }
 
@@ -124,12 +127,12 @@ impl Runs {
         self.all.insert(run, request);
     }
 
-    /// Whether an exec id still belongs to the run with this number.
+    /// Whether an exec id still refers to the run with this serial number.
     pub(super) fn is_still(&self, run: &ExecId, serial: Serial) -> bool {
         self.all.get(run).is_some_and(|request| request.serial == serial)
     }
 
-    /// The number of a run.
+    /// The serial number of a run; 0 if the run does not exist.
     pub(super) fn serial(&self, run: &ExecId) -> Serial {
         self.all.get(run).map_or(Serial(0), |request| request.serial)
     }
@@ -143,38 +146,49 @@ impl Runs {
 }
 
 impl Runs {
-    /// Adds a run. Returns the answer if this request was answered before, else none.
+    /// Adds a run. If this request was made before and its run has ended, returns the earlier
+    /// answer; otherwise, the client has to wait.
     pub(super) fn ask(
         &mut self,
         core: &mut Core,
-        ticket: Ticket,
+        ticket: impl Into<Option<Ticket>>,
         spec: RunSpec,
     ) -> Result<Option<Reply>, Problem> {
         let exec_id = spec.exec_id.clone();
         if core.notebook.run(&exec_id).is_some() {
             return ask_again(core, &spec).map(Some);
         }
+        if spec.place == Place::Workers {
+            workers::check(core, &spec)?;
+        }
         (core.asked_ms, core.run_ms) = (core.now_ms, core.now_ms);
-        let leaves_nothing = spec.reads.is_some();
+        let leaves_nothing = spec.passing;
         let on = match resolve(core, spec.on.clone(), spec.replay) {
             Ok(on) => on,
-            // An empty namespace is always available, even if the root state was deleted.
+            // The empty namespace is always available for a run that leaves no state, even if the
+            // root state was deleted.
             Err(_) if leaves_nothing && spec.on == Base::State(StateId::root()) => spec.on.clone(),
             Err(refused) => return Err(refused),
         };
         if core.open.len() >= MAX_OPEN_RUNS {
             let why = format!("{MAX_OPEN_RUNS} runs are waiting or running already");
-            return Err(Problem::new(Kind::Busy, format!("run {exec_id}"), why, "wait, or interrupt some"));
+            return Err(Problem::new(
+                Kind::Busy,
+                format!("run {exec_id}"),
+                why,
+                "wait, or interrupt some runs",
+            ));
         }
         let asked = Asked { on: spec.on.clone(), new_state_name: spec.new_state_name.clone() };
-        let run = new_run(exec_id.clone(), on.clone(), spec.code.clone(), spec.draft.clone(), asked);
-        self.add(exec_id.clone(), Request::new(spec, ticket));
+        let mut run = new_run(exec_id.clone(), on.clone(), spec.code.clone(), spec.draft.clone(), asked);
+        run.worker = (spec.place == Place::Workers).then(RunWorker::default);
+        run.imported_cell = spec.draft.as_ref().and_then(|draft| core.notebook.imported_cell_of(draft));
+        self.add(exec_id.clone(), Request::new(spec, ticket.into()));
         core.open.insert(exec_id.clone());
         if leaves_nothing {
             core.notebook.add_passing(run);
         } else {
-            core.notebook.add_run(run.clone());
-            core.publish(Fact::RunAdded { run });
+            core.add_run(run);
         }
         if let Base::State(state) = on {
             core.follow_up(FollowUp::Begin(exec_id, state));
@@ -182,25 +196,38 @@ impl Runs {
         Ok(None)
     }
 
-    /// Whether a run may replay the state it runs against.
+    /// Whether a run runs at a worker.
+    pub(super) fn is_at_workers(&self, run: &ExecId) -> bool {
+        self.get(run).is_some_and(|request| request.spec.place == Place::Workers)
+    }
+
+    /// Notes how long the code of a run has run at its worker, in milliseconds.
+    pub(super) fn note_duration(&mut self, run: &ExecId, duration_ms: Option<f64>) {
+        if let Some(request) = self.get_mut(run) {
+            request.duration_ms = duration_ms;
+        }
+    }
+
+    /// Whether a run may replay its base state.
     pub(super) fn may_replay(&self, run: &ExecId) -> bool {
         self.get(run).is_some_and(|request| request.spec.replay)
     }
 
-    /// Whether a run may begin only at a whole state, so that missing variables are replayed first.
+    /// Whether a run may begin only at a whole state. If so, a state that lacks variables is
+    /// replayed first.
     pub(super) fn wants_whole_state(&self, run: &ExecId) -> bool {
         self.get(run).is_some_and(|request| request.spec.replay && !request.is_replayed)
     }
 
-    /// Notes that the state of a run has been replayed for it.
+    /// Notes that a run's base state was replayed for this run.
     pub(super) fn note_replayed(&mut self, run: &ExecId) {
         if let Some(request) = self.get_mut(run) {
             request.is_replayed = true;
         }
     }
 
-    /// Whether a run may begin again because the process that was to fork its head died. Returns
-    /// true only once.
+    /// Whether a run may begin again after the process that should have forked its head died.
+    /// Returns true only once for each run.
     pub(super) fn may_begin_again(&mut self, run: &ExecId) -> bool {
         let again = self.get_mut(run).map(|request| &mut request.is_begun_again);
         again.is_some_and(|again| !std::mem::replace(again, true))
@@ -211,7 +238,7 @@ impl Runs {
         self.get(run).is_some_and(|request| request.spec.on_error == OnError::Keep)
     }
 
-    /// Sets the alarm for a run's time limit. Waiting for a load counts, too.
+    /// Sets the alarm for a run's time limit. The limit includes the time for loading the state.
     pub(super) fn limit_time(&self, core: &mut Core, run: &ExecId) {
         if let Some(limit) = self.get(run).and_then(|request| request.timeout) {
             core.wake(limit, Alarm::TimeLimit(run.clone(), self.serial(run)));
@@ -224,15 +251,17 @@ impl Runs {
             self.limit_time(core, exec_id);
         }
         let Some(Request { spec, memory_limit, .. }) = self.get(exec_id) else { return };
-        let cell = RunOrder {
-            exec_id: exec_id.clone(),
-            code: spec.code.clone(),
+        let cell = CellOrder {
             allow_stdin: spec.allow_stdin,
             has_memory_limit: memory_limit.is_some(),
             report_symbols: spec.with_outputs,
-            deliveries: transfers::deliveries(core, spec.reads.as_deref(), exec_id, &spec.code),
+            metric: spec.metric.clone(),
+            threads: spec.threads,
+            ..CellOrder::new(exec_id.clone(), spec.code.clone())
         };
-        core.effects.push(Effect::Run { head, cell });
+        let deliveries =
+            transfers::deliveries(core, spec.passing.then_some(spec.reads.as_slice()), exec_id, &spec.code);
+        core.effects.push(Effect::Run { head, order: RunOrder { cell, deliveries } });
     }
 
     /// Notes that the cell of a head has begun.
@@ -254,7 +283,8 @@ impl Runs {
         }
     }
 
-    /// Ends a run whose head refused to run the cell, because the head's state could not be frozen.
+    /// Ends a run whose head refused to run the cell because the head's state could not be frozen.
+    /// Running the cell would have lost that state.
     pub(super) fn head_refused(&mut self, core: &mut Core, head: ProcId, exec_id: &ExecId) {
         let refusal = core.processes.head_mut(head).and_then(|head| head.refusal.take());
         let mut why = "the state could not be kept, and running the cell would have lost it".to_owned();
@@ -269,8 +299,8 @@ impl Runs {
         self.end(core, exec_id, outcome);
     }
 
-    /// Adds the state that a run leaves, and notes that the run's head rests there. `partial` says
-    /// that the cell failed.
+    /// Adds the state that a run leaves, and notes that the run's head rests at that state.
+    /// `partial` is true if the cell failed.
     pub(super) fn leave_state(
         &mut self,
         core: &mut Core,
@@ -279,35 +309,51 @@ impl Runs {
         report: CellReport,
         partial: bool,
     ) -> Option<StateId> {
-        let run = core.notebook.run(exec_id)?;
-        let Base::State(parent) = run.on.clone() else { return None };
-        let name = run.asked.new_state_name.clone();
-        let instead_of = self.get_mut(exec_id).and_then(|r| r.spec.instead_of.take());
         if let Some(head) = core.processes.head_mut(head) {
             head.is_needed = report.is_alone;
         }
+        let id = self.add_state(core, exec_id, report, partial, Residency::Freezing)?;
+        core.uses.note(&id);
+        core.processes.rest(head, id.clone());
+        Some(id)
+    }
+
+    /// Adds the state that a run leaves to the graph.
+    pub(super) fn add_state(
+        &mut self,
+        core: &mut Core,
+        exec_id: &ExecId,
+        report: CellReport,
+        partial: bool,
+        residency: Residency,
+    ) -> Option<StateId> {
+        let run = core.notebook.run(exec_id)?;
+        let Base::State(parent) = run.on.clone() else { return None };
+        let name = run.asked.new_state_name.clone();
+        let taken_from = other_state(&run.code).map(|(from, _)| from);
+        let instead_of = self.get_mut(exec_id).and_then(|r| r.spec.instead_of.take());
         let id = StateId::new(core.new_id());
         let mut state = State::new(id.clone(), Some(parent.clone()), Some(exec_id.clone()), core.now_ms);
         state.name = name.unwrap_or(state.name);
         (state.exec_count, state.warnings, state.forks) = (report.exec_count, report.warnings, report.forks);
-        state.partial = partial;
+        (state.partial, state.taken_from, state.residency) = (partial, taken_from, residency);
         if let Some(renamed) = core.notebook.add_state(state.clone()) {
             core.publish_state(&renamed);
         }
         core.publish(Fact::StateAdded { state });
-        core.uses.note(&id);
-        core.processes.rest(head, id.clone());
         if let Some(run) = core.notebook.run_mut(exec_id) {
             run.state = Some(id.clone());
         }
+        let line = instead_of.or_else(|| drafts::version_with_draft(core, exec_id, &parent));
         drafts::move_drafts(core, exec_id, &parent, &id);
-        if let Some(line) = instead_of {
+        if let Some(line) = line {
             drafts::replay_as_drafts(core, &line, &id);
         }
         Some(id)
     }
 
-    /// Ends a run. The runs that waited for its state begin, or end if it left none.
+    /// Ends a run. Then begins the runs that waited for the run's state. If the run failed or left
+    /// no state, ends these runs too.
     pub(super) fn end(&mut self, core: &mut Core, exec_id: &ExecId, outcome: Outcome) {
         let now_ms = core.now_ms;
         let Some(run) = core.notebook.run_mut(exec_id).filter(|r| !r.status.has_ended()) else { return };
@@ -321,7 +367,9 @@ impl Runs {
         }
         last.extend(run.outputs.note_dropped());
         (run.status, run.error, run.prompt) = (status, error, None);
-        run.duration_ms = run.started_at.map(|t| (now_ms - t).max(0.0));
+        let measured = self.all.get(exec_id).and_then(|request| request.duration_ms);
+        run.duration_ms = measured.or_else(|| run.started_at.map(|t| (now_ms - t).max(0.0)));
+        let is_at_workers = run.worker.is_some();
         let (on, state) = (run.on.clone(), run.state.clone());
         core.open.shift_remove(exec_id);
         core.run_ms = now_ms;
@@ -329,6 +377,9 @@ impl Runs {
             core.publish(Fact::OutputAdded { exec_id: exec_id.clone(), output });
         }
         publish_end(core, exec_id);
+        if is_at_workers && !core.keeps_tasks {
+            core.effects.push(Effect::Recall(exec_id.clone()));
+        }
         self.answer_ended(core, exec_id);
         transfers::end_senders(core, exec_id);
         if status != RunStatus::Ok
@@ -364,7 +415,8 @@ impl Runs {
         }
     }
 
-    /// Ends all open runs, because the notebook is reset. Their serial numbers are not used again.
+    /// Ends all open runs, because the notebook is reset. New runs never get the serial numbers of
+    /// these runs.
     pub(super) fn end_all(&mut self, core: &mut Core) {
         self.backlog.clear();
         for run in core.open.clone() {
@@ -374,8 +426,9 @@ impl Runs {
     }
 }
 
-/// Replaces the names of states by their ids. A repeated request means the same state as before,
-/// even if the name belongs to another state now, often the one that the first request made.
+/// Replaces the names of states by ids. In a repeated request, a name refers to the same state as
+/// in the first request. The name may have moved since then, often to the state that the first
+/// request made.
 pub(super) fn resolve_names(core: &Core, mut spec: RunSpec) -> Result<RunSpec, Problem> {
     if let Base::Name(name) = spec.on {
         let earlier = core.notebook.run(&spec.exec_id).filter(|run| run.code == spec.code);
@@ -384,14 +437,23 @@ pub(super) fn resolve_names(core: &Core, mut spec: RunSpec) -> Result<RunSpec, P
             None => Base::State(core.resolve_state(StateRef::Name(name))?),
         };
     }
-    for reading in spec.reads.iter_mut().flatten() {
+    for reading in &mut spec.reads {
         reading.state = StateRef::Id(core.resolve_state(reading.state.clone())?);
     }
     Ok(spec)
 }
 
-/// Whether this request was made before and its run was refused because the system could not make a
-/// process. That run never began, so the request may be made again.
+/// The other states whose variables a run reads.
+pub(super) fn read_states(spec: &RunSpec) -> Vec<StateId> {
+    let named = spec.reads.iter().filter_map(|reading| match &reading.state {
+        StateRef::Id(state) => Some(state.clone()),
+        StateRef::Name(_) => None,
+    });
+    named.chain(other_state(&spec.code).map(|(state, _)| state)).collect()
+}
+
+/// Whether this request was made before, and its run ended because the system could not create a
+/// process. That run never began, so the request may be repeated.
 pub(super) fn was_refused(core: &Core, spec: &RunSpec) -> bool {
     core.notebook.run(&spec.exec_id).is_some_and(|run| {
         run.started_at.is_none()
@@ -400,8 +462,9 @@ pub(super) fn was_refused(core: &Core, spec: &RunSpec) -> bool {
     })
 }
 
-/// Answers a request whose exec id is known: nothing runs twice. A request with `reads` never
-/// leaves a run in the notebook, so a known run cannot be its result.
+/// Answers a request whose exec id is in use, because no cell runs twice for one exec id. A passing
+/// run is always refused: it leaves no run in the notebook, so the existing run belongs to another
+/// request.
 fn ask_again(core: &Core, spec: &RunSpec) -> Result<Reply, Problem> {
     let exec_id = &spec.exec_id;
     let run = core.notebook.run(exec_id).ok_or_else(|| not_found("run", exec_id))?;
@@ -410,14 +473,14 @@ fn ask_again(core: &Core, spec: &RunSpec) -> Result<Reply, Problem> {
         let how = "wait for it, interrupt it, or use another exec_id";
         return conflict("a run with this exec_id has not ended yet", how);
     }
-    if !is_same(run, spec) || spec.reads.is_some() {
+    if !is_same(run, spec) || spec.passing {
         return conflict("another request used this exec_id before", "use a new exec_id for each run");
     }
     Ok(ended_reply(run, spec.with_outputs))
 }
 
 /// The base of a run: a state that can be run against, or a run that has not ended. With `replay`,
-/// the state may also be lost.
+/// a lost state is accepted too.
 pub(super) fn resolve(core: &Core, on: Base, replay: bool) -> Result<Base, Problem> {
     let state = match on {
         Base::State(state) => state,
@@ -444,14 +507,22 @@ pub(super) fn resolve(core: &Core, on: Base, replay: bool) -> Result<Base, Probl
     }
 }
 
-/// Notes which variables a cell that is about to end has read, assigned and deleted.
+/// Notes which variables a cell has read, assigned and deleted. The head reports this just before
+/// the end of the cell.
 pub(super) fn note_symbols(core: &mut Core, head: ProcId, symbols: Symbols) {
     if let Some(run) = core.processes.run_of(head).and_then(|id| core.notebook.run_mut(&id)) {
         run.symbols = Some(symbols);
     }
 }
 
-/// Begins the runs that waited for this one, now that it has left a state.
+/// Notes the metric of a run. The head reports it just before the end of the cell.
+pub(super) fn note_metric(core: &mut Core, head: ProcId, metric: Metric) {
+    if let Some(run) = core.processes.run_of(head).and_then(|id| core.notebook.run_mut(&id)) {
+        run.metric = Some(metric);
+    }
+}
+
+/// Begins the runs that waited for a run that has now left a state.
 fn begin_waiting(core: &mut Core, exec_id: &ExecId, state: &StateId) {
     for next in waiting_for(core, exec_id) {
         if let Some(run) = core.notebook.run_mut(&next) {
@@ -467,15 +538,16 @@ fn waiting_for(core: &Core, exec_id: &ExecId) -> Vec<ExecId> {
     open.filter(|run| run.on == on).map(|run| run.exec_id.clone()).collect()
 }
 
-/// Publishes how a run has ended, and with which state.
+/// Publishes the end of a run, with the state that it left.
 pub(super) fn publish_end(core: &mut Core, exec_id: &ExecId) {
     let Some(run) = core.notebook.run(exec_id) else { return };
     let (exec_id, status, error) = (exec_id.clone(), run.status, run.error.clone());
-    let (duration_ms, state, symbols) = (run.duration_ms, run.state.clone(), run.symbols.clone());
-    core.publish(Fact::RunEnded { exec_id, status, error, duration_ms, state, symbols });
+    let (duration_ms, state) = (run.duration_ms, run.state.clone());
+    let (symbols, metric, worker) = (run.symbols.clone(), run.metric.clone(), run.worker.clone());
+    core.publish(Fact::RunEnded { exec_id, status, error, duration_ms, state, symbols, metric, worker });
 }
 
-/// The answer to a request whose run has ended.
+/// The reply to the request of a run that has ended.
 pub(super) fn ended_reply(run: &Run, with_outputs: bool) -> Reply {
     let name = |id: &StateId| run.asked.new_state_name.clone().unwrap_or_else(|| id.as_str().to_owned());
     Reply::Ended(Ended {
@@ -491,7 +563,7 @@ pub(super) fn ended_reply(run: &Run, with_outputs: bool) -> Reply {
     })
 }
 
-/// Whether a request has the code, base and new name of the request that made a run.
+/// Whether a request has the same code, base and new state name as the request that made a run.
 fn is_same(run: &Run, spec: &RunSpec) -> bool {
     (&run.code, &run.asked.on, &run.asked.new_state_name) == (&spec.code, &spec.on, &spec.new_state_name)
 }
@@ -505,6 +577,7 @@ pub(super) fn new_run(exec_id: ExecId, on: Base, code: String, draft: Option<Dra
         status: RunStatus::Queued,
         draft,
         exec_count: None,
+        imported_cell: None,
         outputs: Outputs::default(),
         error: None,
         warnings: Vec::new(),
@@ -514,6 +587,9 @@ pub(super) fn new_run(exec_id: ExecId, on: Base, code: String, draft: Option<Dra
         duration_ms: None,
         state: None,
         symbols: None,
+        metric: None,
+        worker: None,
+        deleted_at: None,
         asked,
     }
 }

@@ -1,9 +1,9 @@
-//! Decides which state is saved when: one at a time, the newest first, while no client waits for a
-//! cell.
+//! Decides when each state is saved: one state at a time, the newest first, while no client waits
+//! for a cell.
 //!
-//! A throw-away fork of the state's frozen process writes the checkpoint (`Role::Save`), so the
-//! state never changes and nothing waits for it. A written checkpoint becomes part of the notebook
-//! when the store reports that it is kept.
+//! A short-lived fork of the state's frozen process writes the checkpoint (`Role::Save`), so the
+//! state does not change and no cell has to wait. The store then adds the checkpoint to the
+//! notebook and reports this.
 
 use super::core::{Core, FollowUp};
 use super::processes::{Duty, Origin};
@@ -19,16 +19,17 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-/// How long no run must have been asked for before a checkpoint begins. So cells that follow each
-/// other quickly are not slowed down, and the last of them is saved first.
+/// An automatic checkpoint begins only if no run was requested for this long. So saving does not
+/// slow down a quick series of cells, and the last state of the series is saved first.
 const REST: Duration = Duration::from_millis(300);
-/// How long a checkpoint waits at most for such a pause, in milliseconds.
+/// Maximum time for which an automatic checkpoint waits for such a pause, in milliseconds.
 const MAX_WAIT_MS: f64 = 5000.0;
-/// How long after a failure a checkpoint is tried again. The time doubles with each failure.
+/// Time between a failed checkpoint and the next attempt. The time doubles with each failure.
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
-/// How many times that time doubles: up to some five minutes.
+/// How many times `AGAIN_AFTER` doubles. The longest time between attempts is some five minutes.
 const MAX_DOUBLINGS: u32 = 6;
-/// How long a saving process may be silent. Normally it reports its progress many times a second.
+/// How long a saving process may report no progress. Normally it reports its progress many times a
+/// second.
 const STALL: Duration = Duration::from_secs(180);
 
 /// A checkpoint that is to be written.
@@ -42,7 +43,7 @@ struct SaveRequest {
 }
 
 impl SaveRequest {
-    /// A checkpoint that no client asked for.
+    /// An automatic checkpoint, which no client requested.
     fn by_itself(state: StateId) -> Self {
         Self { state, form: Form::Environment, label: None, metadata: Map::new(), tickets: Vec::new() }
     }
@@ -52,58 +53,58 @@ impl SaveRequest {
 #[derive(Debug)]
 struct Writing {
     request: SaveRequest,
-    /// The process that writes the checkpoint. None once that is written, while the store makes the
-    /// checkpoint part of the notebook.
+    /// The process that writes the checkpoint. None when it has finished and the store is adding
+    /// the checkpoint to the notebook.
     process: Option<ProcId>,
     heard_ms: f64,
 }
 
-/// Has checkpoints written, one at a time.
+/// Writes checkpoints, one at a time.
 #[derive(Debug, Default)]
 pub(super) struct Saver {
     writing: Option<Writing>,
     requests: VecDeque<SaveRequest>,
-    /// Whether the notebook is being closed. Then checkpoints do not wait for a pause.
+    /// Whether the notebook is about to be closed or restarted. If so, checkpoints are written
+    /// without a pause.
     pub(super) is_closing: bool,
     alarm_is_set: bool,
     waiting_since_ms: Option<f64>,
-    /// Failures in a row, by state.
+    /// Number of consecutive failures, by state.
     failures: BTreeMap<StateId, u32>,
-    /// Runs that wait for the checkpoint of a state that cannot be forked.
+    /// Runs that wait for a checkpoint because their state must not be forked.
     runs: BTreeMap<StateId, Vec<ExecId>>,
 }
 
 impl Saver {
-    /// Whether the checkpoint of a state is being written.
+    /// Whether a checkpoint of this state is being written.
     pub(super) fn is_at(&self, state: &StateId) -> bool {
         self.writing.as_ref().is_some_and(|w| &w.request.state == state)
     }
 }
 
-/// Which states still need a checkpoint.
+/// The states that still need a checkpoint.
 #[derive(Debug, Default)]
 pub(super) struct Due {
     /// Whether checkpoints are written automatically.
     by_itself: bool,
-    /// States that may have to be saved, the newest last. `newest` skips those that need not be
-    /// saved.
+    /// States that may need a checkpoint, the newest last. `newest` removes those that need none.
     states: BTreeSet<(u64, StateId)>,
-    /// States whose checkpoint could not be loaded. A new checkpoint is written once the state has
+    /// States whose checkpoint could not be loaded. A new checkpoint is written when the state has
     /// a process again.
     broken: BTreeSet<StateId>,
 }
 
 impl Due {
-    /// Starts with no state due. With `by_itself`, checkpoints are written automatically.
+    /// Starts with no states. If `by_itself` is true, checkpoints are written automatically.
     pub(super) fn new(by_itself: bool) -> Self {
         Self { by_itself, ..Self::default() }
     }
 
-    /// Adds a state if it now needs a checkpoint. To be called when its residency or the progress
-    /// of its checkpoint has changed.
+    /// Adds a state if it needs a checkpoint. Must be called after each change of the state's
+    /// residency or of the progress of its checkpoint.
     pub(super) fn note(&mut self, state: &State) {
         if self.by_itself && self.is_due(state) {
-            // The bits of positive floats sort like the numbers.
+            // The bit patterns of positive floats have the same order as the floats.
             self.states.insert((state.created_at.to_bits(), state.id.clone()));
         }
     }
@@ -118,14 +119,22 @@ impl Due {
         self.broken.insert(state.clone());
     }
 
-    /// Notes that the checkpoint of a state was written again, or may be loaded after all.
+    /// Notes that the checkpoint of a state was written again, or that it may be loadable now.
     pub(super) fn forget_broken(&mut self, state: &StateId) {
         self.broken.remove(state);
     }
 
+    /// Whether a checkpoint of the state's process is missing: there is no checkpoint, or it could
+    /// not be loaded, or it has only the plain values although the process holds everything.
+    fn is_missing(&self, state: &State) -> bool {
+        let is_whole = !matches!(state.restored_from, Some(RestoredFrom::Checkpoint { .. }));
+        let is_enough = |c: &Checkpoint| c.form == Form::Environment || !is_whole;
+        !state.checkpoint.as_ref().is_some_and(is_enough) || self.is_broken(&state.id)
+    }
+
     fn is_due(&self, state: &State) -> bool {
         state.residency == Residency::Memory
-            && (state.checkpoint.is_none() || self.is_broken(&state.id))
+            && self.is_missing(state)
             && state.saving == Saving::Idle
             && !state.id.is_root()
     }
@@ -140,13 +149,20 @@ impl Due {
         None
     }
 
+    /// Whether a cell's state will need a checkpoint as soon as it has a process.
+    fn is_coming(&self, notebook: &Notebook) -> bool {
+        let is_coming =
+            |s: &State| s.residency == Residency::Freezing && !s.id.is_root() && self.is_missing(s);
+        self.by_itself && notebook.states().any(is_coming)
+    }
+
     fn is_any(&self, notebook: &Notebook) -> bool {
         self.states.iter().any(|(_, id)| notebook.state(id).is_some_and(|state| self.is_due(state)))
     }
 }
 
 impl Saver {
-    /// A client asks for a checkpoint. Returns the answer unless the client has to wait.
+    /// Handles a request for a checkpoint. Returns the answer unless the client has to wait.
     pub(super) fn ask(
         &mut self,
         core: &mut Core,
@@ -163,10 +179,22 @@ impl Saver {
             let (what, why, how) = (format!("save state {id}"), trouble.why.clone(), trouble.how.clone());
             return Some(Reply::Refused(Problem::new(Kind::Disk, what, why, how)));
         }
-        if core.notebook.state(id).is_some_and(holds_values_only) {
-            let why = "its checkpoint is not trusted, so only its values are loaded; saving those would \
-                lose the rest";
-            let how = "trust the notebook's checkpoints first, or save a state that grew from it";
+        if let Some(state) = core.notebook.state(id).filter(|state| holds_values_only(core, state)) {
+            let (why, how) = match state.checkpoint.as_ref().and_then(|c| c.python.as_deref()) {
+                Some(python) if state.checkpoint.as_ref().is_some_and(|c| c.is_trusted) => (
+                    format!(
+                        "Python {python} wrote its checkpoint, so only its values are loaded; saving those \
+                         would lose the rest"
+                    ),
+                    "replay its cells first, or save a state that grew from it",
+                ),
+                _ => (
+                    "its checkpoint is not trusted, so only its values are loaded; saving those would lose \
+                     the rest"
+                        .to_owned(),
+                    "trust the notebook's checkpoints first, or save a state that grew from it",
+                ),
+            };
             return Some(Reply::Refused(Problem::new(Kind::Conflict, format!("save state {id}"), why, how)));
         }
         let request = SaveRequest { state: id.clone(), form, label, metadata, tickets: vec![ticket] };
@@ -185,10 +213,12 @@ impl Saver {
         None
     }
 
-    /// Lets a run wait for the checkpoint of its state.
+    /// Makes a run wait for the checkpoint of its state.
     pub(super) fn wait(&mut self, core: &mut Core, exec_id: &ExecId, state: &StateId) {
         self.runs.entry(state.clone()).or_default().push(exec_id.clone());
-        let is_requested = self.is_at(state) || self.requests.iter().any(|w| &w.state == state);
+        // A checkpoint of plain values does not help: branches would lack the rest.
+        let is_whole = |r: &SaveRequest| &r.state == state && r.form == Form::Environment;
+        let is_requested = self.writing.iter().map(|w| &w.request).chain(&self.requests).any(is_whole);
         if !is_requested {
             self.requests.push_front(SaveRequest::by_itself(state.clone()));
         }
@@ -198,15 +228,15 @@ impl Saver {
         }
     }
 
-    /// Refuses all waiting requests, because the disk cannot be written.
+    /// Refuses all waiting requests, because writing to the disk fails.
     fn refuse_all(&mut self, core: &mut Core, trouble: &DiskStatus) {
         for request in std::mem::take(&mut self.requests) {
             self.refuse(core, request, &trouble.why);
         }
     }
 
-    /// Begins the next checkpoint, if there is one and it is time. While memory is short, no pause
-    /// is needed.
+    /// Begins the next checkpoint. A requested checkpoint begins at once. An automatic one waits
+    /// for a pause between cells, unless memory is short.
     pub(super) fn save_next(&mut self, core: &mut Core, is_short: bool) {
         while self.writing.is_none() && core.notebook.disk_status().is_none() {
             if let Some(request) = self.requests.pop_front() {
@@ -237,7 +267,7 @@ impl Saver {
         }
     }
 
-    /// The alarm has rung: the pause may have come.
+    /// Handles the alarm: writes the next checkpoint if no cell is about to run.
     pub(super) fn time_to_save(&mut self, core: &mut Core) {
         self.alarm_is_set = false;
         core.follow_up(FollowUp::SaveNext);
@@ -262,8 +292,8 @@ impl Saver {
         core.set_saving(&state, Saving::Writing { percent: 0 });
     }
 
-    /// Returns whether a state has the wanted checkpoint already, and then answers the request.
-    /// States are immutable, so only the checkpoint's label and metadata may have to change.
+    /// If the state already has the requested checkpoint, answers the request and returns true.
+    /// States are immutable, so at most the checkpoint's label and metadata change.
     fn is_saved_already(&mut self, core: &mut Core, request: &SaveRequest) -> bool {
         let saved = core.notebook.state(&request.state).and_then(|s| s.checkpoint.clone());
         let is_good =
@@ -301,12 +331,12 @@ impl Saver {
         }
     }
 
-    /// Gives the store the checkpoint that a saving process has written.
+    /// Passes the checkpoint that a saving process has written to the store.
     pub(super) fn written(&mut self, core: &mut Core, process: ProcId, contents: Contents) {
         let Some(writing) = self.writing.as_mut().filter(|w| w.process == Some(process)) else {
             return;
         };
-        // The process exits by itself.
+        // The process has finished and exits without being killed.
         writing.process = None;
         core.processes.remove(process);
         let (state, form) = (writing.request.state.clone(), writing.request.form);
@@ -330,15 +360,17 @@ impl Saver {
             execution_count: core.notebook.state(&state).map_or(0, |s| s.exec_count),
             total_execution_time_ms,
             missing: contents.missing,
+            python: Some(core.notebook.python().series().to_owned()),
             is_trusted: true,
         };
         keep_checkpoint(core, &state, checkpoint);
     }
 
-    /// Notes that the store has made a checkpoint part of the notebook.
+    /// Handles the store's report that it added a checkpoint to the notebook.
     pub(super) fn kept(&mut self, core: &mut Core, id: &StateId, checkpoint: Box<Checkpoint>) {
+        let form = checkpoint.form;
         if let Some(state) = core.notebook.state_mut(id) {
-            // A data-only checkpoint does not replace a complete one.
+            // A checkpoint of plain values does not replace a complete one.
             if checkpoint.form == Form::Environment || state.checkpoint.is_none() {
                 state.checkpoint = Some((*checkpoint).clone());
             }
@@ -350,16 +382,19 @@ impl Saver {
         }
         self.failures.remove(id);
         core.due.forget_broken(id);
+        core.note_may_be_due(id);
         core.note_evictable(id);
         if let Some(writing) = self.writing.take_if(|w| &w.request.state == id && w.process.is_none()) {
             core.answer_all(writing.request.tickets, &Reply::Checkpointed { checkpoint });
         }
-        for run in self.runs.remove(id).unwrap_or_default() {
-            core.follow_up(FollowUp::Begin(run, id.clone()));
+        if form == Form::Environment {
+            for run in self.runs.remove(id).unwrap_or_default() {
+                core.follow_up(FollowUp::Begin(run, id.clone()));
+            }
         }
     }
 
-    /// Handles a checkpoint that could not be written. Tries it again later.
+    /// Handles a checkpoint that could not be written, and schedules another attempt.
     pub(super) fn not_saved(&mut self, core: &mut Core, id: &StateId, why: &str) {
         if let Some(writing) = self.writing.take_if(|w| &w.request.state == id) {
             writing.process.into_iter().for_each(|process| core.end(process));
@@ -372,10 +407,9 @@ impl Saver {
         core.follow_up(FollowUp::SaveNext);
     }
 
-    /// Tries a failed checkpoint again.
+    /// Makes another attempt to write a checkpoint that failed.
     pub(super) fn save_again(&self, core: &mut Core, id: &StateId) {
-        let is_lacking = |s: &State| s.checkpoint.is_none() || core.due.is_broken(&s.id);
-        let has_failed = |s: &State| matches!(s.saving, Saving::Failed { .. }) && is_lacking(s);
+        let has_failed = |s: &State| matches!(s.saving, Saving::Failed { .. }) && core.due.is_missing(s);
         if core.notebook.state(id).is_some_and(has_failed) {
             core.set_saving(id, Saving::Idle);
             core.follow_up(FollowUp::SaveNext);
@@ -384,13 +418,13 @@ impl Saver {
 
     fn refuse(&mut self, core: &mut Core, request: SaveRequest, why: &str) {
         core.set_saving(&request.state, Saving::Failed { why: why.to_owned() });
-        let how = "the state itself is unharmed; try again, or look at what it holds";
+        let how = "the state itself is intact; try again, or check its variables";
         let refused = Problem::new(Kind::Disk, format!("save state {}", request.state), why, how);
         core.answer_all(request.tickets, &Reply::Refused(refused));
         for run in self.runs.remove(&request.state).unwrap_or_default() {
             let why = format!(
-                "this state can only be branched from its checkpoint, and that could not be written: {why}. \
-                 Its cells can be run again, or it can be forked all the same (in the state's menu)"
+                "branches of this state are loaded from its checkpoint, and the checkpoint could not be \
+                 written: {why}. Run its cells again, or choose \"Branch from memory\" in the state's menu"
             );
             core.follow_up(FollowUp::End(run, Outcome::fork_failed(&why)));
         }
@@ -404,19 +438,19 @@ impl Saver {
         }
     }
 
-    /// The alarm of a saving process has rung. Ends the process if it reported nothing for `STALL`,
-    /// else sets the alarm again.
+    /// Handles the alarm of a saving process. Kills the process if it reported nothing for `STALL`;
+    /// otherwise sets the alarm again.
     pub(super) fn stalled(&mut self, core: &mut Core, process: ProcId) {
         let Some(writing) = self.writing.as_ref().filter(|w| w.process == Some(process)) else {
             return;
         };
         if core.now_ms - writing.heard_ms >= STALL.as_secs_f64() * 1000.0 {
             let why = format!(
-                "nothing was written for {} s: a library in this state may not survive a fork",
+                "saving made no progress for {} s: a library in this state may hang in forks",
                 STALL.as_secs()
             );
-            // The next attempt would most likely hang, too, and hold up other checkpoints. So it
-            // waits longest.
+            // The next attempt would probably hang too, and delay other checkpoints. So the longest
+            // time between attempts is used.
             let state = writing.request.state.clone();
             self.failures.insert(state, MAX_DOUBLINGS);
             self.failed(core, process, &why);
@@ -425,9 +459,25 @@ impl Saver {
         }
     }
 
-    /// Stops saving a state, because it is deleted.
+    /// Stops saving a state, because the state is deleted.
     pub(super) fn stop(&mut self, core: &mut Core, id: &StateId) {
-        let gone = Reply::Refused(not_found("state", id));
+        self.stop_because(core, id, not_found("state", id), "the state was deleted");
+    }
+
+    /// Stops saving all states, because their processes end. States whose checkpoint failed may be
+    /// tried again as soon as they have a process.
+    pub(super) fn interrupt_all(&mut self, core: &mut Core, why: &str) {
+        let ids: Vec<StateId> = core.notebook.states().map(|s| s.id.clone()).collect();
+        for id in ids {
+            let refused = Problem::new(Kind::Conflict, format!("save state {id}"), why, "try again");
+            self.stop_because(core, &id, refused, why);
+            core.set_saving(&id, Saving::Idle);
+        }
+        self.waiting_since_ms = None;
+    }
+
+    fn stop_because(&mut self, core: &mut Core, id: &StateId, refused: Problem, why: &str) {
+        let gone = Reply::Refused(refused);
         self.failures.remove(id);
         core.due.forget_broken(id);
         let requests = std::mem::take(&mut self.requests);
@@ -441,8 +491,23 @@ impl Saver {
             core.answer_all(writing.request.tickets, &gone);
         }
         for run in self.runs.remove(id).unwrap_or_default() {
-            core.follow_up(FollowUp::End(run, Outcome::fork_failed("the state was deleted")));
+            core.follow_up(FollowUp::End(run, Outcome::fork_failed(why)));
         }
+    }
+
+    /// Notes that the variables of a state have changed. If its checkpoint is being written, begins
+    /// that checkpoint again.
+    pub(super) fn is_out_of_date(&mut self, core: &mut Core, id: &StateId) {
+        core.due.forget_broken(id);
+        if let Some(Writing { mut request, process: Some(process), .. }) =
+            self.writing.take_if(|w| &w.request.state == id && w.process.is_some())
+        {
+            core.end(process);
+            request.form = if request.tickets.is_empty() { Form::Environment } else { request.form };
+            self.requests.push_front(request);
+            core.follow_up(FollowUp::SaveNext);
+        }
+        core.set_saving(id, Saving::Idle);
     }
 
     /// Stops saving all states, because the notebook is reset.
@@ -453,19 +518,20 @@ impl Saver {
         }
     }
 
-    /// Whether automatic checkpoints are being written or are due.
+    /// Whether automatic checkpoints are being written or need to be written.
     pub(super) fn is_saving(&self, core: &Core) -> bool {
         core.due.by_itself
             && core.notebook.disk_status().is_none()
             && (self.writing.is_some() || core.due.is_any(&core.notebook))
     }
 
-    /// Whether everything that can be saved has been saved.
+    /// Whether every state that can be saved is saved. While the disk fails, no state can be saved.
     pub(super) fn is_all_saved(&self, core: &Core) -> bool {
-        self.writing.is_none() && (core.notebook.disk_status().is_some() || !core.due.is_any(&core.notebook))
+        let is_left = || core.due.is_any(&core.notebook) || core.due.is_coming(&core.notebook);
+        self.writing.is_none() && (core.notebook.disk_status().is_some() || !is_left())
     }
 
-    /// Notes that the disk has failed or works again.
+    /// Notes that writing to the disk has failed, or works again.
     pub(super) fn set_disk_status(&mut self, core: &mut Core, trouble: Option<DiskStatus>) {
         core.notebook.set_disk_status(trouble.clone());
         core.publish(Live::DiskStatusChanged { disk_status: trouble.clone() });
@@ -486,8 +552,9 @@ fn keep_checkpoint(core: &mut Core, state: &StateId, checkpoint: Checkpoint) {
     core.effects.push(Effect::Keep { state: state.clone(), parent, checkpoint: Box::new(checkpoint) });
 }
 
-/// The checkpoint of the nearest ancestor that has one, and how long all cells of the lineage ran,
-/// in milliseconds. The time up to that checkpoint is stored in it.
+/// The checkpoint of the nearest ancestor that has one, and the total run time of all cells of the
+/// lineage, in milliseconds. That checkpoint contains the total run time of the cells up to the
+/// ancestor.
 fn before_saved(core: &Core, id: &StateId) -> (Option<String>, f64) {
     let mut total_ms = 0.0;
     for state in core.notebook.ancestry(id) {
@@ -501,10 +568,11 @@ fn before_saved(core: &Core, id: &StateId) -> (Option<String>, f64) {
     (None, total_ms)
 }
 
-/// Whether only the plain values of a state are available, because its checkpoint holds more but is
-/// not trusted.
-fn holds_values_only(state: &State) -> bool {
-    let has_more = |c: &Checkpoint| !c.is_trusted && c.form == Form::Environment;
+/// Whether only the plain values of a state are available, because its checkpoint has pickled
+/// objects that may not be loaded: the checkpoint is not trusted, or a Python of another series
+/// wrote it.
+pub(super) fn holds_values_only(core: &Core, state: &State) -> bool {
+    let has_more = |c: &Checkpoint| c.form == Form::Environment && !c.is_loadable_by(core.notebook.python());
     let is_whole = matches!(state.residency, Residency::Memory | Residency::Freezing)
         && !matches!(state.restored_from, Some(RestoredFrom::Checkpoint { .. }));
     state.checkpoint.as_ref().is_some_and(has_more) && !is_whole

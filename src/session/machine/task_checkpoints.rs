@@ -1,4 +1,4 @@
-//! Checkpoints of tasks: plain values that a client stores, in numbered versions.
+//! Checkpoints of tasks: plain values that clients store in numbered versions.
 
 use super::core::Core;
 use super::not_found;

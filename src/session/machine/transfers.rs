@@ -1,29 +1,28 @@
-//! Gives a cell variables of other states: throw-away forks of those states send them through
-//! pipes.
+//! Gives a cell variables of other states. Short-lived forks of the processes of those states send
+//! the variables through pipes.
 //!
-//! The machine does not wait for senders. The head reads from their pipes before its cell runs. If
-//! a sender dies, its pipe ends and the head reports that.
+//! The machine does not wait for these senders. The head reads from their pipes before its cell
+//! runs. If a sender dies, its pipe ends, and the head reports an error.
 
 use super::Alarm;
 use super::core::Core;
 use super::processes::{Duty, Origin};
 use crate::kernel::{Delivery, ProcId, Wanted};
-use crate::notebook::{ExecId, Reading, Rebuild, StateId, StateRef};
+use crate::notebook::{ExecId, Reading, StateId, StateRef, other_state};
 use std::time::Duration;
 
-/// How long the fork of a sender may take. Loading its state does not count.
+/// How long the fork of a sender may take. The time for loading the sender's state does not count.
 const SENDER_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// A process that sends variables.
+/// A process that sends variables to a head.
 #[derive(Debug)]
 pub(super) struct Sender {
     run: ExecId,
     pub(super) wanted: Wanted,
 }
 
-/// Starts senders for the variables that a cell needs, and returns each delivery with its sender.
-/// The request names the variables (`reads`), or a cell that rebuilds a state names them in its
-/// code.
+/// Starts the senders for the variables that a cell needs, and returns each delivery with its
+/// sender. The request names the variables (`reads`), or generated code names them.
 pub(super) fn deliveries(
     core: &mut Core,
     reads: Option<&[Reading]>,
@@ -40,9 +39,10 @@ pub(super) fn deliveries(
         };
         return reads.iter().filter_map(deliver).collect();
     }
-    let Some(Rebuild { from, take, .. }) = Rebuild::read(code) else { return Vec::new() };
-    // Without a sender, the cell reports that the state it takes variables from is not available.
-    let sender = send_from(core, &from, exec_id, Wanted::Names { names: take });
+    let Some((from, names)) = other_state(code) else { return Vec::new() };
+    // If no sender can be started, the cell fails with an error that the other state is not
+    // available.
+    let sender = send_from(core, &from, exec_id, Wanted::Names { names });
     sender.map(|sender| (delivery(String::new(), &from, true), Some(sender))).into_iter().collect()
 }
 
@@ -54,7 +54,7 @@ fn send_from(core: &mut Core, state: &StateId, run: &ExecId, wanted: Wanted) -> 
     Some(core.spawn(Origin::fork(from, state), duty, SENDER_TIMEOUT))
 }
 
-/// Ends a sender that is late. The time in which its state is loaded does not count.
+/// Ends a sender that is late. The time limit does not include the time for loading its state.
 pub(super) fn is_late(core: &mut Core, process: ProcId) {
     if core.processes.waits_for_a_load(process) {
         core.wake(SENDER_TIMEOUT, Alarm::Late(process));
@@ -70,7 +70,7 @@ pub(super) fn end_senders(core: &mut Core, run: &ExecId) {
     }
 }
 
-/// Ends the senders of a state that are not ready, because the state's process is gone.
+/// Ends the senders at a state that are not ready, because the state's process has exited.
 pub(super) fn end_senders_at(core: &mut Core, state: &StateId) {
     for process in core.processes.of(state, |duty| matches!(duty, Duty::Sending(_))) {
         if core.processes.get(process).is_some_and(|sender| !sender.is_ready) {

@@ -1,12 +1,12 @@
-//! Trust in the notebook's checkpoints: the store signs them with this install's key, and from then
-//! on they are loaded whole.
+//! Trust in the notebook's checkpoints. The store signs the checkpoints with this install's key.
+//! After that, their pickled objects are loaded too.
 
 use super::core::Core;
 use super::saving::Saver;
 use super::{Effect, Ticket};
 use crate::notebook::{DiskStatus, Reply, Residency, Saving, StateId};
 
-/// The requests to trust that wait for the store.
+/// The trust requests that wait for the store.
 #[derive(Debug, Default)]
 pub(super) struct Trust {
     tickets: Vec<Ticket>,
@@ -19,7 +19,7 @@ impl Trust {
         core.effects.push(Effect::Trust);
     }
 
-    /// Notes which checkpoints the store has signed, or that it could not, and answers the
+    /// Handles the store's report that it has signed checkpoints or has failed to, and answers the
     /// requests.
     pub(super) fn done(&mut self, core: &mut Core, saver: &Saver, states: Result<Vec<StateId>, DiskStatus>) {
         let tickets = std::mem::take(&mut self.tickets);
@@ -32,13 +32,14 @@ impl Trust {
             if let Some(checkpoint) = &mut state.checkpoint {
                 checkpoint.is_trusted = true;
             }
-            // Loading the state's plain values failed. Loading the whole checkpoint has not been
-            // tried.
+            // Only the plain values of the checkpoint were tried, and loading them failed. The
+            // complete checkpoint has not been tried yet.
             let is_untried = state.residency == Residency::Replay && state.checkpoint.is_some();
             if is_untried {
                 (state.residency, state.saving) = (Residency::Disk, Saving::Idle);
             }
-            // Only the state's plain values were loaded.
+            // The process holds only the plain values of the checkpoint. It is ended so that the
+            // complete checkpoint is loaded at the next use.
             let is_partial = state.restored_from.is_some() && state.residency == Residency::Memory;
             core.publish_state(id);
             if is_untried {

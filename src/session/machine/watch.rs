@@ -1,33 +1,34 @@
-//! Warns when a cell of a branch makes no progress because it waits for a thread that the fork did
-//! not copy.
+//! Warns when a cell in a branch makes no progress. Such a cell may wait for a thread that the fork
+//! did not copy.
 
 use super::core::Core;
 use super::runs::{Request, Runs};
 use super::{Alarm, Effect, Serial};
 use crate::kernel::{ProcId, Seen};
-use crate::notebook::{Base, ExecId, Fact, StateId};
+use crate::notebook::{Base, ExecId, StateId};
 use std::time::Duration;
 
-/// How long a cell makes no progress before it gets a warning: longer than most locks are held, and
-/// shorter than users wait.
+/// How long a cell must make no progress before it gets a warning. Most locks are held for a
+/// shorter time, and most users wait longer.
 const STANDSTILL: Duration = Duration::from_secs(20);
-/// How often a cell of a branch is observed. Each time the server reads three small files.
+/// How often a cell in a branch is observed. Each observation reads three small files.
 const EVERY: Duration = Duration::from_secs(5);
 /// The warning of a state after a cell in a branch of it hung until it was stopped.
 const STOOD_STILL: &str =
     "a cell in a branch of this state hung until it was stopped: branches now come from the checkpoint";
 
-/// What is known about a cell of a branch.
+/// The progress of a cell in a branch.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    /// The processor time that the cell's process has used, and since when this has not grown.
+    /// The processor time that the cell's process has used, and the time since which it has not
+    /// increased. `None` if the cell does not wait for a lock.
     still: Option<(u64, f64)>,
     is_warned: bool,
 }
 
 impl Runs {
-    /// Begins to watch a run, if its head was forked from a state's process: only there threads can
-    /// be missing.
+    /// Begins to watch a run if its head was forked from a state's process. Only such a head can
+    /// lack threads.
     pub(super) fn begin_to_watch(&mut self, core: &mut Core, head: ProcId, run: &ExecId) {
         if core.processes.head(head).is_some_and(|head| head.is_forked) {
             self.watch_on(core, run);
@@ -48,7 +49,7 @@ impl Runs {
         }
     }
 
-    /// Notes what was observed of a run, and warns if the run has made no progress for
+    /// Handles an observation of a run. Adds a warning if the run has made no progress for
     /// `STANDSTILL`.
     pub(super) fn observed(&mut self, core: &mut Core, run: &ExecId, serial: Serial, seen: Option<&Seen>) {
         if !self.is_still(run, serial) || core.processes.of_run(run).is_none() {
@@ -56,7 +57,8 @@ impl Runs {
         }
         let now_ms = core.now_ms;
         let suspects = self.suspects(core, run, seen.map(|s| s.libraries.as_slice()).unwrap_or_default());
-        // The cell may wait for a thread that it started itself, and that thread for the network.
+        // The cell may wait for a thread that it started itself, and that thread may wait for the
+        // network. So this is no reason for a warning.
         let may_be_woken = suspects.is_none() && seen.is_some_and(|seen| seen.has_threads);
         let Some(watch) = self.get_mut(run).map(|request| &mut request.watch) else { return };
         let still = seen.filter(|seen| seen.waits_for_lock).map(|seen| seen.cpu_ticks);
@@ -69,22 +71,19 @@ impl Runs {
             watch.is_warned = true;
             let suspects = suspects.unwrap_or_else(|| "No such threads are known in this state".to_owned());
             let warning = format!(
-                "the cell has used no processor time for {} s and waits for a lock. In a branch, code \
-                 that waits for \
-                 threads of its state waits forever. {suspects}. Unless something else wakes it, interrupt \
-                 it and run it again: branches of this state then come from its checkpoint",
+                "the cell has used no processor time for {} s and waits for a lock. A branch has no copy of \
+                 its state's threads, so code that waits for them waits forever. {suspects}. If nothing \
+                 else can wake the cell, interrupt it and run it again: branches of this state then come \
+                 from its checkpoint",
                 STANDSTILL.as_secs(),
             );
-            if let Some(known) = core.notebook.run_mut(run) {
-                known.warnings.push(warning.clone());
-            }
-            return core.publish(Fact::RunWarned { exec_id: run.clone(), warning });
+            return core.warn_run(run, warning);
         }
         self.watch_on(core, run);
     }
 
-    /// A sentence about what may have started the threads that the fork of a run's head did not
-    /// copy.
+    /// A sentence about libraries and objects that may have started the threads that the fork of
+    /// the run's head lacks.
     fn suspects(&self, core: &Core, run: &ExecId, libraries: &[String]) -> Option<String> {
         let state = core.notebook.run(run).and_then(|run| match &run.on {
             Base::State(state) => core.notebook.state(state),
@@ -98,8 +97,8 @@ impl Runs {
         (!suspects.is_empty()).then(|| format!("Suspected: {}", suspects.join("; ")))
     }
 
-    /// A run has ended without success. If it hung until it was stopped, its state is not forked
-    /// any more.
+    /// Called when a run has ended without success. If the run got a warning and was then stopped,
+    /// its base state is no longer forked.
     pub(super) fn distrust_after(&mut self, core: &mut Core, run: &ExecId, state: &StateId) {
         let is_it = |request: &Request| request.watch.is_warned && request.stop.is_some();
         if state.is_root() || !self.get(run).is_some_and(is_it) {

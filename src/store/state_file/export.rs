@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// A state's file that is ready to be written: all its chunks exist.
+/// The content of a state's file, ready to be written. All chunks exist.
 #[derive(Debug)]
 pub struct Export {
     blobs: Blobs,
@@ -20,11 +20,12 @@ pub struct Export {
 }
 
 impl Export {
-    /// Collects the content of a state's file. `form` selects the part of the checkpoint; `environ`
-    /// includes the code's changes to environment variables.
+    /// Collects the content of a state's file. `form` selects the part of the checkpoint. If
+    /// `environ` is true, the file also contains the changes that the code made to environment
+    /// variables.
     ///
     /// # Errors
-    /// When the checkpoint does not have this form, or a part of it is missing.
+    /// When the checkpoint does not have this form, or when a part of the checkpoint is missing.
     pub fn prepare(
         blobs: &Path,
         label: Option<String>,
@@ -69,7 +70,7 @@ impl Export {
     /// Writes the file.
     ///
     /// # Errors
-    /// When a chunk does not match its digest, or the file cannot be written. The file is then
+    /// When a chunk does not match its digest, or when the file cannot be written. The file is then
     /// incomplete.
     pub fn write(self, out: &mut impl Write) -> io::Result<()> {
         out.write_all(&self.head)?;
@@ -82,12 +83,12 @@ impl Export {
 }
 
 fn record(digest: &Digest, file: &[u8]) -> Vec<u8> {
-    // No record is nearly as long as `u32::MAX`.
+    // Every record is much shorter than `u32::MAX`.
     let length = u32::try_from(file.len()).unwrap_or(u32::MAX).to_le_bytes();
     [digest.to_string().as_bytes(), &length, file].concat()
 }
 
-/// The manifest without the parts that do not go into the file.
+/// Removes the parts of a manifest that do not go into the file.
 fn reduced(text: Vec<u8>, form: Form, environ: bool) -> Result<Vec<u8>, StateFileError> {
     let lost = |e: serde_json::Error| StateFileError::Lost(e.to_string());
     let mut manifest: Value = serde_json::from_slice(&text).map_err(lost)?;
@@ -110,7 +111,7 @@ fn reduced(text: Vec<u8>, form: Form, environ: bool) -> Result<Vec<u8>, StateFil
             if let Some(fields) = manifest.as_object_mut() {
                 fields.retain(|name, _| !matches!(name.as_str(), "environment" | "imports" | "sources"));
             }
-            // Buffers keep their numbers. A part that does not list its buffers uses all of them.
+            // Buffers keep their numbers. A part without a list of buffers uses all buffers.
             let buffers = manifest["buffers"].as_array_mut();
             for (number, buffer) in buffers.into_iter().flatten().enumerate() {
                 if used.as_ref().is_some_and(|used| !used.contains(&json!(number))) {

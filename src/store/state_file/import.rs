@@ -11,14 +11,15 @@ use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Maximum number of JSON values in a header or a manifest. A text of brackets takes thirty times
-/// its length in memory once parsed.
+/// Maximum number of JSON values in a header or a manifest. Parsed JSON that consists of brackets
+/// takes thirty times as much memory as its text.
 const MAX_PARTS: usize = 4_000_000;
-/// A file may unpack to this many bytes, plus `UNPACKED_PER_BYTE` for each of its own bytes.
+/// An imported file may unpack to this many bytes, plus `UNPACKED_PER_BYTE` for each byte of the
+/// file.
 const BASE_UNPACKED_BYTES: u64 = 1 << 30;
 const UNPACKED_PER_BYTE: u64 = 200;
 
-/// The part of a manifest that a listing needs.
+/// The parts of a manifest from which the checkpoint's record is completed.
 #[derive(Deserialize)]
 struct ManifestSummary {
     #[serde(default)]
@@ -29,12 +30,12 @@ struct ManifestSummary {
     sources: Option<BTreeMap<String, IgnoredAny>>,
 }
 
-/// Reads a state's file: verifies all of it first, then stores its blobs. The checkpoint is
-/// untrusted, whatever the file says.
+/// Reads a state's file. Verifies the whole file first, then stores its blobs. The checkpoint
+/// becomes untrusted, even if the file says otherwise.
 ///
 /// # Errors
-/// When the file is cut off, altered, too large or of another kind; it then stores no blob. When a
-/// file cannot be read or written; some blobs may then be stored.
+/// When the file is cut off, altered, too large or of another kind; no blob is stored then. Also
+/// when a file cannot be read or written; some blobs may be stored then.
 pub fn read_state(path: &Path, blobs: &Path) -> Result<Arrived, StateFileError> {
     let mut reader = Reader::open(path)?;
     let mut magic = [0; MAGIC.len()];
@@ -98,7 +99,7 @@ pub fn read_state(path: &Path, blobs: &Path) -> Result<Arrived, StateFileError> 
     Ok(arrived)
 }
 
-/// Returns an error for JSON that would take far more memory than its text.
+/// Returns an error for JSON that would take far more memory than its text does.
 fn count_parts(what: &str, text: &[u8]) -> Result<(), StateFileError> {
     let (mut count, mut is_text, mut is_escaped) = (0, false, false);
     for byte in text {
@@ -131,7 +132,8 @@ impl Reader {
         })
     }
 
-    /// The next record: its digest and its verified content, unpacked to at most `max_bytes`.
+    /// Reads the next record. Returns its digest and its verified content, unpacked to at most
+    /// `max_bytes`.
     fn record(
         &mut self,
         expected: Option<&Digest>,
@@ -146,11 +148,11 @@ impl Reader {
             return Err(bad(format!("the chunk {digest} is not the one that comes next")));
         }
         let length = length.iter().rev().fold(0, |all, byte| all << 8 | usize::from(*byte));
-        // The first byte is the kind. Content is packed only when that makes it shorter.
+        // The first byte is the kind. Content is packed only if packing makes it shorter.
         if length == 0 || length > max_bytes + 1 {
             return Err(bad(format!("the record {digest} cannot have {length} bytes")));
         }
-        // Allocate for the bytes that exist, not for the length that the file claims.
+        // Memory is allocated for the bytes that exist, because the claimed length may be wrong.
         let mut file = Vec::new();
         (&mut self.file).take(length as u64).read_to_end(&mut file).map_err(StateFileError::Disk)?;
         if file.len() < length {

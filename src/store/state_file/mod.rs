@@ -1,9 +1,9 @@
 //! Exports one state of a notebook to a `.ratoon-state` file, and imports such a file into the
 //! blobs of another notebook. See docs/format.md.
 //!
-//! After its first line, a file is a sequence of records: the header, the manifest, and each chunk
-//! of the manifest once, in the manifest's order. Every record's digest is checked before use, and
-//! nothing is stored before the whole file is verified.
+//! A file begins with a fixed line. A sequence of records follows: the header, the manifest, and
+//! each chunk of the manifest once, in the manifest's order. The digest of every record is checked
+//! before use. Nothing is stored before the whole file is verified.
 
 mod export;
 mod import;
@@ -19,19 +19,20 @@ use std::io;
 
 /// The first line of every file.
 const MAGIC: &[u8] = b"ratoon-state 1\n";
-/// Longest header, in bytes: the outputs of a run and the code of a lineage.
+/// Maximum length of a header, in bytes. A header contains the outputs of a run and the code of a
+/// lineage.
 const MAX_HEADER_BYTES: usize = super::load::MAX_ENTRY_BYTES + (64 << 20);
 /// Maximum number of chunks in one file.
 const MAX_CHUNKS: usize = 1 << 16;
 /// Maximum total of all chunks of a file, in unpacked bytes.
 const MAX_UNPACKED_BYTES: u64 = 64 << 30;
-/// Bytes before a record's content: its digest in hex, and its length.
+/// Number of bytes before a record's content: the digest in hex, and the length.
 const RECORD_HEAD_BYTES: usize = 64 + 4;
 
 /// The header of a state's file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Arrived {
-    /// An explanation for readers of the file.
+    /// An explanation for a person who looks into the file.
     contains: Vec<String>,
     /// The state's label.
     pub label: Option<String>,
@@ -61,7 +62,8 @@ fn bad(why: impl Into<String>) -> StateFileError {
     StateFileError::Bad(why.into())
 }
 
-/// Removes repeated chunks and keeps the order. Checks the number of chunks and their lengths.
+/// Removes repeated chunks and keeps the order. Checks the number of chunks, and that equal chunks
+/// have equal lengths.
 fn once(named: Vec<(Digest, usize)>) -> Result<Vec<(Digest, usize)>, StateFileError> {
     let mut seen: HashMap<Digest, usize> = HashMap::new();
     let mut chunks = Vec::new();

@@ -1,4 +1,4 @@
-//! Tests of exported states: whole, damaged and forged files.
+//! Tests of exported states. The files are whole, damaged or forged.
 
 #![allow(clippy::unwrap_used)]
 
@@ -47,8 +47,8 @@ impl Drop for StateFileDir {
     }
 }
 
-/// A checkpoint with an environment part, a data part and two buffers. The data part uses the first
-/// buffer. An environment variable holds a secret.
+/// Makes a checkpoint with an environment part, a data part and two buffers. The data part uses
+/// only the first buffer. One environment variable contains a secret.
 fn checkpoint(dir: &StateFileDir) -> Checkpoint {
     let cut = |bytes: &[u8]| json!({"bytes": bytes.len(), "chunks": [dir.put(bytes)]});
     let stream = |name: &str, bytes: &[u8]| {
@@ -86,6 +86,7 @@ fn checkpoint(dir: &StateFileDir) -> Checkpoint {
         total_execution_time_ms: 3.5,
         missing: Vec::new(),
         is_trusted: true,
+        python: None,
     }
 }
 
@@ -153,7 +154,7 @@ fn what_is_not_wished_does_not_go_with_it() {
         (&json!(100_000), &json!(0))
     );
     assert_eq!(into.count(), 3, "the manifest, a stream and a buffer");
-    // A checkpoint of values alone cannot be exported with its environment.
+    // A checkpoint that has only plain values cannot be exported with its environment.
     let again = Export::prepare(
         &into.blobs(),
         None,
@@ -184,7 +185,7 @@ fn a_file_that_is_not_whole_is_refused_and_nothing_is_kept() {
     for at in 0..whole.len() {
         let mut altered = whole.clone();
         altered[at] ^= 1 << (at % 8);
-        // zstd ignores some bits. Changing these does not change the content.
+        // zstd ignores some bits. A change of such a bit does not change the content.
         let elsewhere = StateFileDir::new();
         match read(&altered, &elsewhere) {
             Ok(arrived) => {
@@ -205,7 +206,7 @@ fn a_file_that_is_not_whole_is_refused_and_nothing_is_kept() {
     refused(&[MAGIC, "0".repeat(64).as_bytes(), &[255; 4], &[0; 100]].concat(), "a length beyond all");
 }
 
-/// A file whose records have correct lengths and digests, whatever they contain.
+/// Makes a file whose records have correct lengths and digests. Their content may be invalid.
 fn forged(header: &Value, manifest: &Value, chunks: &[&[u8]]) -> Vec<u8> {
     let mut file = MAGIC.to_vec();
     let head: Vec<Vec<u8>> = [header, manifest].iter().map(|v| serde_json::to_vec(v).unwrap()).collect();
@@ -258,7 +259,7 @@ fn a_file_that_says_what_cannot_be_is_refused() {
         assert!(matches!(error, StateFileError::Bad(_)), "{what}: {error:?}");
         assert_eq!(into.count(), count, "{what}");
     }
-    // A decompression bomb: a short chunk that unpacks to more than its maximum.
+    // A decompression bomb: a short chunk that unpacks to more than the maximum length of a chunk.
     let bomb = zstd::bulk::compress(&vec![0; 64 << 20], 19).unwrap();
     let mut file = forged(&header, &manifest(json!([cut(4 << 20, &[&a])])), &[]);
     file.extend(a.as_bytes());

@@ -19,7 +19,8 @@ pub(in crate::store) enum Cause {
     Disk,
     /// The content of the database is wrong.
     Content,
-    /// Anything else: a missing permission, another program that has the database open.
+    /// Anything else, for example a missing permission, or another program that has the database
+    /// open.
     Other,
 }
 
@@ -37,10 +38,10 @@ impl Fault {
 
     /// An error in the content of the database.
     pub(in crate::store) fn malformed(why: impl Into<String>) -> Self {
-        Self { cause: Cause::Content, ..Self::new(why, "put a copy of the directory in its place") }
+        Self { cause: Cause::Content, ..Self::new(why, "restore the directory from a backup") }
     }
 
-    /// Converts the error to the status that the notebook's clients see.
+    /// Converts the error to the status that is shown to the notebook's clients.
     pub(in crate::store) fn trouble(&self, dir: &Path) -> DiskStatus {
         DiskStatus {
             what: format!("write to {}", dir.display()),
@@ -56,7 +57,7 @@ impl From<io::Error> for Fault {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::disk("the disk is full", FREE),
             ErrorKind::ReadOnlyFilesystem => Self::disk("the file system is read-only", LOOK),
             ErrorKind::PermissionDenied => {
-                Self::new("permission denied", "give yourself the right to write there")
+                Self::new("permission denied", "make the directory writable for you")
             }
             _ => Self::new(error.to_string(), LOOK),
         }
@@ -68,23 +69,23 @@ impl From<rusqlite::Error> for Fault {
         let why = error.to_string();
         match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => Self::disk("the disk is full", FREE),
-            Some(ErrorCode::ReadOnly) => Self::disk("it cannot be written to: it is read-only", LOOK),
+            Some(ErrorCode::ReadOnly) => Self::disk("the database is read-only", LOOK),
             Some(ErrorCode::SystemIoFailure) => Self::disk(format!("the disk failed ({why})"), LOOK),
             Some(ErrorCode::CannotOpen) => Self::new(
                 format!("the database cannot be opened ({why})"),
                 "check that the directory still exists, and its permissions",
             ),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                Self::new("another program holds the database", "close the program that reads it")
+                Self::new("another program has the database open", "close that program")
             }
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::malformed(why),
-            _ => Self::new(why, "report this"),
+            _ => Self::new(why, "report this error"),
         }
     }
 }
 
 impl From<serde_json::Error> for Fault {
     fn from(error: serde_json::Error) -> Self {
-        Self::new(error.to_string(), "report this")
+        Self::new(error.to_string(), "report this error")
     }
 }

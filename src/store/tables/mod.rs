@@ -1,5 +1,5 @@
-//! Reads and writes rows; the only user of SQLite. Knows tables and digests, but not the meaning of
-//! rows.
+//! Reads and writes rows. Only this module uses SQLite. It knows tables and digests, but not the
+//! meaning of rows.
 
 mod sql_value;
 mod fault;
@@ -7,7 +7,8 @@ mod schema;
 
 pub(super) use fault::{Cause, Fault};
 pub(super) use schema::{
-    BROWSER_SESSIONS, CHECKPOINTS, DRAFTS, LINKS, META, NAMES, OUTPUTS, RUNS, STATES, TASKS,
+    BROWSER_SESSIONS, CHECKPOINTS, DRAFTS, LINKS, META, NAMES, OUTPUTS, RUNS, STATES, SWEEP_ROWS, SWEEPS,
+    TASKS,
 };
 pub(super) use sql_value::{SqlValue, digest};
 
@@ -17,13 +18,14 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
-/// Bytes to which the `-wal` file is truncated when it has grown larger.
+/// If the `-wal` file has grown larger than this number of bytes, SQLite truncates it to this size.
 const WAL_BYTES: i64 = 16 << 20;
-/// A commit checkpoints a log of at least this many pages. The store usually does so earlier, when
-/// idle.
+/// A commit checkpoints SQLite's log if the log has at least this many pages. The store usually
+/// checkpoints the log earlier, while it is idle.
 const WAL_PAGES: i64 = 4096;
 
-/// A table. Its first `keys` columns are the key. In the database, a digest follows its columns.
+/// A table. Its first `keys` columns are the key. The database has one more column, the row's
+/// digest.
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) name: &'static str,
@@ -31,13 +33,13 @@ pub(super) struct Table {
     keys: usize,
 }
 
-/// A row as read.
+/// A row that was read from a table.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) number: i64,
-    /// Its columns without the digest.
+    /// The row's columns without its digest.
     pub(super) cells: Vec<SqlValue>,
-    /// Whether its digest is right.
+    /// Whether the row's digest is right.
     pub(super) is_whole: bool,
 }
 
@@ -55,9 +57,9 @@ pub(super) struct LogSize {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum DatabaseHealth {
     Well,
-    /// Its rows are readable, but its indexes are wrong.
+    /// The rows are readable, but the indexes are wrong.
     Indexes,
-    /// It is damaged.
+    /// The database is damaged, for this reason.
     Malformed(String),
 }
 
@@ -79,31 +81,39 @@ impl Table {
         parts.join(" AND ")
     }
 
-    /// The column that orders the rows of this table, if it has one.
+    /// Number of columns, without the digest.
+    pub(super) fn width(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// The index of the column that orders the rows, if the table has one.
     fn pos(&self) -> Option<usize> {
         self.columns.iter().position(|c| *c == "pos")
     }
 }
 
 impl Tables {
-    /// Creates a database as one file. The caller makes it durable and renames it.
+    /// Creates a database that consists of one file. The caller makes the file durable and renames
+    /// it.
     pub(super) fn make(path: &Path) -> Result<(), Fault> {
         let db = Connection::open(path)?;
         db.pragma_update(None, "synchronous", "FULL")?;
         db.execute_batch("BEGIN")?;
         schema::bring_forward(&db, 0)?;
         db.execute_batch("COMMIT")?;
-        // WAL mode is stored in the file. Closing the last connection removes the log itself.
+        // The file stores that it uses WAL mode. Closing the last connection removes the log
+        // itself.
         db.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
         db.close().map_err(|(_, e)| e.into())
     }
 
-    /// Opens a database. Dropping it leaves the files unchanged unless `settle_on_close` was
-    /// called.
+    /// Opens a database. Dropping this value leaves the files unchanged, unless `settle_on_close`
+    /// was called.
     pub(super) fn open(path: &Path) -> Result<Self, Fault> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(path, flags)?;
-        // Other programs may read it; we are the only writer.
+        // Other programs may read the database, and SQLite then waits for their locks. No other
+        // program writes it.
         db.busy_timeout(Duration::from_secs(2))?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
@@ -128,19 +138,19 @@ impl Tables {
         schema::APPLICATION_ID.to_be_bytes()
     }
 
-    /// Sets whether dropping this value copies SQLite's write-ahead log into the database.
+    /// Sets whether dropping this value checkpoints SQLite's write-ahead log into the database.
     pub(super) fn settle_on_close(&self, is_well: bool) {
-        // If this fails, the log stays a file of its own, which the next open reads.
+        // If this fails, the log stays a separate file, and the next open reads it.
         let _ = self.db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !is_well);
     }
 
-    /// The version of the database, and the version that this program creates.
+    /// Returns the version of the database, and the version that this program creates.
     pub(super) fn version(&self) -> Result<(usize, usize), Fault> {
         let own: i64 = self.db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
         Ok((usize::try_from(own).unwrap_or(usize::MAX), schema::STEPS.len()))
     }
 
-    /// Runs SQLite's own checks, and checks that the tables are those of a notebook.
+    /// Runs SQLite's own checks. Also checks that the tables are those of a notebook.
     pub(super) fn health(&self) -> Result<DatabaseHealth, Fault> {
         let ask = |what: &str| self.db.query_row(what, [], |row| row.get::<_, String>(0));
         let result = ask("PRAGMA integrity_check(1)")?;
@@ -154,17 +164,27 @@ impl Tables {
         Ok(if result == "ok" { DatabaseHealth::Indexes } else { DatabaseHealth::Malformed(result) })
     }
 
-    /// Migrates an older version, inside a transaction.
+    /// Migrates a database of an older version. Must be called inside a transaction.
     pub(super) fn bring_forward(&self, from: usize) -> Result<(), Fault> {
         schema::bring_forward(&self.db, from)
     }
 
-    /// Rebuilds the indexes, inside a transaction.
+    /// Rebuilds the indexes. Must be called inside a transaction.
     pub(super) fn reindex(&self) -> Result<(), Fault> {
         Ok(self.db.execute_batch("REINDEX")?)
     }
 
-    /// Whether a transaction is under way.
+    /// The version of databases that this program creates.
+    pub(super) fn newest() -> usize {
+        schema::STEPS.len()
+    }
+
+    /// Begins a transaction that only reads. The store's thread can write meanwhile.
+    pub(super) fn begin_reading(&self) -> Result<(), Fault> {
+        Ok(self.db.execute_batch("BEGIN DEFERRED")?)
+    }
+
+    /// Whether a transaction is open.
     pub(super) fn is_open(&self) -> bool {
         !self.db.is_autocommit()
     }
@@ -173,7 +193,7 @@ impl Tables {
         Ok(self.db.execute_batch("BEGIN IMMEDIATE")?)
     }
 
-    /// Commits. The transaction is then on disk.
+    /// Commits the transaction. After this call, the transaction is on disk.
     pub(super) fn commit(&self) -> Result<(), Fault> {
         Ok(self.db.execute_batch("COMMIT")?)
     }
@@ -190,24 +210,29 @@ impl Tables {
         self.db.total_changes()
     }
 
-    /// Checkpoints the part of the log that no reader needs, as a commit does with a long log.
+    /// Checkpoints as much of SQLite's log as possible without waiting for readers. A commit does
+    /// the same if the log is long.
     pub(super) fn shorten_log(&self) -> Result<(), Fault> {
         Ok(self.db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
     }
 
-    /// Checkpoints the whole log into the database, with an fsync of both.
+    /// Checkpoints the whole log into the database, and syncs both files.
     pub(super) fn empty_log(&self) -> Result<(), Fault> {
         let busy: i64 = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-        if busy == 0 { Ok(()) } else { Err(Fault::new("another program reads the database", "close it")) }
+        if busy == 0 {
+            Ok(())
+        } else {
+            Err(Fault::new("another program has the database open", "close that program"))
+        }
     }
 
-    /// A new `pos`, larger than all earlier ones.
+    /// Returns a new `pos`, which is larger than all earlier ones.
     pub(super) fn new_pos(&mut self) -> SqlValue {
         self.next_pos += 1;
         SqlValue::Int(self.next_pos - 1)
     }
 
-    /// All rows in file order. Reads tables, never indexes.
+    /// Returns all rows in file order. Reads the table itself, because an index may be damaged.
     pub(super) fn rows(&mut self, table: &Table) -> Result<Vec<Row>, Fault> {
         let sql = format!("SELECT rowid, digest, {} FROM {} NOT INDEXED", table.list(), table.name);
         let mut query = self.db.prepare(&sql)?;
@@ -230,7 +255,7 @@ impl Tables {
         Ok(rows)
     }
 
-    /// The columns of the row with this key.
+    /// Returns the columns of the row with this key.
     pub(super) fn get(&self, table: &Table, key: &[SqlValue]) -> Result<Option<Vec<SqlValue>>, Fault> {
         let sql = format!("SELECT {} FROM {} WHERE {}", table.list(), table.name, table.is_key());
         let mut query = self.db.prepare_cached(&sql)?;
@@ -242,7 +267,8 @@ impl Tables {
         Ok(row.optional()?)
     }
 
-    /// Writes a row with its digest. Replaces a row with the same key; skips an unchanged row.
+    /// Writes a row with its digest. Replaces a row that has the same key. Does nothing if the row
+    /// is unchanged.
     pub(super) fn put(&self, table: &Table, cells: &[SqlValue]) -> Result<(), Fault> {
         let mut cells = cells.to_vec();
         if let Some(at) = table.columns.iter().position(|c| *c == "tree") {
@@ -268,8 +294,8 @@ impl Tables {
         Ok(())
     }
 
-    /// Writes these rows in order and removes all others. A row keeps its `pos` if that is larger
-    /// than the `pos` of the row before it.
+    /// Writes these rows in order, and removes all other rows. A row's `pos` stays the same if it
+    /// is larger than the `pos` of the row before it.
     pub(super) fn replace_all(
         &mut self,
         table: &Table,
@@ -303,7 +329,7 @@ impl Tables {
         Ok(keys.collect::<Result<_, _>>()?)
     }
 
-    /// Removes the rows with this value in a column.
+    /// Removes the rows that have this value in a column.
     pub(super) fn remove(&self, table: &Table, column: &str, value: &str) -> Result<(), Fault> {
         let sql = format!("DELETE FROM {} WHERE {column} = ?1", table.name);
         self.db.prepare_cached(&sql)?.execute([value])?;
@@ -317,7 +343,7 @@ impl Tables {
         Ok(())
     }
 
-    /// Removes a row by its number in the file, whatever its content.
+    /// Removes a row by its number in the file. The content of the row does not matter.
     pub(super) fn remove_at(&self, table: &Table, number: i64) -> Result<(), Fault> {
         self.db.execute(&format!("DELETE FROM {} WHERE rowid = ?1", table.name), [number])?;
         Ok(())
@@ -330,15 +356,16 @@ impl Tables {
         Ok(())
     }
 
-    /// Number of states that are not deleted, without the root.
+    /// Number of states, without the root and deleted states.
     pub(super) fn count_states(&self) -> Result<u64, Fault> {
         let sql = "SELECT count(*) FROM states WHERE deleted = 0 AND parent IS NOT NULL";
         let count: i64 = self.db.query_row(sql, [], |row| row.get(0))?;
         Ok(u64::try_from(count).unwrap_or_default())
     }
 
-    /// Copies the database, without share links, browser sessions and tasks, to a new file of the
-    /// newest version. The copy is durable when this returns.
+    /// Copies the database to a new file of the newest version. Leaves out share links, browser
+    /// sessions, tasks and the signatures of running sweeps, so that no row runs twice. When this
+    /// returns, the copy is durable.
     pub(super) fn copy_to(&self, path: &Path) -> Result<(), Fault> {
         let text =
             path.to_str().ok_or_else(|| Fault::new("its path is not valid UTF-8", "choose another name"))?;
@@ -351,15 +378,16 @@ impl Tables {
             schema::bring_forward(&copy, version)?;
         }
         copy.execute_batch(
-            "DELETE FROM links; DELETE FROM browser_sessions; DELETE FROM tasks; COMMIT; VACUUM",
+            "DELETE FROM links; DELETE FROM browser_sessions; DELETE FROM tasks;
+             DELETE FROM meta WHERE key LIKE 'sweep:%'; COMMIT; VACUUM",
         )?;
         copy.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
         copy.close().map_err(|(_, error)| error)?;
         Ok(std::fs::File::open(path)?.sync_all()?)
     }
 
-    /// Calls `take` with each entry of a run's output log, in order. Stops at its first error,
-    /// which is the inner result.
+    /// Calls `take` with each entry of a run's output log, in order. Stops at the first error of
+    /// `take`, and returns this error as the inner result.
     pub(super) fn each_of_log<E>(
         &self,
         run: &str,
@@ -368,7 +396,7 @@ impl Tables {
         let mut query = self.db.prepare_cached("SELECT body FROM outputs WHERE run = ?1 ORDER BY seq")?;
         let mut rows = query.query([run])?;
         while let Some(row) = rows.next()? {
-            // Invalid UTF-8 counts as unreadable.
+            // An entry that is not valid UTF-8 is passed as an empty text, which cannot be parsed.
             if let Err(error) = take(row.get_ref(0)?.as_str().unwrap_or_default()) {
                 return Ok(Err(error));
             }

@@ -1,21 +1,23 @@
-//! The tables, version by version.
+//! The tables of the database, and the migrations between versions.
 
 use super::{Fault, SqlValue, Table, digest};
 use rusqlite::{Connection, params_from_iter};
 use serde_json::Value;
 
-/// "Ratn": SQLite's application id of a notebook's database.
+/// SQLite's application id of a notebook's database: the letters "Ratn".
 pub(super) const APPLICATION_ID: i32 = 0x5261_746e;
 
-/// One migration per version, the first from an empty file. A released migration never changes.
-pub(super) const STEPS: &[fn(&Connection) -> rusqlite::Result<()>] = &[to_version_1, to_version_2];
+/// The migrations, one for each version. The first one begins with an empty file. A released
+/// migration must never change.
+pub(super) const STEPS: &[fn(&Connection) -> rusqlite::Result<()>] =
+    &[to_version_1, to_version_2, to_version_3];
 
 /// Facts about the notebook itself.
 pub(in crate::store) const META: Table = Table { name: "meta", columns: &["key", "value"], keys: 1 };
 /// States.
 pub(in crate::store) const STATES: Table =
     Table { name: "states", columns: &["id", "pos", "parent", "run", "deleted", "tree", "body"], keys: 1 };
-/// Which state each name refers to.
+/// The names of states.
 pub(in crate::store) const NAMES: Table =
     Table { name: "names", columns: &["name", "pos", "state"], keys: 1 };
 /// Runs.
@@ -29,6 +31,11 @@ pub(in crate::store) const DRAFTS: Table =
 /// Checkpoints of tasks.
 pub(in crate::store) const TASKS: Table =
     Table { name: "tasks", columns: &["task", "version", "pos", "body"], keys: 2 };
+/// Sweeps, without their rows.
+pub(in crate::store) const SWEEPS: Table = Table { name: "sweeps", columns: &["id", "pos", "body"], keys: 1 };
+/// The rows of sweeps, with their ends.
+pub(in crate::store) const SWEEP_ROWS: Table =
+    Table { name: "sweep_rows", columns: &["sweep", "row", "body"], keys: 2 };
 /// Checkpoints of states.
 pub(in crate::store) const CHECKPOINTS: Table =
     Table { name: "checkpoints", columns: &["state", "form", "manifest", "body", "hmac"], keys: 2 };
@@ -66,8 +73,8 @@ pub(super) fn expected() -> Result<Vec<String>, Fault> {
     text(&db)
 }
 
-/// No column is NOT NULL. The digest finds a damaged row, and only that row is set aside. A
-/// constraint would make SQLite refuse the whole table.
+/// No column is NOT NULL. If a row is damaged, its digest is wrong, and only that row is set aside.
+/// With a constraint, SQLite would refuse the whole table.
 fn to_version_1(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(
         "CREATE TABLE meta(key TEXT PRIMARY KEY, value, digest BLOB);
@@ -91,9 +98,9 @@ fn to_version_1(db: &Connection) -> rusqlite::Result<()> {
     )
 }
 
-/// Moves the browser sessions, which were links of the scope `session`, to a table of their own.
-/// Leaves the columns unchanged, because the signature covers them. A damaged row stays in `links`
-/// and is set aside there when the notebook is loaded.
+/// Moves the browser sessions to a separate table. In version 1 they were links with the scope
+/// `session`. The columns stay unchanged, because the signature covers them. A damaged row stays in
+/// `links`, and is set aside when the notebook is loaded.
 fn to_version_2(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(
         "CREATE TABLE browser_sessions(id TEXT PRIMARY KEY, pos INTEGER, body TEXT, hmac BLOB, digest BLOB);",
@@ -117,6 +124,15 @@ fn to_version_2(db: &Connection) -> rusqlite::Result<()> {
         db.execute("DELETE FROM links WHERE rowid = ?1", [number])?;
     }
     Ok(())
+}
+
+/// Adds the tables of sweeps.
+fn to_version_3(db: &Connection) -> rusqlite::Result<()> {
+    db.execute_batch(
+        "CREATE TABLE sweeps(id TEXT PRIMARY KEY, pos INTEGER, body TEXT, digest BLOB);
+         CREATE TABLE sweep_rows(sweep TEXT REFERENCES sweeps(id) DEFERRABLE INITIALLY DEFERRED, row INTEGER,
+             body TEXT, digest BLOB, PRIMARY KEY(sweep, row));",
+    )
 }
 
 fn has_scope_session(body: &SqlValue) -> bool {

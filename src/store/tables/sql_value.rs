@@ -25,7 +25,7 @@ impl SqlValue {
         if let Self::Bytes(bytes) = self { bytes } else { &[] }
     }
 
-    /// Reads SQLite's value; none for a type that we never write.
+    /// Reads a value from SQLite. Returns `None` for a type that we never write.
     pub(super) fn read(value: ValueRef<'_>) -> Option<Self> {
         match value {
             ValueRef::Null => Some(Self::Null),
@@ -72,7 +72,7 @@ impl ToSql for SqlValue {
     }
 }
 
-/// The digest of a row: see docs/format.md.
+/// Computes the digest of a row: see docs/format.md.
 pub(in crate::store) fn digest(table: &str, cells: &[SqlValue]) -> SqlValue {
     let mut hasher = blake3::Hasher::new();
     let mut add = |kind: u8, bytes: &[u8]| {

@@ -1,5 +1,5 @@
-//! Tests of a store that is killed at any write, and of disks that fail. This test binary runs
-//! itself under strace and checks the files that remain.
+//! Tests of a store that is killed at any write, and of disks that fail. The tests run this test
+//! binary under strace and check the files that remain.
 
 use super::facts::{Story, new_run};
 use super::*;
@@ -35,13 +35,15 @@ fn script() -> Story {
         duration_ms: None,
         state: None,
         symbols: None,
+        metric: None,
+        worker: None,
     });
     story.notebook.add_run(run);
     story
 }
 
-/// Not a test: the tests below run this under strace. Saves facts, waits after every third, and
-/// prints the number up to which facts are acknowledged.
+/// Not a test: the tests below run this under strace. Saves the facts of the script, waits after
+/// every third fact, and prints the number of the last fact on disk.
 #[test]
 fn driver() {
     let Ok(dir) = std::env::var(DIR) else { return };
@@ -66,8 +68,8 @@ fn driver() {
     println!("closed after {last}");
 }
 
-/// Waits until the facts up to a number are saved, and returns true. If the disk fails, writes the
-/// whole notebook once the disk works again, and returns false.
+/// Waits until the facts up to a number are saved, and returns true. If the disk fails, waits until
+/// it works again, writes the whole notebook, and returns false.
 fn wait_or_mend(
     store: &Store,
     news: &Receiver<StoreEvent>,
@@ -124,7 +126,8 @@ fn acked(ended: &Ended) -> usize {
     text.lines().filter_map(|l| l.rsplit_once("acked ")?.1.trim().parse().ok()).max().unwrap_or(0)
 }
 
-/// The saved notebook as text: after no fact, after one fact, and so on.
+/// Returns saved notebooks as text: the notebook without facts, with one fact, with two facts, and
+/// so on.
 fn pictures(story: &Story) -> Vec<String> {
     let facts = &story.facts;
     let saved = (0..=facts.len()).map(|n| picture(saved(&Dir::new("picture"), &facts[..n])));
@@ -139,8 +142,8 @@ fn picture(mut parts: Parts) -> String {
     lasting(&parts).to_string()
 }
 
-/// Opens the notebook after a crash. Asserts that it holds at least all acknowledged facts and none
-/// in part.
+/// Opens the notebook after a crash. Asserts that it contains all acknowledged facts, and no fact
+/// in part. Later facts may also be on disk.
 fn assert_whole(dir: &Dir, pictures: &[String], acked: usize, what: &str) {
     let (opened, _) = dir.try_open().unwrap_or_else(|error| panic!("{what}: {error:?}"));
     assert_eq!(opened.damage, Vec::<String>::new(), "{what}");
@@ -152,8 +155,8 @@ fn assert_whole(dir: &Dir, pictures: &[String], acked: usize, what: &str) {
     assert_eq!(checked.damage, Vec::<String>::new(), "{what}");
 }
 
-/// Whether to try a crash at every system call. `tests/run nightly` does, which takes minutes;
-/// other runs try some of the calls.
+/// Whether to try a crash at every system call. Only `tests/run nightly` does this, because it
+/// takes minutes. Other runs try some of the calls.
 fn tries_all() -> bool {
     std::env::var("RATOON_TEST_ALL").is_ok()
 }
@@ -178,7 +181,7 @@ fn killed_anywhere_everything_acknowledged_is_there() {
             }
             kills += 1;
             let acked = acked(&ended);
-            // Kills it again while it recovers.
+            // Kills the store again while it recovers.
             if n % 3 == 1 {
                 drive(&dir, &format!("{}:signal=KILL:when={}", CALLS[n % 6], 1 + n % 7));
                 let again = CALLS[(n + 1) % 6];
@@ -211,7 +214,7 @@ fn a_disk_that_fails_is_told_and_everything_is_written_when_it_works_again() {
                 let what = format!("{calls} {n} {error}: {said} {}", String::from_utf8_lossy(&ended.stderr));
                 assert!(ended.status.success(), "{what}");
                 if said.contains("refused") {
-                    // The disk failed while the notebook was opened. Opening it again works.
+                    // The disk failed while the notebook was opened. A second attempt succeeds.
                     assert!(dir.try_open().is_ok(), "{what}");
                     continue;
                 }
@@ -229,7 +232,7 @@ fn a_disk_that_fails_is_told_and_everything_is_written_when_it_works_again() {
     assert_eq!(seen.len(), 3, "{seen:?}");
 }
 
-/// Not a test: the test below runs this in a namespace in which it can mount a small disk.
+/// Not a test: a test below runs this in a namespace where it can mount a small disk.
 #[test]
 fn full_disk_driver() {
     let Ok(dir) = std::env::var("RATOON_TEST_FULL") else { return };
@@ -252,7 +255,7 @@ fn full_disk_driver() {
         }
     }
     assert!(failed > 1);
-    // While facts are dropped, credentials are not stored either.
+    // While facts are dropped, credentials cannot be stored.
     let (tell, told) = channel();
     opened.store.keep_credentials(Default::default(), move |done| tell.send(done).unwrap());
     assert!(told.recv().unwrap().is_err());

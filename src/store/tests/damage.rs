@@ -1,5 +1,5 @@
-//! Tests of damaged notebooks. A notebook is either refused and not changed, or opened without its
-//! damaged records. The store never panics and never returns wrong data.
+//! Tests of damaged notebooks. Such a notebook is either refused and not changed, or opened without
+//! its damaged records. The store never panics and never returns wrong data.
 
 use super::facts::{Story, new_run, new_state};
 use super::*;
@@ -19,7 +19,7 @@ fn filled(dir: &Dir, steps: usize) -> (Story, Parts) {
     (story, parts)
 }
 
-/// Asserts that each record of `found` is also in `whole`, or has a warning that it replaces a
+/// Asserts that each record of `found` is also in `whole`, or has a warning because it replaces a
 /// damaged record.
 fn assert_part_of(found: &Parts, whole: &Parts, damage: &[String], what: &str) {
     if damage.is_empty() {
@@ -30,8 +30,8 @@ fn assert_part_of(found: &Parts, whole: &Parts, damage: &[String], what: &str) {
         for one in found[part].as_array().unwrap() {
             let is_stand_in = one["warnings"].to_string().contains("was damaged");
             let is_there = whole[part].as_array().unwrap().contains(one);
-            // A lost name is restored from its state. If the name had since moved to another state,
-            // `whole` does not hold this pair.
+            // The name of a damaged row is restored from the record of its state. If the name had
+            // been moved to another state, `whole` does not contain this name and state together.
             assert!(is_stand_in || is_there || part == "names", "{what}: {part} {one} {damage:?}");
         }
     }
@@ -50,8 +50,8 @@ fn database(dir: &Dir) -> PathBuf {
     dir.notebook().join("notebook.db")
 }
 
-/// Reads the notebook and returns whether it can be opened. Asserts that reading changes nothing
-/// and finds no wrong data.
+/// Reads the notebook, and returns whether it can be opened. Asserts that reading changes nothing
+/// and returns no wrong data.
 fn look(dir: &Dir, whole: &Parts, what: &str) -> bool {
     let before = fs::read(database(dir)).unwrap();
     let found = examine(&Paths::of(&dir.notebook()), Some(&dir.key()), "main");
@@ -90,7 +90,8 @@ fn bit_flips_are_refused_or_set_aside() {
     let (mut refused, mut taken) = (0, 0);
     for page in 0..whole.len() / 4096 {
         for n in 0..if std::env::var("RATOON_TEST_ALL").is_ok() { 100 } else { 6 } {
-            // Flips bits in the headers of pages more often than elsewhere.
+            // One in three flipped bits is near the beginning of a page, where the page's header
+            // is.
             let at = page * 4096 + if n % 3 == 0 { dice.roll(120) } else { dice.roll(4096) };
             let mut bytes = whole.clone();
             bytes[at] ^= 1 << dice.roll(8);
@@ -129,7 +130,8 @@ fn backups(dir: &Dir) -> Vec<PathBuf> {
         .collect()
 }
 
-/// root ← a ← b ← c, each made by a run with two outputs that are not joined into one.
+/// Saves the states root ← a ← b ← c. Each is made by a run with two outputs that are not joined
+/// into one.
 fn line(dir: &Dir) -> Parts {
     let mut facts = Vec::new();
     let mut parent = StateId::root();
@@ -186,7 +188,7 @@ fn a_damaged_record_is_set_aside_alone() {
         ("UPDATE meta SET value = 'other' WHERE key = 'notebook_id'", "id is lost", |parts| {
             assert_eq!(parts.states.len(), 4);
         }),
-        ("DELETE FROM states WHERE id = 'initial'", "root", |parts| {
+        ("DELETE FROM states WHERE id = 'initial'", "first state", |parts| {
             assert_eq!((parts.states.len(), parts.states[0].id.clone()), (4, StateId::root()));
         }),
     ];
@@ -204,7 +206,7 @@ fn a_damaged_record_is_set_aside_alone() {
         let (again, _) = dir.open();
         assert_eq!(again.damage, Vec::<String>::new(), "{sql}");
         assert_same(&again.parts, &opened.parts, sql);
-        // The notebook can be changed after the repair.
+        // After the repair, the notebook can be changed.
         let news = again.store.clone();
         news.save(1, &Fact::RunAdded { run: new_run("later", &StateId::root(), "1") });
         again.store.close();
@@ -250,7 +252,7 @@ fn what_is_no_notebook_of_ours_is_refused_with_a_next_step() {
     drop(db);
     refused("version 99");
     let db = Connection::open(database(&dir)).unwrap();
-    db.pragma_update(None, "user_version", 2).unwrap();
+    db.pragma_update(None, "user_version", 3).unwrap();
     db.execute_batch("CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM states; END").unwrap();
     drop(db);
     refused("tables");
@@ -275,7 +277,7 @@ fn a_log_that_is_damaged_before_its_end_is_refused() {
         opened.store.save(number, &Fact::RunAdded { run });
         wait(&news, number);
     }
-    // Copies the files of the open notebook, as a crash would leave them.
+    // Copies the files while the notebook is open. A crash would leave the files in this state.
     let crashed = Dir::new("crashed");
     let copy = |to: &Dir| {
         fs::create_dir_all(to.notebook().join("blobs")).unwrap();
@@ -301,7 +303,8 @@ fn a_log_that_is_damaged_before_its_end_is_refused() {
         bytes[at] ^= 1 << dice.roll(8);
         fs::write(&log, &bytes).unwrap();
         match dir_runs(&crashed) {
-            // Changes in the header are refused as well: its checksum covers all of its fields.
+            // A change in the header is also refused, because a checksum covers all fields of the
+            // header.
             Ok(runs) => {
                 assert!(at >= last && runs >= 5, "byte {at} of a log of {} lost runs: {runs}", whole.len())
             }
@@ -310,7 +313,7 @@ fn a_log_that_is_damaged_before_its_end_is_refused() {
         assert_eq!(fs::read(&log).unwrap(), bytes, "nothing is changed");
     }
     assert!(refused > 200);
-    // A last transaction that was not written completely is not damage.
+    // The last transaction may be incomplete. This does not count as damage.
     for length in [last, last + 10, last + 4120, whole.len()] {
         copy(&crashed);
         fs::write(&log, &whole[..length]).unwrap();

@@ -1,10 +1,11 @@
-//! Changes a notebook at random, in ways in which the session changes notebooks, and collects the
-//! facts of these changes.
+//! Changes a notebook at random and collects the facts of these changes. The changes are of the
+//! kinds that the session makes.
 
 use super::Dice;
 use crate::notebook::{
-    Asked, Base, Draft, DraftId, DraftKind, ExecId, Fact, MimeBundle, Notebook, Output, Outputs, Residency,
-    Run, RunError, RunStatus, Saving, State, StateId, StreamName, TaskCheckpoint, Updated,
+    Asked, Base, CodeRange, Draft, DraftId, DraftKind, ExecId, Fact, MimeBundle, Notebook, Output, Outputs,
+    Residency, Restored, RowEnd, Run, RunError, RunStatus, Saving, Slot, State, StateId, StreamName, Sweep,
+    SweepId, SweepOptions, SweepRow, SweepStatus, TaskCheckpoint, Updated,
 };
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -23,6 +24,7 @@ pub(super) fn new_state(id: &str, name: &str, parent: &StateId, run: Option<&Exe
         id: StateId::new(id),
         name: name.into(),
         parent: Some(parent.clone()),
+        taken_from: None,
         exec_id: run.cloned(),
         exec_count: 1,
         created_at: 1.1 / 3.0,
@@ -33,6 +35,7 @@ pub(super) fn new_state(id: &str, name: &str, parent: &StateId, run: Option<&Exe
         fork_anyway: false,
         pinned: false,
         residency: Residency::Freezing,
+        deleted_at: None,
         checkpoint: None,
         saving: Saving::Idle,
         restored_from: None,
@@ -51,6 +54,7 @@ pub(super) fn new_run(id: &str, on: &StateId, code: &str) -> Run {
         draft: None,
         warnings: Vec::new(),
         exec_count: None,
+        imported_cell: None,
         outputs: Outputs::default(),
         error: None,
         keepable: false,
@@ -59,6 +63,9 @@ pub(super) fn new_run(id: &str, on: &StateId, code: &str) -> Run {
         duration_ms: None,
         state: None,
         symbols: None,
+        metric: None,
+        worker: None,
+        deleted_at: None,
         asked: Asked { on: Base::State(on.clone()), new_state_name: None },
     }
 }
@@ -98,9 +105,9 @@ impl Story {
         if open.is_empty() { None } else { Some(open[self.dice.roll(open.len())].clone()) }
     }
 
-    /// Makes one random change, if the notebook allows it.
+    /// Makes one random change. Does nothing if the notebook does not allow the change.
     pub(super) fn go_on(&mut self) {
-        match self.dice.roll(40) {
+        match self.dice.roll(48) {
             0..4 => self.add_run(),
             4..7 => self.start(),
             7..20 => self.output(),
@@ -110,7 +117,11 @@ impl Story {
             30..32 => self.draft(),
             32..34 => self.change(),
             34..36 => self.delete(),
+            39 => self.drop_attempt(),
+            40 => self.restore(),
+            41 if self.dice.roll(4) == 0 => self.empty_trash(),
             36..39 => self.task(),
+            43..48 => self.sweep(),
             _ => {
                 if self.dice.roll(12) == 0 {
                     self.notebook.reset(7.25);
@@ -181,8 +192,9 @@ impl Story {
         if is_good {
             status = RunStatus::Ok;
             let id = self.new_id("state");
-            let state =
-                new_state(&id, run.asked.new_state_name.as_deref().unwrap_or(&id), &on, Some(&exec_id));
+            let name = run.asked.new_state_name.as_deref().unwrap_or(&id);
+            let created_at = self.serial as f64 / 3.0;
+            let state = State { created_at, ..new_state(&id, name, &on, Some(&exec_id)) };
             left = Some(state.id.clone());
             let renamed = self.notebook.add_state(state.clone());
             if let Some(earlier) = renamed.and_then(|id| self.notebook.state(&id).cloned()) {
@@ -207,6 +219,8 @@ impl Story {
             duration_ms: Some(0.1),
             state: left,
             symbols: None,
+            metric: None,
+            worker: None,
         });
     }
 
@@ -215,7 +229,7 @@ impl Story {
         let known: Vec<Draft> = self.notebook.drafts().cloned().collect();
         let mut put = HashSet::new();
         for _ in 0..self.dice.roll(4) {
-            // Adds a draft, or changes a known draft and moves it here, perhaps from another state.
+            // Adds a new draft, or changes a known draft and moves it to this state.
             let source = format!("x{}", self.dice.roll(100));
             let id = match known.len() {
                 n if n > 0 && self.dice.roll(2) == 0 => known[self.dice.roll(n)].id.clone(),
@@ -231,6 +245,7 @@ impl Story {
                 source,
                 version: 1,
                 received: Vec::new(),
+                imported_cell: None,
             };
             let there: Vec<Draft> = self.notebook.drafts().filter(|d| d.on == on).cloned().collect();
             match (self.dice.roll(4), there.len()) {
@@ -268,7 +283,8 @@ impl Story {
             return;
         }
         let before: Vec<StateId> = self.notebook.lineage(&id).iter().map(|s| s.id.clone()).collect();
-        let (states, runs) = self.notebook.delete_state(&id).unwrap();
+        let at = self.notebook.next_deletion(1000.0);
+        let (states, runs) = self.notebook.delete_state(&id, at).unwrap();
         for id in before.iter().filter(|id| !states.contains(id)) {
             if let Some(state) =
                 self.notebook.state(id).filter(|s| s.residency == Residency::Deleted).cloned()
@@ -277,8 +293,109 @@ impl Story {
             }
         }
         if !states.is_empty() {
-            self.facts.push(Fact::Removed { states, runs });
+            self.facts.push(Fact::Removed { states, runs, deleted_at: Some(at) });
         }
+    }
+
+    fn drop_attempt(&mut self) {
+        let failed: Vec<ExecId> = self
+            .notebook
+            .runs()
+            .filter(|r| r.status.has_ended() && r.state.is_none())
+            .map(|r| r.exec_id.clone())
+            .collect();
+        if failed.is_empty() {
+            return;
+        }
+        let at = self.notebook.next_deletion(1000.0);
+        let runs = self.notebook.drop_attempt(&failed[self.dice.roll(failed.len())], at).unwrap();
+        self.facts.push(Fact::Removed { states: Vec::new(), runs, deleted_at: Some(at) });
+    }
+
+    /// Begins a sweep, or lets something happen to the last one.
+    fn sweep(&mut self) {
+        let last = self.notebook.sweeps().last().cloned();
+        let what = self.dice.roll(6);
+        let (Some(sweep), 1..) = (last, what) else {
+            let Some(at) = self.any_state() else { return };
+            let sweep = self.new_sweep(at);
+            self.notebook.add_sweep(sweep.clone());
+            return self.facts.push(Fact::SweepAdded { sweep });
+        };
+        let id = sweep.id.clone();
+        let Some(there) = self.notebook.sweep_mut(&id) else { return };
+        self.facts.push(match what {
+            1 => {
+                self.notebook.remove_sweep(&id);
+                Fact::SweepRemoved { sweep: id }
+            }
+            2 => {
+                there.status = SweepStatus::Done;
+                (there.ended_at, there.note) = (Some(3.5), Some("a target".into()));
+                let (status, ended_at, note) = (there.status, 3.5, there.note.clone());
+                Fact::SweepEnded { sweep: id, status, ended_at, note }
+            }
+            3 => {
+                let (first, rows) =
+                    (there.rows.len(), vec![SweepRow { values: vec!["9".into()], ends: vec![] }]);
+                there.rows.extend(rows.clone());
+                Fact::SweepRowsAdded { sweep: id, first, rows }
+            }
+            _ => {
+                let row = self.dice.roll(there.rows.len());
+                let (status, state) = (RunStatus::Ok, Some(StateId::new("s1")));
+                let end = RowEnd {
+                    status,
+                    state,
+                    metric: Some(0.1 + 0.2),
+                    error: None,
+                    duration_ms: Some(1.5),
+                    node: None,
+                };
+                there.rows[row].ends.push(end.clone());
+                Fact::SweepRowEnded { sweep: id, row, end }
+            }
+        });
+    }
+
+    fn new_sweep(&mut self, at: StateId) -> Sweep {
+        let row = |value: &str| SweepRow { values: vec![value.into()], ends: vec![] };
+        Sweep {
+            id: SweepId::new(self.new_id("sweep")),
+            at,
+            code: "x = 1  # ä".into(),
+            parameters: vec![Slot { name: "x".into(), range: Some(CodeRange { from: 4, to: 5 }) }],
+            options: SweepOptions { metric: Some("x".into()), keep: Some(2), ..SweepOptions::default() },
+            sampler: None,
+            rows: vec![row("1"), row("'ä'"), row("(1, 2)")],
+            created_at: 1.1 / 3.0,
+            status: SweepStatus::Running,
+            ended_at: None,
+            note: None,
+        }
+    }
+
+    fn restore(&mut self) {
+        let deletions = self.notebook.deletions();
+        if deletions.is_empty() {
+            return;
+        }
+        let deletion = &deletions[self.dice.roll(deletions.len())];
+        let state = deletion.states.first().map(|(state, _)| state.id.to_string());
+        let id = state.unwrap_or_else(|| deletion.runs[0].exec_id.to_string());
+        let Restored { states, runs, drafts } = self.notebook.restore(&id).unwrap();
+        self.facts.push(Fact::Restored { states, runs });
+        let on: HashSet<StateId> = drafts.iter().map(|draft| draft.on.clone()).collect();
+        for on in on {
+            let ids = drafts.iter().filter(|draft| draft.on == on).map(|draft| draft.id.clone()).collect();
+            let put = self.notebook.placed_drafts(&on, &ids);
+            self.facts.push(Fact::DraftsChanged { on, removed: Vec::new(), put });
+        }
+    }
+
+    fn empty_trash(&mut self) {
+        let (states, runs) = self.notebook.empty_trash();
+        self.facts.push(Fact::Removed { states, runs, deleted_at: None });
     }
 
     fn task(&mut self) {

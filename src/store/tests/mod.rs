@@ -1,4 +1,4 @@
-//! Tests of the store: saving and loading, damage, crashes, failing and full disks.
+//! Tests of the store: saving and loading, damaged files, crashes, and disks that fail or are full.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -6,12 +6,13 @@ mod crash;
 mod damage;
 mod facts;
 mod golden;
+mod offsite;
 mod outputs;
 mod round;
 mod trust;
 
 use super::{InstallKey, Opened, Store, StoreEvent, parts_of};
-use crate::notebook::{Fact, Parts, Residency, Saving};
+use crate::notebook::{Fact, Notebook, Parts, Residency, Run, Saving, State};
 use crate::problem::Problem;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -58,8 +59,8 @@ impl Drop for Dir {
     }
 }
 
-/// Removes a directory. Tries for some seconds, because a store's thread may still write files
-/// there.
+/// Removes a directory. Tries for some seconds, because the thread of a store may still write files
+/// in this directory.
 pub(super) fn remove(dir: &Path) {
     for _ in 0..500 {
         if std::fs::remove_dir_all(dir).is_ok() || !dir.exists() {
@@ -90,13 +91,20 @@ fn wait(news: &Receiver<StoreEvent>, number: u64) {
     }
 }
 
-/// The parts of a notebook that outlast a restart, as JSON for comparisons.
+/// Returns the parts of a notebook that survive a restart, as JSON for comparisons. The order of
+/// what is in the trash does not matter.
 fn lasting(parts: &Parts) -> Value {
-    let states: Vec<Value> = parts
-        .states
-        .iter()
+    let notebook = Notebook::from_parts(parts.clone(), 0.0);
+    let trash = notebook.trash();
+    let (mut states, mut runs): (Vec<State>, Vec<Run>) =
+        (trash.states().into_iter().cloned().collect(), trash.runs().cloned().collect());
+    states.sort_by_key(|state| state.id.clone());
+    runs.sort_by_key(|run| run.exec_id.clone());
+    let states: Vec<Value> = notebook
+        .states()
+        .chain(&states)
         .map(|state| {
-            let mut state = state.clone();
+            let mut state: State = state.clone();
             state.residency = match (state.residency, &state.parent) {
                 (Residency::Deleted, _) => Residency::Deleted,
                 (_, None) => Residency::Freezing,
@@ -107,26 +115,29 @@ fn lasting(parts: &Parts) -> Value {
             serde_json::to_value(state).unwrap()
         })
         .collect();
-    let runs: Vec<Value> = parts
-        .runs
-        .iter()
+    let runs: Vec<Value> = notebook
+        .runs()
+        .chain(&runs)
         .map(|run| {
             let mut run = run.clone();
             run.prompt = None;
-            json!([run.outputs.is_clear_pending(), run])
+            let mut fields = json!(run);
+            fields["deleted_at"] = json!(run.deleted_at);
+            json!([run.outputs.is_clear_pending(), fields])
         })
         .collect();
     let mut drafts = parts.drafts.clone();
     drafts.sort_by_key(|d| d.on.clone());
     let mut tasks = parts.tasks.clone();
     tasks.sort_by_key(|t| (t.task_id.clone(), t.version));
-    json!({"states": states, "runs": runs, "names": parts.names, "drafts": drafts, "tasks": tasks})
+    json!({"states": states, "runs": runs, "names": parts.names, "drafts": drafts, "tasks": tasks,
+        "sweeps": parts.sweeps})
 }
 
-/// Asserts that two notebooks are the same. Shows the first difference instead of both notebooks.
+/// Asserts that two notebooks are equal. If not, shows only the first difference.
 fn assert_same(found: &Parts, wished: &Parts, what: &str) {
     let (found, wished) = (lasting(found), lasting(wished));
-    for part in ["states", "runs", "names", "drafts", "tasks"] {
+    for part in ["states", "runs", "names", "drafts", "tasks", "sweeps"] {
         let none = Vec::new();
         let (a, b) = (found[part].as_array().unwrap_or(&none), wished[part].as_array().unwrap_or(&none));
         for (a, b) in a.iter().zip(b) {
@@ -164,7 +175,7 @@ fn facts_that_belong_together_are_on_disk_together_however_much_hurry_there_is()
         .collect();
     for (pair, number) in runs.chunks(2).zip((1..).step_by(2)) {
         opened.store.save_with_next(number, &pair[0]);
-        // `hurry` must not write the first fact of a pair without the second.
+        // `hurry` must not cause the first fact of a pair to be written without the second.
         opened.store.hurry();
         std::thread::yield_now();
         opened.store.save(number + 1, &pair[1]);

@@ -1,4 +1,4 @@
-//! Tests of the log of a run's outputs: it is shortened when possible and loses no output.
+//! Tests of the log of a run's outputs. The log is shortened when possible, and no output is lost.
 
 use super::facts::{bundle, new_run};
 use super::*;
@@ -20,6 +20,8 @@ fn ended(exec_id: &ExecId) -> Fact {
         duration_ms: None,
         state: None,
         symbols: None,
+        metric: None,
+        worker: None,
     }
 }
 
@@ -40,7 +42,7 @@ fn a_log_becomes_its_items_when_the_run_ends() {
     assert_eq!(rows(&dir).0, 500);
     assert_eq!(saved(&dir, &[ended(&exec_id)]).runs[0].outputs, parts.runs[0].outputs);
     assert_eq!(rows(&dir).0, 1);
-    // A large output is stored as a blob. The blob's content is verified when it is read.
+    // A large output is stored as a blob. Reading the blob verifies its content.
     let dir = Dir::new("large");
     let large = "ä".repeat(300_000);
     let mut run = new_run("r", &StateId::root(), "1");
@@ -96,7 +98,7 @@ fn clearing_and_updating_in_a_loop_does_not_grow_the_log() {
     opened.store.close();
 }
 
-/// A thousand states, each made by a run with a printed text and a table.
+/// Saves a thousand states. Each is made by a run with a printed text and a table.
 #[test]
 fn a_thousand_states_open_at_once() {
     let dir = Dir::new("thousand");

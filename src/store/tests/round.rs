@@ -12,7 +12,7 @@ fn whatever_happened_comes_back() {
             story.go_on();
         }
         let mut back = saved(&dir, &story.facts);
-        // The store and the story each create a root, at different times.
+        // The store and the story each create a root, and the two creation times differ.
         let mut parts = parts_of(&story.notebook);
         parts.states[0].created_at = 0.0;
         back.states[0].created_at = 0.0;

@@ -1,10 +1,9 @@
-//! Tests of checkpoints: their signatures, their blobs, and the install's key; also of `check` and
-//! `gc`.
+//! Tests of the signatures and blobs of checkpoints, of the install's key, and of `check` and `gc`.
 
 use super::facts::{new_run, new_state};
 use super::*;
 use crate::blobs::Blobs;
-use crate::notebook::{Checkpoint, Form, KeptCredentials, KeptLink, StateId};
+use crate::notebook::{Checkpoint, ChosenPython, Form, KeptCredentials, KeptLink, Notebook, Python, StateId};
 use crate::store::key::Seal;
 use crate::store::tables::{BROWSER_SESSIONS, LINKS, SqlValue, Tables};
 use crate::store::{NewCheckpoint, Trusting, check, gc};
@@ -13,7 +12,7 @@ use serde_json::Map;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-/// Writes the blobs of a checkpoint and returns the digest of its manifest.
+/// Writes the blobs of a checkpoint. Returns the digest of its manifest.
 pub(super) fn blobs(dir: &Dir, fill: u8) -> String {
     let mut blobs = Blobs::at(&dir.notebook().join("blobs"));
     let mut put = |bytes: &[u8]| blobs.put(bytes).unwrap().digest;
@@ -48,6 +47,7 @@ pub(super) fn about(state: &str) -> Checkpoint {
         total_execution_time_ms: 0.3,
         missing: vec![],
         is_trusted: true,
+        python: None,
     }
 }
 
@@ -69,8 +69,8 @@ fn kept(news: &Receiver<StoreEvent>) -> Result<Box<Checkpoint>, String> {
     }
 }
 
-/// root ← a ← b, both with checkpoints.
-fn two(dir: &Dir) -> Opened {
+/// Saves the states root ← a ← b. The states a and b have checkpoints.
+pub(super) fn two(dir: &Dir) -> Opened {
     let (opened, news) = dir.open();
     for (number, (id, parent)) in (1..).zip([("a", "initial"), ("b", "a")]) {
         opened
@@ -166,7 +166,7 @@ fn every_flipped_bit_is_seen() {
     assert_eq!(format!("{elsewhere:?}"), "InstallKey");
 }
 
-/// Changes rows with correct digests, as an attacker who knows the format could.
+/// Changes rows and gives them correct digests. An attacker who knows the format could do the same.
 fn forge(dir: &Dir, sql: &str) {
     let path = dir.notebook().join("notebook.db");
     let db = Connection::open(&path).unwrap();
@@ -357,4 +357,31 @@ fn one_process_has_a_notebook_open_and_no_child_inherits_it() {
     assert!(seen >= 4, "the database, its log, its index and the lock");
     opened.store.close();
     dir.open();
+}
+
+/// Choosing a Python means starting a program, so only this install's own choice counts.
+#[test]
+fn the_chosen_python_is_kept_and_that_of_another_install_is_not() {
+    let dir = Dir::new("python");
+    let chosen = |path: &str| {
+        let (path, version) = (path.to_owned(), "3.12.1".to_owned());
+        Python { path, version, is_chosen: true, problem: None }
+    };
+    let changed = |python: Python| Fact::PythonChanged { python };
+    assert_eq!(saved(&dir, &[]).python, None);
+    let parts = saved(&dir, &[changed(chosen("/first")), changed(chosen("/second"))]);
+    let kept = ChosenPython { path: "/second".into(), version: "3.12.1".into() };
+    assert_eq!(parts.python, Some(kept.clone()));
+    // Written again after a disk failure.
+    let (opened, news) = dir.open();
+    opened.store.rewrite(1, &Notebook::from_parts(opened.parts, 0.0));
+    wait(&news, 1);
+    opened.store.close();
+    assert_eq!(saved(&dir, &[]).python, Some(kept));
+    let other = InstallKey::load_or_make(&dir.0.join("other")).unwrap();
+    let (opened, _news) = open_at(&dir.notebook(), &other).unwrap();
+    assert_eq!((opened.parts.python, opened.damage), (None, Vec::new()));
+    opened.store.close();
+    let default = Python { is_chosen: false, ..chosen("/default") };
+    assert_eq!(saved(&dir, &[changed(default)]).python, None);
 }

@@ -1,13 +1,14 @@
-"""Starts plainbook with an AI that takes the description of a cell for its code.
+"""Starts plainbook with a fake AI provider. The provider returns the description of a cell as the
+code of the cell.
 
-usage: start.py NOTEBOOK --port PORT     prints the token by which plainbook's own page asks
+usage: start.py NOTEBOOK --port PORT     prints the token that plainbook's page uses
 """
 
 import re
 import sys
 import types
 
-# Only an AI is asked through these.
+# Replaces the modules that plainbook needs only for real AI providers.
 for name in ("anthropic", "openai", "google", "google.genai", "google.cloud", "google.oauth2"):
     sys.modules[name] = types.ModuleType(name)
 sys.modules["google"].genai = sys.modules["google.genai"]
@@ -18,7 +19,7 @@ sys.modules["google.oauth2"].service_account = types.ModuleType("service_account
 import bottle
 import plainbook.plainbook as plainbook
 
-# The requests to the kernel that were refused.
+# Descriptions of the requests that the kernel refused.
 refused = []
 send = plainbook.Plainbook._sk_request
 
@@ -27,7 +28,7 @@ def sends(self, method, path, json_body=None):
     try:
         return send(self, method, path, json_body)
     except Exception as error:
-        # Whether the kernel is there yet is asked until it is.
+        # Connection errors are normal while plainbook waits for the start of its kernel.
         if not isinstance(error, plainbook.requests.ConnectionError):
             refused.append(f"{method} {path}: {error}")
         raise

@@ -1,5 +1,5 @@
-"""Uses plainbook twice as its page does, once with snapshot-kernel and once with Ratoon: each cell
-must show the same, and only the same cells may run.
+"""Uses plainbook like its page, once with snapshot-kernel and once with Ratoon. In both, the same
+cells must run and show the same outputs.
 
 Started by `tests/ancestor/run plainbook`.
 """
@@ -21,21 +21,21 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(HERE)))
 
 import ratoon_client as ratoon
 
-# What IPython has in the namespace, where plainbook's own code finds it.
+# Names that IPython defines in the namespace. plainbook lists them as variables.
 OF_IPYTHON = {"In", "Out", "exit", "quit", "get_ipython"}
-# For the start, and for one request.
+# Time limit of the start, and of a request.
 SECONDS = 60
 
 
 class Plainbook:
-    """plainbook's server, in a directory of its own."""
+    """A server of plainbook in its own temporary directory."""
 
     def __init__(self, name, *paths):
         self.name = name
         self.room = tempfile.TemporaryDirectory(prefix="ratoon-test-", ignore_cleanup_errors=True)
         self.directory = self.room.name
         self.port = ratoon.free_port()
-        # It keeps its settings at home, and picks the port of its kernel itself.
+        # plainbook stores its settings in the home directory.
         environment = {
             "HOME": self.directory,
             "XDG_DATA_HOME": self.directory,
@@ -109,14 +109,13 @@ class Plainbook:
         with urllib.request.urlopen(request, timeout=SECONDS) as answer:
             return json.loads(answer.read())
 
-    # -- what its page does
-    # -------------------------------------------------------------------------------------------
+    # -- requests like those of plainbook's page
 
     def cells(self):
         return self.ask("/get_notebook")["nb"]["cells"]
 
     def place(self, name):
-        """Where the cell of this name stands."""
+        """Returns the index of the cell with this name."""
         return next(
             at
             for at, cell in enumerate(self.cells())
@@ -134,8 +133,8 @@ class Plainbook:
         )
 
     def run_all(self, forced=None):
-        """Runs each cell in turn until one fails, with code generated first where it has none;
-        says which have really run.
+        """Runs each cell in turn until one fails. First generates code for cells without valid
+        code. Returns for each cell whether it really ran, and its outputs.
         """
         told, before = [], self.ask("/counters")["ran"]
         for at, cell in enumerate(self.cells()):
@@ -181,7 +180,7 @@ class Plainbook:
         ]
 
     def interrupted(self):
-        """Runs all, and stops the cell that makes the file `slow`."""
+        """Runs all cells, and interrupts the cell that creates the file `slow`."""
 
         def stop():
             self.wait(lambda: os.path.exists(os.path.join(self.directory, "slow")))
@@ -199,8 +198,8 @@ def text(value):
 
 
 def shown(outputs):
-    """The text of each stream, each error, and what was shown; without the order of these three,
-    which only Ratoon keeps.
+    """Returns the text of each stream, and the errors and displayed objects. Ignores the order
+    between streams and the others, because only Ratoon preserves it.
     """
     streams, others = {}, []
     for item in outputs:
@@ -267,7 +266,7 @@ def story(book):
     yield "a list in a tuple of two names", book.run_all()
     book.add("name", "e = 5", at=0)
     yield "a name that `except` deletes", book.run_all()
-    # What a function reads is not set here: it is seen only by Ratoon.
+    # Does not set variables that functions read, because only Ratoon detects these reads.
     yield "parts that are tested", book.unit_test("use", "total = 1", "assert result == 3, result")
     yield "parts that fail", book.unit_test("use", "total = 1", "assert result == 4, result")
     yield "all once more", book.run_all()

@@ -1,4 +1,4 @@
-"""The rows, by group: one file and one environment each."""
+"""All groups of rows. Each group has its own file."""
 
 from environments import OF_ALL_TESTS
 from model import Group

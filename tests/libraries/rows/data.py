@@ -1,4 +1,4 @@
-"""Databases, files of data, and frames."""
+"""Rows with databases, data files and frames."""
 
 from model import row
 

@@ -1,4 +1,4 @@
-"""What takes long to import."""
+"""Rows with libraries that take long to import."""
 
 from model import row
 

@@ -1,4 +1,4 @@
-"""jax on the CPU, whose own threads wait for work."""
+"""Rows with jax on the CPU. Its worker threads exist as long as the process."""
 
 from model import row
 

@@ -1,4 +1,4 @@
-"""Python itself: what its language, its settings and IPython keep."""
+"""Rows with features of the Python language, Python's settings, and IPython's magics."""
 
 from model import row
 

@@ -1,4 +1,4 @@
-"""Numbers, statistics and machine learning."""
+"""Rows with libraries for numerics, statistics and machine learning."""
 
 from model import row
 

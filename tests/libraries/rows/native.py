@@ -1,4 +1,5 @@
-"""A library that nobody has heard of: thirty lines of C with a thread that waits for work."""
+"""Rows with a library that Ratoon cannot know: some lines of C with a thread that waits for
+work."""
 
 from model import row
 

@@ -1,4 +1,4 @@
-"""What draws and what works on pictures."""
+"""Rows with libraries for plots and image processing."""
 
 from model import row
 

@@ -1,4 +1,4 @@
-"""ray, whose processes and threads belong to the line that started them."""
+"""Rows with ray. Its processes and threads do not work in branches."""
 
 from model import row
 

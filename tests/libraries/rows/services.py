@@ -1,4 +1,4 @@
-"""Networks, schedulers, progress bars, widgets, and other people's pools."""
+"""Rows with network libraries, schedulers, progress bars, widgets, and pools of processes."""
 
 from model import row
 
@@ -267,9 +267,9 @@ ROWS = (
         "import ipywidgets as w\n"
         "a, b = w.IntSlider(value=1), w.IntText(); l = w.jslink; k = w.link((a, 'value'), "
         "(b, 'value'))\n"
-        "it = w.interactive(lambda x: x * 2, x=3)\n"
+        "seen = []; it = w.interactive(lambda x: seen.append(x * 2), x=3)\n"
         "a.value = 2; print(b.value, it.children[0].value)",
-        "a.value = 7; print(b.value); it.children[0].value = 5; it.update(); print(it.result)",
+        "a.value = 7; print(b.value); it.children[0].value = 5; it.update(); print(seen)",
     ),
     row(
         "traitlets observe",

@@ -1,4 +1,4 @@
-"""The standard library: processes, threads, pools, locks, files, databases, sockets."""
+"""Rows with the standard library: processes, threads, pools, locks, files, databases, sockets."""
 
 from model import row
 

@@ -1,4 +1,4 @@
-"""TensorFlow on the CPU, whose own threads wait for work."""
+"""Rows with TensorFlow on the CPU. Its worker threads exist as long as the process."""
 
 from model import row
 

@@ -9,16 +9,16 @@ const KEYWORDS: &[&str] = &[
     "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
 ];
 
-/// Writes one assignment for each value whose key can be a variable's name. Skips all others, and
-/// names with two underscores on both sides, which Python reserves.
+/// Writes one assignment for each value whose key can be a variable's name. Skips other values, and
+/// names such as `__name__`, which Python reserves.
 pub(super) fn assignments(values: &Map<String, Value>) -> String {
     let mut source = String::new();
     for (key, value) in values.iter().filter(|(key, _)| is_name(key)) {
         if key.is_ascii() {
             source += key;
         } else {
-            // Python decides by its own table which letters a name may contain. A key of
-            // `globals()` may contain any letter.
+            // Python may refuse the letters of this key in a name. As a key of `globals()`, any
+            // letter is allowed.
             source += "globals()[";
             text(key, &mut source);
             source += "]";
@@ -38,8 +38,9 @@ fn is_name(key: &str) -> bool {
         && !KEYWORDS.contains(&key)
 }
 
-/// Writes a JSON value as Python: only `null`, `true` and `false` differ. `limits::check_data` has
-/// limited its depth.
+/// Writes a JSON value as Python source. The two languages differ only in `null`, `true` and
+/// `false`. The recursion is bounded, because `limits::check_data` has checked the depth of the
+/// value.
 fn literal(value: &Value, source: &mut String) {
     match value {
         Value::Null => *source += "None",
@@ -68,8 +69,8 @@ fn literal(value: &Value, source: &mut String) {
     }
 }
 
-/// Writes a Python string. Escapes all but ASCII, letters and digits, so that no character ends the
-/// line or changes the direction of the text.
+/// Writes a Python string. Escapes all characters except printable ASCII, letters and digits, so
+/// that no character ends the line or changes the direction of the text.
 fn text(text: &str, source: &mut String) {
     *source += "\"";
     for c in text.chars() {

@@ -1,7 +1,7 @@
-//! The REST API about tasks. A task has a sequence of checkpoints with the versions 1, 2, 3, …;
-//! each checkpoint points at a state or holds plain values.
+//! The REST API about tasks. A task has a sequence of checkpoints, numbered 1, 2, 3, … Each
+//! checkpoint refers to a state or contains plain values.
 //!
-//! Field names are those of orbiter's checkpoint store.
+//! Field names match the checkpoint store of orbiter.
 
 mod literal;
 
@@ -18,14 +18,15 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 /// The body of `POST /api/tasks/{task_id}/checkpoints`. Clients may also send a checkpoint that a
-/// `GET` returned, even to another task: `task_id`, `version` and `created_at` are ignored.
+/// `GET` returned, even for another task. The server ignores the fields `task_id`, `version` and
+/// `created_at`.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TaskWish {
-    /// The state that the checkpoint points at, by name or id.
+    /// The state that the checkpoint refers to, by name or id.
     #[serde(default)]
     state: Option<String>,
-    /// Plain values.
+    /// Plain values, by variable name.
     #[serde(default)]
     #[schema(value_type = Object)]
     values: Map<String, Value>,
@@ -33,7 +34,7 @@ pub(crate) struct TaskWish {
     #[serde(default)]
     #[schema(value_type = Object)]
     token_usage: Map<String, Value>,
-    /// The caller's own data.
+    /// Data that the caller wants to store with the checkpoint.
     #[serde(default)]
     #[schema(value_type = Object)]
     metadata: Map<String, Value>,
@@ -51,11 +52,11 @@ pub(crate) struct TaskWish {
 /// The answer to `GET /api/tasks/{task_id}/checkpoints`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct TaskView {
-    /// The task.
+    /// The task's id.
     task_id: String,
     /// The versions of all checkpoints, ascending.
     versions: Vec<u64>,
-    /// All checkpoints, in the same order.
+    /// All checkpoints, in the order of `versions`.
     checkpoints: Vec<TaskCheckpoint>,
     /// Number of checkpoints.
     len: usize,
@@ -64,7 +65,7 @@ pub(crate) struct TaskView {
 /// The answer to a restore: a state to continue from.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Restored {
-    /// The state.
+    /// The state's id.
     state_id: StateId,
     /// The state's name.
     state_name: String,
@@ -74,7 +75,7 @@ pub(crate) struct Restored {
     /// The checkpoint's token counts.
     #[schema(value_type = Object)]
     token_usage: Map<String, Value>,
-    /// The caller's own data in the checkpoint.
+    /// The data that the caller stored with the checkpoint.
     #[schema(value_type = Object)]
     metadata: Map<String, Value>,
 }
@@ -108,7 +109,7 @@ pub(crate) async fn save(
     }
 }
 
-/// Lists a task's checkpoints. A task that has none yet has an empty list.
+/// Lists a task's checkpoints. The list is empty for a task without checkpoints.
 #[utoipa::path(
     get, path = "/api/tasks/{task_id}/checkpoints", tag = "tasks", params(("task_id" = String, Path)),
     responses((status = 200, body = TaskView))
@@ -134,7 +135,7 @@ pub(crate) async fn latest(app: web::Data<AppState>, path: PathParams) -> Result
     Ok(HttpResponse::Ok().json(look_up(&app, path.get(0), None).await?))
 }
 
-/// Shows the checkpoint of a task that has a given version.
+/// Shows the checkpoint with this version in a task's sequence.
 #[utoipa::path(
     get, path = "/api/tasks/{task_id}/checkpoints/{version}", tag = "tasks",
     params(("task_id" = String, Path), ("version" = u64, Path)),
@@ -147,8 +148,8 @@ pub(crate) async fn version(app: web::Data<AppState>, path: PathParams) -> Resul
     Ok(HttpResponse::Ok().json(look_up(&app, path.get(0), Some(path.get(1))).await?))
 }
 
-/// Restores a checkpoint of a task. The answer names the state that the checkpoint points at, which
-/// is loaded if needed, or a new state that has the checkpoint's values as variables.
+/// Restores a checkpoint of a task. If the checkpoint refers to a state, loads that state if needed
+/// and returns it. Otherwise returns a new state whose variables are the checkpoint's values.
 #[utoipa::path(
     post, path = "/api/tasks/{task_id}/checkpoints/{version}/restore", tag = "tasks",
     params(
@@ -181,7 +182,7 @@ pub(crate) async fn restore(
     Ok(HttpResponse::Ok().json(Restored { state_id, state_name, values, token_usage, metadata }))
 }
 
-/// Finds a checkpoint of a task: the one with this version or, without a version, the newest.
+/// Finds a task's checkpoint by its version. Without a version, finds the newest checkpoint.
 async fn look_up(app: &AppState, task_id: &str, version: Option<&str>) -> Result<TaskCheckpoint, Problem> {
     let number = version.map(|v| v.parse::<u64>().ok());
     let wanted = task_id.to_owned();
@@ -197,16 +198,16 @@ async fn look_up(app: &AppState, task_id: &str, version: Option<&str>) -> Result
     one.ok_or_else(|| {
         let which = version.map_or("the latest checkpoint".into(), |v| format!("checkpoint {v:?}"));
         let why = match count {
-            0 => "the task has none".to_owned(),
-            count => format!("there are {count}, and none has this version"),
+            0 => "the task has no checkpoints".to_owned(),
+            count => format!("no checkpoint of the task has this version; the task has {count}"),
         };
-        let how = "see GET /api/tasks/{task_id}/checkpoints for the versions that exist";
+        let how = "GET /api/tasks/{task_id}/checkpoints lists the versions";
         let what = format!("find {which} of task {task_id:?}");
         Problem::new(Kind::CheckpointError, what, why, how)
     })
 }
 
-/// Makes sure that a process holds a state. Returns the state's id and name.
+/// Makes sure that a process has the state in memory. Returns the state's id and name.
 async fn bring_back(
     app: &AppState,
     caller: &Caller,
@@ -219,14 +220,15 @@ async fn bring_back(
     match command.send_then(&app.start, read).await? {
         (Reply::Done, Some(state)) => Ok((state.id, state.name)),
         (Reply::Refused(refused), _) if refused.kind == Kind::NotFound => {
-            let (why, how) = ("it was deleted", "restore another version");
+            let (why, how) = ("the state was deleted", "restore another version");
             Err(Problem::new(Kind::Lost, format!("restore state {id}"), why, how))
         }
         (other, _) => Err(unexpected(other)),
     }
 }
 
-/// Runs a cell that assigns the values, against the root. Returns the new state's id and name.
+/// Makes a child of the root whose variables are the checkpoint's values. Returns the new state's
+/// id and name.
 async fn grow(
     app: &AppState,
     caller: &Caller,
@@ -241,7 +243,12 @@ async fn grow(
         Reply::Ended(Ended { error, .. }) => {
             let why = error.map_or("its run left no state".into(), |e| e.in_words());
             let what = format!("restore checkpoint {} of task {:?}", checkpoint.version, checkpoint.task_id);
-            Err(Problem::new(Kind::Kernel, what, why, "read its values, and assign them in a cell"))
+            Err(Problem::new(
+                Kind::Kernel,
+                what,
+                why,
+                "read the values of the checkpoint, and assign them in a cell",
+            ))
         }
         other => Err(unexpected(other)),
     }

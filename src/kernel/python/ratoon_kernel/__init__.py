@@ -1,1 +1,2 @@
-"""The Python side of a kernel process. The program imports it from memory (package.rs)."""
+"""The Python part of a kernel process. The program imports this package from memory
+(package.rs)."""

@@ -1,9 +1,9 @@
-"""Adapters: each contains what the kernel knows about one library, and is found by the names of the
-library's classes.
+"""The base class of adapters, and their registry. Each adapter handles the objects of one library.
 
-An adapter defines how objects of its library are pickled, written as plain values, fingerprinted
-and summarised, and which of the library's settings belong to a state. It does not import the
-library to handle its objects, because they exist only if the library is loaded.
+An adapter defines how objects of a library are pickled, written as plain values, fingerprinted and
+summarised, and which settings of the library belong to a state. The registry finds an adapter by
+the module name of an object's class. Adapters need not import their library, because its objects
+exist only if the library is already loaded.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from .fingerprint import Reader
     from .pickling import Reducers
 
-# A class: its module and its qualified name.
+# The module and the qualified name of a class.
 ClassName = tuple[str, str]
 # A result of `__reduce_ex__`; NotImplemented leaves the object to pickle.
 Reduced = Any
 Reduce = Callable[[Any], Reduced]
-# The columns of a frame: the fingerprint of each, if known, and whether it was sampled.
+# The columns of a frame: the fingerprint of each column, if known, and whether it was sampled.
 Columns = list[dict[str, Any]]
 
 
 class Unknown(Exception):
-    """A value without a fingerprint: its type is not known, or it is too large."""
+    """A value has no fingerprint, because its type is unknown or the value is too large."""
 
 
 class Setting(NamedTuple):
@@ -41,58 +41,58 @@ class Setting(NamedTuple):
 
 
 class Change(NamedTuple):
-    """Objects of a library that cells changed. `collect` returns the parts of the change, each by
-    its expression; `restore` takes the items of one part."""
+    """A kind of change that cells make to objects of a library. `collect` returns the parts of each
+    change by the change's expression. `restore` takes the parts of one change as arguments."""
 
     collect: Callable[[], Mapping[str, tuple[Any, ...]]]
     restore: Callable[..., None]
 
 
 class Adapter:
-    """Handles one library. The defaults of this class handle nothing."""
+    """Handles one library. Every part is optional: the defaults of this class handle nothing."""
 
     # The library's top-level package.
     library: str = ""
 
     # -- environment form: pickling --
 
-    # Reducers of exactly these classes.
+    # Reducers of these classes, but not of their subclasses.
     reducers: Mapping[ClassName, Reduce] = {}
     # Reducers of these classes and of their subclasses that do not define their own reduction.
     families: Mapping[ClassName, Reduce] = {}
-    # Reducers of classes of Python itself.
+    # Reducers of classes of the standard library.
     types: Mapping[type, Callable[[Reducers, Any], Reduced]] = {}
 
     def reducer(self, pickler: Reducers, kind: type) -> Reduce | None:
-        """The reducer of a class that the tables above do not contain. Called once for each class
-        and pickler."""
+        """Returns the reducer of a class that the tables above do not contain. Called once for each
+        pair of class and pickler."""
         return None
 
     # -- data form --
 
-    # Readers of the values that `encode` marks with these numbers.
+    # For each type number that `encode` writes: the function that reads such a value.
     decoders: Mapping[int, Callable[[Decoder, int], Any]] = {}
 
     def encode(self, encoder: Encoder, value: Any, depth: int) -> bool:
-        """Writes a value. Returns False if it is not plain."""
+        """Writes a value to the encoder. Returns False if the value is not plain."""
         return False
 
     # -- fingerprint and summary --
 
-    # Whether `repr` of the library's objects runs no user code.
+    # Whether the `repr` of the library's objects runs no code of the user.
     has_own_repr = False
 
     def fingerprint(self, reader: Reader, value: Any, depth: int) -> bool:
-        """Feeds a value to the reader. Returns False to have it read as an object of an unknown
-        class."""
+        """Feeds a value to the reader. Returns False to let the reader treat the value as an object
+        of an unknown class."""
         return False
 
     def size_in_bytes(self, value: Any) -> int | None:
-        """How much memory a value takes, if that is cheap to find."""
+        """Returns the memory of a value, or None if it cannot be found cheaply."""
         return None
 
     def summary(self, value: Any, columns: Columns, deadline: float) -> dict[str, Any] | None:
-        """The page's summary of an array or a frame (protocol.js)."""
+        """Returns the summary of an array or a frame that the page shows (protocol.js)."""
         return None
 
     # -- settings and changes --
@@ -101,7 +101,8 @@ class Adapter:
     changes: Mapping[str, Change] = {}
 
     def note_root(self) -> None:
-        """Records in the root, before any cell, the state against which changes are found."""
+        """Called in the root before any cell runs. Records the library's initial state, with which
+        `changes` and `settings` compare."""
 
 
 class Registry:
@@ -128,13 +129,14 @@ class Registry:
         self.changes.update(adapter.changes)
 
     def of_class(self, kind: type) -> Adapter | None:
-        """The adapter of the library that a class says it belongs to, if that library is loaded."""
+        """Returns the adapter for the top-level package in the class's module name, if the package
+        is loaded."""
         top = module_of(kind).split(".")[0]
         return self._by_library.get(top) if top in sys.modules else None
 
     def of_known_class(self, kind: type) -> Adapter | None:
-        """Like `of_class`, but only if the library or the class's module contains this class. Runs
-        no user code."""
+        """Like `of_class`, but checks that the library or the class's module really contains the
+        class, because a user's class can have any module name. Runs no user code."""
         adapter = self.of_class(kind)
         if adapter is None:
             return None
@@ -144,7 +146,7 @@ class Registry:
         return adapter if known else None
 
     def reducer(self, pickler: Reducers, kind: type) -> Reduce | None:
-        """The reducer that the adapter of a loaded library returns for a class."""
+        """Asks the adapters of loaded libraries for the reducer of a class."""
         for adapter in self._loaded():
             reduce = adapter.reducer(pickler, kind)
             if reduce is not None:
@@ -152,11 +154,12 @@ class Registry:
         return None
 
     def reducer_of_class(self, kind: type) -> Reduce | None:
-        """The entry of exactly this class in `reducers`."""
+        """Returns the reducer of this class from the tables `reducers`."""
         return self._reducers.get((kind.__module__, kind.__qualname__))
 
     def reducers_of_families(self, kind: type) -> Iterator[tuple[type, Reduce]]:
-        """The entries in `families` of a class and its superclasses, the nearest first."""
+        """Yields the reducers of a class and its superclasses from the tables `families`, the
+        nearest class first."""
         for base in kind.__mro__:
             reduce = self._families.get((base.__module__, base.__qualname__))
             if reduce is not None:

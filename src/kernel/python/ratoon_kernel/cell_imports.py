@@ -1,4 +1,4 @@
-"""Finds what the cells of a lineage import, by reading their source."""
+"""Finds the imports of a lineage's cells in their source."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def _all_imports(shell: Any) -> Iterator[Import]:
 
 
 def imports(shell: Any) -> tuple[list[str], list[str]]:
-    """The import statements of the cells, and the loaded modules that they name."""
+    """Returns the import statements of the cells, and the loaded modules that these statements
+    name."""
     statements: dict[str, None] = {}
     modules: dict[str, None] = {}
     for node in _all_imports(shell):
@@ -45,8 +46,8 @@ def imports(shell: Any) -> tuple[list[str], list[str]]:
 
 
 def imported_from(shell: Any, names: dict[str, Any]) -> dict[str, list[str]]:
-    """Names bound by `from … import …` that still refer to the same object, with the module and the
-    name in it.
+    """Returns {name: [module, attribute]} for the names that `from module import attribute` has
+    bound, if they still refer to the same object.
     """
     found: dict[str, list[str]] = {}
     for node in _all_imports(shell):
@@ -69,8 +70,8 @@ def _has_spec(module: types.ModuleType | None) -> bool:
 
 
 def packages(modules: list[str]) -> dict[str, str]:
-    """The versions of the packages that contain these modules, to explain why something cannot be
-    loaded."""
+    """Returns the versions of the packages that contain these modules. They help to explain why a
+    checkpoint cannot be loaded."""
     found = {}
     for name in modules:
         top = name.split(".")[0]

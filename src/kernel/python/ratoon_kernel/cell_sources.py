@@ -13,12 +13,13 @@ from .text import clean
 
 CELL_PREFIX = "<ipython-input-"
 
-# By a cell's file name: the cell's number, if known, and its text.
+# For each file name of a cell: the cell's number (None if unknown) and the cell's text.
 Cells = dict[str, tuple[int | None, str]]
 
 
 def collect(files: Iterable[str], defined: Iterable[Any]) -> Cells:
-    """The cells in these files, and those that define these classes."""
+    """Returns the cells that have these file names, and the cells that define classes among these
+    objects."""
     names = set(files)
     names.update(file for one in defined if isinstance(one, type) and (file := _file_of(one)))
     shell = kernel.shell
@@ -41,7 +42,8 @@ def restore(cells: Cells) -> None:
 
 
 def sources(defined: dict[str, Any]) -> dict[str, str]:
-    """The source of each function and class by its name, for users and other programs."""
+    """Returns the source of each function and class by its name. Users and other programs can read
+    these texts in a checkpoint."""
     found = {}
     for name, value in defined.items():
         try:
@@ -52,7 +54,8 @@ def sources(defined: dict[str, Any]) -> dict[str, str]:
 
 
 def find_classes_of_cells() -> None:
-    """Makes `inspect` find the source of the notebook's classes. It refuses them otherwise."""
+    """Makes `inspect.getsource` work for classes that cells define. Without this change it raises
+    an error for every class in `__main__`."""
     inspect.getfile = _getfile
 
 
@@ -68,7 +71,7 @@ def _getfile(object: Any) -> str:
 
 
 def _file_of(kind: type) -> str | None:
-    """The file name of the cell that defines a class."""
+    """Returns the file name of the cell that defines a class, or None."""
     for value in vars(kind).values():
         function = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
         function = getattr(function, "__wrapped__", function)

@@ -1,6 +1,7 @@
-"""Saves and restores what cells changed in objects of libraries: attributes of modules, and changes
-that adapters find. Each change is a part of a checkpoint, named by a readable expression. A change
-that cannot be saved is listed as missing under that expression.
+"""Saves and restores the changes that cells made to objects of libraries: assigned attributes of
+modules, and changes that adapters find. A checkpoint names each change by an expression for users,
+for example `module.attribute`. If a change cannot be saved, the checkpoint lists this expression as
+missing.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from . import importable, rebuilding
 from .adapter import Change, registry
 
 _ASSIGNED = r"\s*(?:\*\*|//|<<|>>|[-+*/%&|^@])?=(?!=)"
-# The attributes between a module and the assigned `.name`: `.part.part`.
+# The attributes between the module and the assigned attribute, for example `.part.part`.
 _PATH = r"(?:\.\w+)*"
 
 
 def collect(shell: Any) -> dict[str, tuple[Any, ...]]:
-    """All changes by expression: the kind of change, and its parts."""
+    """Returns all changes by their expression, as (kind of change, part, …)."""
     found: dict[str, tuple[Any, ...]] = {}
     for kind, change in _changes(shell).items():
         try:
@@ -32,7 +33,7 @@ def collect(shell: Any) -> dict[str, tuple[Any, ...]]:
 
 
 def restore(parts: Mapping[str, tuple[Any, ...]]) -> dict[str, str]:
-    """Restores changes. Returns the reason for each that could not be restored, by expression."""
+    """Restores changes. Returns {expression: reason} for the changes that could not be restored."""
     failed, known = {}, _changes(None)
     for expression, (kind, *part) in parts.items():
         try:
@@ -48,8 +49,9 @@ def _changes(shell: Any) -> dict[str, Change]:
 
 
 def _attributes(shell: Any) -> dict[str, tuple[Any, ...]]:
-    """Attributes that a cell of the lineage assigns, found in its source: `module.attribute = …`,
-    also of an object in a module, and `setattr(module, "attribute", …)`.
+    """Finds the attributes of modules that the source of a cell assigns, by
+    `module.attribute = …` or `setattr(module, "attribute", …)`. Attributes of objects in modules
+    are found too.
     """
     modules = {
         name: one

@@ -1,4 +1,4 @@
-"""Names of classes, read without running the code of a user's metaclass."""
+"""Reads names of classes without running code of a user's metaclass."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ def name_of(kind: type) -> str:
 
 
 def module_of(kind: type) -> str:
-    """The name of a class's module; empty if the class has none."""
+    """Returns the name of a class's module, or an empty text if the class has none."""
     module = _MODULE_OF(kind)
     return module if type(module) is str else ""

@@ -1,8 +1,10 @@
 """Completes code at a cursor.
 
-IPython's completer finds the names, without Jedi: it inspects live objects, takes a millisecond,
-and runs no user code except `__dir__`. Jedi is used when IPython finds nothing after a dot, for
-names that only the cell itself defines. Jedi takes a second to load, so its time is limited."""
+IPython's completer finds the names, without Jedi. This completer inspects live objects, takes a
+millisecond, and runs no user code except `__dir__`. Names that code above the cursor defines are
+found in its text. Import statements are completed without an import (`module_names.py`). Jedi is
+used only if IPython finds nothing after a dot, for names that only the text defines. Loading Jedi
+takes a second, so its time is limited."""
 
 import contextlib
 import gc
@@ -21,64 +23,76 @@ from typing import Any
 
 from . import shell as kernel_shell
 from .code_position import MISSING, call_around, expression_before, named, owner_at, value_of
+from .module_names import complete_import
 from .names_of_the_cell import names_of_the_cell
 from .signatures import kind_of_value, short_signature, signature_of
 from .text import clean, to_json
 
 MAX_ITEMS = 500
-# Maximum length of one completion, in characters. Longer ones are mostly dictionary keys that are
-# whole texts.
+# Maximum length of one completion, in characters. A longer completion is usually a dictionary key
+# that is not meant to be typed.
 MAX_ITEM_CHARACTERS = 1000
-# How long Jedi may take, in seconds.
+# Time limit of Jedi, in seconds.
 JEDI_SECONDS = 0.4
-# How many signatures are shown, and how long they may take, in seconds.
+# Maximum number of signatures in a list of completions, and the time limit to find all of them.
 MAX_SIGNATURES = 200
 SIGNATURES_SECONDS = 0.03
 
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-# For these kinds of IPython's completions, the object itself is examined to find the kind.
+# Kinds of completions that IPython assigns too broadly. The exact kind is found from the object.
 _VAGUE_KINDS = ("variable", "attribute", "instance", "function", "<unknown>", "")
 
 
 def prime(step: int) -> bool:
-    """Loads a part of what the completer needs, in the root. Returns whether other parts are
-    left."""
+    """Loads some of the modules that the completer needs. Called in the root with step 0, 1, 2, …
+    until it returns False."""
     for code in ("pri", "ratoon = ''\nratoon.", "import ra")[step : step + 1]:
         complete(code, len(code))
         return True
-    # As in shell.settle: states do not copy what was loaded here.
+    # As in `shell.settle`: later garbage collections write to no pages of the loaded objects.
     gc.collect()
     gc.freeze()
     return False
 
 
-def complete(code: str, cursor: int) -> str:
-    """Returns JSON: {from, to, items: [{text, kind, signature}]}."""
-    with names_of_the_cell(code, cursor):
-        return _completions(code, cursor)
-
-
-def _completions(code: str, cursor: int) -> str:
+def complete(code: str, cursor: int, above: str = "") -> str:
+    """Returns JSON: {from, to, items: [{text, kind, signature}]}. `above` is code that runs before
+    this code and has not run yet: that of the drafts above the cell."""
     cursor = max(0, min(cursor, len(code)))
+    if (found := complete_import(code, cursor)) is not None:
+        begin, items = found
+        shown = [{"text": clean(text), "kind": kind, "signature": None} for text, kind in items]
+        return to_json({"from": begin, "to": cursor, "items": shown[:MAX_ITEMS]})
+    before = f"{above}\n" if above else ""
+    with names_of_the_cell(before + code, len(before) + cursor):
+        return _completions(code, cursor, before)
+
+
+def _completions(code: str, cursor: int, before: str) -> str:
     begin, end, items = _found_by_ipython(code, cursor)
     items = _parameters(code, begin, cursor) + items
+    words: list[tuple[str, str]] = []
     if _is_name_at(code, begin):
-        items += _words_of_the_cell(code, begin, cursor, {text for text, _ in items})
+        words = _words_of_the_cell(before, code, begin, cursor)
+        # The text knows functions and classes that do not exist yet.
+        defined = {text: kind for text, kind in words if kind in ("function", "class")}
+        items = [(text, defined.get(text, kind)) for text, kind in items]
+        known = {text for text, _ in items}
+        items += [(text, kind) for text, kind in words if text not in known]
     if not items:
         items = _attributes(code, begin, cursor)
-    is_by_jedi = not items and _is_of_the_cell_alone(code, cursor)
+    is_by_jedi = not items and _is_of_the_text_alone(before + code, len(before) + cursor)
     if is_by_jedi:
-        begin, end, items = _found_by_jedi(code, cursor)
-    is_import = re.match(r"\s*(import|from)\s", code[:begin].rpartition("\n")[2]) is not None
+        begin, end, items = _found_by_jedi(before + code, len(before) + cursor)
+        begin, end = begin - len(before), end - len(before)
     owner = owner_at(code, begin)
     shown: list[dict[str, Any]] = []
     deadline, signatures = time.monotonic() + SIGNATURES_SECONDS, 0
     items = [(text, kind) for text, kind in items if len(text) <= MAX_ITEM_CHARACTERS]
+    items = _ranked(items, {text for text, _ in words}, owner is None)
     for text, kind in items[:MAX_ITEMS]:
         signature = None
-        if is_import and not is_by_jedi:
-            kind = "module"
-        elif not is_by_jedi and kind in _VAGUE_KINDS:
+        if not is_by_jedi and kind in _VAGUE_KINDS:
             kind, value, is_bound = _kind_of(owner, text, kind)
             if kind == "function" and signatures < MAX_SIGNATURES and time.monotonic() < deadline:
                 signatures += 1
@@ -87,13 +101,32 @@ def _completions(code: str, cursor: int) -> str:
     return to_json({"from": begin, "to": end, "items": shown})
 
 
+def _ranked(items: Any, words: set[str], are_names: bool) -> Any:
+    """Sorts names: first parameters of the call, then names that the code around uses, then other
+    variables, then Python's own names. Within these, and among attributes, those that begin with an
+    underscore are last."""
+    namespace = kernel_shell.shell.user_ns
+
+    def rank(item: Any) -> tuple[int, int]:
+        text, kind = item
+        underscores = len(text) - len(text.lstrip("_"))
+        if not are_names or kind == "param":
+            return 0, underscores
+        if text in words and not keyword.iskeyword(text):
+            return 1, underscores
+        return (2 if text in namespace else 3), underscores
+
+    return sorted(items, key=rank)
+
+
 def _found_by_ipython(code: str, cursor: int) -> Any:
-    """What IPython's completer finds: begin, end, and (text, kind) of each completion."""
+    """Returns the completions of IPython's completer: the range of code that they replace, and a
+    list of (text, kind)."""
     from IPython.core.completer import provisionalcompleter, rectify_completions
 
     completer = kernel_shell.shell.Completer
     completer.use_jedi = False
-    # These matchers would run user code, such as properties.
+    # These matchers would run user code, for example properties.
     left_out = ["IPCompleter.python_func_kw_matcher"]
     left_out += ["IPCompleter.dict_key_matcher"] if _makes_up_attributes(code, cursor) else []
     completer.disable_matchers = left_out
@@ -101,7 +134,7 @@ def _found_by_ipython(code: str, cursor: int) -> Any:
         with provisionalcompleter():
             offered = itertools.islice(completer.completions(code, cursor), 4 * MAX_ITEMS)
             found = list(rectify_completions(code, offered))
-    except Exception:  # no input may make the completer fail
+    except Exception:  # the completer itself fails for some code
         found = []
     if not found:
         begin = cursor
@@ -109,11 +142,11 @@ def _found_by_ipython(code: str, cursor: int) -> Any:
             begin -= 1
         return begin, cursor, []
     begin, end = found[0].start, found[0].end
-    # Some matchers return the whole expression, others only the part after the dot.
+    # Some matchers return the whole expression, others return only the part after the dot.
     typed = "".join(code[begin:cursor].rpartition(".")[:2])
     is_plain = not any(one.type in ("path", "dict key", "magic") for one in found)
     dot = len(typed) if is_plain and all(one.text.startswith(typed) for one in found) else 0
-    # IPython also offers magics in the middle of code. They are shown only after a typed `%`.
+    # IPython also offers magics in the middle of code. They are shown only after `%`.
     is_magic = code[begin:cursor].startswith("%")
     seen = dict.fromkeys(
         (one.text[dot:], one.type) for one in found if is_magic or one.type != "magic"
@@ -122,8 +155,8 @@ def _found_by_ipython(code: str, cursor: int) -> Any:
 
 
 def _makes_up_attributes(code: str, cursor: int) -> bool:
-    """Whether the cursor is in square brackets after an object of a user's class that has
-    `__getattr__` or `__getattribute__`."""
+    """Whether the cursor is in square brackets after an object whose class is defined by the user
+    and has `__getattr__` or `__getattribute__`. Completing keys would run these methods."""
     opening = re.search(r"\[\s*[^\[\]]*$", code[:cursor])
     value = value_of(expression_before(code, opening.start())) if opening else MISSING
     if value is MISSING:
@@ -137,7 +170,8 @@ def _makes_up_attributes(code: str, cursor: int) -> bool:
 
 
 def _parameters(code: str, begin: int, cursor: int) -> Any:
-    """Completes names of parameters that the call around the cursor does not pass yet."""
+    """Returns completions for parameters of the call around the cursor that have no argument
+    yet."""
     call = call_around(code, cursor)
     typed = code[begin:cursor]
     if call is None or (typed and not typed.isidentifier()) or call[1][-1].strip() != typed:
@@ -152,8 +186,8 @@ def _parameters(code: str, begin: int, cursor: int) -> Any:
 
 
 def _attributes(code: str, begin: int, cursor: int) -> Any:
-    """Attributes of the object before the dot. Older versions of IPython do not find those of a
-    literal."""
+    """Returns the attributes of the object before the dot. Needed for literals, whose attributes
+    older versions of IPython do not find."""
     owner = owner_at(code, begin)
     if owner is None or owner is MISSING:
         return []
@@ -170,9 +204,9 @@ def _attributes(code: str, begin: int, cursor: int) -> Any:
     return [(name, "attribute") for name in names]
 
 
-def _is_of_the_cell_alone(code: str, cursor: int) -> bool:
-    """Whether an attribute is typed after an expression that begins with a name only the cell
-    defines."""
+def _is_of_the_text_alone(code: str, cursor: int) -> bool:
+    """Whether an attribute is typed, and the expression before the dot begins with a name that
+    occurs in the code before and is not a variable of the state."""
     typed = re.search(r"[\w\])\"']\.\w*$", code[:cursor])
     if typed is None:
         return False
@@ -185,45 +219,46 @@ def _is_of_the_cell_alone(code: str, cursor: int) -> bool:
 
 
 def _is_name_at(code: str, begin: int) -> bool:
-    """Whether a plain name is typed: no attribute, and not inside a string, comment or magic."""
+    """Whether a plain name is typed: not an attribute, and not in a string, comment, import or
+    magic."""
     line = code[:begin].rpartition("\n")[2]
     if line.lstrip().startswith(("%", "!", "import ", "from ")) or line.rstrip().endswith("."):
         return False
     return line.count('"') % 2 == 0 and line.count("'") % 2 == 0 and "#" not in line
 
 
-def _words_of_the_cell(code: str, begin: int, cursor: int, known: set[str]) -> Any:
-    """Names that occur in the cell."""
+def _words_of_the_cell(before: str, code: str, begin: int, cursor: int) -> Any:
+    """Returns completions for names that occur in the cell, and for names that the code before it
+    defines."""
     typed = code[begin:cursor]
     if not typed.isidentifier():
         return []
-    found, last = {}, ""
-    try:
-        for token in tokenize.generate_tokens(
-            io.StringIO(code[:begin] + " " + code[cursor:]).readline
-        ):
-            if token.type == tokenize.NAME and last != "." and token.string.startswith(typed):
-                found[token.string] = (
-                    "function" if last == "def" else "class" if last == "class" else "statement"
-                )
-            last = token.string
-    except (tokenize.TokenError, SyntaxError, ValueError):
-        pass  # the cell is unfinished
+    found: dict[str, str] = {}
+    for text, is_cell in ((before, False), (code[:begin] + " " + code[cursor:], True)):
+        last = ""
+        try:
+            for token in tokenize.generate_tokens(io.StringIO(text).readline):
+                name = token.string
+                if token.type == tokenize.NAME and last != "." and name.startswith(typed):
+                    kind = "function" if last == "def" else "class" if last == "class" else None
+                    if is_cell or kind or found.get(name) is None:
+                        found[name] = kind or found.get(name) or "statement"
+                last = name
+        except (tokenize.TokenError, SyntaxError, ValueError):
+            pass  # the code is incomplete
     return [
-        (n, kind)
-        for n, kind in sorted(found.items())
-        if n not in known and n != typed and not keyword.iskeyword(n)
+        (n, kind) for n, kind in sorted(found.items()) if n != typed and not keyword.iskeyword(n)
     ]
 
 
 def _found_by_jedi(code: str, cursor: int) -> Any:
-    """What Jedi finds in the text of the cell. Jedi does not get the variables, because it would
-    run user code to inspect them."""
+    """Returns the completions that Jedi finds in the text of the cell. Jedi does not get the
+    variables of the state, because it would run user code to inspect them."""
     begin = cursor
     while begin and (code[begin - 1].isalnum() or code[begin - 1] == "_"):
         begin -= 1
     signal.signal(signal.SIGALRM, _too_slow)
-    # Repeated, because Jedi may treat the first TimeoutError as an error in the code that it reads.
+    # Repeats, because Jedi may treat the first TimeoutError as an error in the analysed code.
     signal.setitimer(signal.ITIMER_REAL, JEDI_SECONDS, JEDI_SECONDS / 10)
     try:
         import jedi
@@ -242,10 +277,10 @@ def _found_by_jedi(code: str, cursor: int) -> Any:
 
 
 def _keep_parso_cache_whole() -> None:
-    """Makes parso write its cache files under a temporary name, then rename them.
+    """Makes parso write each cache file under a temporary name and then rename it.
 
-    All programs of the user share these files. We interrupt Jedi when it takes too long, and a
-    half-written file would make Jedi fail in all of them from then on.
+    All programs of the user share these files. We interrupt Jedi when it takes too long. If that
+    left a half-written file, Jedi would fail in all these programs.
     """
     import parso.cache as cache
 
@@ -272,7 +307,7 @@ def _keep_parso_cache_whole() -> None:
         try:
             return load(*args, **more)
         except (EOFError, pickle.UnpicklingError):
-            return None  # as if the file were missing: it is written again
+            return None  # means that there is no cache file, so parso writes it again
 
     cache._save_to_file_system, cache._load_from_file_system, cache._ratoon_is_whole = (
         save_whole,
@@ -286,7 +321,7 @@ def _too_slow(_signal: int, _frame: Any) -> None:
 
 
 def _kind_of(owner: Any, name: str, kind: Any) -> Any:
-    """The kind of a name's value, the value, and whether it is a method bound to its object."""
+    """Returns the kind of a name's value, the value, and whether the value is a bound method."""
     if owner is MISSING:
         return (
             ("instance" if kind in ("attribute", "variable", "<unknown>", "") else kind),

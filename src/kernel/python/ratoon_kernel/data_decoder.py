@@ -1,4 +1,5 @@
-"""Reads the data form. The bytes may be untrusted: nothing in them is executed."""
+"""Reads values in the data form (data_form.py). The bytes may be untrusted. Reading them executes
+no code that they contain."""
 
 from __future__ import annotations
 
@@ -64,8 +65,8 @@ class _NotYet:
 class Decoder:
     """Reads values.
 
-    `fill(number, memory)` fills memory with a kept buffer, `sizes` are the lengths of the buffers,
-    and `library(name)` imports a library.
+    `fill(number, memory)` fills memory with a buffer of the checkpoint. `sizes` are the lengths of
+    these buffers. `library(name)` imports a library.
     """
 
     def __init__(
@@ -81,9 +82,9 @@ class Decoder:
     def decode(self, data: bytes | bytearray | memoryview) -> Any:
         self.data = memoryview(data)
         self.at = 0
-        # The containers by their number.
+        # The containers that were read. The index of a container is its number.
         self.objects: list[Any] = []
-        # A file cannot make the decoder read more parts than an Encoder writes.
+        # The number of parts that may still be read. Limits the time that a hostile file can take.
         self.left = MAX_COUNT
         self.hashed = 0
         limit = sys.getrecursionlimit()
@@ -92,20 +93,22 @@ class Decoder:
             value = self.value(0)
         except (Malformed, MemoryError):
             raise
-        except Exception as error:  # a date that does not exist, a key that has no hash, …
+        except ModuleNotFoundError as error:
+            raise Malformed(f"it needs {error.name}, which this Python does not have") from None
+        except Exception as error:  # for example an invalid date, or a key that cannot be hashed
             what = f"its values are damaged: {type(error).__name__}: {error}"
             raise Malformed(what) from None
         finally:
             sys.setrecursionlimit(limit)
-            # Frees the failed value: other values may need its memory. There may be none for a new
-            # list.
+            # Frees a value that failed, because other values may need its memory. `clear` needs no
+            # new memory, unlike a new list.
             self.objects.clear()
         if self.at != len(self.data):
             raise Malformed
         return value
 
     def value(self, depth: int) -> Any:
-        """Any value."""
+        """Reads any value."""
         head = self._take(1)[0]
         self.left -= 1
         if depth > 2 * MAX_DEPTH or self.left < 0:
@@ -151,7 +154,8 @@ class Decoder:
         return struct.unpack(layout, self._take(struct.calcsize(layout)))[0]
 
     def _counted(self, head: int) -> tuple[type, int] | None:
-        """The type and the length of a list or a dictionary. Each item takes at least one byte."""
+        """Returns the type and the length of a list or a dictionary, or None if `head` begins
+        neither. Each item takes at least one byte, so a greater length is an error."""
         if 0x80 <= head < 0xA0:
             kind, count = (dict if head < 0x90 else list), head & 15
         elif head in (0xDC, 0xDE):
@@ -165,8 +169,9 @@ class Decoder:
         return kind, count
 
     def _hashable(self, key: Any) -> Any:
-        """Checks a value that will be hashed. Hashing visits shared items of tuples repeatedly: 60
-        nested pairs of the same tuple would take forever.
+        """Returns a value that will be hashed, after checking that hashing it is fast. Python
+        hashes shared items of tuples repeatedly, so hashing 60 nested pairs, each of the same tuple
+        twice, would never end.
         """
         parts = [key]
         while parts:
@@ -189,41 +194,42 @@ class Decoder:
     # For adapters
 
     def next_is(self, data: bytes) -> bool:
-        """Whether these bytes come next."""
+        """Whether the next bytes are equal to `data`."""
         return bytes(self.data[self.at : self.at + len(data)]) == data
 
     def count(self) -> int:
-        """The length of a list that begins here and has no number."""
+        """Reads the beginning of a list that has no number, and returns the list's length."""
         counted = self._counted(self._take(1)[0])
         if counted is None or counted[0] is not list:
             raise Malformed
         return counted[1]
 
     def of(self, kind: type | tuple[type, ...]) -> Any:
-        """A value of this type. A bool does not count as an int."""
+        """Reads a value of this type. A bool does not count as an int."""
         value = self.value(MAX_DEPTH)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
             raise Malformed
         return value
 
     def own(self, *kinds: type | tuple[type, ...]) -> list[Any]:
-        """The items of a list without a number, of these types."""
+        """Reads a list that has no number and one item of each of these types."""
         if self.count() != len(kinds):
             raise Malformed
         return [self.of(kind) for kind in kinds]
 
     def list_of(self, kind: type) -> list[Any]:
-        """The items of a list without a number, all of one type."""
+        """Reads a list that has no number and any count of items of one type."""
         return [self.of(kind) for _ in range(self.count())]
 
     def reserve(self) -> int:
-        """Returns the number of the next container. Other values can refer to it after it has been
-        read."""
+        """Reserves the next number for a container, and returns the number. Values can refer to the
+        container only after it has been read completely."""
         self.objects.append(_NotYet)
         return len(self.objects) - 1
 
     def check_kept(self, count: int, number: int) -> None:
-        """Checks that a buffer exists and has this length, before memory is allocated for it."""
+        """Raises Malformed unless the buffer `number` exists and has `count` bytes. Must be called
+        before memory is allocated for the buffer."""
         if not 0 <= number < len(self.sizes) or self.sizes[number] != count:
             raise Malformed
 
@@ -373,13 +379,13 @@ def _to_zone(zone: int | str | None) -> datetime.tzinfo | None:
         return None
     if type(zone) is int:
         offset = datetime.timedelta(microseconds=zone)
-        return datetime.timezone(offset) if zone else datetime.timezone.utc
+        return datetime.timezone(offset) if zone else datetime.UTC
     import zoneinfo
 
     return zoneinfo.ZoneInfo(str(zone))
 
 
-# Values that are not containers, by their first byte.
+# For the first byte of each value that is not a container: the function that reads the rest.
 _scalars: dict[int, Callable[[Any], Any]] = {
     0xC0: lambda _: None,
     0xC2: lambda _: False,

@@ -1,4 +1,4 @@
-"""Writes the data form."""
+"""Writes values in the data form (data_form.py)."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ from .data_form import (
     NotPlain,
 )  # fmt: skip
 
-# The first bytes of lists and of maps, each as (short one, longer one).
+# The first bytes of lists and of maps in MessagePack, each as (for fewer than 16 items, for more).
 _LIST, _MAP = (0x90, 0xDC), (0x80, 0xDE)
 _PLACEHOLDER_MARK = bytes((0x81, 0xD4, MARK, PLACEHOLDER))
 _WITH_SHAPE = ("numpy", "pandas", "polars", "torch", "scipy")
 
 
 class Encoded:
-    """The bytes of a value, and whether they are only a placeholder."""
+    """The bytes of a value. `is_placeholder`: the value is not plain, and the bytes describe it."""
 
     def __init__(self, text: bytearray) -> None:
         self.text = text
@@ -65,17 +65,18 @@ class Encoded:
 
 
 class Encoder:
-    """Writes values. `keep(memory)` stores bytes as a buffer and returns its number."""
+    """Writes values. `keep(memory)` stores bytes as a buffer and returns the buffer's number."""
 
     def __init__(self, keep: Callable[[Any], int]) -> None:
         self.keep = keep
 
     def encode(self, value: Any) -> Encoded:
         self.out = bytearray()
-        # The numbers of containers by their id, those that are being written, and the objects
-        # themselves, so that no other object gets their id.
+        # The number of each container, by the container's id.
         self.numbers: dict[int, int] = {}
+        # The ids of the immutable containers that are being written.
         self.open: set[int] = set()
+        # Keeps the containers alive, so that no other object gets their id.
         self.alive: list[Any] = []
         self.left = MAX_COUNT
         limit = sys.getrecursionlimit()
@@ -88,7 +89,7 @@ class Encoder:
         return Encoded(out)
 
     def value(self, value: Any, depth: int) -> None:
-        """Writes any value."""
+        """Writes any value, or a placeholder if the value is not plain."""
         self.left -= 1
         if self.left < 0:
             raise NotPlain("it has too many parts")
@@ -128,15 +129,18 @@ class Encoder:
     # For adapters
 
     def mark(self, number: int) -> None:
-        """Begins a value of a type that MessagePack does not have."""
+        """Begins a value of a type that MessagePack does not have. `number` is the type's
+        number."""
         self.out += bytes((0x81, 0xD4, MARK, number))
 
     def list_of(self, count: int) -> None:
-        """Begins a list of `count` items, which the caller writes. It has no number."""
+        """Begins a list of `count` items, which the caller then writes. The list gets no number, so
+        no other value can refer to it."""
         self._head(_LIST, count)
 
     def plain(self, value: Any) -> None:
-        """Writes a value that the caller has made. It gets no number, because it is not shared."""
+        """Writes a value that the caller has made for this call. Lists in it get no number, because
+        they are not shared."""
         if type(value) is list:
             self.list_of(len(value))
             for item in value:
@@ -145,7 +149,8 @@ class Encoder:
             _writers[type(value)](self, value, 0)
 
     def begins(self, value: Any) -> bool:
-        """Whether a container is written for the first time. If not, writes its number instead."""
+        """Returns True if the caller must write a container. If the container was written before,
+        writes a reference to it and returns False."""
         number = self.numbers.get(id(value))
         if number is None:
             self.numbers[id(value)] = len(self.numbers)
@@ -350,12 +355,12 @@ class Encoder:
 
 
 def _flat(pairs: Any) -> list[Any]:
-    """Keys and values in one list, alternating."""
+    """Returns keys and values in one list, alternating."""
     return [part for pair in pairs.items() for part in pair]
 
 
 def _zone(zone: datetime.tzinfo | None) -> int | str | None:
-    """A time zone as its offset in microseconds or its name."""
+    """Returns the offset of a time zone in microseconds, or its name."""
     if zone is None:
         return None
     if type(zone) is datetime.timezone:
@@ -363,11 +368,12 @@ def _zone(zone: datetime.tzinfo | None) -> int | str | None:
     key = getattr(zone, "key", None)
     if type(zone).__module__ == "zoneinfo" and type(key) is str:
         return key
-    raise NotPlain("a time zone of an unknown kind")
+    raise NotPlain("a time zone of an unknown type")
 
 
 def _packed(value: list[Any]) -> tuple[str, bytes] | None:
-    """The letter and the bytes of a list of numbers, or texts, of one type."""
+    """Returns the content of a list of floats, integers or texts as (letter of the type, bytes).
+    Returns None for other lists."""
     kinds = set(map(type, value))
     if len(kinds) != 1:
         return None

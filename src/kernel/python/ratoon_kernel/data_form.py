@@ -1,10 +1,11 @@
-"""The data form of a checkpoint: plain values in typed MessagePack. Reading it executes nothing.
+"""The data form of a checkpoint: plain values in MessagePack with additional types. Reading the
+data form executes no code.
 
-A value is MessagePack that any reader understands: nil, booleans, integers, floats, text, bytes,
-arrays (lists) and maps (dictionaries). A value of another type is a map of one pair: the key is the
-extension type MARK with the number of the type, the value contains the object's parts. Containers
-are numbered in the order in which they begin. A later value can refer to a container by its number,
-so objects stay shared, and an object can contain itself.
+Any MessagePack reader understands nil, booleans, integers, floats, text, bytes, arrays (lists) and
+maps (dictionaries). A value of another type is a map of one pair: the key is an extension of type
+MARK that contains the number of the type, and the value contains the object's parts. Containers are
+numbered in the order in which they begin. A later value can refer to a container by this number, so
+objects stay shared, and an object can contain itself.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ import types
 from typing import Any
 
 MARK = 0x52
-# Values that are nested more deeply are not plain, because the reader is recursive.
+# Maximum nesting of a plain value. There is a limit because the decoder is recursive.
 MAX_DEPTH = 200
-# Maximum number of parts of one variable: writing more takes too long for a preview.
+# Maximum number of parts of one variable. Writing more parts takes too long for a preview.
 MAX_COUNT = 2_000_000
-# A list of at least this many numbers of one type, or of texts, is written as one piece.
+# Minimum length of a list that is written as one piece (PACKED): all integers, floats or texts.
 MIN_PACKED = 32
-# Maximum number of items that are hashed for keys. It is more than MAX_COUNT, because tuples may be
-# shared. Hashing so many takes a second.
+# Maximum number of items that are hashed because keys contain them: one second of hashing. Larger
+# than MAX_COUNT, because a tuple that is shared by several keys is hashed for each of them.
 MAX_HASHED = 4 * MAX_COUNT
-# Larger bytes become buffers.
+# Bytes objects of at least this size are stored as separate buffers.
 LARGE_BYTES = 256 * 1024
 
 (
@@ -31,7 +32,7 @@ LARGE_BYTES = 256 * 1024
     TABLE, TIMEZONE, DEQUE, ORDERED, COUNTER, DEFAULTS, PACKED, BYTES_KEPT, ELLIPSIS,
 ) = range(32)  # fmt: skip
 
-# Factories of a defaultdict that are written by their name.
+# The factories of a defaultdict that the data form can represent. They are written by name.
 FACTORIES: dict[str, type] = {
     "list": list, "dict": dict, "set": set, "int": int, "float": float, "str": str,
 }  # fmt: skip
@@ -42,14 +43,15 @@ class NotPlain(Exception):
 
 
 class Malformed(ValueError):
-    """No Encoder wrote these bytes."""
+    """The bytes are not a value that an Encoder writes."""
 
     def __init__(self, what: str = "its values are damaged") -> None:
         super().__init__(what)
 
 
 class Placeholder:
-    """Replaces a value that is not plain."""
+    """Replaces a value that is not plain. Has the name of the value's type and, if known, its
+    shape."""
 
     __slots__ = ("size", "type_name")
 
@@ -63,10 +65,10 @@ class Placeholder:
 
 
 def is_left_out(name: str, value: Any) -> bool:
-    """Whether the data form omits a name: it is `__like_this__`, or its value is a function, class
-    or module."""
+    """Whether the data form omits a variable. It omits functions, classes, modules, and names that
+    begin and end with two underscores."""
     if name.startswith("__") and name.endswith("__"):
         return True
     code = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
-    # Not isinstance, which runs the object's code.
+    # `isinstance` would run code of the object.
     return issubclass(type(value), (type, types.ModuleType, *code))

@@ -1,12 +1,14 @@
-"""Fingerprints: short digests, equal for equal values in every branch and after a restart.
+"""Computes fingerprints: short digests of values. Equal values have equal fingerprints in all
+branches and after a restart.
 
-Only objects of exactly known types are read, so no user code runs: no `__eq__`, no `__hash__`, no
-`__reduce__`. A value of another type, or one that contains it, has no fingerprint. A fingerprint
-depends on type and content, not on sharing. It depends on the order of dictionaries.
+Only objects of known types are read, so no user code runs: no `__eq__`, no `__hash__`, no
+`__reduce__`. A value of an unknown type has no fingerprint, and a container of such a value has
+none. A fingerprint depends on types, content and the order of dictionaries. It does not depend on
+whether parts are shared.
 
-An array or text of more than MAX_WHOLE_BYTES is sampled: the fingerprint depends on its length and
-on SAMPLES pieces of SAMPLE_BYTES, spread evenly from the first byte to the last. Changes between
-the pieces go unnoticed.
+An array or text of more than MAX_WHOLE_BYTES is sampled. The fingerprint then depends on the length
+and on SAMPLES pieces of SAMPLE_BYTES, spread evenly from the first byte to the last. Changes
+between these pieces are not detected.
 """
 
 from __future__ import annotations
@@ -31,20 +33,20 @@ from ._native import digest
 from .adapter import Columns, Unknown, registry
 from .classes import module_of, name_of
 
-# Values up to this size are read whole, which takes some 50 ms.
+# Maximum size of a value that is read completely. Reading this many bytes takes some 50 ms.
 MAX_WHOLE_BYTES = 128 * 1024 * 1024
 SAMPLES = 512
 SAMPLE_BYTES = 16 * 1024
-# Maximum number of items of one value that are visited one by one, and their maximum depth.
+# Maximum number of items in one value that are visited one by one, and their maximum nesting.
 MAX_ITEMS = 200_000
 MAX_DEPTH = 30
-# A list of only plain items is read in one call, so it may be longer than MAX_ITEMS. Below
-# MIN_FLAT, items are visited one by one.
+# Minimum and maximum length of a list that is read in one call because it contains only plain
+# items. MAX_ITEMS does not apply to such a list.
 MIN_FLAT = 16
 MAX_FLAT = 5_000_000
 
 _FLAT = frozenset({int, float, bool, str, bytes, type(None)})
-# The last version of marshal in which equal values have equal bytes.
+# The newest format of marshal in which equal values have equal bytes.
 _FLAT_CODES = 2
 _BASES_OF = type.__dict__["__mro__"].__get__
 _DICT_OF = type.__dict__["__dict__"].__get__
@@ -52,34 +54,36 @@ _QUALNAME_OF = type.__dict__["__qualname__"].__get__
 _FLAGS_OF = type.__dict__["__flags__"].__get__
 _SIZE_OF = type.__dict__["__basicsize__"].__get__
 _ITEM_SIZE_OF = type.__dict__["__itemsize__"].__get__
-# Py_TPFLAGS_HEAPTYPE: made by a class statement, or by C in the same way.
+# Py_TPFLAGS_HEAPTYPE: the class was made at run time, by a class statement or by C code.
 _MADE_BY_STATEMENT = 1 << 9
-# Attributes that Python adds to a class.
+# Attributes that Python adds to a class. They do not belong to its content.
 _NOT_WRITTEN = frozenset(
     "__dict__ __weakref__ __doc__ __module__ __qualname__ __firstlineno__ __static_attributes__"
     " __abstractmethods__ _abc_impl __annotations__ __annotate__ __annotate_func__"
     " __annotations_cache__ __conditional_annotations__ __slotnames__".split()
 )
-# Modules whose time zone and path classes have a `repr` that shows their whole content.
+# Modules with time zones and paths whose `repr` shows all of their content.
 _PLAIN_MODULES = frozenset(
     "datetime zoneinfo pathlib pathlib._local pytz pytz.tzfile dateutil.tz.tz".split()
 )
 
 
 class OutOfTime(Exception):
-    """There is no time left."""
+    """The deadline has passed."""
 
 
 def fingerprint(value: Any, deadline: float) -> str | None:
-    """The fingerprint of a value: 32 hexadecimal digits.
+    """Returns the fingerprint of a value: 32 hexadecimal digits.
 
-    None if its type is not known, or if `time.process_time()` has passed the deadline.
+    Returns None if the value has no fingerprint, or if `time.process_time()` has passed the
+    deadline.
     """
     return fingerprint_and_columns(value, deadline)[0]
 
 
 def fingerprint_and_columns(value: Any, deadline: float) -> tuple[str | None, bool, Columns]:
-    """The fingerprint, whether some of the value was sampled, and the columns of a frame."""
+    """Returns the fingerprint, whether a part of the value was sampled, and the columns if the
+    value is a frame."""
     if time.process_time() > deadline:
         return None, False, []
     reader = Reader(deadline)
@@ -88,7 +92,7 @@ def fingerprint_and_columns(value: Any, deadline: float) -> tuple[str | None, bo
         sys.setrecursionlimit(max(limit, 3000))
         reader.value(value, 0)
         return reader.hash.hexdigest(), reader.is_sampled, reader.columns
-    except Exception:  # or an unexpected version of a library
+    except Exception:  # Unknown, OutOfTime, or an unexpected version of a library
         return None, False, reader.columns
     finally:
         sys.setrecursionlimit(limit)
@@ -101,9 +105,9 @@ class Reader:
         self.deadline = deadline
         self.hash = hashlib.blake2b(digest_size=16)
         self.left = MAX_ITEMS
-        # Values of more bytes are sampled.
+        # Maximum size in bytes of a value that is read completely.
         self.room = MAX_WHOLE_BYTES
-        # The containers that are being read: the depth of each, by its id.
+        # The depth of each container that is being read, by the container's id.
         self.open: dict[int, int] = {}
         self.is_sampled = False
         self.columns: Columns = []
@@ -139,16 +143,16 @@ class Reader:
             raise OutOfTime
 
     def put(self, tag: bytes, data: bytes | bytearray = b"") -> None:
-        """Adds one piece to the hash: its kind and its bytes."""
+        """Adds bytes to the hash, with their kind (`tag`)."""
         self.hash.update(struct.pack("<BQ", len(tag), len(data)))
         self.hash.update(tag)
         self.hash.update(data)
 
     def memory(self, tag: bytes, data: Any) -> None:
-        """Adds bytes to the hash, or only samples if there are more than `room`."""
+        """Adds the content of memory to the hash. Adds only samples if it is larger than `room`."""
         self.check()
         view = memoryview(data)
-        # Arrow's bytes are signed, and `digest` accepts only unsigned ones.
+        # Arrow's buffers have signed bytes, and `digest` accepts only unsigned bytes.
         view = view if view.format == "B" else view.cast("B")
         count = len(view)
         if count <= self.room:
@@ -159,7 +163,7 @@ class Reader:
         self.put(tag + b" sampled", f"{count} {digest(pieces)}".encode())
 
     def sequence(self, value: Any, depth: int) -> None:
-        """Reads a container and its items in their order."""
+        """Reads a container and its items in order."""
         if self._is_open(value, depth):
             return
         self.put(name_of(type(value)).encode(), str(len(value)).encode())
@@ -171,8 +175,8 @@ class Reader:
         del self.open[id(value)]
 
     def each_column(self, columns: Sequence[Any], read: Callable[[Any], None]) -> None:
-        """Reads the columns of a frame. If one is unknown, the frame has no fingerprint, but the
-        other columns have one."""
+        """Reads the columns of a frame. If a column has no fingerprint, the frame has none either,
+        but the other columns have their fingerprints."""
         self.room = MAX_WHOLE_BYTES // max(1, len(columns))
         outside, is_sampled = dict(self.open), self.is_sampled
         for column in columns:
@@ -193,7 +197,7 @@ class Reader:
             raise Unknown
 
     def _apart(self, read: Callable[..., None], *arguments: Any) -> bytes:
-        """Calls `read` and returns the digest of only what it has read."""
+        """Calls `read` with a separate hash, and returns the digest of this hash."""
         outer, self.hash = self.hash, hashlib.blake2b(digest_size=16)
         try:
             read(*arguments)
@@ -224,7 +228,7 @@ class Reader:
         if count <= self.room:
             self.memory(b"str", value.encode("utf-8", "surrogatepass"))
             return
-        # Not encoded as a whole, which would take as much memory again.
+        # Encodes only the samples, because encoding the whole text would double its memory.
         self.check()
         self.is_sampled = True
         pieces = (value[at : at + SAMPLE_BYTES] for at in _sampled(count))
@@ -235,7 +239,8 @@ class Reader:
         self.memory(name_of(type(value)).encode(), value)
 
     def _by_repr(self, value: Any, depth: int) -> None:
-        """Reads a value by its repr, which shows all of its content and runs no user code."""
+        """Reads the repr of a value. Only for types whose repr shows all of the content and runs no
+        user code."""
         self.put(name_of(type(value)).encode(), repr(value).encode("utf-8", "backslashreplace"))
 
     def _zoned(self, value: Any, depth: int) -> None:
@@ -250,19 +255,21 @@ class Reader:
     # Containers
 
     def _is_open(self, value: Any, depth: int) -> bool:
-        """Whether a container is inside itself. Then the distance to the outer one is read
-        instead."""
+        """Whether a container is inside itself. If so, adds the number of levels between its two
+        occurrences to the hash, and the caller must not read it."""
         if id(value) in self.open:
             self.put(b"outside", str(depth - self.open[id(value)]).encode())
             return True
         return False
 
     def _flat(self, items: Collection[Any]) -> bool:
-        """Reads plain items in one call. Returns False if there are other items or too few."""
+        """Reads plain items in one call. Returns False, without reading any, if an item is not
+        plain or there are fewer than MIN_FLAT items."""
         if len(items) < MIN_FLAT:
             return False
         if len(items) > MAX_FLAT:
-            # Reading touches the reference count of each item, and the fork would copy their pages.
+            # Reading an item writes to its reference count, so this fork would copy the memory
+            # pages of all items.
             raise Unknown
         kinds = set(map(type, items))
         if not kinds <= _FLAT:
@@ -332,7 +339,7 @@ class Reader:
         self.value(value.__self__, depth + 1)
 
     def _wrapped(self, value: Any, depth: int) -> None:
-        """A staticmethod or classmethod."""
+        """Reads a staticmethod or a classmethod."""
         self.put(name_of(type(value)).encode())
         self.value(value.__func__, depth + 1)
 
@@ -358,7 +365,8 @@ class Reader:
         self.put(b"module", name.encode())
 
     def _class(self, value: Any, depth: int) -> None:
-        """Reads a class: an importable one by its name, one of the notebook by its content."""
+        """Reads a class. Reads only the name if the class is importable, and also the content if a
+        cell has defined it."""
         if self._is_open(value, depth):
             return
         written = _DICT_OF(value)
@@ -373,19 +381,19 @@ class Reader:
             self.value(base, depth + 1)
         for key in sorted(key for key in written if type(key) is str and key not in _NOT_WRITTEN):
             if type(written[key]) in (types.GetSetDescriptorType, types.MemberDescriptorType):
-                continue  # made from `__slots__`, which is read too
+                continue  # derived from `__slots__`, which is read itself
             self.put(b"name", key.encode("utf-8", "surrogatepass"))
             self.value(written[key], depth + 1)
         del self.open[id(value)]
 
     def _instance(self, kind: type, value: Any, depth: int) -> None:
-        """Reads an object of a class written in Python that has only attributes."""
+        """Reads an object that has only attributes, and whose class is written in Python."""
         if self._is_open(value, depth):
             return
         bases = _BASES_OF(kind)
         for base in bases[:-1]:
-            # Classes written in C are static or have content that cannot be seen. `__slots__` keep
-            # attributes elsewhere.
+            # Objects of classes written in C may have hidden content. Attributes in `__slots__` are
+            # not in the object's dictionary.
             is_plain = _FLAGS_OF(base) & _MADE_BY_STATEMENT and "__slots__" not in _DICT_OF(base)
             if not is_plain or not isinstance(type.__dict__["__module__"].__get__(base), str):
                 raise Unknown
@@ -406,7 +414,7 @@ class Reader:
 
 
 def _sampled(count: int) -> list[int]:
-    """Where the samples of a value of this length begin."""
+    """Returns the positions of the samples in a value of this length."""
     step = (count - SAMPLE_BYTES) / (SAMPLES - 1)
     return [int(at * step) for at in range(SAMPLES)]
 
@@ -452,7 +460,7 @@ _readers: dict[Any, Callable[..., None]] = {
     types.ModuleType: Reader._module,
     type: Reader._class,
 }
-# Types for which `sys.getsizeof` does not return the memory that an object takes.
+# Types for which `sys.getsizeof` returns much less than the memory that an object takes.
 _WITHOUT_SIZE = (type, types.FunctionType, types.ModuleType, types.BuiltinFunctionType)
 
 
@@ -460,7 +468,8 @@ _WITHOUT_SIZE = (type, types.FunctionType, types.ModuleType, types.BuiltinFuncti
 
 
 def size_in_bytes(value: Any) -> int | None:
-    """How much memory a value takes, if that is cheap to find; a container without its items."""
+    """Returns the memory of a value, or None if it cannot be found cheaply. Does not count the
+    items of a container."""
     kind = type(value)
     adapter = registry.of_known_class(kind)
     try:
@@ -473,9 +482,9 @@ def size_in_bytes(value: Any) -> int | None:
 
 
 def summary(value: Any, columns: Columns, deadline: float) -> dict[str, Any] | None:
-    """The page's summary of an array, a series or a frame (protocol.js).
+    """Returns the summary of an array, a series or a frame that the page shows (protocol.js).
 
-    `columns` are those of `fingerprint_and_columns`. Some are absent if there was no time left.
+    `columns` is a result of `fingerprint_and_columns`. It is incomplete if the deadline has passed.
     """
     adapter = registry.of_known_class(type(value))
     try:

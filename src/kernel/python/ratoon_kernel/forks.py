@@ -1,8 +1,8 @@
-"""Finds what of a state does not survive a fork. It is repaired in the child if possible, and
-reported otherwise.
+"""Finds the parts of a state that do not survive a fork. Repairs them in the child if possible, and
+reports them otherwise.
 
-`boot` wraps functions of the standard library to learn of event loops, subprocesses, fork hooks and
-watchdogs that user code makes.
+`boot` wraps functions of the standard library, to find the event loops, subprocesses, fork hooks
+and watchdogs that user code makes.
 """
 
 import _posixsubprocess
@@ -26,32 +26,34 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from . import import_hooks
-from .private_layouts import START_NEW_SESSION
+from .python_versions import START_NEW_SESSION
 from .text import listed, to_json
 
-# Cells may replace it in its module.
+# The original function, because cells may replace `signal.getitimer`.
 _getitimer = signal.getitimer
-# The threads that have started and those that are about to, by id.
+# The threads that have started, and the threads that are about to start, by id.
 _threads, _starting_threads = threading._active, threading._limbo  # type: ignore[attr-defined]
 
 _shell: Any = None
-# `adapters.pools`. Held here, as a cell may remove it from `sys.modules`.
+# The module `adapters.pools`. Stored here, because a cell may remove it from `sys.modules`.
 _pools: Any = None
-# All event loops and subprocesses that were made here and still exist; subprocesses by `id`.
+# The event loops and the subprocesses that this process or its ancestors made, while their objects
+# exist. The subprocesses are stored by the `id` of their objects.
 _loops: "weakref.WeakSet[Any]" = weakref.WeakSet()
 _processes: "weakref.WeakValueDictionary[int, Any]" = weakref.WeakValueDictionary()
-# Names of functions that cells have given to os.register_at_fork.
+# Names of functions that cells have passed to `os.register_at_fork`.
 _fork_hooks: list[str] = []
-# When faulthandler's watchdog ends, on the clock of time.monotonic (infinite if it repeats), and
-# whether a fork has left one behind.
+# The `time.monotonic()` at which faulthandler's watchdog ends. Infinite if the watchdog repeats.
 _watchdog_ends: float = 0
+# Whether a watchdog was running in the parent at a fork.
 _watchdog_is_lost = False
-# Whether the fork in progress is ours, not the user's.
+# Whether the fork in progress was started by the kernel, not by user code.
 _fork_is_ours = False
 
 
 def boot(has_forked: Callable[[], None]) -> None:
-    """Starts watching, before any code of the user runs. `has_forked` is called in every child."""
+    """Wraps functions of the standard library before any user code runs. `has_forked` will be
+    called in every child."""
     os.register_at_fork(after_in_child=has_forked, after_in_parent=_after_fork_in_parent)
     _seed_only_users_forks()
     _note_fork_hooks()
@@ -62,7 +64,7 @@ def boot(has_forked: Callable[[], None]) -> None:
 
 
 def settle(shell: Any) -> None:
-    """The root is complete."""
+    """Called when the root is complete."""
     from .adapters import pools
 
     global _shell, _pools
@@ -70,14 +72,14 @@ def settle(shell: Any) -> None:
 
 
 def hazards() -> str:
-    """What of the state does not survive a fork, as JSON: [sentences, whether this process may be
-    forked at all, whether part of the state lives in this process alone]."""
+    """Reports the parts of the state that do not survive a fork. Returns JSON: [sentences, whether
+    this process may be forked at all, whether a part of the state exists only in this process]."""
     if _is_simple():
         return "[[],true,false]"
     warnings, may_fork = [], True
     threads = [t.name for t in threading.enumerate() if t.is_alive() and not _is_ours(t)]
     if threads:
-        warnings.append(f"threads do not go on in a branch: {listed(threads)}")
+        warnings.append(f"threads do not survive in a branch: {listed(threads)}")
         locks = _held_locks()
         if locks:
             warnings.append(
@@ -87,14 +89,17 @@ def hazards() -> str:
     if _has_watchdog():
         timers.append("faulthandler.dump_traceback_later")
     if timers:
-        warnings.append(f"timers do not go on in a branch: {listed(timers)}")
+        warnings.append(f"timers do not survive in a branch: {listed(timers)}")
     tasks = _waiting_tasks()
     if tasks:
         warnings.append(
-            f"tasks go on in each branch by themselves, when its event loop runs: {listed(tasks)}"
+            "each branch has its own copies of these tasks, which run with its event loop:"
+            f" {listed(tasks)}"
         )
     if _fork_hooks:
-        warnings.append(f"functions that run at each fork, in every branch: {listed(_fork_hooks)}")
+        warnings.append(
+            f"functions given to os.register_at_fork run once in each branch: {listed(_fork_hooks)}"
+        )
     if _uses_cuda():
         warnings.append("CUDA does not survive a fork: branches come from the checkpoint")
         may_fork = False
@@ -102,7 +107,8 @@ def hazards() -> str:
 
 
 def _is_simple() -> bool:
-    """Whether nothing is there that `hazards` looks at, found without touching much."""
+    """Whether `hazards` has certainly nothing to report. This check is fast and writes to few
+    memory pages."""
     return (
         len(_threads) == 1
         and not _starting_threads
@@ -129,17 +135,17 @@ def _waiting_tasks() -> list[str]:
             if not loop.is_closed()
             for task in asyncio.all_tasks(loop)
         ]
-    except RuntimeError:  # threads keep changing the set
+    except RuntimeError:  # other threads change the set of tasks during the iteration
         return []
 
 
 def _held_locks() -> list[str]:
-    """Names of variables that are held locks or contain one. An RLock held by this thread does not
-    count: this thread will release it."""
+    """Returns the names of variables that are or contain a locked lock. An RLock that this thread
+    has locked does not count, because this thread also exists in a branch and can release it."""
     held = []
     for name, value in list(_shell.user_ns.items()):
         kind = type(value)
-        # A thread has locks of its own. It is reported by its name.
+        # Excludes threads. They contain locks, but are already reported by their names.
         has_parts = not issubclass(kind, (type, type(sys), type(_parts), threading.Thread))
         parts = _parts(value) if has_parts else []
         if (
@@ -152,8 +158,9 @@ def _held_locks() -> list[str]:
 
 
 def _parts(value: Any) -> list[Any]:
-    """The objects inside an object, without calling its code. Containers of thousands are left out:
-    touching their items copies memory pages, and locks are not kept there."""
+    """Returns the objects inside an object without calling code of the object. Skips containers of
+    more than 1,000 items: they rarely contain locks, and reading their items would copy many memory
+    pages."""
     large = (list, tuple, dict, set, frozenset)
     parts = [] if type(value) in large and len(value) > 1000 else gc.get_referents(value)
     inside = [part for part in parts[:1000] if type(part) is dict and len(part) <= 1000]
@@ -171,32 +178,33 @@ def _is_held(lock: object) -> bool:
 
 
 def own_sockets() -> str:
-    """Descriptors of sockets that each branch replaces, as JSON."""
+    """Returns JSON: the descriptors of the sockets that each branch replaces by its own."""
     pairs = [(loop._ssock, loop._csock) for loop in list(_loops) if not loop.is_closed()]
     return to_json([end.fileno() for pair in pairs for end in pair])
 
 
 def own_locks() -> str:
-    """How many locks between processes cannot block a branch, as JSON: tqdm makes one when it is
-    imported and holds it only while it writes a line."""
+    """Returns JSON: the number of locks between processes that need no warning. tqdm makes one such
+    lock when it is imported, and locks it only while it writes a line."""
     writing = getattr(sys.modules.get("tqdm.std"), "TqdmDefaultWriteLock", None)
     return to_json(0 if getattr(writing, "mp_lock", None) is None else 1)
 
 
 def native_ids() -> str:
-    """The system's ids of the threads that Python knows, as JSON. Called before threads are
-    counted."""
+    """Returns JSON: the system's ids of the threads that Python knows. Also ends OpenCV's threads,
+    because the caller then counts the threads that Python does not know."""
     _pause_opencv()
     own = threading.current_thread()
     ids = [thread.native_id for thread in threading.enumerate() if thread is not own]
-    # CPython 3.11 keeps the parent's id for the thread that forked.
+    # After a fork, CPython 3.11 still has the parent's id for the current thread, so the id of this
+    # thread comes from the system.
     return to_json([threading.get_native_id(), *(id for id in ids if id is not None)])
 
 
 def _pause_opencv() -> None:
-    """Ends OpenCV's threads, which it restarts when needed. One that falls asleep holds a lock,
-    which would stay locked in a branch (one fork in a hundred). Skipped if a Python thread may be
-    using them."""
+    """Ends OpenCV's threads. OpenCV restarts them when it needs them. A thread that is falling
+    asleep holds a lock, and this lock would stay locked in a branch (one fork in a hundred). Does
+    nothing if there are other Python threads, because they may be using OpenCV."""
     cv2 = sys.modules.get("cv2")
     if cv2 is None or threading.active_count() > 1:
         return
@@ -205,7 +213,7 @@ def _pause_opencv() -> None:
         if count > 1:
             cv2.setNumThreads(1)
             cv2.setNumThreads(count)
-    except Exception:  # another module of this name
+    except Exception:  # a different module that is also called cv2
         pass
 
 
@@ -218,14 +226,14 @@ def _uses_cuda() -> bool:
 
 
 def _is_ours(thread: threading.Thread) -> bool:
-    """Whether a branch does without a thread: the main thread, one whose function has returned, the
-    one in which %%bash waits, and those in which asyncio waits for child processes. The processes
-    themselves are reported."""
+    """Whether a thread needs no warning: the main thread, a thread whose function has returned, the
+    thread in which %%bash waits for its process, and the threads in which asyncio waits for child
+    processes. The processes themselves are reported elsewhere."""
     if thread is threading.main_thread():
         return True
     try:
         target = thread._target  # type: ignore[attr-defined]
-    except AttributeError:  # `Thread.run` deletes it at its end
+    except AttributeError:  # the function has returned, and `Thread.run` has deleted `_target`
         return True
     if getattr(target, "__name__", "") == "_do_waitpid":
         return getattr(target, "__module__", "") == "asyncio.unix_events"
@@ -238,7 +246,8 @@ def _script_magics() -> Any:
 
 
 def before_fork() -> None:
-    """Runs before each of our forks, in the parent or in a child that is not finished."""
+    """Called in the parent before each fork that the kernel starts. The parent may itself be a
+    child whose fork is not finished yet."""
     global _fork_is_ours
     _fork_is_ours = True
     _share_trackers(True)
@@ -251,10 +260,11 @@ def _after_fork_in_parent() -> None:
 
 
 def after_fork_in_child() -> None:
-    """Repairs what a fork breaks."""
+    """Repairs the parts of a state that a fork breaks. Called in the child."""
     _after_fork_in_parent()
     if getattr(_script_magics(), "event_loop", None):
-        # Its thread is gone. %%bash starts another instead of waiting for it forever.
+        # The thread of this event loop does not exist in the child. Without the loop, %%bash starts
+        # a new thread instead of waiting forever.
         _script_magics().event_loop = None
     _give_own_workers()
     _own_openmp_of_numba()
@@ -266,7 +276,7 @@ def after_fork_in_child() -> None:
 
 
 def _give_own_workers() -> None:
-    """Lets pools start new workers. Those of the state do not exist in a branch."""
+    """Lets pools start new workers, because the workers of the state do not exist in a branch."""
     for name in ("joblib.externals.loky.reusable_executor", "loky.reusable_executor"):
         loky = sys.modules.get(name)
         if loky is not None:
@@ -284,8 +294,8 @@ def _give_own_workers() -> None:
 
 
 def _end_pools_of_processes() -> None:
-    """Makes pools refuse tasks. Their processes, and the threads that talk to them, belong to the
-    line that started them, so a task would wait forever."""
+    """Makes pools of processes refuse tasks. The threads that send tasks to the processes do not
+    exist in a branch, so a task would wait forever."""
     pools = sys.modules.get("concurrent.futures.process")
     for thread in list(getattr(pools, "_threads_wakeups", ())):
         pool = thread.executor_reference()
@@ -298,22 +308,23 @@ def _end_pools_of_processes() -> None:
             if isinstance(pool, pools.Pool) and not hasattr(pool, "_ratoon_is_inherited"):
                 pool._ratoon_is_inherited = True
                 pool._check_running = _refuse_pool
-                # Terminating would wait for threads that are gone.
+                # Terminating the pool would wait for threads that do not exist here.
                 final.cancel()
                 pool._terminate = _do_nothing
                 pool.join = _do_nothing
 
 
 def _own_openmp_of_numba() -> None:
-    """numba terminates children of the process that started its OpenMP threads, as libgomp's
-    threads do not survive a fork. Our forks pause libgomp, so they do. Now numba terminates only
-    children that user code forks from this process."""
+    """Makes numba work in this child. numba terminates each child of the process that started its
+    OpenMP threads, because libgomp's threads do not survive a fork. The kernel's forks end these
+    threads first, so its children are safe. numba then only terminates children that user code
+    forks from this process."""
     pool = sys.modules.get("numba.np.ufunc.omppool")
     if pool is not None and getattr(
         sys.modules.get("numba.np.ufunc.parallel"), "_is_initialized", False
     ):
         try:
-            # Notes this process; starts no threads a second time.
+            # Makes numba record this process. Starts no threads.
             ctypes.CFUNCTYPE(None, ctypes.c_int)(pool.launch_threads)(1)
         except (AttributeError, TypeError):
             pass  # another version of numba
@@ -321,7 +332,7 @@ def _own_openmp_of_numba() -> None:
 
 _NO_WORKERS = (
     "the processes of this pool belong to the line that started them, not to its branches:"
-    " make another pool here"
+    " create a new pool in this branch"
 )
 
 
@@ -334,10 +345,10 @@ def _do_nothing(*_: Any, **__: Any) -> None:
 
 
 def _detach_trackers() -> None:
-    """Starts resource trackers in sessions of their own. multiprocessing and loky use them to
-    remove semaphores and shared memory that nothing uses any more. States use these after the
-    cell's process has ended; a tracker in its own session is not killed with it, nor with the
-    server. It ends with the last process that could use it."""
+    """Starts each resource tracker in its own session. multiprocessing and loky use this process to
+    remove unused semaphores and shared memory. States use these objects after the cell's process
+    has ended. A tracker in its own session is not killed together with that process or with the
+    server. It ends after the last process that can use it."""
     fork_exec = _posixsubprocess.fork_exec
 
     @functools.wraps(fork_exec)
@@ -353,17 +364,18 @@ _OF_TRACKER = b"resource_tracker import main"
 
 
 def _share_trackers(is_wanted: bool) -> None:
-    """A tracker ends when no process is left that could use it. In newer CPythons (gh-146313, seen
-    in 3.14.8) a child counts only if this was set before the fork, as multiprocessing does for its
-    own."""
+    """Tells multiprocessing whether the child of the next fork will use the resource tracker. The
+    tracker ends when no process uses it. Newer versions of CPython (gh-146313, seen in 3.14.8)
+    count a child only if `preserve_fd` was set before the fork."""
     intent = getattr(sys.modules.get("multiprocessing.resource_tracker"), "_fork_intent", None)
     if intent is not None:
         intent.preserve_fd = is_wanted
 
 
 def _seed_only_users_forks() -> None:
-    """Lets `random` go on in our forks: a state always gives the same numbers. CPython reseeds it
-    in every child, with a hook that `random` registers when it is imported."""
+    """Keeps CPython from reseeding `random` in the kernel's forks, so that all branches of a state
+    get the same numbers. The module `random` registers a hook when it is imported. Without this
+    change, the hook reseeds the generator in every child."""
     register, hooks = os.register_at_fork, []
     imported = sys.modules.pop("random", None)
     os.register_at_fork = lambda **given: hooks.append(given)
@@ -372,7 +384,7 @@ def _seed_only_users_forks() -> None:
     finally:
         os.register_at_fork = register
     if imported is not None:
-        # Its own hook reseeds a generator that nobody uses any more.
+        # The hook of the first import then reseeds a generator that is no longer used.
         vars(imported).update(vars(module))
         sys.modules["random"] = imported
     for given in hooks:
@@ -395,8 +407,8 @@ def _note_fork_hooks() -> None:
 
 
 def _note_new_processes() -> None:
-    """Lets `Popen` objects work in branches. A subprocess is the child of one process; in all
-    others Python would report that it has ended with status 0."""
+    """Makes `Popen` objects work in branches. A subprocess is the child of only one process. In all
+    other processes, Python would report that the subprocess has ended with status 0."""
     popen: Any = subprocess.Popen
     execute, poll, wait = popen._execute_child, popen._internal_poll, popen._try_wait
 
@@ -412,7 +424,7 @@ def _note_new_processes() -> None:
             return poll(process, *args, **kwargs)
         if _began(process.pid) == began:
             return None
-        # Set when Python itself cleans up: then any status will do.
+        # Python passes `_deadstate` when it cleans up, as the status to use if there is no other.
         deadstate = kwargs.get("_deadstate", args[0] if args else None)
         return _ended_elsewhere(process) if deadstate is None else deadstate
 
@@ -433,14 +445,15 @@ def _note_new_processes() -> None:
 
 
 def _give_away_processes() -> None:
-    """Marks subprocesses as children of another process."""
+    """Marks all subprocesses as children of another process. Called in the child after a fork."""
     for process in list(_processes.values()):
         if process.returncode is None and "_ratoon_began" not in process.__dict__:
             process._ratoon_began = _began(process.pid) or "ended"
 
 
 def _began(pid: int) -> Any:
-    """When a running process started, which identifies it together with its pid."""
+    """Returns the start time of a running process, or None. The pid and the start time together
+    identify a process."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as stat:
             fields = stat.read().rpartition(b")")[2].split()
@@ -450,7 +463,7 @@ def _began(pid: int) -> Any:
 
 
 def _wait_for_other(pid: int) -> None:
-    """Waits for the end of a process that is not our child."""
+    """Waits for the end of a process that is not a child of this process."""
     try:
         end = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -465,14 +478,14 @@ def _wait_for_other(pid: int) -> None:
 
 def _ended_elsewhere(process: Any) -> None:
     raise ChildProcessError(
-        f"process {process.pid} has ended, but how is not known here: it belongs to the line that"
-        " started it, not to its branches"
+        f"process {process.pid} has ended, but its exit code is unknown in this branch: the process"
+        " belongs to the line that started it"
     )
 
 
 def _note_watchdogs() -> None:
-    """Knows faulthandler's watchdog, a thread that Python does not list. It does not exist in a
-    branch, where cancelling or setting it would wait for it forever."""
+    """Records whether faulthandler's watchdog runs. The watchdog is a thread that Python does not
+    list. It does not exist in a branch, where setting or cancelling it would wait forever."""
     begin, end = faulthandler.dump_traceback_later, faulthandler.cancel_dump_traceback_later
 
     @functools.wraps(begin)
@@ -480,9 +493,9 @@ def _note_watchdogs() -> None:
         global _watchdog_ends
         if _watchdog_is_lost:
             raise RuntimeError(
-                "faulthandler's watchdog was set in a state before this one, and a branch of that"
-                " cannot set it again: cancel it there, with"
-                " faulthandler.cancel_dump_traceback_later(), and run the cells from there on"
+                "faulthandler's watchdog was set in an earlier state, and a branch of that state"
+                " cannot set it again: cancel it in that state with"
+                " faulthandler.cancel_dump_traceback_later(), and run the later cells again"
             )
         begin(timeout, repeat, *args, **kwargs)
         _watchdog_ends = (
@@ -502,7 +515,7 @@ def _note_watchdogs() -> None:
     )
 
 
-# How long faulthandler's watchdog thread may outlive its timeout, in seconds.
+# Maximum time for which the watchdog thread may run after its timeout, in seconds.
 _WATCHDOG_SLACK_SECONDS = 1
 
 
@@ -528,8 +541,8 @@ def _note_new_loops() -> None:
 
 
 def _give_own_wakeups(loop: Any) -> None:
-    """Gives an event loop new sockets to wake itself. If branches shared a pair, one would take the
-    other's wake-ups, and the other would wait forever."""
+    """Gives an event loop new sockets with which it wakes itself. If two branches shared the
+    sockets, one branch would take the wake-ups of the other, and the other would wait forever."""
     for own, new in zip((loop._ssock, loop._csock), socket.socketpair()):
         new.setblocking(False)
         os.dup2(new.fileno(), own.fileno(), inheritable=False)

@@ -8,7 +8,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-# For each former module: the modules that replace it. Names are searched in all of them.
+# For each former module: the modules that replace it, in the order in which names are searched.
 _MODULES = {
     "_ratoon_databases": (
         "adapters.databases",
@@ -35,7 +35,7 @@ _MODULES = {
 
 
 class _Former(types.ModuleType):
-    """A former module whose content is in several modules now."""
+    """Replaces a former module whose content was split into several modules."""
 
     def __init__(self, name: str, modules: list[types.ModuleType]) -> None:
         super().__init__(name)
@@ -55,7 +55,7 @@ def _module(former: str, names: tuple[str, ...]) -> types.ModuleType:
 
 @contextlib.contextmanager
 def resolved() -> Iterator[None]:
-    """Makes the former names importable while a checkpoint is loaded."""
+    """Makes the former module names importable inside a `with` block."""
     known = {former: _module(former, names) for former, names in _MODULES.items()}
     sys.modules.update(known)
     try:

@@ -1,4 +1,4 @@
-"""Saves and restores the history of a state's cells: In, Out, `_` and similar names."""
+"""Saves and restores IPython's history: `In`, `Out`, `_` and similar names."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 from .rebuilding import Filled
 
-# The full pieces of a history are blobs of this size.
+# The size of a full piece of the history, in bytes. Each full piece is a blob.
 PIECE_BYTES = 16 * 1024
 
 
 def collect(shell: Any, keep_buffer: Callable[[bytes], int]) -> dict[str, Any]:
-    """Returns the history: a line of JSON for each cell, cut into pieces. A full piece stays the
-    same while the history grows, so a state stores only the last piece again.
+    """Returns the history: a line of JSON for each cell, cut into pieces. Full pieces do not change
+    when the history grows, so each new state writes only the last piece.
     """
     manager, lines = shell.history_manager, []
     cells = itertools.zip_longest(manager.input_hist_parsed, manager.input_hist_raw)
@@ -33,7 +33,8 @@ def collect(shell: Any, keep_buffer: Callable[[bytes], int]) -> dict[str, Any]:
 
 
 def restore(shell: Any, late: dict[str, Any], outs: dict[Any, Any]) -> None:
-    """Restores the history, so that the next cell is In[n+1]. `outs` are the results by number."""
+    """Restores the history, so that the next cell gets the next number. `outs` maps the number of a
+    cell to the cell's result."""
     history = late.get("history")
     if history is None:
         return

@@ -1,8 +1,8 @@
-"""Adapts well-known libraries to notebooks and forks when they are imported.
+"""Adapts well-known libraries to notebooks and forks when cells import these libraries.
 
-Plots, charts and progress bars appear below their cell without a network. User settings take
-precedence, and this module imports no library. It does not set MPLBACKEND or PLOTLY_RENDERER,
-because scripts started from a cell would inherit these variables.
+Plots and progress bars then appear below their cell, and need no network. Settings of the user take
+precedence. This module does not set MPLBACKEND or PLOTLY_RENDERER, because scripts started from a
+cell would inherit these variables.
 """
 
 import functools
@@ -13,21 +13,24 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from . import widgets
+
 INLINE_BACKEND = "module://matplotlib_inline.backend_inline"
 
 
-# All process pools of concurrent.futures that this process or an ancestor has made.
+# All process pools of concurrent.futures that this process or its ancestors have made.
 process_pools: "weakref.WeakSet[Any]" = weakref.WeakSet()
 
 
 def prepare() -> None:
-    """Installs the hooks."""
+    """Installs the import hooks."""
     finders: list[Any] = sys.meta_path
     finders.insert(0, _Prepared())
 
 
 class _Prepared:
-    """A finder that acts before or after a module is loaded by the other finders."""
+    """An import finder that calls functions before or after certain modules are loaded. The other
+    finders find and load the modules."""
 
     def __init__(self) -> None:
         self._before = {
@@ -40,7 +43,10 @@ class _Prepared:
             "bokeh.io.notebook": _bokeh,
             "tqdm.std": _tqdm,
             "tqdm.notebook": _tqdm_notebook,
-            "ipywidgets.widgets.interaction": _interaction,
+            "comm": widgets.connect,
+            "ipykernel.ipkernel": widgets.connect_again,
+            "ipywidgets.widgets.widget": widgets.echo_always,
+            "ipywidgets.widgets.widget_output": widgets.capture_here,
             "concurrent.futures.process": _note_process_pools,
         }
 
@@ -64,7 +70,7 @@ class _Prepared:
 
 
 class _Loader:
-    """A module's own loader, and a function to call after it."""
+    """Calls a function after a module's own loader has executed the module."""
 
     def __init__(self, own: Any, after: Callable[[Any], None]) -> None:
         self._own = own
@@ -82,22 +88,22 @@ class _Loader:
         try:
             self._after(module)
         except Exception:
-            pass  # an unexpected version of the library: it behaves as outside Ratoon
+            pass  # an unexpected version of the library, which is left unchanged
 
 
 def _plot_inline() -> None:
     import matplotlib
 
-    # This is a string if the user has called `matplotlib.use`.
+    # The setting is a string if the user has called `matplotlib.use`. Reads it as from a plain
+    # dictionary, because matplotlib's own access would load a backend.
     own = dict.__getitem__(matplotlib.rcParams, "backend")
     if "MPLBACKEND" not in os.environ and not (isinstance(own, str) and own):
         matplotlib.use(INLINE_BACKEND)
 
 
 def _leave_forks_alone() -> None:
-    """Switches off gRPC's fork handlers, which start threads in each child. With them, states would
-    have several threads, and some states would crash. gRPC reads the variable once, during its
-    import."""
+    """Switches off gRPC's fork handlers. These handlers start threads in each child, and sometimes
+    a child crashes. gRPC reads the environment variable once, when it is imported."""
     if _GRPC not in os.environ:
         os.environ[_GRPC] = _OFF
 
@@ -107,24 +113,25 @@ def _allow_forks_again(module: Any) -> None:
         del os.environ[_GRPC]
 
 
-# The value has a space, so that it differs from a value that the user has set.
+# The space distinguishes our value from a value that the user has set.
 _GRPC, _OFF = "GRPC_ENABLE_FORK_SUPPORT", "0 "
 
 
 def _plotly(module: Any) -> None:
-    """Makes figures self-contained HTML that names plotly.js by its public address. The page
-    answers this address with plotly.js from the user's package, so outputs need no network and do
-    not hold 5 MB of library."""
+    """Makes plotly show figures as HTML that loads plotly.js from its public address. For this
+    address the page supplies plotly.js from the user's plotly package, so outputs need no network
+    and do not contain 5 MB of JavaScript."""
     if "PLOTLY_RENDERER" not in os.environ:
         module.renderers.default = "colab"
     if module.nbformat is None:
-        # plotly only checks whether nbformat is installed.
+        # plotly requires nbformat, but only checks whether it is installed.
         module.nbformat = types.SimpleNamespace(__version__="5.0.0")
 
 
 def _bokeh(module: Any) -> None:
-    """Makes `show` show below the cell, as after `output_notebook()`. Each plot is self-contained,
-    like those of plotly."""
+    """Makes bokeh's `show` display the plot below the cell, as if the user had called
+    `output_notebook()`. Each plot is an HTML document that loads BokehJS from its public
+    address."""
     from bokeh.io.state import curstate
 
     def load(resources: Any, verbose: Any, hide_banner: Any, load_timeout: Any) -> None:
@@ -140,13 +147,14 @@ def _bokeh(module: Any) -> None:
     def application(app: Any, state: Any, notebook_url: Any, **_: Any) -> None:
         raise NotImplementedError("a Bokeh application needs a server of its own: `bokeh serve`")
 
-    # bokeh.io is about to install these for notebooks.
+    # `bokeh.io` installs these three functions for notebooks after this module has been loaded.
     module.load_notebook, module.show_doc, module.show_app = load, show, application
     curstate().output_notebook()
 
 
 def _note_process_pools(module: Any) -> None:
-    """Remembers process pools. The library does not list a pool before its first task."""
+    """Adds each new process pool to `process_pools`. concurrent.futures itself lists a pool only
+    after its first task."""
     make = module.ProcessPoolExecutor.__init__
 
     @functools.wraps(make)
@@ -158,32 +166,30 @@ def _note_process_pools(module: Any) -> None:
 
 
 def _tqdm(module: Any) -> None:
-    """Switches off tqdm's monitor, a thread that only redraws bars that do not move. The thread
-    would prevent forks of the state."""
+    """Switches off tqdm's monitor thread, because a thread would prevent forks of the state. The
+    monitor only redraws bars that were not updated for a while."""
     module.tqdm.monitor_interval = 0
 
 
 def _tqdm_notebook(module: Any) -> None:
-    """Uses text bars. Widget bars would not move on the page."""
+    """Replaces widget bars by text bars where ipywidgets is not installed."""
     from tqdm.std import tqdm
+
+    if module.IProgress is not None:
+        return
 
     class Bar(tqdm):
         def __init__(self, *args: Any, display: Any = True, **kwargs: Any) -> None:
-            # Only widget bars take `display` and widths like "100%".
+            # Text bars have no parameter `display` and accept no widths like "100%".
             if isinstance(kwargs.get("ncols"), str):
                 del kwargs["ncols"]
             super().__init__(*args, **kwargs)
 
-    # Gets the name of the library's own class, under which checkpoints and `trange` find it.
+    # Gives the class the name of tqdm's own class, because checkpoints and `trange` look it up by
+    # that name.
     Bar.__module__, Bar.__name__, Bar.__qualname__ = (
         "tqdm.notebook",
         "tqdm_notebook",
         "tqdm_notebook",
     )
     module.tqdm = module.tqdm_notebook = Bar
-
-
-def _interaction(module: Any) -> None:
-    """Keeps `interact` from clearing outputs. It would clear its own widget elsewhere, but on the
-    page the cell's outputs."""
-    module.clear_output = lambda wait=False: None

@@ -1,4 +1,4 @@
-"""Decides whether a pickle can name an object instead of containing it."""
+"""Decides whether a pickle can refer to an object by its name instead of containing the object."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 
 def is_importable(value: Any, qualname: str | None = None) -> bool:
-    """Whether the object can be imported by its name from a module other than the notebook's."""
+    """Whether an object can be imported by its name from a module other than `__main__`, the
+    notebook's module."""
     module = sys.modules.get(getattr(value, "__module__", None) or "")
     if module is None or module.__name__ == "__main__" or not can_be_imported(module):
         return False

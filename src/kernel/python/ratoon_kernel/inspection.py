@@ -1,5 +1,5 @@
-"""Describes the object at a cursor: its type, repr, signature, documentation and place in the
-source."""
+"""Describes the object at a cursor: its type, repr, signature, documentation, and the place in the
+source where it is defined."""
 
 import ast
 import inspect as inspecting
@@ -26,7 +26,7 @@ from .signatures import (
 )
 from .text import clean, short, to_json
 
-# How long one `__repr__` may take, in seconds.
+# Time limit of a `__repr__`, in seconds.
 REPR_SECONDS = 0.3
 MAX_REPR_CHARACTERS = 2000
 MAX_DOC_CHARACTERS = 16_000
@@ -34,26 +34,28 @@ MAX_DOC_CHARACTERS = 16_000
 _TERMINAL_CODES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|.\x08")
 
 
-def inspect(code: str, cursor: int) -> str:
-    """Returns JSON: what is known about the object at the cursor, or null.
+def inspect(code: str, cursor: int, above: str = "") -> str:
+    """Returns JSON: a description of the object at the cursor, or null. `above` is code that runs
+    before this code and has not run yet.
 
-    Inside the parentheses of a call, that object is the called function, unless the cursor points
-    at a name.
+    If the cursor is inside the parentheses of a call and not on a name, describes the called
+    function.
     """
-    with names_of_the_cell(code, cursor):
-        return _inspection(code, cursor)
+    before = f"{above}\n" if above else ""
+    with names_of_the_cell(before + code, len(before) + cursor):
+        return _inspection(code, cursor, above)
 
 
-def _inspection(code: str, cursor: int) -> str:
+def _inspection(code: str, cursor: int, above: str) -> str:
     cursor = max(0, min(cursor, len(code)))
     call = call_around(code, cursor)
     points = re.match(r"\w", code[cursor : cursor + 1]) is not None
     if call is None or points:
-        described = _inspected(_name_at(code, cursor), None, code)
+        described = _inspected(_name_at(code, cursor), None, code, above)
         if described is not None or call is None:
             return to_json(described)
     name, arguments = call
-    return to_json(_inspected(name, arguments, code))
+    return to_json(_inspected(name, arguments, code, above))
 
 
 def _name_at(code: str, cursor: int) -> str:
@@ -63,7 +65,7 @@ def _name_at(code: str, cursor: int) -> str:
     return expression_before(code, end)
 
 
-def _inspected(name: str, arguments: list[str] | None, code: str) -> Any:
+def _inspected(name: str, arguments: list[str] | None, code: str, above: str) -> Any:
     if (
         not name
         or (keyword.iskeyword(name) and name not in ("None", "True", "False"))
@@ -77,7 +79,7 @@ def _inspected(name: str, arguments: list[str] | None, code: str) -> Any:
         and owner is not MISSING
     ):
         try:
-            # The property itself is described, not its value.
+            # Describes the property itself, because reading its value would run user code.
             value = inspecting.getattr_static(owner, name.rpartition(".")[2])
             is_bound = type(value) is types.FunctionType and not issubclass(
                 type(owner), (type, types.ModuleType)
@@ -85,7 +87,12 @@ def _inspected(name: str, arguments: list[str] | None, code: str) -> Any:
         except Exception:
             value = MISSING
     if value is MISSING:
-        return _defined_in_the_cell(name, arguments, code)
+        found = _defined_in_the_cell(name, arguments, code)
+        if found is None and above:
+            found = _defined_in_the_cell(name, arguments, above)
+            if found is not None:
+                found["place"] = "a draft above"
+        return found
     kind, _, _ = kind_of_value(value)
     described = {"name": short(name, 200), "type": variables.type_name(value), "repr": None}
     if kind == "instance":
@@ -124,7 +131,8 @@ def _doc(value: Any, kind: Any) -> str | None:
 
 
 def _place(value: Any, kind: Any) -> str | None:
-    """Where an object is defined: the path, and the line if it is known without a search."""
+    """Returns the path of the file that defines an object, and the line if it is known without
+    reading the file."""
     try:
         if kind == "module":
             file = vars(value).get("__file__")

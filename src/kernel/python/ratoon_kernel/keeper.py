@@ -1,4 +1,5 @@
-"""The interface for the bytes of a checkpoint: blobs (checkpoint.rs), or a pipe (transfer.py)."""
+"""Interfaces for storing and reading the bytes of a checkpoint. They are implemented for blobs
+(checkpoint.rs) and for a pipe (transfer.py)."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ from typing import Any, Protocol
 
 CHUNK_BYTES = 4 << 20
 
-# The manifest's entry of a buffer or a stream: its "bytes", its "chunks", and more.
+# The manifest's entry for a buffer or a stream. "bytes" is the length, "chunks" are the chunks that
+# contain the bytes.
 Kept = dict[str, Any]
 
 
@@ -15,11 +17,11 @@ class Sink(Protocol):
     """Stores bytes."""
 
     def expect(self, count: int, /) -> None:
-        """Announces the approximate number of bytes that will come."""
+        """Sets the approximate number of bytes that will be stored. Progress reports use it."""
 
     def put(self, memory: Any, again: bool, /) -> tuple[int, list[str]]:
-        """Cuts bytes into chunks and stores them. Returns their count and the chunks. `again`: the
-        same memory may be stored again.
+        """Cuts memory into chunks and stores them. Returns the number of bytes, and the chunks.
+        `again`: the caller may store the same memory again later, so the result may be cached.
         """
 
 
@@ -27,18 +29,18 @@ class Source(Protocol):
     """Reads bytes."""
 
     def check(self, count: int, chunks: Sequence[str], /) -> int:
-        """Returns `count`. Fails if the chunks cannot hold so many bytes, or there is not enough
-        memory."""
+        """Returns `count`. Raises an error if `count` bytes do not fit the number of chunks, or if
+        there is not enough memory for them."""
 
     def fill(self, memory: Any, chunks: Sequence[str], /) -> None:
-        """Fills memory with chunks. Each chunk is verified before it is used."""
+        """Fills memory with the content of chunks."""
 
 
 class LimitedSource(Source, Protocol):
     """Reads bytes that may be untrusted, within limits."""
 
     def too_large(self) -> str:
-        """Describes a value that exceeds the memory limit."""
+        """Returns the reason to report for a value that exceeds the memory limit."""
 
     def lift(self) -> None:
         """Lifts the limits while a library is imported."""

@@ -1,4 +1,4 @@
-"""Loads a checkpoint into a fork of the root."""
+"""Loads a checkpoint into this process, a fork of the root."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from json import loads
 from typing import Any
 
-from . import changes, missing, pickling, settings
+from . import changes, missing, pickling, settings, startup
 from . import shell as kernel
 from .data_decoder import Decoder
 from .data_form import Placeholder
@@ -19,7 +19,7 @@ from .unpickling import Record, Records
 
 
 class Buffers:
-    """The buffers and streams that a manifest names."""
+    """Reads the buffers and streams that a manifest lists."""
 
     def __init__(self, keeper: Source, buffers: list[Kept]) -> None:
         self.keeper = keeper
@@ -39,13 +39,13 @@ class Buffers:
         self.keeper.fill(memory, kept["chunks"])
 
     def map(self, number: int) -> memoryview:
-        """Loads a buffer into separately mapped memory."""
+        """Loads a buffer into a memory mapping of its own, and returns the memory."""
         import mmap
 
         kept = self.buffers[number]
         count = self.keeper.check(kept["bytes"], kept["chunks"])
         memory = mmap.mmap(-1, count, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        # Huge pages make forks cheap.
+        # With huge pages, a fork copies fewer page table entries.
         memory.madvise(mmap.MADV_HUGEPAGE)
         view = memoryview(memory)
         self.keeper.fill(view, kept["chunks"])
@@ -53,7 +53,8 @@ class Buffers:
 
 
 class RecordBytes:
-    """The bytes of records: each is in the stream, or has its own buffer."""
+    """Reads the bytes of records in order. A record is a part of the stream or a separate
+    buffer."""
 
     def __init__(self, buffers: Buffers, stream: bytearray | memoryview) -> None:
         self.buffers = buffers
@@ -68,8 +69,8 @@ class RecordBytes:
 
 
 class Loading:
-    """Loads one checkpoint. `environment` and `data` load its two forms and return what could not
-    be loaded, by name."""
+    """Loads one checkpoint. The methods `environment` and `data` load the two forms of a
+    checkpoint, and return the names that could not be loaded."""
 
     def __init__(self, keeper: LimitedSource, manifest: dict[str, Any]) -> None:
         self.keeper = keeper
@@ -79,8 +80,9 @@ class Loading:
         self.namespace: dict[str, Any] = self.shell.user_ns
         self.types = {entry["name"]: entry["type"] for entry in manifest["entries"]}
         self.missing: dict[str, Lack] = {one["name"]: one for one in manifest["missing"]}
-        # The names that `_take` has imported.
+        # Names that `_take` has bound to imported objects.
         self.taken: set[str] = set()
+        startup.forget(self.namespace)
 
     def environment(self) -> dict[str, Lack]:
         part = self.manifest["environment"]
@@ -96,7 +98,8 @@ class Loading:
         before = dict(self.namespace)
         failed = self._records(part, stream, {})
         if failed and not self.missing:
-            # Loads the records again, now that the missing names are known.
+            # Loads the records again with the failed names marked as missing, so that code that
+            # runs while loading gets the reason.
             self.namespace.clear()
             self.namespace.update(before)
             missing.tell_of(failed)
@@ -109,7 +112,8 @@ class Loading:
         return found
 
     def _take(self, taken: dict[str, list[str]]) -> None:
-        """Imports names. Pickled values replace those with the same names later."""
+        """Binds names to objects of loaded modules, as `from module import attribute` did. Pickled
+        values of the same names replace these objects later."""
         for name, (module, attribute) in taken.items():
             found = vars(sys.modules[module]) if module in sys.modules else {}
             if attribute in found:
@@ -148,13 +152,15 @@ class Loading:
         reason = clean(f"it could not be loaded: {why}")[: missing.MAX_REASON]
         failed[name] = missing.lack(name, self.types.get(name, ""), reason)
 
-    def data(self) -> dict[str, Lack]:
+    def data(self, reason: str | None = None) -> dict[str, Lack]:
+        """Loads the plain values. `reason` is why other values are missing."""
         part = self.manifest["data"]
         (stream,) = part["streams"]
         data, kept = RecordBytes(self.buffers, self.buffers.read(stream)), set()
-        reason = "it is not a plain value"
-        if "environment" in self.manifest:
-            reason += ", and other values are loaded only from trusted notebooks"
+        if reason is None:
+            reason = "it is not a plain value"
+            if "environment" in self.manifest:
+                reason += ", and other values are loaded only from trusted notebooks"
         sizes = [one["bytes"] for one in self.manifest["buffers"]]
         decoder = Decoder(self.buffers.fill, sizes, self._import)
         for name, count, buffer in part["records"]:
@@ -173,7 +179,8 @@ class Loading:
                 pass
             except Exception as error:
                 why = str(error)[: missing.MAX_REASON]
-            # The memory of a value that was too large is free again only now.
+            # Here, outside the `except` block, the memory of a value that was too large is free
+            # again.
             if why is None:
                 why = self.keeper.too_large()
             self.missing[name] = missing.lack(name, self.types.get(name, ""), why)
@@ -188,7 +195,8 @@ class Loading:
         return self.missing
 
     def _import(self, name: str) -> Any:
-        """Imports a library that defines types of values, without the limits."""
+        """Imports a library that a value of the data form needs. Lifts the limits for the
+        import."""
         if name not in sys.modules:
             self.keeper.lift()
             try:

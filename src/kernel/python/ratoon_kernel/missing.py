@@ -1,4 +1,5 @@
-"""Explains why names are missing in a checkpoint, also to cells that use such a name."""
+"""Describes the names that a checkpoint lacks. A cell that uses such a name gets an error with the
+reason."""
 
 from __future__ import annotations
 
@@ -12,12 +13,12 @@ from .classes import name_of
 from .pickling import Unsavable
 from .text import clean
 
-# The longest reason, in characters.
+# Maximum length of a reason, in characters.
 MAX_REASON = 300
-# A name that is missing: its "name", its "type" and the "reason".
+# A missing variable: its "name", the name of its "type", and the "reason".
 Lack = dict[str, str]
 
-# The names of its state that this process could not load.
+# The variables that could not be loaded in this process or in an ancestor of it.
 lacking: dict[str, Lack] = {}
 
 
@@ -31,8 +32,7 @@ def take_note(missing: Mapping[str, Lack]) -> None:
 
 
 def still_lacking() -> str:
-    """The names that could not be loaded in this process or an ancestor and that are still
-    undefined, as JSON."""
+    """Returns JSON: the entries of `lacking` whose names are still undefined."""
     if not lacking:
         return "[]"
     shell = kernel.shell
@@ -40,7 +40,8 @@ def still_lacking() -> str:
 
 
 class _Builtins(dict[str, Any]):
-    """The builtins of a restored namespace: the last place where Python looks for a name."""
+    """The builtins of a restored namespace. Python looks here last for a name, so `__missing__` is
+    called for each undefined name."""
 
     missing: Mapping[str, Lack] = {}
 
@@ -56,7 +57,7 @@ class _Builtins(dict[str, Any]):
 
 
 def tell_of(missing: Mapping[str, Lack]) -> None:
-    """Makes the use of a missing name raise an error with the reason."""
+    """Makes cells that use a missing name fail with a NameError that contains the reason."""
     own = _Builtins(vars(builtins))
     own.missing = missing
     for name in missing:
@@ -73,7 +74,7 @@ def type_name(value: Any) -> str:
 
 
 def reason(error: BaseException, value: Any) -> str:
-    """The reason why a name cannot be saved."""
+    """Returns the reason why a variable cannot be saved."""
     try:
         return clean(_explain(error, value))[:MAX_REASON]
     except BaseException:
@@ -95,8 +96,8 @@ def _explain(error: BaseException, value: Any) -> str:
 
 
 def _path_to(value: Any, found: Any) -> str | None:
-    """The expression that leads from an object to another inside it. None if that is deep
-    inside."""
+    """Returns the expression that leads from an object to another object inside it, for example
+    `items[3].lock`. Returns None if the inner object is nested too deeply."""
     left: list[tuple[str, Any]] = [("", value)]
     seen: set[int] = set()
     while left and len(seen) < 2000:
@@ -111,7 +112,7 @@ def _path_to(value: Any, found: Any) -> str | None:
 
 
 def _steps(one: Any) -> Iterator[tuple[str, Any]]:
-    """The first objects that an object contains, and the expression of each."""
+    """Yields the first objects that an object contains, each with the expression that reads it."""
     if type(one) in (list, tuple):
         for number, item in enumerate(one[:200]):
             yield f"[{number}]", item

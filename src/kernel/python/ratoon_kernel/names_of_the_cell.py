@@ -1,4 +1,4 @@
-"""Adds names that the lines above the cursor define, while code is completed or inspected."""
+"""Lets completion and inspection find names that the lines above the cursor define."""
 
 import ast
 import contextlib
@@ -14,18 +14,18 @@ from typing import Any
 from . import shell as kernel_shell
 from .code_position import MISSING
 
-# At most this many statements of one line are read.
+# Maximum number of statements that are read in one line.
 _MAX_STATEMENTS = 20
-# The directory of Python's own modules, and the ones that do something visible when imported.
 _STANDARD_LIBRARY = os.path.join(sysconfig.get_path("stdlib"), "")
+# Modules of the standard library that print or open something when they are imported.
 _LOUD = frozenset({"antigravity", "this", "idlelib", "turtledemo", "turtle", "__main__"})
 
 
 @contextlib.contextmanager
 def names_of_the_cell(code: str, cursor: int) -> Iterator[Any]:
-    """While the block runs, the namespace also contains what the lines above the cursor import or
-    assign: loaded modules, Python's own modules, and literals. Existing variables do not change,
-    and no user code runs."""
+    """Adds names to the namespace for the duration of a `with` block: the names to which the lines
+    above the cursor bind a loaded module, a module of the standard library, or a literal. Existing
+    variables do not change, and no user code runs."""
     namespace, made = kernel_shell.shell.user_ns, []
     for line in code[:cursor].split("\n")[:-1]:
         try:
@@ -46,8 +46,8 @@ def names_of_the_cell(code: str, cursor: int) -> Iterator[Any]:
 
 
 def _assigned_by(statement: ast.stmt) -> Iterator[Any]:
-    """Names that a statement defines, with their values, as far as these are known without running
-    it."""
+    """Yields the names that a statement defines and their values, if the values are known without
+    running the statement."""
     if isinstance(statement, ast.Import):
         for one in statement.names:
             module = _module_of_python(one.name if one.asname else one.name.partition(".")[0])
@@ -65,7 +65,8 @@ def _assigned_by(statement: ast.stmt) -> Iterator[Any]:
 
 
 def _module_of_python(name: str) -> Any:
-    """A loaded module, or a module of Python that no file of the user hides."""
+    """Returns a module that is loaded, or imports it from the standard library. Returns None if it
+    is not in the standard library, or if a file of the user hides it."""
     if name in sys.modules:
         return sys.modules[name]
     top = name.partition(".")[0]

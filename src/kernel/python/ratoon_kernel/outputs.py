@@ -1,31 +1,34 @@
-"""Sends a cell's outputs in order: text, displays, results and errors."""
+"""Sends a cell's outputs to the server in order: text, displays, results and errors."""
 
 import base64
 import io
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .classes import name_of
 from .text import MAX_NAME_CHARACTERS, clean, cut, short, text_of, to_json
 
-# One text/plain representation, in characters: what snapshot-kernel's clients rely on.
+# Maximum length of a text/plain representation, in characters. Clients of snapshot-kernel rely on
+# this value.
 MAX_PLAIN_CHARACTERS = 1_000_000
-# Any other representation, in characters. The page would not show more inline.
+# Maximum length of any other representation, in characters. The page shows no longer ones inline.
 MAX_RICH_CHARACTERS = 8 * 1024 * 1024
-# Frames of a traceback.
+# Maximum number of frames in a traceback.
 MAX_TRACEBACK_ITEMS = 100
 
-# Rust's end (capture.rs): `text`, `flush`, `report`, `ask`, `has_forked`.
+# The connection to the server, implemented in Rust (`Channel` in capture.rs).
 channel: Any = None
+# Takes the outputs instead of the server, while an `Output` widget captures (widgets.py).
+sink: Callable[[Any], None] | None = None
 # The errors that the running cell has shown.
 errors_sent: list[dict[str, Any]] = []
 
 
 def boot(own_channel: Any) -> None:
-    """Sends standard output and standard error to the server."""
+    """Replaces `sys.stdout` and `sys.stderr` by streams that send to the server."""
     global channel
     channel = own_channel
     sys.stdout = sys.__stdout__ = Stream(1)  # type: ignore[misc, assignment]
@@ -33,7 +36,7 @@ def boot(own_channel: Any) -> None:
 
 
 class Stream(io.TextIOBase):
-    """sys.stdout or sys.stderr: every write goes to the server in order."""
+    """`sys.stdout` or `sys.stderr`. Each write is sent to the server in order."""
 
     encoding = "utf-8"
     errors = "backslashreplace"
@@ -49,7 +52,11 @@ class Stream(io.TextIOBase):
     def write(self, text: str) -> int:
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        self._send(self._is_error, text)
+        if sink is None:
+            self._send(self._is_error, text)
+        elif text:
+            name = "stderr" if self._is_error else "stdout"
+            sink({"output": {"output_type": "stream", "name": name, "text": clean(text)}})
         return len(text)
 
     def writable(self) -> bool:
@@ -82,14 +89,11 @@ def send_error(etype: Any, evalue: Any, lines: Sequence[Any]) -> None:
     report({"output": {"output_type": "error", **error}})
 
 
-_EXIT = (
-    "the cell ended itself: that ends only this run, which leaves no state; the notebook goes on"
-)
+_EXIT = "the cell called exit, which ends only this run and leaves no state; the notebook continues"
 
 
 def _shortened(lines: Sequence[Any]) -> Any:
-    """A long traceback without its middle. Kept are its beginning, its end, and the last frame in
-    the code of a cell."""
+    """Removes the middle of a long traceback, except the last frame in the code of a cell."""
     if len(lines) <= MAX_TRACEBACK_ITEMS:
         return lines
     begin, end = MAX_TRACEBACK_ITEMS // 2, len(lines) - MAX_TRACEBACK_ITEMS // 2
@@ -106,16 +110,17 @@ def _shortened(lines: Sequence[Any]) -> Any:
 
 
 def _left_out(count: int) -> Any:
-    return [f"[{count} frames are left out here]"] if count else []
+    return [f"[{count} frames are not shown here]"] if count else []
 
 
-# The first line of a frame in a cell, between a terminal's colours.
+# Matches the first line of a frame in a cell. Terminal colours may surround its words.
 _COLOUR = r"(?:\x1b\[[0-9;]*m)*"
 _CELL_FRAME = re.compile(rf"\s*{_COLOUR}(?:Cell|Input){_COLOUR} ?{_COLOUR} ?{_COLOUR}In ?\[")
 
 
 def cut_own_frames(tb: Any) -> None:
-    """Ends a traceback in the user's code, before our own frames (input, missing variables)."""
+    """Cuts Ratoon's own frames off the end of a traceback, so that it ends in the user's code. Such
+    frames exist when `input` or the use of a missing variable raises an error."""
     while tb is not None and tb.tb_next is not None:
         if tb.tb_next.tb_frame.f_code.co_filename.startswith("<ratoon "):
             tb.tb_next = None
@@ -131,7 +136,8 @@ def count_or_zero(number: Any) -> Any:
 
 
 def bundle(data: Any, metadata: Any) -> Any:
-    """Representations as JSON: bytes in base64, long text cut. Says what it leaves out."""
+    """Returns representations and metadata that are valid JSON. Encodes bytes in base64 and cuts
+    long plain text. Prints a message for each representation that it leaves out."""
     kept = {}
     for mime, value in data.items():
         if isinstance(value, bytes) and len(value) <= MAX_RICH_CHARACTERS:
@@ -149,14 +155,14 @@ def bundle(data: Any, metadata: Any) -> Any:
         elif _is_json(value):
             kept[mime] = value
         else:
-            _tell_left_out(mime, "is no JSON, or too long")
+            _tell_left_out(mime, "is not JSON, or is too long")
     return kept, {k: v for k, v in (metadata or {}).items() if _is_json(v)}
 
 
 def _tell_left_out(mime: Any, why: str) -> None:
     if isinstance(mime, str):
         sys.stderr.write(
-            f"[ratoon: what was to be shown as {cut(mime, MAX_NAME_CHARACTERS)} {why}]\n"
+            f"[ratoon: an output was not shown: its {cut(mime, MAX_NAME_CHARACTERS)} {why}]\n"
         )
 
 
@@ -168,6 +174,8 @@ def _is_json(value: Any) -> bool:
 
 
 def report(message: Any) -> None:
+    if sink is not None:
+        return sink(message)
     try:
         channel.report(to_json(message))
     except ValueError as error:

@@ -1,10 +1,10 @@
-"""The pickler of the environment form: everything that can be pickled, as it was.
+"""The pickler of the environment form.
 
-cloudpickle reduces classes. This module reduces functions, closures and objects that only a name
-identifies: when loaded, they must be bound to the live namespace and share what they shared before.
-Adapters reduce objects of libraries. One pickler with one memo writes a record for each name. The
-memo contains the namespace from the beginning, so a function's record holds its code and none of
-its globals.
+cloudpickle reduces classes, and adapters reduce objects of libraries. This module reduces functions
+and closures, because after loading their globals must be the notebook's namespace and they must
+share the same objects as before. It also reduces objects that pickle can only refer to by name. One
+pickler with one memo writes a record for each variable. The memo contains the namespace from the
+beginning, so the record of a function contains the function's code but none of its globals.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ from .rebuilding import (
 )
 
 PROTOCOL = 5
-# Smaller buffers stay in the stream.
+# Minimum size of memory that is stored as a separate buffer. Smaller memory stays in the stream.
 LARGE_BYTES = 256 * 1024
-# A function made by `exec` is saved with its whole namespace if that has at most this many names.
-# Of a larger namespace, only the names that the function uses are saved.
+# Maximum number of names in the namespace of a function made by `exec`, if the whole namespace is
+# to be saved. If there are more, only the names that the function uses are saved.
 MAX_FOREIGN_NAMES = 200
 
 # Stores the bytes of a buffer and returns its number.
@@ -69,7 +69,7 @@ _by_cloudpickle: Any = cloudpickle.CloudPickler
 
 
 class Unsavable(Exception):
-    """An object cannot be saved in any form: `found` is the object, `what` describes it."""
+    """An object cannot be pickled. `found` is the object, `what` describes it for users."""
 
     def __init__(self, found: Any, what: str) -> None:
         super().__init__(what)
@@ -78,7 +78,7 @@ class Unsavable(Exception):
 
 
 def pinned(namespace: dict[str, Any]) -> list[dict[str, Any]]:
-    """The initial objects of the memo, in this order."""
+    """Returns the objects that the memo contains from the beginning, in order of their numbers."""
     return [namespace, builtins.__dict__]
 
 
@@ -95,13 +95,13 @@ _REFUSED: dict[type, str] = {
     threading.Thread: "a thread",
     socket.socket: "a socket",
 }
-# Types by module and name, because their modules may not be loaded.
+# Types are given by module and name, because their modules may not be loaded.
 _REFUSED_BY_NAME = {
     ("sqlite3", "Connection"): "a database connection",
     ("sqlite3", "Cursor"): "a cursor of a database connection",
     ("sqlite3", "Blob"): "a part of a database",
     ("subprocess", "Popen"): "a running program",
-    ("mmap", "mmap"): "a mapped file",
+    ("mmap", "mmap"): "a memory-mapped file",
     (
         "tempfile",
         "TemporaryDirectory",
@@ -128,7 +128,7 @@ _REFUSED_BY_NAME = {
 
 
 def _refusal(value: Any) -> str | None:
-    """Why an object of this type cannot be saved. None if no reason is known."""
+    """Returns a description of the object if objects of its type cannot be saved, else None."""
     for base in type(value).__mro__:
         what = _REFUSED.get(base) or _REFUSED_BY_NAME.get((base.__module__, base.__name__))
         if what:
@@ -139,7 +139,7 @@ def _refusal(value: Any) -> str | None:
 
 
 def _adapted(kind: type) -> Reduce | None:
-    """An adapter's reducer for a class, found by its name."""
+    """Returns the reducer of an adapter for a class, found by the class's name."""
     reduce = registry.reducer_of_class(kind)
     if reduce is not None and is_importable(kind):
         return reduce
@@ -158,22 +158,24 @@ def _is_reduced_as_any(kind: Any) -> bool:
 
 
 class Reducers:
-    """How objects are reduced, for both picklers."""
+    """Reduces objects. The base class of both picklers."""
 
     namespace: dict[str, Any]
     keep_buffer: KeepBuffer
     memo: Any
     dispatch_table: Any
-    # Sources of pickled objects: the files of their cells, and the functions and classes by name.
+    # The file names of the cells that define the pickled functions.
     files: set[str]
+    # The pickled functions and classes of the notebook, by their qualified name.
     defined: dict[str, Any]
-    # By id: the closure cells that functions fill when they are loaded.
+    # The closure cells of pickled functions, by id. Loading a function fills its cells.
     own_cells: dict[int, Any]
-    # How objects of each type are reduced, once that is decided.
+    # The reducer for each type of object that was pickled.
     decided: dict[type, Reduce]
 
     def prepare(self, namespace: dict[str, Any], keep_buffer: KeepBuffer) -> Any:
-        """`keep_buffer` stores the bytes of an array and returns the buffer's number."""
+        """Initialises the pickler and returns it. `keep_buffer` stores the bytes of an array and
+        returns the number of the buffer."""
         self.namespace = namespace
         self.keep_buffer = keep_buffer
         self.own_cells = {}
@@ -196,7 +198,7 @@ class Reducers:
         return reduce if reduce is NotImplemented else reduce(value)
 
     def _decide(self, kind: type, value: Any) -> Any:
-        """How objects of a type are reduced."""
+        """Returns the reducer for objects of a type."""
         reduce = registry.reducer(typing.cast(Any, self), kind)
         if reduce is not None:
             return reduce
@@ -252,7 +254,7 @@ class Reducers:
         return make_function, arguments, state, None, None, set_function
 
     def _home(self, value: Any) -> Any:
-        """The globals that a function gets when it is loaded."""
+        """Returns the object that becomes the globals of a function when the function is loaded."""
         home = value.__globals__
         if home is self.namespace:
             return home
@@ -260,13 +262,15 @@ class Reducers:
         if module is not None and vars(module) is home:
             return module
         if len(home) > MAX_FOREIGN_NAMES:
-            # A library has made it for one function, with all names that the function could need.
+            # A library made this namespace for one function, with all names that the function could
+            # use.
             used = _names_used(value.__code__)
             return {name: one for name, one in home.items() if name in used}
         return home
 
     def _cell(self, value: Any) -> Reduced:
-        # A function fills its cells after it is made, because a cell may hold the function.
+        # Cells of a function are saved empty. Loading the function fills them, because a cell may
+        # contain the function itself.
         if id(value) in self.own_cells:
             return types.CellType, ()
         try:
@@ -280,7 +284,7 @@ class Reducers:
             return reduced
         if value.__module__ == "__main__" and "<" not in value.__qualname__:
             self.defined[value.__qualname__] = value
-        # private_layouts.py checks these assumptions at the start.
+        # python_versions.py checks when the root starts that cloudpickle's results have this form.
         make, arguments, state, _, _, set_state = reduced
         if make.__name__ == "_make_skeleton_enum":
             return _enum(value, make, list(arguments), state, set_state)
@@ -305,22 +309,22 @@ class Reducers:
 
 
 class Fast(Reducers, _by_cloudpickle):
-    """The usual pickler, in C."""
+    """The usual pickler, which is written in C."""
 
     def dump(self, value: Any) -> None:
-        # Not cloudpickle's `dump`, which replaces a RecursionError by another error.
+        # cloudpickle's own `dump` would replace a RecursionError by another error.
         pickle.Pickler.dump(typing.cast(Any, self), value)
 
 
 class Deep(Reducers, pickle._Pickler):
-    """For objects nested too deeply for C's stack. It is slow, because it is written in Python, but
-    Python's stack may be as large as memory.
+    """The pickler for objects that are nested too deeply for C's stack. It is slow, because it is
+    written in Python, but it can use a stack as large as the memory.
     """
 
     def prepare(self, namespace: dict[str, Any], keep_buffer: KeepBuffer) -> Any:
-        # One dictionary, because searching cloudpickle's chain of two uses C's stack.
+        # A plain dictionary, because a lookup in cloudpickle's ChainMap uses C's stack.
         self.dispatch_table = dict(_by_cloudpickle.dispatch_table)
-        # A function, because calling a bound method with `*` also uses C's stack.
+        # A plain function, because calling a bound method with `*` also uses C's stack.
         whole: Any = pickle._Pickler.save_reduce  # type: ignore[attr-defined]
         override: Any = self
         override.save_reduce = lambda *parts, **more: whole(self, *parts, **more)
@@ -331,7 +335,8 @@ class Deep(Reducers, pickle._Pickler):
 
 
 def _enum(value: Any, make: Any, arguments: list[Any], state: Any, set_state: Any) -> Reduced:
-    """`arguments` are (bases, name, qualname, members, module, tracker, extra)."""
+    """Changes cloudpickle's result for an enum, so that loading restores the attributes of members.
+    `arguments` are (bases, name, qualname, members, module, tracker, extra)."""
     members = dict(value.__members__)
     arguments[3] = {name: member.value for name, member in members.items()}
     arguments[5] = None
@@ -342,18 +347,19 @@ def _enum(value: Any, make: Any, arguments: list[Any], state: Any, set_state: An
 
 
 def _skeleton(value: Any, make: Any, arguments: list[Any], state: Any, set_state: Any) -> Reduced:
-    """`arguments` are (metaclass, name, bases, kwargs, tracker, extra)."""
+    """Changes cloudpickle's result for a class, so that loading runs no user code. `arguments` are
+    (metaclass, name, bases, kwargs, tracker, extra)."""
     bases, named = arguments[2], {"__module__": value.__module__, **arguments[3]}
-    # The tracker is random: the same class would have different bytes each time.
+    # Without the tracker, because it is random and the same class would always have new bytes.
     arguments[4] = None
     if typing.NamedTuple in bases:
-        # NamedTuple defines the slots itself, and refuses others.
+        # NamedTuple defines the slots itself, and refuses a class that has `__slots__`.
         named.pop("__slots__", None)
     if value.__qualname__ != value.__name__:
         named["__qualname__"] = value.__qualname__
     slots = vars(value).get("__slots__")
     if isinstance(slots, (str, tuple, list)) and bases == value.__bases__:
-        # If slots are set later, instances also have a dictionary.
+        # Slots must be defined when the class is made. Otherwise its instances have a dictionary.
         named["__slots__"] = slots
         state[0].pop("__slots__", None)
         for name in [slots] if isinstance(slots, str) else slots:
@@ -381,19 +387,21 @@ def _reduce_by_table(reduce: Reduce, value: Any) -> Reduced:
 
 
 def _unless_of_notebook(value: Any, reduced: Reduced) -> Reduced:
-    """Refuses an object that pickles as only a name in the notebook's module, because no checkpoint
-    contains the object under that name. multiprocessing gives the module a second name.
+    """Refuses an object that would be pickled only as a name in the notebook's module, because a
+    checkpoint does not contain the object itself. The notebook's module has a second name,
+    `__mp_main__`, which multiprocessing defines.
     """
     modules = ("__main__", "__mp_main__")
     whichmodule: Any = getattr(pickle, "whichmodule")
     if isinstance(reduced, str) and whichmodule(value, reduced) in modules:
-        raise Unsavable(value, f"a {type(value).__name__} that only a name identifies")
+        raise Unsavable(value, f"a {type(value).__name__} that can be pickled only by its name")
     return reduced
 
 
 def _runs_when_filled(kind: type) -> bool:
-    """Whether unpickling would call methods of an object's class: those of a subclass of list or
-    dict, and `__getattr__`, which unpickling calls for `__setstate__`.
+    """Whether unpickling would call methods of an object's class before the object has its
+    attributes: methods of a list or dict that the class overrides, or `__getattr__`, which
+    unpickling calls when it looks for `__setstate__`.
     """
     if "__setstate__" in dir(kind):
         return False
@@ -412,7 +420,7 @@ def _reduce_quietly(value: Any) -> Reduced:
 
 
 def _reduce_cached_property(value: Any) -> Reduced:
-    # Up to Python 3.11 it holds a lock.
+    # Up to Python 3.11, a cached property contains a lock. A lock cannot be saved.
     kept = {key: one for key, one in vars(value).items() if key not in ("lock", "func")}
     return make_cached_property, (type(value), value.func), kept, None, None, set_dict
 
@@ -423,14 +431,15 @@ def _reduce_exception(value: Any) -> Reduced:
     builtin = next(one for one in kind.__mro__ if one.__module__ == "builtins")
     has_no_fields = builtin.__basicsize__ == BaseException.__basicsize__
     if isinstance(kind.__init__, types.FunctionType) and has_no_fields:
-        # Not through a user's `__init__`, which may take other arguments.
+        # Does not call the user's `__init__`, which may take other arguments.
         make = make_exception, (kind, arguments)
     causes = (value.__cause__, value.__context__, value.__suppress_context__)
     return *make, (own[0] if own else {}, *causes), None, None, set_exception
 
 
 def _reduce_random(value: Any) -> Reduced:
-    # The functions of the module are methods of this object.
+    # The functions of the module `random` are methods of its object `_inst`, so `_inst` is saved by
+    # name.
     shared: Any = random
     return (getattr, (random, "_inst")) if value is shared._inst else NotImplemented
 
@@ -451,7 +460,7 @@ def _reduce_weak_dict(_: Reducers, value: Any) -> Reduced:
 
 
 def _reduce_weak_proxy(_: Reducers, value: Any) -> Reduced:
-    # A proxy forwards every access.
+    # A proxy forwards all accesses to its target, so the bound method's `__self__` is the target.
     return weakref.proxy, (value.__reduce_ex__.__self__,)
 
 
@@ -478,11 +487,11 @@ def _reduce_memoryview(_: Reducers, value: Any) -> Reduced:
         at = _distance(value, known)
         if at is not None:
             return make_memoryview, (whole, at, value.nbytes, *layout, False)
-    raise Unsavable(value, "a view of memory that something else holds")
+    raise Unsavable(value, "a view of memory that another object owns")
 
 
 def _distance(value: memoryview, whole: memoryview) -> int | None:
-    """The offset of a view in its memory, in bytes, if it can be found."""
+    """Returns the offset of a view in its memory, in bytes. Returns None if it cannot be found."""
     import ctypes
 
     if any(one.readonly or not one.c_contiguous or not one.nbytes for one in (value, whole)):
@@ -564,7 +573,7 @@ _OF_EVERY_MODULE = {"__builtins__", "__loader__", "__spec__", "__cached__", "__n
 
 
 def own_stream(kind: type) -> None:
-    """Makes our standard streams load as the standard streams of the loading process."""
+    """Makes standard streams of this type load as the standard streams of the loading process."""
     _own_reducers[kind] = _reduce_stream
 
 
@@ -579,6 +588,6 @@ def _names_used(code: types.CodeType) -> set[str]:
 def _annotations(value: Any) -> dict[str, Any]:
     try:
         annotations: dict[str, Any] = value.__annotations__
-    except Exception:  # evaluated lazily, with a name that is not defined yet
+    except Exception:  # Python evaluates annotations lazily, and a name in them is undefined
         return {}
     return annotations

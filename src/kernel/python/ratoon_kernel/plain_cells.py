@@ -1,9 +1,11 @@
-"""Runs a cell of plain Python with the effects of IPython's `run_cell`, at a quarter of its cost.
+"""Runs a cell of plain Python with the same effects as IPython's `run_cell`, at a quarter of the
+cost.
 
-After a fork the first write to a memory page copies it (3 µs), and each state keeps the copies.
-`run_cell` writes to some 500 pages for `x = 1`: tokens, traits, reference counts. This module does
-the same steps in the same order and leaves out those that find nothing to do. Whatever is not plain
-is left to IPython: magics, `await`, code that does not parse, a shell that the user has changed.
+After a fork, the first write to a memory page copies the page (3 µs), and each state keeps its
+copies. `run_cell` writes to some 500 pages for `x = 1`: tokens, traits, reference counts. This
+module does the same steps in the same order, but skips the steps that have nothing to do. IPython
+runs all other cells: cells with magics or `await`, code that does not parse, and all cells if the
+user has changed the shell.
 """
 
 from __future__ import annotations
@@ -22,43 +24,43 @@ from ._native import Contents
 
 _compile = compile
 
-# The shell, its history, and the values of their traits. Setting a trait through its descriptor
-# writes to ten times the pages.
+# The shell, its history, and the dictionaries that contain the values of their traits. Setting a
+# trait in the usual way, through its descriptor, writes to ten times as many pages.
 _shell: Any = None
 _history: Any = None
 _values: dict[str, Any] = {}
 _history_values: dict[str, Any] = {}
 _hook_values: dict[str, Any] = {}
 _line_magics: dict[str, Any] = {}
-# IPython's classes.
+# Classes of IPython.
 _Info: Any = None
 _Result: Any = None
 _HistoryOutput: Any = None
 _called_by_name: tuple[type, ...] = ()
-# What the user may change of the shell, the hooks around cells, and the printers of `_SIMPLE`.
+# Records of the parts of the shell that a user may change, of the hooks around cells, and of the
+# printers for the types `_SIMPLE`. They show whether the user has changed something.
 _parts: Contents | None = None
 _hooks: Contents | None = None
 _printers: Contents | None = None
 
-# Texts that IPython may read otherwise than Python does: prompts, `await`, and what it has itself
-# translated from a magic.
+# Texts that IPython may treat differently from Python: prompts, `await`, and calls into which
+# IPython translates magics.
 _SPECIAL = ("await", "async", "...", ">>>", "In [", "get_ipython().run_")
-# Versions of IPython whose steps are those below.
+# Major versions of IPython whose `run_cell` has the steps below.
 _KNOWN_VERSIONS = (9,)
 _FEATURES = 0
 for _name in __future__.all_feature_names:
     _FEATURES |= getattr(__future__, _name).compiler_flag
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-# None in CPython 3.10.
-_GROUP: Any = getattr(builtins, "BaseExceptionGroup", ())
 # Classes whose only representation is their `repr`.
 _SIMPLE = (int, float, bool, str, bytes, complex)
-# A longer `repr` is left to IPython.
+# Maximum length of a `repr` that is shown without IPython, in characters.
 _MAX_SIMPLE_CHARACTERS = 10_000
 
 
 def settle(shell: Any) -> None:
-    """The root is complete: notes how the shell is."""
+    """Called when the root is complete. Records the shell as it is before the user can change
+    it."""
     import IPython
 
     if IPython.version_info[0] not in _KNOWN_VERSIONS:
@@ -74,9 +76,10 @@ def settle(shell: Any) -> None:
     _hook_values = shell.displayhook._trait_values
     _line_magics = shell.magics_manager.magics["line"]
     for name in ("input_hist_parsed", "input_hist_raw", "db_input_cache"):
-        # Made when it is first read.
+        # The first access creates the list.
         getattr(_history, name)
-    # Once for all cells: nobody else needs the names of the interactive Python that it hides.
+    # Entered once for all cells. The trap hides `exit` and `quit` of interactive Python, which
+    # nothing else in this process needs.
     shell.builtin_trap.__enter__()
     _Info, _Result = interactiveshell.ExecutionInfo, interactiveshell.ExecutionResult
     _HistoryOutput = getattr(history, "HistoryOutput", None)
@@ -86,7 +89,7 @@ def settle(shell: Any) -> None:
     _printers = _note_printers(shell.display_formatter)
 
 
-# Methods of the shell that running a cell calls.
+# Methods of the shell that IPython calls to run a cell.
 _METHODS = (
     "run_cell",
     "_run_cell",
@@ -99,7 +102,7 @@ _METHODS = (
     "should_run_async",
     "push",
 )
-# What it uses besides, attributes and traits.
+# Attributes and traits of the shell that IPython uses to run a cell.
 _ATTRIBUTES = (
     "ast_node_interactivity",
     "ast_transformers",
@@ -126,7 +129,7 @@ _ATTRIBUTES = (
 
 def _note_parts(base: type) -> Contents:
     for name in _ATTRIBUTES:
-        # Some traits have a value only when they were read.
+        # Some traits get their value when they are first read.
         getattr(_shell, name)
     own, transformers = vars(_shell), _shell.input_transformer_manager
     prefilter = vars(_shell.prefilter_manager)
@@ -167,8 +170,8 @@ def _note_printers(display: Any) -> Contents:
 
 
 def run(code: str, tracker: Any) -> Any:
-    """Runs a cell. Returns IPython's result, or None if the cell is not plain and nothing has
-    happened."""
+    """Runs a plain cell and returns its result object. Returns None, without any effect, if the
+    cell is not plain."""
     if _parts is None or not _is_plain(code) or not _parts.are_same():
         return None
     cell = code if code.endswith("\n") else code + "\n"
@@ -177,14 +180,14 @@ def run(code: str, tracker: Any) -> Any:
     nodes = _parse(cell, name)
     if nodes is None:
         return None
-    # As IPython does, by version: with `cell_id` and, later, `cell_meta`.
+    # Valid for all versions 9 of IPython. Newer ones have additional optional fields.
     info = _Info(code, True, False, True, None, transformed_cell=cell)
     result = _Result(info)
     try:
         try:
             _run(cell, name, nodes, count, result, tracker)
         except BaseException as error:
-            # An interrupt between two statements.
+            # Reached if an interrupt arrives between two statements.
             result = _Result(info)
             result.error_in_exec = error
             _shell.showtraceback(running_compiled_code=True)
@@ -196,14 +199,15 @@ def run(code: str, tracker: Any) -> Any:
 
 
 def rehearse() -> None:
-    """Touches the pages that the next cell will write to, while nobody waits for them."""
+    """Writes to the memory pages that the next cell will write to, so that they are copied while
+    nobody waits."""
     nodes = _parse("0\n", "<ratoon>") if _is_plain("0") and _parts and _parts.are_same() else None
     if nodes:
         exec(_compiled(ast.Module(nodes, []), "<ratoon>", "exec"), {})
 
 
 def _is_plain(code: str) -> bool:
-    """Whether IPython would leave the text as it is, if it is Python at all."""
+    """Whether IPython would run the text unchanged, provided that it is valid Python."""
     if not code or code[0].isspace():
         return False
     for special in _SPECIAL:
@@ -211,8 +215,8 @@ def _is_plain(code: str) -> bool:
             return False
     if "\n" in code.rstrip("\n"):
         return True
-    # In a cell of one line, the first word may be a magic, or a function that is called by its name
-    # alone: `ls`, `exit`.
+    # In a cell of one line, the first word may be a magic, or an object that IPython calls when its
+    # name is typed: `ls`, `exit`.
     end = 0
     for character in code:
         if not (character.isalnum() or character == "_"):
@@ -227,12 +231,14 @@ def _is_plain(code: str) -> bool:
 
 
 def _parse(cell: str, name: str) -> list[ast.stmt] | None:
-    """The statements, or None if IPython has something to say about the text."""
+    """Returns the statements. Returns None if IPython would show an error or a warning about the
+    text."""
     flags = _shell.compile.flags | ast.PyCF_ONLY_AST
     try:
         if "\\" not in cell:
             return _body(_compile(cell, name, "exec", flags, True))
-        # A wrong escape is a warning, which IPython gives when it parses the cell.
+        # Parsing an invalid escape sequence causes a warning. IPython must show it, so the cell is
+        # left to IPython.
         with warnings.catch_warnings(record=True) as given:
             warnings.simplefilter("always")
             nodes = _body(_compile(cell, name, "exec", flags, True))
@@ -256,7 +262,7 @@ def _run(
         _shell.events.trigger("pre_execute")
         _shell.events.trigger("pre_run_cell", result.info)
     _store_input(cell.rstrip("\n"), raw.rstrip("\n"), count)
-    # As CachingCompiler.cache.
+    # Does the same as IPython's `CachingCompiler.cache`.
     _shell.compile._filename_map[name] = count
     lines = [f"{line}\n" for line in cell.splitlines()]
     linecache.cache[name] = (len(cell), None, lines, name)
@@ -274,12 +280,12 @@ def _run(
 
 
 def _has_users_hooks() -> bool:
-    """Whether somebody has registered a hook that runs before or after cells."""
+    """Whether the user or a library has registered a hook that runs before or after cells."""
     return _hooks is None or not _hooks.are_same()
 
 
 def _store_input(source: str, raw: str, count: int) -> None:
-    """As HistoryManager.store_inputs: In, _i, _ii, _iii, _i1, _i2, …"""
+    """Sets In, _i, _ii, _iii, _i1, _i2, … as IPython's `HistoryManager.store_inputs` does."""
     values = _history_values
     values["input_hist_parsed"].append(source)
     values["input_hist_raw"].append(raw)
@@ -292,7 +298,7 @@ def _store_input(source: str, raw: str, count: int) -> None:
 
 
 def _run_nodes(nodes: list[ast.stmt], name: str, result: Any, tracker: Any) -> bool:
-    """Runs statements one by one. Whether one raised."""
+    """Runs statements one by one until one raises an error. Returns whether one did."""
     last = nodes[-1] if nodes and isinstance(nodes[-1], ast.Expr) else None
     try:
         for node in nodes:
@@ -309,7 +315,7 @@ def _run_nodes(nodes: list[ast.stmt], name: str, result: Any, tracker: Any) -> b
             if _run_code(code, result):
                 return True
     except BaseException:
-        # A statement that parses and does not compile, for example `return`.
+        # Reached if a statement parses but does not compile, for example `return`.
         result.error_before_exec = sys.exc_info()[1]
         _shell.showtraceback()
         return True
@@ -317,7 +323,7 @@ def _run_nodes(nodes: list[ast.stmt], name: str, result: Any, tracker: Any) -> b
 
 
 def _compiled(tree: ast.Module | ast.Interactive, name: str, mode: str) -> Any:
-    """As codeop.Compile, which remembers imports from `__future__`."""
+    """Compiles a statement and remembers imports from `__future__`, as `codeop.Compile` does."""
     code = _compile(tree, name, mode, _shell.compile.flags | _FLAGS, True)
     if code.co_flags & _FEATURES:
         _shell.compile.flags |= code.co_flags & _FEATURES
@@ -325,7 +331,7 @@ def _compiled(tree: ast.Module | ast.Interactive, name: str, mode: str) -> Any:
 
 
 def _run_code(code: Any, result: Any) -> bool:
-    """Runs a statement, and shows its error. Whether it raised."""
+    """Runs a statement and shows its error. Returns whether it raised one."""
     # Debuggers show no frame above this one.
     __tracebackhide__ = "__ipython_bottom__"
     namespace = _shell.user_ns
@@ -347,8 +353,8 @@ def _run_code(code: Any, result: Any) -> bool:
         _shell.CustomTB(etype, value, tb)
     except BaseException as error:
         result.error_in_exec = error
-        if isinstance(error, _GROUP) and error.__traceback__ is not None:
-            # IPython lets Python show it, which would show this frame.
+        if isinstance(error, BaseExceptionGroup) and error.__traceback__ is not None:
+            # IPython lets Python format an exception group, which would show this function's frame.
             error.__traceback__ = error.__traceback__.tb_next
         _shell.showtraceback(running_compiled_code=True)
     else:
@@ -357,20 +363,20 @@ def _run_code(code: Any, result: Any) -> bool:
 
 
 def is_own_frame(tb: Any) -> bool:
-    """Whether a traceback begins with the frame that ran the cell's code."""
+    """Whether a traceback begins with the frame of `_run_code`."""
     return tb is not None and tb.tb_frame.f_code is _run_code.__code__
 
 
 def display(hook: Any, value: Any) -> str | None:
-    """Shows the value of the last expression if it is simple. Returns its `repr`, or None if
-    IPython must show it."""
+    """Updates the history for the value of the last expression, and returns the `repr` to show.
+    Returns None, without any effect, if IPython must display the value."""
     if type(value) not in _SIMPLE or "_" in builtins.__dict__ or _printers is None:
         return None
     if ";" in _history_values["input_hist_parsed"][-1] or not _printers.are_same():
         return None
     try:
         text = repr(value)
-    except ValueError:  # an integer of too many digits
+    except ValueError:  # an integer with too many digits
         return None
     if len(text) > _MAX_SIMPLE_CHARACTERS:
         return None

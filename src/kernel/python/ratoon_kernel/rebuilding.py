@@ -1,7 +1,7 @@
-"""The functions that rebuild objects when a checkpoint is loaded.
+"""Functions that rebuild objects when a checkpoint is loaded.
 
-Checkpoints refer to them by module and name: do not move or rename them, and do not change their
-parameters.
+Checkpoints refer to these functions by module and name. Do not move or rename them, and do not
+change their parameters.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import Any
 
 from .importable import is_importable
 
-# Marks an empty cell of a closure.
+# The content that a checkpoint stores for an empty cell of a closure.
 EMPTY = "<empty cell>"
 
-# Fills memory with the kept buffer that has this number.
+# A function (number, memory) that fills memory with the checkpoint's buffer of this number.
 Fill = Callable[[int, Any], None]
 
 
 class LoadContext:
-    """What the functions below need from the checkpoint that is being loaded."""
+    """The parts of the checkpoint being loaded that the functions below need."""
 
     fill: Fill | None = None
     namespace: dict[str, Any] | None = None
@@ -34,7 +34,7 @@ loading = LoadContext()
 
 
 class Filled:
-    """Memory to be filled from the kept buffer `number`."""
+    """Is pickled as a function that fills memory with the checkpoint's buffer `number`."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -44,7 +44,7 @@ class Filled:
 
 
 def fill_with(number: int) -> Callable[[Any], None]:
-    """Returns the function that fills memory from a kept buffer."""
+    """Returns a function that fills memory with the checkpoint's buffer `number`."""
     if loading.fill is None:
         raise ValueError("no checkpoint is being loaded")
     return functools.partial(loading.fill, number)
@@ -88,8 +88,8 @@ def make_class(
     tracker: Any,
     extra: Any,
 ) -> Any:
-    """Makes a class as cloudpickle does, but without running user code: metaclasses and the bases'
-    `__init_subclass__` already ran when the class was defined.
+    """Makes a class as cloudpickle does, but does not call the user's metaclass nor
+    `__init_subclass__` of the base classes, because both already ran when the class was defined.
     """
     put_back = []
     all_bases = (one for base in types.resolve_bases(bases) for one in base.__mro__)
@@ -119,8 +119,8 @@ def _passed_on(base: Any) -> Any:
 def _make_class_without(
     metaclass: Any, known: Any, name: str, bases: tuple[type, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """A class with a user's metaclass, made by `known`, the nearest metaclass that is not user
-    code."""
+    """Makes a class with a user's metaclass without calling that metaclass. Calls `known` instead,
+    its nearest superclass that is not defined by the user."""
     resolved = types.resolve_bases(bases)
     namespace = known.__prepare__(name, resolved)
     namespace.update(kwargs)
@@ -147,7 +147,7 @@ def make_cached_property(kind: Any, function: Any) -> Any:
 
 
 def make_parameter(kind: Any, name: str) -> Any:
-    """A ParamSpec or a TypeVarTuple of the notebook."""
+    """Makes a ParamSpec or a TypeVarTuple that belongs to the notebook's module."""
     made = kind(name)
     made.__module__ = "__main__"
     return made
@@ -172,7 +172,7 @@ def set_module(module: types.ModuleType, state: tuple[dict[str, Any], bool]) -> 
 
 
 def fill_quietly(made: Any, kept: tuple[Any, Any]) -> None:
-    """Gives an object its attributes and items without calling methods of its class."""
+    """Sets the attributes and items of an object without calling methods of its class."""
     state, inside = kept
     own, slots = state if type(state) is tuple and len(state) == 2 else (state, None)
     if own:

@@ -1,4 +1,5 @@
-"""Writes the variables of a state in the environment form and the data form. Both share buffers."""
+"""Writes the variables of a state in the environment form and in the data form. The two forms share
+buffers."""
 
 from __future__ import annotations
 
@@ -21,20 +22,21 @@ from .missing import Lack
 from .text import is_clean
 
 FORMAT = "ratoon-checkpoint-1"
-# How long saving one name may go without progress, in seconds.
+# Maximum time without progress while one variable is saved, in seconds.
 MAX_STANDSTILL = 30
-# The stack for deeply nested objects. Only its used part takes memory.
+# Size of the stack for pickling deeply nested objects. Only the used part of it takes memory.
 DEEP_STACK_BYTES = 1 << 30
-# Three calls for each level: enough for 300,000 nested lists, and a limit for endless recursion.
+# Recursion limit for pickling deeply nested objects. A level of nesting takes three calls, so it
+# allows 300,000 nested lists.
 DEEP_RECURSION = 1_000_000
 
-# Names that every module has.
+# Names that every module defines.
 _OF_EVERY_MODULE = frozenset(
     "__name__ __doc__ __package__ __loader__ __spec__ __builtin__ __builtins__".split()
 )
-# The shell's own history. A user's `_private` does not match.
+# Matches names of IPython's history, but not a user's name such as `_private`.
 _SHELL_NAME = re.compile(r"_+|_i+|_i?\d+|_[oid]h")
-# Types that an import restores.
+# Types of objects that an import restores completely.
 _IMPORTED = (type, types.FunctionType, types.BuiltinFunctionType)
 
 
@@ -46,12 +48,13 @@ class Saving:
         self.shell = kernel.shell
         self.namespace: dict[str, Any] = self.shell.user_ns
         self.buffers: list[Kept] = []
-        # The numbers of buffers, by their chunks.
+        # The number of each buffer, by its length, access and chunks.
         self.numbers: dict[tuple[Any, ...], int] = {}
         self.missing: dict[str, Lack] = {}
 
     def run(self, form: str, umask: int) -> str:
-        """Returns JSON: the manifest as text, and its summary for the server."""
+        """Writes the checkpoint. Returns JSON: the manifest as text, and a summary of the manifest
+        for the server."""
         names = dict(self._names())
         self.keeper.expect(sum(map(_size, names.values())) + 1)
         give_up_standstills()
@@ -97,7 +100,7 @@ class Saving:
     ) -> dict[str, Any]:
         writer = RecordWriter(self)
         taken = cell_imports.imported_from(self.shell, names)
-        # Collected first, because user code that pickling runs may change settings.
+        # Collected before pickling, because pickling may run user code that changes settings.
         wanted = list(self._wanted(names, taken, umask))
         for kind, name, value in wanted:
             error = writer.write_record(kind, name, value)
@@ -141,10 +144,10 @@ class Saving:
     def _wanted(
         self, names: dict[str, Any], taken: dict[str, Any], umask: int
     ) -> Iterator[tuple[str, Any, Any]]:
-        """The kind, the name and the value of each record."""
+        """Yields the kind, the name and the value of each record to write."""
         for name, value in names.items():
-            # An import restores functions and classes. Other objects may have changed since, so
-            # they are imported only if they cannot be written.
+            # Functions and classes from a module are restored by an import. Other imported objects
+            # may have changed after their import, so they are written if possible.
             if name not in taken or not issubclass(type(value), _IMPORTED):
                 yield "name", name, value
         for number, value in list(self.namespace.get("_oh", {}).items()):
@@ -158,7 +161,7 @@ class Saving:
         self.missing[name] = missing.lack(name, missing.type_name(value), reason)
 
     def keep_buffer(self, memory: Any, readonly: bool = False) -> int:
-        """Stores bytes as a buffer and returns its number."""
+        """Stores bytes as a buffer and returns the buffer's number."""
         go_on()
         count, chunks = self.keeper.put(memory, True)
         return self.add(count, chunks, readonly)
@@ -180,7 +183,8 @@ class Saving:
     def _data(self, names: dict[str, Any], entries: dict[str, str], form: str) -> dict[str, Any]:
         stream = RecordStream(self.keeper)
         records: list[list[Any]] = []
-        # The buffers that this form needs. An exported file that has only values omits the others.
+        # The numbers of the buffers that the data form needs. A file that is exported with only
+        # this form omits the other buffers.
         used: set[int] = set()
 
         def noting(keep: Callable[..., int]) -> Callable[..., int]:
@@ -215,9 +219,10 @@ class Saving:
         }
 
     def _plain(self, encoder: Encoder, name: str, value: Any) -> tuple[str | None, Any]:
-        """Why a value is not plain, and its bytes, which may be a placeholder's."""
+        """Returns the reason why a value is not plain (None if it is plain), and the encoded value
+        or placeholder (None if there is none)."""
         if data_form.is_left_out(name, value):
-            return "only values are kept in this form", None
+            return "this form of checkpoint holds only values", None
         restart_clock()
         try:
             data = encoder.encode(value)
@@ -228,22 +233,24 @@ class Saving:
 
 
 class RecordWriter:
-    """Writes one record for each value, all with one memo. A record that fails leaves no trace."""
+    """Writes one record for each value. All records share one memo. A record that fails is removed
+    completely."""
 
     def __init__(self, saving: Saving) -> None:
         self.saving = saving
         self.stream = RecordStream(saving.keeper)
-        # For the manifest: [kind, name, bytes, buffer or None, first buffer out of band].
+        # Entries of the manifest: [kind, name, bytes, buffer or None, index of the first buffer in
+        # `oob`].
         self.records: list[list[Any]] = []
         # The numbers of the buffers that were pickled out of band.
         self.oob: list[int] = []
         self.target = _Target()
         self.pickler: Any = self._pickler(pickling.Fast)
-        # How many objects of the memo belong to records that were written.
+        # The number of memo objects that belong to complete records.
         self.known = len(self.pickler.memo.copy())
 
     def write_record(self, kind: str, name: Any, value: Any) -> BaseException | None:
-        """Adds a record. Returns the error if it failed."""
+        """Adds a record. Returns the error if the record cannot be written."""
         first_buffer = len(self.oob)
         try:
             record = self._write((kind, name, value))
@@ -254,7 +261,8 @@ class RecordWriter:
         return None
 
     def write_last(self, name: str, value: Any) -> None:
-        """Adds the record of a setting that depends on all earlier records. It must not fail."""
+        """Adds the record of a setting that depends on all earlier records. Raises an error if the
+        record cannot be written."""
         record = self._write(("setting", name, value))
         self.records.append(["setting", name, *self._end(record), len(self.oob)])
 
@@ -278,14 +286,15 @@ class RecordWriter:
         record = self.target.record = Record(self.saving.keeper)
         mark: list[Any] = []
         pickler.dump((value, mark))
-        # Pickling the mark again shows its number in the memo, without copying the memo.
+        # Pickling `mark` again writes a reference that contains its memo number. This finds the
+        # size of the memo without copying the memo.
         again = self.target.record = Record(self.saving.keeper)
         pickler.dump(mark)
         self.known = _number(again.waiting) + 2
         return record
 
     def _write_deep(self, value: Any) -> Record:
-        """Pickles in Python, on a separate stack without the limits of C's stack."""
+        """Pickles with the pickler written in Python, in a thread with a larger stack."""
         limit, size = sys.getrecursionlimit(), threading.stack_size(DEEP_STACK_BYTES)
         memo = self.pickler.memo.copy()
         outcome: list[Record | BaseException] = []
@@ -327,7 +336,7 @@ class RecordWriter:
         self.pickler = self._like(self._pickler(pickling.Fast), kept)
 
     def _take_buffer(self, buffer: pickle.PickleBuffer) -> bool:
-        """Called for each buffer. Returns whether the buffer stays in its record."""
+        """Called by the pickler for each buffer. Returns whether the buffer stays in its record."""
         raw = buffer.raw()
         if raw.nbytes < pickling.LARGE_BYTES:
             return True
@@ -336,7 +345,8 @@ class RecordWriter:
 
 
 def _number(data: bytes | bytearray) -> int:
-    """The memo's number in `PROTO BINGET|LONG_BINGET STOP`, with or without a frame."""
+    """Returns the memo number in a pickle that contains only a reference to a memo object: `PROTO
+    BINGET|LONG_BINGET STOP`, with or without FRAME."""
     data = bytes(data)
     at = len(data) - 1
     if data[at - 2 : at - 1] == pickle.BINGET and data[at - 5 : at - 4] != pickle.LONG_BINGET:
@@ -348,8 +358,8 @@ def _number(data: bytes | bytearray) -> int:
 
 
 class Record:
-    """The bytes of one record. Full chunks are stored immediately, so memory never contains a whole
-    large record."""
+    """Collects the bytes of one record. Stores each chunk as soon as the chunk is full, so memory
+    never contains the whole of a large record."""
 
     def __init__(self, keeper: Sink) -> None:
         self.keeper = keeper
@@ -379,8 +389,8 @@ class Record:
         self.waiting = bytearray()
 
     def end(self, stream: RecordStream, add: Callable[[int, list[str]], int]) -> list[Any]:
-        """Returns [bytes, buffer or None]. Small records go into the stream. Large ones become
-        buffers, which are stored once while they stay the same.
+        """Returns [bytes, buffer or None]. A small record is appended to the stream. A large record
+        becomes a buffer, so later states with the same record need not store it again.
         """
         if self.count < pickling.LARGE_BYTES:
             stream.write(self.waiting)
@@ -391,7 +401,7 @@ class Record:
 
 
 class RecordStream(Record):
-    """The small records, one after the other."""
+    """Collects the small records, one after the other."""
 
     def end_as(self, name: str) -> Kept:
         if self.waiting:
@@ -400,7 +410,7 @@ class RecordStream(Record):
 
 
 class _Target:
-    """The file of a pickler: the record that is being written."""
+    """The file object of a pickler. Passes all bytes to the record that is being written."""
 
     record: Record
 
@@ -412,7 +422,8 @@ class _Target:
 
 
 def give_up_standstills() -> None:
-    """Sets the handler of the alarm, which ends the saving of a name that makes no progress."""
+    """Sets a handler for the alarm. It raises an error in the saving of a variable that makes no
+    progress."""
     signal.signal(signal.SIGALRM, _stands_still)
 
 
@@ -421,7 +432,7 @@ def restart_clock() -> None:
 
 
 def go_on() -> None:
-    """Called after progress. Restarts the clock if it runs."""
+    """Called after progress. Restarts the alarm if it is set."""
     if signal.alarm(0):
         restart_clock()
 
@@ -431,7 +442,7 @@ def _stands_still(_signal: int, _frame: object) -> NoReturn:
 
 
 def refuse_exits() -> None:
-    """Makes exits in user code fail: this process belongs to the kernel."""
+    """Makes `os._exit` in user code raise an error, because user code must not end this process."""
     os._exit = _refuse_to_exit  # type: ignore[assignment]
 
 
@@ -440,7 +451,8 @@ def _refuse_to_exit(*_: object) -> NoReturn:
 
 
 def _size(value: Any) -> int:
-    """The approximate number of bytes to hash, to compute the progress."""
+    """Returns the approximate number of bytes that a value adds to the checkpoint, for progress
+    reports."""
     try:
         if type(value).__module__.startswith("pandas.") and hasattr(value, "memory_usage"):
             used = value.memory_usage()

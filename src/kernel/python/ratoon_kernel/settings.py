@@ -1,6 +1,6 @@
-"""Saves and restores the settings of Python and of libraries that belong to a state. Differences
-from the root process are saved, so a notebook can move to another directory. Each setting is
-independent: a failure affects no other.
+"""Saves and restores those settings of Python and of libraries that belong to a state. Only
+differences from the root process are saved, so a notebook can move to another directory. If one
+setting fails, the others are still saved and restored.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from .adapters import matplotlib
 from .rebuilding import import_module
 from .text import is_clean
 
-# The settings in the root.
+# The settings of the root process, before any cell ran.
 root: dict[str, Any] = {}
 
 
 def note_root() -> None:
-    """Called in the root, before any cell."""
+    """Records the settings of the root. Must be called before any cell runs."""
     root.update(
         environ=dict(os.environ),
         path=list(sys.path),
@@ -58,7 +58,8 @@ def _umask() -> int:
 
 
 def _digits() -> int | None:
-    """The maximum number of digits of an integer as text. None if this Python has no such limit."""
+    """Returns the maximum number of digits of an integer that is converted to or from text. Returns
+    None if this Python has no such limit."""
     has_limit = hasattr(sys, "get_int_max_str_digits")
     return sys.get_int_max_str_digits() if has_limit else None
 
@@ -71,13 +72,13 @@ def _gc() -> tuple[bool, tuple[int, int, int]]:
 
 
 def collect(shell: Any, umask: int, keep_buffer: Any) -> dict[str, Any]:
-    """All differences from the root. `keep_buffer` stores bytes as a buffer and returns its
-    number."""
+    """Returns the settings to save, by name. `keep_buffer` stores bytes as a buffer and returns the
+    number of the buffer."""
     found = {}
     for name, setting in {**_settings, **registry.settings}.items():
         try:
             value = setting.collect()
-        except Exception:  # an unexpected version of a library: its settings are left out
+        except Exception:  # an unexpected version of a library: this setting is not saved
             continue
         if value is not None:
             found[name] = value
@@ -91,7 +92,7 @@ def collect(shell: Any, umask: int, keep_buffer: Any) -> dict[str, Any]:
 
 
 def early() -> dict[str, Any]:
-    """The settings that must be restored before anything is loaded, in JSON types."""
+    """Returns the settings that must be restored before modules are imported, as JSON types."""
     found: dict[str, Any] = {}
     if _cwd() != root["cwd"]:
         found["cwd"] = _cwd()
@@ -111,7 +112,8 @@ def _texts(found: list[Any]) -> list[Any]:
 
 
 def environ_changes() -> dict[str, Any]:
-    """The differences from the root's environment, as {"set": …, "unset": […]}."""
+    """Returns the differences from the environment variables of the root, as {"set": {name: value},
+    "unset": [name]}."""
     now, then = dict(os.environ), root["environ"]
     changed = {name: value for name, value in now.items() if then.get(name) != value}
     return {"set": changed, "unset": [name for name in then if name not in now]}
@@ -132,7 +134,7 @@ def restore_early(found: dict[str, Any]) -> None:
     if "cwd" in found:
         try:
             os.chdir(found["cwd"])
-        except OSError:  # the directory was removed: relative paths will fail
+        except OSError:  # the directory no longer exists: relative paths will fail
             pass
     if "path" in found:
         then = root["path"]
@@ -142,11 +144,12 @@ def restore_early(found: dict[str, Any]) -> None:
 
 
 def import_all(modules: list[str], early: dict[str, Any]) -> None:
-    """Imports what the cells had imported."""
+    """Imports the modules that the cells had imported. Selects the plotting backend of a state that
+    used pyplot."""
     for name in modules:
         try:
             import_module(name)
-        except Exception:  # code that needs it will fail
+        except Exception:  # code that needs the module will fail
             continue
     if "pyplot" in early:
         matplotlib.use_backend(early["pyplot"])
@@ -159,7 +162,7 @@ def restore_late(shell: Any, late: dict[str, Any], outs: dict[Any, Any]) -> None
         try:
             if setting is not None:
                 setting.restore(value)
-        except Exception:  # another version of a library: the other settings are restored
+        except Exception:  # another version of a library: this setting is not restored
             continue
     history.restore(shell, late, outs)
 
@@ -219,7 +222,7 @@ _settings = {
     ),
     "gc": Setting(lambda: _unless_as_in_root("gc", _gc()), _restore_gc),
 }
-# Settings that other functions collect.
+# Settings that are restored here but collected by other functions.
 _only_restored = {
     "cells": Setting(lambda: None, cell_sources.restore),
     "umask": Setting(lambda: None, _restore_umask),

@@ -1,9 +1,9 @@
-"""Computes digests of a state's variables, and finds which of them share objects. Runs in a
+"""Computes digests of a state's variables, and finds which variables share objects. Runs in a
 throw-away process.
 
-Clients compare digests of two states to decide whether a cell has to run again, so equal digests
-must mean equal values. A value that cannot be read has no digest; the server then uses a digest of
-the state's id.
+Clients compare the digests of two states to decide whether a cell has to run again, so equal
+digests must mean equal values. A value that cannot be read has no digest. The server replaces a
+missing digest by a digest of the state's id.
 """
 
 import gc
@@ -18,24 +18,25 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from . import fingerprint as fingerprints
-from . import pickling, variables
+from . import pickling, symbols, variables
 from . import shell as kernel_shell
 from .classes import module_of, name_of
 from .importable import is_importable
 from .text import to_json
 
-# How long reading all values may take, in seconds of processor time and of real time. Each value
-# gets at most half of the remaining time. Values that are not reached have no digest.
+# Time limits for reading all values, in seconds of processor time and of real time. Each value gets
+# at most half of the remaining time. Values after the limit have no digest.
 MAX_SECONDS = 20
 MAX_SECONDS_BY_CLOCK = 40
-# Maximum number of objects that are searched behind a value that cannot be pickled.
+# Maximum number of objects that are visited when the references of a value are followed.
 MAX_OBJECTS = 20_000
-# How deep nested tuples are searched for mutable objects.
+# Maximum nesting of tuples that are searched for mutable objects.
 MAX_DEPTH = 4
-# More than for the page's fingerprints, because no user waits for this.
+# Maximum number of items that are read in one value. Larger than for the page's fingerprints,
+# because no user waits for these digests.
 MAX_ITEMS = 20_000_000
 
-# Immutable, so they never count as shared.
+# Immutable types. Their objects may be shared without effect, so they never count as shared.
 _ATOMS = frozenset(
     {
         type(None),
@@ -72,8 +73,8 @@ _ATOMS_BY_NAME = frozenset(
 
 def digests() -> str:
     """Returns JSON: {"hashes": {name: hex or null}, "groups": [[name]], "fingerprints": [hex or
-    null]}. Each variable is in exactly one group, with all variables that share a mutable object
-    with it."""
+    null], "reads": {name: [name]}}. Each variable is in exactly one group, with all variables that
+    share a mutable object with it. `reads` has the variables that functions and classes read."""
     os._exit = cast(Any, _refuse_to_exit)
     limit = _Limit()
     found = dict(sorted(variables.variables()))
@@ -86,7 +87,7 @@ def digests() -> str:
             endless.add(name)
         if not limit.read(shared.below, value):
             shared.tangled.append(name)
-    # A value that took too long to search is not pickled, because that would also take too long.
+    # Values whose search took too long are not pickled, because pickling would also take too long.
     hashes = {
         name: limit.read(_digest, value, limit.deadline, name not in endless)
         for name, value in found.items()
@@ -97,8 +98,26 @@ def digests() -> str:
             "hashes": hashes,
             "groups": groups,
             "fingerprints": [shared.fingerprint(group, hashes) for group in groups],
+            "reads": {
+                name: read
+                for name, value in found.items()
+                if _is_code(value) and (read := limit.read(_reads, name, found))
+            },
         }
     )
+
+
+def _is_code(value: Any) -> bool:
+    """Whether a value is a function or class of the notebook."""
+    if isinstance(value, type):
+        return module_of(value) == "__main__"
+    return type(value) is types.FunctionType and value.__globals__ is kernel_shell.shell.user_ns
+
+
+def _reads(name: str, found: dict[str, Any]) -> list[str]:
+    """Returns the variables that a function or class reads, also through functions that it uses."""
+    names = symbols.reach([name]) or ()
+    return sorted(one for one in names if one in found and one != name)
 
 
 def _refuse_to_exit(*_: Any) -> None:
@@ -106,34 +125,35 @@ def _refuse_to_exit(*_: Any) -> None:
 
 
 class _OutOfTime(BaseException):
-    """Not an `Exception`, which the code being read may catch."""
+    """The time for a value is over. Derived from BaseException, because code of the value may catch
+    every Exception."""
 
 
 class _Limit:
-    """Reads values one by one, each within a time limit and whatever it raises."""
+    """Reads values one by one, each within a time limit. Suppresses all their exceptions."""
 
     def __init__(self) -> None:
-        # Whether the last value failed because of its time limit.
+        # Whether the last value exceeded its time limit.
         self.ran_out = False
         self.deadline = time.process_time() + MAX_SECONDS
         self.by_clock = time.monotonic() + MAX_SECONDS_BY_CLOCK
         signal.signal(signal.SIGALRM, self.end)
 
     def read(self, read: Any, *arguments: Any) -> Any:
-        """The result of `read`; None if it fails or takes too long."""
+        """Returns the result of `read`, or None if `read` fails or takes too long."""
         left = min(self.deadline - time.process_time(), self.by_clock - time.monotonic())
         self.ran_out = left <= 0
         if self.ran_out:
             return None
         try:
             try:
-                # Repeated, because the code being read may catch the first exception.
+                # The timer repeats, because code of the value may catch the first exception.
                 signal.setitimer(signal.ITIMER_REAL, left / 2, 1)
                 return read(*arguments)
             finally:
                 signal.setitimer(signal.ITIMER_REAL, 0)
         except BaseException:  # `__reduce__` and metaclasses may raise anything
-            # If the timer fired in `finally`, it was not stopped there, and it repeats.
+            # Stops the timer again: if it fired in `finally`, the call there did not stop it.
             signal.setitimer(signal.ITIMER_REAL, 0)
             return None
 
@@ -146,9 +166,10 @@ class _Limit:
 
 
 class _Whole(fingerprints.Reader):
-    """Reads a value as its fingerprint does, but completely, and with attributes of functions."""
+    """Reads a value like the base class, but also reads attributes of functions, and samples
+    nothing."""
 
-    # Unlimited, so that nothing is sampled.
+    # Never decreases, so that nothing is sampled.
     room = property(lambda self: sys.maxsize, lambda self, _: None)
 
     def __init__(self, deadline: float) -> None:
@@ -163,8 +184,8 @@ class _Whole(fingerprints.Reader):
 
 
 def _digest(value: Any, deadline: float, may_pickle: bool) -> str | None:
-    """Returns 64 hexadecimal digits, equal only for equal values. Raises any exception if the value
-    cannot be read."""
+    """Returns a digest of 64 hexadecimal digits. Different values have different digests. Raises
+    any exception if the value cannot be read."""
     limit = sys.getrecursionlimit()
     try:
         sys.setrecursionlimit(max(limit, 3000))
@@ -204,8 +225,8 @@ def _pickled(value: Any, deadline: float) -> str:
 
 
 class _Shared(pickling.Fast):
-    """Traverses all variables as a pickler does, writes nothing, and records which objects several
-    variables reach."""
+    """A pickler that writes nothing. It visits the objects of all variables, and records the
+    objects that several variables reach."""
 
     def __init__(self, deadline: float) -> None:
         super().__init__(_Nowhere(), pickling.PROTOCOL, buffer_callback=lambda _: False)
@@ -215,11 +236,13 @@ class _Shared(pickling.Fast):
         self.pinned = {id(one) for one in pickling.pinned(self.namespace)}
         self.owner = ""
         self.count = 0
-        # By address: (variable that reached the object first, its number there). The objects are
-        # kept alive, so that no other object gets their address.
+        # For the address of each object: the first variable that reached the object, and the number
+        # of the object in this variable. `alive` keeps the objects alive, so that addresses are
+        # unique.
         self.first: dict[Any, tuple[str, int]] = {}
         self.alive: list[Any] = []
-        # What a variable shares: [(the first variable, the object's number there, and here)].
+        # For each variable: the objects that it shares with earlier variables, as (first variable,
+        # number of the object in that variable, number of the object in this variable).
         self.meetings: dict[str, list[tuple[str, int, int]]] = {}
         self.parents: dict[str, str] = {}
         self.tangled: list[str] = []
@@ -230,20 +253,24 @@ class _Shared(pickling.Fast):
         return True
 
     def persistent_id(self, value: Any) -> Any:
-        """Called for each object, also when it was pickled before. Returns None to let the pickler
-        continue with the parts of the object."""
+        """Called each time the pickler reaches an object, even if it has pickled the object before.
+        Returns None to let the pickler continue with the parts of the object."""
         kind = type(value)
         if kind in _ATOMS or id(value) in self.pinned:
             return None
         if kind is tuple or kind is frozenset:
-            # The pickler does not enter the object a second time. Its items are shared together
-            # with it.
+            # The pickler enters the object only once, so recording the object itself also covers
+            # its items. An object without mutable items need not be recorded.
             if not self.is_constant(value):
                 self.note(value)
             return None
         if self.is_fixed(kind, value):
             return 0
         numpy = sys.modules.get("numpy")
+        if numpy is not None and kind is numpy.void and value.base is not None:
+            # A record of an array: a view of its memory.
+            self.note(_memory(value, numpy))
+            return 0
         if numpy is not None and issubclass(kind, numpy.ndarray):
             self.note(_memory(value, numpy))
             return None if value.dtype.hasobject else 0
@@ -254,7 +281,8 @@ class _Shared(pickling.Fast):
         return None
 
     def is_constant(self, value: Any, depth: int = 0) -> bool:
-        """Whether nothing in a tuple or frozenset is mutable. False if it is too deep to tell."""
+        """Whether a tuple or frozenset contains no mutable object. Returns False if it is nested
+        too deeply to know."""
         for one in value:
             kind = type(one)
             if kind is tuple or kind is frozenset:
@@ -265,7 +293,8 @@ class _Shared(pickling.Fast):
         return True
 
     def is_fixed(self, kind: Any, value: Any) -> bool:
-        """Whether an object may be shared without harm and needs no search."""
+        """Whether sharing an object has no effect, so that the object and its parts need no
+        visit."""
         if kind is types.FunctionType:
             return value.__globals__ is not self.namespace and is_importable(value)
         if issubclass(kind, type):
@@ -277,7 +306,7 @@ class _Shared(pickling.Fast):
             return True
         numpy = sys.modules.get("numpy")
         if numpy is not None and issubclass(kind, (numpy.generic, numpy.dtype)):
-            return True
+            return kind is not numpy.void
         pandas = sys.modules.get("pandas")
         if pandas is not None and module.startswith("pandas."):
             immutable = (pandas.Index, pandas.api.extensions.ExtensionDtype)
@@ -302,14 +331,14 @@ class _Shared(pickling.Fast):
         try:
             return super().reducer_override(value)
         except Exception:
-            # It cannot be pickled, so its references are followed instead.
+            # The value cannot be pickled, so its references are followed instead.
             if not self.below(value):
                 raise
             return dict, ()
 
     def below(self, value: Any) -> bool:
-        """Records the objects that a value reaches, without calling its code. Returns False if
-        there are too many."""
+        """Records the objects that a value reaches by references, without calling code of the
+        value. Returns False if there are too many objects."""
         waiting: list[Any] = [value]
         seen: dict[int, Any] = {}
         while waiting:
@@ -348,8 +377,8 @@ class _Shared(pickling.Fast):
         return list(together.values())
 
     def fingerprint(self, group: list[str], hashes: dict[str, str | None]) -> Any:
-        """A digest of the values of a group and of what they share. None if one of them has no
-        digest."""
+        """Returns a digest of the values of a group and of the objects that they share. Returns
+        None if one of the values has no digest."""
         if any(hashes[name] is None or name in self.tangled for name in group):
             return None
         whole = [[name, hashes[name], self.meetings[name]] for name in group]
@@ -362,10 +391,15 @@ class _Nowhere:
 
 
 def _memory(value: Any, numpy: Any) -> Any:
-    """The object that owns an array's memory."""
-    while isinstance(value.base, numpy.ndarray):
-        value = value.base
-    below = value.base
+    """Returns the object that owns the memory of an array."""
+    while True:
+        below = value.base
+        # `as_strided` and `sliding_window_view` make an object between a view and its base.
+        if type(below).__name__ == "DummyArray":
+            below = below.base
+        if not isinstance(below, numpy.ndarray):
+            break
+        value = below
     while isinstance(below, memoryview):
         below = below.obj
     return value if below is None else below

@@ -1,4 +1,4 @@
-"""Signatures of functions and classes: from live objects, or from the code of the cell."""
+"""Finds signatures of functions and classes, in live objects or in the code of a cell."""
 
 import ast
 import inspect
@@ -9,7 +9,7 @@ from typing import Any
 from .classes import name_of
 from .text import clean
 
-# Maximum length of a signature in a list of completions, or of a parameter, in characters.
+# Maximum length of a signature in the list of completions, and of one parameter, in characters.
 MAX_SIGNATURE_CHARACTERS = 300
 MAX_PARAMETERS = 100
 
@@ -22,12 +22,13 @@ _FUNCTIONS = (
     types.MethodDescriptorType,
     types.ClassMethodDescriptorType,
 )
-# Functions of numpy, Cython and functools. Their types cannot be imported everywhere.
+# Names of types of functions in numpy, Cython and functools. Types are compared by name, because
+# these libraries may not be loaded.
 _LIKE_FUNCTIONS = frozenset(
     "ufunc _ArrayFunctionDispatcher cython_function_or_method fused_cython_function"
     " _lru_cache_wrapper partial".split()
 )
-# Names and kinds of parameters.
+# The name and the kind of each parameter.
 Kinds = list[tuple[str, Any]]
 
 
@@ -49,8 +50,8 @@ def is_function(kind: Any) -> bool:
 
 
 def signature_of(value: Any, is_bound: bool = False) -> inspect.Signature | None:
-    """A function's signature. None if Python does not know it, or if finding it would run user
-    code."""
+    """Returns the signature of a callable. Returns None if Python does not know the signature, or
+    if finding it would run user code."""
     try:
         if is_function(type(value)):
             signature = inspect.signature(value)
@@ -75,7 +76,7 @@ def _has_plain_attributes(metaclass: Any) -> bool:
 
 
 def short_signature(value: Any, is_bound: bool) -> str | None:
-    """The parameters without annotations, as `(a, b=1)`."""
+    """Returns the parameters without annotations, for example `(a, b=1)`."""
     signature = signature_of(value, is_bound)
     if signature is None:
         return None
@@ -106,7 +107,7 @@ def described_signature(
             returns = None
         active = places[active] if active is not None else None
         return {"parameters": texts[:MAX_PARAMETERS], "returns": returns, "active": active}
-    # Functions in C often have their signature in the first line of their documentation.
+    # The documentation of a C function often begins with the signature.
     name = (
         getattr(value, "__name__", None)
         if is_function(type(value)) or issubclass(type(value), type)
@@ -131,8 +132,8 @@ def described_signature(
 
 
 def as_written(parameters: list[inspect.Parameter]) -> Any:
-    """The parameters as source texts, with `/` and `*`, and the position of each parameter in that
-    list."""
+    """Returns (texts, positions). The texts are the source of the parameters, and of the separators
+    `/` and `*`. The positions are the indices of the parameters among the texts."""
     texts, places, last = [], [], None
     kinds = inspect.Parameter
     for one in parameters:
@@ -159,7 +160,8 @@ def _unquoted(annotation: Any) -> Any:
 
 
 def active_parameter(parameters: Kinds, arguments: list[str] | None) -> int | None:
-    """The index of the parameter that is being typed, found by name or else by position."""
+    """Returns the index of the parameter whose argument is being typed. A keyword argument is found
+    by its name, others by their position."""
     if not arguments:
         return None
     kinds = inspect.Parameter
@@ -189,7 +191,8 @@ def active_parameter(parameters: Kinds, arguments: list[str] | None) -> int | No
 
 
 class Written:
-    """A default or an annotation in a signature. Its repr is its source code."""
+    """A default value or an annotation in a signature. Its repr is the source code, because
+    `inspect` shows it by `repr`."""
 
     def __init__(self, code: str | ast.AST) -> None:
         self.text = code if isinstance(code, str) else ast.unparse(code)

@@ -1,11 +1,11 @@
-"""Finds which variables of its state a cell has read, assigned and deleted.
+"""Finds the variables that a cell has read, assigned and deleted.
 
-Clients use this to skip cells whose inputs are unchanged. Assignments and deletions are observed:
-the namespace before the cell is compared with the one after it. Reads cannot be observed without
-slowing every name down, so they are found in the code that ran: the names that a statement loads,
-and those that the functions reachable through them load. Where code reads variables in ways that
-its names do not show (`globals()`, `eval`), all variables count as read. An unnecessary name makes
-a client run a cell again; a missing name would make it show a stale result.
+Clients use this result to skip cells whose inputs are unchanged. Assignments and deletions are
+found by comparing the namespace before the cell with the namespace after it. Observing reads would
+slow down every use of a name, so they are found in the code: the names that a statement loads, and
+the names that the functions reachable through these names load. If code can read variables without
+naming them (`globals()`, `eval`), all variables count as read. An unnecessary name makes a client
+run a cell again, but a missing name would make the client show a stale result.
 """
 
 import ast
@@ -24,22 +24,23 @@ from . import variables
 from ._native import note
 from .classes import module_of
 
-# Maximum number of objects behind the names of one statement that are searched for functions. If
-# there are more, all variables count as read.
+# Maximum number of objects that are searched for functions for one statement. If there are more,
+# all variables count as read.
 MAX_OBJECTS = 5000
-# Maximum number of characters of a text that are searched for names.
+# Maximum number of characters of a string that are searched for names.
 MAX_TEXT = 100_000
 # Maximum number of items of a container that are searched.
 MAX_ITEMS = 1000
 
-# Names by which code reads variables that it does not name.
+# Code that uses one of these names may read variables whose names do not occur in the code.
 _READS_ALL = frozenset(
     "globals locals vars dir eval exec __main__ _getframe _current_frames currentframe f_globals"
     " f_locals f_back __globals__ user_ns user_global_ns user_module run_cell".split()
 )
-# Names by which code reads variables that its strings name: `df.query("a > @x")`, `%timeit x`.
+# Code that uses one of these names may read variables whose names occur in its strings:
+# `df.query("a > @x")`, `%timeit x`.
 _READS_BY_TEXT = frozenset({"query", "get_ipython", "sql"})
-# Magics that show or use all variables.
+# Magics that can read all variables.
 _MAGICS_OF_ALL = frozenset(
     "who whos who_ls run store rerun recall macro debug save notebook logstart reset"
     " reset_selective".split()
@@ -55,10 +56,11 @@ _STORES = {_OPS["STORE_NAME"], _OPS["STORE_GLOBAL"]}
 _DELETES = {_OPS["DELETE_NAME"], _OPS["DELETE_GLOBAL"]}
 _EXTENDED = _OPS["EXTENDED_ARG"]
 _JUMPS = frozenset(opcode.hasjrel) | frozenset(opcode.hasjabs)
-# From 3.11 on, the lowest bit of LOAD_GLOBAL's argument says whether a call follows.
+# Since Python 3.11, the lowest bit of the argument of LOAD_GLOBAL is a flag and not a part of the
+# name's index.
 _GLOBAL_SHIFT = 1 if sys.version_info >= (3, 11) else 0
-# The instructions of a statement that only defines, imports or assigns constants. No function runs
-# in such a statement.
+# A statement that consists only of these instructions defines, imports or assigns constants. It
+# runs no function of the notebook.
 _INERT = frozenset(
     _OPS[op]
     for op in (
@@ -95,8 +97,8 @@ _PLAIN = frozenset(
         types.MethodWrapperType,
     }
 )
-# The name of a function that is in `builtins` while a cell runs. Marked code calls it to report a
-# name that it deletes.
+# The name of a function in `builtins`. Code that `Tracker.mark` has changed calls this function to
+# report that it deletes a name.
 _DELETED = "__ratoon_deleted__"
 _COMPOUND = tuple(
     getattr(ast, kind)
@@ -104,7 +106,8 @@ _COMPOUND = tuple(
     if hasattr(ast, kind)
 )
 
-# Objects of these libraries hold data and no functions of a notebook.
+# Objects of these libraries contain data, but no functions of the notebook, so they are not
+# searched.
 _DATA_LIBRARIES = frozenset("numpy pandas polars pyarrow torch scipy PIL datetime decimal".split())
 
 
@@ -117,39 +120,39 @@ class Tracker:
         self.loaded: set[str] = set()
         self.stored: set[str] = set()
         self.deleted: set[str] = set()
-        # Names that are stored only on some paths through their statement.
+        # Names that a statement may or may not assign, depending on its branches.
         self.unsure: set[str] = set()
-        # Loaded names whose values were not searched yet.
+        # Loaded names whose values must still be searched for functions.
         self.pending: set[str] = set()
         self.reads_all = False
         self.walk = _Walk(self)
 
     def mark(self, tree: Any) -> None:
-        """Makes compound statements report the names that they delete, which depend on the path
-        that is taken. `except … as name` deletes a name too. Such a name may exist neither before
-        nor after the cell, so comparing namespaces does not show it."""
+        """Changes compound statements so that they report each name that they delete, because the
+        deleted names depend on the branches that run. `except … as name` also deletes a name. Such
+        a name may exist neither before nor after the cell, so a comparison would not show it."""
         for statement in tree.body:
             if isinstance(statement, _COMPOUND) and _Marking().marks(statement):
                 setattr(builtins, _DELETED, self.deleted.add)
 
     def statement(self, code: types.CodeType) -> None:
-        """Called right before a statement runs."""
+        """Scans the code of a statement. Called right before the statement runs."""
         try:
             self._scan(code, True)
             self.walk.go()
         except Exception:
-            # The bytecode is of an unexpected kind.
+            # The bytecode has an unexpected form.
             self.reads_all = True
 
     def read(self, code: types.CodeType) -> None:
-        """Called for a function that the cell can reach by a name."""
+        """Scans the code of a function that the cell can reach by a name."""
         loads, _, _, _, words, inner = _parts(code)
         self._take(loads, words, code)
         for one in inner:
             self.read(one)
 
     def _scan(self, code: types.CodeType, is_whole: bool) -> None:
-        """Scans code that certainly runs: that of a statement or of a class body."""
+        """Scans code that certainly runs: the code of a statement or of a class body."""
         loads, stores, deletes, is_straight, words, inner = _parts(code)
         self._take(loads, words, code)
         if is_whole:
@@ -166,7 +169,7 @@ class Tracker:
 
     def _take(self, loads: set[str], words: frozenset[str], code: types.CodeType) -> None:
         self._load(loads)
-        # A variable that happens to have such a name does not count.
+        # A user's variable that has one of these names is not the builtin and does not count.
         if any(word not in loads or word not in self.namespace for word in words & _READS_ALL):
             self.reads_all = True
         if words & _READS_BY_TEXT:
@@ -185,7 +188,7 @@ class Tracker:
                 self.reads_all = True
 
     def end(self) -> Any:
-        """Returns {"accessed", "modified", "deleted"}: sorted names of variables."""
+        """Returns {"accessed", "modified", "deleted"}. Each entry is a sorted list of names."""
         vars(builtins).pop(_DELETED, None)
         added, changed, gone = map(set, self.before.changes(self.namespace))
         now = set(self.namespace)
@@ -196,8 +199,8 @@ class Tracker:
             if self.reads_all or any(variables.is_shells(name) for name in self.loaded & kept)
             else self.loaded & kept
         )
-        # These names have their old value and are assigned only on some paths. If the cell took
-        # another path, the old value passed through it, so the names count as read.
+        # These names have their old value and are assigned only in some branches. If another branch
+        # ran, the value after the cell depends on the value before it, so the names count as read.
         accessed = accessed | (same & self.unsure & kept)
         deleted = gone | (self.deleted - now)
         return {
@@ -208,7 +211,7 @@ class Tracker:
 
 
 class _Marking(ast.NodeTransformer):
-    """Inserts a call that reports the name next to each place that deletes a name."""
+    """Inserts a call next to each deletion of a name. The call reports the name."""
 
     def __init__(self) -> None:
         self.is_marked = False
@@ -233,8 +236,8 @@ class _Marking(ast.NodeTransformer):
         return ast.fix_missing_locations(ast.copy_location(ast.Expr(call), beside))
 
     def leave(self, node: Any) -> Any:
-        """Does not enter functions and classes: names in them are their own, or are deleted
-        later."""
+        """Returns functions and classes unchanged. Names in them are local, or are deleted later,
+        when a function is called."""
         return node
 
     visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = leave
@@ -249,11 +252,11 @@ class _Walk:
         self.left = MAX_OBJECTS
 
     def go(self) -> None:
-        """Searches the values of the pending names, and of the names that functions found there
-        load, until none is pending.
+        """Searches the values of the pending names. Functions that it finds add pending names.
+        Repeats until no name is pending.
 
-        Keeps no reference afterwards, so an object that the statement drops is freed immediately,
-        as without a tracker."""
+        Keeps no reference to an object afterwards, so an object that the statement deletes is freed
+        immediately, as without a tracker."""
         tracker = self.tracker
         self.left = MAX_OBJECTS
         while tracker.pending and not tracker.reads_all:
@@ -270,7 +273,7 @@ class _Walk:
             if self.left < 0:
                 self.tracker.reads_all = True
                 return
-            # Kept alive, so that no other object gets its address.
+            # The reference keeps the object alive, so that no other object gets its address.
             self.seen[id(one)] = one
             waiting += self._behind(one)
 
@@ -295,7 +298,7 @@ class _Walk:
         module = module_of(kind)
         if module.partition(".")[0] in _DATA_LIBRARIES:
             return []
-        # Never `vars(one)`, which could run user code.
+        # Avoids `vars(one)`, which could run user code.
         return [kind, *gc.get_referents(one)] if module == "__main__" else gc.get_referents(one)
 
     def _function(self, one: Any) -> Any:
@@ -319,8 +322,8 @@ class _Walk:
 
 
 def reach(names: Iterable[Any]) -> Any:
-    """Returns these names, and the names that functions behind them load. None if those may be any
-    names."""
+    """Returns these names, and the names that functions reachable through them load. Returns None
+    if the functions may read any variable."""
     tracker = Tracker()
     try:
         tracker._load(set(names))
@@ -334,7 +337,7 @@ def _sorted(names: Iterable[Any]) -> list[str]:
     hidden, namespace = kernel_shell.shell.user_ns_hidden, kernel_shell.shell.user_ns
 
     def is_hidden(name: str) -> bool:
-        # For example the shell's `open`.
+        # For example `open`, which IPython defines.
         return name in hidden and namespace.get(name) is hidden[name]
 
     return sorted(
@@ -349,16 +352,16 @@ def _is_inert(code: types.CodeType) -> bool:
 
 
 def _makes_class(code: types.CodeType) -> bool:
-    """Whether the only call of a statement is that of a class' body."""
+    """Whether the only call of a statement is the call that runs a class body."""
     raw = code.co_code[::2]
     calls = sum(op in _CALLS and opcode.opname[op].startswith("CALL") for op in raw)
     return calls == 1 and _OPS["LOAD_BUILD_CLASS"] in raw
 
 
 def _parts(code: types.CodeType) -> Any:
-    """Returns for some code: the names that it loads, stores and deletes; whether it runs straight
-    from beginning to end; its names and attributes, except those that it only stores; and the code
-    objects inside it."""
+    """Returns (loads, stores, deletes, is_straight, words, inner). The first three are sets of
+    names. `is_straight`: the code has no jumps and no exception handlers. `words` are the names and
+    attributes that the code uses other than by assigning them. `inner` are nested code objects."""
     loads, stores, deletes, argument, raw, is_straight = set(), set(), set(), 0, code.co_code, True
     for at in range(0, len(raw), 2):
         op = raw[at]

@@ -8,18 +8,18 @@ from typing import Any
 
 from .classes import name_of
 
-# Maximum length of the name of a class, thread or display.
+# Maximum length of the name of a class, a thread or a display, in characters.
 MAX_NAME_CHARACTERS = 200
 TRUNCATED = "\n... [truncated]"
 # Maximum number of names that a sentence lists.
 MAX_LISTED = 5
 
-# Cells may replace `json.dumps`.
+# The original function, because cells may replace `json.dumps`.
 _dumps = json.dumps
 
 
 def clean(text: str) -> str:
-    """Replaces lone surrogates, which JSON readers refuse, by escapes."""
+    """Replaces lone surrogates by escapes. Many JSON readers refuse lone surrogates."""
     try:
         text.encode()
         return text
@@ -36,13 +36,13 @@ def cut(text: str, length: int) -> str:
 
 
 def short(text: str, length: int) -> str:
-    """The beginning of a text, clean. The text may be a gigabyte, so it is cut before it is
-    copied."""
+    """Returns the beginning of a text, without lone surrogates. Cuts the text before cleaning it,
+    because the text may be a gigabyte long."""
     return cut(clean(text[: length + 1]), length)
 
 
 def listed(names: Sequence[Any]) -> str:
-    """The first names, and how many more there are, for a sentence."""
+    """Returns text for a sentence: the first names, and the number of the others."""
     more = f", and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
     return ", ".join(cut(str(name), MAX_NAME_CHARACTERS) for name in names[:MAX_LISTED]) + more
 

@@ -1,8 +1,10 @@
-"""Sends variables from one state's process to another's, through a pipe that the server made.
+"""Sends variables from one state's process to the process of another state, through a pipe that the
+server made.
 
-`send` runs in a throw-away fork of the state that has the variables, `receive` in the process that
-runs a cell. A small checkpoint goes through the pipe and never touches a disk: first chunks, then
-the manifest. Only these two processes hold the pipe's ends, so all data in it comes from `send`.
+`send` runs in a throw-away fork of the state that has the variables. `receive` runs in the process
+that runs a cell. The pipe carries a small checkpoint: first its chunks, then its manifest. Nothing
+is written to a disk. Only these two processes have ends of the pipe, so all data in it comes from
+`send` and can be trusted.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ import os
 import signal
 import struct
 import types
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO
+
+from IPython.core.magic import no_var_expand
 
 from . import missing, symbols, variables
 from . import shell as kernel
@@ -25,30 +29,32 @@ from .saving import RecordWriter, Saving, give_up_standstills, refuse_exits, res
 from .text import listed
 from .unpickling import Records
 
-# The head of a frame: its kind, and how many bytes follow.
+# The header of a frame: the kind of the frame, and the number of bytes that follow.
 _HEAD = struct.Struct("<cQ")
 _CHUNK, _MANIFEST = b"C", b"M"
-# Maximum size of a manifest. It names variables and chunks of 4 MiB.
+# Maximum size of a manifest, in bytes. A manifest lists variables and chunks, but not their values.
 MAX_MANIFEST_BYTES = 256 << 20
-# Names by which code reads variables that it does not name.
+# Code that uses one of these names may read variables whose names do not occur in the code.
 _READS_ALL = ("eval", "exec", "globals", "locals", "vars", "get_ipython")
 
-# The alias and id of a state, and the descriptor of the pipe.
+# The alias of a state, its id, and the descriptor of the pipe from which its variables are read.
 Delivery = tuple[str | None, str, int | None]
 # The deliveries of the running cell.
 deliveries: list[Delivery] = []
 
 
 def boot() -> None:
-    kernel.shell.register_magic_function(_rebuild_state, "line", "rebuild_state")
+    # IPython must not evaluate `{…}` and `$…` in names.
+    for magic, name in ((_rebuild_state, "rebuild_state"), (_take, "take")):
+        kernel.shell.register_magic_function(no_var_expand(magic), "line", name)
 
 
 # -- sending ---------------------------------------------------------------------------------------
 
 
 def send(descriptor: int, wanted: str) -> None:
-    """Writes variables of this process into a pipe. `wanted` is JSON: {"names": [name]}, or
-    {"alias", "code"}: what this code reads from the state with this alias.
+    """Writes variables of this process into a pipe. `wanted` is JSON. It is {"names": [name]}, or
+    {"alias", "code"} for the variables that the code reads from the state with this alias.
     """
     asked = json.loads(wanted)
     refuse_exits()
@@ -75,24 +81,35 @@ def send(descriptor: int, wanted: str) -> None:
 
 
 def _taken(code: str, alias: str, found: dict[str, Any]) -> Collection[str]:
-    """The names that code reads from a state, and those that functions among them use. All names,
-    if that cannot be determined.
+    """Returns the names that code reads from a state, and the names that functions among these
+    variables use. Returns all names if they cannot be determined.
     """
     try:
         tree = ast.parse(kernel.shell.transform_cell(code))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return list(found)
     names, owners = set(), set()
-    for node in ast.walk(tree):
+    nodes = list(_walk(tree))
+    for node in nodes:
         if isinstance(node, ast.Attribute) and _is_name(node.value, alias):
             names.add(node.attr)
             owners.add(node.value)
         elif isinstance(node, ast.Name) and node.id in _READS_ALL:
             return list(found)
-    if any(_is_name(node, alias) and node not in owners for node in ast.walk(tree)):
+    if any(_is_name(node, alias) and node not in owners for node in nodes):
         return list(found)
     needed = symbols.reach(names)
     return list(found) if needed is None else [name for name in found if name in needed]
+
+
+def _walk(node: ast.AST) -> Iterator[ast.AST]:
+    """Yields a node and its descendants. `ast.walk` imports a module, and a cell may have cleared
+    `sys.modules`.
+    """
+    nodes = [node]
+    while nodes:
+        yield (node := nodes.pop())
+        nodes.extend(ast.iter_child_nodes(node))
 
 
 def _is_name(node: ast.AST, name: str) -> bool:
@@ -100,7 +117,7 @@ def _is_name(node: ast.AST, name: str) -> bool:
 
 
 class _PipeSink:
-    """Writes chunks into a pipe."""
+    """Writes chunks into a pipe. A chunk is identified by its position in the pipe."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
@@ -119,8 +136,8 @@ class _PipeSink:
         return len(whole), chunks
 
     def frame(self, kind: bytes, data: bytes | memoryview) -> None:
-        # The alarm is off meanwhile: only the other end can be late here, and a frame that has
-        # begun must be completed.
+        # Switches the alarm off, because a frame that has begun must be completed. Only the reader
+        # of the pipe can cause a delay here.
         clock = signal.alarm(0)
         for left in (memoryview(_HEAD.pack(kind, len(data))), memoryview(data)):
             while left:
@@ -140,7 +157,7 @@ TransferFailed.__module__ = "builtins"
 
 
 def prepare() -> None:
-    """Before a cell runs: defines the aliases of the states that it reads."""
+    """Called before a cell runs. Defines the aliases through which the cell reads other states."""
     for alias, state, descriptor in list(deliveries):
         if alias:
             deliveries.remove((alias, state, descriptor))
@@ -156,7 +173,7 @@ def end() -> None:
 
 
 def _as_object(state: str, descriptor: int | None) -> types.SimpleNamespace:
-    # Functions of that state see its variables, not those of the cell.
+    # The globals of the other state's functions, so that they use variables of the other state.
     home: dict[str, Any] = {"__builtins__": builtins, "__name__": "__main__"}
     reasons: dict[str | None, str]
     if descriptor is None:
@@ -178,7 +195,8 @@ def _is_dunder(name: str) -> bool:
 
 
 class _Partial(types.SimpleNamespace):
-    """The variables of another state, except those that could not be read."""
+    """The variables of another state, without those that could not be read. Access to one of the
+    missing names raises an error with the reason."""
 
     def __getattr__(self, name: str) -> Any:
         reasons = _reasons.get(id(self), {})
@@ -189,16 +207,16 @@ class _Partial(types.SimpleNamespace):
 
 
 _Partial.__name__ = _Partial.__qualname__ = "SimpleNamespace"
-# Why names are missing in such an object, by its id. They are not in the object, which has only the
-# state's names.
+# The reasons why names are missing in a `_Partial`, by the id of that object. Stored outside of it,
+# because its attributes are the variables of the state and nothing else.
 _reasons: dict[int, dict[str | None, str]] = {}
 
 
 def receive(
     state: str, descriptor: int, namespace: dict[str, Any], into: dict[str, Any]
 ) -> dict[str, str]:
-    """Reads variables from a pipe and puts them into `into`. Their functions get the globals
-    `namespace`. Returns the reasons for names that could not be read.
+    """Reads variables from a pipe and puts them into `into`. `namespace` becomes the globals of
+    functions among them. Returns {name: reason} for the variables that could not be read.
     """
     with os.fdopen(descriptor, "rb", buffering=1 << 20) as pipe:
         chunks: list[bytes] = []
@@ -247,7 +265,7 @@ def _exactly(pipe: BinaryIO, count: int, state: str) -> bytes:
 
 
 class _ChunkSource:
-    """Reads the chunks that came through a pipe."""
+    """Reads chunks that were received through a pipe, by their position."""
 
     def __init__(self, chunks: Sequence[bytes]) -> None:
         self.chunks = chunks
@@ -266,29 +284,62 @@ class _ChunkSource:
 # -- a state with variables of two others ----------------------------------------------------------
 
 
-def _rebuild_state(line: str) -> None:
-    """%rebuild_state --from STATE --take NAMES --keep NAMES
+def _take(line: str) -> None:
+    """%take NAME [as NAME], … from STATE [del NAME, …]
 
-    Combines variables of another state with variables of this one. It must be the whole cell: it is
-    the code of the states that POST /rebuild_state makes. Variables that share objects with a taken
-    variable must be taken too.
+    Takes variables of another state into this one. The magic must be the whole cell. It is the code
+    of the states that a merge makes. Variables that share objects must be taken together.
     """
-    parts = line.split()
-    take, keep = _after("--take", parts), _after("--keep", parts)
+    names, _, rest = f" {line} ".partition(" from ")
+    _, _, deleted = rest.partition(" del ")
+    # The new name of each variable, by its name in the other state.
+    wanted = {one.split()[0]: one.split()[-1] for one in _items(names)}
+    taken = _received(list(wanted))
+    absent = (name for name in wanted if name not in taken)
+    _check(f"{name} (the other state has no variable of this name)" for name in absent)
+    namespace = kernel.shell.user_ns
+    for name in _items(deleted):
+        namespace.pop(name, None)
+    for name, own in wanted.items():
+        namespace[own] = taken[name]
+
+
+def _items(text: str) -> list[str]:
+    return [one.strip() for one in text.split(",") if one.strip()]
+
+
+def _received(names: list[str]) -> dict[str, Any]:
+    """Returns the variables that the other state has sent. Raises TransferFailed if one of `names`
+    could not be sent or loaded."""
     if not deliveries or deliveries[-1][2] is None:
         raise TransferFailed(
-            "the other state is not there: it was deleted, or has to be replayed first. "
+            "the other state is not available: it was deleted, or has to be replayed first. "
             "(This magic has to be the whole cell.)"
         )
     _, state, descriptor = deliveries.pop()
     assert descriptor is not None
-    namespace, mine = kernel.shell.user_ns, dict(variables.variables())
     taken: dict[str, Any] = {}
-    reasons = receive(state, descriptor, namespace, taken)
-    lost = [f"{name} ({reasons[name]})" for name in take if name in reasons]
-    if lost:
-        names = listed(lost)
+    reasons = receive(state, descriptor, kernel.shell.user_ns, taken)
+    _check(f"{name} ({reasons[name]})" for name in names if name in reasons)
+    return taken
+
+
+def _check(lost: Iterable[str]) -> None:
+    if names := listed(list(lost)):
         raise TransferFailed(f"these variables cannot leave the process of their state: {names}")
+
+
+def _rebuild_state(line: str) -> None:
+    """%rebuild_state --from STATE --take NAMES --keep NAMES
+
+    Combines variables of another state with variables of this one. The magic must be the whole
+    cell. It is the code of the states that POST /rebuild_state makes. Variables that share objects
+    with a taken variable must be taken too.
+    """
+    parts = line.split()
+    take, keep = _after("--take", parts), _after("--keep", parts)
+    namespace, mine = kernel.shell.user_ns, dict(variables.variables())
+    taken = _received(take)
     for name in mine:
         if name not in keep:
             namespace.pop(name, None)
@@ -296,7 +347,7 @@ def _rebuild_state(line: str) -> None:
 
 
 def _after(flag: str, parts: list[str]) -> list[str]:
-    """The words after a flag, up to the next flag."""
+    """Returns the words between a flag and the next flag."""
     words = parts[parts.index(flag) + 1 :] if flag in parts else []
     end = next((at for at, word in enumerate(words) if word.startswith("--")), len(words))
     return words[:end]

@@ -1,4 +1,5 @@
-"""Reads the records of the environment form (pickling.py) one by one, with one memo."""
+"""Reads the records of the environment form (pickling.py) one by one. All records share one
+memo."""
 
 from __future__ import annotations
 
@@ -10,15 +11,15 @@ from typing import Any
 from . import rebuilding
 from .pickling import pinned
 
-# The bytes of a record, or a view of kept memory.
+# The bytes of a record.
 Record = bytes | bytearray | memoryview
 
 
 class Records:
-    """Reads records that one pickler has written, in their order.
+    """Reads records that one pickler has written, in the same order.
 
-    `fill(number, memory)` fills memory from a kept buffer. `buffer(number)` allocates the memory of
-    a buffer that was pickled out of band.
+    `fill(number, memory)` fills memory with a buffer of the checkpoint. `buffer(number)` loads a
+    buffer that was pickled out of band, and returns its memory.
     """
 
     def __init__(
@@ -27,16 +28,17 @@ class Records:
         rebuilding.loading.fill, rebuilding.loading.namespace = fill, namespace
         self.buffer = buffer
         self.next_buffer = 0
-        # The memo's numbers of objects that could not be loaded.
+        # The numbers (in the memo) of the objects that could not be loaded.
         self.lost: set[int] = set()
         self.known = len(pinned(namespace))
-        # Records whose memo objects are not counted yet. They are counted only after an error.
+        # Loaded records whose objects are not included in `known` yet. Counting them takes time, so
+        # they are counted only after an error.
         self.uncounted: list[Record] = []
         self._begin(pinned(namespace))
 
     def load(self, record: Record, first_buffer: int) -> Any:
-        """Returns the object of a record. If a record fails, later records that refer to its
-        objects fail too."""
+        """Returns the object of a record. Raises an error if the record refers to an object of an
+        earlier record that could not be loaded."""
         if self.lost and self.lost & _referred(record):
             self._lose(record)
             raise ValueError(
@@ -53,15 +55,16 @@ class Records:
         return value
 
     def end(self) -> None:
-        """Breaks the reference cycle of the readers. The garbage collector never visits loaded
-        objects, so with the cycle a variable that is deleted later would stay in memory.
+        """Deletes the unpickler and its source, whose references form a cycle. The objects of the
+        cycle are exempt from garbage collection, and refer to all loaded variables, so a variable
+        that is deleted later would stay in memory.
         """
         del self.unpickler, self.source
 
     def _begin(self, objects: Sequence[Any]) -> None:
         self.source = _Source()
         self.unpickler = _Unpickler(self.source, buffers=self._buffers())
-        # Setting the memo of the C unpickler has no effect, so loading fills it.
+        # Setting the memo of the C unpickler has no effect. Loading objects with MEMOIZE fills it.
         self.unpickler.objects = objects
         for number in range(len(objects)):
             self.source.turn_to(b"\x80\x05J" + number.to_bytes(4, "little") + b"Q\x94.")
@@ -73,7 +76,8 @@ class Records:
             yield self.buffer(self.next_buffer - 1)
 
     def _lose(self, record: Record) -> None:
-        """Makes a new unpickler in the state of the old one after this record."""
+        """Replaces the unpickler after a record has failed. The memo of the new unpickler is
+        numbered as if the record had been loaded."""
         memo: dict[int, Any] = self.unpickler.memo.copy()
         self.known += sum(_count(one) for one in self.uncounted)
         self.uncounted.clear()
@@ -93,7 +97,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 class _Source:
-    """A file that holds one record at a time."""
+    """A file object that contains one record at a time."""
 
     def turn_to(self, record: Record) -> None:
         self.left = io.BytesIO(record)
@@ -127,8 +131,8 @@ def _referred(record: Record) -> set[int]:
 
 
 def _words_and_names(record: Record, objects: Sequence[Any]) -> list[Any]:
-    """What a failed record put into the memo: its texts and importable objects, which other records
-    use too.
+    """Returns the memo objects of a failed record: its texts and importable objects, because other
+    records use them too, and `_LOST` for each other object.
     """
     made: list[Any] = []
     last = [_LOST, _LOST]

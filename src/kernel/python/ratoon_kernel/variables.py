@@ -1,4 +1,5 @@
-"""Lists the user's variables for the page, and their fingerprints for comparing states."""
+"""Lists the user's variables for the page, and computes fingerprints with which the server compares
+states."""
 
 import re
 import reprlib
@@ -13,20 +14,20 @@ from .text import MAX_NAME_CHARACTERS, short, text_of, to_json
 
 # Maximum length of one repr in the list, in characters.
 MAX_REPR_CHARACTERS = 10_000
-# How long one repr may take, and all of them, in seconds. Later variables are listed without their
-# repr.
+# Time limit of one repr, in seconds.
 REPR_SECONDS = 0.5
+# Time limit of all reprs together, in seconds. Later variables are listed without their repr.
 ALL_REPRS_SECONDS = 2.5
 # Maximum length of all reprs together, in characters. Later variables are listed by name only.
 MAX_LIST_CHARACTERS = 8_000_000
-# Processor time for reading values, in seconds. Later variables have no fingerprint.
+# Limit of the processor time for reading values, in seconds. Later variables get no fingerprint.
 READING_SECONDS = 0.3
-# With more variables than this, states are not compared.
+# Maximum number of variables with fingerprints. A state with more variables is not compared.
 MAX_FINGERPRINTS = 20_000
 
-# What IPython defines in every namespace.
+# Names that IPython defines in every namespace.
 SHELL_HELPERS = frozenset({"In", "Out", "get_ipython", "exit", "quit"})
-# Names of IPython's history. A user's `_private` does not match.
+# Matches names of IPython's history, but not a user's name such as `_private`.
 _SHELL_NAME = re.compile(r"_+|_i+|_i?\d+|_[oid]h|__\w+__")
 _long = reprlib.Repr()
 _long.maxlist = _long.maxtuple = _long.maxset = _long.maxfrozenset = _long.maxdict = (
@@ -37,14 +38,14 @@ _long.maxlevel = 6
 
 
 def list_variables() -> str:
-    """The user's variables, as a JSON list of {name, type, repr, size, bytes, fingerprint, sampled,
-    summary}."""
+    """Returns JSON: a list of {name, type, repr, size, bytes, fingerprint, sampled, summary}, one
+    for each of the user's variables."""
     signal.signal(signal.SIGALRM, _took_too_long)
     seen: list[dict[str, Any]] = []
     total = 0
     no_more_reprs = time.monotonic() + ALL_REPRS_SECONDS
     deadline = time.process_time() + READING_SECONDS
-    # Contents are read first, because a __repr__ may change them.
+    # Fingerprints are computed before the first repr, because a `__repr__` may change values.
     inside = {name: _inside(value, deadline) for name, value in variables()}
     for name, value in variables():
         if total >= MAX_LIST_CHARACTERS:
@@ -58,7 +59,7 @@ def list_variables() -> str:
 
 
 def fingerprints() -> str:
-    """As JSON: {name: [fingerprint or null, type and address]}; null if there are too many
+    """Returns JSON: {name: [fingerprint or null, type and address]}, or null if there are too many
     variables."""
     found = variables()
     if len(found) > MAX_FINGERPRINTS:
@@ -70,7 +71,7 @@ def fingerprints() -> str:
 
 
 def variables() -> list[tuple[str, Any]]:
-    """The user's variables, as (name, value)."""
+    """Returns the user's variables as (name, value)."""
     return [
         (n, v)
         for n, v in list(kernel_shell.shell.user_ns.items())
@@ -79,7 +80,8 @@ def variables() -> list[tuple[str, Any]]:
 
 
 def short_repr(value: Any, seconds: float, characters: int) -> str:
-    """`repr(value)`, cut. Raises what `__repr__` raises, and `TimeoutError` after `seconds`."""
+    """Returns the beginning of `repr(value)`. Raises any exception of `__repr__`, and TimeoutError
+    after `seconds`."""
     signal.signal(signal.SIGALRM, _took_too_long)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
@@ -109,12 +111,12 @@ def _inside(value: Any, deadline: float) -> Any:
 
 
 def is_users_name(name: str) -> bool:
-    """Whether a name can be a user's variable: neither the shell's nor special to Python."""
+    """Whether a name can be a user's variable. Names of IPython and `__dunder__` names cannot."""
     return name not in SHELL_HELPERS and not _SHELL_NAME.fullmatch(name)
 
 
 def is_shells(name: str) -> bool:
-    """Whether a name belongs to the shell's history."""
+    """Whether a name belongs to IPython's history, for example `In` or `_3`."""
     return name in ("In", "Out") or (
         _SHELL_NAME.fullmatch(name) is not None and not name.startswith("__")
     )

@@ -1,31 +1,39 @@
-//! How a run begins: which head it gets, or what it waits for first. And what follows when its cell
-//! has ended.
+//! How a run begins: which head runs its cell, or what the run waits for first. Also what happens
+//! when the cell has ended.
 
 use super::hangs::BEGIN_TIMEOUT;
 use crate::kernel::{How, ProcId, Remains};
 use crate::notebook::{Base, ExecId, Reply, Residency, RunError, RunSpec, StateId};
-use crate::problem::Problem;
+use crate::problem::{Kind, Problem};
 use crate::session::machine::core::FollowUp;
 use crate::session::machine::held::NotHeld;
 use crate::session::machine::processes::Doing;
 use crate::session::machine::runs::{self, CellReport, Outcome};
-use crate::session::machine::{Alarm, Effect, Machine, Ticket, replay};
+use crate::session::machine::{Alarm, Effect, Machine, Ticket, replay, saving, sweeps, workers};
 
 impl Machine {
-    /// A client asks for a run. Returns the answer unless the client has to wait.
+    /// Handles a request for a run. Returns the answer unless the client has to wait.
     pub(in crate::session::machine) fn ask_run(
         &mut self,
-        ticket: Ticket,
+        ticket: impl Into<Option<Ticket>>,
         spec: RunSpec,
     ) -> Result<Option<Reply>, Problem> {
+        let ticket = ticket.into();
+        if ticket.is_some() && sweeps::is_reserved(&self.core, &spec.exec_id) {
+            let (what, why) = (format!("run {}", spec.exec_id), "ids of this form belong to a sweep");
+            return Err(Problem::new(Kind::Conflict, what, why, "use another exec_id"));
+        }
         let spec = runs::resolve_names(&self.core, spec)?;
         if runs::was_refused(&self.core, &spec) {
-            self.drop_attempt(spec.exec_id.clone());
+            self.drop_attempt(&spec.exec_id);
+        }
+        for state in runs::read_states(&spec) {
+            self.refreeze_at(&state);
         }
         self.runs.ask(&mut self.core, ticket, spec)
     }
 
-    /// Carries out what parts of the machine have asked of each other (`FollowUp`).
+    /// Carries out the requests between parts of the machine (`FollowUp`).
     pub(in crate::session::machine) fn settle(&mut self) {
         while let Some(follow_up) = self.core.next_follow_up() {
             match follow_up {
@@ -37,17 +45,22 @@ impl Machine {
                 FollowUp::Resume(run) => self.resume(&run),
                 FollowUp::End(run, outcome) => self.runs.end(&mut self.core, &run, outcome),
                 FollowUp::SaveNext => self.save_next(),
+                FollowUp::Digested(state, found) => self.learned_digests(&state, &found),
                 FollowUp::ForgetDeleted(state) => self.forget_deleted(&state),
+                FollowUp::Answered(ticket, reply) => self.sweeps.answered(&mut self.core, ticket, *reply),
             }
         }
     }
 
-    /// Starts a run, or lets it wait.
+    /// Begins a run, or makes it wait.
     pub(super) fn begin(&mut self, exec_id: &ExecId, state: &StateId) {
         if self.core.notebook.run(exec_id).is_none_or(|r| r.status.has_ended()) {
             return;
         }
         self.core.uses.note(state);
+        if self.runs.is_at_workers(exec_id) {
+            return self.begin_at_workers(exec_id, state);
+        }
         if !self.may_begin() {
             return self.runs.backlog.push_back(exec_id.clone());
         }
@@ -56,9 +69,39 @@ impl Machine {
         {
             return;
         }
+        if self.widgets.makes_wait(&self.core, exec_id, state) {
+            return;
+        }
+        self.refreeze_at(state);
         if let Some(head) = self.head_for(exec_id, state) {
             self.runs.run_on(&mut self.core, head, exec_id);
         }
+    }
+
+    /// Sends a run to the workers, once its state has a checkpoint.
+    fn begin_at_workers(&mut self, exec_id: &ExecId, id: &StateId) {
+        if self.widgets.makes_wait(&self.core, exec_id, id) {
+            return;
+        }
+        self.refreeze_at(id);
+        let Some(state) = self.core.notebook.state(id) else { return };
+        let parent = workers::checkpoint_for_workers(&self.core, state).cloned();
+        if parent.is_some() || id.is_root() {
+            return self.workers.send(&mut self.core, &self.runs, exec_id, parent);
+        }
+        let why = match self.core.runnable(id) {
+            Ok(()) if saving::holds_values_only(&self.core, state) => {
+                "its state has only the plain values of a checkpoint that is not trusted, or that another \
+                 Python wrote. Trust the notebook's checkpoints, or replay the state, and run the cell again"
+                    .to_owned()
+            }
+            Ok(()) => return self.saver.wait(&mut self.core, exec_id, id),
+            Err(_) if self.runs.may_replay(exec_id) => {
+                return self.replays.wait(&mut self.core, exec_id, id);
+            }
+            Err(lost) => format!("{}: {}", lost.why, lost.how),
+        };
+        self.runs.end(&mut self.core, exec_id, Outcome::Error(RunError::new("StateLost", why)));
     }
 
     fn may_begin(&self) -> bool {
@@ -66,8 +109,8 @@ impl Machine {
             && !(self.memory.is_full(&self.core) && self.saver.is_saving(&self.core))
     }
 
-    /// A run with `replay` begins only at a whole state: variables that are missing in the
-    /// checkpoint are replayed first. Returns whether the run waits for that.
+    /// With `replay`, a run begins only at a whole state: if the checkpoint lacks variables, the
+    /// state is replayed first. Returns whether the run has to wait for this.
     fn waits_to_be_whole(&mut self, exec_id: &ExecId, id: &StateId) -> bool {
         if id.is_root() || !self.runs.wants_whole_state(exec_id) {
             return false;
@@ -77,8 +120,8 @@ impl Machine {
             self.replays.wait(&mut self.core, exec_id, id);
             return true;
         }
-        // Which variables are missing is known only when the checkpoint is loaded. So it is loaded
-        // here, even if each branch then loads it for itself.
+        // Only loading the checkpoint shows which variables cannot be loaded. So the state is
+        // loaded here, even if each branch then loads the checkpoint again.
         if state.residency == Residency::Disk {
             self.core.source_of(id);
         }
@@ -94,12 +137,12 @@ impl Machine {
         self.runs.limit_time(&mut self.core, exec_id);
     }
 
-    /// The head for a run: one that rests at its state, or a new one. None if the run has to wait,
-    /// or has ended because no head can be made.
+    /// Finds the head for a run: a head that rests at the run's state, or a new one. None if the
+    /// run has to wait, or if it has ended because no head can be made.
     fn head_for(&mut self, exec_id: &ExecId, state: &StateId) -> Option<ProcId> {
         let core = &mut self.core;
-        // A passing run leaves no state, so it must not use up a resting head: part of the head's
-        // state may exist only there.
+        // Part of a state may exist only in its resting head. A passing run leaves no state, so it
+        // must not use up that head.
         let resting = core.processes.resting_at(state);
         if let Some(head) = resting.filter(|_| !core.notebook.is_passing(exec_id)) {
             core.ensure_frozen(head, state);
@@ -124,25 +167,27 @@ impl Machine {
         head
     }
 
-    /// Ends a run for which no head can be made, or replays its state if the run allows it.
+    /// Handles a run for which no head can be made: replays the state if the run allows it,
+    /// otherwise ends the run.
     fn no_head(&mut self, exec_id: &ExecId, state: &StateId) {
         let core = &mut self.core;
         if self.runs.may_replay(exec_id) {
             return self.replays.wait(core, exec_id, state);
         }
         let outcome = if core.processes.has_head_at(state) {
-            // The state could not be frozen, and its head has not reported yet that it refuses to
+            // The state could not be frozen, and its head has not yet reported that it refuses to
             // run a cell.
-            let why = core.processes.refusal_at(state).unwrap_or("its process is being made again");
+            let why = core.processes.refusal_at(state).unwrap_or("its process is being restored");
             Outcome::fork_refused(&format!("the state could not be kept: {why}"))
         } else {
-            Outcome::Crashed(RunError::new("StateLost", format!("the process of state {state} is gone")))
+            Outcome::Crashed(RunError::new("StateLost", format!("the process of state {state} has ended")))
         };
         self.runs.end(core, exec_id, outcome);
     }
 
-    /// The head for a run was never made. If the process that was to fork the head is gone, too,
-    /// the run begins again: another process may hold the state, or its checkpoint can be loaded.
+    /// Handles a run whose head was never made. The run ends, or begins again if the process that
+    /// should have forked the head has exited too: another process may hold the state, or its
+    /// checkpoint can be loaded.
     pub(super) fn begin_again(&mut self, exec_id: &ExecId, source: Option<ProcId>, at: &StateId) {
         let has_lost_its_source = source.is_none_or(|source| self.core.processes.held_by(source).is_none());
         if has_lost_its_source && self.runs.may_begin_again(exec_id) {
@@ -160,7 +205,7 @@ impl Machine {
         }
     }
 
-    /// Begins runs that waited for room.
+    /// Begins runs in the backlog while further cells may begin.
     pub(in crate::session::machine) fn serve_backlog(&mut self) {
         while !self.runs.backlog.is_empty()
             && self.may_begin()
@@ -171,7 +216,7 @@ impl Machine {
         }
     }
 
-    /// Begins a run that has waited, if its state can still be run against.
+    /// Begins a run that has waited, if the run's state can still be run against.
     fn resume(&mut self, exec_id: &ExecId) {
         let Some(Base::State(state)) = self.core.notebook.run(exec_id).map(|r| r.on.clone()) else { return };
         match runs::resolve(&self.core, Base::State(state.clone()), self.runs.may_replay(exec_id)) {
@@ -180,7 +225,7 @@ impl Machine {
         }
     }
 
-    /// A head reports that its cell has ended.
+    /// Handles a head's report that its cell has ended.
     pub(in crate::session::machine) fn ended(
         &mut self,
         head: ProcId,
@@ -188,12 +233,13 @@ impl Machine {
         report: CellReport,
         remains: Remains,
     ) {
+        self.widgets.flush_of(&mut self.core, head);
         if let Some(target) = self.core.processes.replaying(head) {
             return self.replays.cell_ended(&mut self.core, &target, how, report, &remains);
         }
         let Some(exec_id) = self.core.processes.run_of(head) else { return };
         if self.core.processes.head(head).is_some_and(|h| h.is_killed) {
-            // The cell ended just when its head was killed, so its state could not be kept.
+            // The head was killed just when the cell ended, so the new state could not be kept.
             self.core.discard(head);
             return self.head_died(&exec_id, None);
         }
@@ -211,20 +257,22 @@ impl Machine {
         }
     }
 
-    /// Ends a run that leaves a state, which its head then freezes. After an error the state is
-    /// partial.
+    /// Ends a run that leaves a state, which its head then freezes. If `error` is given, the state
+    /// is partial.
     fn leave_state(&mut self, head: ProcId, exec_id: &ExecId, report: CellReport, error: Option<Outcome>) {
         let core = &mut self.core;
         let state = self.runs.leave_state(core, head, exec_id, report, error.is_some());
         self.runs.end(core, exec_id, error.unwrap_or(Outcome::Ok));
-        if let Some(state) = state {
-            core.ensure_frozen(head, &state);
+        // Many rows of a sweep are not kept. Their states are never frozen, which saves a fork.
+        self.release_rows();
+        if let Some(state) = state.filter(|state| self.core.processes.at(head) == Some(state)) {
+            self.core.ensure_frozen(head, &state);
         }
     }
 
-    /// A cell failed. With `OnError::Keep` the run leaves a partial state. Otherwise the head is
-    /// held if the variables that the cell set can be kept, else the head and all processes that
-    /// the cell started are killed.
+    /// Handles the failure of a cell. With `OnError::Keep`, the run leaves a partial state.
+    /// Otherwise, the head is held if the variables that the cell set can be kept. If they cannot,
+    /// the head and all processes that the cell started are killed.
     fn failed(
         &mut self,
         head: ProcId,
@@ -234,7 +282,7 @@ impl Machine {
         outcome: Outcome,
     ) {
         let core = &mut self.core;
-        // A passing run leaves no partial state either.
+        // A passing run leaves no state, so it leaves no partial state either.
         let remains = if core.notebook.is_passing(exec_id) { Remains::Nothing } else { remains };
         let why = match remains {
             Remains::Unchanged | Remains::Set if self.runs.keeps_on_error(exec_id) => {
@@ -246,8 +294,8 @@ impl Machine {
                 self.memory.wake_to_measure(core, &self.held);
                 self.runs.end(core, exec_id, outcome);
                 if is_held {
-                    // This comes last: what follows from `Input::HeadStopped` must be published
-                    // after the end of the run.
+                    // The last effect, because `Input::HeadStopped` can follow at once, and the
+                    // events that it causes must be published after the end of the run.
                     core.effects.push(Effect::Stop(head));
                 }
                 return;

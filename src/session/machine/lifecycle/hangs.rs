@@ -1,5 +1,5 @@
-//! What happens when a fork hangs: the process is examined and killed, the run fails with an error
-//! that names the suspects, and the state gets a warning.
+//! Handles a fork that hangs. The process is examined and killed, the run fails with an error that
+//! names the likely causes, and the state gets a warning.
 
 use crate::kernel::{Hung, ProcId};
 use crate::notebook::{Residency, StateId};
@@ -8,18 +8,18 @@ use crate::session::machine::processes::Duty;
 use crate::session::machine::{Alarm, Effect, Machine};
 use std::time::Duration;
 
-/// How long a forked process may take to report that it is ready. A fork takes milliseconds, or a
-/// second with tens of gigabytes in small pages.
+/// How long a forked process may take to report that it is ready. A fork takes milliseconds; with
+/// tens of gigabytes in small pages, it takes a second.
 pub(in crate::session::machine) const READY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a head may take to begin its cell. Longer than `READY_TIMEOUT`, because the head first
 /// waits until its state is frozen.
 pub(in crate::session::machine) const BEGIN_TIMEOUT: Duration = Duration::from_secs(15);
-/// How long a process may take to report that it is ready while Python itself starts, which is slow
-/// on a cold disk.
+/// How long a process may take to report that it is ready if Python itself has to start first,
+/// which is slow with a cold disk cache.
 pub(in crate::session::machine) const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Machine {
-    /// Examines a forked process that has not reported in time that it is ready.
+    /// Examines a forked process that did not report in time that it is ready.
     pub(in crate::session::machine) fn not_ready(&mut self, process: ProcId) {
         if self.core.processes.waits_for_a_load(process) {
             return self.core.wake(READY_TIMEOUT, Alarm::Late(process));
@@ -29,7 +29,7 @@ impl Machine {
         }
     }
 
-    /// The state of a process that has not reported yet that it is ready; else none.
+    /// The state of a process that has not reported that it is ready. None for other processes.
     fn is_to_be(&self, process: ProcId) -> Option<StateId> {
         let known = self.core.processes.get(process)?;
         match known.duty {
@@ -42,14 +42,18 @@ impl Machine {
         }
     }
 
-    /// A process that is late was examined. Kills it, unless its parent is still busy with other
-    /// forks.
+    /// Handles the examination of a late process. Kills the process, unless its parent is still
+    /// busy with other forks.
     pub(in crate::session::machine) fn examined(&mut self, process: ProcId, hung: &Hung) {
         let Some(state) = self.is_to_be(process) else { return };
         if !hung.is_there && hung.parent_made_one.is_some_and(|ago| ago < READY_TIMEOUT) {
             return self.core.wake(READY_TIMEOUT, Alarm::Late(process));
         }
-        let why = why_it_hangs(&self.core, &state, hung);
+        let why = if self.core.processes.root() == Some(process) {
+            why_the_start_hangs(&self.core, hung)
+        } else {
+            why_it_hangs(&self.core, &state, hung)
+        };
         self.core.effects.push(Effect::Kill(process));
         if self.core.processes.head(process).is_some() && !hung.is_there && self.core.forks(&state) {
             self.end_stuck(&state);
@@ -58,8 +62,8 @@ impl Machine {
         self.fork_failed(process, &why);
     }
 
-    /// Kills the frozen process of a state, because it hangs before it forks and no branch can come
-    /// from it. The state's checkpoint can still be loaded.
+    /// Kills the frozen process of a state when it hangs before a fork, because no branch can be
+    /// forked from it. Branches can still load the state's checkpoint.
     fn end_stuck(&mut self, state: &StateId) {
         let is_there = self.core.notebook.state(state).is_some_and(|s| s.residency == Residency::Memory);
         if let Some(frozen) = self.core.processes.frozen(state).filter(|_| is_there) {
@@ -68,8 +72,18 @@ impl Machine {
     }
 }
 
+fn why_the_start_hangs(core: &Core, hung: &Hung) -> String {
+    format!(
+        "Python did not start within {} s and was ended: {}. A `.pth` file or a startup file may wait; \
+         to find it, run: {} -v -m IPython",
+        START_TIMEOUT.as_secs(),
+        hung.doing,
+        core.notebook.python().path,
+    )
+}
+
 pub(in crate::session::machine) fn why_it_hangs(core: &Core, state: &StateId, hung: &Hung) -> String {
-    let whose = if hung.is_there { "the forked process" } else { "the process that was to fork" };
+    let whose = if hung.is_there { "the forked process" } else { "the process that should have forked" };
     let mut suspects = core.notebook.state(state).map(|s| s.warnings.clone()).unwrap_or_default();
     if !hung.libraries.is_empty() {
         suspects
@@ -86,12 +100,13 @@ pub(in crate::session::machine) fn why_it_hangs(core: &Core, state: &StateId, hu
     )
 }
 
-/// Adds the warning to a state that a fork of it hung. If the state has a trusted checkpoint, its
-/// later branches are loaded from that.
+/// Adds the warning that a fork of a state hung. If this Python may load the pickled objects of the
+/// state's checkpoint, later branches load the checkpoint.
 pub(in crate::session::machine) fn remember_that_it_hung(core: &mut Core, id: &StateId, hung: &Hung) {
+    let python = core.notebook.python().clone();
     let Some(state) = core.notebook.state_mut(id) else { return };
-    let warning = format!("a fork of it hung: {}", hung.doing);
-    let has_checkpoint = state.checkpoint.as_ref().is_some_and(|c| c.is_trusted);
+    let warning = format!("a fork of this state hung: {}", hung.doing);
+    let has_checkpoint = state.checkpoint.as_ref().is_some_and(|c| c.is_loadable_by(&python));
     let is_known = state.warnings.contains(&warning) && state.forks != has_checkpoint;
     if state.id.is_root() || is_known {
         return;
@@ -103,7 +118,7 @@ pub(in crate::session::machine) fn remember_that_it_hung(core: &mut Core, id: &S
     core.publish_state(id);
 }
 
-/// Notes that a state's process must not be forked, because loading it has started threads.
+/// Notes that a state's process must not be forked, because loading the state has started threads.
 pub(in crate::session::machine) fn note_hazard(core: &mut Core, id: &StateId, hazard: Option<String>) {
     if let Some(hazard) = hazard
         && let Some(state) = core.notebook.state_mut(id).filter(|s| s.forks)
@@ -114,7 +129,8 @@ pub(in crate::session::machine) fn note_hazard(core: &mut Core, id: &StateId, ha
     }
 }
 
-/// A frozen process reports warnings about what its branches share. Adds them to its state.
+/// Adds warnings that a frozen process reports to the process's state. The warnings are about
+/// objects that branches share.
 pub(in crate::session::machine) fn shared(core: &mut Core, process: ProcId, warnings: Vec<String>) {
     let Some(id) = core.processes.held_by(process).cloned() else { return };
     let Some(state) = core.notebook.state_mut(&id) else { return };

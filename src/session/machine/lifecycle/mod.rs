@@ -1,16 +1,20 @@
-//! What follows when a process is ready, is late, could not be made, could not load, or has exited.
+//! Handles a process that is ready or late, that could not be created or could not load its state,
+//! or that has exited.
 //!
-//! Each of these is one `match` on `Duty`. When a state's process is gone, the state is frozen
-//! again from a head that rests there, or is on disk, or is lost. Runs that wait for the state
-//! begin or end, and requests are answered or refused.
+//! Each of these events is one `match` on `Duty`. When a state's process has exited, a head that
+//! rests at the state freezes it again. Without such a head, the state is on disk or lost. Runs
+//! that wait for the state begin or end, and requests are answered or refused.
 //!
-//! This folder holds the code that concerns several parts of the machine. `begin`: how a run gets
-//! its head, and what follows when its cell has ended. `deletion`: how states are deleted, and
-//! everything in a reset. `hangs`: what happens when a fork hangs.
+//! This folder has the code that concerns several parts of the machine. `begin`: how a run gets its
+//! head, and what happens when its cell has ended. `deletion`: how states are deleted, and how the
+//! notebook is reset. `hangs`: what happens when a fork hangs. `refreeze`: what follows when
+//! widgets have changed a state. `sweeping`: the rows of sweeps.
 
 mod begin;
 mod deletion;
 pub(super) mod hangs;
+mod refreeze;
+mod sweeping;
 
 use super::core::Core;
 use super::held::NotHeld;
@@ -24,15 +28,20 @@ use nix::sys::signal::Signal;
 
 /// The warning of a state whose head could not fork the state's frozen process.
 const NOT_KEPT: &str =
-    "its process could not be made: a run against it tries that again first, and until then it could be lost";
+    "this state could not be frozen, so it can be lost; the next run against it tries to freeze it again";
 
 impl Machine {
-    /// Handles the report of a process that it is ready.
+    /// Handles a process's report that it is ready.
     pub(super) fn ready(&mut self, process: ProcId, missing: Vec<Missing>, hazard: Option<String>) {
         let Some(known) = self.core.processes.get_mut(process) else { return };
         known.is_ready = true;
         let is_loaded = std::mem::take(&mut known.is_loading);
         let state = known.at.clone();
+        if matches!(known.duty, Duty::Root) {
+            // The warnings said why an earlier root process could not start.
+            self.core.notebook.state_mut(&state).into_iter().for_each(|root| root.warnings.clear());
+        }
+        let Some(known) = self.core.processes.get(process) else { return };
         match &known.duty {
             Duty::Root | Duty::Frozen => self.frozen_is_ready(&state, missing, is_loaded, hazard),
             Duty::Head(_) if !missing.is_empty() => self.set_restored(&state, missing, true),
@@ -66,13 +75,15 @@ impl Machine {
         self.save_next();
     }
 
-    /// Notes that a state may not be exactly what its cell left: it was loaded from a checkpoint,
-    /// or it grew from such a state and some variables are missing.
+    /// Notes that a state may differ from the state that its cell left: it was loaded from a
+    /// checkpoint, or one of its ancestors was, and some variables are missing.
     fn set_restored(&mut self, id: &StateId, missing: Vec<Missing>, is_loaded: bool) {
         self.listings.forget(id);
+        let python = self.core.notebook.python().clone();
         if let Some(state) = self.core.notebook.state_mut(id) {
-            // Which variables cannot be loaded was not known when the checkpoint was written.
-            let checkpoint = state.checkpoint.as_mut().filter(|c| is_loaded && c.is_trusted);
+            // Which variables cannot be loaded was unknown when the checkpoint was written, so the
+            // checkpoint's list is updated.
+            let checkpoint = state.checkpoint.as_mut().filter(|c| is_loaded && c.is_loadable_by(&python));
             if let Some(checkpoint) = checkpoint.filter(|c| c.form == Form::Environment) {
                 checkpoint.missing.clone_from(&missing);
             }
@@ -90,7 +101,7 @@ impl Machine {
         }
     }
 
-    /// Handles a process that is late: it hangs, or it waits for something that takes long.
+    /// Handles a late process, which hangs or waits for something slow.
     pub(super) fn is_late(&mut self, process: ProcId) {
         let Some(known) = self.core.processes.get(process) else { return };
         match known.duty {
@@ -119,27 +130,30 @@ impl Machine {
                     .state(&at)
                     .is_some_and(|root| root.residency == Residency::Freezing) =>
             {
-                self.root_failed(process, "Python ended while it was starting; the terminal may say more");
+                self.root_failed(
+                    process,
+                    "Python ended while it was starting; the terminal may show its error",
+                );
             }
             Duty::Root | Duty::Frozen => self.frozen_gone(process, &at),
             Duty::Head(_) => self.head_is_gone(process, exit),
             Duty::Held(_) => self.held.died(&mut self.core, process, exit),
             Duty::Ending => self.held.has_ended(&mut self.core, process),
             Duty::Listing(_) => {
-                let how = "some variable's repr may have ended it";
-                let why = "the process that listed them has died";
+                let how = "the repr of a variable may have ended it; print values in a cell";
+                let why = "the process that listed the variables has died";
                 listings::failed(&mut self.core, process, Kind::Kernel, why, how);
             }
             Duty::Answering(_) => {
-                let why = "the process that answers has died";
+                let why = "the process that computed the answer has died";
                 introspect::end_answerer(&mut self.core, process, Kind::Kernel, why);
             }
             Duty::Saving(_) => {
-                self.saver.failed(&mut self.core, process, "the process that wrote it died");
+                self.saver.failed(&mut self.core, process, "the process that wrote the checkpoint died");
             }
             Duty::Fingerprinting => self.comparer.failed(&mut self.core, process),
-            // The head that reads from a sender has reached the end of the pipe, or reports that
-            // the pipe ended too early.
+            // If a sender dies early, the head that reads from it notices the end of the pipe and
+            // reports this.
             Duty::Sending(_) | Duty::Spare => {
                 self.core.processes.remove(process);
             }
@@ -153,14 +167,15 @@ impl Machine {
             return;
         };
         match head.doing {
-            Doing::Rest => {}
+            // `Widgets::serve` answers the messages.
+            Doing::Rest | Doing::Handle(_) => {}
             Doing::Run(run) => {
                 self.core.effects.push(Effect::EndRun(process));
                 self.head_died(&run, exit);
             }
             Doing::Begin(run) if self.runs.is_stopping(&run) => self.head_died(&run, exit),
-            // The head died before the cell began. Its state has not changed, so the cell moves to
-            // another head.
+            // The head died before the cell began. The head's state has not changed, so another
+            // head runs the cell.
             Doing::Begin(run) if is_ready => self.begin(&run, &at),
             Doing::Begin(run) => self.begin_again(&run, from, &at),
             Doing::Replay(target) => {
@@ -184,8 +199,8 @@ impl Machine {
         }
     }
 
-    /// The system refused to make a process. Clients may repeat the requests that waited for the
-    /// process.
+    /// Handles the system's refusal to create a process. Clients may repeat the requests that
+    /// needed the process.
     pub(super) fn fork_refused(&mut self, child: ProcId, why: &str) {
         if let Some(run) = self.core.processes.run_of(child) {
             self.core.processes.remove(child);
@@ -199,8 +214,8 @@ impl Machine {
         }
     }
 
-    /// Ends the heads that were to be forked from a state's frozen process, because that cannot be
-    /// made.
+    /// Ends the heads that wait for a state's frozen process to fork them, because that process
+    /// cannot be created.
     fn refuse_branches(&mut self, state: &StateId, why: &str) {
         if !self.core.forks(state) {
             return;
@@ -211,12 +226,12 @@ impl Machine {
                     self.runs.end(&mut self.core, &run, Outcome::fork_refused(why));
                 }
                 Doing::Replay(target) => self.replays.failed(&mut self.core, &target, why),
-                Doing::Rest => {}
+                Doing::Rest | Doing::Handle(_) => {}
             }
         }
     }
 
-    /// Handles the failure to make a process.
+    /// Handles the failure to create a process.
     pub(super) fn fork_failed(&mut self, child: ProcId, why: &str) {
         let Some(known) = self.core.processes.get(child) else { return };
         let at = known.at.clone();
@@ -231,7 +246,7 @@ impl Machine {
                         self.runs.end(&mut self.core, &run, Outcome::fork_failed(why));
                     }
                     Doing::Replay(target) => self.replays.failed(&mut self.core, &target, why),
-                    Doing::Rest => {}
+                    Doing::Rest | Doing::Handle(_) => {}
                 }
             }
             Duty::Listing(_) => {
@@ -240,14 +255,15 @@ impl Machine {
             Duty::Answering(_) => introspect::end_answerer(&mut self.core, child, Kind::Kernel, why),
             Duty::Fingerprinting => self.comparer.failed(&mut self.core, child),
             Duty::Saving(_) => self.saver.failed(&mut self.core, child, why),
-            // The pipe of a sender is closed, which the head notices.
+            // The pipe of a failed sender is closed. The head that reads from the pipe notices
+            // this.
             Duty::Sending(_) | Duty::Spare | Duty::Held(_) | Duty::Ending => {
                 self.core.processes.remove(child);
             }
         }
     }
 
-    /// The root process could not start Python. All runs and replays end.
+    /// Handles a root process that could not start Python: all runs and replays end.
     pub(super) fn root_failed(&mut self, process: ProcId, why: &str) {
         if self.core.processes.root() != Some(process) {
             return;
@@ -268,11 +284,12 @@ impl Machine {
         }
     }
 
-    /// A frozen process exited. If a head rests at the state, the head freezes the state again.
+    /// Handles the exit of a frozen process. If a head rests at the state, it freezes the state
+    /// again.
     fn frozen_gone(&mut self, process: ProcId, state: &StateId) {
         let was_ready = self.core.notebook.state(state).is_some_and(|s| s.residency == Residency::Memory);
         if !was_ready {
-            // The process died before it was ready, and another one would die, too.
+            // The process died before it was ready. A new one would probably die too.
             return self.not_kept(process, state);
         }
         self.core.processes.remove(process);
@@ -283,12 +300,14 @@ impl Machine {
         }
     }
 
-    /// Handles the failure to freeze a state. While a head rests at the state nothing is lost: the
+    /// Handles the failure to freeze a state. While a head rests at the state, nothing is lost: the
     /// head tries again before its next cell.
     fn not_kept(&mut self, process: ProcId, state: &StateId) {
         self.core.processes.remove(process);
-        let (what, why) =
-            (format!("list the variables of state {state}"), "the process that was to hold it has died");
+        let (what, why) = (
+            format!("list the variables of state {state}"),
+            "the process of the state died before it was ready",
+        );
         listings::end_at(&mut self.core, state, &Problem::new(Kind::Kernel, what, why, "try again"));
         let refused = Problem::new(Kind::Kernel, format!("load state {state}"), why, "try again");
         self.loads.answer(&mut self.core, state, &Reply::Refused(refused));
@@ -302,13 +321,14 @@ impl Machine {
         }
     }
 
-    /// A process could not load its checkpoint. Runs with `replay` replay the state; other runs and
-    /// requests that wait for it fail. The checkpoint is kept.
+    /// Handles a process that could not load its checkpoint. Runs that wait for the load replay the
+    /// state if they allow it; other runs and requests that wait for the state fail. The checkpoint
+    /// is not deleted.
     pub(super) fn load_failed(&mut self, process: ProcId, why: &str) {
         let Some(state) = self.core.processes.at(process).cloned() else { return };
         match self.core.processes.held_by(process) {
             Some(_) => self.core.end(process),
-            // The process is a head, which is ended below.
+            // The process is a head. The loop over heads below ends it.
             None => self.core.effects.push(Effect::Kill(process)),
         }
         let failed = || Outcome::Error(RunError::new("RestoreFailed", why));
@@ -321,7 +341,7 @@ impl Machine {
             match self.end_head(head) {
                 Doing::Begin(run) => self.runs.end(&mut self.core, &run, failed()),
                 Doing::Replay(target) => self.replays.failed(&mut self.core, &target, why),
-                Doing::Rest | Doing::Run(_) => {}
+                Doing::Rest | Doing::Run(_) | Doing::Handle(_) => {}
             }
         }
         let (what, how) = (format!("list the variables of state {state}"), "try again later");
@@ -350,8 +370,8 @@ impl Machine {
     }
 }
 
-/// Adds or removes the warning that only a head holds a state, which a run must freeze before it
-/// begins.
+/// Adds or removes the warning of a state that only a head holds. Before another cell can run in
+/// that head, the state must be frozen.
 fn note_whether_kept(core: &mut Core, id: &StateId, is_kept: bool) {
     let Some(state) = core.notebook.state_mut(id) else { return };
     let known = state.warnings.iter().position(|warning| warning == NOT_KEPT);
@@ -363,8 +383,8 @@ fn note_whether_kept(core: &mut Core, id: &StateId, is_kept: bool) {
     core.publish_state(id);
 }
 
-/// Why a process died while it loaded an untrusted checkpoint, else none. Such a load is not
-/// repeated: it would fail each time, and any client that may list the state's variables could
+/// Returns why a process died while it loaded an untrusted checkpoint; none in other cases. Such a
+/// load is not repeated: it would fail each time, and any client that can list variables could
 /// trigger it.
 fn died_loading(core: &Core, process: ProcId, exit: Option<Exit>) -> Option<String> {
     let is_killed = core.processes.head(process).is_some_and(|head| head.is_killed);
@@ -373,8 +393,8 @@ fn died_loading(core: &Core, process: ProcId, exit: Option<Exit>) -> Option<Stri
     match exit {
         _ if is_trusted => None,
         Some(Exit::Signal(signal)) if signal == Signal::SIGXCPU as i32 => Some(
-            "its values took longer to load than files of their size may: trust the notebook if you \
-             know where it comes from"
+            "its values took too long to load for an untrusted file of this size: trust the notebook if \
+             you know where it comes from"
                 .into(),
         ),
         Some(_) => Some("the process that loaded its values has died".into()),

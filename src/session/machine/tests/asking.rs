@@ -1,5 +1,5 @@
-//! Tests of completion and inspection, and of the variables that cells changed. Each line of a
-//! script takes a second.
+//! Tests of completion and inspection, and of finding out which variables a cell changed. Each line
+//! of a script takes one second.
 
 use super::play;
 use expect_test::expect;
@@ -24,7 +24,7 @@ fn repeated_questions_go_to_the_same_process() {
         p2 finds 2
         alarm unasked p2
         complete s9
-            answer 10: refused, not_found: find state s9: there is none in this notebook
+            answer 10: refused, not_found: find state s9: this notebook has none with this id
         initial
     "#]]
     .assert_eq(&play(
@@ -39,6 +39,104 @@ fn repeated_questions_go_to_the_same_process() {
          alarm unasked p2
          complete s9",
     ));
+}
+
+#[test]
+fn a_process_that_evaluates_expressions_answers_no_other_question() {
+    let script = "
+        open
+        p1 ready
+        complete initial
+        p2 ready
+        p2 finds 1
+        evaluate initial
+        evaluate initial
+        inspect initial
+        p3 ready
+        p3 computes 2
+        p4 ready
+        p4 computes 3
+        p2 knows 4
+    ";
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        complete initial
+            p1 forks p2, answer
+            p2 is asked 1
+        p2 ready
+        p2 finds 1
+            answer 3: 0 completions
+        evaluate initial
+            p1 forks p3, answer
+            p3 is asked 2
+        evaluate initial
+            p1 forks p4, answer
+            p4 is asked 3
+        inspect initial
+            p2 is asked 4
+        p3 ready
+        p3 computes 2
+            answer 6: 0 values
+            kill p3
+        p4 ready
+        p4 computes 3
+            answer 7: 0 values
+            kill p4
+        p2 knows 4
+            answer 8: inspected nothing
+        initial
+    "#]]
+    .assert_eq(&play(script));
+}
+
+#[test]
+fn tables_have_a_process_of_their_own_that_answers_again_and_is_killed_when_it_hangs() {
+    let script = "
+        open
+        p1 ready
+        complete initial
+        p2 ready
+        p2 finds 1
+        table initial
+        p3 ready
+        p3 refuses 2
+        table initial
+        table initial
+        wait 10
+        alarm answered p3 3
+    ";
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        complete initial
+            p1 forks p2, answer
+            p2 is asked 1
+        p2 ready
+        p2 finds 1
+            answer 3: 0 completions
+        table initial
+            p1 forks p3, answer
+            p3 is asked 2
+        p3 ready
+        p3 refuses 2
+            answer 6: refused, bad_request: show a table: why
+        table initial
+            p3 is asked 3
+        table initial
+            p3 is asked 4
+        wait 10
+        alarm answered p3 3
+            kill p3
+            answer 9: refused, timeout: answer a question about state initial: it took longer than 10 s
+            answer 10: refused, timeout: answer a question about state initial: it took longer than 10 s
+        initial
+    "#]]
+    .assert_eq(&play(script));
 }
 
 #[test]
@@ -68,7 +166,7 @@ fn waiting_questions_are_refused_when_their_process_hangs_or_dies() {
             p3 is asked 3
         p3 gone
             kill p3
-            answer 10: refused, kernel: answer a question about state initial: the process that answers has died
+            answer 10: refused, kernel: answer a question about state initial: the process that computed the answer has died
         complete initial
             p1 forks p4, answer
             p4 is asked 4

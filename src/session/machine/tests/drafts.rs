@@ -1,5 +1,5 @@
-//! Tests of drafts: how clients put them, how runs move them, and how the later cells of a lineage
-//! become drafts.
+//! Tests of drafts: how clients create and change them, how runs move them, and how the later cells
+//! of a lineage become drafts.
 
 use super::play;
 use expect_test::expect;
@@ -31,9 +31,9 @@ fn drafts_keep_their_order() {
             drafts on initial: [no b]
             answer 8: done
         undraft b
-            answer 9: refused, not_found: find draft b: there is none in this notebook
+            answer 9: refused, not_found: find draft b: this notebook has none with this id
         draft e s9 code
-            answer 10: refused, not_found: find state s9: there is none in this notebook
+            answer 10: refused, not_found: find state s9: this notebook has none with this id
         initial Freezing drafts [d c a]
     "#]]
     .assert_eq(&play(
@@ -360,6 +360,7 @@ fn what_came_in_a_file_stands_below_its_draft_and_goes_with_it() {
             source,
             version: 1,
             received: Vec::new(),
+            imported_cell: None,
         });
     }
     let new_id = || "s1".to_owned();
@@ -380,7 +381,10 @@ fn what_came_in_a_file_stands_below_its_draft_and_goes_with_it() {
     tell("run y draft a");
     tell("p3 began");
     assert_eq!(tell("p3 ok"), "cd", "the others moved on");
-    assert_eq!(tell("delete s1"), "", "their drafts are gone with the state");
+    assert_eq!(tell("delete s1"), "cd", "their drafts are in the trash with the state");
+    assert_eq!(tell("restore s1"), "cd");
+    tell("delete s1");
+    assert_eq!(tell("empty trash"), "", "their drafts are gone with the state");
 }
 
 #[test]
@@ -392,12 +396,12 @@ fn a_text_that_grew_from_another_version_is_refused() {
             drafts on initial: [a]
             answer 2: done
         draft a initial code base 0 text other
-            answer 3: refused, conflict: change draft a: it has version 1, and the text grew from version 0
+            answer 3: refused, conflict: change draft a: it has version 1, and the change is based on version 0
         draft a initial code in place base 1 text other
             drafts on initial: [a.2]
             answer 4: done
         draft a initial code in place base 1 text late
-            answer 5: refused, conflict: change draft a: it has version 2, and the text grew from version 1
+            answer 5: refused, conflict: change draft a: it has version 2, and the change is based on version 1
         draft a initial code in place base 2 text other
             drafts on initial: [a.2]
             answer 6: done
@@ -411,7 +415,7 @@ fn a_text_that_grew_from_another_version_is_refused() {
             drafts on initial: [no a]
             answer 9: done
         draft a initial code in place base 4
-            answer 10: refused, not_found: find draft a: there is none in this notebook
+            answer 10: refused, not_found: find draft a: this notebook has none with this id
         draft a initial code base 0
             drafts on initial: [a]
             answer 11: done
@@ -451,14 +455,14 @@ fn an_update_that_arrives_again_changes_nothing() {
         draft a initial code in place base 1 by ada:2 text 12
             answer 6: done
         draft a initial code in place base 1 by ada:3 text 124
-            answer 7: refused, conflict: change draft a: it has version 3, and the text grew from version 1
+            answer 7: refused, conflict: change draft a: it has version 3, and the change is based on version 1
         draft a initial code in place base 3 by ada:4 text 1234
-            answer 8: refused, conflict: change draft a: update 3 of the same client has not arrived
+            answer 8: refused, conflict: change draft a: update 3 of this client has not arrived
         draft a initial code in place base 3 by ada:3 text 1234
             drafts on initial: [a.4]
             answer 9: done
         draft a initial code in place base 3 by ada:0 text 1234
-            answer 10: refused, conflict: change draft a: it has version 4, and the text grew from version 3
+            answer 10: refused, conflict: change draft a: it has version 4, and the change is based on version 3
         initial Freezing drafts [a]
     "#]]
     .assert_eq(&play(
@@ -512,11 +516,11 @@ fn a_draft_that_has_become_a_state_does_not_come_again() {
             answer 4: r Ok s1
             p2 forks p3, frozen
         draft a initial code in place base 1 text late
-            answer 7: refused, not_found: find draft a: there is none in this notebook
+            answer 7: refused, not_found: find draft a: this notebook has none with this id
         draft a initial code base 0
-            answer 8: refused, not_found: find draft a: there is none in this notebook
+            answer 8: refused, not_found: find draft a: this notebook has none with this id
         draft a initial code in place
-            answer 9: refused, not_found: find draft a: there is none in this notebook
+            answer 9: refused, not_found: find draft a: this notebook has none with this id
         draft b initial code in place base 1 text moved
             drafts on s1: [b.2]
             answer 10: done
@@ -535,4 +539,134 @@ fn a_draft_that_has_become_a_state_does_not_come_again() {
          draft a initial code in place
          draft b initial code in place base 1 text moved",
     ));
+}
+
+#[test]
+fn a_draft_that_runs_beside_another_one_stays_at_its_state() {
+    let script = "
+        open
+        p1 ready
+        draft before initial code
+        draft between initial code after before
+        draft behind initial code after between
+        draft waits initial code after behind
+        run a draft before
+        run b draft between
+        run c draft behind
+        run d after b draft waits
+        p3 ready
+        p3 began
+        p3 ok
+    ";
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        draft before initial code
+            drafts on initial: [before]
+            answer 3: done
+        draft between initial code after before
+            drafts on initial: [between after before]
+            answer 4: done
+        draft behind initial code after between
+            drafts on initial: [behind after between]
+            answer 5: done
+        draft waits initial code after behind
+            drafts on initial: [waits after behind]
+            answer 6: done
+        run a draft before
+            p1 forks p2, head
+            p2 runs a
+        run b draft between
+            p1 forks p3, head
+            p3 runs b
+        run c draft behind
+            p1 forks p4, head
+            p4 runs c
+        run d after b draft waits
+        p3 ready
+        p3 began
+            b began
+        p3 ok
+            drafts on s1: [waits]
+            drafts on initial: [no between]
+            answer 8: b Ok s1
+            p3 forks p5, frozen
+            p3 runs d
+        initial drafts [before behind]
+        ├─ s1 (b) Freezing drafts [waits]
+        │  └─ × d Queued
+        ├─ × a Queued
+        └─ × c Queued
+    "#]]
+    .assert_eq(&play(script));
+}
+
+#[test]
+fn variants_of_a_draft_are_versions_with_its_prose_and_copies_of_the_later_drafts() {
+    let script = "
+        open
+        draft words initial md
+        draft cell initial code after words
+        draft later initial code after cell
+        run early draft cell
+        run late draft cell
+        run own draft cell
+        p2 began
+        p2 ok
+        p4 began
+        p4 ok
+        p3 began
+        p3 ok
+    ";
+    expect![[r#"
+        open
+            plant p1
+        draft words initial md
+            drafts on initial: [words]
+            answer 2: done
+        draft cell initial code after words
+            drafts on initial: [cell after words]
+            answer 3: done
+        draft later initial code after cell
+            drafts on initial: [later after cell]
+            answer 4: done
+        run early draft cell
+            p1 forks p2, head
+            p2 runs early
+        run late draft cell
+            p1 forks p3, head
+            p3 runs late
+        run own draft cell
+            p1 forks p4, head
+            p4 runs own
+        p2 began
+            early began
+        p2 ok
+            s1 is in Freezing
+            drafts on s1: [s2]
+            answer 5: early Ok s1
+            p2 forks p5, frozen
+        p4 began
+            own began
+        p4 ok
+            s3 is in Freezing
+            drafts on s3: [later]
+            drafts on initial: [no cell, no words]
+            answer 7: own Ok s3
+            p4 forks p6, frozen
+        p3 began
+            late began
+        p3 ok
+            s4 is in Freezing
+            drafts on s4: [s5]
+            answer 6: late Ok s4
+            p3 forks p7, frozen
+        initial Freezing
+        ├─ s1 (early) Freezing drafts [s2]
+        ├─ s3 (own) Freezing drafts [later]
+        └─ s4 (late) Freezing drafts [s5]
+    "#]]
+    .assert_eq(&play(script));
 }

@@ -1,4 +1,4 @@
-//! Tests of checkpoints, of restoring states, and of a memory budget that is too small.
+//! Tests of checkpoints, of restoring states, and of small memory budgets.
 
 use super::{
     Base, Budget, Contents, Effect, Ended, How, Input, Reply, Report, StateId, Ticket, machine_with, play,
@@ -6,8 +6,8 @@ use super::{
 };
 use expect_test::expect;
 
-/// A script that runs a, then b at the state of a. p2 is the head, p3 the frozen process of s1, and
-/// p4 the frozen process of s2. No checkpoint is written automatically.
+/// A script that runs cell a, then cell b against the state of a. p2 is the head, p3 the frozen
+/// process of s1, and p4 the frozen process of s2. No checkpoint is written automatically.
 const TWO: &str = "
     open
     p1 ready
@@ -22,8 +22,8 @@ const TWO: &str = "
     p4 ready
 ";
 
-/// Like `TWO`, for a machine that writes checkpoints automatically: p4 saves s1, and p5 is the
-/// frozen process of s2.
+/// Like `TWO`, but checkpoints are written automatically: p4 saves s1, and p5 is the frozen process
+/// of s2.
 const TWO_SAVING: &str = "
     open
     p1 ready
@@ -38,8 +38,8 @@ const TWO_SAVING: &str = "
     p5 ready
 ";
 
-/// Plays `TWO`, then a script, with at most `processes` states in memory. Returns the effects of
-/// the script.
+/// Plays `TWO`, then `script`, with at most `processes` states in memory. Returns only the effects
+/// of `script`.
 fn after_two(processes: usize, script: &str) -> String {
     let all = play_within(processes, false, &format!("{TWO}{script}"));
     all[all.find("p4 ready").expect("the end of the beginning")..].to_owned()
@@ -49,6 +49,47 @@ fn after_two(processes: usize, script: &str) -> String {
 fn after_two_saving(script: &str) -> String {
     let all = play_within(9, true, &format!("{TWO_SAVING}{script}"));
     all[all.find("p5 ready").expect("the end of the beginning")..].to_owned()
+}
+
+#[test]
+fn a_checkpoint_of_plain_values_does_not_replace_that_of_the_process() {
+    let script = "
+        open
+        p1 ready
+        run a
+        p2 ready
+        p2 began
+        p2 ok
+        checkpoint s1 of values
+        p3 ready
+        p4 saved c-s1
+        kept s1 values
+        p5 saved c-s1
+        kept s1
+    ";
+    let all = play_within(9, true, script);
+    expect![[r#"
+        checkpoint s1 of values
+            s1 saving: Waiting
+            p3 forks p4, save(data)
+            s1 saving: Writing { percent: 0 }
+        p3 ready
+            s1 is in Memory
+        p4 saved c-s1
+            keep checkpoint c-s1 of s1
+        kept s1 values
+            s1 is in Memory
+            answer 7: checkpoint c-s1
+            p3 forks p5, save(environment)
+            s1 saving: Writing { percent: 0 }
+        p5 saved c-s1
+            keep checkpoint c-s1 of s1
+        kept s1
+            s1 is in Memory
+        initial
+        └─ s1 (a)
+    "#]]
+    .assert_eq(&all[all.find("checkpoint s1 of values").expect("the end of the beginning")..]);
 }
 
 #[test]
@@ -105,7 +146,7 @@ fn a_checkpoint_that_fails_harms_nothing_and_is_reported() {
             s2 saving: Writing { percent: 0 }
         p6 gone
             kill p6
-            s2 saving: Failed { why: "the process that wrote it died" }
+            s2 saving: Failed { why: "the process that wrote the checkpoint died" }
         alarm again s1
             s1 saving: Idle
             p3 forks p7, save(environment)
@@ -378,7 +419,8 @@ fn a_lost_state_comes_back_by_running_its_lineage_again() {
 #[test]
 fn a_run_with_replay_waits_until_its_state_is_whole() {
     let script = |end: &str| format!("checkpoint s1\np5 saved c-s1\nkept s1\np3 gone\n{end}");
-    // The checkpoint's record lists nothing missing, but loading it reports that f is missing.
+    // The checkpoint's record names no missing variable, but the process that loads it reports that
+    // f is missing.
     expect![[r#"
         p4 ready
             s2 is in Memory
@@ -432,7 +474,7 @@ fn a_run_with_replay_waits_until_its_state_is_whole() {
             p7 began",
         ),
     ));
-    // The checkpoint is complete, and nothing is replayed.
+    // The checkpoint is complete, so nothing is replayed.
     expect![[r#"
         p4 ready
             s2 is in Memory
@@ -465,7 +507,8 @@ fn a_run_with_replay_waits_until_its_state_is_whole() {
            └─ × c Running
     "#]]
     .assert_eq(&after_two(9, &script("run c on s1 replay yes\np6 ready\np7 ready\np7 began")));
-    // The checkpoint cannot be loaded, or the process that loads it dies, or the state is deleted.
+    // Three cases: the checkpoint cannot be loaded, the process that loads it dies, or the state is
+    // deleted.
     expect![[r#"
         p4 ready
             s2 is in Memory
@@ -653,7 +696,7 @@ fn a_replay_that_fails_names_the_cell() {
         interrupt replay:s2
             kill p6
             replaying s2: 0 of 0
-            answer 19: refused, lost: replay state s2: it was stopped
+            answer 19: refused, lost: replay state s2: the replay was stopped
             answer 20: interrupted true
         initial
         └─ s1 (a) Replay
@@ -780,6 +823,62 @@ fn of_a_foreign_checkpoint_only_values_are_loaded_until_it_is_trusted() {
         p6 ready without f
         trust
         trusted s1
+        ",
+    ));
+}
+
+#[test]
+fn a_notebook_that_another_server_writes_is_read_only_until_it_is_taken_over() {
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        run a
+            p1 forks p2, head
+            p2 runs a
+        copy held
+            copy held
+        run b
+            answer 5: refused, conflict: change the notebook n: ann on b has it open
+        adopt
+            answer 6: refused, conflict: change the notebook n: ann on b has it open
+        python 3.13.0
+            answer 7: refused, conflict: change the notebook n: ann on b has it open
+        p2 ready
+        p2 began
+            a began
+        p2 ok
+            answer 3: a Ok s1
+            p2 forks p3, frozen
+        take over
+            take over for 11
+        copy pushed
+            copy pushed
+        taken over 11
+            answer 11: done
+        run c on s1
+            p2 runs c
+        initial
+        └─ s1 (a) Freezing
+           └─ × c Queued
+    "#]]
+    .assert_eq(&play(
+        "
+        open
+        p1 ready
+        run a
+        copy held
+        run b
+        adopt
+        python 3.13.0
+        p2 ready
+        p2 began
+        p2 ok
+        take over
+        copy pushed
+        taken over 11
+        run c on s1
         ",
     ));
 }
@@ -936,7 +1035,7 @@ fn versions_of_a_task_go_on() {
             t has version 3
             answer 6: version 3
         task u s9
-            answer 7: refused, not_found: find state s9: there is none in this notebook
+            answer 7: refused, not_found: find state s9: this notebook has none with this id
         initial
     "#]]
     .assert_eq(&play(
@@ -1007,7 +1106,7 @@ fn a_state_from_a_file_that_cannot_be_kept_is_no_state() {
         adopt
             keep checkpoint c-elsewhere of s2
         unkept s2
-            removed [s2] [import-s1]
+            purged [s2] [import-s1]
             answer 3: refused, disk: import a state: the disk is full
         adopt
             keep checkpoint c-elsewhere of s4
@@ -1120,7 +1219,7 @@ fn new_runs_wait_until_states_beyond_the_budget_are_on_disk() {
     let (mut states, mut most, mut waited) = (0, 0, 0);
     let (mut alive, mut forks) = (std::collections::BTreeSet::new(), 0);
     let mut inputs = std::collections::VecDeque::from([Input::Opened]);
-    // Reports of the store that arrive late, because the disk is slow.
+    // Reports of saving processes. The test delays them, as a slow disk would.
     let mut unsaved = std::collections::VecDeque::new();
     let ask = |n: usize| {
         let on = if n == 0 { StateId::root() } else { state(&format!("s{n}")) };
@@ -1130,7 +1229,7 @@ fn new_runs_wait_until_states_beyond_the_budget_are_on_disk() {
         let input = match inputs.pop_front() {
             Some(input) => input,
             None => match unsaved.pop_front() {
-                // All other inputs are used up, so the machine is waiting for a checkpoint.
+                // No other input is left, so the machine waits for a checkpoint.
                 Some(done) => {
                     waited += 1;
                     done
@@ -1238,4 +1337,62 @@ fn a_repeated_request_by_name_is_answered_by_the_run_that_the_first_one_made() {
     );
     assert!(story.contains("answer 8: a Ok s1 named initial"), "{story}");
     assert!(story.contains("answer 9: refused, not_found: find state \"gone\""), "{story}");
+}
+
+#[test]
+fn a_state_that_is_being_frozen_is_not_yet_saved() {
+    let script = "
+        open
+        p1 ready
+        all saved?
+        run a
+        p2 ready
+        p2 began
+        p2 ok
+        all saved?
+        closing
+        p3 ready
+        all saved?
+        p4 saved c1
+        all saved?
+        kept s1
+        all saved?
+    ";
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        all saved?
+            true
+        run a
+            p1 forks p2, head
+            p2 runs a
+        p2 ready
+        p2 began
+            a began
+        p2 ok
+            answer 4: a Ok s1
+            p2 forks p3, frozen
+        all saved?
+            false
+        closing
+        p3 ready
+            s1 is in Memory
+            p3 forks p4, save(environment)
+            s1 saving: Writing { percent: 0 }
+        all saved?
+            false
+        p4 saved c1
+            keep checkpoint c1 of s1
+        all saved?
+            false
+        kept s1
+            s1 is in Memory
+        all saved?
+            true
+        initial
+        └─ s1 (a)
+    "#]]
+    .assert_eq(&play_within(10, true, script));
 }

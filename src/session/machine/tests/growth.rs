@@ -1,5 +1,5 @@
-//! Tests that the cost of a cell does not grow with the notebook. The cost is the number of
-//! effects, and of states and runs that the machine visits.
+//! Tests that the cost of a cell does not grow with the number of states. The cost is the number of
+//! effects, and the number of states and runs that the machine visits.
 
 use super::{exec, machine_with, run};
 use crate::kernel::{Contents, How, ProcId, Remains, Report, Role};
@@ -7,19 +7,21 @@ use crate::notebook::{Base, Checkpoint, Form, SEEN, StateId};
 use crate::session::machine::{Alarm, Budget, Effect, Input, Machine, Ticket};
 use std::collections::VecDeque;
 
-/// Number of cells that are measured early in a chain, and again at its end.
+/// Number of cells that are measured near the beginning of a chain, and again at its end.
 const WINDOW: usize = 20;
 /// Number of cells in a chain.
 const DEPTH: usize = 600;
 
-/// The cost of a cell: numbers of effects, and of states and runs that the machine visited.
+/// The cost of a cell: the number of effects, and the number of states and runs that the machine
+/// visited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Cost {
     effects: usize,
     seen: usize,
 }
 
-/// A machine whose processes and disk carry out each effect immediately.
+/// A machine with simulated processes and a simulated disk, which carry out each effect
+/// immediately.
 struct Chain {
     machine: Machine,
     now_ms: f64,
@@ -85,15 +87,15 @@ impl Chain {
         }
     }
 
-    /// Runs a cell at a state. With `rests`, also lets the alarms go off that were set meanwhile.
-    /// Returns the new state and the total cost.
+    /// Runs a cell against a state. With `rests`, then waits two seconds and triggers the alarms
+    /// that were set. Returns the new state and the total cost.
     fn cell(&mut self, number: usize, at: StateId, rests: bool) -> (StateId, Cost) {
         self.cost = Cost::default();
         let id = format!("run {number}");
         self.feed(Input::Command(Ticket(1), run(&id, Base::State(at))));
         if rests {
             self.now_ms += 2000.0;
-            // An alarm can set further alarms.
+            // An alarm can set further alarms, so alarms are triggered several times.
             for _ in 0..4 {
                 for alarm in std::mem::take(&mut self.alarms) {
                     self.feed(Input::AlarmDue(alarm));
@@ -117,8 +119,8 @@ fn contents(child: ProcId) -> Contents {
     }
 }
 
-/// Runs a chain of cells. Returns the highest cost among some early cells, the highest cost among
-/// the last cells, and the machine.
+/// Runs a chain of cells. Returns the highest cost of a cell near the beginning, the highest cost
+/// of a cell at the end, and the machine.
 fn early_and_late(budget: Budget, rests: bool) -> (Cost, Cost, Machine) {
     let mut chain = Chain::new(budget);
     let (mut at, mut costs) = (StateId::root(), Vec::new());
@@ -131,7 +133,8 @@ fn early_and_late(budget: Budget, rests: bool) -> (Cost, Cost, Machine) {
         effects: costs.iter().map(|cost| cost.effects).max().unwrap_or_default(),
         seen: costs.iter().map(|cost| cost.seen).max().unwrap_or_default(),
     };
-    // Skips the first cells, in which the limits of idle heads and of the budget are first reached.
+    // The first cells are not measured: the limits for idle heads and for the budget are reached
+    // there.
     let early = dearest(&costs[2 * WINDOW..3 * WINDOW]);
     (early, dearest(&costs[DEPTH - WINDOW..]), chain.machine)
 }

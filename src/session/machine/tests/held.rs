@@ -1,5 +1,5 @@
-//! Tests of failed cells whose heads can still become states. A head is kept, expires, is replaced,
-//! deleted or killed, in any order.
+//! Tests of failed cells whose heads are held. A head is kept as a partial state, expires, is
+//! replaced, is deleted, or dies, in various orders.
 
 use super::{Budget, machine_with, play, play_on, play_within};
 use expect_test::expect;
@@ -140,7 +140,7 @@ fn a_cell_that_set_nothing_or_asked_for_its_end_is_not_held() {
             kill p2
             answer 3: a Error NameError: message
         keep a
-            answer 6: refused, lost: keep the variables of run a: it failed in its first statement, which set nothing
+            answer 6: refused, lost: keep the variables of run a: the cell failed in its first statement, which set nothing
         run b
             p1 forks p3, head
             p3 runs b
@@ -164,18 +164,18 @@ fn a_cell_that_set_nothing_or_asked_for_its_end_is_not_held() {
             p1 forks p5, head
             p5 runs d
         keep d
-            answer 15: refused, conflict: keep the variables of run d: it has not ended
+            answer 15: refused, conflict: keep the variables of run d: the run has not ended
         p5 began
             d began
         keep d
-            answer 17: refused, conflict: keep the variables of run d: it has not ended
+            answer 17: refused, conflict: keep the variables of run d: the run has not ended
         p5 ok
             answer 14: d Ok s1
             p5 forks p6, frozen
         keep d
             answer 19: d Ok s1
         keep x
-            answer 20: refused, not_found: find run x: there is none in this notebook
+            answer 20: refused, not_found: find run x: this notebook has none with this id
         initial
         ├─ s1 (d) Freezing
         ├─ × a Error
@@ -244,7 +244,7 @@ fn a_held_head_is_ended_after_its_time_and_when_newer_ones_have_failed() {
             stop p4
         p2 gone
         keep a
-            answer 13: refused, lost: keep the variables of run a: 2 cells have failed since, and only the last 2 are held
+            answer 13: refused, lost: keep the variables of run a: 2 cells have failed since, and only the last 2 can be kept
         wait 590
         alarm held
             wake in 3 s: end what is held
@@ -319,7 +319,7 @@ fn the_next_version_of_a_cell_begins_when_the_held_head_is_gone() {
             a can be kept no more
             kill p2
         keep a
-            answer 11: refused, lost: keep the variables of run a: a later run of its cell has taken its place
+            answer 11: refused, lost: keep the variables of run a: its cell was run again
         p2 gone
             p1 forks p4, head
             p4 runs c
@@ -380,7 +380,7 @@ fn every_later_version_of_a_cell_waits_for_the_head_that_was_held_whatever_ends_
             kill p2
         run c
         interrupt c
-            answer 7: c Interrupted KeyboardInterrupt: it was stopped before it began
+            answer 7: c Interrupted KeyboardInterrupt: the run was stopped before it began
             answer 8: interrupted true
         run d
         p2 gone
@@ -466,7 +466,7 @@ fn a_refusal_to_keep_says_why() {
             a can be kept no more
             kill p2
         keep a
-            answer 8: refused, lost: keep the variables of run a: the cell had started 17 processes, which ended with it; a stopped process cannot wait for more than 16
+            answer 8: refused, lost: keep the variables of run a: the cell had started 17 processes; a cell that started more than 16 can only be kept at once
         p2 gone
         run b
             p1 forks p3, head
@@ -536,7 +536,7 @@ fn a_run_that_waits_for_a_held_head_to_go_can_be_interrupted_and_survives_a_rese
             a can be kept no more
             kill p2
         interrupt b
-            answer 6: b Interrupted KeyboardInterrupt: it was stopped before it began
+            answer 6: b Interrupted KeyboardInterrupt: the run was stopped before it began
             answer 7: interrupted true
         p2 gone
         run c
@@ -609,7 +609,7 @@ fn a_held_head_goes_with_its_state_its_attempt_and_the_notebook() {
             removed [s1] [b a]
             answer 10: done
         keep b
-            answer 11: refused, not_found: find run b: there is none in this notebook
+            answer 11: refused, not_found: find run b: this notebook has none with this id
         run c
             p1 forks p4, head
             p4 runs c
@@ -624,7 +624,7 @@ fn a_held_head_goes_with_its_state_its_attempt_and_the_notebook() {
             removed [] [c]
             answer 15: done
         keep c
-            answer 16: refused, not_found: find run c: there is none in this notebook
+            answer 16: refused, not_found: find run c: this notebook has none with this id
         p4 gone
         run d
             p1 forks p5, head
@@ -641,7 +641,7 @@ fn a_held_head_goes_with_its_state_its_attempt_and_the_notebook() {
             all was reset
             answer 21: done
         keep d
-            answer 22: refused, not_found: find run d: there is none in this notebook
+            answer 22: refused, not_found: find run d: this notebook has none with this id
         initial
     "#]]
     .assert_eq(&play(
@@ -790,13 +790,13 @@ fn a_cell_that_was_interrupted_or_reached_its_time_limit_is_held_one_that_was_ki
             wake in 3 s: has b stopped?
         p4 raises KeyboardInterrupt having set
             b can be kept
-            answer 8: b Interrupted RunTimeout: the run was stopped at its limit of 1 s
+            answer 8: b Interrupted RunTimeout: the run was stopped at its time limit of 1 s
             stop p4
         keep b
             b can be kept no more
             continue p4
             p4 forks p5, frozen
-            answer 12: b Interrupted s2 RunTimeout: the run was stopped at its limit of 1 s
+            answer 12: b Interrupted s2 RunTimeout: the run was stopped at its time limit of 1 s
         run c draft z
             p1 forks p6, head
             p6 runs c
@@ -812,7 +812,7 @@ fn a_cell_that_was_interrupted_or_reached_its_time_limit_is_held_one_that_was_ki
             answer 16: interrupted true
         p6 raises KeyboardInterrupt having set
             kill p6
-            answer 13: c Interrupted KeyboardInterrupt: the cell did not stop when asked, so its process was ended
+            answer 13: c Interrupted KeyboardInterrupt: the cell did not stop when it was interrupted, so its process was killed
         p6 gone
         keep c
             answer 19: refused, lost: keep the variables of run c: its process has ended
@@ -830,7 +830,7 @@ fn a_cell_that_was_interrupted_or_reached_its_time_limit_is_held_one_that_was_ki
             kill p7
         p7 raises MemoryError having set
             kill p7
-            answer 20: d Interrupted RunOutOfMemory: the run was ended at its limit of memory: it held 1990 bytes more than its state, and may hold 100 bytes. The state that it ran against has not changed
+            answer 20: d Interrupted RunOutOfMemory: the run was killed at its memory limit: it used 1990 bytes more than its state, and the limit is 100 bytes. The state that it ran against has not changed
         p7 gone
         keep d
             answer 27: refused, lost: keep the variables of run d: its process has ended
@@ -1050,7 +1050,7 @@ fn a_replay_through_a_partial_state_wants_its_cell_to_fail_the_same_way() {
            └─ s2 (b) Replay
         └─ s1 (a, partial) Replay
         initial
-            answer 14: refused, lost: replay state s2: this time the cell In[1] failed in another way: NameError: message
+            answer 14: refused, lost: replay state s2: this time the cell In[1] failed differently: NameError: message
             replaying s2: 0 of 0
             kill p5"#]]
     .assert_eq(&last("p5 raises NameError having set"));
@@ -1058,7 +1058,7 @@ fn a_replay_through_a_partial_state_wants_its_cell_to_fail_the_same_way() {
            └─ s2 (b) Replay
         └─ s1 (a, partial) Replay
         initial
-            answer 14: refused, lost: replay state s2: this time the cell In[1] failed in another way: ValueError: message
+            answer 14: refused, lost: replay state s2: this time the cell In[1] failed differently: ValueError: message
             replaying s2: 0 of 0
             kill p5"#]]
     .assert_eq(&last("p5 raises ValueError"));

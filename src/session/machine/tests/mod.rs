@@ -1,8 +1,8 @@
-//! Tests of the machine that play scripts. Inputs and effects are lines of text, and the graph of
-//! states is drawn as a tree.
+//! Tests of the machine with scripts. Inputs and effects are lines of text, and the graph of states
+//! is drawn as a tree.
 //!
-//! A script has one input per line; see `parse`. States are called s1, s2, … and processes p1, p2,
-//! … in the order in which they are made, so p1 is always the root.
+//! A script has one input per line (see `parse`). States are called s1, s2, … and processes p1, p2,
+//! … in the order in which they are created, so p1 is always the root process.
 
 mod asking;
 mod drafts;
@@ -10,24 +10,33 @@ mod durable;
 mod growth;
 mod held;
 mod presence;
+mod python;
 mod runs;
 mod states;
 mod storm;
 mod transfers;
+mod widgets;
+mod workers;
 
 use super::{Adopted, Alarm, Budget, Effect, Input, Machine, RunMemory, Serial, Standing, Ticket, Visitor};
+use crate::kernel::interpreter::Version;
 use crate::kernel::{
-    Contents, Delivery, Exit, Fingerprint, How, Hung, Introspected, MemoryUse, ProcId, Remains, Report, Seen,
+    Contents, Delivery, Exit, Fingerprint, How, Hung, Introspected, MemoryUse, ProcId, ReadyPython, Remains,
+    Report, Seen, WidgetEnd,
 };
 use crate::notebook::{
-    Base, Checkpoint, Command, Digests, DiskStatus, Draft, DraftId, DraftKind, Ended, Event, ExecId, Fact,
-    Form, LineageRange, Live, Missing, Notebook, OnError, Output, PlacedDraft, Prompt, Reading, Reply,
-    Residency, RunError, RunSpec, StateId, StateRef, StreamName, TextUpdate,
+    Base, Changed, Checkpoint, Command, Digests, DiskStatus, Draft, DraftId, DraftKind, Ended, Event, ExecId,
+    Fact, Form, LineageRange, Live, MergeSpec, Missing, Notebook, OffsitePhase, OffsiteStatus, OnConflict,
+    OnError, Output, OutputChange, Place, PlacedDraft, Prompt, Python, Reading, Reply, Residency, RunError,
+    RunSpec, RunStatus, StateId, StateRef, StreamName, TableAnswer, TextUpdate, Wanted, WidgetMessage,
+    WorkerReport, WorkerResult, WorkerState,
 };
+use serde_json::json;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
-/// A machine whose states are s1, s2, …
+/// A machine that calls its states s1, s2, …
 pub(super) fn machine() -> Machine {
     machine_with(Budget::default(), false)
 }
@@ -38,7 +47,10 @@ fn machine_with(budget: Budget, saves: bool) -> Machine {
         last += 1;
         format!("s{last}")
     };
-    Machine::new(Notebook::new("n", 0.0), Box::new(new_id), budget, saves)
+    let mut notebook = Notebook::new("n", 0.0);
+    let (path, version) = ("/bin/python3".into(), "3.12.1".into());
+    notebook.set_python(Python { path, version, is_chosen: false, problem: None });
+    Machine::new(notebook, Box::new(new_id), budget, saves)
 }
 
 /// Plays a script and returns the effects as lines, then the graph.
@@ -62,6 +74,10 @@ fn play_on(mut machine: Machine, script: &str) -> String {
             now_ms += 1000.0 * seconds.parse::<f64>().expect("a number");
             continue;
         }
+        if line == "all saved?" {
+            writeln!(text, "    {}", machine.is_all_saved()).expect("text");
+            continue;
+        }
         for effect in machine.step(now_ms, parse(line, Ticket(ticket))) {
             if let Some(effect) = effect_text(&effect) {
                 writeln!(text, "    {effect}").expect("text");
@@ -75,8 +91,8 @@ fn proc(word: &str) -> ProcId {
     ProcId(word.trim_start_matches('p').parse().expect("a process"))
 }
 
-/// The serial number of a run. If the script gives none, it is the position of the run's letter in
-/// the alphabet: 1 for run a, 2 for run b.
+/// The serial number of a run, from the script. If the script gives none, it is the position of the
+/// run's letter in the alphabet: 1 for run a, 2 for run b.
 fn serial(id: &str, said: &[&str]) -> Serial {
     let place = id.bytes().next().map_or(0, |letter| u64::from(letter - b'a') + 1);
     Serial(said.first().map_or(place, |n| n.parse().expect("a number")))
@@ -94,7 +110,7 @@ fn exec(word: &str) -> ExecId {
     ExecId::new(word)
 }
 
-/// A command that runs a cell, with the settings that most tests need.
+/// A command that runs a cell with the parameters that most tests use.
 pub(super) fn run(id: &str, on: Base) -> Command {
     let spec = RunSpec::new(exec(id), format!("code of {id}"), on);
     Command::Run(RunSpec { allow_stdin: true, ..spec })
@@ -113,8 +129,11 @@ fn parse_run(words: &[&str]) -> Command {
             ["memory", bytes] => spec.run_memory = bytes.parse().ok(),
             ["limit", seconds] => spec.timeout = seconds.parse().ok(),
             ["code", text] => spec.code = text.into(),
+            ["at", "workers"] => spec.place = Place::Workers,
             ["replay", _] => spec.replay = true,
-            ["reads", pairs] => spec.reads = Some(pairs.split(',').map(parse_reading).collect()),
+            ["reads", pairs] => {
+                (spec.passing, spec.reads) = (true, pairs.split(',').map(parse_reading).collect());
+            }
             ["on_error", "keep"] => spec.on_error = OnError::Keep,
             ["instead", line] => {
                 let (from, tip) = line.split_once("..").expect("a line");
@@ -126,10 +145,29 @@ fn parse_run(words: &[&str]) -> Command {
     command
 }
 
-/// Parses a reading. `a=s1` reads s1 as `a`; `a!s1` does the same for code that does not use `a`.
+/// Parses a reading. `a=s1` gives s1 the alias `a`. `a!s1` does the same for code that does not
+/// contain `a`.
 fn parse_reading(text: &str) -> Reading {
     let (alias, id) = text.split_once(['=', '!']).expect("a reading");
     Reading { alias: alias.into(), state: state(id).into(), is_named: text.contains('=') }
+}
+
+fn parse_merge(words: &[&str]) -> Command {
+    let [id, "into", into, "from", from, rest @ ..] = words else { panic!("merge ID into STATE from STATE") };
+    let take = match rest.iter().find(|word| word.starts_with("take=")) {
+        Some(names) => Wanted::Names(names[5..].split(',').map(str::to_owned).collect()),
+        None => Wanted::All(Changed::Changed),
+    };
+    Command::Merge(MergeSpec {
+        exec_id: exec(id),
+        into: state(into).into(),
+        from: state(from).into(),
+        take,
+        on_conflict: OnConflict::Refuse,
+        resolve: BTreeMap::new(),
+        new_state_name: None,
+        dry_run: rest.contains(&"dry"),
+    })
 }
 
 fn parse_draft(words: &[&str]) -> Command {
@@ -148,6 +186,7 @@ fn parse_draft(words: &[&str]) -> Command {
         source,
         version: 0,
         received: Vec::new(),
+        imported_cell: None,
     };
     let base = following("base").map(|n| n.parse().expect("a number"));
     let update = following("by").map(|by| {
@@ -164,16 +203,77 @@ fn parse_draft(words: &[&str]) -> Command {
     }
 }
 
+/// Parses a report about a run at a worker.
+fn parse_worker(words: &[&str]) -> WorkerReport {
+    let text = |texts: &[&str]| texts.iter().map(|text| Output::stream(StreamName::Stdout, *text)).collect();
+    let result = |status, outputs: &[&str], error, state| {
+        WorkerReport::Ended(Box::new(WorkerResult {
+            task: "t".into(),
+            node: "n1".into(),
+            status,
+            error,
+            outputs: text(outputs),
+            metric: None,
+            duration_ms: Some(2500.0),
+            state,
+            fetched_bytes: 7,
+            pushed_bytes: 8,
+        }))
+    };
+    let left = || WorkerState {
+        checkpoint: checkpoint("there", &[]),
+        exec_count: 2,
+        warnings: Vec::new(),
+        forks: true,
+    };
+    match words {
+        ["begins"] => WorkerReport::Began { node: "n1".into() },
+        ["prints", texts @ ..] => WorkerReport::Outputs(OutputChange { replaces: false, added: text(texts) }),
+        ["replaces", texts @ ..] => {
+            WorkerReport::Outputs(OutputChange { replaces: true, added: text(texts) })
+        }
+        ["ok", outputs @ ..] => result(RunStatus::Ok, outputs, None, Some(left())),
+        ["raises", name] => result(RunStatus::Error, &[], Some(RunError::new(name, "message")), None),
+        ["keeps", name] => result(RunStatus::Error, &[], Some(RunError::new(name, "message")), Some(left())),
+        ["is", "lost"] => WorkerReport::Failed(RunError::new("WorkerFailed", "the workers died")),
+        _ => panic!("what is {words:?}?"),
+    }
+}
+
+/// Parses an update. `m=3` sets the value of the model `m`.
+fn parse_widget(text: &str) -> WidgetMessage {
+    let (model, value) = text.split_once('=').expect("an update");
+    let message = json!({"method": "update", "model": model, "state": {"value": value}});
+    serde_json::from_value(message).expect("a message")
+}
+
 fn parse(line: &str, ticket: Ticket) -> Input {
     let words: Vec<&str> = line.split_whitespace().collect();
     let command = |command| Input::Command(ticket, command);
     let reported = |report| Input::Reported(proc(words[0]), report);
     match words.as_slice() {
         ["open"] => Input::Opened,
+        ["worker", id, rest @ ..] => Input::Worker(exec(id), serial(id, &[]), parse_worker(rest)),
         ["run", rest @ ..] => command(parse_run(rest)),
         ["interrupt", id] => command(Command::Interrupt { exec_id: exec(id) }),
         ["keep", id] => command(Command::KeepPartial { exec_id: exec(id) }),
         ["answer", id, text] => command(Command::AnswerInput { exec_id: exec(id), text: (*text).into() }),
+        ["widget", id, "at", at] => {
+            command(Command::Widget { state: state(at), exec_id: exec("a"), message: parse_widget(id) })
+        }
+        [_, "widget", id] => reported(Report::Widget(parse_widget(id))),
+        [_, "handled", number] => reported(Report::WidgetHandled {
+            number: number.parse().expect("a number"),
+            end: WidgetEnd::Ran { warnings: Vec::new(), forks: true, is_alone: false },
+        }),
+        [_, "lacks", number] => reported(Report::WidgetHandled {
+            number: number.parse().expect("a number"),
+            end: WidgetEnd::Unknown,
+        }),
+        ["widgets", "due"] => Input::AlarmDue(Alarm::Widgets),
+        [head, "quiet", number] => {
+            Input::AlarmDue(Alarm::WidgetsQuiet(proc(head), number.parse().expect("a number")))
+        }
         ["draft", rest @ ..] => command(parse_draft(rest)),
         ["undraft", id] => command(Command::DeleteDraft { draft: DraftId::new(*id) }),
         ["label", id, label] => {
@@ -181,17 +281,42 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         }
         ["delete", id] => command(Command::DeleteState { state: state(id).into(), subtree: false }),
         ["delete", "subtree", id] => command(Command::DeleteState { state: state(id).into(), subtree: true }),
-        ["stand", at] => command(Command::Stand { state: state(at), name: None, caret: None }),
+        ["stand", at] => {
+            command(Command::Stand { state: state(at), name: None, caret: None, cell: None, follows: None })
+        }
         [who, "stands", at] => {
-            let standing = Standing { scope: "run", state: state(at), name: None, caret: None };
+            let standing = Standing {
+                scope: "run",
+                state: state(at),
+                name: None,
+                caret: None,
+                cell: None,
+                follows: None,
+                agent: None,
+            };
             Input::Stand(ticket, visitor(who), standing)
         }
         [who, "leaves"] => Input::Left(visitor(who)),
         ["drop", id] => command(Command::DropAttempt { exec_id: exec(id) }),
         ["look", id] => command(Command::ListVariables { state: state(id).into() }),
         ["digest", id] => command(Command::Digest { state: state(id).into() }),
-        ["complete", id] => command(Command::Complete { state: state(id), code: "x.".into(), cursor: 2 }),
-        ["inspect", id] => command(Command::Inspect { state: state(id), code: "x".into(), cursor: 1 }),
+        ["merge", rest @ ..] => command(parse_merge(rest)),
+        ["complete", id] => command(Command::Complete {
+            state: state(id),
+            code: "x.".into(),
+            cursor: 2,
+            above: String::new(),
+        }),
+        ["evaluate", id] => command(Command::Evaluate { state: state(id), expressions: vec!["x".into()] }),
+        ["table", id] => {
+            let view = serde_json::from_str(r#"{"expression": "df", "limit": 1}"#).expect("a view");
+            command(Command::Table { state: state(id), view })
+        }
+        ["inspect", id] => {
+            command(Command::Inspect { state: state(id), code: "x".into(), cursor: 1, above: String::new() })
+        }
+        ["restore", id] => command(Command::Restore { deleted: (*id).to_owned() }),
+        ["empty", "trash"] => command(Command::EmptyTrash),
         ["reset"] => command(Command::Reset),
         ["pin", id] => command(Command::Pin { state: state(id).into(), pinned: true }),
         ["fork", id, "anyway"] => command(Command::ForkAnyway { state: state(id).into(), anyway: true }),
@@ -199,6 +324,12 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         ["load", id] => command(Command::Load { state: StateRef::name(*id), replay: false }),
         ["load", id, "or", "replay"] => command(Command::Load { state: state(id).into(), replay: true }),
         ["trust"] => command(Command::Trust),
+        ["checkpoint", id, "of", "values"] => command(Command::Checkpoint {
+            state: state(id).into(),
+            form: Form::Data,
+            label: None,
+            metadata: serde_json::Map::new(),
+        }),
         ["checkpoint", id, rest @ ..] => command(Command::Checkpoint {
             state: state(id).into(),
             form: Form::Environment,
@@ -230,7 +361,17 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             how: "make room".into(),
         })),
         ["well"] => Input::Trouble(None),
+        ["copy", phase] => Input::Offsite(OffsiteStatus {
+            phase: if *phase == "held" { OffsitePhase::Held } else { OffsitePhase::Pushed },
+            why: Some("ann on b has it open".into()),
+            ..OffsiteStatus::default()
+        }),
+        ["take", "over"] => Input::Command(ticket, Command::TakeOver),
+        ["taken", "over", number] => Input::TakenOver(Ticket(number.parse().unwrap()), Ok(())),
         ["closing"] => Input::Closing,
+        ["python", version] => Input::ChangePython(ticket, Box::new(python(version)), true),
+        ["python", version, "is", "there"] => Input::PythonChecked(Ok(Box::new(python(version)))),
+        ["python", "is", "gone"] => Input::PythonChecked(Err("cannot use the Python: it is gone".into())),
         ["measured", pairs @ ..] => {
             let pair = |p: &[&str]| (proc(p[0]), p[1].parse().expect("a number"));
             Input::Measured(pairs.chunks(2).map(pair).collect(), None)
@@ -285,6 +426,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             is_alone: true,
             remains: Remains::Nothing,
         }),
+        [_, "runs", "Python", version] => reported(Report::Python { version: (*version).into() }),
         [_, "ready"] => reported(Report::Ready { pid: 0, missing: Vec::new(), hazard: None }),
         [_, "failed"] => reported(Report::Failed { why: "no IPython".into() }),
         [_, "holds", anonymous, own] => reported(Report::MemoryUse(memory(anonymous, own))),
@@ -359,14 +501,26 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             number: number.parse().expect("a number"),
             found: Introspected::Object(None),
         }),
+        [_, "refuses", number] => reported(Report::Found {
+            number: number.parse().expect("a number"),
+            found: Introspected::Table(Some(TableAnswer::Refused { why: "why".into(), how: "how".into() })),
+        }),
+        [_, "computes", number] => reported(Report::Found {
+            number: number.parse().expect("a number"),
+            found: Introspected::Values(Vec::new()),
+        }),
         [_, "marks", family, marks @ ..] => reported(Report::Fingerprinted {
             fingerprints: Some(marks.iter().map(|mark| parse_mark(mark)).collect()),
             address_space: family.parse().expect("a number"),
         }),
         [_, "marks"] => reported(Report::Fingerprinted { fingerprints: None, address_space: 0 }),
         [_, "digests", names @ ..] => {
-            let hashes = names.iter().map(|name| ((*name).to_owned(), Some("d".repeat(64)))).collect();
-            reported(Report::Digested(Some(Digests { hashes, groups: Vec::new(), fingerprints: Vec::new() })))
+            let one = |name: &&str| {
+                let (name, hash) = name.split_once('=').unwrap_or((name, "d"));
+                (name.to_owned(), Some(hash.to_owned()))
+            };
+            let hashes = names.iter().map(one).collect();
+            reported(Report::Digested(Some(Digests { hashes, ..Digests::default() })))
         }
         [_, "cannot", "digest"] => reported(Report::Digested(None)),
         [_, "tells"] => reported(Report::Variables(Vec::new())),
@@ -406,18 +560,25 @@ fn parse_mark(text: &str) -> (String, Fingerprint) {
     }
 }
 
+fn python(version: &str) -> ReadyPython {
+    let mut numbers = version.split('.').map(|number| number.parse().expect("a number"));
+    let mut next = || numbers.next().expect("three numbers");
+    let version = Version { major: next(), minor: next(), micro: next() };
+    ReadyPython { executable: "/bin/python3".into(), version, support: None }
+}
+
 fn missing(name: &str) -> Missing {
     Missing { name: name.into(), type_name: "generator".into(), reason: "a generator".into() }
 }
 
-/// A checkpoint of a state. The word `foreign` in `rest` makes it untrusted. All other words are
-/// variables that are missing in it.
+/// A checkpoint of a state. In `rest`, `foreign` makes the checkpoint untrusted, and `by-3.11` sets
+/// the Python that wrote it, and `values` makes it one of plain values. All other words are the names of variables that the checkpoint lacks.
 fn checkpoint(id: &str, rest: &[&str]) -> Checkpoint {
     Checkpoint {
         checkpoint_id: format!("c-{id}"),
         notebook_id: String::new(),
         state_id: state(id),
-        form: Form::Environment,
+        form: if rest.contains(&"values") { Form::Data } else { Form::Environment },
         created_at: 0.0,
         label: None,
         metadata: serde_json::Map::new(),
@@ -430,8 +591,13 @@ fn checkpoint(id: &str, rest: &[&str]) -> Checkpoint {
         parent_checkpoint: None,
         execution_count: 1,
         total_execution_time_ms: 0.0,
-        missing: rest.iter().filter(|word| **word != "foreign").map(|name| missing(name)).collect(),
+        missing: rest
+            .iter()
+            .filter(|word| !["foreign", "values"].contains(word) && !word.starts_with("by-"))
+            .map(|name| missing(name))
+            .collect(),
         is_trusted: !rest.contains(&"foreign"),
+        python: Some(rest.iter().find_map(|word| word.strip_prefix("by-")).unwrap_or("3.12").into()),
     }
 }
 
@@ -445,22 +611,24 @@ fn effect_text(effect: &Effect) -> Option<String> {
         Effect::Publish(event) => event_text(event)?,
         Effect::Answer(ticket, reply) => format!("answer {}: {}", ticket.0, reply_text(reply)),
         Effect::SpawnRoot(p) => format!("plant p{}", p.0),
+        Effect::UsePython(python) => format!("use Python {}", python.version),
         Effect::Fork { from, child, role, load } => {
             let load =
                 load.as_ref().map_or(String::new(), |l| format!(" from {} ({:?})", l.manifest, l.form));
             format!("p{} forks p{}, {}{load}", from.0, child.0, format!("{role:?}").to_lowercase())
         }
         Effect::Send { from, child, .. } => format!("p{} forks p{} to send", from.0, child.0),
-        Effect::Run { head, cell } => {
+        Effect::Run { head, order } => {
             let one = |(delivery, sender): &(Delivery, Option<ProcId>)| {
                 let sender = sender.map_or("nobody".into(), |p| format!("p{}", p.0));
                 format!(" {} of {} from {sender}", delivery.alias, delivery.state)
             };
-            let deliveries: Vec<_> = cell.deliveries.iter().map(one).collect();
+            let deliveries: Vec<_> = order.deliveries.iter().map(one).collect();
             let with = if deliveries.is_empty() { "" } else { " with" };
-            format!("p{} runs {}{with}{}", head.0, cell.exec_id, deliveries.join(","))
+            format!("p{} runs {}{with}{}", head.0, order.cell.exec_id, deliveries.join(","))
         }
         Effect::Question { process, number, .. } => format!("p{} is asked {number}", process.0),
+        Effect::Widget { head, message, .. } => format!("p{} gets a message for {}", head.0, message.model()),
         Effect::Type { head, text, .. } => format!("p{} gets {text:?}", head.0),
         Effect::Interrupt(head) => format!("interrupt p{}", head.0),
         Effect::Stop(head) => format!("stop p{}", head.0),
@@ -474,6 +642,12 @@ fn effect_text(effect: &Effect) -> Option<String> {
             format!("keep checkpoint {} of {state}", checkpoint.checkpoint_id)
         }
         Effect::Trust => "trust all".into(),
+        Effect::Dispatch(exec_id, _, dispatch) => {
+            let parent = dispatch.task.parent.as_ref().map_or("the root", |parent| &parent.checkpoint_id);
+            format!("send {exec_id} on {parent}")
+        }
+        Effect::Recall(exec_id) => format!("recall {exec_id}"),
+        Effect::TakeOver(ticket) => format!("take over for {}", ticket.0),
         Effect::MeasureRun { exec_id, head, frozen, .. } => {
             let beside = frozen.map_or(String::new(), |p| format!(" beside p{}", p.0));
             format!("measure {exec_id}: p{}{beside}", head.0)
@@ -490,6 +664,9 @@ fn effect_text(effect: &Effect) -> Option<String> {
             | Alarm::AnswerTimeout(..)
             | Alarm::Compare
             | Alarm::Watch(..)
+            | Alarm::Widgets
+            | Alarm::WidgetsQuiet(..)
+            | Alarm::Retire(_)
             | Alarm::Measure,
         ) => return None,
         Effect::Wake(after, Alarm::HoldTimeout) => format!("wake in {} s: end what is held", after.as_secs()),
@@ -516,6 +693,10 @@ fn reply_text(reply: &Reply) -> String {
             format!("{exec_id} {status:?}{state}{name}{error}")
         }
         Reply::Interrupted { interrupted } => format!("interrupted {interrupted}"),
+        Reply::MergePlanned { plan, refusal } => {
+            let refusal = refusal.as_ref().map(|problem| format!(", refused: {}", problem.why));
+            format!("plan {}{}", plan.take().code(&state("THEIRS")), refusal.unwrap_or_default())
+        }
         Reply::Digested { digests } => format!("digests of {}", digests.hashes.len()),
         Reply::Variables { variables } => format!("{} variables", variables.len()),
         Reply::Checkpointed { checkpoint } => format!("checkpoint {}", checkpoint.checkpoint_id),
@@ -525,6 +706,16 @@ fn reply_text(reply: &Reply) -> String {
         Reply::Inspected { object } => {
             format!("inspected {}", object.as_ref().map_or("nothing", |o| &o.name))
         }
+        Reply::Checked { error } => format!("checked, {} error", error.as_ref().map_or("no", |_| "an")),
+        Reply::Table { table } => format!("{} rows", table.count),
+        Reply::SweepStarted { id, rows } => format!("sweep {id} has {rows} rows"),
+        Reply::Collapsed { kept, deleted, continued } => {
+            format!("kept {kept}, deleted {}, continued {}", list(deleted), list(continued))
+        }
+        Reply::Parameters(found) => format!("{} parameters", found.parameters.len()),
+        Reply::RowsDrawn(_) => "rows".into(),
+        Reply::Evaluated { values } => format!("{} values", values.len()),
+        Reply::Handled => "handled".into(),
         Reply::Standing { id } => format!("is {id}"),
         Reply::Refused(refused) => {
             format!("refused, {}: {refused}", serde_json::json!(refused.kind).as_str().unwrap_or_default())
@@ -541,8 +732,12 @@ fn event_text(event: &Event) -> Option<String> {
 
 fn fact_text(fact: &Fact) -> Option<String> {
     Some(match fact {
+        Fact::WidgetsChanged { exec_id, messages } => {
+            let models: Vec<&str> = messages.iter().map(WidgetMessage::model).collect();
+            format!("{exec_id} changed widgets: {}", models.join(", "))
+        }
         Fact::RunWarned { exec_id, warning } => format!("{exec_id} is warned: {warning}"),
-        // The command's answer and the picture of the graph show these facts.
+        // The answer to the command and the picture of the graph show these facts already.
         Fact::RunAdded { .. } | Fact::RunEnded { .. } | Fact::StateAdded { .. } => return None,
         Fact::RunStarted { exec_id, .. } => format!("{exec_id} began"),
         Fact::OutputAdded { exec_id, output } => match output {
@@ -556,7 +751,15 @@ fn fact_text(fact: &Fact) -> Option<String> {
             let label = state.label.as_ref().map_or(String::new(), |l| format!(" label {l}"));
             format!("{} is in {:?}{label}", state.id, state.residency)
         }
-        Fact::Removed { states, runs } => format!("removed {} {}", list(states), list(runs)),
+        Fact::Removed { states, runs, deleted_at } => {
+            let how = if deleted_at.is_some() { "removed" } else { "purged" };
+            format!("{how} {} {}", list(states), list(runs))
+        }
+        Fact::Restored { states, runs } => {
+            let ids: Vec<&StateId> = states.iter().map(|state| &state.id).collect();
+            let runs: Vec<&ExecId> = runs.iter().map(|run| &run.exec_id).collect();
+            format!("restored {} {}", list(&ids), list(&runs))
+        }
         Fact::DraftsChanged { on, removed, put } => {
             let version = |d: &Draft| if d.version == 1 { String::new() } else { format!(".{}", d.version) };
             let placed = put.iter().map(|PlacedDraft { draft, after, .. }| {
@@ -566,6 +769,11 @@ fn fact_text(fact: &Fact) -> Option<String> {
             });
             let removed = removed.iter().map(|id| format!("no {id}"));
             format!("drafts on {on}: [{}]", removed.chain(placed).collect::<Vec<_>>().join(", "))
+        }
+        Fact::PythonChanged { python: Python { version, is_chosen, problem, .. } } => {
+            let chosen = if *is_chosen { "chosen" } else { "default" };
+            let problem = problem.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+            format!("python {chosen} {version}{problem}")
         }
         Fact::TaskSaved { checkpoint } => {
             format!("{} has version {}", checkpoint.task_id, checkpoint.version)
@@ -578,6 +786,18 @@ fn fact_text(fact: &Fact) -> Option<String> {
                 list(&changes.removed)
             )
         }
+        Fact::SweepAdded { sweep } => format!("sweep {} of {} rows", sweep.id, sweep.rows.len()),
+        Fact::SweepRowsAdded { sweep, rows, .. } => format!("sweep {sweep} has {} more rows", rows.len()),
+        Fact::SweepRowEnded { sweep, row, end } => {
+            let state = end.state.as_ref().map_or(String::new(), |state| format!(" {state}"));
+            let metric = end.metric.map_or(String::new(), |metric| format!(" metric {metric}"));
+            format!("{sweep}.{row} {:?}{state}{metric}", end.status)
+        }
+        Fact::SweepEnded { sweep, status, note, .. } => {
+            let note = note.as_ref().map_or(String::new(), |note| format!(": {note}"));
+            format!("sweep {sweep} {status:?}{note}")
+        }
+        Fact::SweepRemoved { sweep } => format!("no sweep {sweep}"),
         Fact::Reset { .. } => "all was reset".into(),
     })
 }
@@ -594,6 +814,7 @@ fn live_text(live: &Live) -> String {
         Live::Replaying { state, done, total } => format!("replaying {state}: {done} of {total}"),
         Live::MemoryMeasured { state, memory_bytes } => format!("{state} holds {memory_bytes}"),
         Live::StateSaved { state } => format!("{state} is saved"),
+        Live::OffsiteChanged { offsite } => format!("copy {:?}", offsite.phase).to_lowercase(),
         Live::DiskStatusChanged { disk_status: trouble } => {
             format!("trouble: {}", trouble.as_ref().map_or("none", |t| &t.why))
         }
@@ -608,8 +829,8 @@ fn list(ids: &[impl std::fmt::Display]) -> String {
     format!("[{}]", ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
 }
 
-/// Draws the graph as a tree. A state has the id of the run that made it beside it. A run that left
-/// no state has a cross.
+/// Draws the graph as a tree. Each state is followed by the id of its run. A run that left no state
+/// has a cross.
 pub(super) fn picture(notebook: &Notebook) -> String {
     let mut text = String::new();
     draw(notebook, &StateId::root(), "", "", &mut text);

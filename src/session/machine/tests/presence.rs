@@ -1,4 +1,4 @@
-//! Tests of presence: when changes are published, and how often at most.
+//! Tests of presence: when changes are published, and how often.
 
 use super::{Input, Standing, Ticket, Visitor, machine, play};
 use crate::notebook::{Event, Live, StateId};
@@ -30,9 +30,9 @@ fn presence_is_published_and_ends_with_the_client() {
             people: [v1@s1 v2@s1]
             answer 8: is v1
         v1 stands nowhere
-            answer 9: refused, not_found: find state nowhere: there is none in this notebook
+            answer 9: refused, not_found: find state nowhere: this notebook has none with this id
         stand s1
-            answer 10: refused, bad_request: stand at a state: presence needs an open WebSocket, and a request ends with its answer
+            answer 10: refused, bad_request: show presence at a state: presence needs an open WebSocket, and a request ends with its answer
         v1 leaves
             people: [v2@s1]
         v3 leaves
@@ -118,8 +118,8 @@ fn clients_at_a_deleted_state_move_to_its_nearest_ancestor() {
     ));
 }
 
-/// The first change is published immediately, and all changes shortly after it together in one
-/// later event.
+/// The first change is published immediately. All changes shortly after it are published together
+/// in one event.
 #[test]
 fn quick_moves_are_published_together() {
     let mut machine = machine();
@@ -134,8 +134,15 @@ fn quick_moves_are_published_together() {
         machine.step(at_ms, input).iter().filter_map(told).collect::<Vec<_>>()
     };
     let step = |who: u64| {
-        let standing =
-            Standing { scope: "view", state: StateId::root(), name: Some(format!("{who}")), caret: None };
+        let standing = Standing {
+            scope: "view",
+            state: StateId::root(),
+            name: Some(format!("{who}")),
+            caret: None,
+            cell: None,
+            follows: None,
+            agent: None,
+        };
         Input::Stand(Ticket(1), Visitor(who), standing)
     };
     assert_eq!(stand(1000.0, step(1)), ["told"]);

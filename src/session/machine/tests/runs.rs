@@ -1,4 +1,4 @@
-//! Tests of runs in series and in branches, and of runs that wait, fail, are interrupted or die.
+//! Tests of runs in series and in branches, and of runs that wait, fail, are interrupted or crash.
 
 use super::play;
 use expect_test::expect;
@@ -152,12 +152,12 @@ fn a_failed_run_leaves_an_attempt_and_no_head() {
             c began
         p4 exits 3
             end p4 and what its cell has started
-            answer 11: c Crashed KernelDied: the process of this cell ended itself with exit code 3
+            answer 11: c Crashed KernelDied: the process of this cell exited with code 3
         drop a
             removed [] [a]
             answer 14: done
         drop a
-            answer 15: refused, not_found: find failed run a: there is none in this notebook
+            answer 15: refused, not_found: find failed run a: this notebook has none with this id
         initial
         ├─ × b Crashed
         └─ × c Crashed
@@ -212,7 +212,7 @@ fn a_run_after_another_waits_for_its_state() {
             p3 forks p6, head
             p6 runs d
         run e after nobody
-            answer 12: refused, not_found: find run nobody: there is none in this notebook
+            answer 12: refused, not_found: find run nobody: this notebook has none with this id
         initial Freezing
         └─ s1 (a) Freezing
            ├─ s2 (b) Freezing
@@ -380,7 +380,7 @@ fn a_cell_that_ignores_the_interrupt_is_killed() {
             kill p2
         p2 gone
             end p2 and what its cell has started
-            answer 2: a Interrupted KeyboardInterrupt: the cell did not stop when asked, so its process was ended
+            answer 2: a Interrupted KeyboardInterrupt: the cell did not stop when it was interrupted, so its process was killed
         run b
             p1 forks p3, head
             p3 runs b
@@ -396,7 +396,7 @@ fn a_cell_that_ignores_the_interrupt_is_killed() {
             answer 10: interrupted true
         p3 gone
             end p3 and what its cell has started
-            answer 7: b Interrupted KeyboardInterrupt: the cell did not stop when asked, so its process was ended
+            answer 7: b Interrupted KeyboardInterrupt: the cell did not stop when it was interrupted, so its process was killed
         alarm stopped b
         initial Freezing
         ├─ × a Interrupted
@@ -427,7 +427,7 @@ fn a_run_that_waits_is_stopped_at_once_and_one_that_was_ordered_when_it_begins()
             p2 runs a
         run b after a
         interrupt b
-            answer 3: b Interrupted KeyboardInterrupt: it was stopped before it began
+            answer 3: b Interrupted KeyboardInterrupt: the run was stopped before it began
             answer 4: interrupted true
         interrupt a
             wake in 3 s: has a stopped?
@@ -451,7 +451,7 @@ fn a_run_that_waits_is_stopped_at_once_and_one_that_was_ordered_when_it_begins()
             end p3 and what its cell has started
             kill p3
         p3 gone
-            answer 9: c Interrupted KeyboardInterrupt: the cell did not stop when asked, so its process was ended
+            answer 9: c Interrupted KeyboardInterrupt: the cell did not stop when it was interrupted, so its process was killed
         initial Freezing
         ├─ × a Interrupted
         └─ × c Interrupted
@@ -549,7 +549,7 @@ fn a_run_beyond_its_limit_of_memory_is_killed() {
             kill p2
         p2 ok
             kill p2
-            answer 3: a Interrupted RunOutOfMemory: the run was ended at its limit of memory: it held 101 bytes more than its state, and may hold 100 bytes. The state that it ran against has not changed
+            answer 3: a Interrupted RunOutOfMemory: the run was killed at its memory limit: it used 101 bytes more than its state, and the limit is 100 bytes. The state that it ran against has not changed
         run b memory 100
             p1 forks p3, head
             p3 runs b
@@ -565,7 +565,7 @@ fn a_run_beyond_its_limit_of_memory_is_killed() {
             kill p3
         p3 gone
             end p3 and what its cell has started
-            answer 11: b Interrupted RunOutOfMemory: the run was ended at its limit of memory: it held 990 bytes more than its state, and may hold 100 bytes. The state that it ran against has not changed
+            answer 11: b Interrupted RunOutOfMemory: the run was killed at its memory limit: it used 990 bytes more than its state, and the limit is 100 bytes. The state that it ran against has not changed
         initial
         ├─ × a Interrupted
         └─ × b Interrupted
@@ -610,7 +610,7 @@ fn a_time_limit_is_an_interrupt() {
         p2 raises KeyboardInterrupt
             end p2 and what its cell has started
             kill p2
-            answer 2: a Interrupted RunTimeout: the run was stopped at its limit of 5 s
+            answer 2: a Interrupted RunTimeout: the run was stopped at its time limit of 5 s
         run b limit 5
             p1 forks p3, head
             p3 runs b
@@ -625,7 +625,7 @@ fn a_time_limit_is_an_interrupt() {
             kill p3
         p3 gone
             end p3 and what its cell has started
-            answer 6: b Interrupted RunTimeout: the run was stopped at its limit of 5 s
+            answer 6: b Interrupted RunTimeout: the run was stopped at its time limit of 5 s
         run c limit 5
             p1 forks p4, head
             p4 runs c
@@ -670,7 +670,7 @@ fn input_is_asked_and_answered() {
         p2 began
             a began
         answer a early
-            answer 4: refused, conflict: answer run a: it does not ask anything
+            answer 4: refused, conflict: answer run a: the run is not waiting for input
         p2 asks
             a asks "name?"
         answer a me
@@ -678,7 +678,7 @@ fn input_is_asked_and_answered() {
             a asks no more
             answer 6: done
         answer a again
-            answer 7: refused, conflict: answer run a: it does not ask anything
+            answer 7: refused, conflict: answer run a: the run is not waiting for input
         p2 ok
             answer 2: a Ok s1
             p2 forks p3, frozen
@@ -877,8 +877,8 @@ fn idle_heads_beyond_four_end() {
     ));
 }
 
-/// Plays a script in which run c is running in a branch and is watched for standing still. Each
-/// line takes one second.
+/// Plays a script in which run c runs in a branch and its progress is watched, then the script
+/// `then`. Each line takes one second. In `then`, the word STILL means 21 seconds without progress.
 fn watched(then: &str) -> String {
     let still = "c used 7 polars\n".repeat(21);
     play(&format!(
@@ -898,7 +898,7 @@ fn a_cell_of_a_branch_that_stands_still_gets_a_warning_and_once_stopped_its_stat
         "{story}"
     );
     assert!(story.contains("Suspected: libraries with threads of their own are loaded: polars."), "{story}");
-    // The state has no checkpoint yet. One is written, and run d waits for it.
+    // The state has no checkpoint yet. A checkpoint is written, and run d waits for it.
     assert!(
         story.contains("p3 forks p5, save(environment)") && !story.contains("p3 forks p6, head"),
         "{story}"
@@ -909,7 +909,7 @@ fn a_cell_of_a_branch_that_stands_still_gets_a_warning_and_once_stopped_its_stat
 fn a_cell_that_stands_still_gets_a_warning_without_suspects_too() {
     let still = "c used 7\n".repeat(21);
     let story = watched(&format!("{still} interrupt c\n p4 raises KeyboardInterrupt\n run d on s1"));
-    assert!(story.contains("waits forever. No such threads are known in this state. Unless"), "{story}");
+    assert!(story.contains("waits forever. No such threads are known in this state. If"), "{story}");
     assert!(
         story.contains("p3 forks p5, save(environment)") && !story.contains("p3 forks p6, head"),
         "{story}"
@@ -929,7 +929,7 @@ fn a_cell_that_computes_or_waits_for_something_else_gets_no_warning() {
     ] {
         assert!(!watched(&then).contains("is warned"), "{then}");
     }
-    // If run c is interrupted before the warning, its state can be forked again.
+    // Run c is interrupted before it gets a warning, so its state can still be forked.
     let story = watched("interrupt c\n p4 raises KeyboardInterrupt\n run d on s1");
     assert!(story.contains("p3 forks p5, head"), "{story}");
 }

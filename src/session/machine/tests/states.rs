@@ -1,4 +1,4 @@
-//! Tests of states that are named, listed, lost, deleted or reset, and of forks that fail.
+//! Tests of states that are named, listed, lost, deleted or reset, and of failing forks.
 
 use super::play;
 use expect_test::expect;
@@ -36,7 +36,7 @@ fn a_name_given_again_means_the_new_state() {
             s1 is in Freezing label good
             answer 11: done
         label s9 bad
-            answer 12: refused, not_found: find state s9: there is none in this notebook
+            answer 12: refused, not_found: find state s9: this notebook has none with this id
         initial Freezing
         └─ s1 (a) Freezing
            ├─ s2 “x” (b) Freezing
@@ -79,9 +79,9 @@ fn listing_variables_takes_a_fork_that_ends() {
         look initial
             p1 forks p4, listvariables
         p4 gone
-            answer 9: refused, kernel: list the variables of state initial: the process that listed them has died
+            answer 9: refused, kernel: list the variables of state initial: the process that listed the variables has died
         look s9
-            answer 11: refused, not_found: find state s9: there is none in this notebook
+            answer 11: refused, not_found: find state s9: this notebook has none with this id
         initial
     "#]]
     .assert_eq(&play(
@@ -133,18 +133,18 @@ fn a_deleted_state_stays_while_something_grew_from_it() {
             s1 is in Deleted
             answer 11: done
         run c on s1
-            answer 12: refused, not_found: find state s1: there is none in this notebook
+            answer 12: refused, not_found: find state s1: this notebook has none with this id
         look s1
-            answer 13: refused, not_found: find state s1: there is none in this notebook
+            answer 13: refused, not_found: find state s1: this notebook has none with this id
         delete s1
-            answer 14: refused, not_found: find state s1: there is none in this notebook
+            answer 14: refused, not_found: find state s1: this notebook has none with this id
         delete s2
             kill p4
             kill p2
             removed [s2 s1] [b x a]
             answer 15: done
         delete s2
-            answer 16: refused, not_found: find state s2: there is none in this notebook
+            answer 16: refused, not_found: find state s2: this notebook has none with this id
         initial Freezing
     "#]]
     .assert_eq(&play(
@@ -186,7 +186,7 @@ fn a_listing_of_a_deleted_state_is_refused() {
             kill p3
             kill p2
             kill p4
-            answer 5: refused, not_found: find state s1: there is none in this notebook
+            answer 5: refused, not_found: find state s1: this notebook has none with this id
             removed [s1] [a]
             answer 6: done
         initial Freezing
@@ -262,7 +262,7 @@ fn deleting_the_root_leaves_its_descendants() {
             initial is in Deleted
             answer 6: done
         run b
-            answer 7: refused, not_found: find state initial: there is none in this notebook
+            answer 7: refused, not_found: find state initial: this notebook has none with this id
         run c on s1
             p2 runs c
         reset
@@ -326,7 +326,7 @@ fn reset_stops_all_and_keeps_the_root() {
             kill p2
             kill p3
             kill p4
-            answer 10: refused, not_found: find state s1: there is none in this notebook
+            answer 10: refused, not_found: list the variables of state s1: the notebook was reset
             all was reset
             answer 12: done
         p2 gone
@@ -497,7 +497,7 @@ fn a_fork_that_fails_ends_its_run_only() {
             p1 forks p2, head
             p2 runs a
         p1 cannot fork p2
-            answer 3: a Error ForkRefused: no more processes. Nothing has run: try again when other cells or programs have ended
+            answer 3: a Error ForkRefused: no more processes. Nothing has run: end other cells or programs, then try again
         p2 gone
         look initial
             p1 forks p3, listvariables
@@ -553,7 +553,7 @@ fn a_state_that_could_not_be_frozen_is_frozen_before_the_next_cell() {
             p2 runs b
         p2 cannot fork p4
         p2 refuses
-            answer 7: b Error ForkRefused: the state could not be kept: no more processes. Nothing has run: try again when other cells or programs have ended
+            answer 7: b Error ForkRefused: the state could not be kept: no more processes. Nothing has run: end other cells or programs, then try again
         run c on s1
             p2 forks p5, frozen
             p2 runs c
@@ -704,7 +704,7 @@ fn a_state_whose_fork_hung_is_branched_from_its_checkpoint() {
             kill p9
             kill p3
             s1 is in Memory
-            answer 25: e Error ForkFailed: the branch was not ready within 10 s and was ended; the process that was to fork hung: it waits for a lock. Suspected: memory; a fork of it hung: it waits for a lock; libraries with threads of their own are loaded: polars
+            answer 25: e Error ForkFailed: the branch was not ready within 10 s and was ended; the process that should have forked hung: it waits for a lock. Suspected: memory; a fork of this state hung: it waits for a lock; libraries with threads of their own are loaded: polars
         p9 gone
         p3 gone
             s1 is in Freezing
@@ -808,9 +808,9 @@ fn a_subtree_goes_as_a_whole_with_what_runs_in_it() {
             answer 17: done
         p2 gone
         delete subtree s1
-            answer 19: refused, not_found: find state s1: there is none in this notebook
+            answer 19: refused, not_found: find state s1: this notebook has none with this id
         delete subtree initial
-            answer 20: refused, conflict: delete state initial: every notebook grows from it
+            answer 20: refused, conflict: delete state initial: every notebook begins with it
         initial
     "#]]
     .assert_eq(&play(
@@ -893,6 +893,151 @@ fn a_subtree_takes_deleted_states_along() {
 }
 
 #[test]
+fn what_was_deleted_returns_with_what_it_needs() {
+    // Each line of the script deletes or restores; the graph is drawn at the end.
+    let grown = "open
+         run a
+         p2 began
+         p2 ok
+         run b on s1
+         p2 began
+         p2 ok
+         run c on s2
+         p2 began
+         p2 ok
+         run d on s1
+         p6 began
+         p6 raises Error";
+    let after = |script: &str| {
+        let told = play(&format!("{grown}\n{script}"));
+        told[told.find("p6 raises Error").unwrap()..].to_owned()
+    };
+    expect![[r#"
+        p6 raises Error
+            end p6 and what its cell has started
+            kill p6
+            answer 11: d Error Error: message
+        delete subtree s2
+            kill p5
+            kill p2
+            kill p4
+            removed [s3 s2] [c b]
+            answer 14: done
+        restore s3
+            restored [s2 s3] [c b]
+            answer 15: done
+        initial Freezing
+        └─ s1 (a) Freezing
+           ├─ s2 (b) Replay
+           │  └─ s3 (c) Replay
+           └─ × d Error
+    "#]]
+    .assert_eq(&after("delete subtree s2\nrestore s3"));
+    expect![[r#"
+        p6 raises Error
+            end p6 and what its cell has started
+            kill p6
+            answer 11: d Error Error: message
+        delete s2
+            kill p4
+            s2 is in Deleted
+            answer 14: done
+        delete s3
+            kill p5
+            kill p2
+            removed [s3 s2] [c b]
+            answer 15: done
+        restore s3
+            restored [s2 s3] [c b]
+            answer 16: done
+        restore s2
+            restored [s2] []
+            answer 17: done
+        restore s2
+            answer 18: refused, not_found: restore "s2": nothing in the trash has this id: it was restored, or deleted for good
+        initial Freezing
+        └─ s1 (a) Freezing
+           ├─ s2 (b) Replay
+           │  └─ s3 (c) Replay
+           └─ × d Error
+    "#]].assert_eq(&after("delete s2\ndelete s3\nrestore s3\nrestore s2\nrestore s2"));
+    expect![[r#"
+        p6 raises Error
+            end p6 and what its cell has started
+            kill p6
+            answer 11: d Error Error: message
+        delete s2
+            kill p4
+            s2 is in Deleted
+            answer 14: done
+        delete subtree s1
+            kill p5
+            kill p2
+            kill p3
+            removed [s3 s2 s1] [c b d a]
+            answer 15: done
+        restore s2
+            restored [s1 s2] [b d a]
+            answer 16: done
+        restore d
+            answer 17: refused, not_found: restore "d": nothing in the trash has this id: it was restored, or deleted for good
+        restore a
+            answer 18: refused, not_found: restore "a": nothing in the trash has this id: it was restored, or deleted for good
+        initial Freezing
+        └─ s1 (a) Deleted
+           ├─ s2 (b) Replay
+           └─ × d Error
+    "#]].assert_eq(&after("delete s2\ndelete subtree s1\nrestore s2\nrestore d\nrestore a"));
+    expect![[r#"
+        p6 raises Error
+            end p6 and what its cell has started
+            kill p6
+            answer 11: d Error Error: message
+        drop d
+            removed [] [d]
+            answer 14: done
+        delete subtree s1
+            kill p5
+            kill p2
+            kill p4
+            kill p3
+            removed [s3 s2 s1] [c b a]
+            answer 15: done
+        restore d
+            restored [s1] [d a]
+            answer 16: done
+        empty trash
+            purged [s3 s2] [c b]
+            answer 17: done
+        restore s3
+            answer 18: refused, not_found: restore "s3": nothing in the trash has this id: it was restored, or deleted for good
+        initial Freezing
+        └─ s1 (a) Deleted
+           └─ × d Error
+    "#]].assert_eq(&after("drop d\ndelete subtree s1\nrestore d\nempty trash\nrestore s3"));
+    expect![[r#"
+        p6 raises Error
+            end p6 and what its cell has started
+            kill p6
+            answer 11: d Error Error: message
+        delete subtree s2
+            kill p5
+            kill p2
+            kill p4
+            removed [s3 s2] [c b]
+            answer 14: done
+        reset
+            end what cells have started
+            kill p3
+            all was reset
+            answer 15: done
+        restore s2
+            answer 16: refused, not_found: restore "s2": nothing in the trash has this id: it was restored, or deleted for good
+        initial Freezing
+    "#]].assert_eq(&after("delete subtree s2\nreset\nrestore s2"));
+}
+
+#[test]
 fn runs_are_refused_while_a_state_cannot_be_frozen_and_the_state_is_not_lost() {
     expect![[r#"
         open
@@ -917,13 +1062,14 @@ fn runs_are_refused_while_a_state_cannot_be_frozen_and_the_state_is_not_lost() {
             p5 runs c
         p2 cannot fork p4
             kill p5
-            answer 8: c Error ForkRefused: no more processes. Nothing has run: try again when other cells or programs have ended
+            answer 8: c Error ForkRefused: no more processes. Nothing has run: end other cells or programs, then try again
         run d on s1
-            answer 10: d Error ForkRefused: the state could not be kept: no more processes. Nothing has run: try again when other cells or programs have ended
+            answer 10: d Error ForkRefused: the state could not be kept: no more processes. Nothing has run: end other cells or programs, then try again
         p2 refuses
-            answer 7: b Error ForkRefused: the state could not be kept: no more processes. Nothing has run: try again when other cells or programs have ended
+            answer 7: b Error ForkRefused: the state could not be kept: no more processes. Nothing has run: end other cells or programs, then try again
         run b on s1
             removed [] [b]
+            purged [] [b]
             p2 forks p6, frozen
             p2 runs b
         p5 gone

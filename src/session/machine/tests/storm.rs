@@ -1,14 +1,19 @@
-//! Random tests of the machine: thousands of random commands, and processes that die, in any order
-//! that real processes could cause.
+//! Random tests of the machine: thousands of random commands and process deaths, in any order that
+//! real processes could cause.
 //!
-//! In every order, each command is answered once, no process is forgotten or used after its end,
-//! and the graph keeps its invariants.
+//! The tests check that each command is answered once, that no process is forgotten or used after
+//! its end, and that the graph keeps its invariants.
 
-use super::{Alarm, Budget, Effect, Input, Machine, Ticket, exec, machine, machine_with, picture, run};
-use crate::kernel::{Contents, Exit, Fingerprint, How, Hung, Introspected, ProcId, Remains, Report, Role};
+use super::{
+    Alarm, Budget, Effect, Input, Machine, Ticket, exec, machine, machine_with, parse_widget, picture, run,
+};
+use crate::kernel::{
+    Contents, Exit, Fingerprint, How, Hung, Introspected, ProcId, Question, Remains, Report, Role, WidgetEnd,
+};
 use crate::notebook::{
-    Base, Checkpoint, Command, Ended, Event, Fact, Form, OnError, Reply, Residency, RunError, RunStatus,
-    StateId,
+    Base, Changed, Checkpoint, CodeParameters, Command, Digests, Ended, Event, ExecId, Fact, Form, MergeSpec,
+    Metric, OnConflict, OnError, Parameter, Reply, Residency, RunError, RunStatus, StateId, Sweep, SweepId,
+    SweepRow, SweepSpec, SweepStatus, Wanted,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +31,7 @@ impl Chance {
     }
 }
 
-/// What a simulated process does next.
+/// The next action of a simulated process.
 #[derive(Clone, Debug, PartialEq)]
 enum Life {
     Waits,
@@ -40,12 +45,17 @@ struct World {
     machine: Machine,
     processes: BTreeMap<ProcId, Life>,
     dying: BTreeSet<ProcId>,
-    /// Checkpoints that the machine has asked the store to keep.
+    /// Checkpoints that the machine has passed to the store.
     to_keep: Vec<(StateId, Checkpoint)>,
     to_trust: bool,
     alarms: Vec<Alarm>,
     open: BTreeSet<u64>,
-    questions: Vec<(ProcId, u64)>,
+    /// Questions that have not been answered, and whether each is about the parameters of a cell.
+    questions: Vec<(ProcId, u64, bool)>,
+    /// Messages to widgets that heads have not handled.
+    widgets: Vec<(ProcId, u64)>,
+    /// Heads that have handled messages and whose state is not frozen again.
+    ahead: BTreeSet<ProcId>,
     now_ms: f64,
     last_ticket: u64,
     last_run: usize,
@@ -67,6 +77,8 @@ impl World {
             dying: BTreeSet::new(),
             open: BTreeSet::new(),
             questions: Vec::new(),
+            widgets: Vec::new(),
+            ahead: BTreeSet::new(),
             now_ms: 0.0,
             last_ticket: 0,
             last_run: 0,
@@ -90,8 +102,13 @@ impl World {
                     );
                     let life = if load.is_some() { Life::Loads } else { Life::BecomesReady(role) };
                     assert!(self.processes.insert(child, life).is_none());
+                    if role == Role::Frozen {
+                        self.ahead.remove(&from);
+                    }
                 }
                 Effect::Run { head, .. } => {
+                    assert!(!self.ahead.contains(&head), "a cell would lose what widgets have set");
+                    assert!(!self.widgets.iter().any(|(of, _)| *of == head), "the code of a widget runs");
                     if let Some(life) = self.processes.get_mut(&head) {
                         assert_ne!(*life, Life::Runs, "a busy head is not given another cell");
                         *life = Life::Begins;
@@ -103,8 +120,19 @@ impl World {
                 }
                 Effect::Keep { state, checkpoint, .. } => self.to_keep.push((state, *checkpoint)),
                 Effect::Trust => self.to_trust = true,
-                Effect::Question { process, number, .. } => self.questions.push((process, number)),
+                Effect::Widget { head, number, .. } => {
+                    let life = self.processes.get(&head);
+                    assert!(life.is_none_or(|l| !matches!(l, Life::Begins | Life::Runs)), "a cell runs");
+                    self.widgets.push((head, number));
+                }
+                Effect::Question { process, number, question } => {
+                    let is_for_sweep = matches!(question, Question::Parameters { .. });
+                    self.questions.push((process, number, is_for_sweep));
+                }
                 Effect::Wake(_, alarm @ (Alarm::Save | Alarm::Measure | Alarm::Compare)) => {
+                    self.alarms.push(alarm)
+                }
+                Effect::Wake(_, alarm @ (Alarm::WidgetsQuiet(..) | Alarm::Retire(_))) => {
                     self.alarms.push(alarm)
                 }
                 Effect::Measure(_) => self.alarms.push(Alarm::Measure),
@@ -145,6 +173,9 @@ impl World {
                 assert!(self.processes.contains_key(&held) || self.dying.contains(&held));
             }
         }
+        let mut made: Vec<&ExecId> = notebook.states().filter_map(|s| s.exec_id.as_ref()).collect();
+        made.sort_unstable();
+        assert!(made.windows(2).all(|two| two[0] != two[1]), "a run made two states: {made:?}");
         for name in notebook.names() {
             assert!(notebook.find(name).is_some(), "{name} means nothing");
         }
@@ -157,14 +188,33 @@ impl World {
         }
     }
 
+    /// The id of a state or run that may have been deleted.
+    fn any_deleted(&self, chance: &mut Chance) -> String {
+        let deletions = self.machine.notebook().deletions();
+        let Some(deletion) = chance.of(&deletions) else { return "s1".into() };
+        let states = deletion.states.iter().map(|(state, _)| state.id.to_string());
+        let ids: Vec<String> =
+            states.chain(deletion.runs.iter().map(|run| run.exec_id.to_string())).collect();
+        chance.of(&ids).unwrap_or_default()
+    }
+
     fn wish(&mut self, chance: &mut Chance) {
         let states: Vec<StateId> = self.machine.notebook().states().map(|s| s.id.clone()).collect();
         let state = chance.of(&states).expect("the root");
         let runs = self.last_run.max(1);
         let some_run = format!("r{}", 1 + chance.below(runs));
-        let command = match chance.below(29) {
+        let sweeps: Vec<SweepId> = self.machine.notebook().sweeps().map(|sweep| sweep.id.clone()).collect();
+        let sweep = chance.of(&sweeps).unwrap_or_else(|| SweepId::new("none"));
+        let command = match chance.below(41) {
+            36..=37 => Command::Sweep(a_sweep(state, chance)),
+            38 => Command::StopSweep { sweep },
+            39 => Command::Collapse { sweep, row: (chance.below(2) == 0).then_some(1), label: None },
+            40 => Command::DeleteSweep { sweep },
+            32..=35 => Command::Widget { state, exec_id: exec(&some_run), message: parse_widget("m=1") },
+            29..=30 => Command::Restore { deleted: self.any_deleted(chance) },
+            31 if chance.below(8) == 0 => Command::EmptyTrash,
             26..=28 => Command::KeepPartial { exec_id: exec(&some_run) },
-            24..=25 => Command::Complete { state, code: String::new(), cursor: 0 },
+            24..=25 => Command::Complete { state, code: String::new(), cursor: 0, above: String::new() },
             20 => Command::Checkpoint {
                 state: state.into(),
                 form: if chance.below(4) == 0 { Form::Data } else { Form::Environment },
@@ -193,6 +243,20 @@ impl World {
             15..=16 => Command::ListVariables { state: state.into() },
             17 => Command::DropAttempt { exec_id: exec(&some_run) },
             18 => Command::DeleteState { state: state.into(), subtree: chance.below(3) == 0 },
+            19 => {
+                self.last_run += 1;
+                let from = chance.of(&states).expect("the root");
+                Command::Merge(MergeSpec {
+                    exec_id: exec(&format!("r{}", self.last_run)),
+                    into: state.into(),
+                    from: from.into(),
+                    take: Wanted::All(Changed::Changed),
+                    on_conflict: if chance.below(2) == 0 { OnConflict::Refuse } else { OnConflict::Theirs },
+                    resolve: BTreeMap::new(),
+                    new_state_name: None,
+                    dry_run: chance.below(4) == 0,
+                })
+            }
             _ if chance.below(20) == 0 => Command::Reset,
             _ => Command::AnswerInput { exec_id: exec(&some_run), text: String::new() },
         };
@@ -201,10 +265,11 @@ impl World {
         self.feed(Input::Command(Ticket(self.last_ticket), command));
     }
 
-    /// The next input, if there is one, from the store, an alarm, or a process that answers
-    /// questions.
+    /// Returns an input from the store, an alarm, or a process that answers questions, if there is
+    /// one.
     fn news(&mut self, chance: &mut Chance) -> Option<Input> {
-        match chance.below(4) {
+        match chance.below(5) {
+            4 if !self.widgets.is_empty() => self.handled(chance),
             0 if !self.to_keep.is_empty() => {
                 let (state, mut checkpoint) = self.to_keep.remove(0);
                 checkpoint.is_trusted = chance.below(4) != 0;
@@ -217,13 +282,15 @@ impl World {
                 Some(Input::Trusted(Ok(all)))
             }
             3 if !self.questions.is_empty() => {
-                let (process, number) = self.questions.remove(0);
-                // If the process has ended, the machine has already refused the question.
+                let (process, number, is_for_sweep) = self.questions.remove(0);
+                // If the process has ended, the machine has already refused the question, and no
+                // answer comes.
                 let is_there = self.processes.contains_key(&process);
-                is_there.then_some(Input::Reported(
-                    process,
-                    Report::Found { number, found: Introspected::Object(None) },
-                ))
+                let found = match is_for_sweep {
+                    true => Introspected::Parameters((chance.below(8) != 0).then(one_parameter)),
+                    false => Introspected::Object(None),
+                };
+                is_there.then_some(Input::Reported(process, Report::Found { number, found }))
             }
             2 => match self.alarms.pop()? {
                 Alarm::Measure => Some(Input::Measured(Vec::new(), None)),
@@ -233,7 +300,27 @@ impl World {
         }
     }
 
-    /// Makes something happen to a simulated process. Returns false when nothing can.
+    /// Lets a head handle its message, if it is ready. If the head has ended, no report comes.
+    fn handled(&mut self, chance: &mut Chance) -> Option<Input> {
+        let (head, number) = self.widgets[0];
+        let life = self.processes.get(&head);
+        if matches!(life, Some(Life::BecomesReady(_) | Life::Loads)) {
+            return None;
+        }
+        self.widgets.remove(0);
+        life?;
+        let end = match chance.below(6) {
+            0 => WidgetEnd::Unknown,
+            1 => WidgetEnd::Unfit { why: "chroot".into() },
+            n => WidgetEnd::Ran { warnings: Vec::new(), forks: n != 2, is_alone: false },
+        };
+        if matches!(end, WidgetEnd::Ran { .. }) {
+            self.ahead.insert(head);
+        }
+        Some(Input::Reported(head, Report::WidgetHandled { number, end }))
+    }
+
+    /// Lets a random event happen to a simulated process. Returns false if no event is possible.
     fn happen(&mut self, chance: &mut Chance, accidents: bool) -> bool {
         if let Some(id) = chance.of(&self.dying.iter().copied().collect::<Vec<_>>())
             && chance.below(2) == 0
@@ -268,6 +355,14 @@ impl World {
             Life::BecomesReady(Role::ListVariables) => {
                 self.processes.remove(&id);
                 self.feed(Input::Reported(id, Report::Variables(Vec::new())));
+                self.feed(Input::Gone(id, Some(Exit::Code(0))));
+                return true;
+            }
+            Life::BecomesReady(Role::Digest) => {
+                self.processes.remove(&id);
+                let hashes = [("x".to_owned(), Some(chance.below(3).to_string()))].into();
+                let digests = (chance.below(8) != 0).then(|| Digests { hashes, ..Digests::default() });
+                self.feed(Input::Reported(id, Report::Digested(digests)));
                 self.feed(Input::Gone(id, Some(Exit::Code(0))));
                 return true;
             }
@@ -325,6 +420,10 @@ impl World {
                     1 => How::Error(RunError::new("ValueError", "")),
                     _ => How::Ok,
                 };
+                if matches!(how, How::Ok) && chance.below(4) != 0 {
+                    let value = Some(chance.below(5) as f64);
+                    self.feed(Input::Reported(id, Report::Metric(Metric { value, problem: None })));
+                }
                 let forks = chance.below(8) != 0;
                 let remains =
                     [Remains::Nothing, Remains::Unchanged, Remains::Set, Remains::Unfit("chroot".into())]
@@ -340,7 +439,25 @@ impl World {
     }
 }
 
-/// What a saving process reports.
+/// A sweep of two to four rows, with and without rungs.
+fn a_sweep(at: StateId, chance: &mut Chance) -> Box<SweepSpec> {
+    let values: Vec<usize> = (0..2 + chance.below(3)).collect();
+    let mut spec = serde_json::json!({
+        "at": at, "code": "x = 1", "grid": {"x": values}, "metric": "x", "parallel": 1 + chance.below(3), "keep": 1,
+    });
+    if chance.below(2) == 0 {
+        spec["rungs"] = serde_json::json!({"code": "x += 1", "count": 2, "factor": 2});
+    }
+    serde_json::from_value(spec).unwrap()
+}
+
+fn one_parameter() -> CodeParameters {
+    let (name, value, type_name) = ("x".into(), "1".into(), "int".into());
+    let parameters = vec![Parameter { name, value, type_name, from: 4, to: 5 }];
+    CodeParameters { parameters, ..CodeParameters::default() }
+}
+
+/// The report of a saving process.
 fn contents(form: Form) -> Contents {
     Contents {
         manifest: format!("{form:?}"),
@@ -362,11 +479,19 @@ fn storm(seed: u64, accidents: bool, budget: Option<usize>) {
             _ => drop(world.happen(&mut chance, accidents)),
         }
     }
+    let has_ended = |sweep: &Sweep| sweep.status != SweepStatus::Running;
     for _ in 0..100_000 {
-        if world.open.is_empty() && world.dying.is_empty() {
+        let is_still = world.machine.notebook().sweeps().all(has_ended);
+        if world.open.is_empty() && world.dying.is_empty() && is_still {
             break;
         }
         world.happen(&mut chance, false);
+    }
+    for sweep in world.machine.notebook().sweeps() {
+        assert!(has_ended(sweep), "seed {seed}: {sweep:?} never ended");
+        let ran = |row: &SweepRow| !row.ends.is_empty();
+        let is_whole = sweep.status != SweepStatus::Done || sweep.rows.iter().all(ran);
+        assert!(is_whole, "seed {seed}: a row never ran: {sweep:?}");
     }
     assert!(
         world.open.is_empty(),

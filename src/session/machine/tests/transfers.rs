@@ -1,10 +1,10 @@
 //! Tests of variables that are sent from one state to another, and of digests. Each line of a
-//! script takes a second.
+//! script takes one second.
 
 use super::play;
 use expect_test::expect;
 
-/// A script that creates two states below the root, s1 and s2. Each has a frozen process.
+/// A script that creates two children of the root, s1 and s2. Each has a frozen process.
 const TWO_STATES: &str = "open
      p1 ready
      run a on initial
@@ -19,7 +19,7 @@ const TWO_STATES: &str = "open
      p5 ready
      ";
 
-/// Creates the two states, then plays a script. Returns the effects of the script.
+/// Plays `TWO_STATES`, then `script`. Returns only the effects of `script`.
 fn told_then(script: &str) -> String {
     let all = play(&format!("{TWO_STATES}{script}"));
     let first = script.lines().next().expect("a line").trim();
@@ -169,7 +169,7 @@ fn digests_are_computed_once_and_kept_while_the_state_is_there() {
             removed [s1] [a]
             answer 19: done
         digest s1
-            answer 20: refused, not_found: find state s1: there is none in this notebook
+            answer 20: refused, not_found: find state s1: this notebook has none with this id
         initial
         └─ s2 (b)
     "#]]
@@ -192,11 +192,11 @@ fn digests_that_fail_are_refused_and_computed_again() {
             p3 forks p6, digest
         p6 ready
         p6 cannot digest
-            answer 13: refused, kernel: digest the variables of state s1: reading them failed
+            answer 13: refused, kernel: digest the variables of state s1: reading the variables failed
         digest s1
             p3 forks p7, digest
         p7 gone
-            answer 16: refused, kernel: list the variables of state s1: the process that listed them has died
+            answer 16: refused, kernel: list the variables of state s1: the process that listed the variables has died
         digest s1
             p3 forks p8, digest
         alarm looked p8
@@ -211,11 +211,11 @@ fn digests_that_fail_are_refused_and_computed_again() {
             kill p3
             kill p5
             kill p9
-            answer 20: refused, not_found: find state s1: there is none in this notebook
+            answer 20: refused, not_found: list the variables of state s1: the notebook was reset
             all was reset
             answer 21: done
         digest s1
-            answer 22: refused, not_found: find state s1: there is none in this notebook
+            answer 22: refused, not_found: find state s1: this notebook has none with this id
         initial
     "#]]
     .assert_eq(&told_then(
@@ -229,5 +229,136 @@ fn digests_that_fail_are_refused_and_computed_again() {
          digest s1
          reset
          digest s1",
+    ));
+}
+
+#[test]
+fn a_merge_waits_for_the_digests_of_both_states_and_their_ancestor() {
+    expect![[r#"
+        merge m into s1 from s2
+            p3 forks p6, digest
+            p5 forks p7, digest
+            p1 forks p8, digest
+        p6 ready
+        p6 digests x=1
+        p7 digests x=2
+        p8 digests x=1
+            p5 forks p9 to send
+            p2 runs m with  of s2 from p9
+        p9 ready
+        p2 began
+            m began
+        p2 ok
+            answer 13: m Ok s3
+            kill p9
+            p2 forks p10, frozen
+        merge n into s1 from s2
+            p3 forks p11, head
+            p5 forks p12 to send
+            p11 runs n with  of s2 from p12
+        merge m into s1 from s2
+            answer 22: m Ok s3
+        merge m into s2 from s1
+            answer 23: refused, conflict: take variables: the other state has changed nothing that differs here
+        initial
+        ├─ s1 (a)
+        │  ├─ s3 (m) Freezing
+        │  └─ × n Queued
+        └─ s2 (b)
+    "#]].assert_eq(&told_then(
+        "merge m into s1 from s2
+         p6 ready
+         p6 digests x=1
+         p7 digests x=2
+         p8 digests x=1
+         p9 ready
+         p2 began
+         p2 ok
+         merge n into s1 from s2
+         merge m into s1 from s2
+         merge m into s2 from s1",
+    ));
+}
+
+#[test]
+fn a_merge_that_cannot_be_carried_out_leaves_no_run() {
+    expect![[r#"
+        merge m into s1 from s1
+            answer 13: refused, conflict: take variables: both states are the same one
+        merge m into s1 from s9
+            answer 14: refused, not_found: find state s9: this notebook has none with this id
+        merge m into s1 from s2 dry
+            p3 forks p6, digest
+            p5 forks p7, digest
+            p1 forks p8, digest
+        merge n into s1 from s2 take=y
+        p6 digests x=1
+        p7 digests x=2
+        p8 digests x=3
+            answer 15: plan %take  from THEIRS, refused: both states have changed `x`
+            answer 16: refused, not_found: take the variable "y": the other state has no such variable
+        merge m into s1 from s2
+            answer 20: refused, conflict: take variables: both states have changed `x`
+        delete s2
+            kill p5
+            kill p4
+            removed [s2] [b]
+            answer 21: done
+        merge m into s1 from s2
+            answer 22: refused, not_found: find state s2: this notebook has none with this id
+        initial
+        └─ s1 (a)
+    "#]]
+    .assert_eq(&told_then(
+        "merge m into s1 from s1
+         merge m into s1 from s9
+         merge m into s1 from s2 dry
+         merge n into s1 from s2 take=y
+         p6 digests x=1
+         p7 digests x=2
+         p8 digests x=3
+         merge m into s1 from s2
+         delete s2
+         merge m into s1 from s2",
+    ));
+}
+
+#[test]
+fn a_merge_ends_with_the_states_that_it_needs() {
+    expect![[r#"
+        merge m into s1 from s2
+            p3 forks p6, digest
+            p5 forks p7, digest
+            p1 forks p8, digest
+        p6 cannot digest
+            answer 13: refused, kernel: digest the variables of state s1: reading the variables failed
+        merge m into s1 from s2
+            p3 forks p9, digest
+        delete s2
+            kill p5
+            kill p4
+            kill p7
+            answer 15: refused, not_found: find state s2: this notebook has none with this id
+            removed [s2] [b]
+            answer 16: done
+        merge n into s1 from s2
+            answer 17: refused, not_found: find state s2: this notebook has none with this id
+        reset
+            end what cells have started
+            kill p2
+            kill p3
+            kill p8
+            kill p9
+            all was reset
+            answer 18: done
+        initial
+    "#]]
+    .assert_eq(&told_then(
+        "merge m into s1 from s2
+         p6 cannot digest
+         merge m into s1 from s2
+         delete s2
+         merge n into s1 from s2
+         reset",
     ));
 }

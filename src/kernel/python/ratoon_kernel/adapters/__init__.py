@@ -1,4 +1,4 @@
-"""The adapters, one for each known library. adapter.py describes what they do."""
+"""Registers the adapters of all known libraries. adapter.py describes what an adapter does."""
 
 from ..adapter import registry
 from . import (

@@ -1,4 +1,4 @@
-"""Saves objects that their library can only write to a file and read from one."""
+"""Saves and restores objects that a library can only write to a file and read from a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def written(write: Callable[[str], object]) -> bytes:
-    """The bytes that a library writes to a file."""
+    """Calls `write` with a file path and returns the bytes of the file."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "kept.bin")
         write(path)
@@ -18,7 +18,7 @@ def written(write: Callable[[str], object]) -> bytes:
 
 
 def read(kept: bytes, read: Callable[[str], Any]) -> Any:
-    """The object that a library reads from a file of these bytes."""
+    """Writes bytes to a file and returns the result of calling `read` with the file's path."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "kept.bin")
         with open(path, "wb") as file:

@@ -1,7 +1,7 @@
-"""What the adapters of databases share.
+"""Functions for the adapters of databases.
 
-Checkpoints are written in a throw-away process. There an adapter may change a database after
-copying it, to find what a connection does not reveal.
+Checkpoints are written in a throw-away process. After copying a database, an adapter may therefore
+change it, to find properties of a connection that the library does not report.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any
 
 from ..adapter import Reduce, Reduced
 
-# A table of this name marks a database that was copied: another connection to the database finds
-# the table.
+# The name of a table that is added to a database after copying it. If another connection finds the
+# table, it belongs to the same database.
 MARK = "ratoon_mark"
 
-# The saved connections and their reductions, by the connection's id. A reduction is needed again if
-# an object that contains the connection could not be saved.
+# For the id of each saved connection: the connection, and its reduction. If an object that contains
+# the connection cannot be saved, the reduction is needed again for another object.
 saved: dict[int, tuple[Any, Reduced]] = {}
 
 
@@ -30,7 +30,7 @@ def once(reduce: Reduce) -> Reduce:
 
 
 def asking(execute: Callable[[str], Any]) -> Callable[[str], list[Any]]:
-    """Runs a query and returns all rows."""
+    """Returns a function that runs a query with `execute` and returns all rows."""
 
     def ask(query: str) -> list[Any]:
         rows: list[Any] = execute(query).fetchall()

@@ -1,4 +1,5 @@
-"""Databases of DuckDB in memory: the whole database, a connection to it, and the default one."""
+"""Saves and restores in-memory databases of DuckDB, connections to them, and the default connection
+of the module."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from .. import pickling
 from ..adapter import Adapter, Change, Reduced
 from .databases import MARK, asking, make_cursor, once, saved
 
-# What a saved connection must not have, and the query that finds it.
+# Properties of a connection that cannot be saved. Each query returns rows if a connection has the
+# property.
 _REFUSED = {
     "temporary tables or views": "SELECT 1 FROM duckdb_tables() WHERE temporary"
     " UNION ALL SELECT 1 FROM duckdb_views() WHERE temporary AND NOT internal",
@@ -61,7 +63,7 @@ def _reduce_connection(value: Any) -> Reduced:
 
 
 def _copied(value: Any, name: str) -> bytes:
-    """The bytes of a database in DuckDB's file format."""
+    """Returns a copy of a database as bytes in DuckDB's file format."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "kept")
         value.execute(f"ATTACH '{path}' AS ratoon_kept")
@@ -88,13 +90,13 @@ def make_duckdb(kept: bytes, settings: dict[str, Any]) -> Any:
         text = str(now).replace("'", "''")
         try:
             made.execute(f"SET {key} = '{text}'")
-        except duckdb.Error:  # it can be set at the start only, or follows from the machine
+        except duckdb.Error:  # a setting that cannot be changed after the start
             continue
     return made
 
 
 def _default_connection() -> dict[str, tuple[Any, ...]]:
-    """The connection that functions such as `duckdb.sql` use, unless it is empty."""
+    """Returns the connection that functions such as `duckdb.sql` use, if it has any content."""
     duckdb = sys.modules.get("duckdb")
     if duckdb is None or not hasattr(duckdb, "set_default_connection"):
         return {}

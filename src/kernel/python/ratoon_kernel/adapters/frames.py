@@ -1,4 +1,4 @@
-"""Summaries of frames, for pandas and polars."""
+"""Summarises frames of pandas and polars for the page."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 from ..adapter import Columns, registry
 from ..classes import name_of
 
-# Frames with more columns have no fingerprint.
+# Maximum number of columns of a frame that has a fingerprint.
 MAX_COLUMNS = 2000
-# How many columns of a frame are summarised, and how long their names may be, in characters.
+# Maximum number of columns in a summary, and maximum length of their names in characters.
 MAX_SUMMARY_COLUMNS = 50
 MAX_NAME_CHARACTERS = 200
 
 _PLAIN = (int, float, bool, type(None))
 
-# Minimum, maximum, mean and nulls of a column, before a deadline.
+# A function (column, deadline) that returns minimum, maximum, mean and number of nulls.
 Statistics = Callable[[Any, float], dict[str, Any]]
 
 
@@ -28,7 +28,8 @@ def summary(
     statistics: Statistics,
     deadline: float,
 ) -> dict[str, Any]:
-    """The summary of a frame or a series. `named` are its first columns with their names."""
+    """Returns the summary of a frame or a series. `named` are the first columns as (name,
+    column)."""
     unknown = {"fingerprint": None, "sampled": False}
     summaries = []
     for at, (name, column) in enumerate(named):
@@ -41,7 +42,7 @@ def summary(
 
 
 def _words(name: Any) -> str:
-    """The name of a column as text, without running user code."""
+    """Returns the name of a column as text, without running user code."""
     kind = type(name)
     if kind is str:
         return str(name[:MAX_NAME_CHARACTERS])

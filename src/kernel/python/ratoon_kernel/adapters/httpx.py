@@ -1,4 +1,4 @@
-"""Clients of httpx: their arguments and cookies, not their connections."""
+"""Saves and restores clients of httpx: their arguments and cookies, but not their connections."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def _reduce_client(value: Any) -> Reduced:
 
 
 def _verifies(value: Any, context: Any) -> bool:
-    """Whether the client checks certificates. Only the number of trusted certificates is
-    compared."""
+    """Whether the client checks certificates. Raises Unsavable if the number of trusted
+    certificates is not the default, because the client then has custom certificates."""
     import httpx
 
     usual = httpx.create_ssl_context() if context is not None else None

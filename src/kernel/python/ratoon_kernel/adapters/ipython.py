@@ -1,5 +1,5 @@
-"""Saves and restores what cells changed in IPython's shell: its options, and how it shows objects
-of a type."""
+"""Saves and restores the changes that cells made to IPython's shell: its options, and its printers
+for objects of certain types."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from .. import shell as kernel
 from ..adapter import Adapter, Change, Setting
 
-# An option: the part of the shell, and the option's name.
+# The part of the shell that has an option, and the name of the option.
 Option = tuple[str, str]
 
 _options_in_root: dict[Option, Any] = {}
-# The printers of each format, by type.
+# For each output format: the printer of each type.
 _printers_in_root: dict[str, dict[type, Any]] = {}
 
 
@@ -24,7 +24,7 @@ def _formatters() -> dict[str, Any]:
 
 
 def _parts() -> dict[str, Any]:
-    """The shell and its formatter of text."""
+    """Returns the objects whose options are saved: the shell, and its formatter for plain text."""
     return {"shell": kernel.shell, "text": _formatters()["text/plain"]}
 
 

@@ -1,4 +1,4 @@
-"""Data sets of LightGBM."""
+"""Saves and restores data sets of LightGBM."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _reduce_data_set(value: Any) -> Reduced:
     state = dict(vars(value))
     is_made, source = state.get("_handle") is not None, state.get("data")
     if not is_made or (source is not None and not isinstance(source, (str, os.PathLike))):
-        # The data set still has its source data, so it can be made again from it.
+        # The data set still has its source data, so it can be made again from the source data.
         kept = {**state, "_handle": None}
         return make_data_set, (type(value), None, None), (kept, is_made), None, None, set_data_set
     data = by_file.written(value.save_binary)

@@ -1,4 +1,4 @@
-"""Handlers of `logging`, and the settings of loggers."""
+"""Saves and restores handlers of `logging` and the settings of loggers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _LEVEL_NAMES = set(logging._levelToName.values())
 
 
 def _reduce_file_handler(value: Any) -> Reduced:
-    # The next log record opens the file again, to append. A handler that was closed stays closed.
+    # After loading, the next log record opens the file in append mode. A closed handler stays
+    # closed.
     is_closed = getattr(value, "_closed", False)
     mode = value.mode if is_closed else value.mode.replace("w", "a")
     kept = {**_without_lock(vars(value)), "stream": None, "mode": mode}
@@ -60,7 +61,8 @@ def set_handler(made: Any, kept: dict[str, Any]) -> None:
 
 
 def _levels() -> dict[str, Any] | None:
-    """The settings of loggers, and names of levels. None if cells have changed nothing."""
+    """Returns the settings of loggers and the names of new levels, or None if cells have changed
+    nothing."""
     states = {name: _state(one) for name, one in _loggers().items() if _state(one) != _UNSET}
     known = logging._levelToName
     names = {number: name for number, name in known.items() if name not in _LEVEL_NAMES}
@@ -79,7 +81,8 @@ def _restore_levels(found: dict[str, Any]) -> None:
 
 
 def _handlers() -> dict[str, tuple[Any, ...]]:
-    """The handlers and filters of loggers, by the logger's expression."""
+    """Returns the handlers and filters of each logger that has any, by an expression for the
+    logger."""
     found = {}
     for name, one in _loggers().items():
         if one.filters or any(type(each) is not logging.NullHandler for each in one.handlers):
@@ -94,8 +97,8 @@ def _restore_handlers(name: str, kept: list[Any], filters: list[Any]) -> None:
     if [type(each) for each in one.handlers] != [type(each) for each in kept]:
         one.handlers[:] = kept
         return
-    # A library made these during its import and refers to them, so they stay and get the saved
-    # settings.
+    # A library made these handlers when it was imported, and refers to them. So they are not
+    # replaced, but get the saved settings.
     for each, was in zip(one.handlers, kept):
         each.level, each.formatter, each.filters = was.level, was.formatter, was.filters
 

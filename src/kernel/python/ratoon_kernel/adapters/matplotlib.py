@@ -1,4 +1,4 @@
-"""Settings of matplotlib, and how figures are shown below their cell."""
+"""Saves and restores settings of matplotlib and of its inline backend."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..adapter import Adapter, Setting
 
 
 def backend_in_use() -> str | None:
-    """The backend that pyplot has loaded."""
+    """Returns the name of the backend that pyplot has loaded, or None."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     if getattr(pyplot, "_backend_mod", None) is None:
         return None
@@ -18,12 +18,12 @@ def backend_in_use() -> str | None:
 
 
 def use_backend(name: str) -> None:
-    """Loads a backend. Without one, no figures are shown below their cell."""
+    """Loads a backend. Figures appear below their cell only after their backend is loaded."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
         try:
             pyplot.switch_backend(name)
-        except Exception:  # it needs a screen: pyplot chooses another
+        except Exception:  # for example a backend that needs a screen: pyplot chooses another
             return
 
 
@@ -32,7 +32,7 @@ def _changed_parameters() -> dict[str, Any] | None:
     if matplotlib is None:
         return None
     default, now = matplotlib.rcParamsDefault, matplotlib.rcParams
-    # Read as a plain dictionary, because matplotlib's own access would load a backend.
+    # Reads the values as from a plain dictionary. matplotlib's own access would load a backend.
     values = {key: dict.__getitem__(now, key) for key in dict.keys(now)}
     return {key: value for key, value in values.items() if value != dict.get(default, key)}
 

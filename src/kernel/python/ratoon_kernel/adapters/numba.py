@@ -1,4 +1,5 @@
-"""Functions that numba compiles: the source of the function, and the cache setting."""
+"""Saves and restores functions that numba compiles: their source, and whether their compiled code
+is cached on disk."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ def _reduce_compiled(files: set[str], value: Any) -> Reduced:
     reduced = value.__reduce__()
     if value._cache.cache_path is None:
         return reduced
-    # numba's own pickles do not contain whether compiled code is cached on disk (`cache=True`).
+    # numba's own reduction does not contain the setting `cache=True`.
     return *reduced, True, None, None, cache_again
 
 
@@ -27,7 +28,8 @@ def cache_again(made: Any, _: Any) -> None:
 
 
 class _CacheLater:
-    """Enables the cache at the first use. The cache needs the source, which is restored last."""
+    """Enables the cache on disk when it is first used. The cache needs the source of the function,
+    which is restored after the function."""
 
     def __init__(self, function: Any) -> None:
         self._function = function

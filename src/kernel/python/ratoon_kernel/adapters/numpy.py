@@ -1,4 +1,4 @@
-"""Arrays and scalars of numpy, its random numbers and its settings."""
+"""Handles arrays and scalars of numpy, its global random generator, and its settings."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from ..fingerprint import Reader
     from ..pickling import Reducers
 
-# Larger arrays have no minimum, maximum and mean in their summary.
+# Maximum size of an array whose summary has minimum, maximum and mean.
 MAX_SUMMARY_BYTES = 64 * 1024 * 1024
-# Maximum size of an array of objects whose items are read, and whose nulls are counted.
+# Maximum number of items of an object array that has a fingerprint.
 MAX_OBJECTS = 5_000_000
+# Maximum number of items of an object array whose nulls are counted.
 MAX_NULLS_COUNTED = 1_000_000
 MAX_DIMENSIONS = 32
 MAX_DTYPE_DEPTH = 20
@@ -37,14 +38,14 @@ def loaded() -> Any:
 
 
 class OwnArray:
-    """An array that must not share its memory with another when it is loaded."""
+    """Wraps an array to be pickled. The loaded array shares its memory with no other array."""
 
     def __init__(self, array: Any) -> None:
         self.array = array
 
 
 def is_plain_array(kind: type) -> bool:
-    """Whether arrays of a class are reduced by numpy's own method."""
+    """Whether arrays of a class are pickled by the methods of `numpy.ndarray`."""
     plain = loaded().ndarray
     return kind.__reduce__ is plain.__reduce__ and kind.__reduce_ex__ is plain.__reduce_ex__
 
@@ -76,7 +77,7 @@ def _reduce_own(pickler: Reducers, value: OwnArray) -> Reduced:
 
 
 def _reduce_whole(pickler: Reducers, value: Any, kind: type, own: dict[str, Any]) -> Reduced:
-    """An array that is not a view of another."""
+    """Reduces an array with its own memory."""
     order, set_dict = _order(value), rebuilding.set_dict
     layout = (value.shape, value.dtype, order, kind, value.flags.writeable)
     if value.dtype.hasobject:
@@ -100,7 +101,7 @@ def _order(value: Any) -> str:
 
 
 def _bytes(value: Any) -> Any:
-    """The items of an array in the order in which memory contains them."""
+    """Returns the bytes of an array's items, in the order of the array's memory layout."""
     numpy = loaded()
     return numpy.asarray(value).ravel(order=_order(value)).view(numpy.uint8)
 
@@ -111,7 +112,8 @@ def _address(value: Any) -> int:
 
 
 def _root(value: Any) -> Any:
-    """The array of which this one is a view. None if this one is saved with its own memory."""
+    """Returns the array that owns the memory of a view. Returns None if the given array must be
+    saved with its own memory."""
     numpy, root = loaded(), value
     while isinstance(root.base, numpy.ndarray):
         root = root.base
@@ -131,7 +133,8 @@ def _root(value: Any) -> Any:
 
 
 def _memory_below(value: Any) -> tuple[Any, int] | None:
-    """The bytearray or array.array whose memory an array uses, and the array's offset in it."""
+    """If an array uses the memory of a bytearray or an array.array, returns this object and the
+    offset of the array in its memory."""
     numpy, below = loaded(), value.base
     while isinstance(below, memoryview):
         below = below.obj
@@ -170,7 +173,7 @@ def make_view(
 
     plain = numpy.asarray(root)
     if dtype.hasobject:
-        # The view has the root's dtype. Only the layout differs.
+        # The view and the root have the same dtype and differ only in their layout.
         plain = plain.reshape(-1, order="A")
     return _finish(numpy.ndarray(shape, dtype, plain, at, strides), kind, writeable)
 
@@ -206,7 +209,8 @@ def make_large_array(
 ) -> Any:
     import numpy
 
-    # numpy's own memory can be resized, and numpy asks for huge pages, which make forks cheap.
+    # Memory that numpy allocates can be resized. numpy also requests huge pages for it, so a fork
+    # copies fewer page table entries.
     made = numpy.empty(shape, dtype, order)
     fill(made.reshape(-1, order=order).view(numpy.uint8))
     return _finish(made, kind, writeable)
@@ -251,8 +255,8 @@ def _finish(made: Any, kind: type, writeable: bool) -> Any:
 
 
 def describe_dtype(dtype: Any) -> Any:
-    """A description of a dtype: text, or for records their size and a list of (name, description,
-    offset)."""
+    """Returns a description of a dtype: text, ["sub", description, shape], or ["record", size, list
+    of [name, description, offset]]."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return ["sub", describe_dtype(base), list(map(int, shape))]
@@ -319,7 +323,7 @@ def _decode_scalar(decoder: Decoder, depth: int) -> Any:
 
 
 def to_dtype(numpy: Any, words: Any, depth: int = 0) -> Any:
-    """The dtype that a description of `describe_dtype` means."""
+    """Returns the dtype for a description that `describe_dtype` has made."""
     if depth > MAX_DTYPE_DEPTH:
         raise Malformed
     if type(words) is str:
@@ -352,10 +356,10 @@ def to_dtype(numpy: Any, words: Any, depth: int = 0) -> Any:
 
 
 def read_array(reader: Reader, value: Any, depth: int) -> None:
-    """Feeds an array to a fingerprint."""
+    """Feeds an array to the reader of a fingerprint."""
     numpy, dtype = loaded(), value.dtype
     if dtype.hasobject:
-        # A broadcast array repeats one item, which would be read each time.
+        # Counts all items, because a broadcast array repeats an item without using more memory.
         if dtype.kind != "O" or value.size > MAX_OBJECTS:
             raise Unknown
         reader.put(b"objects", repr(value.shape).encode())
@@ -377,7 +381,8 @@ def read_array(reader: Reader, value: Any, depth: int) -> None:
 
 
 def statistics(values: Any, deadline: float) -> dict[str, Any]:
-    """Minimum, maximum, mean and the number of nulls, as far as they are defined."""
+    """Returns the minimum, maximum, mean and number of nulls of an array. Omits those that are not
+    defined for its dtype or take too long."""
     numpy, kind = loaded(), values.dtype.kind
     too_late = time.process_time() > deadline
     if values.size == 0 or values.nbytes > MAX_SUMMARY_BYTES or too_late:
@@ -411,7 +416,7 @@ def _is_null(item: Any) -> bool:
 
 
 def _number(value: Any) -> int | float | str:
-    """A JSON number; times and other numbers as text."""
+    """Returns a scalar as a number that JSON can represent, or else as text."""
     if value.dtype.kind in "mM":
         return str(value)
     value = value.item()

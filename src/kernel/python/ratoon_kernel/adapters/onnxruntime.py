@@ -1,4 +1,4 @@
-"""Sessions of ONNX Runtime: their model and their options."""
+"""Saves and restores sessions of ONNX Runtime: their model and their options."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Frames, series and indexes of pandas, its options, and accessors and dtypes that cells
-registered."""
+"""Handles frames, series and indexes of pandas, its options, and the accessors and dtypes that
+cells have registered."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from ..fingerprint import Reader
     from ..pickling import Reducers
 
-# Columns with more items have no count of nulls, if nulls must be counted one by one.
+# Maximum length of a column whose nulls are counted one by one.
 MAX_NULLS_COUNTED = 1_000_000
 
-# The extension arrays of pandas, by what they wrap.
+# Names of pandas' classes of extension arrays: wrapped numpy arrays, times, and arrays with a mask.
 _OF_NUMPY = ("PandasArray", "NumpyExtensionArray")
 _OF_TIMES = ("DatetimeArray", "TimedeltaArray")
 _MASKED = ("IntegerArray", "FloatingArray", "BooleanArray")
@@ -38,9 +38,9 @@ def loaded() -> Any:
 
 
 def _reduce_block(value: Any) -> Reduced:
-    """Reduces a block of a frame. Frames may share the array of a block until one of them is
-    changed. Only live objects know which frames share it, so each block is saved with its own
-    array.
+    """Reduces a block of a frame. Several frames may share the array of a block until one of the
+    frames is changed (copy-on-write). pandas tracks this sharing with weak references, which cannot
+    be saved, so each block is saved with its own array.
     """
     reduced = value.__reduce_ex__(pickling.PROTOCOL)
     if _writes_through():
@@ -53,7 +53,8 @@ def _reduce_block(value: Any) -> Reduced:
 
 
 def _writes_through() -> bool:
-    """Whether frames may share memory permanently: pandas before 3, without copy-on-write."""
+    """Whether a write to one frame can change another frame. True for pandas before 3 without
+    copy-on-write."""
     pandas = loaded()
     try:
         is_old = int(pandas.__version__.split(".")[0]) < 3
@@ -83,7 +84,7 @@ def _encode_frame(encoder: Encoder, value: Any, depth: int) -> None:
         encoder.plain([0] if is_series else [int(place) for place in block.mgr_locs])
         values = block.values
         if type(values).__name__ == "ndarray" and not values.dtype.hasobject:
-            # Written with its memory layout, so that the environment form shares its buffer.
+            # Writes the memory of the whole block, so that both forms share one buffer.
             encoder.value(values, depth + 1)
             continue
         columns = list(values) if getattr(values, "ndim", 1) == 2 else [values]
@@ -93,7 +94,7 @@ def _encode_frame(encoder: Encoder, value: Any, depth: int) -> None:
 
 
 def _encode_column(encoder: Encoder, values: Any, depth: int) -> None:
-    """One column of any kind: an array, text, or Arrow."""
+    """Writes one column of any kind."""
     numpy = sys.modules["numpy"]
     if type(values) is numpy.ndarray and not values.dtype.hasobject:
         encoder.value(values, depth)
@@ -220,7 +221,8 @@ def _decode_series(decoder: Decoder, depth: int) -> Any:
 
 
 def _decode_parts(decoder: Decoder, depth: int, is_series: bool) -> tuple[Any, Any, dict[int, Any]]:
-    """The index, the columns (a series' name), and the values of columns by position."""
+    """Reads the parts of a frame or a series. Returns the index, the columns (for a series: its
+    name), and the values of the columns by position."""
     if decoder.count() != 3:
         raise Malformed
     index, columns = decoder.value(depth + 1), decoder.value(depth + 1)
@@ -234,8 +236,8 @@ def _decode_parts(decoder: Decoder, depth: int, is_series: bool) -> tuple[Any, A
             values = [values] if is_series and values.ndim == 1 else list(values)
         else:
             values = [_decode_column(decoder, depth + 2) for _ in range(decoder.count())]
-        # pandas would repeat a single value for each item of the index, and a file can contain a
-        # huge range index in a few bytes.
+        # Each column must be as long as the index. Otherwise pandas could repeat a single value for
+        # each item of the index, and an index can be huge although a file stores it in a few bytes.
         fits = all(one.ndim == 1 and len(one) == len(index) for one in values)
         if len(values) != len(places) or not fits:
             raise Malformed
@@ -346,7 +348,7 @@ def _restore_options(options: dict[str, Any]) -> None:
 
 
 def _accessors() -> dict[str, tuple[Any, ...]]:
-    """Accessors that cells have registered."""
+    """Returns the accessors that cells have registered, by an expression for each."""
     pandas = sys.modules.get("pandas")
     found = {}
     for kind in ("DataFrame", "Series", "Index") if pandas is not None else ():
@@ -364,7 +366,7 @@ def _restore_accessor(kind: str, name: str, accessor: Any) -> None:
 
 
 def _dtypes() -> dict[str, tuple[Any, ...]]:
-    """Extension dtypes that cells have registered."""
+    """Returns the extension dtypes that cells have registered, by an expression for each."""
     base = sys.modules.get("pandas.core.dtypes.base")
     known = base._registry.dtypes if base is not None else ()
     return {

@@ -1,8 +1,8 @@
-"""Frames, series and queries of polars.
+"""Handles frames, series and queries of polars.
 
-polars computes in its own threads, which a fork does not have, so operations that need them would
-wait there forever. Whole frames and columns of several chunks need them, single chunks do not
-(measured with polars 2.1).
+polars computes in its own threads. These threads do not exist in a fork, so operations that need
+them would wait there forever. Operations on whole frames and on columns of several chunks need the
+threads. Operations on single chunks do not (measured with polars 2.1).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from ..fingerprint import Reader
     from ..pickling import Reducers
 
-# How long pickling a query may take in the trial fork, in seconds.
+# Time limit for pickling a query in the trial fork, in seconds.
 MAX_TRIAL = 5
-# `os._exit` is replaced while a checkpoint is written.
+# The original function, because `os._exit` is replaced while a checkpoint is written.
 _exit = os._exit
 
 
@@ -40,9 +40,10 @@ def _reduce_series(value: Any) -> Reduced:
 
 
 def _reduce_query(value: Any) -> Reduced:
-    # A query does not show how many chunks its frames have, so another fork tries to pickle it.
+    # The number of chunks in a query's frames cannot be read. So a trial fork shows whether
+    # pickling the query ends.
     if not _ends_in_a_fork(lambda: value.__reduce_ex__(pickling.PROTOCOL)):
-        what = "a query of polars that needs polars' own threads to be written: collect() it"
+        what = "a polars query that only polars' own threads can write: call collect() on it"
         raise pickling.Unsavable(value, what)
     return value.__reduce_ex__(pickling.PROTOCOL)
 

@@ -1,7 +1,8 @@
-"""Pools of threads and processes: their arguments, not their tasks and workers.
+"""Saves and restores pools of threads and processes: their arguments, but not their tasks and
+workers.
 
-Threads and processes that start while a checkpoint is loaded would not exist in branches. So a pool
-that starts some in its constructor is constructed at its first use, in the branch that uses it.
+Threads and processes that start while a checkpoint is loaded would not exist in branches. If the
+constructor of a pool starts any, the pool is constructed when a branch first uses it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def _reduce_thread_pool(value: Any) -> Reduced:
     waiting = [queue.get_nowait() for _ in range(queue.qsize())]
     for work in waiting:
         queue.put(work)
-    # A None in the queue is no work. It only wakes the threads.
+    # A None in the queue is not a task. It only wakes the threads.
     if any(work is not None for work in waiting):
         raise pickling.Unsavable(value, "a pool with unfinished work")
     arguments = (value._max_workers, value._thread_name_prefix, *_initializer(value))
@@ -34,13 +35,13 @@ def _reduce_process_pool(value: Any) -> Reduced:
     positional, named = _arguments(value)
     if value._shutdown_thread:
         return make_executor, (type(value), positional, named, True)
-    # Constructed later: its constructor makes pipes and locks for its processes, which all branches
-    # would share.
+    # The pool is constructed when it is first used, because its constructor makes pipes and locks
+    # that all branches would otherwise share.
     return make_later, (type(value), positional, named)
 
 
 def _arguments(pool: Any) -> Arguments:
-    """The arguments of a pool of processes."""
+    """Returns the arguments with which a process pool of concurrent.futures was constructed."""
     most_tasks = getattr(pool, "_max_tasks_per_child", None)
     named = {} if most_tasks is None else {"max_tasks_per_child": most_tasks}
     return (pool._max_workers, pool._mp_context, *_initializer(pool)), named
@@ -60,7 +61,8 @@ def _reduce_multiprocessing_thread_pool(value: Any) -> Reduced:
 
 
 def _checked(value: Any) -> tuple[Any, ...]:
-    """The first arguments of a pool of multiprocessing, if it can be made again."""
+    """Returns the first arguments of a pool of multiprocessing. Raises Unsavable if the pool is
+    closed or has tasks."""
     if value._state != "RUN":
         raise pickling.Unsavable(value, "a pool that is closed")
     if value._cache:
@@ -103,7 +105,7 @@ def make_default_context() -> Any:
 
 
 def make_later(kind: Any, arguments: tuple[Any, ...], named: dict[str, Any] | None = None) -> Any:
-    """An object that is constructed at the first access to an attribute."""
+    """Returns an object that is constructed when an attribute of it is first accessed."""
     made = kind.__new__(_later_of(kind))
     object.__setattr__(made, _MADE_WITH, (arguments, named or {}))
     return made
@@ -112,7 +114,7 @@ def make_later(kind: Any, arguments: tuple[Any, ...], named: dict[str, Any] | No
 # -- pools that are constructed at their first use -------------------------------------------------
 
 _MADE_WITH = "_ratoon_made_with"
-# For each class, the subclass that its objects have until their first use.
+# For each class of pools: the subclass that its objects have until they are constructed.
 _later: dict[type, type] = {}
 
 
@@ -132,8 +134,8 @@ def _later_of(kind: type) -> type:
 
 
 def begin_anew(pools: Iterable[Any]) -> None:
-    """Called in a child. Removes the pipes and locks of unused pools, which belong to another
-    process. Each pool makes its own at its first use.
+    """Called in a child after a fork. Removes the pipes and locks of pools that were never used,
+    because they belong to the parent. Each of these pools is constructed again when it is used.
     """
     for pool in pools:
         kind = type(pool)
@@ -149,7 +151,7 @@ def begin_anew(pools: Iterable[Any]) -> None:
 def _make_now(made: Any, name: str) -> Any:
     made_with = vars(made).get(_MADE_WITH)
     kind: Any = type(made).__base__
-    # Code that inspects objects reads such names. This is not a use of the pool.
+    # Tools that inspect objects read such names. This does not count as a use of the pool.
     if made_with is None or name.startswith(("__", "_repr_", "_ipython_")):
         raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
     object.__delattr__(made, _MADE_WITH)

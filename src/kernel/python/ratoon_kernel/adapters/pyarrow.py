@@ -1,4 +1,5 @@
-"""Tables of Arrow as plain values, and Arrow columns of pandas and polars."""
+"""Writes tables of Arrow as plain values, and reads Arrow columns of pandas and polars for
+fingerprints."""
 
 from __future__ import annotations
 
@@ -15,25 +16,25 @@ if TYPE_CHECKING:
     from ..data_encoder import Encoder
     from ..fingerprint import Reader
 
-# Older versions of pyarrow run code that a table names (CVE-2023-47248).
+# Versions before this one can run code that a table names (CVE-2023-47248).
 OLDEST_SAFE_VERSION = 15
 
-# The size of an item in bytes, by Arrow's name of the type.
+# The size of an item in bytes, by the name of its type in Arrow.
 _WIDTHS = {
     "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8,
     "uint64": 8, "halffloat": 2, "float": 4, "double": 8, "date32[day]": 4, "date64[ms]": 8,
     "time32[s]": 4, "time32[ms]": 4,
 }  # fmt: skip
 _EIGHT_BYTES_WIDE = ("timestamp[", "duration[", "time64[")
-# The types of the offsets at which the texts begin.
+# For each type with items of variable length: the type of the offsets at which its items begin.
 _OFFSETS = {
     "string": "int32", "binary": "int32", "large_string": "int64", "large_binary": "int64",
 }  # fmt: skip
 
 
 def read_column(reader: Reader, kind: Any, chunks: Sequence[Any]) -> bool:
-    """Feeds a column to a fingerprint. How it is chunked does not matter. False if its type is
-    unknown."""
+    """Feeds a column to the reader of a fingerprint. The fingerprint does not depend on how the
+    column is divided into chunks. Returns False if the type of the column is unknown."""
     numpy, name = sys.modules["numpy"], str(kind)
     is_text = name in _OFFSETS
     if not is_text and name not in _WIDTHS and not name.startswith(_EIGHT_BYTES_WIDE):
@@ -76,7 +77,7 @@ def _written(table: Any) -> bytes:
 def _decode_table(decoder: Decoder, depth: int) -> Any:
     pyarrow = decoder.library("pyarrow")
     if int(pyarrow.__version__.split(".")[0]) < OLDEST_SAFE_VERSION:
-        raise Malformed("reading it is not safe with this old pyarrow")
+        raise Malformed("reading it is not safe with this old version of pyarrow")
     return pyarrow.ipc.open_stream(decoder.of(bytes)).read_all()
 
 

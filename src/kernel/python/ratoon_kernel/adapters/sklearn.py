@@ -1,4 +1,4 @@
-"""Settings of scikit-learn."""
+"""Saves and restores settings of scikit-learn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Symbols of SQLAlchemy."""
+"""Saves and restores symbols of SQLAlchemy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _HELPERS = "sqlalchemy.util.langhelpers"
 
 
 def _reduce_symbol(value: Any) -> Reduced:
-    # A symbol's number is a hash of its name, and that hash differs between processes.
+    # Saved by name, because the number of a symbol is a hash that differs between processes.
     return make_symbol, (value.name,)
 
 

@@ -1,4 +1,4 @@
-"""Databases of sqlite3 in memory: the whole database, and a connection to it."""
+"""Saves and restores in-memory databases of sqlite3 and connections to them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _reduce_connection(value: Any) -> Reduced:
 
 
 def _detected_types(sqlite3: Any, value: Any) -> int:
-    """The connection's `detect_types`, found by trying."""
+    """Finds the argument `detect_types` of a connection by running queries."""
     sqlite3.register_converter("ratoonprobe", lambda _: MARK)
     plain = value.cursor(sqlite3.Cursor)
     plain.row_factory = None
@@ -69,7 +69,7 @@ def _detected_types(sqlite3: Any, value: Any) -> int:
 
 
 def _checks_thread(sqlite3: Any, value: Any) -> bool:
-    """The connection's `check_same_thread`, found by trying."""
+    """Finds the argument `check_same_thread` of a connection by using it in another thread."""
     refused = []
 
     def use() -> None:

@@ -1,8 +1,8 @@
-"""Locks, queues, futures and data of the main thread.
+"""Saves and restores locks, queues, futures and thread-local data.
 
-A lock that nobody holds is restored as a new lock. So objects that contain locks can be saved:
-conditions, events, semaphores and queues. A held lock cannot: its owner would be gone, and nothing
-else could release it.
+An unlocked lock is restored as a new lock. So objects that contain locks can be saved: conditions,
+events, semaphores and queues. A locked lock cannot be saved, because the thread that would unlock
+it does not exist after loading.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def _reduce_lock(_: Reducers, value: Any) -> Reduced:
 
 
 def _reduce_reentrant_lock(_: Reducers, value: Any) -> Reduced:
-    # `_is_owned` checks only this thread. Another thread may hold the lock, even one that this fork
-    # does not have.
+    # `_is_owned` is true only if this thread has locked the lock. `acquire` fails if any other
+    # thread has locked it, even a thread that does not exist in this fork.
     if value._is_owned() or not value.acquire(blocking=False):
         raise pickling.Unsavable(value, "a lock that is held")
     value.release()
@@ -36,7 +36,8 @@ def _reduce_reentrant_lock(_: Reducers, value: Any) -> Reduced:
 
 
 def _reduce_simple_queue(value: Any) -> Reduced:
-    # Reading a queue's items removes them. They are put back, because the queue may be read again.
+    # Reading the items removes them from the queue. They are put back, because the queue may be
+    # pickled again.
     items = [value.get_nowait() for _ in range(value.qsize())]
     for item in items:
         value.put(item)
@@ -44,11 +45,12 @@ def _reduce_simple_queue(value: Any) -> Reduced:
 
 
 def _reduce_local(value: Any) -> Reduced:
-    """Reduces thread-local data to that of the main thread, because checkpoints hold no other
-    threads."""
+    """Reduces thread-local data to the data of the main thread, because a checkpoint contains no
+    other threads."""
     if threading.current_thread() is not threading.main_thread():
         raise pickling.Unsavable(value, "thread-local data that is nested too deeply")
-    # The arguments of its class: each thread that uses it later calls `__init__` with them.
+    # The arguments with which the object was constructed. Each thread that uses the object later
+    # calls `__init__` with the same arguments.
     called = gc.get_referents(value)
     arguments = next((one for one in called if type(one) is tuple), ())
     named = next((one for one in called if type(one) is dict and _are_names(one)), {})
@@ -62,7 +64,7 @@ def _are_names(found: dict[Any, Any]) -> bool:
 
 def _reduce_future(value: Any) -> Reduced:
     if not value.done():
-        raise pickling.Unsavable(value, "a future whose work is not done")
+        raise pickling.Unsavable(value, "a future whose work has not ended")
     return NotImplemented
 
 
@@ -75,7 +77,7 @@ def fill_queue(queue: Any, items: Iterable[Any]) -> None:
 
 
 def make_local(kind: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    # `__init__` ran in the thread that made the original.
+    # Does not call `__init__`, because it ran when the original was constructed.
     return kind.__new__(kind, *arguments, **named)
 
 

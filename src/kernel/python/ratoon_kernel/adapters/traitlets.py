@@ -1,5 +1,5 @@
-"""Objects of traitlets, including widgets, with their observers, which traitlets leaves out of its
-pickles.
+"""Saves and restores objects of traitlets, including widgets. Their observers are saved too, unlike
+in traitlets' own pickles.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def _reduce_observed(value: Any) -> Reduced:
 
 
 def _place_in_shell(value: Any) -> Reduced | None:
-    """Reduces IPython's shell and its parts to those of the loading process. None for other
-    objects."""
+    """Reduces IPython's shell and its parts to references to the same parts in the loading process.
+    Returns None for other objects."""
     shell = kernel.shell
     if value is shell:
         return getattr, (kernel, "shell")
@@ -45,8 +45,8 @@ def _place_in_shell(value: Any) -> Reduced | None:
 
 
 def _of_cells(value: Any) -> tuple[list[Observer], dict[str, Any]]:
-    """The observers and validators that cells have added. A class adds its own in the
-    constructor."""
+    """Returns the observers and validators that cells have added. Those that a class defines are
+    excluded, because the constructor adds them."""
     of_class = sys.modules["traitlets"].traitlets.EventHandler
     observers = [
         (name, kind, one)
@@ -60,7 +60,8 @@ def _of_cells(value: Any) -> tuple[list[Observer], dict[str, Any]]:
 
 
 def _reduce_sentinel(value: Any) -> Reduced:
-    # `All` and `Undefined` are compared by identity.
+    # traitlets compares sentinels such as `All` and `Undefined` by identity, so they are saved by
+    # name.
     module = sys.modules.get(value.module)
     is_known = getattr(module, value.name, None) is value
     return (getattr, (module, value.name)) if is_known else NotImplemented

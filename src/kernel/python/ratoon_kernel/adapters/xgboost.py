@@ -1,4 +1,4 @@
-"""Data sets of XGBoost."""
+"""Saves and restores data sets of XGBoost."""
 
 from __future__ import annotations
 

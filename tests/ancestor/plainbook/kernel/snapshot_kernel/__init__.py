@@ -1,1 +1,1 @@
-"""Stands where plainbook looks for its kernel."""
+"""A package with the name of plainbook's kernel. It starts Ratoon instead."""

@@ -1,0 +1,158 @@
+//! The Pythons of this machine: which ones there are, and making one ready to run cells.
+//!
+//! Everything here starts programs and waits for them, so it must not run on an async thread.
+//!
+//! How to support another version of Python: CONTRIBUTING.md, "Add a Python version".
+
+mod search;
+
+use super::interpreter::{self, Interpreter, InterpreterError, Places, Version};
+use super::provision;
+use crate::problem::{Kind, Problem};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a list of Pythons is reused. Making a list starts a dozen programs.
+const LIST_LIFETIME: Duration = Duration::from_secs(10);
+
+/// A Python that can run cells, with everything that cells need.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadyPython {
+    /// The executable.
+    pub executable: PathBuf,
+    /// Its version.
+    pub version: Version,
+    /// A directory to append to `sys.path`. It contains the packages that the Python's environment
+    /// does not have (IPython, cloudpickle).
+    pub support: Option<PathBuf>,
+}
+
+impl ReadyPython {
+    /// Whether the executable and the support directory still exist.
+    pub fn is_there(&self) -> bool {
+        self.executable.exists() && self.support.as_ref().is_none_or(|support| support.is_dir())
+    }
+}
+
+/// A Python that was found on the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundPython {
+    /// The executable.
+    pub path: PathBuf,
+    /// Its version; none if it does not start.
+    pub version: Option<Version>,
+    /// Where it was found: `--python`, `$VIRTUAL_ENV`, `.venv`, `$CONDA_PREFIX`, `installed in`,
+    /// `$PATH`, `pyenv`, `uv`, `conda` or `system`.
+    pub place: &'static str,
+    /// Whether it is the Python of notebooks that have not chosen one.
+    pub is_default: bool,
+    /// Why it cannot run cells; none if it can.
+    pub problem: Option<String>,
+}
+
+/// Knows the server's default Python and where to look for others.
+#[derive(Debug)]
+pub struct Pythons {
+    default: ReadyPython,
+    places: Places,
+    home: Option<PathBuf>,
+    data_dir: PathBuf,
+    list: Mutex<Option<(Instant, Vec<FoundPython>)>>,
+}
+
+impl Pythons {
+    /// The program of this name beside a Python, else on `$PATH`.
+    pub fn program(&self, python: &Path, name: &str) -> Option<PathBuf> {
+        let beside = python.parent().map(|place| place.join(name)).filter(|program| program.is_file());
+        beside.or_else(|| self.places.programs(name).next())
+    }
+
+    /// Chooses the default Python from `places` and installs in `data_dir` the packages that it
+    /// lacks. `progress` is called with a sentence before each step that may take long. `list` also
+    /// searches the user's `home`.
+    ///
+    /// # Errors
+    /// There is no Python, the first one cannot be used, or IPython cannot be installed for it.
+    pub fn new(
+        places: Places,
+        home: Option<PathBuf>,
+        data_dir: PathBuf,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Self, Problem> {
+        let chosen = interpreter::choose(&places, progress).map_err(problem)?;
+        let default = ready(chosen, &places, &data_dir, progress)?;
+        Ok(Self { default, places, home, data_dir, list: Mutex::default() })
+    }
+
+    /// A machine with only this Python, which is not started.
+    #[cfg(test)]
+    pub(crate) fn only(default: ReadyPython) -> Self {
+        let (places, data_dir) = (Places::default(), PathBuf::new());
+        Self { default, places, home: None, data_dir, list: Mutex::default() }
+    }
+
+    /// The Python of notebooks that have not chosen one.
+    pub fn default(&self) -> &ReadyPython {
+        &self.default
+    }
+
+    /// Checks a Python (an executable, or the directory of an environment) and installs the
+    /// packages that it lacks.
+    ///
+    /// # Errors
+    /// It cannot run cells, or IPython cannot be installed for it.
+    pub fn prepare(&self, path: &Path) -> Result<ReadyPython, Problem> {
+        let how = "choose another Python for this notebook, 3.11 or later";
+        let found = interpreter::check(path).map_err(|e| Problem { how: how.into(), ..problem(e) })?;
+        ready(found, &self.places, &self.data_dir, &mut |_| {})
+    }
+
+    /// The Pythons of this machine: the default first, and those that cannot run cells last. The
+    /// list may be `LIST_LIFETIME` old.
+    pub fn list(&self) -> Vec<FoundPython> {
+        // A panic cannot leave a half-made list.
+        let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*list {
+            Some((made, known)) if made.elapsed() < LIST_LIFETIME => known.clone(),
+            _ => {
+                let found = search::all(&self.places, self.home.as_deref(), &self.default);
+                *list = Some((Instant::now(), found.clone()));
+                found
+            }
+        }
+    }
+}
+
+fn ready(
+    found: Interpreter,
+    places: &Places,
+    data_dir: &Path,
+    progress: &mut dyn FnMut(&str),
+) -> Result<ReadyPython, Problem> {
+    let support = provision::ensure(&found, places, data_dir, progress)?;
+    let Interpreter { executable, version } = found;
+    Ok(ReadyPython { executable, version, support })
+}
+
+fn problem(e: InterpreterError) -> Problem {
+    Problem::new(Kind::BadRequest, format!("use the Python {}", e.python), e.why, e.how)
+}
+
+#[allow(clippy::unwrap_used)]
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_python_without_its_support_directory_is_no_longer_there() {
+        let support = std::env::temp_dir().join(format!("ratoon-pythons-{}", std::process::id()));
+        std::fs::create_dir(&support).unwrap();
+        let version = Version { major: 3, minor: 12, micro: 1 };
+        let python =
+            |path: &str| ReadyPython { executable: path.into(), version, support: Some(support.clone()) };
+        assert!(python("/bin/sh").is_there() && !python("/no/python").is_there());
+        std::fs::remove_dir(&support).unwrap();
+        assert!(!python("/bin/sh").is_there());
+    }
+}

@@ -1,0 +1,184 @@
+// The settings of this browser: each takes effect at once, in other tabs, and after a reload; the
+// keys of vim.
+
+import assert from 'node:assert/strict';
+import { becomes } from './browser.mjs';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { drafts, focused, open, page, ran, run, sees, test, texts } from './harness.mjs';
+
+const python = process.env.RATOON_TEST_PYTHON ?? '';
+const skip = existsSync(join(dirname(python), 'ruff')) ? false : 'needs ruff beside RATOON_TEST_PYTHON';
+
+const keys = async (...all) => {
+    for (const key of all) await page.keyboard.press(key);
+};
+const lines = (cell, on = page) => on.locator('.cell').nth(cell).locator('.cm-line').allTextContents();
+const styleOf = (name, on = page) =>
+    on.$eval('.cell .cm-content', (one, of) => getComputedStyle(one)[of], name);
+
+/** Opens the settings by their key. */
+async function settings() {
+    await keys('Control+,');
+    await page.getByRole('heading', { name: 'Settings' }).waitFor();
+}
+
+test('a change of a setting reaches all editors at once, other tabs, and the page after a reload', async () => {
+    await drafts('one = "a\tb"', `two = "${'long '.repeat(80)}"`);
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await other.waitForSelector('.cell .cm-content');
+    await settings();
+    assert.match(await page.locator('dialog').textContent(), /stored in this browser/);
+    await page.getByLabel('Font size of code and printed text').selectOption('18');
+    await page.getByLabel('Tab width').selectOption('8');
+    await page.getByLabel('Wrap long lines of code').check();
+    await page.getByLabel('Line numbers').check();
+    await page.getByLabel('Theme').selectOption('dark');
+    const all = async (on) => [
+        await styleOf('fontSize', on),
+        await styleOf('tabSize', on),
+        await styleOf('whiteSpaceCollapse', on),
+        (await on.locator('.cm-lineNumbers').count()) >= 2,
+        await on.evaluate(() => document.documentElement.dataset.theme),
+    ];
+    const wanted = ['18px', '8', 'break-spaces', true, 'dark'];
+    assert.deepEqual(await all(page), wanted);
+    await becomes(() => all(other), wanted);
+    await page.reload();
+    await page.waitForSelector('.cell .cm-content');
+    await becomes(() => all(page), wanted);
+    const isInside = () =>
+        page.$$eval('.cell .cm-scroller', (some) => some.every((one) => one.scrollWidth <= one.clientWidth));
+    assert.equal(await isInside(), true, 'the long line wraps');
+    await page.evaluate(() => {
+        for (const key of ['codeSize', 'tabWidth', 'wraps', 'theme']) localStorage[`ratoon.${key}`] = '{';
+    });
+    await page.reload();
+    await page.waitForSelector('.cell .cm-content');
+    await becomes(() => all(page), ['13px', '4', 'preserve', true, undefined]);
+    await page.locator('.cell').first().focus();
+    await keys('l');
+    assert.equal(await page.locator('.cm-lineNumbers').count(), 0);
+    await settings();
+    assert.equal(await page.getByLabel('Line numbers').isChecked(), false, 'the key changes the setting');
+});
+
+test('vim’s keys are loaded when they are wanted; Esc leaves insert mode, then the editor; cells still run', async () => {
+    await drafts('one', 'two');
+    const vim = () =>
+        page.evaluate(
+            () => performance.getEntriesByType('resource').filter(({ name }) => /vim\.js/.test(name)).length,
+        );
+    await settings();
+    assert.equal(await vim(), 0, 'not loaded before');
+    await page.getByLabel('Vim keys').check();
+    await page.waitForSelector('.cm-vimMode');
+    assert.equal(await vim(), 1);
+    await keys('Escape');
+    await page.locator('.cell').first().focus();
+    await keys('Enter', '0', 'x', 'Tab');
+    assert.deepEqual(await lines(0), ['ne']);
+    await keys('u', 'i');
+    await page.keyboard.insertText('x = 1 # ');
+    await keys('Escape');
+    await focused([0, 'editor']);
+    assert.deepEqual(await lines(0), ['x = 1 # one']);
+    await keys('d', 'Escape');
+    await focused([0, 'editor']);
+    await keys('Escape');
+    await focused([0, 'cell']);
+    await keys('j', 'Enter', 'c', 'c');
+    await page.keyboard.insertText('print(x + 41)');
+    await keys('Escape', 'y', 'y', 'ArrowUp');
+    await focused([0, 'editor']);
+    await keys('p');
+    assert.deepEqual(await lines(0), ['x = 1 # one', 'print(x + 41)']);
+    await keys('u', 'Shift+Enter');
+    await ran(1);
+    await focused([1, 'cell']);
+    await keys('Enter', 'i', 'Control+Enter');
+    await ran(2);
+    await sees('42');
+    await focused([1, 'cell']);
+    await settings();
+    await page.getByLabel('Vim keys').uncheck();
+    await page.waitForSelector('.cm-vimMode', { state: 'detached' });
+});
+
+test('an idle page does not load vim’s keys, and a page loads them at once if they are wanted', async () => {
+    await run('x = 1');
+    await ran(1);
+    const other = await page.context().newPage();
+    const asked = [];
+    other.on('request', (request) => asked.push(request.url()));
+    await other.goto(page.url());
+    await other.waitForFunction(() => document.querySelector('.cm-content'));
+    await other.waitForEvent('request', { predicate: (one) => /notebook-later/.test(one.url()) });
+    await other.waitForLoadState('networkidle');
+    assert.deepEqual(
+        asked.filter((url) => /vim/.test(url)),
+        [],
+    );
+    await page.evaluate(() => (localStorage['ratoon.vim'] = 'yes'));
+    await other.waitForSelector('.cm-vimMode');
+    const guest = await open(page.url(), { storageState: await page.context().storageState() });
+    await guest.waitForSelector('.cm-vimMode');
+});
+
+test('a syntax error is marked while one types, with its message on hover and in a list, unless the settings forbid it', async () => {
+    const marked = (on = page) => texts('.cm-lintRange-error', on);
+    const linted = page.waitForResponse(/\/lint/);
+    await page.keyboard.insertText('%time 1 +\n!ls (\nx = (1,\ny = 2');
+    await becomes(() => marked(), ['(']);
+    await page.locator('.cm-lintRange-error').hover();
+    await page.waitForFunction(() =>
+        document.querySelector('.cm-tooltip-lint')?.textContent.includes('never closed'),
+    );
+    await linted;
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
+    assert.equal(await page.locator('.cm-tooltip-lint').count(), 1, 'ruff’s answer leaves the message open');
+    await keys('Control+Shift+m');
+    await page.waitForFunction(() =>
+        document.querySelector('.cm-panel-lint')?.textContent.includes('never closed'),
+    );
+    await keys('Escape');
+    await page.waitForSelector('.cm-panel-lint', { state: 'detached' });
+    await focused([0, 'editor']);
+    await keys('F8', 'Delete');
+    await becomes(() => lines(0), ['%time 1 +', '!ls (', 'x = 1,', 'y = 2']);
+    await becomes(() => marked(), []);
+    await keys('Control+z');
+    await becomes(() => marked(), ['(']);
+    await settings();
+    await page.getByLabel('Mark problems in code').uncheck();
+    await becomes(() => marked(), []);
+    await page.getByLabel('Mark problems in code').check();
+    await keys('Escape');
+    await page.locator('.cell .cm-content').first().click();
+    await page.keyboard.insertText(' ');
+    await becomes(() => marked(), ['(']);
+});
+
+test('ruff marks the code of all cells, and formats a cell as one step of undo, or all drafts', {
+    skip,
+}, async () => {
+    await drafts('import json', 'f( 1,json )', 'd = {  "a":1}', 'if x');
+    await becomes(() => texts('.cm-lintRange-warning'), ['f']);
+    await page.locator('.cell').nth(1).locator('.cm-content').click();
+    await keys('Control+Home', 'ArrowRight', 'ArrowRight', 'ArrowRight', 'ArrowRight', 'Control+Alt+l');
+    await becomes(() => lines(1), ['f(1, json)']);
+    await page.keyboard.insertText('2');
+    await becomes(() => lines(1), ['f(12, json)']);
+    await keys('Control+z', 'Control+z');
+    await becomes(() => lines(1), ['f( 1,json )']);
+    await page.getByLabel('More', { exact: true }).click();
+    await page.getByRole('menuitem', { name: 'Format all drafts' }).click();
+    await becomes(() => lines(1), ['f(1, json)']);
+    await becomes(() => lines(2), ['d = {"a": 1}']);
+    await page.waitForFunction(() =>
+        document.querySelector('.notice')?.textContent.includes('1 cell could not be formatted: line 1: '),
+    );
+    await page.locator('.notice').getByRole('button', { name: 'Close' }).click();
+    await page.waitForSelector('.notice[data-bad]', { state: 'detached' });
+});

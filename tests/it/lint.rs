@@ -1,0 +1,110 @@
+//! Tests of ruff on the cells of a notebook, and of syntax errors.
+
+use crate::cells::Room;
+use crate::request::{Answer, Request};
+use crate::server::{TestServer, until};
+use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+fn post(server: &TestServer, what: &str, cells: &Value) -> Answer {
+    let body = json!({ "cells": cells }).to_string();
+    server.owner(Request::post(&format!("/api/notebooks/main/{what}"), &body))
+}
+
+/// The codes, cells and marked texts of the problems.
+fn problems(server: &TestServer, cells: &[&str]) -> Vec<(String, usize, String)> {
+    let linted = post(server, "lint", &json!(cells)).json();
+    assert_eq!(linted["failure"], Value::Null, "{linted}");
+    let places = linted["problems"].as_array().unwrap().iter().map(|one| {
+        let number = |key: &str| usize::try_from(one[key].as_u64().unwrap()).unwrap();
+        let marked = cells[number("cell")].chars().take(number("to")).skip(number("from")).collect();
+        (one["code"].as_str().unwrap().to_owned(), number("cell"), marked)
+    });
+    places.collect()
+}
+
+/// Whether the tests' environment has ruff beside its Python.
+fn has_ruff() -> bool {
+    let python = std::env::var("RATOON_TEST_PYTHON").unwrap_or_default();
+    Path::new(&python).with_file_name("ruff").exists()
+}
+
+#[test]
+fn cells_are_linted_and_formatted_with_the_users_ruff() {
+    if !has_ruff() {
+        return;
+    }
+    let room = Room::new();
+    std::fs::write(
+        room.path().join("ruff.toml"),
+        "[lint]\nselect = [\"F\"]\n[format]\nquote-style = \"single\"\n",
+    )
+    .unwrap();
+    let Some(server) = TestServer::with_science(room.path()) else { return };
+    // Names of other cells are known. A cell with a syntax error does not hide the problems of the
+    // others.
+    let cells =
+        ["import os\nimport sys", "%matplotlib inline\n!ls\nfoo?\nawait é(os)", "x = = 1", "%%bash\nls ("];
+    let found = problems(&server, &cells);
+    assert_eq!(found, [("F401".into(), 0, "sys".into()), ("F821".into(), 1, "é".into())]);
+
+    let code = "%time x=f( 1,\"a\" )\ny = {  'b':2 };\nx;";
+    let formatted = post(&server, "format", &json!([code, "if x", "", "%%bash\nls  ("])).json();
+    let cells = formatted["cells"].as_array().unwrap();
+    assert_eq!(cells[0]["code"], "%time x=f( 1,\"a\" )\ny = {'b': 2}\nx;", "{formatted}");
+    let why = cells[1]["failure"].as_str().unwrap();
+    assert!(why.starts_with("line 1: ") && cells[1]["code"].is_null(), "{formatted}");
+    assert_eq!((&cells[2]["code"], &cells[3]["code"]), (&json!(""), &json!("%%bash\nls  (")));
+
+    std::fs::write(room.path().join("ruff.toml"), "no such key = 1").unwrap();
+    let failed = post(&server, "lint", &json!(["import os"])).json();
+    assert!(failed["failure"].as_str().is_some_and(|why| !why.is_empty()), "{failed}");
+    let too_long = post(&server, "lint", &json!(["x".repeat(1024 * 1024 + 1)]));
+    assert_eq!(too_long.status, 413);
+    let left: Vec<_> = std::fs::read_dir(room.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| name != ".ruff_cache"), "{left:?}");
+}
+
+#[test]
+fn without_ruff_the_answer_says_how_to_get_it() {
+    let room = Room::new();
+    let bin = room.path();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let without = std::env::split_paths(&path).filter(|place| !place.join("ruff").exists());
+    let path = std::env::join_paths(std::iter::once(bin.to_path_buf()).chain(without)).unwrap();
+    let (server, has_begun) = TestServer::start_under(&["env", &format!("PATH={}", path.display())]);
+    assert!(has_begun, "{}", server.errors());
+    let linted = post(&server, "lint", &json!(["import os"])).json();
+    assert_eq!(linted, json!({"ruff": null, "failure": null, "problems": []}));
+    let refused = post(&server, "format", &json!(["x=1"]));
+    assert_eq!(refused.status, 404);
+    assert!(refused.text().contains("pip install ruff"), "{}", refused.text());
+
+    // A ruff that fails costs nothing but its diagnostics.
+    std::fs::write(bin.join("ruff"), "#!/bin/sh\necho broken >&2\nexit 2\n").unwrap();
+    std::fs::set_permissions(bin.join("ruff"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let linted = post(&server, "lint", &json!(["import os"])).json();
+    assert_eq!(linted["failure"], "broken", "{linted}");
+}
+
+#[test]
+fn a_syntax_error_is_found_without_running_the_cell() {
+    let server = TestServer::start();
+    let check = |code: &str| {
+        let command = json!({"do": "check", "state": "initial", "code": code}).to_string();
+        let mut answer = Value::Null;
+        // On a busy machine the server may reach its time limit before the answer is ready.
+        until("the server answers in time", || {
+            answer = server.owner(Request::post("/api/notebooks/main/commands", &command)).json();
+            answer["code"] != "timeout"
+        });
+        answer
+    };
+    let found = check("é = 1\nprint('x'");
+    assert_eq!((&found["kind"], &found["error"]["from"]), (&json!("checked"), &json!(11)), "{found}");
+    assert!(found["error"]["message"].as_str().unwrap().contains("never closed"), "{found}");
+    for code in ["%time 1 +", "!ls (", "await x", "%%bash\nif", "raise SystemExit"] {
+        assert_eq!(check(code)["error"], Value::Null, "{code}");
+    }
+}

@@ -1,0 +1,66 @@
+//! Tests of reading rows of a data frame from a state.
+
+use crate::cells::Room;
+use crate::request::Request;
+use crate::restarts::{command, state_of};
+use crate::server::{TestServer, until};
+use serde_json::{Value, json};
+
+fn ask(server: &TestServer, state: &str, view: Value) -> (u16, Value) {
+    let question = json!({"do": "table", "state": state, "view": view});
+    let answer = server.owner(Request::post("/api/notebooks/main/commands", &question.to_string()));
+    (answer.status, answer.json())
+}
+
+fn table(server: &TestServer, state: &str, view: Value) -> Value {
+    let (status, answer) = ask(server, state, view);
+    assert_eq!((status, &answer["kind"]), (200, &json!("table")), "{answer}");
+    answer["table"].clone()
+}
+
+const CODE: &str = "import pandas as pd\ndf = pd.DataFrame({'n': range(1000), 'odd': [i % 2 for i in \
+                    range(1000)]})\ndf";
+
+#[test]
+fn rows_come_from_the_state_itself_and_leave_no_trace() {
+    let room = Room::new();
+    let Some(mut server) = TestServer::with_science(room.path()) else { return };
+    let first = server.run("initial", CODE);
+    let state = first.state().to_owned();
+    let later = server.run(&state, "df.loc[0, 'n'] = -1\ndf = df.drop(columns='odd')");
+    let view = json!({
+        "expression": "Out[1]", "limit": 2, "offset": 1, "summaries": true,
+        "sort": {"column": 1, "descending": true}, "filters": [{"column": 2, "is": "equal", "value": "0"}],
+    });
+    let found = table(&server, &state, view.clone());
+    assert_eq!(found["rows"], json!([["996", "996", "0"], ["994", "994", "0"]]));
+    assert_eq!((&found["matching"], &found["total"]), (&json!(500), &json!(1000)));
+    assert_eq!(found["summaries"]["columns"][1]["low"], "0");
+    let smallest =
+        json!({"expression": "df", "limit": 1, "form": "csv", "sort": {"column": 1, "descending": false}});
+    assert_eq!(table(&server, later.state(), smallest.clone())["text"], "n\n-1\n");
+    assert_eq!(table(&server, &state, smallest)["text"], "n,odd\n0,0\n");
+
+    command(&server, json!({"do": "checkpoint", "state": state}));
+    server.restart();
+    assert_eq!(state_of(&server, &state)["living"], "disk");
+    assert_eq!(table(&server, &state, view), found, "the state is loaded, with what it has shown");
+}
+
+#[test]
+fn what_is_no_table_is_refused_with_its_reason() {
+    let server = TestServer::start();
+    let state = server.run("initial", "x = [1]").state().to_owned();
+    until("the state is in memory", || state_of(&server, &state)["living"] == "memory");
+    let refused = |view: Value| {
+        let (status, answer) = ask(&server, &state, view);
+        (status, answer["why"].as_str().unwrap_or_default().to_owned())
+    };
+    let no_table = "`x` is no DataFrame or Series of pandas or polars, but a list";
+    assert_eq!(refused(json!({"expression": "x", "limit": 1})), (400, no_table.into()));
+    let (status, why) = refused(json!({"expression": "Out[7]", "limit": 1}));
+    assert!(status == 400 && why.contains("does not exist in this state"), "{why}");
+    assert_eq!(refused(json!({"expression": "x", "limit": 5001})).0, 413);
+    let imported = server.run(&state, "import sys\nprint('pandas' in sys.modules)");
+    assert_eq!(imported.stream("stdout"), "False\n");
+}

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+    bestStates,
+    branchRows,
+    missingColumns,
+    missingVariable,
+    nextOrder,
+    sortedRows,
+} from '../../web/branches/branch-table.js';
+import { Growing } from './graph-growing.mjs';
+
+const label = (growing, id, text) =>
+    growing.model.fold({ event: 'state_changed', state: { ...growing.model.states.get(id), label: text } });
+const number = (value) => ({ text: String(value), number: value, failed: false });
+const ids = (rows) => rows.map(({ state }) => state.id);
+
+/** Three branches from one state. */
+function three() {
+    const growing = new Growing();
+    const fork = growing.line('initial', 2);
+    const ends = [growing.line(fork, 2), growing.line(fork, 1), growing.line(fork, 3)];
+    return { growing, fork, ends };
+}
+
+test('each branch has one row, in the order of the graph', () => {
+    const { growing, ends } = three();
+    assert.deepEqual(ids(branchRows(growing.model)), [ends[1], ends[2], ends[0]]);
+    assert.deepEqual(branchRows(new Growing().model), [], 'the start is no branch');
+});
+
+test('failed attempts and running cells do not end a row', () => {
+    const { growing, ends } = three();
+    growing.run(ends[1], 'error');
+    growing.begin(ends[2]);
+    assert.deepEqual(ids(branchRows(growing.model)), [ends[1], ends[2], ends[0]]);
+});
+
+test('a row is named by the last label since its fork, else by its first cell', () => {
+    const { growing, fork, ends } = three();
+    label(growing, fork, 'data');
+    label(growing, 's7', 'best so far');
+    const names = branchRows(growing.model).map(({ name, last }) => [name, last]);
+    assert.deepEqual(names, [
+        ['x = 4', ''],
+        ['best so far', 'x = 7'],
+        ['x = 2', 'x = 3'],
+    ]);
+    label(growing, ends[2], 'deep');
+    assert.equal(branchRows(growing.model)[1].name, 'deep', 'the last label counts');
+});
+
+test('rows are sorted by numbers; rows without one come last, whatever the direction', () => {
+    const { growing, ends } = three();
+    const rows = branchRows(growing.model);
+    const values = new Map([
+        [ends[0], new Map([['r2', number(0.5)]])],
+        [ends[1], new Map([['r2', { text: 'NameError', number: null, failed: true }]])],
+        [ends[2], new Map([['r2', number(0.9)]])],
+    ]);
+    const sorted = (isDown) => ids(sortedRows(rows, values, { by: 'r2', isDown }));
+    assert.deepEqual(sorted(true), [ends[2], ends[0], ends[1]]);
+    assert.deepEqual(sorted(false), [ends[0], ends[2], ends[1]]);
+    assert.deepEqual(ids(sortedRows(rows, values, null)), ids(rows));
+    assert.deepEqual([...bestStates(rows, values, { by: 'r2', isDown: true })], [ends[2]]);
+    assert.deepEqual([...bestStates(rows, values, { by: 'r2', isDown: false })], [ends[0]]);
+    assert.equal(bestStates(rows, values, { by: 'time', isDown: true }).size, 0);
+});
+
+test('equal best values are all marked, and a single value is not a best one', () => {
+    const { growing, ends } = three();
+    const rows = branchRows(growing.model);
+    const same = new Map(ends.map((id) => [id, new Map([['n', number(3)]])]));
+    assert.equal(bestStates(rows, same, { by: 'n', isDown: true }).size, 3);
+    const one = new Map([[ends[0], new Map([['n', number(3)]])]]);
+    assert.equal(bestStates(rows, one, { by: 'n', isDown: true }).size, 0);
+});
+
+test('only values that are not known or on their way are asked for', () => {
+    /** @type {Map<string, import('../../web/branches/branch-table.js').Value>} */
+    const columns = new Map();
+    columns.set('a', number(1)).set('b', { isPending: true });
+    const values = new Map([['s', columns]]);
+    assert.deepEqual(missingColumns(values, 's', ['a', 'b', 'c']), ['c']);
+    assert.deepEqual(missingColumns(values, 't', ['a']), ['a']);
+});
+
+test('a variable that a branch lacks is told from other failures', () => {
+    const failed = (text) => missingVariable({ text, number: null, failed: true });
+    assert.equal(failed("NameError: name 'r2' is not defined"), 'r2');
+    assert.equal(failed('ZeroDivisionError: division by zero'), null);
+    assert.equal(
+        missingVariable({ text: "NameError: name 'a' is not defined", number: null, failed: false }),
+        null,
+    );
+});
+
+test('clicks on a column sort down, up, and not at all', () => {
+    const down = nextOrder(null, 'a');
+    const up = nextOrder(down, 'a');
+    assert.deepEqual(
+        [down, up],
+        [
+            { by: 'a', isDown: true },
+            { by: 'a', isDown: false },
+        ],
+    );
+    assert.equal(nextOrder(up, 'a'), null);
+    assert.deepEqual(nextOrder(up, 'b'), { by: 'b', isDown: true });
+});

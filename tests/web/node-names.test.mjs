@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { siblingNames } from '../../web/graph/node-names.js';
+import { deletedNames } from '../../web/trash/deleted-names.js';
+
+const names = (...siblings) =>
+    siblingNames(siblings.map((one) => (typeof one === 'string' ? { label: null, code: one } : one)));
+
+test('siblings are named by their labels, and by the codes in which they differ', () => {
+    assert.deepEqual(names('x = 1', 'print(x)'), ['x = 1', 'print(x)']);
+    assert.deepEqual(
+        names('import numpy\nmodel = fit(data, depth=3)', 'import numpy\nmodel = fit(data, depth=9)', {
+            label: 'best',
+            code: 'import numpy\nmodel = fit(data, depth=5)',
+        }),
+        ['model = fit(data, depth=3)', 'model = fit(data, depth=9)', 'best'],
+    );
+});
+
+test('siblings with the same code or label are numbered', () => {
+    assert.deepEqual(names('draw()', 'draw()', 'x = 1'), ['draw() (1)', 'draw() (2)', 'x = 1']);
+    const same = { label: 'run', code: 'a' };
+    assert.deepEqual(names(same, same), ['run (1)', 'run (2)']);
+});
+
+test('in the list of deleted states, code that begins alike is told apart', () => {
+    const item = (...codes) => ({
+        at: 1,
+        states: codes.map((code, i) => ({ id: `s${i}`, label: null, code })),
+        runs: [{ exec_id: 'r', code: '1/0' }],
+    });
+    assert.deepEqual(
+        deletedNames([
+            item('model = fit(\n    df,\n    depth=3)', 'x = 1'),
+            item('model = fit(\n    df,\n    depth=9)'),
+        ]),
+        [
+            ['model = fit( … depth=3)', 'x = 1', '1/0 (1)'],
+            ['model = fit( … depth=9)', '1/0 (2)'],
+        ],
+    );
+    assert.deepEqual(deletedNames([]), []);
+});
+
+test('a single continuation has its first line as name', () => {
+    assert.deepEqual(names('# fit\nmodel = 1'), ['# fit']);
+});

@@ -1,0 +1,31 @@
+// @ts-check
+// The texts of the table of branches.
+
+export const BRANCHES_WORDS = Object.freeze({
+    title: 'Branches',
+    command: 'Show the table of branches',
+    commandWords: 'compare results metrics leaves sweep values',
+    why: 'One row for the end of each branch. A column is a variable or any expression, such as r2 or len(df). The menu of a state in the graph adds any other state.',
+    pick: 'Add to the table of branches',
+    unpick: 'Remove from the table of branches',
+    picked: 'Added to the table of branches.',
+    show: 'Show table',
+    removeRow: (/** @type {string} */ name) => `Remove ${name} from the table`,
+    add: 'Add a column',
+    addHint: 'r2, mae, len(df)',
+    addDo: 'Add',
+    remove: (/** @type {string} */ column) => `Remove the column ${column}`,
+    branch: 'Branch',
+    time: 'Time',
+    picture: 'Image',
+    choose: (/** @type {string} */ name) => `Choose ${name}`,
+    best: 'best',
+    none: 'Every branch is a row here. There is none yet: run a cell.',
+    onDisk: 'on disk',
+    load: (/** @type {number} */ n) => (n === 1 ? 'Load the state on disk' : `Load the ${n} states on disk`),
+    needsReplay: 'needs a replay',
+    missing: (/** @type {string} */ name) => `This branch has no variable ${name}`,
+    compare: 'Compare',
+    compareWhy: 'Choose two or more rows to compare them',
+    failed: 'The expression failed',
+});

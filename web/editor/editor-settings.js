@@ -1,0 +1,38 @@
+// @ts-check
+// Applies the settings of this browser to the editors, and to the plain text that stands for an
+// editor that does not exist yet.
+
+import { EditorState, EditorView, lineNumbers } from '../vendor/codemirror.js';
+import { onSettings, setSetting, settings } from '../settings/settings.js';
+
+/** The default font size of code and its line height, in px. */
+const SIZE = 13;
+const LINE = 20;
+
+/** The extensions that the settings ask for, apart from the keys of vim. */
+export function settingExtensions({ numbers, tabWidth, wraps } = settings()) {
+    return [
+        numbers ? lineNumbers() : [],
+        EditorState.tabSize.of(tabWidth),
+        wraps ? EditorView.lineWrapping : [],
+    ];
+}
+
+export const toggleNumbers = () => setSetting('numbers', !settings().numbers);
+
+/** Sizes the code of the page, now and after each change of the settings. */
+export function keepCodeStyled() {
+    const { dataset, style } = document.documentElement;
+    const apply = () => {
+        const { codeSize, tabWidth, wraps } = settings();
+        const isDefault = codeSize === SIZE;
+        // The default follows the font size of the browser.
+        style.setProperty('--text-code', isDefault ? null : `${codeSize}px`);
+        style.setProperty('--code-line', isDefault ? null : `${Math.round((codeSize * LINE) / SIZE)}px`);
+        style.setProperty('--tab', String(tabWidth));
+        if (wraps) dataset.wraps = '';
+        else delete dataset.wraps;
+    };
+    apply();
+    onSettings(apply);
+}

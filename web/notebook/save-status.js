@@ -1,0 +1,71 @@
+// @ts-check
+// Whether all changes are on disk, as far as this tab knows. Pure.
+//
+// The server answers a change after it is on disk, and reports each state that is on disk. Edits of
+// cells that ran are on the server only after they run; until then this tab keeps them.
+
+import { isInMemory } from '../checkpoints/residency.js';
+import { SAVE_WORDS as WORDS } from './save-words.js';
+
+/**
+ * @typedef {{state: 'saved' | 'saving' | 'tab' | 'failing' | 'unpushed' | 'held', text: string,
+ *   hint: string}} SaveStatus
+ *   `tab`: only this tab has some edits; `unpushed`: the store off the machine does not answer;
+ *   `held`: another server writes the notebook, so it is read-only here
+ */
+
+/**
+ * @param {import('./page.js').Page} page
+ * @returns {SaveStatus | null} null if other parts of the page say why nothing is saved now, or if
+ *   this browser may not change anything
+ */
+export function saveStatus(page) {
+    const { model, drafts, host } = page;
+    const { offsite } = model;
+    if (!page.isLoaded || page.connection !== 'open' || page.ownScope === 'view') return null;
+    if (offsite?.phase === 'held')
+        return {
+            state: 'held',
+            text: WORDS.held,
+            hint: WORDS.heldLong(offsite),
+        };
+    if (model.trouble)
+        return { state: 'failing', text: WORDS.failing, hint: WORDS.failingHint(model.trouble.why) };
+    if (drafts.isSaving || host.isSaving?.() || model.unsaved.size > 0)
+        return { state: 'saving', text: WORDS.saving, hint: WORDS.savingHint };
+    const local = localEdits(page);
+    if (local > 0) return { state: 'tab', text: WORDS.inTab(local), hint: WORDS.inTabHint(local) };
+    const waiting = [...model.states.values()].filter(
+        (state) => state.parent !== null && isInMemory(state) && state.checkpoint === null,
+    ).length;
+    const hint = WORDS.savedHint(waiting);
+    if (offsite?.phase === 'waiting')
+        return {
+            state: 'unpushed',
+            text: WORDS.unpushed(timeOf(offsite.at)),
+            hint: `${hint} ${WORDS.unpushedHint(offsite.why ?? '', offsite.how ?? '')}`,
+        };
+    if (offsite?.phase === 'pushing')
+        return { state: 'saved', text: WORDS.pushing, hint: `${hint} ${WORDS.pushingHint}` };
+    if (offsite?.phase === 'pushed')
+        return {
+            state: 'saved',
+            text: WORDS.pushed(timeOf(offsite.at)),
+            hint: `${hint} ${WORDS.pushedHint}`,
+        };
+    return { state: 'saved', text: WORDS.saved, hint };
+}
+
+/** A time as the user's clock shows it. @param {number | null} ms */
+function timeOf(ms) {
+    return new Date(ms ?? 0).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+}
+
+/** The number of cells with edits that only this tab has. @param {import('./page.js').Page} page */
+function localEdits({ model, edits, textEdits }) {
+    const isNew = (/** @type {{run: string | null, text: string}} */ { run, text }) =>
+        run === null || model.runs.get(run)?.code !== text;
+    const ofCells = [...edits].filter(([state, edit]) => model.states.has(state) && isNew(edit));
+    const ofTexts = [...textEdits.values()].filter(({ was, text }) => was !== text);
+    return ofCells.length + ofTexts.length;
+}

@@ -1,0 +1,38 @@
+// @ts-check
+// Texts about what is on disk, and about memory.
+
+/** @param {number} n */
+const edits = (n) => (n === 1 ? '1 edit' : `${n} edits`);
+
+export const SAVE_WORDS = Object.freeze({
+    saved: 'All changes saved',
+    savedHint: (/** @type {number} */ states) =>
+        'Cells, drafts and outputs are on disk.' +
+        (states
+            ? ` The variables of ${states === 1 ? 'one state are' : `${states} states are`} only in memory.`
+            : ''),
+    saving: 'Saving…',
+    savingHint: 'The last changes are not on disk yet.',
+    inTab: (/** @type {number} */ n) => `${edits(n)} in this tab`,
+    inTabHint: (/** @type {number} */ n) =>
+        `${edits(n)} of ${n === 1 ? 'a cell that ran is' : 'cells that ran are'} kept in this tab, also ` +
+        'after a reload. Code is saved when you run it, text when you leave its cell.',
+    memoryHint: (/** @type {string} */ own, /** @type {string} */ used, /** @type {string} */ total) =>
+        `Memory of this notebook, with all its states: ${own}. The computer uses ${used} of ${total}.`,
+    memoryScarce: (/** @type {string} */ own, /** @type {string} */ used, /** @type {string} */ total) =>
+        `${own} · ${used} of ${total} used`,
+    pushing: 'Saved · pushing…',
+    pushingHint: 'The last changes are being copied to the store.',
+    pushed: (/** @type {string} */ time) => `Saved · pushed ${time}`,
+    pushedHint: 'The copy in the store has everything that was on disk then.',
+    unpushed: (/** @type {string} */ time) => `Saved here · not pushed since ${time}`,
+    unpushedHint: (/** @type {string} */ why, /** @type {string} */ how) =>
+        `The copy in the store has to wait, and nothing is lost: ${why}. Remedy: ${how}.`,
+    held: 'Read-only',
+    heldLong: (/** @type {{why: string | null, how: string | null}} */ { why, how }) =>
+        `This notebook is read-only here: ${why}. To change it, ${how}.`,
+    takeOver: 'Take over',
+    takeOverHint: 'Write this notebook here. The other copy is then read-only.',
+    failing: 'Not saved',
+    failingHint: (/** @type {string} */ why) => `Changes stay in memory until the disk works again: ${why}`,
+});

@@ -1,0 +1,9 @@
+// @ts-check
+// The paths of the server, which may be below a base path.
+
+/**
+ * Returns a path of the server as the browser requests it: behind a proxy, `/api/links` may be
+ * `/ratoon/api/links`. The server writes its base path into every page.
+ * @param {string} path
+ */
+export const serverPath = (path) => (globalThis.document?.documentElement?.dataset?.base ?? '') + path;

@@ -1,0 +1,317 @@
+// @ts-check
+// The dialog that shows a data frame as a grid, with its filters, copying and CSV.
+//
+// A state in memory is read at once. A state on disk is read if the user asks for it, because the
+// server then loads all of it into memory. All rows come from the state itself, so the grid of an
+// older state shows its data frame as it was.
+
+import { Component, html } from '../vendor/preact.js';
+import { WORDS } from '../shell/words.js';
+import { copyText } from '../ui/copy.js';
+import { show } from '../ui/dialog.js';
+import { saveBlob } from '../ui/save-blob.js';
+import { DataGrid } from './data-grid.js';
+import { FilterChips, FilterForm } from './filter-form.js';
+import { fileNameOf, nextSort, shownName, unquoted } from './grid-columns.js';
+import { only, rangeOf } from './grid-position.js';
+import { TableData } from './table-data.js';
+import { TABLE_WORDS as SAY } from './table-words.js';
+
+/** @typedef {import('../notebook/page.js').Page} Page */
+/** @typedef {import('./shown-table.js').ShownTable} ShownTable */
+/** @typedef {import('./table-data.js').Order} Order */
+/** @typedef {{page: Page, what: ShownTable, done: (answer: string | null) => void}} DialogProps */
+/**
+ * @typedef {object} DialogState
+ * @property {import('./filter-form.js').Edited | null} edited the filter in the form
+ * @property {string} filterRefusal
+ * @property {{text: string, again: () => void} | null} refusal of anything but a filter
+ * @property {import('./grid-position.js').Position} position
+ * @property {string} said what the last action did
+ * @property {{done: number, all: number} | null} saving the progress of a download
+ */
+
+/** How often the dialog looks whether the state can be read now, in milliseconds. */
+const LOOK_MS = 500;
+/** The most rows that are copied: more would freeze the page, and the programs that paste them. */
+const MOST_COPIED = 100_000;
+
+/** Shows a data frame. @param {Page} page @param {ShownTable} what */
+export const showGrid = (page, what) =>
+    show((done) => html`<${GridDialog} page=${page} what=${what} done=${done} />`, 'grid');
+
+/** @extends {Component<DialogProps, DialogState>} */
+class GridDialog extends Component {
+    /** @type {DialogState} */
+    state = {
+        edited: null,
+        filterRefusal: '',
+        refusal: null,
+        position: only(0, 0),
+        said: '',
+        saving: null,
+    };
+    data = new TableData(
+        (command) => this.props.page.host.send(command),
+        this.props.what,
+        () => !this.isUnmounted && this.forceUpdate(),
+    );
+    /** Whether the user has asked to load the state from disk. */
+    mayLoad = false;
+    /** Whether the user has not stopped the download. */
+    mayDownload = false;
+    isUnmounted = false;
+    stamp = '';
+    /** @type {DataGrid | null} */
+    grid = null;
+    /** @type {ReturnType<typeof setInterval> | undefined} */
+    timer = undefined;
+
+    componentDidMount() {
+        this.#look();
+        this.timer = setInterval(() => this.#look(), LOOK_MS);
+    }
+
+    componentWillUnmount() {
+        this.isUnmounted = true;
+        clearInterval(this.timer);
+    }
+
+    #living() {
+        const { page, what } = this.props;
+        return page.model.states.get(what.state)?.living ?? 'deleted';
+    }
+
+    /** Reads the table if that is possible now, and renders again if the state has changed. */
+    #look() {
+        const { page, what } = this.props;
+        const living = this.#living();
+        const canRead = living === 'memory' || living === 'freezing' || (living === 'disk' && this.mayLoad);
+        const { data } = this;
+        if (canRead && !data.table && !data.isOrdering && !this.state.refusal) this.#show(data.order);
+        const stamp = JSON.stringify([living, page.checkpoints.progressOf(what.state)]);
+        if (stamp === this.stamp) return;
+        this.stamp = stamp;
+        this.forceUpdate();
+    }
+
+    /** @param {Order} order */
+    async #show(order) {
+        this.setState({ refusal: null, said: '' });
+        const refused = await this.data.show(order);
+        if (refused) {
+            const again = () => void this.#show(order);
+            this.setState({ refusal: { text: WORDS.refused(refused), again } });
+        } else this.grid?.toTop();
+    }
+
+    /** @param {number} column */
+    #sort(column) {
+        const { filters, sort } = this.data.wanted;
+        this.#show({ filters, sort: nextSort(sort, column) });
+    }
+
+    /**
+     * Applies the filters of the form. If they are refused, the form stays open and says why.
+     * @param {import('./table-data.js').Filter[]} filters
+     */
+    async #filter(filters) {
+        this.setState({ filterRefusal: '', said: '' });
+        const refused = await this.data.show({ filters, sort: this.data.wanted.sort });
+        if (refused) return this.setState({ filterRefusal: WORDS.refused(refused) });
+        this.setState({ edited: null });
+        this.grid?.toTop();
+        return this.grid?.focus();
+    }
+
+    /** @param {import('./filter-form.js').Edited | null} edited */
+    #edit(edited) {
+        this.setState({ edited, filterRefusal: '' });
+        if (!edited) this.grid?.focus();
+    }
+
+    async #copy() {
+        const range = rangeOf(this.state.position);
+        const { table } = this.data;
+        if (!range || !table) return;
+        const [rows, columns] = [range.bottom - range.top + 1, range.right - range.left + 1];
+        if (rows > MOST_COPIED) return this.setState({ said: SAY.tooManyToCopy(MOST_COPIED) });
+        this.setState({ said: SAY.copying });
+        const wanted = table.columns.map((_, at) => at).slice(range.left, range.right + 1);
+        const part = { from: range.top, count: rows, columns: wanted, names: false };
+        const text = await this.data.text({ form: 'tsv', ...part }, () => !this.isUnmounted);
+        if (!text) return;
+        if (!Array.isArray(text)) return this.setState({ said: WORDS.refused(text) });
+        const whole = text.join('');
+        // A notice of the page would be behind this dialog.
+        const page = { notify: (/** @type {string} */ said) => this.setState({ said }) };
+        const said = SAY.copied(rows, columns);
+        this.setState({ said: '' });
+        await copyText(page, rows === 1 && columns === 1 ? unquoted(whole) : whole, {
+            said,
+            title: SAY.copyTitle,
+        });
+    }
+
+    async #download() {
+        const all = this.data.table?.matching ?? 0;
+        this.mayDownload = true;
+        this.setState({ said: '' });
+        const text = await this.data.text({ form: 'csv', from: 0, count: Math.max(1, all) }, (done) => {
+            if (this.isUnmounted || !this.mayDownload) return false;
+            this.setState({ saving: { done, all } });
+            return true;
+        });
+        this.setState({ saving: null });
+        if (!text) return;
+        if (!Array.isArray(text)) return this.setState({ said: WORDS.refused(text) });
+        saveBlob(text, `${fileNameOf(this.props.what.title || this.props.what.expression)}.csv`);
+        this.setState({ said: SAY.downloaded(all) });
+    }
+
+    /** @param {DialogProps} props @param {DialogState} state */
+    render({ page, what, done }, state) {
+        const { data } = this;
+        const { table } = data;
+        const at = page.model.states.get(what.state);
+        // Of the index, a filter is rarely wanted.
+        const columns = table?.columns ?? [];
+        const active = state.position.at.column;
+        const column = columns[active]?.is_index ? columns.findIndex((one) => !one.is_index) : active;
+        return html`
+            <div class="grid-top">
+                <h2><code>${what.title || what.expression}</code>
+                    <small>${SAY.after(at?.exec_count ?? 0)}</small></h2>
+                <p role="status">${
+                    table &&
+                    `${SAY.rows(table.matching, table.total)}, ${SAY.columns(table.columns.filter(({ is_index }) => !is_index).length, table.columns_left_out)}`
+                }</p>
+                <div class="grid-acts">
+                    ${
+                        table &&
+                        html`<button class="button" data-frame aria-expanded=${state.edited ? 'true' : 'false'}
+                        onClick=${() =>
+                            this.#edit(state.edited ? null : { at: null, column: Math.max(0, column) })}>
+                        ${SAY.filter}</button>
+                    <button class="button" data-frame disabled=${state.saving !== null}
+                        onClick=${() => void this.#download()}>${SAY.download}</button>`
+                    }
+                    <button class="button" data-frame onClick=${() => done(null)}>${SAY.close}</button>
+                </div>
+            </div>
+            ${
+                table &&
+                html`<${FilterChips} data=${data}
+                onEdit=${(/** @type {number} */ i) =>
+                    this.#edit({ at: i, column: data.order.filters[i]?.column ?? 0 })}
+                onFilters=${(/** @type {any} */ filters) => void this.#filter(filters)} />`
+            }
+            ${
+                table &&
+                state.edited &&
+                html`<${FilterForm} key=${`${state.edited.at} ${state.edited.column}`} data=${data}
+                edited=${state.edited} refusal=${state.filterRefusal}
+                onApply=${(/** @type {any} */ filters) => void this.#filter(filters)}
+                onCancel=${() => this.#edit(null)} />`
+            }
+            ${this.#trouble()}
+            ${table ? this.#grid(table) : !state.refusal && this.#waiting()}`;
+    }
+
+    /** Why rows are missing. */
+    #trouble() {
+        const refused = this.data.refusal;
+        const trouble = refused
+            ? { text: WORDS.refused(refused), again: () => this.data.retry() }
+            : this.state.refusal;
+        return html`<p class="trouble grid-trouble" role="alert">${
+            trouble &&
+            html`${trouble.text} <button class="text-button" onClick=${() => {
+                trouble.again();
+                this.forceUpdate();
+            }}>${SAY.retry}</button>`
+        }</p>`;
+    }
+
+    /** Why there is no table yet. */
+    #waiting() {
+        const { page, what } = this.props;
+        const living = this.#living();
+        const progress = page.checkpoints.progressOf(what.state);
+        if (living === 'deleted') return html`<p>${SAY.gone}</p>`;
+        if (progress) return html`<p role="status">${SAY.replaying(progress)}</p>`;
+        if (living === 'replay')
+            return html`<p>${SAY.needsReplay}</p><p><button class="button" data-frame
+                onClick=${() => void page.checkpoints.replay(what.state)}>${SAY.replay}</button></p>`;
+        if (living !== 'disk' || this.mayLoad) return html`<p role="status">${SAY.loading}</p>`;
+        const load = () => {
+            this.mayLoad = true;
+            this.#look();
+            this.forceUpdate();
+        };
+        return html`<p>${SAY.onDisk}</p><p><button class="button" data-main autofocus onClick=${load}>
+            ${SAY.load}</button></p>`;
+    }
+
+    /** @param {NonNullable<TableData['table']>} table */
+    #grid(table) {
+        const { data } = this;
+        const { what } = this.props;
+        const { position, said, saving } = this.state;
+        const { filters } = data.order;
+        return html`
+            <div class="grid-box">
+                <${DataGrid} data=${data} label=${what.title || what.expression} isStale=${data.isOrdering}
+                    onMount=${(/** @type {DataGrid | null} */ grid) => (this.grid = grid)}
+                    onSort=${(/** @type {number} */ column) => this.#sort(column)}
+                    onFilter=${(/** @type {number} */ column) => this.#edit({ at: null, column })}
+                    onCopy=${() => void this.#copy()}
+                    onPosition=${(/** @type {DialogState['position']} */ now) =>
+                        this.setState({ position: now, said: '' })} />
+                ${
+                    table.matching === 0 &&
+                    html`<p class="grid-none">${filters.length ? SAY.noMatch : SAY.noRows} ${
+                        filters.length > 0 &&
+                        html`<button class="text-button" onClick=${() => void this.#filter([])}>
+                            ${SAY.removeAll}</button>`
+                    }</p>`
+                }
+            </div>
+            <div class="grid-foot">
+                <span class="grid-value">${this.#value(position)}</span>
+                <span role="status">${
+                    saving ? SAY.downloading(saving.done, saving.all) : said || this.#selected(position)
+                }</span>
+                ${
+                    saving
+                        ? html`<button class="text-button" onClick=${() => (this.mayDownload = false)}>
+                            ${SAY.cancel}</button>`
+                        : rangeOf(position) &&
+                          table.matching > 0 &&
+                          html`<button class="text-button" onClick=${() => void this.#copy()}>
+                            ${SAY.copy}</button>`
+                }
+            </div>`;
+    }
+
+    /**
+     * The text of the active cell, or what the keys do in a header.
+     * @param {DialogState['position']} position
+     */
+    #value({ at }) {
+        const { table, rows, summaries } = this.data;
+        const column = table?.columns[at.column];
+        if (at.row < 0) return SAY.keys;
+        const row = rows.at(at.row);
+        if (!column || !row) return summaries?.sampled ? SAY.sampled(summaries.sampled) : '';
+        return html`<b>${shownName(column)}</b> ${row[at.column] ?? SAY.missing}`;
+    }
+
+    /** @param {DialogState['position']} position */
+    #selected(position) {
+        const range = rangeOf(position);
+        if (!range) return '';
+        const [rows, columns] = [range.bottom - range.top + 1, range.right - range.left + 1];
+        return rows * columns > 1 ? SAY.selected(rows, columns) : '';
+    }
+}

@@ -1,0 +1,31 @@
+// @ts-check
+// The texts of the dialog that takes variables of another state.
+
+export const TAKE_WORDS = Object.freeze({
+    title: 'Take variables',
+    all: 'Take all that B changed…',
+    allHint: 'Copies the variables that B has changed into a new state after A',
+    one: 'Take',
+    oneHint: 'Copies the value of B into a new state after A',
+    oneLabel: (/** @type {string} */ name) => `Take ${name} of B into A`,
+    from: 'From',
+    into: 'Into a new state after',
+    swap: 'Swap the two states',
+    comparing: 'Comparing the variables of both states…',
+    nothing: 'Nothing to take: everything that this state has changed is equal in the other.',
+    conflict: 'Both changed it',
+    choice: (/** @type {string} */ names) => `What to do with ${names}`,
+    take: 'Take',
+    leave: 'Leave',
+    rename: (/** @type {string[]} */ names) =>
+        names.length === 1 ? `Keep both, as ${names[0]}_b` : 'Keep both, as …_b',
+    absent: 'not there',
+    deleted: 'Deletes it',
+    together: 'They share objects, so they are taken together.',
+    undecided: (/** @type {number} */ n) =>
+        n === 1
+            ? 'Choose for the variable that both have changed'
+            : `Choose for the ${n} that both have changed`,
+    act: (/** @type {number} */ n) => (n === 1 ? 'Take 1 variable' : `Take ${n} variables`),
+    failed: (/** @type {string} */ why) => `Nothing was taken: ${why}`,
+});

@@ -1,0 +1,49 @@
+// @ts-check
+// Decides which variants of a cell run, and what the page then shows. Uses no DOM.
+
+import { stateUnder } from '../notebook/cell-list.js';
+import { WORDS } from '../shell/words.js';
+
+/** @typedef {import('../notebook/page.js').Page} Page */
+
+/**
+ * Runs versions of a cell at the same time, each as a branch from the same state. The page follows
+ * the first. A version that ran there before is not run again. If the first is the cell as it ran,
+ * the page stays where it is.
+ * @param {Page} page
+ * @param {import('../notebook/cell-list.js').Cell} cell
+ * @param {string[]} codes
+ */
+export function runVariants(page, cell, codes) {
+    const [first = ''] = codes;
+    const base = stateUnder(page.cells(), cell, first, page.requestedRuns);
+    const states = codes.map((code) => (base === undefined ? null : stateOf(page, base, code)));
+    const fresh = codes.filter((_, i) => states[i] === null);
+    const known = codes.length - fresh.length;
+    const [shown] = states;
+    const isShown = cell.kind === 'ran' && shown === cell.state.id;
+    if (fresh.length > 0 && isShown) page.run(cell, first, { codes: fresh, known, isFollowed: false });
+    else if (fresh.length > 0)
+        page.run(cell, fresh[0] ?? '', { codes: fresh.slice(1), known, isFollowed: true });
+    else {
+        if (shown && !isShown) page.branchFrom(shown);
+        page.notify(WORDS.variantsKnown(known), false);
+    }
+}
+
+/**
+ * The newest state that this code left when it ran at a state; null if there is none from which
+ * cells can run.
+ * @param {Page} page
+ * @param {string} base
+ * @param {string} code
+ */
+function stateOf(page, base, code) {
+    const isIt = (/** @type {import('../shell/protocol.js').State} */ state) =>
+        state.living !== 'deleted' &&
+        state.living !== 'replay' &&
+        !state.partial &&
+        !page.pendingDeletion.has(state.id) &&
+        page.model.runOf(state)?.code === code;
+    return page.model.childrenOf(base).findLast(isIt)?.id ?? null;
+}

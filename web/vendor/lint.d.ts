@@ -1,0 +1,1 @@
+export { closeLintPanel, forEachDiagnostic, nextDiagnostic, openLintPanel, previousDiagnostic, setDiagnostics } from '@codemirror/lint';

@@ -1,0 +1,2 @@
+export { deleteMarkupBackward, insertNewlineContinueMarkup, markdownLanguage } from '@codemirror/lang-markdown';
+export { parseCode } from '@lezer/markdown';

@@ -1,0 +1,1 @@
+export { getCM, Vim, vim } from '@replit/codemirror-vim';
