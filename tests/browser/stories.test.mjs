@@ -468,6 +468,7 @@ test('the table of branches evaluates expressions, marks the best, goes to a bra
     await page.waitForSelector('.compare', { state: 'detached' });
     await page.locator('#graph').focus();
     await page.keyboard.press('t');
+    await becomes(async () => (await table()).map(([, score]) => score), ['4', '8', '32', '']);
     await page.getByRole('button', { name: /^Remove .* from the table$/ }).click();
     await becomes(
         async () => (await table()).map(([name]) => name),

@@ -5,19 +5,68 @@ use crate::cells::Room;
 use crate::request::Request;
 use crate::restarts::{command, run_of, state_of};
 use crate::server::{TestServer, until};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const THREADS: &str = "concurrent.futures:ThreadPoolExecutor";
 
-fn start(room: &Room) -> TestServer {
-    let store = format!("file://{}", room.file("store").display());
+fn start(room: &StoreRoom) -> TestServer {
     let dir = room.file("notebooks");
     std::fs::create_dir_all(&dir).unwrap();
+    let store = room.store();
     TestServer::start_with(&["--dir", dir.to_str().unwrap(), "--store", &store, "--workers", THREADS])
 }
 
-fn tasks(room: &Room) -> Vec<String> {
+/// A room with a store. Ends the agents that use the store before it is deleted: an agent outlives
+/// its server, and waits for a store that is gone.
+struct StoreRoom(Room);
+
+impl StoreRoom {
+    fn store(&self) -> String {
+        format!("file://{}", self.0.file("store").display())
+    }
+
+    /// The agents that use the store, and the directory of each.
+    fn agents(&self) -> Vec<(Pid, PathBuf)> {
+        let store = self.store();
+        let agent_of = |entry: std::fs::DirEntry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            let line = std::fs::read_to_string(entry.path().join("cmdline")).ok()?;
+            let words: Vec<&str> = line.split('\0').collect();
+            let after = |option: &str| Some(words[words.iter().position(|&word| word == option)? + 1]);
+            let file = after("--agent").filter(|_| after("--store") == Some(&store))?;
+            Some((Pid::from_raw(pid), Path::new(file).parent()?.to_owned()))
+        };
+        std::fs::read_dir("/proc").unwrap().flatten().filter_map(agent_of).collect()
+    }
+}
+
+impl Drop for StoreRoom {
+    fn drop(&mut self) {
+        let agents = self.agents();
+        for &(pid, _) in &agents {
+            // Fails if the agent has ended meanwhile.
+            let _ = kill(pid, Signal::SIGTERM);
+        }
+        until("the agents have ended", || self.agents().is_empty());
+        for (_, directory) in agents {
+            // A second agent of the same directory has removed it.
+            let _ = std::fs::remove_dir_all(directory);
+        }
+    }
+}
+
+impl std::ops::Deref for StoreRoom {
+    type Target = Room;
+
+    fn deref(&self) -> &Room {
+        &self.0
+    }
+}
+
+fn tasks(room: &StoreRoom) -> Vec<String> {
     let mut names = Vec::new();
     let mut folders = vec![room.file("store").join("tasks")];
     while let Some(folder) = folders.pop() {
@@ -38,7 +87,7 @@ fn name_of(path: &Path) -> String {
 
 #[test]
 fn rows_and_runs_at_workers_leave_the_states_that_they_would_leave_here() {
-    let room = Room::new();
+    let room = StoreRoom(Room::new());
     let server = start(&room);
     let base = server.run("initial", "data = bytes(300_000)\nbias = 1").state().to_owned();
     let checked =
@@ -80,7 +129,7 @@ fn rows_and_runs_at_workers_leave_the_states_that_they_would_leave_here() {
 
 #[test]
 fn output_streams_interrupts_arrive_and_a_restart_goes_on() {
-    let room = Room::new();
+    let room = StoreRoom(Room::new());
     let mut server = start(&room);
     let code = "import time\nprint('begun', flush=True)\ntime.sleep(600)";
     let going = server.begin_with("initial", code, json!({"where": "workers", "exec_id": "slow"}));

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import {
     bestStates,
     branchRows,
+    inOrder,
     missingColumns,
     missingVariable,
     nextOrder,
@@ -48,6 +49,13 @@ test('a row is named by the last label since its fork, else by its first cell', 
     ]);
     label(growing, ends[2], 'deep');
     assert.equal(branchRows(growing.model)[1].name, 'deep', 'the last label counts');
+});
+
+test('rows keep the order that they had; new rows come last', () => {
+    const { growing, ends } = three();
+    const before = [ends[0], ends[2], ends[1]];
+    const added = growing.line(ends[0], 1);
+    assert.deepEqual(ids(inOrder(branchRows(growing.model), before)), [ends[2], ends[1], added]);
 });
 
 test('rows are sorted by numbers; rows without one come last, whatever the direction', () => {

@@ -141,6 +141,18 @@ export function sortedRows(rows, values, order) {
 }
 
 /**
+ * Puts rows into an order that was decided before. Rows that it does not have come last.
+ * @param {BranchRow[]} rows
+ * @param {string[]} ids the states, in their order
+ * @returns {BranchRow[]}
+ */
+export function inOrder(rows, ids) {
+    const ranks = new Map(ids.map((id, rank) => [id, rank]));
+    const rank = (/** @type {BranchRow} */ { state }) => ranks.get(state.id) ?? ids.length;
+    return rows.toSorted((a, b) => rank(a) - rank(b));
+}
+
+/**
  * The states that are best in the column that the rows are sorted by: the highest numbers if the
  * order is descending, the lowest if it is ascending.
  * @param {BranchRow[]} rows

@@ -13,6 +13,7 @@ import { BRANCHES_WORDS as WORDS } from './branches-words.js';
 import {
     bestStates,
     branchRows,
+    inOrder,
     MAX_COLUMNS,
     missingColumns,
     missingVariable,
@@ -66,8 +67,10 @@ class Branches extends Component {
     asking = 0;
     isUnmounted = false;
     rev = -1;
-    /** @type {BranchRow[]} */
+    /** The rows, in the order of the graph. @type {BranchRow[]} */
     rows = [];
+    /** The states in the order in which the table shows them. @type {string[]} */
+    shown = [];
     /** @type {ReturnType<typeof setInterval> | undefined} */
     timer = undefined;
 
@@ -126,6 +129,22 @@ class Branches extends Component {
             columns.map((column, i) => [column, found[i] ?? { refusal }]),
         );
         if (!this.isUnmounted) this.forceUpdate();
+    }
+
+    /**
+     * The rows as they are shown. Rows must not move while the user aims at one, so they move once:
+     * when all values of the column that sorts them have arrived.
+     * @param {Pick<BranchesState, 'columns' | 'order'>} sorting
+     */
+    #sorted({ columns, order }) {
+        const by = order && columns.includes(order.by) ? order.by : null;
+        const isComing = (/** @type {BranchRow} */ { state }) => {
+            const value = by === null ? null : this.values.get(state.id)?.get(by);
+            return value === undefined ? this.#mayAsk(state) : value !== null && 'isPending' in value;
+        };
+        if (!this.props.page.mayRun || !this.rows.some(isComing))
+            this.shown = sortedRows(this.rows, this.values, order).map(({ state }) => state.id);
+        return inOrder(this.rows, this.shown);
     }
 
     /** @param {string} state @param {[string, Value][]} entries */
@@ -195,7 +214,7 @@ class Branches extends Component {
     render({ page, done }, { columns, order, chosen, text }) {
         this.rev = page.model.marksRev;
         this.rows = branchRows(page.model, pickedStates(page), page.branchColours.given);
-        const rows = sortedRows(this.rows, this.values, order);
+        const rows = this.#sorted({ columns, order });
         const best = bestStates(this.rows, this.values, order);
         const onDisk = columns.length
             ? this.rows.filter(({ state }) => state.living === 'disk' && !this.loaded.has(state.id)).length
