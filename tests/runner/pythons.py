@@ -10,8 +10,8 @@ from prepare import Preparation, stop
 
 # Of pyenv, uv and the system.
 PLACES = (
-    (Path.home(), ".pyenv/versions/*/bin/python3"),
-    (Path.home(), ".local/share/uv/python/*/bin/python3"),
+    (Path.home() / ".pyenv", "versions/*/bin/python3"),
+    (Path.home() / ".local/share/uv/python", "*/bin/python3"),
     (Path("/usr/bin"), "python3"),
     (Path("/usr/bin"), "python3.1[1-9]"),
     (Path("/usr/local/bin"), "python3"),
