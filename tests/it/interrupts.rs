@@ -3,7 +3,6 @@
 use crate::cells::{Going, Live, Room};
 use crate::request::Request;
 use crate::server::{TestServer, until};
-use nix::sys::signal::Signal;
 use serde_json::json;
 use std::time::Instant;
 
@@ -256,25 +255,27 @@ fn a_late_interrupt_does_not_hit_the_next_cell() {
 fn an_interrupt_during_the_fork_reaches_the_run_later() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
-    let ran = server.run("initial", "import os, time; x = 1; print(os.getpid())");
-    let (state, head) = (ran.state(), ran.text().trim().parse::<u32>().unwrap());
-    let frozen = || server.descendants().into_iter().filter(|p| p.parent() == head).map(|p| p.pid);
-    until("the state is frozen", || frozen().count() == 1);
-    let frozen = nix::unistd::Pid::from_raw(frozen().next().unwrap().cast_signed());
+    // Each fork of the state waits for a file before it is complete.
+    room.put("go");
+    let slow = "import os, time\nx = 1\ndef wait():\n    while not os.path.exists('go'): time.sleep(0.005)\n\
+                os.register_at_fork(after_in_child=wait)";
+    let ran = server.run("initial", slow);
+    let state = ran.state();
     // The head runs another cell. From now on, each run against that state needs a fork.
     server.run(state, "time.sleep(0)").state();
-    let is_there = |exec_id: &str| {
+    let status = |exec_id: &str| {
         let notebook = server.notebook();
-        notebook["runs"].as_array().unwrap().iter().any(|run| run["exec_id"] == exec_id)
+        let run = notebook["runs"].as_array().unwrap().iter().find(|run| run["exec_id"] == exec_id);
+        run.map(|run| run["status"].clone())
     };
     for times in [1, 2] {
-        nix::sys::signal::kill(frozen, Signal::SIGSTOP).unwrap();
+        std::fs::remove_file(room.file("go")).unwrap();
         let going = server.begin(state, "while True: time.sleep(0.01)");
-        until("the run is known", || is_there(&going.exec_id));
+        until("the run is known", || status(&going.exec_id).is_some());
         let start = Instant::now();
         (0..times).for_each(|_| assert!(server.interrupt(&going.exec_id)));
         eprintln!("{times} interrupts during a fork were answered in {:?}", start.elapsed());
-        nix::sys::signal::kill(frozen, Signal::SIGCONT).unwrap();
+        room.put("go");
         let ran = going.end();
         eprintln!("ended after {:?}", start.elapsed());
         assert_eq!((ran.ename(), &ran.state), ("KeyboardInterrupt", &None));

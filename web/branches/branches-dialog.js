@@ -132,8 +132,9 @@ class Branches extends Component {
     }
 
     /**
-     * The rows as they are shown. Rows must not move while the user aims at one, so they move once:
-     * when all values of the column that sorts them have arrived.
+     * The rows as they are shown. Rows must not move while the user aims at one. So they are sorted
+     * when the table opens, by the values that are known then, and again only when all values of the
+     * column have arrived.
      * @param {Pick<BranchesState, 'columns' | 'order'>} sorting
      */
     #sorted({ columns, order }) {
@@ -142,7 +143,8 @@ class Branches extends Component {
             const value = by === null ? null : this.values.get(state.id)?.get(by);
             return value === undefined ? this.#mayAsk(state) : value !== null && 'isPending' in value;
         };
-        if (!this.props.page.mayRun || !this.rows.some(isComing))
+        const isFirst = this.shown.length === 0;
+        if (isFirst || !this.props.page.mayRun || !this.rows.some(isComing))
             this.shown = sortedRows(this.rows, this.values, order).map(({ state }) => state.id);
         return inOrder(this.rows, this.shown);
     }
