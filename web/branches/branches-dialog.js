@@ -133,8 +133,8 @@ class Branches extends Component {
 
     /**
      * The rows as they are shown. Rows must not move while the user aims at one. So they are sorted
-     * when the table opens, by the values that are known then, and again only when all values of the
-     * column have arrived.
+     * by the known values when the table opens, and again only when all values of the column have
+     * arrived.
      * @param {Pick<BranchesState, 'columns' | 'order'>} sorting
      */
     #sorted({ columns, order }) {
