@@ -140,6 +140,7 @@ testWithoutPage('typing finds a state to compare with', async (t) => {
     const one = await at(t, 'b3');
     await one.waitForSelector('.row[data-node="b3"][data-here]');
     await choose(2, 'Compare with…', one);
+    await one.waitForSelector('dialog[open] input:focus');
     await one.keyboard.type('dropna');
     await one.waitForFunction(() => document.querySelectorAll('.state-list .state-name').length === 1);
     await one.locator('.state-list .state-name', { hasText: '# Clean, then fit' }).waitFor();

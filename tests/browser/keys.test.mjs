@@ -186,6 +186,7 @@ test('text above a cell that ran is a cell: it is reached, edited, moved, cut, p
 test('a label is saved with Enter, and the menu stays closed', async () => {
     await three();
     await choose(1, 'Label…');
+    await page.waitForSelector('dialog[open] input:focus');
     await page.keyboard.insertText('loaded');
     await page.keyboard.press('Enter');
     await sees('loaded');

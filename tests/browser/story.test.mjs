@@ -273,6 +273,7 @@ test('a state can be labelled and deleted, and the notebook can be reset', async
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 3);
     await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('menuitem', { name: 'Reset notebook…' }).click();
+    await page.waitForSelector('dialog[open] input:focus');
     await page.keyboard.insertText('main');
     await page.getByRole('button', { name: 'Reset notebook' }).click();
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 1);

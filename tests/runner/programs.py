@@ -12,6 +12,7 @@ import tempfile
 import time
 import xml.etree.ElementTree as xml
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from string import Template
@@ -209,29 +210,36 @@ class Node:
         files = [word for word in words if word.endswith(".mjs")]
         files = files or sorted(map(str, Path(self.directory).glob("*.test.mjs")))
         patterns = [f"--test-name-pattern={word}" for word in words if not word.endswith(".mjs")]
+        # The large files first, so that none of them runs alone at the end.
+        files.sort(key=lambda file: -os.path.getsize(file))
+        with ThreadPoolExecutor(self.files_at_once) as pool:
+            ran = pool.map(lambda file: self._run_file(file, patterns, env, write), files)
+            return [test for tests in ran for test in tests]
+
+    def _run_file(
+        self, file: str, patterns: Sequence[str], env: Environment, write: Write
+    ) -> list[Test]:
+        """Runs a file in a process of its own. What the file writes is shown when it has ended."""
         with tempfile.NamedTemporaryFile("r", dir=env["TMPDIR"], suffix=".jsonl") as found:
             reporters = ["--test-reporter=spec", "--test-reporter-destination=stdout"]
             reporters += ["--test-reporter=./tests/runner/reporter.mjs"]
             reporters += [f"--test-reporter-destination={found.name}"]
-            options = [f"--test-concurrency={self.files_at_once}", "--test-timeout=900000"]
-            code, lines = show(
-                ["node", "--test", *options, *reporters, *patterns, *files], env, write
-            )
-            tests = [self._test(json.loads(line)) for line in found]
+            lines: list[str] = []
+            code = follow(["node", *reporters, *patterns, file], env, lines.append)
+            tests = [self._test(file, json.loads(line)) for line in found]
+        write("\n".join([f"-- {file}", *lines]))
         if code != 0 and not any(test.outcome is Outcome.FAILED for test in tests):
             error = first_error(lines, code)
-            tests.append(Test(self.suite, "the test program", Outcome.FAILED, 0.0, error))
+            tests.append(Test(self.suite, file, Outcome.FAILED, 0.0, error, (file,)))
         return tests
 
-    def _test(self, found: dict[str, object]) -> Test:
-        name, file = str(found["name"]), os.path.relpath(str(found["file"]))
+    def _test(self, file: str, found: dict[str, object]) -> Test:
+        name = str(found["name"])
         outcome = Outcome.PASSED if found["isPassed"] else Outcome.FAILED
         if found["isSkipped"]:
             outcome = Outcome.SKIPPED
         error = str(found["error"]).strip().partition("\n")[0]
-        # Of a file that could not be read, the name is the file.
-        is_file = name.endswith(".mjs")
-        words = (file,) if is_file else (file, f"^{escaped(name)}$")
+        words = (file, f"^{escaped(name)}$")
         return Test(self.suite, name, outcome, float(str(found["seconds"])), error, words)
 
 

@@ -10,7 +10,6 @@ export default async function* (events) {
         const cause = error?.cause ?? error;
         yield `${JSON.stringify({
             name: data.name,
-            file: data.file,
             isPassed: type === 'test:pass',
             isSkipped: data.skip !== undefined,
             seconds: duration_ms / 1000,
