@@ -74,6 +74,8 @@ class Runner:
         # What the tests write goes where it can be looked at and removed: not into the user's home.
         self.environment["XDG_DATA_HOME"] = str(CACHE / "data")
         self.ready = Preparation(sys.executable, directory, self.environment)
+        # The words of what failed last time, by suite, if only this is wanted.
+        self.failed = report.remembered(FAILED) if request.only_failed else {}
 
     def chosen(self) -> list[Suite]:
         suites = all_suites(self.ready, IN_FULL in self.environment)
@@ -82,7 +84,7 @@ class Runner:
             if name not in names:
                 stop(f"there is no suite {name!r}", f"{', '.join(names)}; nightly is all of them")
         if self.request.only_failed:
-            return [suite for suite in suites if suite.name in report.remembered(FAILED)]
+            return [suite for suite in suites if suite.name in self.failed]
         if self.request.suites:
             return [suite for suite in suites if suite.name in self.request.suites]
         return [suite for suite in suites if suite.is_default or self.request.is_nightly]
@@ -110,10 +112,7 @@ class Runner:
     def run_suite(self, suite: Suite) -> Ran:
         step(suite.title)
         began, busy = time.monotonic(), processes.busy_seconds()
-        if self.request.only_failed:
-            chosen = report.remembered(FAILED)[suite.name]
-        else:
-            chosen = [list(self.request.words)]
+        chosen = self.failed.get(suite.name, [list(self.request.words)])
         tests = [test for words in chosen for test in self.tests(suite, words)]
         seconds, busy = time.monotonic() - began, processes.busy_seconds() - busy
         ran = Ran(suite.name, suite.title, seconds, busy, tests)
@@ -171,8 +170,9 @@ class Runner:
 def main() -> int:
     # As with Ctrl-C: the processes end, and the directory is removed.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    request = parse(sys.argv[1:])
     directory = Path(tempfile.mkdtemp(prefix="ratoon-tests-"))
-    runner = Runner(parse(sys.argv[1:]), directory)
+    runner = Runner(request, directory)
     try:
         return runner.run()
     except KeyboardInterrupt:

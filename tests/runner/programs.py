@@ -27,6 +27,8 @@ Write = Callable[[str], None]
 
 # Programs of the tests' environment: `[*PYTHON, "mypy"]`. `-P`: not from the checkout.
 PYTHON = ["$RATOON_TEST_PYTHON", "-P", "-m"]
+# Ends a file of Node's tests that hangs.
+LIMITED = ["timeout", "--kill-after=10", "900"]
 
 
 class Program(Protocol):
@@ -225,7 +227,8 @@ class Node:
             reporters += ["--test-reporter=./tests/runner/reporter.mjs"]
             reporters += [f"--test-reporter-destination={found.name}"]
             lines: list[str] = []
-            code = follow(["node", *reporters, *patterns, file], env, lines.append)
+            command = [*LIMITED, "node", *reporters, *patterns, file]
+            code = follow(command, env, lines.append)
             tests = [self._test(file, json.loads(line)) for line in found]
         write("\n".join([f"-- {file}", *lines]))
         if code != 0 and not any(test.outcome is Outcome.FAILED for test in tests):

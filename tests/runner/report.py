@@ -76,12 +76,13 @@ def remember(file: Path, suites: Sequence[Ran]) -> None:
     """Writes which tests failed."""
     bad: dict[str, list[list[str]]] = {}
     for ran in suites:
-        failed = [test for test in ran.tests if test.outcome is Outcome.FAILED]
-        words = [list(test.words or ()) for test in failed]
-        if words:
-            bad[ran.name] = words
+        for test in ran.tests:
+            words = list(test.words or ())
+            # In several rounds a test may fail again.
+            if test.outcome is Outcome.FAILED and words not in bad.setdefault(ran.name, []):
+                bad[ran.name].append(words)
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(bad))
+    file.write_text(json.dumps({suite: words for suite, words in bad.items() if words}))
 
 
 def remembered(file: Path) -> dict[str, list[list[str]]]:
