@@ -3,24 +3,14 @@
 // within a limit; a history is used only with exactly the text that it belongs to.
 
 import { EditorState, historyField, redoDepth, undoDepth } from '../vendor/codemirror.js';
+import { TabMap } from '../ui/tab-map.js';
 
 /** The most characters that are kept, of one cell and of all. The oldest histories are dropped. */
 const MOST_OF_CELL = 100_000;
 const MOST = 1_000_000;
 
-const storageKey = () => `ratoon.${document.getElementById('page')?.dataset.notebook ?? ''}.typing`;
-
-/** JSON texts of `{text, history}`, by the cell's key. @type {Map<string, string> | null} */
-let kept = null;
-
-function all() {
-    try {
-        kept ??= new Map(JSON.parse(sessionStorage.getItem(storageKey()) ?? '[]'));
-    } catch {
-        kept = new Map();
-    }
-    return kept;
-}
+/** JSON texts of `{text, history}`, by the cell's key. */
+const histories = new TabMap('typing');
 
 /**
  * The state of a new editor, with its history if this tab has kept one.
@@ -31,7 +21,7 @@ function all() {
  */
 export function stateWithHistory(key, doc, extensions) {
     try {
-        const { text, history } = JSON.parse(all().get(key) ?? 'null') ?? {};
+        const { text, history } = JSON.parse(histories.all.get(key) ?? 'null') ?? {};
         if (history && text === doc)
             return EditorState.fromJSON(
                 { doc, selection: { ranges: [{ anchor: 0, head: 0 }], main: 0 }, history },
@@ -49,7 +39,7 @@ export function stateWithHistory(key, doc, extensions) {
  * @param {Map<string, import('../cell/cell.js').Cell>} views by the cells' keys
  */
 export function keepHistories(views) {
-    const map = all();
+    const map = histories.all;
     for (const [key, { editor }] of views) {
         const state = editor?.view?.state;
         // An editor that was not created since the last reload still has its kept history.
@@ -66,9 +56,5 @@ export function keepHistories(views) {
         map.delete(key);
         size -= one.length;
     }
-    try {
-        sessionStorage.setItem(storageKey(), JSON.stringify([...map]));
-    } catch {
-        // Without storage, the histories end with the page.
-    }
+    histories.store();
 }
