@@ -7,8 +7,8 @@
 //!   nothing. The options make the settings (`Options::store_settings`). A clone shares the
 //!   connections.
 //! - `put_blob`, `get_blob`, `blob_age` store content by its digest, at `blobs/ab/<64 hex>`, in the
-//!   form of a local blob's file (`blobs::to_file`). `put_blob_file` and `get_blob_file` move that
-//!   file without packing it again. What `get_*` returns has been verified against the digest.
+//!   form of a local blob's file (`blobs::to_file`). `put_blob_file` moves that file
+//!   without packing it again. What `get_blob` returns has been verified against the digest.
 //! - `put`, `get`, `list`, `delete` handle small named objects. Each user of the store keeps to its
 //!   own first folder: notebooks use `notebooks/`, workers use `tasks/`. A key consists of the
 //!   characters that `is_key` allows; `key_part` turns any text into a part of a key.
@@ -241,19 +241,6 @@ impl RemoteStore {
     pub(crate) fn get_blob(&self, digest: &Digest, max_bytes: usize) -> Result<Vec<u8>, Problem> {
         let file = self.read_blob(digest, max_bytes)?;
         from_file(digest, &file, max_bytes).map_err(|error| self.altered(digest, &error.to_string()))
-    }
-
-    /// The content of a blob in the form of a blob's file. It has been verified against the digest.
-    ///
-    /// # Errors
-    /// Those of `get_blob`.
-    #[allow(dead_code, reason = "for workers, which keep blobs in files")]
-    pub(crate) fn get_blob_file(&self, digest: &Digest, max_bytes: usize) -> Result<Vec<u8>, Problem> {
-        let file = self.read_blob(digest, max_bytes)?;
-        match from_file(digest, &file, max_bytes) {
-            Ok(_) => Ok(file),
-            Err(error) => Err(self.altered(digest, &error.to_string())),
-        }
     }
 
     /// Removes a blob whose content was altered, so that the next push writes it again.
