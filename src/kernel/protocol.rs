@@ -367,6 +367,8 @@ pub enum Report {
     Saved(Contents),
     /// The checkpoint could not be written; the process exits.
     SaveFailed {
+        /// Whether the disk refused it. Otherwise pickling failed.
+        is_disk: bool,
         /// Why it could not be written.
         why: String,
     },

@@ -1,7 +1,6 @@
 //! Tests of `/mcp`: agents call tools over HTTP. `tests/doors` tests the same with the official
 //! client.
 
-use crate::cells::Room;
 use crate::request::{Answer, Request};
 use crate::server::{TOKEN, TestServer, until};
 use crate::wire::Wire;
@@ -182,8 +181,8 @@ fn a_cell_is_corrected_at_its_state_and_a_long_output_is_cut() {
 
 #[test]
 fn a_long_run_is_read_on_and_interrupted() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let code = "import os, time\nprint('one', flush=True)\nopen('begun', 'w').close()\n\
         while not os.path.exists('go'): time.sleep(0.01)\nprint('two', flush=True)\n\
         while True: time.sleep(0.01)";
@@ -218,8 +217,8 @@ fn a_long_run_is_read_on_and_interrupted() {
 
 #[test]
 fn a_cancelled_call_interrupts_its_run() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let code = |name: &str| format!("import time\nopen('{name}', 'w').close()\nwhile True: time.sleep(0.01)");
     let statuses = || {
         let runs = server.notebook()["runs"].clone();
@@ -307,8 +306,8 @@ fn pictures_are_in_the_answer() {
 
 #[test]
 fn a_person_sees_an_agent_and_stops_it() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let mut socket = Wire::socket(&server, TOKEN);
     let state = tool(&server, "run", json!({"at": "initial", "code": "x = 1"}))["state"].clone();
     let seen = socket.hear_until(|m| m["people"][0]["state"] == state);

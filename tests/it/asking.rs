@@ -1,7 +1,7 @@
 //! Tests of completion, descriptions of objects, lists of variables, and the changes that a cell
 //! made to variables.
 
-use crate::cells::{Live, Room};
+use crate::cells::Live;
 use crate::request::Request;
 use crate::restarts::{command, state_of};
 use crate::server::{TestServer, until};
@@ -109,8 +109,7 @@ fn names_attributes_magics_paths_and_keys_are_completed() {
 
 #[test]
 fn columns_of_data_frames_are_completed_and_numpys_functions_are_described() {
-    let room = Room::new();
-    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let Some(server) = TestServer::with_science() else { return };
     let code = "import numpy as np, pandas as pd\ndf = pd.DataFrame({'alpha': [1, 2], 'beta': [3, 4]})";
     let state = server.run("initial", code).state().to_owned();
     assert_eq!(texts(&server, &state, "df['"), ["alpha", "beta"]);
@@ -252,8 +251,7 @@ fn completion_works_for_a_state_on_disk() {
 
 #[test]
 fn variables_have_the_same_fingerprints_in_branches_and_after_a_restart() {
-    let room = Room::new();
-    let Some(mut server) = TestServer::with_science(room.path()) else { return };
+    let Some(mut server) = TestServer::with_science() else { return };
     let code = "import numpy as np, pandas as pd, datetime\n\
         a = np.array([[1.5, np.nan], [3.0, 4.0]])\n\
         df = pd.DataFrame({'n': [1, 2, 3], 's': ['x', None, 'z'], 't': pd.to_datetime(['2020-01-01', \
@@ -316,8 +314,7 @@ fn variables_have_the_same_fingerprints_in_branches_and_after_a_restart() {
 /// The kernel reads longer Arrow columns in another way than short columns.
 #[test]
 fn each_column_has_its_own_fingerprint() {
-    let room = Room::new();
-    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let Some(server) = TestServer::with_science() else { return };
     let code = "import pandas as pd, polars as pl, numpy as np\n\
         city = ['a', 'b', 'c'] * 1000\n\
         text = pd.DataFrame({'city': city, 'n': range(3000), 'same': city})\n\
@@ -417,8 +414,7 @@ fn the_variables_that_a_cell_changed_are_found() {
 
 #[test]
 fn changes_in_place_of_arrays_and_frames_are_found_and_survive_a_restart() {
-    let room = Room::new();
-    let Some(mut server) = TestServer::with_science(room.path()) else { return };
+    let Some(mut server) = TestServer::with_science() else { return };
     let code = "import numpy as np, pandas as pd\nlarge = np.zeros(20_000_000); arr = np.arange(5)\n\
         df = pd.DataFrame({'a': [1, 2]}); other = pd.DataFrame({'a': [1, 2]})";
     let first = server.run("initial", code).state().to_owned();

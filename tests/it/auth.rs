@@ -74,7 +74,7 @@ fn bad_credentials(server: &TestServer) -> Vec<(&'static str, Asking)> {
 
 #[test]
 fn no_route_does_anything_without_a_valid_credential() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     for (method, path) in routes(&server) {
         for (what, with) in bad_credentials(&server) {
             let mut request = with(&method, &path);
@@ -93,7 +93,7 @@ fn no_route_does_anything_without_a_valid_credential() {
 
 #[test]
 fn only_requests_with_a_credential_learn_which_paths_exist() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     for path in ["/nothing", "/states/none", "/n/none", "/api/x", "/ws/none", "/assets"] {
         assert_eq!(server.send(Request::get(path)).status, 401, "{path}");
         assert_eq!(server.owner(Request::get(path)).status, 404, "{path}");
@@ -106,7 +106,7 @@ fn only_requests_with_a_credential_learn_which_paths_exist() {
 
 #[test]
 fn odd_paths_lead_to_no_handler() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let paths = [
         "//states",
         "/%73tates",
@@ -137,7 +137,7 @@ fn odd_paths_lead_to_no_handler() {
 
 #[test]
 fn guesses_of_the_token_are_slowed_and_the_owner_is_not() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let mut wire = Wire::open(server.address);
     let wrong = Request::get("/states").bearer("wrong").bytes(&server.host());
     let slowed = (0..1000)
@@ -151,7 +151,7 @@ fn guesses_of_the_token_are_slowed_and_the_owner_is_not() {
 
 #[test]
 fn the_token_is_accepted_in_every_documented_way() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     assert_eq!(server.send(Request::get(&format!("/states?token={TOKEN}"))).status, 200);
     assert_eq!(server.send(Request::get("/states").bearer(TOKEN)).status, 200);
     assert_eq!(server.send(Request::new("POST", &format!("/reset?token={TOKEN}"))).status, 200);
@@ -160,7 +160,7 @@ fn the_token_is_accepted_in_every_documented_way() {
 
 #[test]
 fn a_token_is_exchanged_for_a_session_that_can_be_ended() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let exchange = server.send(Request::get(&format!("/n/main?token={TOKEN}")).by_browser());
     assert_eq!(exchange.status, 200);
     assert!(!exchange.text().contains(TOKEN), "the page contains the token");
@@ -183,7 +183,7 @@ fn a_token_is_exchanged_for_a_session_that_can_be_ended() {
 
 #[test]
 fn many_cookies_of_other_servers_do_no_harm() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let cookie = server.send(Request::get(&format!("/?token={TOKEN}"))).cookie();
     let name = cookie.split('=').next().unwrap();
     let pile = format!("{}{name}=shadow; {cookie}", "other=xxxxxxxxxxxxxxxxxxxxxxxx; ".repeat(1000));
@@ -234,7 +234,7 @@ fn the_token_is_printed_once_and_readable_nowhere_else() {
 
 #[test]
 fn a_browser_session_survives_restarts_until_it_is_ended_or_the_token_changes() {
-    let mut server = TestServer::start();
+    let mut server = TestServer::fresh();
     let sign_in = |server: &TestServer| server.send(Request::get(&format!("/?token={TOKEN}"))).cookie();
     let status = |server: &TestServer, cookie: &str| {
         server.send(Request::get("/states").header("cookie", cookie)).status
@@ -261,7 +261,7 @@ fn a_browser_session_survives_restarts_until_it_is_ended_or_the_token_changes() 
 
 #[test]
 fn a_browser_session_is_valid_only_on_a_server_whose_start_notebook_stores_it() {
-    let mut server = TestServer::start();
+    let mut server = TestServer::fresh();
     let sign_in = |server: &TestServer| server.send(Request::get(&format!("/?token={TOKEN}"))).cookie();
     let status = |server: &TestServer, cookie: &str| {
         server.send(Request::get("/api/notebooks").header("cookie", cookie)).status
@@ -340,7 +340,7 @@ fn write_as_version_1(notebook: &Path) -> usize {
 
 #[test]
 fn credentials_of_format_version_1_stay_valid() {
-    let mut server = TestServer::start();
+    let mut server = TestServer::fresh();
     assert_eq!(server.owner(Request::post("/api/notebooks", r#"{"name":"other"}"#)).status, 200);
     let made = |notebook: &str| {
         let wish = json!({"scope": "view", "notebook": notebook}).to_string();
@@ -384,7 +384,7 @@ fn credentials_of_format_version_1_stay_valid() {
 
 #[test]
 fn a_notebook_of_format_version_1_can_be_renamed_and_copied_unopened() {
-    let mut server = TestServer::start();
+    let mut server = TestServer::fresh();
     assert_eq!(server.owner(Request::post("/api/notebooks", r#"{"name":"other"}"#)).status, 200);
     let wish = r#"{"scope":"view","notebook":"other"}"#;
     let link = server.owner(Request::post("/api/links", wish)).json()["token"].as_str().unwrap().to_owned();

@@ -3,7 +3,8 @@
 //! Each probe runs one cell, and then two branches of the cell's state. Each branch must print the
 //! same text as plain Python that runs the two cells in one session.
 
-use crate::cells::{Ran, Room};
+use crate::cells::{Going, Ran, Room};
+use crate::restarts::state_of;
 use crate::server::TestServer;
 
 struct Probe {
@@ -301,6 +302,16 @@ const SUSPENDED: &[Probe] = &[
         (
             "c.close()\ntry: c.send(1)\nexcept RuntimeError as e: print(e)",
             "cannot reuse already awaited coroutine",
+        ),
+    ),
+    probe(
+        "a task that a cell without `await` made",
+        "import asyncio\nasync def work():\n    await asyncio.sleep(0.01)\n    return [1]\n\
+        task = asyncio.create_task(work())",
+        ("print(await task)", "[1]"),
+        (
+            "task.cancel()\ntry: await task\nexcept asyncio.CancelledError: print('cancelled')",
+            "cancelled",
         ),
     ),
     probe(
@@ -757,8 +768,7 @@ const PROCESS: &[Probe] = &[
 
 #[test]
 fn open_files_keep_their_position_in_each_branch() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
     hold(&server, READ);
     hold_once(&server, WRITTEN);
 }
@@ -880,8 +890,7 @@ const WRITTEN: &[Probe] = &[
 
 #[test]
 fn branches_continue_the_states_random_numbers_but_share_no_secrets() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
     let state = server
         .run("initial", "import random, uuid, secrets, tempfile, os; random.seed(7); own = random.Random(3)");
     let state = state.state();
@@ -961,8 +970,7 @@ fn each_branch_counts_its_own_cells() {
 
 #[test]
 fn a_failed_cell_changes_no_state() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
     let state = server.run(
         "initial",
         "import os; l = [1]; os.makedirs('d', exist_ok=True); f = open('d/f', \
@@ -1099,8 +1107,7 @@ fn processes_and_threads_can_be_started_in_every_branch() {
 
 #[test]
 fn numeric_libraries_work_in_branches() {
-    let room = Room::new();
-    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let Some(server) = TestServer::with_science() else { return };
     hold(
         &server,
         &[
@@ -1234,4 +1241,40 @@ fn numeric_libraries_work_in_branches() {
             ),
         ],
     );
+}
+
+#[test]
+fn sqlite_files_are_shared_safely() {
+    let server = TestServer::start();
+    let code = "import sqlite3\nc = sqlite3.connect('a.db', timeout=60)\nc.execute('CREATE TABLE t (x)'); c.commit()";
+    let state = server.run("initial", code).state().to_owned();
+    let write = "for n in range(300):\n    with c: c.execute('INSERT INTO t VALUES (?)', (n,))\nprint('ok')";
+    // The first runs in the head that made the connection, the others in branches.
+    let going: Vec<Going> = (0..3).map(|_| server.begin(&state, write)).collect();
+    for one in going {
+        assert_eq!(one.end().text(), "ok\n");
+    }
+    let count = "print(sqlite3.connect('a.db').execute('SELECT count(*) FROM t').fetchone())";
+    assert_eq!(server.run(&state, count).text(), "(900,)\n");
+}
+
+#[test]
+fn an_open_transaction_of_sqlite_is_refused_in_branches() {
+    let server = TestServer::start();
+    let code = "import sqlite3\nc = sqlite3.connect('a.db')\nc.execute('CREATE TABLE t (x)')\n\
+                c.execute('INSERT INTO t VALUES (0)');";
+    let state = server.run("initial", code).state().to_owned();
+    let kept = state_of(&server, &state);
+    assert!(kept["warnings"][0].as_str().unwrap().contains("a transaction of sqlite3 is open"), "{kept}");
+    let write = "for n in range(300): c.execute('INSERT INTO t VALUES (?)', (n,))\nc.commit(); print('ok')";
+    let ends: Vec<Going> = (0..3).map(|_| server.begin(&state, write)).collect();
+    let ends: Vec<Ran> = ends.into_iter().map(Going::end).collect();
+    // The head that began the transaction continues it.
+    assert_eq!(ends.iter().filter(|end| end.text() == "ok\n").count(), 1, "{ends:?}");
+    for refused in ends.iter().filter(|end| end.error.is_some()) {
+        assert_eq!(refused.ename(), "OperationalError");
+        assert!(refused.evalue().contains("was open when the state was kept"), "{refused:?}");
+    }
+    let count = "print(sqlite3.connect('a.db').execute('SELECT count(*) FROM t').fetchone())";
+    assert_eq!(server.run(&state, count).text(), "(301,)\n");
 }

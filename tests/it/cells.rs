@@ -5,6 +5,7 @@ use crate::server::{PATIENCE, TOKEN, TestServer, until};
 use crate::wire::Wire;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -81,15 +82,25 @@ impl Going {
     }
 }
 
+/// The Python with numpy and the other packages.
+fn science() -> Option<String> {
+    let python = std::env::var("RATOON_TEST_PYTHON").ok();
+    if python.is_none() {
+        eprintln!("skipped: RATOON_TEST_PYTHON names no Python with numpy (tests/run does that)");
+    }
+    python
+}
+
 impl TestServer {
-    /// Starts a server whose cells have numpy, pandas, matplotlib and scikit-learn. Returns `None`,
-    /// and prints a message to stderr, if the test run provides no such Python.
-    pub fn with_science(dir: &Path) -> Option<Self> {
-        let Ok(python) = std::env::var("RATOON_TEST_PYTHON") else {
-            eprintln!("skipped: RATOON_TEST_PYTHON names no Python with numpy (tests/run does that)");
-            return None;
-        };
-        Some(Self::start_with(&["--python", &python, "--dir", dir.to_str().unwrap()]))
+    /// Returns a server whose cells have numpy, pandas, matplotlib and scikit-learn, as `start` does.
+    /// Returns `None`, and prints a message to stderr, if the test run provides no such Python.
+    pub fn with_science() -> Option<Self> {
+        Some(Self::shared(&["--python", &science()?]))
+    }
+
+    /// Starts such a server whose cells run in this directory.
+    pub fn science_in(dir: &Path) -> Option<Self> {
+        Some(Self::start_with(&["--python", &science()?, "--dir", dir.to_str().unwrap()]))
     }
 
     /// Starts a server whose cells run in this directory.
@@ -211,15 +222,29 @@ impl Live {
 }
 
 /// A temporary directory for one test. It is deleted at the end of the test.
-pub struct Room(PathBuf);
+pub struct Room(Dir);
 
 impl Room {
     pub fn new() -> Self {
         let path = std::env::temp_dir().join(format!("ratoon-{}-{}", std::process::id(), unique("room")));
         std::fs::create_dir_all(&path).unwrap();
-        Self(path.canonicalize().unwrap())
+        Self(Dir(path.canonicalize().unwrap()))
     }
+}
 
+impl Deref for Room {
+    type Target = Dir;
+
+    fn deref(&self) -> &Dir {
+        &self.0
+    }
+}
+
+/// A directory in which tests and cells meet.
+#[derive(Clone)]
+pub struct Dir(PathBuf);
+
+impl Dir {
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -243,7 +268,7 @@ impl Drop for Room {
     fn drop(&mut self) {
         // A process of a killed server may still run and write files for a moment.
         for _ in 0..100 {
-            if std::fs::remove_dir_all(&self.0).is_ok() || !self.0.exists() {
+            if std::fs::remove_dir_all(self.path()).is_ok() || !self.path().exists() {
                 return;
             }
             std::thread::sleep(Duration::from_millis(20));

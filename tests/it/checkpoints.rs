@@ -101,19 +101,19 @@ fn locks_pools_databases_and_loggers_are_restored() {
 #[test]
 fn changed_settings_of_libraries_are_restored() {
     let room = Room::new();
-    if TestServer::with_science(room.path()).is_none() {
+    if TestServer::science_in(room.path()).is_none() {
         return;
     }
-    comes_back(|dir| TestServer::with_science(dir).expect("it was there a moment ago"), IN_LIBRARIES);
+    comes_back(|dir| TestServer::science_in(dir).expect("it was there a moment ago"), IN_LIBRARIES);
 }
 
 #[test]
 fn arrays_and_objects_of_libraries_are_restored() {
     let room = Room::new();
-    if TestServer::with_science(room.path()).is_none() {
+    if TestServer::science_in(room.path()).is_none() {
         return;
     }
-    comes_back(|dir| TestServer::with_science(dir).expect("it was there a moment ago"), SCIENCE);
+    comes_back(|dir| TestServer::science_in(dir).expect("it was there a moment ago"), SCIENCE);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn a_variable_that_could_not_be_loaded_is_listed_as_missing() {
 #[test]
 fn restored_figures_are_displayed_as_before() {
     let room = Room::new();
-    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let Some(server) = TestServer::science_in(room.path()) else { return };
     let plot = "import matplotlib.pyplot as plt\nfig, ax = plt.subplots(); ax.plot([1, 2]);";
     let state = grow(&server, "figure", &[plot, "%config InlineBackend.figure_formats = ['svg']"]);
     let looks = ["fig", "display(fig)", "plt.plot([1, 2]);"];
@@ -199,7 +199,7 @@ fn restored_figures_are_displayed_as_before() {
     assert!(before.iter().all(|one| one.contains("image/svg+xml")), "{before:?}");
     wait_for_checkpoints(&server, std::slice::from_ref(&state));
     kill(server);
-    let server = TestServer::with_science(room.path()).expect("it was there a moment ago");
+    let server = TestServer::science_in(room.path()).expect("it was there a moment ago");
     assert_eq!(shown(&server), before);
 }
 
@@ -214,8 +214,8 @@ fn mimes(ran: &Ran) -> String {
 
 #[test]
 fn clients_can_tell_whether_a_checkpoint_will_follow() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let saving = |server: &TestServer, name: &str| {
         let list = server.get("/api/states").json();
         let states = list["states"].as_array().expect("states").clone();
@@ -268,8 +268,7 @@ pair = [shared, bomb]; after = [shared]; ok = 1"#;
 
 #[test]
 fn branches_of_a_state_whose_library_hangs_in_forks_use_its_checkpoint() {
-    let room = Room::new();
-    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let Some(server) = TestServer::with_science() else { return };
     let code = "import polars as pl\ndf = pl.DataFrame({'a': range(1000)})\n\
         def above(n): return df.lazy().filter(pl.col('a') > n).collect().height\nprint(above(9))";
     let state = server.run("initial", code);
@@ -290,8 +289,7 @@ fn branches_of_a_state_whose_library_hangs_in_forks_use_its_checkpoint() {
 
 #[test]
 fn one_changed_element_writes_one_chunk() {
-    let room = Room::new();
-    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let Some(server) = TestServer::with_science() else { return };
     let first = grow(&server, "large", &["import numpy as np; big = np.random.rand(8_000_000)"]);
     wait_for_checkpoints(&server, std::slice::from_ref(&first));
     let second = server.run(&first, "big[5] = 1").state().to_owned();

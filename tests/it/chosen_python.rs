@@ -69,7 +69,7 @@ fn environment(room: &Room, name: &str) -> PathBuf {
 
 #[test]
 fn a_notebook_keeps_its_chosen_python_through_a_kill() {
-    let (mut server, room) = (TestServer::start(), Room::new());
+    let (mut server, room) = (TestServer::fresh(), Room::new());
     let environment = environment(&room, "env");
     let default = python_of(&server, "main");
     assert_eq!((&default["is_chosen"], &default["problem"]), (&json!(false), &Value::Null), "{default}");
@@ -107,7 +107,7 @@ fn a_notebook_keeps_its_chosen_python_through_a_kill() {
 #[test]
 fn two_notebooks_can_run_two_python_versions_at_once() {
     let Some([old, new]) = pyenv(["3.12.1", "3.13.0"]) else { return };
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     server.owner(Request::post("/api/notebooks", r#"{"name": "other"}"#));
     chosen(&server, "main", Some(&old));
     chosen(&server, "other", Some(&new));
@@ -118,7 +118,7 @@ fn two_notebooks_can_run_two_python_versions_at_once() {
 
 #[test]
 fn a_python_that_cannot_run_cells_is_refused_without_a_change() {
-    let (server, room) = (TestServer::start(), Room::new());
+    let (server, room) = (TestServer::fresh(), Room::new());
     let state = server.run("initial", "x = 1").state().to_owned();
     let before = python_of(&server, "main");
     let plain = room.file("plain");
@@ -193,7 +193,7 @@ fn only_the_owner_can_list_the_machines_pythons() {
 
 #[test]
 fn a_notebook_whose_python_is_missing_opens_and_can_choose_another() {
-    let (mut server, room) = (TestServer::start(), Room::new());
+    let (mut server, room) = (TestServer::fresh(), Room::new());
     let environment = environment(&room, "env");
     chosen(&server, "main", Some(&environment));
     let state = server.run("initial", "x = 1").state().to_owned();
@@ -228,7 +228,7 @@ fn replayed(server: &TestServer, state: &str, code: &str) -> Ran {
 /// Checks that a state saved by one version has its plain values in the other, names the missing
 /// variables, and is complete after a replay.
 fn crosses(from: &Path, to: &Path, series: &str) {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     chosen(&server, "main", Some(from));
     let first =
         server.run("initial", "import math\nx = [1, 2]\ny = {'a': (1.5, None, b'b')}").state().to_owned();
@@ -285,7 +285,7 @@ fn states_of_a_newer_python_are_restored_as_values_or_by_replay() {
 /// Checkpoints depend on the minor version only, so another environment loads them completely.
 #[test]
 fn a_state_is_restored_completely_in_another_environment_of_the_same_version() {
-    let (server, room) = (TestServer::start(), Room::new());
+    let (server, room) = (TestServer::fresh(), Room::new());
     let environment = environment(&room, "env");
     let state = server.run("initial", "def f(): return 7").state().to_owned();
     // The change waits for the checkpoint.

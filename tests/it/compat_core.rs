@@ -1,6 +1,6 @@
 //! Tests of the rules of snapshot-kernel's REST API that clients depend on.
 
-use crate::cells::{Ran, Room, unique};
+use crate::cells::{Ran, unique};
 use crate::request::{Answer, Request};
 use crate::server::{TOKEN, TestServer, until};
 use serde_json::{Value, json};
@@ -278,8 +278,8 @@ fn a_failing_repr_is_no_error_and_listing_variables_changes_nothing() {
 
 #[test]
 fn variables_of_a_state_can_be_listed_while_a_cell_runs_against_it() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let state = server.run("initial", "x = 1");
     let going = server.begin(
         state.state(),
@@ -313,8 +313,8 @@ fn deleting_a_state_keeps_its_descendants() {
 
 #[test]
 fn a_repeated_request_gets_the_first_answer_and_runs_nothing() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let count = "with open('count', 'a') as f: f.write('x')\nprint('once')";
     for (name, code) in [
         (Value::Null, count.to_owned()),
@@ -346,8 +346,8 @@ fn a_repeated_request_gets_the_first_answer_and_runs_nothing() {
 
 #[test]
 fn a_run_id_in_use_is_refused() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let code = "import os, time\nopen('began', 'w').close()\n\
         while not os.path.exists('go'): time.sleep(0.01)\nprint('done')";
     let body = json!({"code": code, "exec_id": "twice", "state_name": "initial"});
@@ -362,8 +362,8 @@ fn a_run_id_in_use_is_refused() {
 
 #[test]
 fn a_run_can_be_interrupted_over_rest() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let going =
         server.begin("initial", "import time\nprint('before')\nopen('began', 'w').close()\ntime.sleep(1000)");
     room.wait_for("began");

@@ -11,7 +11,7 @@ const FEW: &[&str] = &["prlimit", "--nofile=300:300"];
 
 #[test]
 fn an_endless_head_is_cut_off_on_a_connection_used_before() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let health = Request::get("/health").bytes(&server.host());
     // In the second case the same packet also contains the beginning of the next head.
     for (begun, rest) in [("", "GET /health HTTP/1.1\r\nx: "), ("GET /hea", "lth HTTP/1.1\r\nx: ")] {

@@ -20,7 +20,7 @@ fn faults(pid: u32) -> u64 {
 
 #[test]
 fn a_trivial_cell_copies_few_pages_and_its_state_needs_little_memory() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let ran = server.run("initial", "import os; print(os.getpid())");
     let head: u32 = ran.text().trim().parse().unwrap();
     let mut state = ran.state().to_owned();
@@ -50,7 +50,7 @@ fn pythons_objects_are_in_huge_pages() {
         eprintln!("this system offers no huge pages");
         return;
     }
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let ran = server.run("initial", "import os; print(os.getpid())");
     let head: u32 = ran.text().trim().parse().unwrap();
     server.run(ran.state(), "lists = [[i] for i in range(500_000)]");

@@ -1,6 +1,6 @@
 //! Tests of cells that end their process. The error names the cause, and nothing else is affected.
 
-use crate::cells::{Live, Process, Ran, Room};
+use crate::cells::{Live, Process, Ran};
 use crate::restarts::state_of;
 use crate::server::{TestServer, until};
 use nix::sys::signal::{Signal, kill};
@@ -37,8 +37,8 @@ fn is_killed(ran: &Ran, how: &str) -> bool {
 
 #[test]
 fn the_death_of_a_process_is_a_clear_error_of_its_run_only() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let state = server.run("initial", "import os, time; x = [1]");
     let state = state.state();
     let wait =

@@ -151,7 +151,7 @@ fn a_disk_whose_fsync_failed_is_used_again_when_fsync_works() {
     if !has_strace() {
         return;
     }
-    let mut server = TestServer::start();
+    let mut server = TestServer::fresh();
     let first = server.run("initial", "x = 1").state().to_owned();
     command(&server, json!({"do": "checkpoint", "state": first}));
     let pid = server.pid().to_string();

@@ -1,7 +1,7 @@
 //! Tests of cells that print or display without end. Their outputs are cut and a message says so.
 //! The cells can be interrupted. Neither the server nor other cells are affected.
 
-use crate::cells::{Live, Room};
+use crate::cells::Live;
 use crate::request::Request;
 use crate::server::{TOKEN, TestServer, until};
 use crate::wire::Wire;
@@ -85,7 +85,7 @@ fn told_bytes(stderr: &str) -> u64 {
 
 #[test]
 fn the_memory_of_large_outputs_is_freed_when_their_runs_are_deleted() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     server.run("initial", "x = 1");
     let before = server.memory();
     for _ in 0..5 {
@@ -108,7 +108,7 @@ const MANY: u32 = 50_000;
 
 #[test]
 fn many_small_outputs_are_limited_by_their_memory_which_is_freed_later() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     server.run("initial", "x = 1");
     server.reset();
     let before = server.memory();
@@ -134,7 +134,7 @@ const LOADING: usize = 6;
 
 #[test]
 fn slow_clients_with_view_links_use_limited_memory() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     for _ in 0..FULL_CELLS {
         server.run("initial", "print('a' * 2_000_000)").state();
     }
@@ -179,8 +179,8 @@ fn slow_clients_with_view_links_use_limited_memory() {
 
 #[test]
 fn a_flood_of_text_is_cut_and_counted_and_delays_nobody() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::fresh();
+    let room = server.room();
     let state = server.run("initial", "x = 1");
     for flood in FLOODS {
         let _ = std::fs::remove_file(room.file("full"));
@@ -246,7 +246,7 @@ const HOSTILE: &[(&str, &str, &str)] = &[
 
 #[test]
 fn hostile_representations_harm_only_their_own_cell() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let state = server.run("initial", "import os, sys; x = 1");
     server.run(state.state(), "1/0");
     let mut most = 0;
@@ -283,7 +283,7 @@ fn hostile_representations_harm_only_their_own_cell() {
 
 #[test]
 fn a_representation_that_is_too_long_is_reported() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let before = server.forget_peak();
     for (code, told) in [
         ("from IPython.display import HTML; HTML('<p>' * 3_333_333)", "text/html has 9999999 characters"),

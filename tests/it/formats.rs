@@ -121,8 +121,8 @@ fn an_import_survives_a_crash_and_is_sent_to_clients() {
 
 #[test]
 fn a_file_that_is_not_a_notebook_is_refused_and_leaves_nothing() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let refused =
         |answer: Answer| (answer.status, answer.json()["error"]["why"].as_str().unwrap().to_owned());
     assert_eq!(
@@ -219,8 +219,8 @@ fn an_export_has_the_text_between_cells_and_no_outputs_of_cells_that_never_ran()
 /// nbformat validates an export with every kind of output that IPython makes.
 #[test]
 fn nbformat_accepts_exports_and_its_files_can_be_imported() {
-    let room = Room::new();
-    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let Some(server) = TestServer::with_science() else { return };
+    let room = server.room();
     let code = r##"
 import sys, matplotlib.pyplot as plt, pandas as pd
 from IPython.display import display, HTML, JSON, Latex, Markdown, SVG
@@ -294,8 +294,8 @@ for version in (4, 3):
 /// kind that sphinx-gallery makes.
 #[test]
 fn gallery_examples_can_be_imported_as_programs_and_as_notebooks() {
-    let room = Room::new();
-    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let Some(server) = TestServer::with_science() else { return };
+    let room = server.room();
     python(&format!(
         "import nbformat\nexec(open('tests/gallery/notebooks.py').read())\nwrite_all('{}')",
         room.path().display()
@@ -530,8 +530,8 @@ fn cells_that_run_keep_the_metadata_of_their_file_and_the_others_stay_as_they_we
 /// Strict validation: a changed cell, a new cell and a deleted cell in each file of the corpus.
 #[test]
 fn nbformat_accepts_changed_exports_of_all_minor_versions() {
-    let room = Room::new();
-    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let Some(server) = TestServer::with_science() else { return };
+    let room = server.room();
     for (name, text) in corpus().into_iter().filter(|(name, _)| name != "unknown-fields") {
         assert_eq!(import(&server, &name, &text).status, 201, "{name}");
         let snapshot = server.owner(Request::get(&format!("/api/notebooks/{name}"))).json();

@@ -196,7 +196,7 @@ fn a_process_that_holds_a_dead_heads_socket_does_not_keep_its_run_going() {
 
 #[test]
 fn no_kind_of_output_exceeds_the_limit() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let before = server.memory();
     let code = "big = 'x' * 8_000_000\nhandles = [display('', display_id=True) for _ in range(40)]\n\
                 for handle in handles: handle.update(big)\n\

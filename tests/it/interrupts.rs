@@ -1,6 +1,6 @@
 //! Tests that an interrupt stops its run, whatever the cell does, and stops no other run.
 
-use crate::cells::{Going, Live, Room};
+use crate::cells::{Dir, Going, Live};
 use crate::request::Request;
 use crate::server::{TestServer, until};
 use serde_json::json;
@@ -49,7 +49,7 @@ const RUDE: &[(&str, &str)] = &[
 
 fn begin(
     server: &TestServer,
-    room: &Room,
+    room: &Dir,
     state: &str,
     cells: &[(&'static str, &str)],
 ) -> Vec<(&'static str, Going)> {
@@ -64,8 +64,8 @@ fn begin(
 }
 
 fn all_stop(cells: &[(&'static str, &str)]) {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let state = server.run("initial", "import os, time; x = 1");
     let all = begin(&server, &room, state.state(), cells);
     for (what, going) in &all {
@@ -101,8 +101,8 @@ fn cells_that_ignore_an_interrupt_are_killed() {
 
 #[test]
 fn an_interrupt_in_a_hook_of_the_shell_ends_the_cell() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let state = server.run(
         "initial",
         "import time\ndef hook(): open('hooked', 'w').close(); time.sleep(1000)\n\
@@ -117,8 +117,8 @@ fn an_interrupt_in_a_hook_of_the_shell_ends_the_cell() {
 
 #[test]
 fn a_second_interrupt_kills_without_a_grace_period() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let state = server.run("initial", "import os, time");
     for (what, going) in begin(&server, &room, state.state(), RUDE) {
         assert!(server.interrupt(&going.exec_id) && server.interrupt(&going.exec_id), "{what}");
@@ -130,8 +130,8 @@ fn a_second_interrupt_kills_without_a_grace_period() {
 
 #[test]
 fn an_interrupt_ends_os_system_and_the_cell_continues_as_in_a_terminal() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let going =
         server.begin("initial", "import os; open('began', 'w').close(); print(os.system('sleep 1000') != 0)");
     room.wait_for("began");
@@ -153,8 +153,8 @@ fn an_interrupt_ends_a_shell_command() {
 
 #[test]
 fn a_cell_that_catches_the_interrupt_succeeds() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let code = "import time\ntry: open('began', 'w').close(); time.sleep(1000)\n\
         except KeyboardInterrupt: caught = True";
     let going = server.begin("initial", code);
@@ -168,8 +168,8 @@ fn a_cell_that_catches_the_interrupt_succeeds() {
 /// the main thread begins to wait.
 #[test]
 fn an_interrupt_that_arrives_in_another_thread_ends_a_wait_of_the_main_thread() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let code = "import signal, threading, time\n\
         done = threading.Event()\n\
         thread = threading.Thread(target=done.wait); thread.start()\n\
@@ -202,8 +202,8 @@ fn an_interrupt_ends_a_wait_for_input() {
 
 #[test]
 fn interrupting_a_queued_run_cancels_it_and_those_after_it() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let mut live = Live::join(&server);
     let first = live.run("initial", "import time; open('began', 'w').close(); time.sleep(1000)");
     live.send(json!({"do": "run", "exec_id": "second", "code": "open('second', 'w')", "on": {"run": first}}));
@@ -253,8 +253,8 @@ fn a_late_interrupt_does_not_hit_the_next_cell() {
 
 #[test]
 fn an_interrupt_during_the_fork_reaches_the_run_later() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     // Each fork of the state waits for a file before it is complete.
     room.put("go");
     let slow = "import os, time\nx = 1\ndef wait():\n    while not os.path.exists('go'): time.sleep(0.005)\n\
@@ -286,8 +286,8 @@ fn an_interrupt_during_the_fork_reaches_the_run_later() {
 
 #[test]
 fn an_interrupt_stops_only_its_run() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let state = server.run("initial", "import os, time");
     let wait =
         |n: usize| format!("open('began{n}', 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.01)");

@@ -1,7 +1,7 @@
 //! Tests that the processes of a notebook run as long as they are needed, and end with their
 //! server.
 
-use crate::cells::{Live, Process, Room, all_end};
+use crate::cells::{Dir, Live, Process, Room, all_end};
 use crate::request::Request;
 use crate::server::{TOKEN, TestServer, until};
 use nix::sys::signal::Signal;
@@ -43,7 +43,7 @@ const TENACIOUS: &[(&str, &str)] = &[
     ("a process that is stopped", "BEGUN; os.kill(os.getpid(), signal.SIGSTOP)"),
 ];
 
-fn hold_on(server: &TestServer, room: &Room) -> Vec<Process> {
+fn hold_on(server: &TestServer, room: &Dir) -> Vec<Process> {
     let mut tip =
         server.run("initial", "import multiprocessing, os, signal, subprocess, time").state().to_owned();
     for n in 0..5 {
@@ -113,8 +113,8 @@ fn a_server_started_with_nohup_survives_sighup() {
 
 #[test]
 fn a_reset_ends_every_process_but_the_root() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::fresh();
+    let room = server.room();
     until("the root is there", || !server.descendants().is_empty());
     let root = server.descendants().remove(0);
     let processes = hold_on(&server, &room);
@@ -154,7 +154,7 @@ fn deleting_a_state_ends_its_process_and_keeps_those_of_its_descendants() {
 
 #[test]
 fn processes_of_a_failed_cell_end() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let state = server.run("initial", "import subprocess");
     let ran = server.run(state.state(), "p = subprocess.Popen(['sleep', '1000'])\n1/0");
     assert_eq!(ran.ename(), "ZeroDivisionError");
@@ -168,7 +168,7 @@ fn processes_of_a_failed_cell_end() {
 
 #[test]
 fn idle_heads_are_ended_when_there_are_many() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let state = server.run("initial", "x = 1");
     for n in 0..20 {
         server.run(state.state(), &format!("x = {n}")).state();
@@ -181,7 +181,7 @@ fn idle_heads_are_ended_when_there_are_many() {
 
 #[test]
 fn a_cell_sees_no_descriptor_and_no_secret_of_the_server() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let ran = server.run("initial", &format!("server, port = {}, {}", server.pid(), server.address.port()));
     let state = server.run(ran.state(), "import os, stat, re\nTOKEN = 'owner-token' + '-of-the-tests'");
     let say = |code: &str| {
@@ -216,7 +216,7 @@ fn a_cell_sees_no_descriptor_and_no_secret_of_the_server() {
 
 #[test]
 fn clients_are_told_that_their_server_stops() {
-    let mut server = TestServer::start();
+    let mut server = TestServer::fresh();
     let mut live = Live::join(&server);
     let exec_id = live.run("initial", "import time; time.sleep(1000)");
     live.event(&exec_id, "run_started");

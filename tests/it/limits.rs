@@ -37,7 +37,7 @@ const FRUGAL: &[(&str, &str)] = &[
 
 #[test]
 fn a_run_over_its_memory_limit_ends_and_its_base_state_is_untouched() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let state = server.run("initial", "import mmap, os, time; a = bytearray(150 << 20)");
     let run = |code: &str| {
         let limits = json!({"run_memory": 100 * MIB, "timeout": 30});

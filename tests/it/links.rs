@@ -17,7 +17,7 @@ fn link(server: &TestServer, wish: &str) -> (String, String) {
 
 #[test]
 fn a_link_can_be_created_listed_used_and_revoked() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let made = server.owner(Request::post("/api/links", r#"{"scope":"view","label":"for Ada"}"#)).json();
     let token = made["token"].as_str().unwrap();
     assert_eq!(made["path"], format!("/n/main?token={token}"));
@@ -41,7 +41,7 @@ fn a_link_can_be_created_listed_used_and_revoked() {
 
 #[test]
 fn a_link_allows_only_what_its_scope_says() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let (_, view) = link(&server, r#"{"scope":"view"}"#);
     let (_, run) = link(&server, r#"{"scope":"run"}"#);
     let command = |command: &str| Request::post("/api/notebooks/main/commands", command);
@@ -124,7 +124,7 @@ fn a_link_allows_only_what_its_scope_says() {
 
 #[test]
 fn the_scope_is_checked_for_each_message_of_a_socket() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let (_, view) = link(&server, r#"{"scope":"view"}"#);
     let (_, run) = link(&server, r#"{"scope":"run"}"#);
     let mut socket = Wire::socket(&server, &view);
@@ -145,7 +145,7 @@ fn the_scope_is_checked_for_each_message_of_a_socket() {
 
 #[test]
 fn a_link_opens_one_notebook_only() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     assert_eq!(server.owner(Request::post("/api/notebooks", r#"{"name":"other"}"#)).status, 200);
     let (_, token) = link(&server, r#"{"scope":"run","notebook":"other"}"#);
     let status = |request: Request| server.send(request.bearer(&token)).status;
@@ -169,7 +169,7 @@ fn a_link_opens_one_notebook_only() {
 
 #[test]
 fn revoking_a_link_disconnects_its_users() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let (id, token) = link(&server, r#"{"scope":"view"}"#);
     let cookie = server.send(Request::get(&format!("/n/main?token={token}"))).cookie();
     let mut by_token = Wire::socket(&server, &token);
@@ -186,7 +186,7 @@ fn revoking_a_link_disconnects_its_users() {
 
 #[test]
 fn a_link_expires() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let (_, token) = link(&server, r#"{"scope":"view","expires_in":2}"#);
     let mut socket = Wire::socket(&server, &token);
     assert_eq!(socket.closing(), Some(4401));
@@ -281,8 +281,8 @@ fn copy(from: &std::path::Path, to: &std::path::Path) {
 
 #[test]
 fn a_request_for_an_unknown_notebook_does_not_create_it() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::fresh();
+    let room = server.room();
     for path in ["/n/none", "/api/notebooks/none", "/ws/none"] {
         assert_eq!(server.owner(Wire::handshake(path)).status, 404, "{path}");
     }
@@ -292,7 +292,7 @@ fn a_request_for_an_unknown_notebook_does_not_create_it() {
 
 #[test]
 fn a_link_opened_in_the_owners_browser_keeps_the_owners_rights() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     server.owner(Request::post("/api/notebooks", r#"{"name":"other"}"#));
     let (id, view) = link(&server, r#"{"scope":"view"}"#);
     let (_, run) = link(&server, r#"{"scope":"run","notebook":"other"}"#);

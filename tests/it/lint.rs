@@ -41,7 +41,7 @@ fn cells_are_linted_and_formatted_with_the_users_ruff() {
         "[lint]\nselect = [\"F\"]\n[format]\nquote-style = \"single\"\n",
     )
     .unwrap();
-    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let Some(server) = TestServer::science_in(room.path()) else { return };
     // Names of other cells are known. A cell with a syntax error does not hide the problems of the
     // others.
     let cells =

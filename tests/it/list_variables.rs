@@ -1,7 +1,7 @@
 //! Tests of reading a state's variables. A temporary fork reads them. It changes nothing in the
 //! state, and leaves no process behind.
 
-use crate::cells::{Process, Room, descendants};
+use crate::cells::{Process, descendants};
 use crate::request::{Answer, Request};
 use crate::restarts::state_of;
 use crate::server::{TestServer, until};
@@ -70,8 +70,8 @@ print(os.getpid())";
 
 #[test]
 fn listing_variables_leaves_no_trace_in_the_state() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     std::fs::write(room.file("lines"), "first\nsecond\n".repeat(10_000)).unwrap();
     let ran = server.run("initial", COUNTS);
     let (state, head) = (ran.state(), ran.text().trim().parse().unwrap());
@@ -120,7 +120,7 @@ fn listing_variables_leaves_no_trace_in_the_state() {
 
 #[test]
 fn listing_variables_that_hangs_or_dies_is_reported() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let rows = [
         ("sum(range(10**12))", 504),
         (
@@ -189,8 +189,8 @@ fn listing_variables_that_hangs_or_dies_is_reported() {
 
 #[test]
 fn processes_started_while_listing_variables_end_with_it() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     // A typical daemon: its parent has ended, and the daemon leads a new session.
     let code = "import os, sys, time
 def daemon(name):

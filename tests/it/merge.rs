@@ -88,8 +88,7 @@ fn what_the_other_state_has_changed_is_taken_and_everything_else_stays() {
 
 #[test]
 fn objects_that_variables_share_stay_shared() {
-    let room = Room::new();
-    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let Some(server) = TestServer::with_science() else { return };
     let fork = Fork::on(
         server,
         "import numpy as np\na = [1]\nb = a\nr = [0]\nv = np.zeros(4)\nw = v[1:3]\nzero = {'r': r}",
@@ -106,8 +105,7 @@ fn objects_that_variables_share_stay_shared() {
 
 #[test]
 fn a_view_of_a_frame_shares_its_data_after_the_merge() {
-    let room = Room::new();
-    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let Some(server) = TestServer::with_science() else { return };
     let fork = Fork::on(
         server,
         "import pandas as pd\ndf = pd.DataFrame({'a': [1, 2, 3]})\nother = 1",

@@ -1,6 +1,6 @@
 //! Tests of the outputs of cells, and of their order.
 
-use crate::cells::{Live, Ran, Room};
+use crate::cells::{Live, Ran};
 use crate::server::TestServer;
 use serde_json::{Value, json};
 
@@ -135,8 +135,8 @@ fn printed_text_arrives_unchanged() {
 
 #[test]
 fn the_first_text_arrives_while_the_cell_still_runs() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let mut live = Live::join(&server);
     for (n, print) in ["print('now')", "import os; os.write(1, b'now\\n')", "!echo now", "display('now')"]
         .iter()
@@ -346,8 +346,7 @@ fn images_up_to_the_limit_are_sent_over_rest_and_larger_ones_are_reported() {
 
 #[test]
 fn magics_and_shell_commands_work() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
     all_are(
         &server,
         &[
@@ -392,8 +391,8 @@ fn magics_and_shell_commands_work() {
 /// A very long traceback loses its middle part, but not the line in the user's code.
 #[test]
 fn a_deep_traceback_keeps_the_cells_own_line() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let module = |letter: char| {
         let calls = (0..60).map(|i| format!("def {letter}{i}(): return {letter}{}()\n", i + 1));
         calls.collect::<String>() + &format!("def {letter}60(): raise ValueError('{letter}')\n")
@@ -533,8 +532,8 @@ fn input_over_rest_is_a_clear_error() {
 
 #[test]
 fn text_of_a_thread_after_its_cell_appears_in_the_next_cell() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let code = "import threading, time, os\nsaid = threading.Event()\n\
         def late():\n    while not os.path.exists('go'): time.sleep(0.01)\n    print('late'); said.set()\n\
                 threading.Thread(target=late).start(); print('first')";
@@ -563,8 +562,7 @@ fn lines_of_threads_that_print_at_once_stay_whole() {
 
 #[test]
 fn interact_shows_its_output_in_its_widget_and_clears_no_other() {
-    let room = Room::new();
-    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let Some(server) = TestServer::with_science() else { return };
     let code = "import ipywidgets as w\nprint('before')\nw.interact(lambda x: print('x is', x), x=3)\n\
         print('after')";
     let text = server.run("initial", code).text();
@@ -576,8 +574,7 @@ fn interact_shows_its_output_in_its_widget_and_clears_no_other() {
 
 #[test]
 fn plots_and_tables_are_displayed() {
-    let room = Room::new();
-    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let Some(server) = TestServer::with_science() else { return };
     let pngs = |ran: &Ran| {
         ran.output
             .iter()

@@ -1,7 +1,7 @@
 //! Tests of parallel runs and requests: against one state, against many states, and from many
 //! clients.
 
-use crate::cells::{Going, Room};
+use crate::cells::{Dir, Going};
 use crate::request::Request;
 use crate::server::{TestServer, until};
 use crate::wire::Wire;
@@ -22,7 +22,7 @@ fn answers(what: &str, mut ask: impl FnMut()) {
 const WAITS: &str = "import os, time\nopen(f'began{os.getpid()}', 'w').close()\n\
     while not os.path.exists('go'): time.sleep(0.05)";
 
-fn have_begun(room: &Room) -> usize {
+fn have_begun(room: &Dir) -> usize {
     std::fs::read_dir(room.path())
         .unwrap()
         .flatten()
@@ -31,8 +31,8 @@ fn have_begun(room: &Room) -> usize {
 }
 
 fn fifty_sleep(states: impl Fn(&TestServer, usize) -> String) {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let states: Vec<String> = (0..50).map(|n| states(&server, n)).collect();
     let going: Vec<Going> = states.iter().map(|state| server.begin(state, WAITS)).collect();
     until("all fifty run", || have_begun(&room) == 50);
@@ -147,8 +147,8 @@ fn many_clients_run_list_and_delete_at_once() {
 
 #[test]
 fn a_state_may_be_deleted_while_a_cell_runs_from_it() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let state = server.run("initial", "x = 1");
     let going = server.begin(state.state(), &format!("{WAITS}\nx += 1"));
     until("it runs", || have_begun(&room) == 1);
@@ -162,8 +162,8 @@ fn a_state_may_be_deleted_while_a_cell_runs_from_it() {
 
 #[test]
 fn a_reset_ends_all_runs() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let state = server.run("initial", "x = 1");
     let going: Vec<Going> = (0..5).map(|_| server.begin(state.state(), WAITS)).collect();
     until("all run", || have_begun(&room) == 5);
@@ -179,8 +179,8 @@ fn a_reset_ends_all_runs() {
 
 #[test]
 fn a_client_that_leaves_does_not_stop_its_run() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let going = server.begin_with("initial", &format!("{WAITS}\nx = 1"), json!({"new_state_name": "left"}));
     until("it runs", || have_begun(&room) == 1);
     drop(going);

@@ -161,8 +161,8 @@ fn a_failed_cell_that_set_no_variable_cannot_be_kept() {
 
 #[test]
 fn the_variables_of_an_interrupted_cell_can_be_kept_and_its_threads_are_stopped() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let code = "import threading, time\n\
         def work():\n    while True:\n        open('ticks', 'a').write('.'); time.sleep(0.01)\n\
                 threading.Thread(target=work, daemon=True).start()\nsteps = 0\n\
@@ -277,8 +277,8 @@ fn the_reason_why_a_failed_cell_cannot_be_kept_is_reported() {
 
 #[test]
 fn clients_learn_which_failed_cells_can_be_and_were_kept() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let mut live = Live::join(&server);
     let base = server.run("initial", "import os, time").state().to_owned();
     let draft = json!({"id": "d", "on": base, "kind": "code", "source": "x = 1\nnobody"});

@@ -45,8 +45,7 @@ fn is_tame(answer: &Answer) {
 
 #[test]
 fn an_attached_picture_is_durable_and_part_of_the_notebook() {
-    let room = Room::new();
-    let mut server = TestServer::in_dir(room.path());
+    let mut server = TestServer::start();
     let answer = attach(&server, "My%20plot%20(1).png", PNG);
     assert_eq!(answer.status, 201, "{answer:?}");
     let name = answer.json()["name"].as_str().unwrap().to_owned();
@@ -82,8 +81,7 @@ fn an_attached_picture_is_durable_and_part_of_the_notebook() {
 
 #[test]
 fn a_large_picture_of_an_imported_file_becomes_an_attachment_and_keeps_its_bytes() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
     let data = "QUJD".repeat(100_000);
     let cell = json!({
         "attachments": {"image.png": {"image/png": data}},
@@ -100,8 +98,7 @@ fn a_large_picture_of_an_imported_file_becomes_an_attachment_and_keeps_its_bytes
 
 #[test]
 fn attachments_have_limits_and_need_the_scope_run() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
     for (file, bytes, status) in [
         ("a.html", PNG, 400),
         ("png", PNG, 400),

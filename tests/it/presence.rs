@@ -227,8 +227,8 @@ fn late_typing_does_not_recreate_a_draft_that_became_a_state() {
 
 #[test]
 fn deleting_a_subtree_stops_its_runs_and_keeps_the_rest() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let a = server.run("initial", "x = 1");
     let b = server.run(a.state(), "x = 2");
     let c = server.run(b.state(), "x = 3");

@@ -223,7 +223,7 @@ fn a_script_that_starts_a_python_is_the_kernels_python() {
 /// These variables make Python ask for more input, or print in another encoding.
 #[test]
 fn environment_variables_that_change_pythons_output_affect_only_cells() {
-    let mut server = TestServer::start();
+    let mut server = TestServer::fresh();
     server.kill();
     let under = ["env", "PYTHONINSPECT=1", "PYTHONIOENCODING=utf-16", "PYTHONVERBOSE=1"];
     assert!(server.start_again(&under), "{}", server.errors());

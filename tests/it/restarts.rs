@@ -39,7 +39,7 @@ fn lines(path: &Path) -> usize {
 
 #[test]
 fn a_cell_that_was_running_when_the_server_was_killed_keeps_its_output() {
-    let mut server = TestServer::start();
+    let mut server = TestServer::fresh();
     let base = server.run("initial", "import time; x = 1").state().to_owned();
     command(&server, json!({"do": "checkpoint", "state": base}));
     let mut live = Live::join(&server);
@@ -84,7 +84,7 @@ fn a_file_in_the_place_of_a_notebook_is_reported() {
 
 #[test]
 fn no_cell_runs_by_itself_after_a_restart() {
-    let mut server = TestServer::start();
+    let mut server = TestServer::fresh();
     let mut tip = "initial".to_owned();
     for _ in 0..5 {
         tip = server.run(&tip, "open('ran', 'a').write('once\\n')").state().to_owned();
@@ -106,7 +106,7 @@ fn no_cell_runs_by_itself_after_a_restart() {
 
 #[test]
 fn drafts_labels_prose_links_names_and_tasks_survive_a_restart() {
-    let mut server = TestServer::start();
+    let mut server = TestServer::fresh();
     let wish = |state: &str, code: &str, name: &str| {
         json!({
             "exec_id": unique("run"), "state_name": state, "code": code, "new_state_name": name,
@@ -157,7 +157,7 @@ fn drafts_labels_prose_links_names_and_tasks_survive_a_restart() {
 
 #[test]
 fn a_request_is_carried_out_once_across_a_restart() {
-    let mut server = TestServer::start();
+    let mut server = TestServer::fresh();
     let wish = |code: &str| {
         json!({
             "exec_id": "the-one", "state_name": "initial", "code": code, "new_state_name": "named",
@@ -188,7 +188,7 @@ fn a_request_is_carried_out_once_across_a_restart() {
 
 #[test]
 fn a_client_that_reconnects_after_a_restart_gets_a_snapshot_with_a_new_epoch() {
-    let mut server = TestServer::start();
+    let mut server = TestServer::fresh();
     let mut socket = Wire::socket(&server, TOKEN);
     let first = socket.hear_until(|message| message["snapshot"].is_object());
     let state = server.run("initial", "x = 1").state().to_owned();
@@ -209,7 +209,7 @@ fn a_client_that_reconnects_after_a_restart_gets_a_snapshot_with_a_new_epoch() {
 
 #[test]
 fn a_notebook_can_be_open_in_one_server_only() {
-    let mut server = TestServer::start();
+    let mut server = TestServer::fresh();
     server.run("initial", "x = 1").state();
     let dir = server.dir();
     let second = output_of(&["--bind", "127.0.0.1:0", "--dir", dir.to_str().unwrap()]);
@@ -252,7 +252,7 @@ fn descriptors(server: &TestServer) -> Vec<String> {
 
 #[test]
 fn processes_hold_no_descriptor_of_the_store() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let mut tip = "initial".to_owned();
     for n in 0..4 {
         let code = format!("data{n} = bytearray(__import__('os').urandom(16 << 20))");
@@ -454,7 +454,7 @@ fn a_server_killed_at_any_write_loses_nothing_that_it_acknowledged() {
     }
     // The views of the notebook after each step, without any fault.
     let mut views = Vec::new();
-    let whole = TestServer::start();
+    let whole = TestServer::fresh();
     views.push(seen(&whole));
     assert_eq!(carry_out(&whole, |server| views.push(seen(server))), session().len());
     drop(whole);

@@ -1,6 +1,6 @@
 //! Tests of running several cells against one state with one request.
 
-use crate::cells::{Room, unique};
+use crate::cells::unique;
 use crate::request::Request;
 use crate::server::{TOKEN, TestServer, until};
 use crate::wire::Wire;
@@ -20,8 +20,7 @@ fn cells(codes: &[&str]) -> Value {
 
 #[test]
 fn cells_run_as_branches_and_each_is_answered_when_it_ends() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
     let state = server.run("initial", "import os, time; x = [1]").state().to_owned();
     // The first cell waits for the others.
     let waits = "while not all(os.path.exists(f'done{i}') for i in (1, 2)): time.sleep(0.01)\nprint(x)";
@@ -71,8 +70,8 @@ fn what_is_wrong_with_one_cell_does_not_stop_the_others() {
 
 #[test]
 fn a_cell_that_has_begun_continues_when_its_client_disconnects() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let state = server.run("initial", "import os, time").state().to_owned();
     let waits = "open('began', 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.01)";
     let body = json!({"cells": [{"code": waits, "new_state_name": "left"}], "parallel": 1});

@@ -1,8 +1,9 @@
 //! A server for one test. It starts on a free port, and ends when the test ends.
 
-use crate::cells::Room;
+use crate::cells::{Dir, Room};
 use crate::request::{Answer, Request};
 use crate::wire::Wire;
+use serde_json::json;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -17,8 +18,15 @@ pub const TOKEN: &str = "owner-token-of-the-tests";
 /// How long a test waits before it fails. Even on a busy machine, only a hang takes this long.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
+/// Servers that tests have given back, each with an empty notebook and an empty directory. They end
+/// when the test program ends, because their standard input closes.
+static UNUSED: Mutex<Vec<TestServer>> = Mutex::new(Vec::new());
+/// The options of a server that ends so.
+const ENDS_WITH_THE_TESTS: [&str; 3] = ["--used-while-stdin-is-open", "--exit-when-unused", "1"];
+
 pub struct TestServer {
-    child: Child,
+    /// Is `None` only after the server was given back.
+    child: Option<Child>,
     pub address: SocketAddr,
     /// The line with the URL, as the server printed it.
     pub greeting: String,
@@ -28,13 +36,36 @@ pub struct TestServer {
     reader: Option<JoinHandle<()>>,
     /// The server's temporary directory, if the test did not choose a directory. It is deleted when
     /// this value is dropped.
-    #[expect(dead_code, reason = "it is there to be dropped")]
     room: Option<Room>,
+    /// Whether the next test may use this server.
+    is_shared: bool,
 }
 
 impl TestServer {
-    /// Starts a server and waits until it prints its address.
+    /// Returns a server with an empty notebook, whose cells run in an empty directory. Another test
+    /// may have used it: starting a server with its Python takes longer than most tests.
     pub fn start() -> Self {
+        Self::shared(&[])
+    }
+
+    /// Does the same for a server with options.
+    pub fn shared(options: &[&str]) -> Self {
+        let options = [&ENDS_WITH_THE_TESTS, options].concat();
+        let mut unused = UNUSED.lock().unwrap();
+        // The options end with the directory.
+        let fits = |server: &Self| server.options[..server.options.len() - 2] == options;
+        if let Some(at) = unused.iter().rposition(fits) {
+            return unused.swap_remove(at);
+        }
+        drop(unused);
+        let mut server = Self::start_with(&options);
+        server.is_shared = true;
+        server
+    }
+
+    /// Starts a server that no other test uses. For tests of what a server has beside its notebook:
+    /// memory, processes, log, trash, links.
+    pub fn fresh() -> Self {
         Self::start_with(&[])
     }
 
@@ -48,7 +79,17 @@ impl TestServer {
         let address = greeting.split(['/', ' ']).find_map(|part| part.parse().ok());
         let address =
             address.unwrap_or_else(|| panic!("no address in {greeting:?}: {}", errors.lock().unwrap()));
-        Self { child, address, greeting, options, token: TOKEN, errors, reader: Some(reader), room }
+        Self {
+            child: Some(child),
+            address,
+            greeting,
+            options,
+            token: TOKEN,
+            errors,
+            reader: Some(reader),
+            room,
+            is_shared: false,
+        }
     }
 
     /// Starts a server under another program, such as strace. `under` is the program with its
@@ -60,7 +101,7 @@ impl TestServer {
         let (child, greeting, errors, reader) = launch(under, &address.to_string(), TOKEN, &options);
         let has_begun = !greeting.is_empty();
         let server = Self {
-            child,
+            child: Some(child),
             address,
             greeting,
             options,
@@ -68,6 +109,7 @@ impl TestServer {
             errors,
             reader: Some(reader),
             room: Some(room),
+            is_shared: false,
         };
         (server, has_begun)
     }
@@ -76,14 +118,14 @@ impl TestServer {
     /// is a program, with its options, that runs the server. Returns whether the server printed its
     /// address.
     pub fn start_again(&mut self, under: &[&str]) -> bool {
-        assert!(self.child.try_wait().unwrap().is_some(), "the server still runs");
+        assert!(self.child().try_wait().unwrap().is_some(), "the server still runs");
         if let Some(reader) = self.reader.take() {
             reader.join().unwrap();
         }
         let bind = self.address.to_string();
         let (child, greeting, errors, reader) = launch(under, &bind, self.token, &self.options);
         let has_begun = !greeting.is_empty();
-        (self.child, self.greeting, self.errors, self.reader) = (child, greeting, errors, Some(reader));
+        (self.child, self.greeting, self.errors, self.reader) = (Some(child), greeting, errors, Some(reader));
         has_begun
     }
 
@@ -123,8 +165,17 @@ impl TestServer {
         self.dir().join("main.ratoon")
     }
 
+    /// The directory in which cells run, of a server whose directory the test did not choose.
+    pub fn room(&self) -> Dir {
+        Dir::clone(self.room.as_ref().unwrap())
+    }
+
+    fn child(&mut self) -> &mut Child {
+        self.child.as_mut().unwrap()
+    }
+
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.child.as_ref().unwrap().id()
     }
 
     /// The server's log so far.
@@ -164,20 +215,62 @@ impl TestServer {
     pub fn wait(&mut self) -> Option<i32> {
         let start = Instant::now();
         loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
+            if let Some(status) = self.child().try_wait().unwrap() {
                 return status.code();
             }
             assert!(start.elapsed() < PATIENCE, "the server does not end");
             std::thread::sleep(Duration::from_millis(5));
         }
     }
+
+    /// Empties the notebook and the directory for the next test. Returns whether nothing is left.
+    fn is_emptied(&mut self) -> bool {
+        let is_running = self.child().try_wait().is_ok_and(|status| status.is_none());
+        if !is_running || self.token != TOKEN {
+            return false;
+        }
+        let ask = |request: Request| Wire::try_ask(self.address, &request.bearer(TOKEN).bytes(&self.host()));
+        let is_reset = ask(Request::new("POST", "/reset")).is_some_and(|answer| answer.status == 200);
+        let has_links = |answer: Answer| answer.json()["links"] != json!([]);
+        if !is_reset || ask(Request::get("/api/links")).is_none_or(has_links) {
+            return false;
+        }
+        let left = std::fs::read_dir(self.dir()).unwrap().flatten().map(|entry| entry.path());
+        left.filter(|path| *path != self.kept()).all(|path| match path.is_dir() {
+            // Of another notebook, which may be open.
+            true if path.extension().is_some_and(|extension| extension == "ratoon") => false,
+            true => std::fs::remove_dir_all(path).is_ok(),
+            false => std::fs::remove_file(path).is_ok(),
+        })
+    }
+
+    /// Moves the server out of this value.
+    fn taken(&mut self) -> Self {
+        self.errors.lock().unwrap().clear();
+        Self {
+            child: self.child.take(),
+            address: self.address,
+            greeting: std::mem::take(&mut self.greeting),
+            options: std::mem::take(&mut self.options),
+            token: self.token,
+            errors: self.errors.clone(),
+            reader: self.reader.take(),
+            room: self.room.take(),
+            is_shared: true,
+        }
+    }
 }
 
 impl Drop for TestServer {
     fn drop(&mut self) {
+        if self.is_shared && !std::thread::panicking() && self.is_emptied() {
+            let server = self.taken();
+            UNUSED.lock().unwrap().push(server);
+            return;
+        }
         // Killing fails if the server has already ended. Waiting is needed in both cases.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = self.child().kill();
+        let _ = self.child().wait();
         if let Some(reader) = self.reader.take() {
             let _ = reader.join();
         }
@@ -249,7 +342,11 @@ fn launch(
     let mut child = program(under)
         .args(["--bind", bind, "--token", token])
         .args(options)
-        .stdin(Stdio::null())
+        .stdin(if options.iter().any(|option| option == ENDS_WITH_THE_TESTS[0]) {
+            Stdio::piped()
+        } else {
+            Stdio::null()
+        })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

@@ -1,6 +1,6 @@
 //! Regression tests for faults that the soak test (`tests/soak`) found.
 
-use crate::cells::{Live, Ran, Room, unique};
+use crate::cells::{Live, Ran, unique};
 use crate::request::Request;
 use crate::server::{TestServer, until};
 use serde_json::{Value, json};
@@ -16,8 +16,8 @@ fn names_of(notebook: &Value, what: &str, field: &str) -> Vec<String> {
 
 #[test]
 fn a_deleted_state_is_removed_with_its_last_run_whose_answer_has_its_output() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let base = server.run("initial", "import os, time; x = 1").state().to_owned();
     let middle = server.run(&base, "y = 2").state().to_owned();
     let code = "print('kept', flush=True); open('began', 'w').close()\n\
@@ -37,8 +37,8 @@ fn a_deleted_state_is_removed_with_its_last_run_whose_answer_has_its_output() {
 
 #[test]
 fn runs_that_waited_for_an_attempt_are_deleted_with_it() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let base = server.run("initial", "import os, time").state().to_owned();
     let mut live = Live::join(&server);
     let runs: Vec<String> = (0..3).map(|_| unique("live")).collect();

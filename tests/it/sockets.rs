@@ -189,7 +189,7 @@ fn a_fragmented_message_is_one_message() {
 /// bytes.
 #[test]
 fn announced_lengths_allocate_no_memory() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let mut sockets: Vec<Wire> = (0..20).map(|_| Wire::socket(&server, TOKEN)).collect();
     let before = server.memory();
     let megabyte = vec![b'x'; 1024 * 1024];
@@ -206,7 +206,7 @@ fn announced_lengths_allocate_no_memory() {
 
 #[test]
 fn three_hundred_clients_are_served() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let mut sockets: Vec<Wire> = (0..300).map(|_| Wire::socket(&server, TOKEN)).collect();
     assert_eq!(server.send(Request::get("/health")).status, 200);
     let answer = sockets[0].command(1, r#""do":"label","state":"initial","label":"seen by all""#);
@@ -238,7 +238,7 @@ fn a_quiet_socket_is_kept_alive() {
 
 #[test]
 fn signing_out_closes_the_sockets_of_the_session() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let cookie = server.send(Request::get(&format!("/?token={TOKEN}"))).cookie();
     let mut by_cookie = Wire::open(server.address);
     let handshake = Wire::handshake("/ws/main").header("cookie", &cookie);
@@ -254,7 +254,7 @@ fn signing_out_closes_the_sockets_of_the_session() {
 /// machine the server would otherwise disconnect it as silent.
 #[test]
 fn a_client_that_does_not_read_is_disconnected_and_delays_nobody() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let mut slow = Wire::socket(&server, TOKEN);
     let mut quick = Wire::socket(&server, TOKEN);
     let before = server.memory();

@@ -56,7 +56,7 @@ fn a_file_in_place_of_a_notebook_is_refused_with_the_command_that_imports_it() {
 /// serve connections.
 #[test]
 fn a_server_that_cannot_serve_ends_with_an_error() {
-    let mut server = TestServer::start();
+    let mut server = TestServer::fresh();
     server.kill();
     let has_begun = (8..64).any(|descriptors| {
         let limit = format!("ulimit -n {descriptors}; exec \"$@\"");
@@ -71,7 +71,7 @@ fn a_server_that_cannot_serve_ends_with_an_error() {
 
 #[test]
 fn the_printed_address_works() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let url = server.greeting.trim();
     assert_eq!(url, format!("Ratoon is at http://{}/n/main?token={TOKEN}", server.address));
     assert!(server.address.ip().is_loopback());
@@ -81,7 +81,7 @@ fn the_printed_address_works() {
 #[test]
 fn a_signal_stops_the_server_with_a_message() {
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
-        let mut server = TestServer::start();
+        let mut server = TestServer::fresh();
         let mut socket = Wire::socket(&server, TOKEN);
         assert!(matches!(socket.hear(), Frame::Text(_)));
         let told = Instant::now();

@@ -261,8 +261,7 @@ const NAMED: &[Row] = &[
 
 #[test]
 fn a_subprocess_of_the_state_has_no_exit_code_in_branches() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
     let code = "import os, subprocess, time\nlong = subprocess.Popen(['sleep', '1000'])\n\
                 short = subprocess.Popen('while [ ! -e go ]; do sleep 0.01; done; exit 3', shell=True)";
     let state = server.run("initial", code);
@@ -286,8 +285,8 @@ fn a_subprocess_of_the_state_has_no_exit_code_in_branches() {
 
 #[test]
 fn a_file_that_cannot_be_opened_again_is_reported() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     // Root may open every file. So the cell gives up this right (capset(2), CAP_DAC_OVERRIDE and
     // CAP_DAC_READ_SEARCH).
     let give_up = "import ctypes, os\nhead = (ctypes.c_uint32 * 2)(0x20080522, 0); data = (ctypes.c_uint32 * \
@@ -361,8 +360,7 @@ fn libraries_that_hang_in_forks_are_reported_and_branched_from_the_checkpoint() 
 
 #[test]
 fn numbas_compiled_loops_work_in_branches() {
-    let room = Room::new();
-    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let Some(server) = TestServer::with_science() else { return };
     let code = |layer: &str| {
         format!(
             "import os; os.environ['NUMBA_THREADING_LAYER'] = '{layer}'\nimport numba, numpy as np\n\
@@ -429,8 +427,7 @@ fn an_unused_process_pool_belongs_to_each_branch() {
 
 #[test]
 fn processes_started_by_pythons_own_means_work() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
     let state = server.run("initial", "import math, multiprocessing as mp, os, random, sys; random.seed(1)");
     server.run(state.state(), "pass");
     for way in ["fork", "spawn", "forkserver"] {
@@ -592,8 +589,7 @@ const HANGS: &[(&str, &str, &str)] = &[
 
 #[test]
 fn a_run_whose_fork_hangs_ends_with_an_error() {
-    let room = Room::new();
-    let mut server = TestServer::in_dir(room.path());
+    let mut server = TestServer::start();
     let base = server.run("initial", "import os, threading, time");
     std::thread::scope(|scope| {
         let (server, base) = (&server, &base);
@@ -639,4 +635,19 @@ again.close(); print(lock.acquire(False), memory.buf[0]); lock.release()";
     server.signal(Signal::SIGKILL);
     server.wait();
     until("nothing of them is left", || left() == 0);
+}
+
+#[test]
+fn a_state_that_cannot_be_examined_is_not_forked() {
+    let server = TestServer::start();
+    // An event loop makes the examination necessary, which needs `enumerate`.
+    let code = "import asyncio, threading\nx = [1]\nloop = asyncio.new_event_loop()\nthreading.enumerate = None";
+    let state = server.run("initial", code).state().to_owned();
+    let kept = state_of(&server, &state);
+    assert_eq!(kept["forks"], false, "{kept}");
+    let warning = kept["warnings"][0].as_str().unwrap();
+    assert!(warning.contains("could not find out what does not survive"), "{warning}");
+    for _ in 0..2 {
+        assert_eq!(server.run(&state, "print(x)").text(), "[1]\n");
+    }
 }

@@ -1,6 +1,5 @@
 //! Tests of sweeps, through the REST API.
 
-use crate::cells::Room;
 use crate::request::Request;
 use crate::restarts::{command, run_of, state_of};
 use crate::server::{TestServer, until};
@@ -146,8 +145,8 @@ fn rungs_continue_from_the_states_of_the_best_rows_only() {
 
 #[test]
 fn a_sweep_stops_at_its_target_and_when_a_user_stops_it() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let code = "x = 0\nimport os, time\nif x == 9:\n    open('waits', 'w').close()\n    time.sleep(1000)";
     let body = |values: &[u32], more: Value| {
         let mut body =
@@ -236,8 +235,8 @@ fn random_rows_are_drawn_before_they_run() {
 #[test]
 fn a_server_that_is_killed_again_and_again_ends_each_row_exactly_once() {
     let kills = if std::env::var_os("RATOON_TEST_ALL").is_some() { 50 } else { 6 };
-    let room = Room::new();
-    let mut server = TestServer::in_dir(room.path());
+    let mut server = TestServer::start();
+    let room = server.room();
     let base = server.run("initial", "import time\nbase = [1]").state().to_owned();
     let values: Vec<usize> = (0..kills * 5).collect();
     let code =
@@ -284,8 +283,7 @@ fn a_server_that_is_killed_again_and_again_ends_each_row_exactly_once() {
 
 #[test]
 fn the_example_finds_a_good_model_in_less_than_a_minute() {
-    let room = Room::new();
-    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let Some(server) = TestServer::with_science() else { return };
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/examples/sweep.ipynb");
     let file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     let text = |cell: &Value| {
@@ -323,8 +321,8 @@ fn the_example_finds_a_good_model_in_less_than_a_minute() {
 
 #[test]
 fn a_reset_ends_a_sweep_and_no_row_begins_after_it() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let code = "x = 0\nimport time\nopen(f'row{x}', 'w').close()\ntime.sleep(1000)";
     let body = json!({"at": "initial", "code": code, "parallel": 1, "grid": {"x": [1, 2, 3]}});
     start(&server, &body);
@@ -338,8 +336,8 @@ fn a_reset_ends_a_sweep_and_no_row_begins_after_it() {
 
 #[test]
 fn a_copy_of_a_notebook_runs_no_row_by_itself() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let code = "x = 0\nimport time\nopen(f'row{x}', 'w').close()\ntime.sleep(1000 if x == 2 else 0)";
     let body = json!({"at": "initial", "code": code, "parallel": 1, "grid": {"x": [1, 2, 3]}});
     let id = start(&server, &body);
@@ -412,8 +410,8 @@ fn a_row_from_which_variables_were_taken_stays_when_the_sweep_is_collapsed() {
 
 #[test]
 fn deleting_a_sweep_ends_rows_that_ignore_an_interrupt() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let code = "x = 0\nimport time\nopen(f'row{x}', 'w').close()\nwhile True:\n    try: time.sleep(1000)\n    except \
                 KeyboardInterrupt: pass";
     let id = start(&server, &json!({"at": "initial", "code": code, "parallel": 2, "grid": {"x": [1, 2, 3]}}));
@@ -426,8 +424,8 @@ fn deleting_a_sweep_ends_rows_that_ignore_an_interrupt() {
 
 #[test]
 fn a_row_whose_state_is_deleted_cannot_continue_and_the_others_do() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
+    let room = server.room();
     let code = "x = 0\nimport os, time\nopen(f'row{x}', 'w').close()\nwhile x == 3 and not os.path.exists('go'): \
                 time.sleep(0.01)";
     let body = json!({

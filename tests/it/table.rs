@@ -1,6 +1,5 @@
 //! Tests of reading rows of a data frame from a state.
 
-use crate::cells::Room;
 use crate::request::Request;
 use crate::restarts::{command, state_of};
 use crate::server::{TestServer, until};
@@ -23,8 +22,7 @@ const CODE: &str = "import pandas as pd\ndf = pd.DataFrame({'n': range(1000), 'o
 
 #[test]
 fn rows_come_from_the_state_itself_and_leave_no_trace() {
-    let room = Room::new();
-    let Some(mut server) = TestServer::with_science(room.path()) else { return };
+    let Some(mut server) = TestServer::with_science() else { return };
     let first = server.run("initial", CODE);
     let state = first.state().to_owned();
     let later = server.run(&state, "df.loc[0, 'n'] = -1\ndf = df.drop(columns='odd')");

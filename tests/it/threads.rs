@@ -322,8 +322,7 @@ fn a_state_whose_loading_started_threads_is_not_forked() {
 
 #[test]
 fn a_state_that_imported_polars_is_forked() {
-    let room = Room::new();
-    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let Some(server) = TestServer::with_science() else { return };
     let state = server.run("initial", "import polars as pl; g = (n for n in range(9)); print(next(g))");
     assert_eq!((state.text().as_str(), warnings(&server, state.state()).as_str()), ("0\n", ""));
     for _ in 0..3 {
@@ -334,8 +333,7 @@ fn a_state_that_imported_polars_is_forked() {
 
 #[test]
 fn a_state_with_threads_of_proven_pools_is_forked() {
-    let room = Room::new();
-    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let Some(server) = TestServer::with_science() else { return };
     let code = "import numpy as np, pyarrow as pa, pyarrow.parquet as pq, duckdb\n\
         from sklearn.cluster import KMeans
 a = np.ones((600, 600)); b = a @ a; t = pa.table({'a': list(range(100_000)), 'b': list(range(100_000))})

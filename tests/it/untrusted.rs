@@ -140,8 +140,7 @@ fn why_missing(server: &TestServer, state: &str, name: &str) -> String {
 
 #[test]
 fn values_that_need_too_much_memory_for_their_file_are_reported_missing() {
-    let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let server = TestServer::start();
     let zeros = vec![0; 4 << 20];
     let many = |count: usize| (0..count).map(|n| format!("n{n}")).collect::<Vec<_>>();
     // A hundred thousand queues that each take 650 bytes in memory. Eight names share the one chunk
@@ -231,7 +230,7 @@ fn an_endless_load_is_ended_delays_nothing_and_is_not_repeated() {
 
 #[test]
 fn a_header_or_manifest_of_brackets_is_refused() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let import = |bomb: &Bomb| {
         let request = Request::new("POST", "/api/notebooks/main/import");
         let request = request.header("content-type", "application/x-ratoon-state").body(bomb.file());

@@ -1,6 +1,6 @@
 //! Tests of messages to widgets: who sees what their code sets, and when they are refused.
 
-use crate::cells::{Live, Room};
+use crate::cells::Live;
 use crate::restarts::{command, run_of, state_of};
 use crate::server::{TestServer, until};
 use serde_json::{Value, json};
@@ -21,8 +21,7 @@ fn value_in(run: &Value, model: &str) -> Value {
 
 #[test]
 fn the_next_cell_branches_and_restored_states_see_what_a_widget_has_set() {
-    let room = Room::new();
-    let Some(mut server) = TestServer::with_science(room.path()) else { return };
+    let Some(mut server) = TestServer::with_science() else { return };
     let made = server.run("initial", SLIDER);
     let (state, model) = (made.state().to_owned(), made.text().trim().to_owned());
     let exec_id = state_of(&server, &state)["exec_id"].as_str().unwrap().to_owned();
@@ -55,8 +54,8 @@ fn the_next_cell_branches_and_restored_states_see_what_a_widget_has_set() {
 
 #[test]
 fn messages_wait_while_a_cell_runs_and_go_to_the_state_that_it_left() {
-    let room = Room::new();
-    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let Some(server) = TestServer::with_science() else { return };
+    let room = server.room();
     let made = server.run("initial", SLIDER);
     let (state, model) = (made.state().to_owned(), made.text().trim().to_owned());
     let exec_id = state_of(&server, &state)["exec_id"].as_str().unwrap().to_owned();
@@ -78,8 +77,7 @@ fn messages_wait_while_a_cell_runs_and_go_to_the_state_that_it_left() {
 
 #[test]
 fn a_widget_whose_code_ends_its_process_changes_nothing() {
-    let room = Room::new();
-    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let Some(server) = TestServer::with_science() else { return };
     let code = format!("{SLIDER}\nimport os\nslider.observe(lambda _: os._exit(3), 'value')");
     let made = server.run("initial", &code);
     let (state, model) = (made.state().to_owned(), made.text().trim().to_owned());
@@ -93,8 +91,7 @@ fn a_widget_whose_code_ends_its_process_changes_nothing() {
 
 #[test]
 fn the_code_of_a_widget_can_be_interrupted_and_cells_wait_for_it() {
-    let room = Room::new();
-    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let Some(server) = TestServer::with_science() else { return };
     let code = format!("{SLIDER}\nimport time\nslider.observe(lambda _: time.sleep(1000), 'value')");
     let made = server.run("initial", &code);
     let (state, model) = (made.state().to_owned(), made.text().trim().to_owned());
@@ -115,8 +112,7 @@ fn the_code_of_a_widget_can_be_interrupted_and_cells_wait_for_it() {
 
 #[test]
 fn a_flood_of_changes_reaches_pages_as_few_events() {
-    let room = Room::new();
-    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let Some(server) = TestServer::with_science() else { return };
     let mut live = Live::join(&server);
     let code = "import ipywidgets\nslider = ipywidgets.IntSlider(max=10**6)\n\
         for i in range(20_000): slider.value = i";
@@ -131,8 +127,7 @@ fn a_flood_of_changes_reaches_pages_as_few_events() {
 
 #[test]
 fn a_state_whose_variables_were_taken_never_changes_and_reads_see_what_a_widget_has_set() {
-    let room = Room::new();
-    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let Some(server) = TestServer::with_science() else { return };
     let base = server.run("initial", "ends = []").state().to_owned();
     let ours = server.run(&base, "own = 1").state().to_owned();
     let ends = "slider.observe(lambda change: ends.append(8) if change['new'] == 8 else None, 'value')";

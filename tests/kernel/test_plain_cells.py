@@ -6,7 +6,11 @@ import re
 import subprocess
 import sys
 
+from run_cells import run_cells
+
 HERE = os.path.dirname(os.path.abspath(__file__))
+# Of long lists every STEP-th is compared: in CI every eighth, in `tests/run nightly` all.
+STEP = 1 if os.environ.get("RATOON_TEST_ALL") else 8
 
 # Lists of cells that run one after the other, by title.
 SCENARIOS = {
@@ -172,6 +176,12 @@ SCENARIOS = {
         "get_ipython().ast_node_interactivity = 'last_expr'",
         "5",
     ],
+    "interactivity of the class": [
+        "from IPython.core.interactiveshell import InteractiveShell\n"
+        "InteractiveShell.ast_node_interactivity = 'all'",
+        "1\n2",
+    ],
+    "precision": ["%precision 3", "3.14159265", "[3.14159265]"],
     "underscores": [
         "_ = 5",
         "7",
@@ -383,6 +393,79 @@ def test_plain_cells_have_the_same_effects_as_ipython(tmp_path):
     check(list(SCENARIOS.values()), tmp_path)
 
 
+# Lists the traits of the shell and of what shows values, as [place, module and name of the class,
+# trait, whether it can be configured, other values].
+TRAITS = """
+import json
+from traitlets import Bool, Enum, Float, Int, List, Unicode
+shell = get_ipython()
+display = shell.display_formatter
+owners = {"get_ipython()": shell, "get_ipython().displayhook": shell.displayhook,
+          "get_ipython().display_formatter": display}
+for kind in display.formatters:
+    owners[f"get_ipython().display_formatter.formatters[{kind!r}]"] = display.formatters[kind]
+found = []
+for place, owner in owners.items():
+    for name, trait in owner.traits().items():
+        value = getattr(owner, name)
+        if isinstance(trait, Enum):
+            others = [one for one in trait.values if one != value]
+        elif isinstance(trait, Bool):
+            others = [not value]
+        elif isinstance(trait, (Int, Float)):
+            others = [3]
+        elif isinstance(trait, Unicode):
+            others = ["%.2f" if name.startswith("float") else "x"]
+        else:
+            continue
+        base = next(one for one in type(owner).__mro__ if one.__module__.startswith("IPython"))
+        is_option = bool(trait.metadata.get("config"))
+        found.append([place, base.__module__, base.__name__, name, is_option, others])
+print(json.dumps(found))
+"""
+# Cells that show what the traits change.
+SHOWN = ["1\n2", "x = 3", "x", "[3.14159265]", "3.14159265", "'a' * 100", "1 / 0", "print(4)\n5"]
+# It starts a debugger, which asks for commands until the scenario's time is up.
+UNTRIED = ("pdb",)
+
+
+def setters(room):
+    """Yields cells that each set one trait: on an instance, on its class, by configuration, by magic."""
+    (ran,) = run_cells(room, [TRAITS, True, False])
+    for place, module, base, name, is_option, others in json.loads(ran["sent"][0][1]):
+        for other in others if name not in UNTRIED else ():
+            yield f"{place}.{name} = {other!r}"
+            yield f"from {module} import {base}\n{base}.{name} = {other!r}"
+            if is_option:
+                owner = f"c = type(get_ipython().config)()\nc.{base}.{name} = {other!r}"
+                yield f"{owner}\n{place}.update_config(c)"
+                yield f"%config {base}.{name} = {other!r}"
+
+
+def test_no_trait_of_the_shell_is_ignored(tmp_path):
+    scenarios = [[setter, *SHOWN] for setter in [*setters(tmp_path), *MAGICS]]
+    assert len(scenarios) > 100
+    # The first are those of the shell.
+    found = differences(scenarios[::STEP], tmp_path)
+    assert not [
+        (one["cells"][0], plain, other)
+        for one in found["differing"]
+        for plain, other in zip(one["plain"]["cells"], one["IPython"]["cells"], strict=True)
+        if plain != other
+    ]
+
+
+# Magics that change how cells run or how values are shown.
+MAGICS = [
+    "%precision 3",
+    "%pprint",
+    "%xmode Minimal",
+    "%colors NoColor",
+    "%autocall 2",
+    "%automagic",
+    "%config InteractiveShell.ast_node_interactivity = 'all'",
+]
+
 # Cells of the server's tests that contain one of these words are not compared. They end processes,
 # run forever, or print different text in each run.
 NOT_HERE = (
@@ -407,8 +490,6 @@ def cells_of(name):
             yield cell
 
 
-# Every STEP-th cell is compared: in CI every eighth, in `tests/run nightly` all.
-STEP = 1 if os.environ.get("RATOON_TEST_ALL") else 8
 FILES = ["asking", "branches", "cells", "floods", "hostile", "outputs", "survival"]
 
 

@@ -214,7 +214,9 @@ pub(crate) async fn states(app: web::Data<AppState>) -> Result<HttpResponse, Pro
         (status = 200, description = "The checkpoint is on disk", body = Checkpointed),
         (status = 404, description = "No such state", body = ErrorBody),
         (status = 410, description = "The state has neither a process nor a checkpoint", body = ErrorBody),
-        (status = 507, description = "The checkpoint could not be written; the state is unharmed", body = ErrorBody),
+        (status = 503, description = "Pickling failed, or the process that saves died", body = ErrorBody),
+        (status = 504, description = "Saving made no progress; the state is unharmed", body = ErrorBody),
+        (status = 507, description = "The disk refused it; the state is unharmed", body = ErrorBody),
     )
 )]
 pub(crate) async fn save(

@@ -15,6 +15,7 @@ use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde::Deserialize;
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,27 @@ const PERCENT_KEPT_FREE: u64 = 5;
 
 #[derive(Debug)]
 pub(super) struct Checkpoints(PackageModule);
+
+/// Why the disk refused a blob.
+fn disk_reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::StorageFull => "the disk is full".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// Why a checkpoint could not be written.
+enum SaveError {
+    /// The disk refused a blob.
+    Disk(String),
+    Python(PyErr),
+}
+
+impl From<PyErr> for SaveError {
+    fn from(error: PyErr) -> Self {
+        Self::Python(error)
+    }
+}
 
 #[derive(Deserialize)]
 struct Summary {
@@ -49,11 +71,12 @@ impl Checkpoints {
     pub(super) fn save(&self, py: Python<'_>, form: Form, blobs: &Path) -> Report {
         match self.try_save(py, form, blobs) {
             Ok(contents) => Report::Saved(contents),
-            Err(error) => Report::SaveFailed { why: why(py, &error) },
+            Err(SaveError::Disk(why)) => Report::SaveFailed { is_disk: true, why },
+            Err(SaveError::Python(error)) => Report::SaveFailed { is_disk: false, why: why(py, &error) },
         }
     }
 
-    fn try_save(&self, py: Python<'_>, form: Form, blobs: &Path) -> PyResult<Contents> {
+    fn try_save(&self, py: Python<'_>, form: Form, blobs: &Path) -> Result<Contents, SaveError> {
         let keeper = Bound::new(py, Keeper::at(blobs))?;
         let summary: Summary = self.0.call(py, "save", (&keeper, form_name(form)))?;
         if super::capture::is_users_child() {
@@ -64,11 +87,12 @@ impl Checkpoints {
         let mut keeper = keeper.borrow_mut();
         // If a write fails, the whole checkpoint fails, not only the value that was being written.
         if let Some(why) = keeper.disk_error.take() {
-            return Err(PyOSError::new_err(why));
+            return Err(SaveError::Disk(why));
         }
-        let manifest = keeper.blobs.put(summary.manifest.as_bytes())?;
+        let refused = |error| SaveError::Disk(disk_reason(&error));
+        let manifest = keeper.blobs.put(summary.manifest.as_bytes()).map_err(refused)?;
         keeper.count(manifest.digest, manifest.stored_bytes, manifest.is_new);
-        keeper.blobs.settle()?;
+        keeper.blobs.settle().map_err(refused)?;
         Ok(Contents {
             manifest: manifest.digest.to_string(),
             entry_count: summary.entry_count,
@@ -264,11 +288,7 @@ impl Keeper {
         let mut chunks = Vec::with_capacity(bytes.len().div_ceil(CHUNK_BYTES));
         for chunk in bytes.chunks(CHUNK_BYTES) {
             let put = self.blobs.put(chunk).inspect_err(|error| {
-                let why = match error.kind() {
-                    std::io::ErrorKind::StorageFull => "the disk is full".to_owned(),
-                    _ => error.to_string(),
-                };
-                self.disk_error.get_or_insert(why);
+                self.disk_error.get_or_insert_with(|| disk_reason(error));
             })?;
             self.count(put.digest, put.stored_bytes, put.is_new);
             chunks.push(put.digest.to_string());

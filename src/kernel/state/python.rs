@@ -94,9 +94,15 @@ impl Shell {
     }
 
     /// What branches lack, whether this process may be forked at all, and whether part of its state
-    /// cannot be copied.
+    /// cannot be copied. If user code has broken what the search needs, all of it must be assumed.
     pub(super) fn hazards(&self, py: Python<'_>) -> (Vec<String>, bool, bool) {
-        self.forks.call(py, "hazards", ()).unwrap_or((Vec::new(), true, false))
+        self.forks.call(py, "hazards", ()).unwrap_or_else(|error| {
+            let warning = format!(
+                "Ratoon could not find out what does not survive in a branch ({error}), so branches come \
+                 from the checkpoint"
+            );
+            (vec![warning], false, true)
+        })
     }
 
     /// The sockets that event loops use to wake themselves. Each branch gets its own.

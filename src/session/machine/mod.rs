@@ -591,7 +591,10 @@ impl Machine {
             Report::LoadFailed { why } => self.load_failed(process, &why),
             Report::Saving { percent } => self.saver.progressed(core, process, percent),
             Report::Saved(contents) => self.saver.written(core, process, contents),
-            Report::SaveFailed { why } => self.saver.failed(core, process, &why),
+            Report::SaveFailed { is_disk, why } => {
+                let kind = if is_disk { Kind::Disk } else { Kind::Kernel };
+                self.saver.failed(core, process, kind, &why);
+            }
             Report::Failed { why } => self.root_failed(process, &why),
             Report::ForkFailed { child, why } => self.fork_refused(child, &why),
             Report::MemoryUse(memory) => self.runs.note_start_memory(core, process, memory),
@@ -671,7 +674,7 @@ impl Machine {
                     self.core.answer(ticket, adoption::refused(Kind::Disk, &why, how));
                 }
                 self.workers.kept(&mut self.core, &mut self.runs, id, Some(&why));
-                self.saver.not_saved(&mut self.core, id, &why);
+                self.saver.not_saved(&mut self.core, id, Kind::Disk, &why);
             }
         }
     }

@@ -231,7 +231,7 @@ impl Saver {
     /// Refuses all waiting requests, because writing to the disk fails.
     fn refuse_all(&mut self, core: &mut Core, trouble: &DiskStatus) {
         for request in std::mem::take(&mut self.requests) {
-            self.refuse(core, request, &trouble.why);
+            self.refuse(core, request, Kind::Disk, &trouble.why);
         }
     }
 
@@ -283,7 +283,7 @@ impl Saver {
             Err(_) => None,
         };
         let Some(source) = source else {
-            return self.refuse(core, request, "the state has no process that could be saved");
+            return self.refuse(core, request, Kind::Lost, "the state has no process that could be saved");
         };
         let duty = Duty::Saving(request.form);
         let process = core.spawn(Origin::fork(source, &state), duty, STALL);
@@ -302,6 +302,10 @@ impl Saver {
             return false;
         };
         core.set_saving(&request.state, Saving::Idle);
+        // An older checkpoint may have become good while they waited: it is trusted now.
+        if request.form == Form::Environment {
+            self.begin_runs(core, &request.state);
+        }
         if request.label.is_some() || !request.metadata.is_empty() {
             (checkpoint.label, checkpoint.metadata) = (request.label.clone(), request.metadata.clone());
             keep_checkpoint(core, &request.state, checkpoint);
@@ -388,17 +392,22 @@ impl Saver {
             core.answer_all(writing.request.tickets, &Reply::Checkpointed { checkpoint });
         }
         if form == Form::Environment {
-            for run in self.runs.remove(id).unwrap_or_default() {
-                core.follow_up(FollowUp::Begin(run, id.clone()));
-            }
+            self.begin_runs(core, id);
+        }
+    }
+
+    /// Begins the runs that have waited for the checkpoint of a state.
+    fn begin_runs(&mut self, core: &mut Core, state: &StateId) {
+        for run in self.runs.remove(state).unwrap_or_default() {
+            core.follow_up(FollowUp::Begin(run, state.clone()));
         }
     }
 
     /// Handles a checkpoint that could not be written, and schedules another attempt.
-    pub(super) fn not_saved(&mut self, core: &mut Core, id: &StateId, why: &str) {
+    pub(super) fn not_saved(&mut self, core: &mut Core, id: &StateId, kind: Kind, why: &str) {
         if let Some(writing) = self.writing.take_if(|w| &w.request.state == id) {
             writing.process.into_iter().for_each(|process| core.end(process));
-            self.refuse(core, writing.request, why);
+            self.refuse(core, writing.request, kind, why);
             let failures = self.failures.entry(id.clone()).or_default();
             let after = AGAIN_AFTER * 2_u32.pow((*failures).min(MAX_DOUBLINGS));
             *failures += 1;
@@ -416,10 +425,14 @@ impl Saver {
         }
     }
 
-    fn refuse(&mut self, core: &mut Core, request: SaveRequest, why: &str) {
+    fn refuse(&mut self, core: &mut Core, request: SaveRequest, kind: Kind, why: &str) {
         core.set_saving(&request.state, Saving::Failed { why: why.to_owned() });
-        let how = "the state itself is intact; try again, or check its variables";
-        let refused = Problem::new(Kind::Disk, format!("save state {}", request.state), why, how);
+        let how = match kind {
+            Kind::Lost => "replay the state's cells, and save it then",
+            Kind::Disk => "the state itself is intact; make room on the disk, and try again",
+            _ => "the state itself is intact; try again, or check its variables",
+        };
+        let refused = Problem::new(kind, format!("save state {}", request.state), why, how);
         core.answer_all(request.tickets, &Reply::Refused(refused));
         for run in self.runs.remove(&request.state).unwrap_or_default() {
             let why = format!(
@@ -431,10 +444,10 @@ impl Saver {
     }
 
     /// Handles the failure or exit of a saving process.
-    pub(super) fn failed(&mut self, core: &mut Core, process: ProcId, why: &str) {
+    pub(super) fn failed(&mut self, core: &mut Core, process: ProcId, kind: Kind, why: &str) {
         let writing = self.writing.as_ref().filter(|w| w.process == Some(process));
         if let Some(state) = writing.map(|w| w.request.state.clone()) {
-            self.not_saved(core, &state, why);
+            self.not_saved(core, &state, kind, why);
         }
     }
 
@@ -453,7 +466,7 @@ impl Saver {
             // time between attempts is used.
             let state = writing.request.state.clone();
             self.failures.insert(state, MAX_DOUBLINGS);
-            self.failed(core, process, &why);
+            self.failed(core, process, Kind::Timeout, &why);
         } else {
             core.wake(STALL, Alarm::Late(process));
         }

@@ -25,7 +25,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, cast
 
-from . import import_hooks
+from . import import_hooks, sqlite_files
 from .python_versions import START_NEW_SESSION
 from .text import listed, to_json
 
@@ -100,10 +100,17 @@ def hazards() -> str:
         warnings.append(
             f"functions given to os.register_at_fork run once in each branch: {listed(_fork_hooks)}"
         )
+    transactions = sqlite_files.open_transactions()
+    if transactions:
+        warnings.append(
+            "a transaction of sqlite3 is open; the next cell may continue it, and branches get an"
+            f" error: {listed(transactions)}"
+        )
     if _uses_cuda():
         warnings.append("CUDA does not survive a fork: branches come from the checkpoint")
         may_fork = False
-    return to_json([warnings, may_fork, bool(threads or timers) or not may_fork])
+    is_alone = bool(threads or timers or transactions) or not may_fork
+    return to_json([warnings, may_fork, is_alone])
 
 
 def _is_simple() -> bool:
@@ -115,6 +122,7 @@ def _is_simple() -> bool:
         and not _loops
         and not _fork_hooks
         and not _watchdog_ends
+        and not sqlite_files.is_used()
         and "torch" not in sys.modules
         and not any(_getitimer(timer)[0] for timer in _TIMERS.values())
     )
@@ -273,6 +281,8 @@ def after_fork_in_child() -> None:
     for loop in list(_loops):
         if not loop.is_closed():
             _give_own_wakeups(loop)
+    if sqlite_files.is_used():
+        sqlite_files.after_fork()
 
 
 def _give_own_workers() -> None:

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from . import widgets
+from . import sqlite_files, widgets
 
 INLINE_BACKEND = "module://matplotlib_inline.backend_inline"
 
@@ -26,6 +26,9 @@ def prepare() -> None:
     """Installs the import hooks."""
     finders: list[Any] = sys.meta_path
     finders.insert(0, _Prepared())
+    # IPython may have imported it.
+    if "sqlite3" in sys.modules:
+        _sqlite3(sys.modules["sqlite3"])
 
 
 class _Prepared:
@@ -48,6 +51,7 @@ class _Prepared:
             "ipywidgets.widgets.widget": widgets.echo_always,
             "ipywidgets.widgets.widget_output": widgets.capture_here,
             "concurrent.futures.process": _note_process_pools,
+            "sqlite3": _sqlite3,
         }
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
@@ -89,6 +93,10 @@ class _Loader:
             self._after(module)
         except Exception:
             pass  # an unexpected version of the library, which is left unchanged
+
+
+def _sqlite3(_: types.ModuleType) -> None:
+    sqlite_files.watch()
 
 
 def _plot_inline() -> None:

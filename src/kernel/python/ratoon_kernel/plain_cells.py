@@ -89,62 +89,46 @@ def settle(shell: Any) -> None:
     _printers = _note_printers(shell.display_formatter)
 
 
-# Methods of the shell that IPython calls to run a cell.
-_METHODS = (
-    "run_cell",
-    "_run_cell",
-    "run_cell_async",
-    "run_ast_nodes",
-    "run_code",
-    "runcode",
-    "transform_cell",
-    "transform_ast",
-    "should_run_async",
-    "push",
+# What changes in the shell and in its display hook while cells run.
+_VOLATILE = frozenset(
+    (
+        "execution_count",
+        "last_execution_result",
+        "last_execution_succeeded",
+        "exec_result",
+        "sys_excepthook",
+        "showing_traceback",
+        "_last_input_line",
+        "_is_active",
+        "_",
+        "__",
+        "___",
+    )
 )
-# Attributes and traits of the shell that IPython uses to run a cell.
-_ATTRIBUTES = (
-    "ast_node_interactivity",
-    "ast_transformers",
-    "autoawait",
-    "autocall",
-    "automagic",
-    "compile",
-    "custom_exceptions",
-    "display_trap",
-    "displayhook",
-    "builtin_trap",
-    "events",
-    "history_manager",
-    "input_transformer_manager",
-    "input_transformers_post",
-    "logger",
-    "loop_runner",
-    "prefilter_manager",
-    "trio_runner",
-    "user_module",
-    "user_ns",
-)
+# Classes of these packages are recorded. Those below them, of traitlets, know nothing of cells.
+_PACKAGES = ("IPython", __package__.partition(".")[0])
 
 
 def _note_parts(base: type) -> Contents:
-    for name in _ATTRIBUTES:
-        # Some traits get their value when they are first read.
-        getattr(_shell, name)
-    own, transformers = vars(_shell), _shell.input_transformer_manager
-    prefilter = vars(_shell.prefilter_manager)
-    classes = [gc.get_referents(vars(one))[0] for one in (base, type(_shell))]
+    """Records the shell, and what it uses to run a cell. Records all that a user may change,
+    because a list of what IPython reads would never be complete."""
+    transformers, prefilter = _shell.input_transformer_manager, _shell.prefilter_manager
+    values = vars(prefilter)
     containers = [
+        *_class_dicts(_shell, transformers, prefilter, _shell.compile, _shell.events),
         _shell.ast_transformers,
         _shell.input_transformers_post,
         transformers.cleanup_transforms,
         transformers.line_transforms,
         transformers.token_transformers,
-        *(prefilter[name] for name in ("_transformers", "_checkers", "_handlers")),
+        *(values[name] for name in ("_transformers", "_checkers", "_handlers")),
     ]
+    own = vars(_shell)
     entries = [
-        *((one, name) for one in (own, *classes) for name in _METHODS),
-        *((one, name) for one in (own, _values) for name in _ATTRIBUTES),
+        # A method may be replaced on the instance.
+        *((own, name) for name in {*own, *dir(base)} - _VOLATILE),
+        *_traits(_shell),
+        *_traits(prefilter),
         *((vars(transformers), f"{name}_transforms") for name in ("cleanup", "line")),
         (vars(_shell.logger), "log_active"),
         (vars(_shell.logger), "log_output"),
@@ -154,19 +138,48 @@ def _note_parts(base: type) -> Contents:
 
 
 def _note_printers(display: Any) -> Contents:
+    """Records what shows a simple value."""
     formatters = [
         *display.formatters.values(),
         display.ipython_display_formatter,
         display.mimebundle_formatter,
     ]
-    containers: list[Any] = [display.formatters, display.active_types]
-    entries: list[Any] = []
+    hook, publisher = _shell.displayhook, _shell.display_pub
+    containers = [
+        *_class_dicts(display, hook, publisher, *formatters),
+        display.formatters,
+        display.active_types,
+    ]
+    entries: list[Any] = [*_traits(display), *_traits(hook), *_traits(publisher)]
+    for one in (display, hook, publisher, *formatters):
+        names = {*vars(one), *dir(type(one))} - _VOLATILE
+        entries += [(vars(one), name) for name in names]
     for one in formatters:
         printers = one.type_printers
         containers += [one.singleton_printers, one.deferred_printers]
         entries += [(printers, kind) for kind in (*_SIMPLE, object)]
-        entries += [(one._trait_values, name) for name in ("type_printers", "enabled")]
+        entries += _traits(one)
     return Contents(containers, entries)
+
+
+def _class_dicts(*objects: Any) -> list[Any]:
+    """The dictionaries of the objects' classes: a trait or a method may be replaced on a class."""
+    classes = {
+        one: None
+        for owner in objects
+        for one in type(owner).__mro__
+        if one.__module__.partition(".")[0] in _PACKAGES
+    }
+    return [gc.get_referents(vars(one))[0] for one in classes]
+
+
+def _traits(owner: Any) -> list[tuple[Any, str]]:
+    """The entries for the values of an object's traits."""
+    names = [name for name in owner.trait_names() if name not in _VOLATILE]
+    for name in names:
+        # Some traits get their value when they are first read.
+        getattr(owner, name)
+    return [(owner._trait_values, name) for name in names]
 
 
 def run(code: str, tracker: Any) -> Any:

@@ -19,7 +19,16 @@ import warnings
 from types import ModuleType, TracebackType
 from typing import Any, cast
 
-from . import forks, import_hooks, outputs, plain_cells, python_versions, startup, widgets
+from . import (
+    event_loop,
+    forks,
+    import_hooks,
+    outputs,
+    plain_cells,
+    python_versions,
+    startup,
+    widgets,
+)
 from .text import MAX_NAME_CHARACTERS, clean, cut, text_of, to_json
 
 # The instance of IPython's shell.
@@ -61,6 +70,7 @@ def boot(channel: Any, support: str | None) -> None:
     # After a crash in C code, faulthandler prints the Python traceback.
     faulthandler.enable(file=2)
     forks.boot(channel.has_forked)
+    event_loop.boot()
     shell = _make_shell()
     builtins.input = cast(Any, _input)
     getpass.getpass = _getpass
@@ -141,12 +151,16 @@ def run(
             _transfer.prepare()
         if report_symbols:
             tracker = _run.tracker = _symbols.Tracker()
+        event_loop.begin_cell()
         result = plain_cells.run(code, tracker) or shell.run_cell(code, store_history=True)
         error = result.error_before_exec or result.error_in_exec
+        if error is None:
+            event_loop.run_ready()
     except BaseException as escaped:
         # Reached after an interrupt outside the shell's own handler, and after an error that the
         # shell cannot show.
         error = escaped
+    event_loop.end_cell()
     _run.tracker = None
     _transfer.end()
     if outputs.sink is not None:

@@ -149,7 +149,8 @@ impl Machine {
                 introspect::end_answerer(&mut self.core, process, Kind::Kernel, why);
             }
             Duty::Saving(_) => {
-                self.saver.failed(&mut self.core, process, "the process that wrote the checkpoint died");
+                let why = "the process that wrote the checkpoint died";
+                self.saver.failed(&mut self.core, process, Kind::Kernel, why);
             }
             Duty::Fingerprinting => self.comparer.failed(&mut self.core, process),
             // If a sender dies early, the head that reads from it notices the end of the pipe and
@@ -254,7 +255,7 @@ impl Machine {
             }
             Duty::Answering(_) => introspect::end_answerer(&mut self.core, child, Kind::Kernel, why),
             Duty::Fingerprinting => self.comparer.failed(&mut self.core, child),
-            Duty::Saving(_) => self.saver.failed(&mut self.core, child, why),
+            Duty::Saving(_) => self.saver.failed(&mut self.core, child, Kind::Kernel, why),
             // The pipe of a failed sender is closed. The head that reads from the pipe notices
             // this.
             Duty::Sending(_) | Duty::Spare | Duty::Held(_) | Duty::Ending => {

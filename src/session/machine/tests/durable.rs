@@ -884,6 +884,22 @@ fn a_notebook_that_another_server_writes_is_read_only_until_it_is_taken_over() {
 }
 
 #[test]
+fn a_client_learns_whether_the_disk_or_something_else_kept_a_state_from_being_saved() {
+    expect![[""]].assert_eq(&after_two_saving(
+        "
+        p4 saved c-s1
+        kept s1
+        checkpoint s2
+        p6 cannot pickle
+        checkpoint s2
+        p7 gone
+        checkpoint s2
+        p8 cannot save
+        ",
+    ));
+}
+
+#[test]
 fn nothing_is_saved_while_the_disk_is_full() {
     expect![[r#"
         p5 ready

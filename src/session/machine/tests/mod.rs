@@ -407,7 +407,10 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             reported(Report::Ready { pid: 0, missing: Vec::new(), hazard: Some("native threads".into()) })
         }
         [_, "cannot", "load"] => reported(Report::LoadFailed { why: "a blob is damaged".into() }),
-        [_, "cannot", "save"] => reported(Report::SaveFailed { why: "no space left".into() }),
+        [_, "cannot", "pickle"] => {
+            reported(Report::SaveFailed { is_disk: false, why: "a value recurses".into() })
+        }
+        [_, "cannot", "save"] => reported(Report::SaveFailed { is_disk: true, why: "no space left".into() }),
         [_, "saving", percent] => reported(Report::Saving { percent: percent.parse().expect("a number") }),
         [_, "saved", manifest] => reported(Report::Saved(Contents {
             manifest: (*manifest).into(),

@@ -380,7 +380,7 @@ impl World {
             Life::BecomesReady(Role::Save(form)) => {
                 self.processes.remove(&id);
                 let report = match chance.below(4) {
-                    0 => Report::SaveFailed { why: "no space left".into() },
+                    0 => Report::SaveFailed { is_disk: true, why: "no space left".into() },
                     _ => Report::Saved(contents(form)),
                 };
                 self.feed(Input::Reported(id, report));
