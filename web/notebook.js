@@ -116,8 +116,8 @@ const ownTabs = new OwnTabs(`${serverPath('/n/')}${name}`, () => page.onPeople()
 page.ownTabs = ownTabs.ids;
 
 const socket = new Socket(name, {
-    onSnapshot: (snapshot) => {
-        page.onSnapshot(snapshot, address());
+    onSnapshot: (snapshot, isAnotherEpoch) => {
+        page.onSnapshot(snapshot, address(), isAnotherEpoch);
         attention.update();
     },
     onEvent: happened,

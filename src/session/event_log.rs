@@ -76,7 +76,7 @@ impl EventLog {
         self.clients.retain(|client| !client.is_closed());
         let (client, events) = mpsc::channel(MAX_WAITING);
         self.clients.push(client);
-        Subscription { missed, events }
+        Subscription { epoch: self.epoch.clone(), missed, events }
     }
 
     fn after(&self, position: &Position) -> Option<Vec<Arc<str>>> {

@@ -90,6 +90,8 @@ pub enum Missed {
 /// A client's subscription to the stream of events.
 #[derive(Debug)]
 pub struct Subscription {
+    /// Identifies this opening of the notebook. What a client learned in another one may be lost.
+    pub epoch: String,
     /// What the client missed.
     pub missed: Missed,
     /// All later events. The channel closes if the client is too slow or the notebook is closed.

@@ -105,8 +105,8 @@ fn every_error_says_what_failed_why_and_what_to_do() {
 
 #[test]
 fn sources_and_imports_are_restored() {
-    let server = TestServer::start();
-    let room = server.room();
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
     let one = server
         .run("initial", "import json as j\nfrom os import path as p\nx = 1\ndef f():\n    return x + 1");
     let two = server.run(one.state(), "class C:\n    def m(self):\n        return f()\nc = C()");
@@ -123,8 +123,8 @@ fn sources_and_imports_are_restored() {
 
 #[test]
 fn variables_that_cannot_be_saved_are_named_and_a_replay_restores_them() {
-    let server = TestServer::start();
-    let room = server.room();
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
     let state = server.run("initial", "x = 20\ng = (x + i for i in range(9))\nnext(g)");
     let saved = server.checkpoint(state.state(), json!({}))["checkpoint"].clone();
     let named = missing(&saved);
@@ -255,8 +255,8 @@ fn clearing_a_namespace_keeps_builtins_and_the_execution_count() {
 
 #[test]
 fn named_states_survive_a_crash() {
-    let server = TestServer::start();
-    let room = server.room();
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
     server.begin_with("initial", "x = 1", json!({"new_state_name": "a"})).end();
     server.begin_with("a", "x += 1\nprint(x)", json!({"new_state_name": "b"})).end();
     server.begin_with("a", "x += 10", json!({"new_state_name": "gone"})).end();

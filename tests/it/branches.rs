@@ -309,10 +309,7 @@ const SUSPENDED: &[Probe] = &[
         "import asyncio\nasync def work():\n    await asyncio.sleep(0.01)\n    return [1]\n\
         task = asyncio.create_task(work())",
         ("print(await task)", "[1]"),
-        (
-            "task.cancel()\ntry: await task\nexcept asyncio.CancelledError: print('cancelled')",
-            "cancelled",
-        ),
+        ("task.cancel()\ntry: await task\nexcept asyncio.CancelledError: print('cancelled')", "cancelled"),
     ),
     probe(
         "an async generator half consumed",

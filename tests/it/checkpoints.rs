@@ -214,8 +214,8 @@ fn mimes(ran: &Ran) -> String {
 
 #[test]
 fn clients_can_tell_whether_a_checkpoint_will_follow() {
-    let server = TestServer::start();
-    let room = server.room();
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
     let saving = |server: &TestServer, name: &str| {
         let list = server.get("/api/states").json();
         let states = list["states"].as_array().expect("states").clone();

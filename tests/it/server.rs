@@ -37,8 +37,9 @@ pub struct TestServer {
     /// The server's temporary directory, if the test did not choose a directory. It is deleted when
     /// this value is dropped.
     room: Option<Room>,
-    /// Whether the next test may use this server.
-    is_shared: bool,
+    /// Is there if the next test may use this server: removes `room` when the test program has ended,
+    /// and the server after it. Then nobody drops this value.
+    sweeper: Option<Child>,
 }
 
 impl TestServer {
@@ -59,7 +60,7 @@ impl TestServer {
         }
         drop(unused);
         let mut server = Self::start_with(&options);
-        server.is_shared = true;
+        server.sweeper = Some(sweeper(server.pid(), server.room().path()));
         server
     }
 
@@ -88,7 +89,7 @@ impl TestServer {
             errors,
             reader: Some(reader),
             room,
-            is_shared: false,
+            sweeper: None,
         }
     }
 
@@ -109,7 +110,7 @@ impl TestServer {
             errors,
             reader: Some(reader),
             room: Some(room),
-            is_shared: false,
+            sweeper: None,
         };
         (server, has_begun)
     }
@@ -256,14 +257,22 @@ impl TestServer {
             errors: self.errors.clone(),
             reader: self.reader.take(),
             room: self.room.take(),
-            is_shared: true,
+            sweeper: self.sweeper.take(),
         }
     }
 }
 
+/// Starts a process that removes a directory when the test program and then a server have ended.
+fn sweeper(server: u32, dir: &Path) -> Child {
+    let script = "cat; while kill -0 $0 2> /dev/null; do sleep 0.05; done; rm -rf \"$1\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).arg(server.to_string()).arg(dir);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()
+}
+
 impl Drop for TestServer {
     fn drop(&mut self) {
-        if self.is_shared && !std::thread::panicking() && self.is_emptied() {
+        if self.sweeper.is_some() && !std::thread::panicking() && self.is_emptied() {
             let server = self.taken();
             UNUSED.lock().unwrap().push(server);
             return;
@@ -271,6 +280,10 @@ impl Drop for TestServer {
         // Killing fails if the server has already ended. Waiting is needed in both cases.
         let _ = self.child().kill();
         let _ = self.child().wait();
+        if let Some(mut sweeper) = self.sweeper.take() {
+            // Waiting closes its input.
+            let _ = sweeper.wait();
+        }
         if let Some(reader) = self.reader.take() {
             let _ = reader.join();
         }

@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 fn a_socket_begins_with_the_clients_scope_and_a_snapshot() {
     let server = TestServer::start();
     let mut socket = Wire::socket(&server, TOKEN);
-    assert_eq!(socket.hear(), Frame::Text(r#"{"you":{"scope":"owner"}}"#.into()));
+    let greeting = socket.hear_until(|_| true);
+    assert_eq!(greeting["you"], json!({"scope": "owner"}));
     let snapshot = socket.hear_until(|_| true);
+    assert_eq!(snapshot["epoch"], greeting["epoch"]);
     assert_eq!(snapshot["snapshot"]["name"], "main");
     assert_eq!(snapshot["snapshot"]["states"][0]["id"], "initial");
     assert!(snapshot["epoch"].is_string() && snapshot["seq"].is_u64());

@@ -641,7 +641,8 @@ again.close(); print(lock.acquire(False), memory.buf[0]); lock.release()";
 fn a_state_that_cannot_be_examined_is_not_forked() {
     let server = TestServer::start();
     // An event loop makes the examination necessary, which needs `enumerate`.
-    let code = "import asyncio, threading\nx = [1]\nloop = asyncio.new_event_loop()\nthreading.enumerate = None";
+    let code =
+        "import asyncio, threading\nx = [1]\nloop = asyncio.new_event_loop()\nthreading.enumerate = None";
     let state = server.run("initial", code).state().to_owned();
     let kept = state_of(&server, &state);
     assert_eq!(kept["forks"], false, "{kept}");

@@ -27,7 +27,7 @@ impl TestServer {
 
 #[test]
 fn versions_of_a_task_count_from_one() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     assert_eq!(
         server.get("/api/tasks/t/checkpoints").json(),
         json!({"task_id": "t", "versions": [], "checkpoints": [], "len": 0})
@@ -59,7 +59,7 @@ fn versions_of_a_task_count_from_one() {
 
 #[test]
 fn unknown_tasks_and_versions_and_invalid_bodies_are_refused() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     server.save_task("t", json!({}));
     for path in [
         "/api/tasks/none/checkpoints/latest",
@@ -97,7 +97,7 @@ fn unknown_tasks_and_versions_and_invalid_bodies_are_refused() {
 
 #[test]
 fn a_checkpoint_of_a_task_can_be_saved_again_unchanged() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let values = json!({"text": "é\n\u{0}", "n": [1, 2.5, null, true], "deep": {"a": {"b": []}}});
     let first = server
         .save_task("t", json!({"values": values, "token_usage": {"total": 7}, "metadata": {"model": "m"}}));
@@ -111,7 +111,7 @@ fn a_checkpoint_of_a_task_can_be_saved_again_unchanged() {
 
 #[test]
 fn concurrent_saves_get_different_versions() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let all: Vec<u64> = std::thread::scope(|scope| {
         let save = |n: usize| {
             let server = &server;
@@ -131,7 +131,7 @@ fn concurrent_saves_get_different_versions() {
 
 #[test]
 fn restoring_values_makes_a_state_with_them_as_variables() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let values = json!({
         "step": 3, "plan": ["a", {"b": null, "ok": true}], "text": "line\n\"quoted\" \\ \u{0} \u{2028} é",
         "größe": 1.5,
@@ -164,7 +164,7 @@ fn restoring_values_makes_a_state_with_them_as_variables() {
 
 #[test]
 fn restoring_a_state_returns_it_ready_to_run() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let named = server.begin_with("initial", "x = [1]", json!({"new_state_name": "mine"})).end();
     assert_eq!(named.state(), "mine");
     let saved = server.save_task("t", json!({"state": "mine", "values": {"x": 2}}));

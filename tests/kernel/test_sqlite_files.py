@@ -13,6 +13,7 @@ def connect(monkeypatch):
     """`sqlite3.connect` as cells have it."""
     for module in (sqlite3, sqlite3.dbapi2):
         monkeypatch.setattr(module, "connect", module.connect)
+        monkeypatch.setattr(module, "Connection", module.Connection)
     sqlite_files.watch()
     return sqlite3.connect
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-# The kernel's processes may live for a moment longer than their server.
-PATIENCE = 3.0
+# A server that several tests use ends a second after the last of them, and then its processes.
+PATIENCE = 5.0
 
 # Keeps a core busy until it is killed.
 BUSY = "while True: pass"

@@ -6,11 +6,6 @@ import { Drafts } from '../../web/notebook/drafts.js';
 import { Model } from '../../web/shell/model.js';
 import { snapshot, state } from './records.mjs';
 
-/**
- * How long the server takes to write a change to disk, in milliseconds. It answers after that.
- */
-const FSYNC_MS = 20;
-
 /** A random number generator: equal seeds give equal numbers. @param {number} seed */
 export function chance(seed) {
     let now = (seed * 2654435761) % 2 ** 32;
@@ -25,6 +20,13 @@ export class World {
     constructor(seed, clients) {
         this.below = chance(seed);
         this.now = 0;
+        /**
+         * How long the server takes to write a change to disk, in milliseconds. It answers after
+         * that.
+         */
+        this.fsyncMs = 20;
+        /** Whether clients also delete characters. */
+        this.deletes = true;
         this.count = 0;
         this.due = [];
         /** All characters that were typed (`typed`) and deleted (`taken`). */
@@ -81,7 +83,7 @@ export class World {
     whenOnDisk(then) {
         const { epoch } = this;
         const drafts = structuredClone(this.drafts);
-        this.at(FSYNC_MS, () => {
+        this.at(this.fsyncMs, () => {
             if (this.epoch !== epoch) return;
             this.onDisk = drafts;
             then();
@@ -152,20 +154,29 @@ class Client {
             const [drafts, { epoch }] = [structuredClone([...world.drafts.values()]), world];
             const heard = this.given;
             this.down(() => {
+                const isAnother = epoch !== this.epoch;
                 Object.assign(this, { epoch, heard });
                 this.load(drafts);
-                this.drafts.rescue('s');
+                this.drafts.rescue('s', isAnother);
+                if (isAnother) this.refuseHeld();
             });
         }
         this.downEvents();
-        for (const message of this.pending) this.upAgain(message);
+        if (this.epoch === world.epoch) for (const message of this.pending) this.upAgain(message);
+    }
+
+    /** As the page's socket does: what is based on another epoch is not sent. */
+    refuseHeld() {
+        for (const message of this.pending)
+            message.answer({ kind: 'refused', code: 'conflict', what: '', why: '', how: '' });
+        this.pending.clear();
     }
 
     up(command) {
         return new Promise((answer) => {
             const message = { command: structuredClone(command), answer };
             this.pending.add(message);
-            if (this.isConnected) this.upAgain(message);
+            if (this.isConnected && this.epoch === this.world.epoch) this.upAgain(message);
         });
     }
 
@@ -218,7 +229,7 @@ class Client {
         const { below, typed: all, taken } = this.world;
         const before = this.editor;
         const at = below(3) ? below(before.length + 1) : before.length;
-        const takes = below(5) === 0 && at < before.length;
+        const takes = this.world.deletes && below(5) === 0 && at < before.length;
         const typed = takes ? '' : String.fromCodePoint(0x4e00 + this.number * 2000 + (this.typed += 1));
         const text = before.slice(0, at) + typed + before.slice(at + (takes ? 1 : 0));
         this.editor = text;

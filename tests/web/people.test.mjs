@@ -191,6 +191,18 @@ test('texts converge when the server crashes', async () => {
     }
 });
 
+test('texts converge when the server loses what several clients had received from each other', async () => {
+    for (let seed = 0; seed < 600; seed += 1) {
+        const world = new World(seed, 2 + (seed % 2));
+        Object.assign(world, { fsyncMs: 600, deletes: false });
+        const crash = 500 + world.below(5000);
+        world.at(crash, () => world.crash());
+        for (const client of world.clients)
+            world.at(crash + 100 + world.below(seed % 4 < 2 ? 300 : 3000), () => client.reconnect());
+        await typesAndConverges(world, seed);
+    }
+});
+
 /** Paints a client. Its cursor stays before text inserted at the cursor's position. */
 function paint(client) {
     client.cursor =

@@ -171,3 +171,37 @@ test('unanswered commands are sent again after a reconnection, except those that
     );
     end();
 });
+
+test('after a restart of the server, what is based on a lost version is refused, not sent', async () => {
+    globals.fetch = async () => ({ status: 200 });
+    Math.random = () => 0;
+    const { socket, tell, end } = open();
+    tell({ epoch: 'e', you: { scope: 'owner' } });
+    tell({ epoch: 'e', seq: 1, snapshot: { name: 'main' } });
+    /** @type {import('../../web/shell/protocol.js').Draft} */
+    const draft = { id: 'd', on: 'a', kind: 'code', source: 'typed' };
+    const put = socket.send({ do: 'put_draft', draft, base: 3 });
+    socket.send({ do: 'label', state: 'a', label: 'mine' });
+    for (const [epoch, sent] of [
+        ['e', ['put_draft', 'label']],
+        ['f', ['label']],
+    ]) {
+        const before = lines.length;
+        lines.at(-1).onclose({ code: 1006 });
+        while (lines.length === before) await new Promise((done) => setTimeout(done, 10));
+        lines.at(-1).onmessage({ data: JSON.stringify({ epoch, you: { scope: 'owner' } }) });
+        if (epoch === 'f') socket.send({ do: 'put_draft', draft, base: 4 });
+        assert.deepEqual(
+            lines.at(-1).sent.map((one) => one.do),
+            sent,
+        );
+    }
+    lines.at(-1).onmessage({
+        data: JSON.stringify({ epoch: 'f', seq: 1, snapshot: { name: 'main' } }),
+    });
+    const reply = await put;
+    assert.equal(reply.kind === 'refused' && reply.code, 'conflict');
+    socket.send({ do: 'put_draft', draft, base: 1 });
+    assert.equal(lines.at(-1).sent.length, 2, 'it is sent again from now on');
+    end();
+});

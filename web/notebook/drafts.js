@@ -35,6 +35,8 @@ const WAIT_MS = 300;
  * @property {Draft['kind']} kind the kind on the server
  * @property {Message[]} sent the unconfirmed messages, one for each of `text.sent`
  * @property {number} arrived the number of the last message that the server has
+ * @property {boolean} recovers whether the typing to be sent may contain what other clients typed:
+ *   the server lost it in a crash, and they send it again too
  * @property {boolean} unsent whether typing or a change of kind is not sent yet
  * @property {number} sending the number of unanswered messages
  * @property {unknown} timer
@@ -191,6 +193,7 @@ export class Drafts {
             kind,
             sent: [],
             arrived: this.#arrived(known),
+            recovers: false,
             unsent: true,
             sending: 0,
             timer: null,
@@ -374,15 +377,14 @@ export class Drafts {
         const version = theirs.version ?? 0;
         const arrived = this.#arrived(theirs);
         while (local.sent[0] && local.sent[0].number <= arrived) confirm(local, version);
-        if (text.version === version && text.confirmed === theirs.source && local.kind === theirs.kind)
-            return;
+        const isKnown = text.version === version && text.confirmed === theirs.source;
+        if (isKnown && local.kind === theirs.kind && !local.recovers) return;
         const before = text.text;
-        const isGrown = arrived === local.arrived;
-        const changes = isGrown
-            ? text.receive(version, theirs.source, update?.changes)
-            : text.recover(version, theirs.source);
-        // After a server crash, unanswered messages are based on a text that no longer exists.
-        if (!isGrown) [local.sent, local.arrived] = [[], arrived];
+        const isLost = arrived < local.arrived;
+        local.recovers ||= isLost;
+        const how = isLost ? 'recover' : local.recovers ? 'receiveAgain' : 'receive';
+        const changes = text[how](version, theirs.source, update?.changes);
+        if (local.recovers) [local.sent, local.arrived] = [[], arrived];
         const kind = draft.kind === local.kind ? theirs.kind : draft.kind;
         local.kind = theirs.kind;
         local.draft = { ...draft, kind, source: text.text };
@@ -424,36 +426,24 @@ export class Drafts {
      * The notebook was replaced: merges local typing into its new drafts. Drafts whose state no
      * longer exists move to the current state.
      * @param {string} on
+     * @param {boolean} isAnotherEpoch the server may have lost what it had accepted
      */
-    rescue(on) {
+    rescue(on, isAnotherEpoch) {
         this.gone.clear();
         this.ends.clear();
         for (const local of this.local.values()) {
             const known = this.model.draft(local.draft.id);
-            if (known) this.#meetAgain(local, known);
+            local.recovers ||= isAnotherEpoch;
+            if (known) this.#receive(local, { draft: known, after: null });
             else if (this.model.states.has(local.draft.on)) {
                 // Unanswered messages are sent again; their replies decide.
-                if (!local.sending) this.#makeAgain(local);
+                if (isAnotherEpoch || !local.sending) this.#makeAgain(local);
             } else if (local.draft.source.trim()) {
                 this.#makeAgain(local);
                 Object.assign(local, { after: null, draft: { ...local.draft, on, before: null } });
                 this.flush(local.draft.id);
             }
         }
-    }
-
-    /**
-     * Merges local typing into a draft whose changes in between are unknown.
-     * @param {Local} local
-     * @param {Draft} known
-     */
-    #meetAgain(local, known) {
-        const { text } = local;
-        const version = known.version ?? 0;
-        // The server lost changes of other clients in a crash; those clients send them again.
-        if (version < text.version && this.#arrived(known) >= local.arrived) text.version = version;
-        else this.#receive(local, { draft: known, after: null });
-        if (text.text !== known.source || local.draft.kind !== known.kind) this.#send(local);
     }
 
     /**

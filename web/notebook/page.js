@@ -230,8 +230,9 @@ export class Page {
     /**
      * @param {import('../shell/protocol.js').Snapshot} snapshot
      * @param {string} address the fragment of the address bar
+     * @param {boolean} [isAnotherEpoch] the notebook was opened again since, perhaps after a crash
      */
-    onSnapshot(snapshot, address) {
+    onSnapshot(snapshot, address, isAnotherEpoch = false) {
         this.completions = new RunCompletionBuffer();
         const before = this.isLoaded ? this.here : ROOT_STATE;
         this.model.load(snapshot);
@@ -244,7 +245,7 @@ export class Page {
         }
         this.#goTo(address, true);
         this.following.onPeople();
-        this.drafts.rescue(this.here);
+        this.drafts.rescue(this.here, isAnotherEpoch);
         this.showCarets();
         if (!this.#exists(before)) this.notify(WORDS.startedAnew, true);
     }

@@ -10,6 +10,7 @@
 import {
     applied,
     changesBetween,
+    changesOf,
     claimedChanges,
     endOf,
     insertionsOf,
@@ -114,6 +115,25 @@ export class SharedText {
     }
 
     /**
+     * Like `receive`, after a crash of the server: what another client inserts may be what we had
+     * received from it, or it from us, and is still among our changes. It is inserted once.
+     * @param {number} version
+     * @param {string} source
+     * @returns {Changes} what is new in `text`
+     */
+    receiveAgain(version, source) {
+        const before = this.text;
+        this.retract();
+        const theirs = changesBetween(this.confirmed, source);
+        this.version = version;
+        this.confirmed = source;
+        this.typingEnd = null;
+        this.typed = withoutRepeated(this.typed, theirs, source);
+        this.text = applied(this.typed, source);
+        return changesBetween(before, this.text);
+    }
+
+    /**
      * The server's text was replaced, and its history is unknown. Every difference between that
      * text and `text` counts as our own change.
      * @param {number} version
@@ -160,4 +180,39 @@ function rebased(ours, theirs, typingEnd) {
         return own;
     });
     return { moved, over };
+}
+
+/**
+ * Rebases our changes onto one of another client. Of what both insert at the same place, ours keep
+ * only what is not there yet.
+ * @param {Changes} ours
+ * @param {Changes} theirs
+ * @param {string} source the text after theirs
+ * @returns {Changes}
+ */
+function withoutRepeated(ours, theirs, source) {
+    /** @type {import('../text/changes.js').Change[]} */
+    const rest = [];
+    ours.iterChanges((from, to, _fromAfter, _toAfter, insert) => {
+        const [start, end] = [theirs.mapPos(from, -1), theirs.mapPos(to, 1)];
+        if (!insertsWithin(theirs, start, end)) {
+            rest.push({ from: start, to: end, insert });
+            return;
+        }
+        const found = changesBetween(source.slice(start, end), insert.toString());
+        found.iterChanges((_from, at, _fromAfter, _toAfter, more) => {
+            rest.push({ from: start + at, to: start + at, insert: more });
+        });
+    });
+    return changesOf(rest, source);
+}
+
+/**
+ * Whether some changes insert text in a range of the text after them.
+ * @param {Changes} changes @param {number} start @param {number} end
+ */
+function insertsWithin(changes, start, end) {
+    let is = false;
+    changes.iterChanges((_from, _to, from, to) => (is ||= from < to && from < end && to > start));
+    return is;
 }

@@ -108,16 +108,17 @@ export const EVENTS = Object.freeze({
  * All commands. `again`: whether the page may send them again if the connection breaks before the
  * reply. A run may be repeated, because the server knows its `exec_id`. A reset may not, because a
  * cell may have been added in between. A replay may not, because code runs again only on request.
- * `saves`: the reply means that a change is on disk.
+ * `saves`: the reply means that a change is on disk. `based`: it names a version of a text. After a
+ * restart of the server, that version may be lost and its number may belong to another text.
  */
-/** @type {Readonly<Record<Command['do'], {again: boolean, saves?: boolean}>>} */
+/** @type {Readonly<Record<Command['do'], {again: boolean, saves?: boolean, based?: boolean}>>} */
 export const COMMANDS = Object.freeze({
     run: { again: true },
     interrupt: { again: false },
     keep_partial: { again: true },
     answer_input: { again: false },
     widget: { again: false },
-    put_draft: { again: true, saves: true },
+    put_draft: { again: true, saves: true, based: true },
     delete_draft: { again: true, saves: true },
     put_prose: { again: true, saves: true },
     label: { again: true, saves: true },

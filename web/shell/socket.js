@@ -3,7 +3,8 @@
 //
 // After a lost connection, the socket reconnects with the position of the last event, and the
 // server sends exactly the later events, or a snapshot. Unanswered commands are sent again if that
-// is safe. Only `onStatus` reports the loss to other modules.
+// is safe. If they are based on something that a restarted server may have lost, they are refused
+// here as conflicts, after the snapshot. Only `onStatus` reports the loss to other modules.
 
 import { CLOSED, COMMANDS } from './protocol.js';
 import { serverPath } from './server-path.js';
@@ -22,7 +23,8 @@ const LONGEST_WAIT_MS = 15_000;
 
 /**
  * @typedef {object} Handlers
- * @property {(snapshot: import('./protocol.js').Snapshot) => void} onSnapshot
+ * @property {(snapshot: import('./protocol.js').Snapshot, isAnotherEpoch: boolean) => void
+ *   } onSnapshot `isAnotherEpoch`: the notebook was opened again since, perhaps after a crash
  * @property {(event: import('./protocol.js').Event) => void} onEvent
  * @property {(scope: import('./protocol.js').Scope,
  *   sandbox?: import('./protocol.js').Sandbox) => void} onScope
@@ -44,6 +46,8 @@ export class Socket {
         this.socket = null;
         this.isOpen = false;
         this.wasOpen = false;
+        /** Whether the server has another epoch than `position`, until its snapshot comes. */
+        this.isAnotherEpoch = false;
         /**
          * Whether the server was restarted and does not know this browser. Signing in again in
          * another tab also signs this tab in.
@@ -71,7 +75,7 @@ export class Socket {
             this.lastId += 1;
             const asked = { command, answer, sent: false };
             this.pendingReplies.set(this.lastId, asked);
-            if (this.isOpen) this.#put(this.lastId, asked);
+            if (this.isOpen && !this.#isHeld(asked)) this.#put(this.lastId, asked);
         });
     }
 
@@ -126,13 +130,14 @@ export class Socket {
     /** @param {any} message */
     #onMessage(message) {
         this.#listen();
-        if (!this.isOpen) this.#onOpen();
+        if (!this.isOpen) this.#onOpen(message.epoch);
         if (message.you) this.handlers.onScope(message.you.scope, message.you.sandbox);
         else if (message.reply === null) this.handlers.onRefused(message);
         else if (message.reply !== undefined) this.#onReply(message);
         else if (message.snapshot) {
             this.position = { epoch: message.epoch, seq: message.seq };
-            this.handlers.onSnapshot(message.snapshot);
+            this.handlers.onSnapshot(message.snapshot, this.isAnotherEpoch);
+            this.#refuseHeld();
         } else if (message.event) this.#onEvent(message);
     }
 
@@ -149,12 +154,34 @@ export class Socket {
         this.handlers.onEvent(message);
     }
 
-    #onOpen() {
+    /** @param {string} epoch */
+    #onOpen(epoch) {
+        this.isAnotherEpoch = this.position !== null && this.position.epoch !== epoch;
         this.isOpen = true;
         this.wasOpen = true;
         this.failures = 0;
         this.handlers.onStatus('open');
-        for (const [id, asked] of this.pendingReplies) this.#put(id, asked);
+        for (const [id, asked] of this.pendingReplies) if (!this.#isHeld(asked)) this.#put(id, asked);
+    }
+
+    /** @param {{command: Command}} asked */
+    #isHeld({ command }) {
+        return this.isAnotherEpoch && COMMANDS[command.do].based;
+    }
+
+    #refuseHeld() {
+        const held = [...this.pendingReplies].filter(([, asked]) => this.#isHeld(asked));
+        this.isAnotherEpoch = false;
+        for (const [id, { command, answer }] of held) {
+            this.pendingReplies.delete(id);
+            answer({
+                kind: 'refused',
+                code: 'conflict',
+                what: command.do.replaceAll('_', ' '),
+                why: 'the server was restarted, and may have lost what the command is based on',
+                how: 'make it anew from the text that the server has',
+            });
+        }
     }
 
     /** @param {number} id @param {{command: Command, sent: boolean}} asked */

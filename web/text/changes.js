@@ -4,6 +4,7 @@
 import { ChangeSet, diff, presentableDiff, Text } from '../vendor/codemirror.js';
 
 /** @typedef {import('../vendor/codemirror.js').ChangeSet} Changes */
+/** @typedef {{from: number, to?: number, insert: Text}} Change */
 
 /**
  * After this many differences in one section, the comparison becomes coarse and fast.
@@ -41,6 +42,9 @@ function made(compare, before, after) {
     return ChangeSet.of(changes, before.length);
 }
 
+/** @param {Change[]} changes @param {string} text @returns {Changes} */
+export const changesOf = (changes, text) => ChangeSet.of(changes, text.length);
+
 /** @param {Changes} changes @param {string} text */
 export const applied = (changes, text) => changes.apply(textOf(text)).toString();
 
@@ -68,10 +72,10 @@ export function claimedChanges(claimed, before, after) {
  * @param {string} text the text before the changes
  */
 export function insertionsOf(changes, text) {
-    /** @type {{from: number, insert: Text}[]} */
+    /** @type {Change[]} */
     const insertions = [];
     changes.iterChanges((_from, to, _fromAfter, _toAfter, insert) => insertions.push({ from: to, insert }));
-    return ChangeSet.of(insertions, text.length);
+    return changesOf(insertions, text);
 }
 
 /**

@@ -77,14 +77,14 @@ fn to_json(reply: Option<u64>, answer: &Reply) -> String {
     serde_json::to_string(&ReplyMessage { reply, answer }).unwrap_or_default()
 }
 
-/// The greeting: the first message to a client. It contains the client's scope, and what cells may
-/// do if that is restricted.
-pub(super) fn greeting(scope: Scope, sandbox: Option<&SandboxRules>) -> String {
+/// The greeting: the first message to a client. It contains the client's scope, what cells may do
+/// if that is restricted, and the epoch of the events that follow.
+pub(super) fn greeting(scope: Scope, sandbox: Option<&SandboxRules>, epoch: &str) -> String {
     let you = match sandbox {
         Some(sandbox) => json!({"scope": scope.word(), "sandbox": sandbox}),
         None => json!({"scope": scope.word()}),
     };
-    json!({"you": you}).to_string()
+    json!({"epoch": epoch, "you": you}).to_string()
 }
 
 #[cfg(test)]
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn replies_and_greetings_are_flat_json() {
-        assert_eq!(greeting(Scope::View, None), r#"{"you":{"scope":"view"}}"#);
+        assert_eq!(greeting(Scope::View, None, "e"), r#"{"epoch":"e","you":{"scope":"view"}}"#);
         assert_eq!(reply(7, &Reply::Done), r#"{"reply":7,"kind":"done"}"#);
         assert_eq!(
             refusal(None, Problem::new(Kind::Busy, "w", "y", "h")),

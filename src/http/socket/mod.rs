@@ -1,10 +1,10 @@
 //! The WebSocket of a notebook. Clients send commands, and receive events and replies.
 //!
-//! A client message is `{"id": 7, "do": "run", …}`. The server first sends `{"you": {"scope":
-//! "owner"}}`, then the events that the client missed, then new events. It also sends `{"reply": 7,
-//! …}` for each command, and `{"beat": true}` at intervals. Reading and writing never wait for each
-//! other: a client that does not read can still interrupt a run, and a long run delays no other
-//! command.
+//! A client message is `{"id": 7, "do": "run", …}`. The server first sends `{"epoch": "…", "you":
+//! {"scope": "owner"}}`, then the events that the client missed, then new events. It also sends
+//! `{"reply": 7, …}` for each command, and `{"beat": true}` at intervals. Reading and writing never
+//! wait for each other: a client that does not read can still interrupt a run, and a long run delays
+//! no other command.
 
 mod frames;
 mod in_flight;
@@ -277,9 +277,9 @@ async fn write_messages(
     mut answers: mpsc::Receiver<Outgoing>,
     last_received: &Cell<Instant>,
 ) -> End {
-    let Subscription { missed, mut events } = subscription;
-    let mut waiting =
-        Waiting::new(message::greeting(client.access.scope, client.app.sandbox.as_ref()), missed);
+    let Subscription { epoch, missed, mut events } = subscription;
+    let greeting = message::greeting(client.access.scope, client.app.sandbox.as_ref(), &epoch);
+    let mut waiting = Waiting::new(greeting, missed);
     let whole_by = Instant::now() + WHOLE_TIMEOUT;
     let mut beat = tokio::time::interval_at(Instant::now() + BEAT, BEAT);
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);

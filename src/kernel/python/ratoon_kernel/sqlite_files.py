@@ -82,6 +82,7 @@ def watch() -> None:
             setattr(watched, name, getattr(connect, name))
     dbapi2: Any = sys.modules["sqlite3.dbapi2"]
     sqlite3.connect = dbapi2.connect = watched
+    sqlite3.Connection = dbapi2.Connection = made
 
 
 def _class(sqlite3: Any) -> Any:
@@ -110,7 +111,7 @@ def _class(sqlite3: Any) -> Any:
     for name in _SETTERS:
         if hasattr(sqlite3.Connection, name):
             setattr(Connection, name, setter(name))
-    # For users it is the class of sqlite3.
+    # It takes the place of the class of sqlite3.
     Connection.__module__, Connection.__qualname__ = "sqlite3", "Connection"
     Connection.__doc__ = sqlite3.Connection.__doc__
     return Connection

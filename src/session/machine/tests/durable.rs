@@ -885,16 +885,59 @@ fn a_notebook_that_another_server_writes_is_read_only_until_it_is_taken_over() {
 
 #[test]
 fn a_client_learns_whether_the_disk_or_something_else_kept_a_state_from_being_saved() {
-    expect![[""]].assert_eq(&after_two_saving(
+    expect![[r#"
+        p5 ready
+            s2 is in Memory
+        p4 saved c-s1
+            keep checkpoint c-s1 of s1
+        kept s1
+            s1 is in Memory
+            p5 forks p6, save(environment)
+            s2 saving: Writing { percent: 0 }
+        checkpoint s2
+        p6 saving 10
+            s2 saving: Writing { percent: 10 }
+        p6 cannot pickle
+            kill p6
+            s2 saving: Failed { why: "a value recurses" }
+            p5 forks p7, save(environment)
+            s2 saving: Writing { percent: 0 }
+        p7 cannot pickle
+            kill p7
+            s2 saving: Failed { why: "a value recurses" }
+            answer 14: refused, kernel: save state s2: a value recurses
+        checkpoint s2
+            s2 saving: Waiting
+            p5 forks p8, save(environment)
+            s2 saving: Writing { percent: 0 }
+        p8 gone
+            kill p8
+            s2 saving: Failed { why: "the process that wrote the checkpoint died" }
+            answer 18: refused, kernel: save state s2: the process that wrote the checkpoint died
+        checkpoint s2
+            s2 saving: Waiting
+            p5 forks p9, save(environment)
+            s2 saving: Writing { percent: 0 }
+        p9 cannot save
+            kill p9
+            s2 saving: Failed { why: "no space left" }
+            answer 20: refused, disk: save state s2: no space left
+        initial
+        └─ s1 (a)
+           └─ s2 (b)
+    "#]]
+    .assert_eq(&after_two_saving(
         "
         p4 saved c-s1
         kept s1
         checkpoint s2
+        p6 saving 10
         p6 cannot pickle
+        p7 cannot pickle
         checkpoint s2
-        p7 gone
+        p8 gone
         checkpoint s2
-        p8 cannot save
+        p9 cannot save
         ",
     ));
 }
