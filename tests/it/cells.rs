@@ -93,7 +93,8 @@ fn science() -> Option<String> {
 
 impl TestServer {
     /// Returns a server whose cells have numpy, pandas, matplotlib and scikit-learn, as `start`
-    /// does. Returns `None`, and prints a message to stderr, if the test run provides no such Python.
+    /// does. Returns `None`, and prints a message to stderr, if the test run provides no such
+    /// Python.
     pub fn with_science() -> Option<Self> {
         Some(Self::shared(&["--python", &science()?]))
     }

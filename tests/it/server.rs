@@ -37,8 +37,8 @@ pub struct TestServer {
     /// The server's temporary directory, if the test did not choose a directory. It is deleted when
     /// this value is dropped.
     room: Option<Room>,
-    /// Is there if the next test may use this server: removes `room` when the test program has ended,
-    /// and the server after it. Then nobody drops this value.
+    /// Is there if the next test may use this server: removes `room` when the test program has
+    /// ended, and the server after it. Then nobody drops this value.
     sweeper: Option<Child>,
 }
 

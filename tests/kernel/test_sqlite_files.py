@@ -6,6 +6,7 @@ import sqlite3
 import pytest
 
 from ratoon_kernel import sqlite_files
+from ratoon_kernel.adapters.sqlite3 import _reduce_connection as reduce_connection
 
 
 @pytest.fixture
@@ -135,3 +136,16 @@ def test_a_factory_of_the_user_is_used(connect, tmp_path):
     ):
         assert type(connection) is Own
         connection.close()
+
+
+def test_a_restored_database_in_memory_is_saved_again_and_goes_on_in_branches(connect):
+    first = connect(":memory:")
+    first.execute("CREATE TABLE t (x)")
+    first.execute("INSERT INTO t VALUES (1)")
+
+    def restored(connection):
+        make, arguments, *_ = reduce_connection(connection)
+        return make(*arguments)
+
+    second = restored(restored(first))
+    assert in_branch(lambda: second.execute("SELECT x FROM t").fetchone()) == "(1,)"

@@ -2,9 +2,9 @@
 //!
 //! A client message is `{"id": 7, "do": "run", …}`. The server first sends `{"epoch": "…", "you":
 //! {"scope": "owner"}}`, then the events that the client missed, then new events. It also sends
-//! `{"reply": 7, …}` for each command, and `{"beat": true}` at intervals. Reading and writing never
-//! wait for each other: a client that does not read can still interrupt a run, and a long run delays
-//! no other command.
+//! `{"reply": 7, …}` for each command, and `{"beat": true}` at intervals. Reading and writing
+//! never wait for each other: a client that does not read can still interrupt a run, and a long
+//! run delays no other command.
 
 mod frames;
 mod in_flight;

@@ -167,9 +167,16 @@ def _file_of(connection: Any) -> str:
     if connection in _lost:
         return ""
     try:
-        return next((file for _, name, file in _databases(connection) if name == "main"), "") or ""
+        file: str = next(file for _, name, file in _databases(connection) if name == "main")
     except Exception:
         return ""
+    return file if is_file(file) else ""
+
+
+def is_file(listed: str) -> bool:
+    """Whether this entry of `PRAGMA database_list` is a file. After `deserialize`, SQLite lists a
+    database in memory as `x`; files have whole paths."""
+    return os.path.isabs(listed)
 
 
 def _open_again(connection: Any) -> None:
@@ -178,7 +185,7 @@ def _open_again(connection: Any) -> None:
     attached = [
         (name, file) for _, name, file in _databases(connection) if name not in ("main", "temp")
     ]
-    if any(not file for _, file in attached):
+    if any(not is_file(file) for _, file in attached):
         return  # A second database in memory would be lost.
     pragmas = {name: _pragma(connection, name) for name in _PRAGMAS}
     attributes = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any, NoReturn
 
-from .. import pickling
+from .. import pickling, sqlite_files
 from ..adapter import Adapter, Reduced
 from .databases import MARK, asking, make_cursor, once, set_attributes
 
@@ -24,7 +24,7 @@ def _reduce_connection(value: Any) -> Reduced:
     ask = asking(plain.execute)
     try:
         databases = ask("PRAGMA database_list")
-        if databases[0][2]:
+        if sqlite_files.is_file(databases[0][2]):
             refuse(f"to the file {databases[0][2]}: connect again")
         if len(databases) > 2 or ask("SELECT 1 FROM sqlite_temp_master"):
             refuse("with temporary tables or other databases attached")
