@@ -246,7 +246,7 @@ pub(super) fn error(output: &Map<String, Value>) -> Output {
     let text = |key: &str| output.get(key).map(text_of).unwrap_or_default();
     let traceback = output.get("traceback").and_then(Value::as_array);
     let traceback = traceback.map(|lines| lines.iter().map(text_of).collect()).unwrap_or_default();
-    Output::Error(RunError { ename: text("ename"), evalue: text("evalue"), traceback })
+    Output::Error(RunError { ename: text("ename"), evalue: text("evalue"), traceback, cause: None })
 }
 
 /// Reads the outputs of a cell. `one` reads a single output.

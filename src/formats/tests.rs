@@ -2,7 +2,7 @@
 
 use super::script;
 use super::*;
-use crate::notebook::{Notebook, RunError, State, StreamName};
+use crate::notebook::{Cause, Notebook, RunError, State, StreamName};
 use serde_json::{Value, json};
 
 fn cell(kind: DraftKind, source: &str) -> Cell {
@@ -24,6 +24,7 @@ fn all_kinds() -> Document {
         ename: "E".into(),
         evalue: "v".into(),
         traceback: vec!["\u{1b}[31ma\u{1b}[0m".into(), "b".into()],
+        cause: None,
     };
     let outputs = vec![
         Output::stream(StreamName::Stdout, "one\ntwo\r\n\n"),
@@ -128,14 +129,14 @@ fn a_line_is_what_the_page_shows_of_it_its_prose_its_cells_and_its_drafts() {
     for (draft, on) in [("d2", "b"), ("failed", "a")] {
         let mut failed = imported(ExecId::new(format!("run {draft}")), DraftId::new(draft), "");
         failed.on = Base::State(StateId::new(on));
-        (failed.status, failed.error) = (RunStatus::Error, Some(RunError::new("ValueError", "no")));
+        (failed.status, failed.error) = (RunStatus::Error, Some(RunError::raised("ValueError", "no")));
         failed.outputs.push(Output::stream(StreamName::Stdout, "before"));
         notebook.add_run(failed);
     }
     let mut never_began = imported(ExecId::new("aborted"), DraftId::new("d3"), "");
     never_began.on = Base::Run(ExecId::new("run d2"));
     (never_began.status, never_began.error) =
-        (RunStatus::Interrupted, Some(RunError::new("RunAborted", "the run before it left no state")));
+        (RunStatus::Interrupted, Some(RunError::of(Cause::RunAborted, "the run before it left no state")));
     notebook.add_run(never_began);
     let line = Document::of(&notebook, &StateId::new("b"));
     let shown: Vec<_> =
@@ -575,7 +576,7 @@ fn the_page_obeys_nothing_of_its_cells() {
             metadata: MimeBundle::new(),
             display_id: None,
         },
-        Output::Error(RunError::new("E", evil)),
+        Output::Error(RunError::raised("E", evil)),
     ];
     let cells = vec![cell(DraftKind::Markdown, evil), Cell { outputs, ..cell(DraftKind::Code, evil) }];
     let page = Document { name: evil.into(), ..document(cells) }.write(Format::Html);

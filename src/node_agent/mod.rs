@@ -8,8 +8,8 @@
 
 use crate::blobs::Digest;
 use crate::notebook::{
-    Base, Checkpoint, Command, Ended, ExecId, Form, Output, OutputChange, Reply, RunSpec, RunStatus, StateId,
-    StateRef, WorkerResult, WorkerState, WorkerTask,
+    Base, Cause, Checkpoint, Command, Ended, ExecId, Form, Output, OutputChange, Reply, RunError, RunSpec,
+    RunStatus, StateId, StateRef, WorkerResult, WorkerState, WorkerTask,
 };
 use crate::problem::{Kind, Problem};
 use crate::remote::RemoteStore;
@@ -349,8 +349,7 @@ impl Inner {
                 Reply::Refused(problem) => {
                     let why =
                         format!("the state of the cell could not be saved at its worker: {}", problem.why);
-                    (status, error) =
-                        (RunStatus::Error, Some(crate::notebook::RunError::new("StateNotKept", why)));
+                    (status, error) = (RunStatus::Error, Some(RunError::of(Cause::StateNotKept, why)));
                 }
                 _ => return Err(TaskEnd::Failed(Problem::internal("the state was not saved"))),
             }

@@ -28,7 +28,7 @@ pub(crate) use graph::SEEN;
 pub use graph::{Deletion, Notebook, Parts, Restored, Trash};
 pub use id::{DraftId, ExecId, ROOT_NAME, StateId, StateRef, SweepId};
 pub use merge::{Changed, MergePlan, MergeRule, OnConflict, Take, TakenName, Wanted, other_state};
-pub use output::{MAX_RUN_OUTPUT_BYTES, MimeBundle, Output, Outputs, RunError, StreamName, Updated};
+pub use output::{Cause, MAX_RUN_OUTPUT_BYTES, MimeBundle, Output, Outputs, RunError, StreamName, Updated};
 pub use pieces::Pieces;
 pub use rebuild::Rebuild;
 pub use record::{

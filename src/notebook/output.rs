@@ -82,29 +82,86 @@ pub enum Output {
 /// Why a run failed: a Python exception, or an error of Ratoon in the same form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunError {
-    /// The exception's class name, or one of Ratoon's own: `KernelDied`, `StateNotFound`,
-    /// `StateLost`, `RunAborted`, `RunTimeout`, `RunOutOfMemory`, `StateNotKept`, `ForkFailed`,
-    /// `ForkRefused`, `RestoreFailed`, `ReplayFailed`.
+    /// The exception's class name, or the name of `cause`. An exception of the user may have the
+    /// same name, so nothing is decided by it.
     pub ename: String,
     /// The exception's message.
     pub evalue: String,
     /// Lines of the traceback, with ANSI colours.
     pub traceback: Vec<String>,
+    /// What Ratoon reports. Missing for an exception of the code, and in outputs, which have the
+    /// fields of nbformat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
 }
 
-/// The error of a run that never began because the system could not start a process. The run can be
-/// retried.
-const FORK_REFUSED: &str = "ForkRefused";
+/// What ended a run, if no exception of its own code did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// It was interrupted: a `KeyboardInterrupt` ended its code, or its process was killed.
+    Interrupt,
+    /// Its process died.
+    KernelDied,
+    /// The state that it should run against does not exist.
+    StateNotFound,
+    /// The state that it should run against has neither a process nor a checkpoint.
+    StateLost,
+    /// The run before it left no state.
+    RunAborted,
+    /// It reached its time limit.
+    RunTimeout,
+    /// It reached its memory limit.
+    RunOutOfMemory,
+    /// Its process cannot be frozen, so the run left no state.
+    StateNotKept,
+    /// No process could be made from its state.
+    ForkFailed,
+    /// The system could not start a process. The run never began, and can be requested again.
+    ForkRefused,
+    /// Its state could not be restored.
+    RestoreFailed,
+    /// Its state could not be replayed.
+    ReplayFailed,
+    /// The worker that ran it failed.
+    WorkerFailed,
+    /// The worker refused it.
+    WorkerRefused,
+}
+
+impl Cause {
+    /// The name of an exception's class, for programs and people who know only exceptions.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Interrupt => "KeyboardInterrupt",
+            Self::KernelDied => "KernelDied",
+            Self::StateNotFound => "StateNotFound",
+            Self::StateLost => "StateLost",
+            Self::RunAborted => "RunAborted",
+            Self::RunTimeout => "RunTimeout",
+            Self::RunOutOfMemory => "RunOutOfMemory",
+            Self::StateNotKept => "StateNotKept",
+            Self::ForkFailed => "ForkFailed",
+            Self::ForkRefused => "ForkRefused",
+            Self::RestoreFailed => "RestoreFailed",
+            Self::ReplayFailed => "ReplayFailed",
+            Self::WorkerFailed => "WorkerFailed",
+            Self::WorkerRefused => "WorkerRefused",
+        }
+    }
+}
 
 impl RunError {
-    /// The error of a run for which the system could not start a process.
-    pub fn fork_refused(why: impl Into<String>) -> Self {
-        Self::new(FORK_REFUSED, why)
+    /// An error that Ratoon reports, without a traceback.
+    pub fn of(cause: Cause, why: impl Into<String>) -> Self {
+        let (ename, evalue) = (cause.name().to_owned(), why.into());
+        Self { ename, evalue, traceback: Vec::new(), cause: Some(cause) }
     }
 
-    /// Whether `fork_refused` made this error.
-    pub fn is_fork_refused(&self) -> bool {
-        self.ename == FORK_REFUSED
+    /// An exception of the code, without a traceback.
+    pub fn raised(ename: &str, evalue: impl Into<String>) -> Self {
+        let (ename, evalue) = (ename.to_owned(), evalue.into());
+        Self { ename, evalue, traceback: Vec::new(), cause: None }
     }
 
     /// The error's class and message, in the form of the last line of a Python traceback.
@@ -112,14 +169,14 @@ impl RunError {
         let Self { ename, evalue, .. } = self;
         if evalue.is_empty() { ename.clone() } else { format!("{ename}: {evalue}") }
     }
-
-    /// An error that Ratoon reports, without a traceback.
-    pub fn new(ename: &str, evalue: impl Into<String>) -> Self {
-        Self { ename: ename.into(), evalue: evalue.into(), traceback: Vec::new() }
-    }
 }
 
 impl Output {
+    /// The output that shows why a run failed.
+    pub fn error(error: RunError) -> Self {
+        Self::Error(RunError { cause: None, ..error })
+    }
+
     /// Text of one stream.
     pub fn stream(name: StreamName, text: impl Into<String>) -> Self {
         Self::Stream { name, text: text.into() }
@@ -264,7 +321,7 @@ impl Outputs {
 
     /// Adds the error that ended the run, without a check of the limits.
     pub fn push_last(&mut self, error: RunError) {
-        self.keep(Output::Error(error));
+        self.keep(Output::error(error));
     }
 
     /// If output was dropped, adds a last stderr item that states how many bytes were dropped, and
@@ -390,7 +447,7 @@ mod tests {
         for n in 0..40 {
             outputs.update_display(&n.to_string(), &data, &MimeBundle::new());
             outputs.push(shown(String::new(), &big));
-            outputs.push(Output::Error(RunError::new("E", big.clone())));
+            outputs.push(Output::Error(RunError::raised("E", big.clone())));
         }
         assert!(kept(&outputs) <= MAX_RUN_OUTPUT_BYTES && outputs.dropped_bytes() > 30 * big.len());
         for n in 0..1_000_000 {
@@ -398,7 +455,7 @@ mod tests {
                 .push(Output::stream(if n % 2 == 0 { StreamName::Stdout } else { StreamName::Stderr }, "x"));
         }
         assert!(kept(&outputs) <= MAX_RUN_OUTPUT_BYTES);
-        outputs.push_last(RunError::new("E", "the last word"));
+        outputs.push_last(RunError::raised("E", "the last word"));
         assert!(matches!(outputs.items().last(), Some(Output::Error(_))));
     }
 }

@@ -15,8 +15,8 @@ use crate::blocking_pool::BlockingPool;
 use crate::clock::now_ms;
 use crate::kernel::{self, Exit, Heard, Launch, MemoryUse, ProcId, ProcessEvent, Pythons, ReadyPython, Tree};
 use crate::notebook::{
-    DiskStatus, Dispatch, Ended, Event, ExecId, Fact, Live, Notebook, OffsiteStatus, Python, Reply, RunError,
-    StateId, WorkerReport,
+    Cause, DiskStatus, Dispatch, Ended, Event, ExecId, Fact, Live, Notebook, OffsiteStatus, Python, Reply,
+    RunError, StateId, WorkerReport,
 };
 use crate::problem::{Kind, Problem};
 use crate::store::{self, Attachments, NewCheckpoint, Opened, Store};
@@ -730,7 +730,7 @@ impl Actor {
             match self.start_courier() {
                 Ok(courier) => self.courier = Some(courier),
                 Err(problem) => {
-                    let error = RunError::new("WorkerFailed", problem.to_string());
+                    let error = RunError::of(Cause::WorkerFailed, problem.to_string());
                     return self.feed(Input::Worker(exec_id, serial, WorkerReport::Failed(error)));
                 }
             }

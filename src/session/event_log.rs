@@ -8,7 +8,7 @@
 //! recover.
 
 use super::{Missed, Position, Since, Subscription};
-use crate::notebook::{Event, Snapshot};
+use crate::notebook::{Event, Fact, Snapshot};
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -45,6 +45,11 @@ impl EventLog {
 
     /// Numbers an event, keeps it, and sends it to all subscribers. Returns the event's number.
     pub(super) fn publish(&mut self, event: &Event) -> u64 {
+        if matches!(event, Event::Fact(Fact::Reset { .. })) {
+            // After a reset, a snapshot is shorter than what happened before.
+            self.kept.clear();
+            self.kept_bytes = 0;
+        }
         self.seq += 1;
         let text = text_of(&Stamped { epoch: &self.epoch, seq: self.seq, what: event });
         self.kept_bytes += text.len();
@@ -95,7 +100,7 @@ fn text_of<T: Serialize>(message: &T) -> Arc<str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::notebook::{Fact, Live, Notebook, StateId};
+    use crate::notebook::{Live, Notebook, StateId};
 
     fn event(n: usize) -> Event {
         let on = StateId::new(format!("{n}"));
@@ -162,6 +167,20 @@ mod tests {
         assert!(matches!(client.missed, Missed::Events(events) if events.is_empty()));
         log.publish(&event(2));
         assert!(client.events.try_recv().is_ok_and(|text| text.contains(r#""seq":2,"#)));
+    }
+
+    #[test]
+    fn nothing_from_before_a_reset_is_kept() {
+        let mut log = EventLog::new();
+        (1..=3).for_each(|n| _ = log.publish(&event(n)));
+        log.publish(&Fact::Reset { notebook: snapshot() }.into());
+        let mut missed = |seq| {
+            let position = Position { epoch: log.epoch.clone(), seq };
+            log.subscribe(&Since::Position(position), snapshot).missed
+        };
+        assert!(whole(missed(2)).contains("snapshot"));
+        assert!(matches!(missed(3), Missed::Events(events) if events.len() == 1));
+        assert_eq!(log.kept.len(), 1);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::bridge::Bridge;
 use super::letter::{self, Purpose};
 use super::objects::{self, KnownBlobs, Named, Shown, TaskKey, parse_key};
 use crate::blobs::Digest;
-use crate::notebook::{Dispatch, ExecId, Resources, RunError, WorkerReport, WorkerResult, WorkerTask};
+use crate::notebook::{Cause, Dispatch, ExecId, Resources, RunError, WorkerReport, WorkerResult, WorkerTask};
 use crate::problem::{Kind, Problem};
 use crate::remote::{RemoteStore, for_each_in_parallel};
 use crate::store::InstallKey;
@@ -314,11 +314,11 @@ impl Work {
             }));
         }
         match &sent.engine {
-            Engine::Failed(why) => return Ok(Some(Arrived::Failed(RunError::new("WorkerFailed", why)))),
+            Engine::Failed(why) => return Ok(Some(Arrived::Failed(RunError::of(Cause::WorkerFailed, why)))),
             Engine::Ended => {
                 let why = "the engine says that the task has ended, but the object store has no result. \
                            Check that workers and server use the same store, and run the cell again";
-                return Ok(Some(Arrived::Failed(RunError::new("WorkerFailed", why))));
+                return Ok(Some(Arrived::Failed(RunError::of(Cause::WorkerFailed, why))));
             }
             Engine::Running => {}
         }
@@ -472,7 +472,7 @@ impl Shared {
 }
 
 fn refusal(problem: &Problem) -> RunError {
-    RunError::new("WorkerRefused", problem.with_way_out())
+    RunError::of(Cause::WorkerRefused, problem.with_way_out())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

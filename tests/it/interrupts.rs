@@ -337,3 +337,23 @@ fn the_servers_time_limit_applies_to_runs_without_their_own() {
     let ran = server.begin_with("initial", "import time; time.sleep(0.6)", json!({"timeout": 600})).end();
     assert_eq!(ran.ename(), "");
 }
+
+#[test]
+fn nothing_is_decided_by_the_name_of_an_exception() {
+    let server = TestServer::start();
+    let status = |run: &str| {
+        let runs = server.notebook()["runs"].as_array().unwrap().clone();
+        runs.iter().find(|one| one["exec_id"] == run).unwrap()["status"].clone()
+    };
+    for (code, ename, expected) in [
+        ("class KeyboardInterrupt(Exception): pass\nraise KeyboardInterrupt", "KeyboardInterrupt", "error"),
+        ("class Stop(KeyboardInterrupt): pass\nraise Stop", "Stop", "interrupted"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt", "interrupted"),
+        ("class ForkRefused(Exception): pass\nraise ForkRefused", "ForkRefused", "error"),
+    ] {
+        let going = server.begin("initial", code);
+        let run = going.exec_id.clone();
+        let ended = going.end();
+        assert_eq!((ended.ename(), status(&run).as_str().unwrap()), (ename, expected), "{code}");
+    }
+}

@@ -6,6 +6,21 @@ export type AgentStatus = { stopped: boolean };
 export type Asked = { on: Base; new_state_name: string | null };
 export type Base = { state: StateId } | { run: ExecId };
 export type Caret = { draft: DraftId; version: number; anchor: number; head: number };
+export type Cause =
+    | 'interrupt'
+    | 'kernel_died'
+    | 'state_not_found'
+    | 'state_lost'
+    | 'run_aborted'
+    | 'run_timeout'
+    | 'run_out_of_memory'
+    | 'state_not_kept'
+    | 'fork_failed'
+    | 'fork_refused'
+    | 'restore_failed'
+    | 'replay_failed'
+    | 'worker_failed'
+    | 'worker_refused';
 export type Changed = 'changed';
 export type Changes = { added: string[]; changed: string[]; removed: string[]; more: number };
 export type Checkpoint = {
@@ -448,7 +463,12 @@ export type Run = {
     worker?: RunWorker | null;
     asked: Asked;
 };
-export type RunError = { ename: string; evalue: string; traceback: string[] };
+export type RunError = {
+    ename: string;
+    evalue: string;
+    traceback: string[];
+    cause?: Cause | null;
+};
 export type RunStatus =
     | 'queued'
     | 'running'

@@ -6,8 +6,8 @@ use crate::http::authorize::unexpected;
 use crate::http::error::ErrorBody;
 use crate::http::request::{Caller, Json};
 use crate::notebook::{
-    Base, Command, Ended, ExecId, Notebook, OnError, Output, Outputs, Place, Reply, Resources, RunError,
-    RunSpec, RunStatus, StateRef, Symbols,
+    Base, Cause, Command, Ended, ExecId, Notebook, OnError, Output, Outputs, Place, Reply, Resources,
+    RunError, RunSpec, RunStatus, StateRef, Symbols,
 };
 use crate::problem::{Kind, Problem};
 use actix_web::{HttpResponse, web};
@@ -133,7 +133,9 @@ pub(crate) async fn ended_run(
         reply => (reply, None),
     };
     match command.send_then(&app.start, read).await? {
-        (Reply::Ended(Ended { exec_id, error: Some(error), .. }), _) if error.is_fork_refused() => {
+        (Reply::Ended(Ended { exec_id, error: Some(error), .. }), _)
+            if error.cause == Some(Cause::ForkRefused) =>
+        {
             let how = "end other programs or cells, then send the request again";
             Err(Problem::new(Kind::Busy, format!("run {exec_id}"), error.evalue, how))
         }
@@ -146,11 +148,11 @@ pub(crate) async fn ended_run(
         }
         (Reply::Refused(refused), unknown) if refused.kind == Kind::NotFound => {
             let name = unknown.unwrap_or_default();
-            Ok(Executed::not_begun("StateNotFound", name))
+            Ok(Executed::not_begun(Cause::StateNotFound, name))
         }
         (Reply::Refused(refused), _) if refused.kind == Kind::Lost => {
             let why = format!("{}; {}", refused.why, refused.how);
-            Ok(Executed::not_begun("StateLost", why))
+            Ok(Executed::not_begun(Cause::StateLost, why))
         }
         (other, _) => Err(unexpected(other)),
     }
@@ -230,7 +232,8 @@ impl Executed {
         let mut output = ShownOutputs { outputs, last: None };
         let Symbols { accessed, modified, deleted } = symbols.unwrap_or_default();
         let warnings = if keepable { vec![CHANGES_UNDONE.to_owned()] } else { Vec::new() };
-        let error = error.map(with_line_ends);
+        // snapshot-kernel's errors have three fields.
+        let error = error.map(|error| RunError { cause: None, ..with_line_ends(error) });
         let answer = |output, state_name, error| Self {
             output,
             state_name,
@@ -244,18 +247,18 @@ impl Executed {
             return answer(output, state_name, None);
         }
         let error = error.unwrap_or_else(|| match status {
-            RunStatus::Interrupted => RunError::new("KeyboardInterrupt", ""),
-            _ => RunError::new("KernelDied", "the run ended for an unknown reason"),
+            RunStatus::Interrupted => RunError::of(Cause::Interrupt, ""),
+            _ => RunError::of(Cause::KernelDied, "the run ended for an unknown reason"),
         });
         if !matches!(output.outputs.items().last(), Some(Output::Error(_))) {
-            output.last = Some(Output::Error(error.clone()));
+            output.last = Some(Output::error(error.clone()));
         }
         answer(output, state_name, Some(error))
     }
 
     /// The answer for a run that could not begin because its base state is unknown or lost.
-    pub(super) fn not_begun(ename: &str, evalue: String) -> Self {
-        let error = Some(RunError::new(ename, evalue));
+    pub(super) fn not_begun(cause: Cause, why: String) -> Self {
+        let error = Some(RunError { cause: None, ..RunError::of(cause, why) });
         Self {
             output: ShownOutputs { outputs: Outputs::default(), last: None },
             state_name: None,
@@ -365,7 +368,7 @@ mod tests {
 
     #[test]
     fn a_failed_run_keeps_its_output_and_ends_in_its_error() {
-        let error = RunError::new("ValueError", "no");
+        let error = RunError::raised("ValueError", "no");
         let printed = outputs(Output::stream(StreamName::Stdout, "before\n"));
         let failed = Executed::new(ended(RunStatus::Error, Some(error), printed));
         let exception = json!({"ename": "ValueError", "evalue": "no", "traceback": []});
@@ -382,7 +385,7 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_traceback_can_be_joined() {
-        let mut error = RunError::new("ValueError", "no");
+        let mut error = RunError::raised("ValueError", "no");
         error.traceback = vec!["Traceback".into(), "line 1\n".into(), "ValueError: no".into()];
         let shown = outputs(Output::Error(error.clone()));
         let failed = Executed::new(ended(RunStatus::Error, Some(error), shown));
@@ -396,7 +399,7 @@ mod tests {
 
     #[test]
     fn an_error_item_that_is_there_is_not_doubled() {
-        let error = RunError::new("KeyboardInterrupt", "");
+        let error = RunError::of(Cause::Interrupt, "");
         let ended =
             Executed::new(ended(RunStatus::Interrupted, Some(error.clone()), outputs(Output::Error(error))));
         let shown = serde_json::to_value(&ended).expect("JSON");

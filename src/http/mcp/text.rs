@@ -194,7 +194,7 @@ mod tests {
         let after = Cursor::end_of(&all).to_string();
         assert_eq!(after, "0.4");
         all.keep(Output::stream(StreamName::Stdout, "two\n"));
-        all.keep(Output::Error(RunError::new("ValueError", "no")));
+        all.keep(Output::Error(RunError::raised("ValueError", "no")));
         assert_eq!(shown(&all, &after).text, "two\nValueError: no");
         let end = Cursor::end_of(&all).to_string();
         assert_eq!((end.as_str(), shown(&all, &end).text.as_str()), ("2.0", ""));

@@ -3,7 +3,7 @@
 use super::capture::Channel;
 use super::package::PackageModule;
 use crate::kernel::protocol::{CellOrder, How, Remains};
-use crate::notebook::{Metric, RunError, Symbols, WidgetMessage};
+use crate::notebook::{Cause, Metric, RunError, Symbols, WidgetMessage};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -138,10 +138,10 @@ fn failed(error: RunError) -> Ran {
 }
 
 fn as_run_error(py: Python<'_>, error: &PyErr) -> RunError {
-    let name = if error.is_instance_of::<PyKeyboardInterrupt>(py) {
-        "KeyboardInterrupt".to_owned()
-    } else {
-        error.get_type(py).name().map(|n| n.to_string()).unwrap_or_default()
-    };
-    RunError::new(&name, error.value(py).to_string())
+    let why = error.value(py).to_string();
+    if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+        return RunError::of(Cause::Interrupt, why);
+    }
+    let name = error.get_type(py).name().map(|n| n.to_string()).unwrap_or_default();
+    RunError::raised(&name, why)
 }

@@ -7,7 +7,7 @@ use super::roles::FrozenCopy;
 use super::{KernelProcess, capture, children, control, freezable, sigint, threads};
 use crate::kernel::memory::MemoryUse;
 use crate::kernel::protocol::{CellOrder, How, Remains, Report, WidgetEnd};
-use crate::notebook::{RunError, StreamName, WidgetMessage};
+use crate::notebook::{Cause, RunError, StreamName, WidgetMessage};
 use pyo3::Python;
 
 /// The longest name of an error, in bytes.
@@ -124,7 +124,7 @@ fn repair_or_refuse(ran: &mut Ran) -> Vec<String> {
     }
     freezable::make_freezable().unwrap_or_else(|why| {
         if matches!(ran.how, How::Ok) {
-            ran.how = How::Error(RunError::new("StateNotKept", &why));
+            ran.how = How::Error(RunError::of(Cause::StateNotKept, &why));
         }
         ran.remains = Remains::Unfit(why);
         Vec::new()

@@ -5,7 +5,7 @@ use super::processes::Doing;
 use super::runs::{Outcome, Runs};
 use super::{Alarm, Effect, Serial, outputs};
 use crate::kernel::{Exit, ProcId};
-use crate::notebook::{Base, ExecId, Run, RunError, StateId};
+use crate::notebook::{Base, Cause, ExecId, Run, RunError, StateId};
 use std::time::Duration;
 
 /// How long an interrupted cell may take to stop. After that, its head is killed.
@@ -25,7 +25,7 @@ impl Runs {
     /// interrupt.
     pub(super) fn judge(&self, core: &Core, exec_id: &ExecId, error: RunError) -> Outcome {
         match self.get(exec_id).and_then(|r| r.stop) {
-            _ if error.ename != "KeyboardInterrupt" => Outcome::Error(error),
+            _ if error.cause != Some(Cause::Interrupt) => Outcome::Error(error),
             Some(Stop::Asked) | None => Outcome::Interrupted(error),
             Some(limit) => Outcome::Interrupted(self.stop_error(core, exec_id, limit)),
         }
@@ -47,7 +47,7 @@ impl Runs {
         let has_begun = core.notebook.run(exec_id).is_none_or(|r| r.started_at.is_some());
         let waited = if has_begun { "" } else { ", before its state was loaded from its checkpoint" };
         let why = format!("the run was stopped at its time limit of {} s{waited}", limit.as_secs_f64());
-        RunError::new("RunTimeout", why)
+        RunError::of(Cause::RunTimeout, why)
     }
 
     /// Interrupts a run or kills its process. Returns false if the run does not exist or has ended.
@@ -171,14 +171,14 @@ impl Runs {
     pub(super) fn head_died(&mut self, core: &mut Core, exec_id: &ExecId, exit: Option<Exit>) {
         let outcome = match self.get(exec_id).and_then(|r| r.stop) {
             Some(stop) => Outcome::Interrupted(self.stop_error(core, exec_id, stop)),
-            None => Outcome::Crashed(RunError::new("KernelDied", exit_in_words(exit))),
+            None => Outcome::Crashed(RunError::of(Cause::KernelDied, exit_in_words(exit))),
         };
         self.end(core, exec_id, outcome);
     }
 }
 
 pub(super) fn interrupted(why: &str) -> RunError {
-    RunError::new("KeyboardInterrupt", why)
+    RunError::of(Cause::Interrupt, why)
 }
 
 /// Describes the end of a process in a text for users.

@@ -12,7 +12,7 @@ use super::core::Core;
 use super::runs::Runs;
 use super::{Alarm, Effect, Serial};
 use crate::kernel::{MemoryUse, ProcId};
-use crate::notebook::{ExecId, RunError, StateId};
+use crate::notebook::{Cause, ExecId, RunError, StateId};
 use std::time::Duration;
 
 /// The shortest time between two measurements. In this time, one processor core writes some 100 MB.
@@ -126,7 +126,7 @@ impl Runs {
             size(held),
             size(limit)
         );
-        RunError::new("RunOutOfMemory", why)
+        RunError::of(Cause::RunOutOfMemory, why)
     }
 }
 

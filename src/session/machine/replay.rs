@@ -12,7 +12,8 @@ use super::runs::{CellReport, Outcome};
 use super::{Effect, Ticket, not_found, transfers};
 use crate::kernel::{CellOrder, How, ProcId, Remains, RunOrder};
 use crate::notebook::{
-    Checkpoint, ExecId, Live, Reply, Residency, RestoredFrom, RunError, Saving, State, StateId, other_state,
+    Cause, Checkpoint, ExecId, Live, Reply, Residency, RestoredFrom, RunError, Saving, State, StateId,
+    other_state,
 };
 use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;
@@ -74,7 +75,7 @@ impl Replays {
         match self.begin(core, target) {
             Ok(replay) => replay.runs.push(exec_id.clone()),
             Err(refused) => {
-                let error = RunError::new("ReplayFailed", format!("{}; {}", refused.why, refused.how));
+                let error = RunError::of(Cause::ReplayFailed, format!("{}; {}", refused.why, refused.how));
                 core.follow_up(FollowUp::End(exec_id.clone(), Outcome::Error(error)));
             }
         }
@@ -225,7 +226,7 @@ impl Replays {
             self.failed(core, &waiting, why);
         }
         for run in replay.runs {
-            core.follow_up(FollowUp::End(run, Outcome::Error(RunError::new("ReplayFailed", why))));
+            core.follow_up(FollowUp::End(run, Outcome::Error(RunError::of(Cause::ReplayFailed, why))));
         }
     }
 
@@ -288,7 +289,8 @@ fn is_whole(core: &Core, state: &State) -> bool {
 fn failed_as_before(core: &Core, step: &StateId, error: &RunError) -> bool {
     let Some(state) = core.notebook.state(step).filter(|s| s.partial) else { return false };
     let run = state.exec_id.as_ref().and_then(|run| core.notebook.run(run));
-    run.and_then(|run| run.error.as_ref()).is_some_and(|before| before.ename == error.ename)
+    let kind = |error: &RunError| (error.cause, error.ename.clone());
+    run.and_then(|run| run.error.as_ref()).is_some_and(|before| kind(before) == kind(error))
 }
 
 fn is_whole_in_memory(state: &State) -> bool {

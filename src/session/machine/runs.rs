@@ -7,8 +7,8 @@ use super::watch::Watch;
 use super::{Alarm, Effect, Serial, Ticket, drafts, not_found, transfers, workers};
 use crate::kernel::{CellOrder, ProcId, RunOrder};
 use crate::notebook::{
-    Asked, Base, DraftId, Ended, ExecId, Fact, Metric, OnError, Output, Outputs, Place, Reply, Residency,
-    Run, RunError, RunSpec, RunStatus, RunWorker, State, StateId, StateRef, Symbols, other_state,
+    Asked, Base, Cause, DraftId, Ended, ExecId, Fact, Metric, OnError, Output, Outputs, Place, Reply,
+    Residency, Run, RunError, RunSpec, RunStatus, RunWorker, State, StateId, StateRef, Symbols, other_state,
 };
 use crate::problem::{Kind, Problem};
 use std::collections::{BTreeMap, VecDeque};
@@ -29,18 +29,18 @@ pub(super) enum Outcome {
 impl Outcome {
     /// The run waited for a state that will never exist.
     pub(super) fn aborted(why: &str) -> Self {
-        Self::Interrupted(RunError::new("RunAborted", why))
+        Self::Interrupted(RunError::of(Cause::RunAborted, why))
     }
 
     /// No process could be created for the run.
     pub(super) fn fork_failed(why: &str) -> Self {
-        Self::Error(RunError::new("ForkFailed", why))
+        Self::Error(RunError::of(Cause::ForkFailed, why))
     }
 
     /// The operating system refused to create another process.
     pub(super) fn fork_refused(why: &str) -> Self {
         let why = format!("{why}. Nothing has run: end other cells or programs, then try again");
-        Self::Error(RunError::fork_refused(why))
+        Self::Error(RunError::of(Cause::ForkRefused, why))
     }
 
     fn into_parts(self) -> (RunStatus, Option<RunError>) {
@@ -363,7 +363,7 @@ impl Runs {
             && !matches!(run.outputs.items().last(), Some(Output::Error(_)))
         {
             run.outputs.push_last(error.clone());
-            last.push(Output::Error(error.clone()));
+            last.push(Output::error(error.clone()));
         }
         last.extend(run.outputs.note_dropped());
         (run.status, run.error, run.prompt) = (status, error, None);
@@ -457,7 +457,7 @@ pub(super) fn read_states(spec: &RunSpec) -> Vec<StateId> {
 pub(super) fn was_refused(core: &Core, spec: &RunSpec) -> bool {
     core.notebook.run(&spec.exec_id).is_some_and(|run| {
         run.started_at.is_none()
-            && run.error.as_ref().is_some_and(RunError::is_fork_refused)
+            && run.error.as_ref().is_some_and(|error| error.cause == Some(Cause::ForkRefused))
             && is_same(run, spec)
     })
 }

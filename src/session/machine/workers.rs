@@ -9,8 +9,8 @@ use super::core::Core;
 use super::runs::{CellReport, Outcome, Runs};
 use super::{Effect, Serial};
 use crate::notebook::{
-    Checkpoint, Dispatch, ExecId, Fact, Form, Output, OutputChange, Residency, RunError, RunSpec, RunStatus,
-    RunWorker, State, StateId, WorkerReport, WorkerResult, WorkerTask, other_state,
+    Cause, Checkpoint, Dispatch, ExecId, Fact, Form, Output, OutputChange, Residency, RunError, RunSpec,
+    RunStatus, RunWorker, State, StateId, WorkerReport, WorkerResult, WorkerTask, other_state,
 };
 use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;
@@ -74,7 +74,7 @@ impl Workers {
         result: WorkerResult,
     ) {
         let WorkerResult { node, status, error, outputs, metric, duration_ms, state, .. } = result;
-        let unknown = || RunError::new("WorkerFailed", "its worker gave no reason");
+        let unknown = || RunError::of(Cause::WorkerFailed, "its worker gave no reason");
         let error = error.unwrap_or_else(unknown);
         let outcome = match status {
             RunStatus::Ok => Outcome::Ok,

@@ -202,7 +202,8 @@ impl Story {
             }
             self.facts.push(Fact::StateAdded { state });
         } else {
-            let raised = RunError { ename: "E".into(), evalue: "v".into(), traceback: vec!["a".into()] };
+            let raised =
+                RunError { ename: "E".into(), evalue: "v".into(), traceback: vec!["a".into()], cause: None };
             let run = self.notebook.run_mut(&exec_id).unwrap();
             run.outputs.push_last(raised.clone());
             self.facts

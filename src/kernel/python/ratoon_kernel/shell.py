@@ -137,8 +137,8 @@ def run(
 ) -> str:
     """Runs a cell. `metric` is an expression to evaluate if the cell succeeds, `threads` the number
     of threads that numeric libraries may use. Returns JSON: {"error": null or {ename, evalue,
-    traceback}, "exec_count": n, "symbols": null or {accessed, modified, deleted}, "metric": null or
-    {value, problem}, "remains": a variant of `Remains` in protocol.rs}."""
+    traceback, cause}, "exec_count": n, "symbols": null or {accessed, modified, deleted}, "metric":
+    null or {value, problem}, "remains": a variant of `Remains` in protocol.rs}."""
     if threads is not None:
         with _thread_limit.limited(threads):
             return run(code, allow_stdin, report_symbols, metric)
@@ -175,6 +175,8 @@ def run(
         sent = next(
             one for one in reversed(outputs.errors_sent) if one["ename"] == outputs.ename(error)
         )
+        if isinstance(error, KeyboardInterrupt):
+            sent = {**sent, "cause": "interrupt"}
     measured = _evaluation.metric(metric) if error is None and metric is not None else None
     symbols = tracker.end() if tracker is not None else None
     exec_count = outputs.count_or_zero(shell.execution_count - 1)

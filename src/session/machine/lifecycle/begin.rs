@@ -3,7 +3,7 @@
 
 use super::hangs::BEGIN_TIMEOUT;
 use crate::kernel::{How, ProcId, Remains};
-use crate::notebook::{Base, ExecId, Reply, Residency, RunError, RunSpec, StateId};
+use crate::notebook::{Base, Cause, ExecId, Reply, Residency, RunError, RunSpec, StateId};
 use crate::problem::{Kind, Problem};
 use crate::session::machine::core::FollowUp;
 use crate::session::machine::held::NotHeld;
@@ -101,7 +101,7 @@ impl Machine {
             }
             Err(lost) => format!("{}: {}", lost.why, lost.how),
         };
-        self.runs.end(&mut self.core, exec_id, Outcome::Error(RunError::new("StateLost", why)));
+        self.runs.end(&mut self.core, exec_id, Outcome::Error(RunError::of(Cause::StateLost, why)));
     }
 
     fn may_begin(&self) -> bool {
@@ -180,7 +180,10 @@ impl Machine {
             let why = core.processes.refusal_at(state).unwrap_or("its process is being restored");
             Outcome::fork_refused(&format!("the state could not be kept: {why}"))
         } else {
-            Outcome::Crashed(RunError::new("StateLost", format!("the process of state {state} has ended")))
+            Outcome::Crashed(RunError::of(
+                Cause::StateLost,
+                format!("the process of state {state} has ended"),
+            ))
         };
         self.runs.end(core, exec_id, outcome);
     }

@@ -22,7 +22,9 @@ use super::processes::{Doing, Duty, Process};
 use super::runs::Outcome;
 use super::{Effect, Machine, introspect, listings, transfers};
 use crate::kernel::{Exit, ProcId};
-use crate::notebook::{ExecId, Form, Missing, Reply, Residency, RestoredFrom, RunError, Saving, StateId};
+use crate::notebook::{
+    Cause, ExecId, Form, Missing, Reply, Residency, RestoredFrom, RunError, Saving, StateId,
+};
 use crate::problem::{Kind, Problem};
 use nix::sys::signal::Signal;
 
@@ -332,7 +334,7 @@ impl Machine {
             // The process is a head. The loop over heads below ends it.
             None => self.core.effects.push(Effect::Kill(process)),
         }
-        let failed = || Outcome::Error(RunError::new("RestoreFailed", why));
+        let failed = || Outcome::Error(RunError::of(Cause::RestoreFailed, why));
         let late = self.loads.take_runs(&state).into_iter();
         let (replayed, others): (Vec<ExecId>, Vec<ExecId>) = late.partition(|run| self.runs.may_replay(run));
         for run in others {

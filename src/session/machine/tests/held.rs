@@ -1211,3 +1211,31 @@ fn a_held_head_that_takes_too_much_memory_goes() {
          measured p5 11",
     ));
 }
+
+#[test]
+fn an_exception_of_the_user_named_like_an_interrupt_is_an_error() {
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        run a
+            p1 forks p2, head
+            p2 runs a
+        p2 began
+            a began
+        p2 raises their:KeyboardInterrupt
+            end p2 and what its cell has started
+            kill p2
+            answer 3: a Error KeyboardInterrupt: message
+        initial
+        └─ × a Error
+    "#]]
+    .assert_eq(&play(
+        "open
+         p1 ready
+         run a
+         p2 began
+         p2 raises their:KeyboardInterrupt",
+    ));
+}

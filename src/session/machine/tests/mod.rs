@@ -25,11 +25,11 @@ use crate::kernel::{
     Report, Seen, WidgetEnd,
 };
 use crate::notebook::{
-    Base, Changed, Checkpoint, Command, Digests, DiskStatus, Draft, DraftId, DraftKind, Ended, Event, ExecId,
-    Fact, Form, LineageRange, Live, MergeSpec, Missing, Notebook, OffsitePhase, OffsiteStatus, OnConflict,
-    OnError, Output, OutputChange, Place, PlacedDraft, Prompt, Python, Reading, Reply, Residency, RunError,
-    RunSpec, RunStatus, StateId, StateRef, StreamName, TableAnswer, TextUpdate, Wanted, WidgetMessage,
-    WorkerReport, WorkerResult, WorkerState,
+    Base, Cause, Changed, Checkpoint, Command, Digests, DiskStatus, Draft, DraftId, DraftKind, Ended, Event,
+    ExecId, Fact, Form, LineageRange, Live, MergeSpec, Missing, Notebook, OffsitePhase, OffsiteStatus,
+    OnConflict, OnError, Output, OutputChange, Place, PlacedDraft, Prompt, Python, Reading, Reply, Residency,
+    RunError, RunSpec, RunStatus, StateId, StateRef, StreamName, TableAnswer, TextUpdate, Wanted,
+    WidgetMessage, WorkerReport, WorkerResult, WorkerState,
 };
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -233,9 +233,11 @@ fn parse_worker(words: &[&str]) -> WorkerReport {
             WorkerReport::Outputs(OutputChange { replaces: true, added: text(texts) })
         }
         ["ok", outputs @ ..] => result(RunStatus::Ok, outputs, None, Some(left())),
-        ["raises", name] => result(RunStatus::Error, &[], Some(RunError::new(name, "message")), None),
-        ["keeps", name] => result(RunStatus::Error, &[], Some(RunError::new(name, "message")), Some(left())),
-        ["is", "lost"] => WorkerReport::Failed(RunError::new("WorkerFailed", "the workers died")),
+        ["raises", name] => result(RunStatus::Error, &[], Some(RunError::raised(name, "message")), None),
+        ["keeps", name] => {
+            result(RunStatus::Error, &[], Some(RunError::raised(name, "message")), Some(left()))
+        }
+        ["is", "lost"] => WorkerReport::Failed(RunError::of(Cause::WorkerFailed, "the workers died")),
         _ => panic!("what is {words:?}?"),
     }
 }
@@ -245,6 +247,15 @@ fn parse_widget(text: &str) -> WidgetMessage {
     let (model, value) = text.split_once('=').expect("an update");
     let message = json!({"method": "update", "model": model, "state": {"value": value}});
     serde_json::from_value(message).expect("a message")
+}
+
+/// The error of a cell that raised an exception of this name. `their:KeyboardInterrupt` is a class
+/// of the user.
+fn raised(name: &str) -> RunError {
+    match (name, name.strip_prefix("their:")) {
+        ("KeyboardInterrupt", _) => RunError::of(Cause::Interrupt, "message"),
+        (_, theirs) => RunError::raised(theirs.unwrap_or(name), "message"),
+    }
 }
 
 fn parse(line: &str, ticket: Ticket) -> Input {
@@ -484,7 +495,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             remains: Remains::Nothing,
         }),
         [_, "raises", name, left @ ..] => reported(Report::Ended {
-            how: How::Error(RunError::new(name, "message")),
+            how: How::Error(raised(name)),
             exec_count: 1,
             warnings: Vec::new(),
             forks: true,

@@ -11,9 +11,9 @@ use crate::kernel::{
     Contents, Exit, Fingerprint, How, Hung, Introspected, ProcId, Question, Remains, Report, Role, WidgetEnd,
 };
 use crate::notebook::{
-    Base, Changed, Checkpoint, CodeParameters, Command, Digests, Ended, Event, ExecId, Fact, Form, MergeSpec,
-    Metric, OnConflict, OnError, Parameter, Reply, Residency, RunError, RunStatus, StateId, Sweep, SweepId,
-    SweepRow, SweepSpec, SweepStatus, Wanted,
+    Base, Cause, Changed, Checkpoint, CodeParameters, Command, Digests, Ended, Event, ExecId, Fact, Form,
+    MergeSpec, Metric, OnConflict, OnError, Parameter, Reply, Residency, RunError, RunStatus, StateId, Sweep,
+    SweepId, SweepRow, SweepSpec, SweepStatus, Wanted,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -416,8 +416,8 @@ impl World {
             Life::Begins => (Life::Runs, Report::Started),
             Life::Runs => {
                 let how = match chance.below(4) {
-                    0 => How::Error(RunError::new("KeyboardInterrupt", "")),
-                    1 => How::Error(RunError::new("ValueError", "")),
+                    0 => How::Error(RunError::of(Cause::Interrupt, "")),
+                    1 => How::Error(RunError::raised("ValueError", "")),
                     _ => How::Ok,
                 };
                 if matches!(how, How::Ok) && chance.below(4) != 0 {
