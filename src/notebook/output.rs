@@ -164,6 +164,12 @@ impl RunError {
         Self { ename, evalue, traceback: Vec::new(), cause: None }
     }
 
+    /// The error with the fields of nbformat only.
+    #[must_use]
+    pub fn without_cause(self) -> Self {
+        Self { cause: None, ..self }
+    }
+
     /// The error's class and message, in the form of the last line of a Python traceback.
     pub fn in_words(&self) -> String {
         let Self { ename, evalue, .. } = self;
@@ -174,7 +180,7 @@ impl RunError {
 impl Output {
     /// The output that shows why a run failed.
     pub fn error(error: RunError) -> Self {
-        Self::Error(RunError { cause: None, ..error })
+        Self::Error(error.without_cause())
     }
 
     /// Text of one stream.

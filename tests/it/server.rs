@@ -76,10 +76,28 @@ impl TestServer {
         if let Some(room) = &room {
             options.extend(["--dir".to_owned(), room.path().to_str().unwrap().to_owned()]);
         }
-        let (child, greeting, errors, reader) = launch(&[], "127.0.0.1:0", TOKEN, &options);
+        let launched = launch(&[], "127.0.0.1:0", TOKEN, &options);
+        let (_, greeting, errors, _) = &launched;
         let address = greeting.split(['/', ' ']).find_map(|part| part.parse().ok());
         let address =
             address.unwrap_or_else(|| panic!("no address in {greeting:?}: {}", errors.lock().unwrap()));
+        Self::launched(launched, address, options, room)
+    }
+
+    /// Starts a server under another program, such as strace. `under` is the program with its
+    /// options. Returns whether the server printed its address.
+    pub fn start_under(under: &[&str]) -> (Self, bool) {
+        let room = Room::new();
+        let options = vec!["--dir".to_owned(), room.path().to_str().unwrap().to_owned()];
+        let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let launched = launch(under, &address.to_string(), TOKEN, &options);
+        let server = Self::launched(launched, address, options, Some(room));
+        let has_begun = !server.greeting.is_empty();
+        (server, has_begun)
+    }
+
+    fn launched(launched: Launched, address: SocketAddr, options: Vec<String>, room: Option<Room>) -> Self {
+        let (child, greeting, errors, reader) = launched;
         Self {
             child: Some(child),
             address,
@@ -91,28 +109,6 @@ impl TestServer {
             room,
             sweeper: None,
         }
-    }
-
-    /// Starts a server under another program, such as strace. `under` is the program with its
-    /// options. Returns whether the server printed its address.
-    pub fn start_under(under: &[&str]) -> (Self, bool) {
-        let room = Room::new();
-        let options = vec!["--dir".to_owned(), room.path().to_str().unwrap().to_owned()];
-        let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let (child, greeting, errors, reader) = launch(under, &address.to_string(), TOKEN, &options);
-        let has_begun = !greeting.is_empty();
-        let server = Self {
-            child: Some(child),
-            address,
-            greeting,
-            options,
-            token: TOKEN,
-            errors,
-            reader: Some(reader),
-            room: Some(room),
-            sweeper: None,
-        };
-        (server, has_begun)
     }
 
     /// Starts a server again after it has ended, with the same options, directory and port. `under`
@@ -344,14 +340,12 @@ pub fn output_of(arguments: &[&str]) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// Starts a server. Returns its process, its greeting, and its log. The greeting is empty if the
-/// server ended without one.
-fn launch(
-    under: &[&str],
-    bind: &str,
-    token: &str,
-    options: &[String],
-) -> (Child, String, Arc<Mutex<String>>, JoinHandle<()>) {
+/// The process of a server, its greeting, its log, and the thread that reads the log. The greeting
+/// is empty if the server ended without one.
+type Launched = (Child, String, Arc<Mutex<String>>, JoinHandle<()>);
+
+/// Starts a server.
+fn launch(under: &[&str], bind: &str, token: &str, options: &[String]) -> Launched {
     let mut child = program(under)
         .args(["--bind", bind, "--token", token])
         .args(options)

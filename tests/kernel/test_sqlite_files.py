@@ -15,7 +15,7 @@ def connect(monkeypatch):
     for module in (sqlite3, sqlite3.dbapi2):
         monkeypatch.setattr(module, "connect", module.connect)
         monkeypatch.setattr(module, "Connection", module.Connection)
-    sqlite_files.watch()
+    sqlite_files.watch(sqlite3)
     return sqlite3.connect
 
 

@@ -172,16 +172,22 @@ export class Socket {
     #refuseHeld() {
         const held = [...this.pendingReplies].filter(([, asked]) => this.#isHeld(asked));
         this.isAnotherEpoch = false;
-        for (const [id, { command, answer }] of held) {
-            this.pendingReplies.delete(id);
-            answer({
-                kind: 'refused',
+        for (const [id] of held)
+            this.#refuse(id, {
                 code: 'conflict',
-                what: command.do.replaceAll('_', ' '),
                 why: 'the server was restarted, and may have lost what the command is based on',
                 how: 'make it anew from the text that the server has',
             });
-        }
+    }
+
+    /**
+     * Answers a command in place of the server.
+     * @param {number} id @param {{code: 'conflict' | 'lost', why: string, how: string}} problem
+     */
+    #refuse(id, problem) {
+        const asked = this.pendingReplies.get(id);
+        this.pendingReplies.delete(id);
+        asked?.answer({ kind: 'refused', what: asked.command.do.replaceAll('_', ' '), ...problem });
     }
 
     /** @param {number} id @param {{command: Command, sent: boolean}} asked */
@@ -249,14 +255,10 @@ export class Socket {
     }
 
     #giveUpWhatMustNotRepeat() {
-        for (const [id, { command, answer, sent }] of this.pendingReplies) {
+        for (const [id, { command, sent }] of this.pendingReplies) {
             if (!sent || COMMANDS[command.do].again) continue;
-            this.pendingReplies.delete(id);
-            const what = command.do.replaceAll('_', ' ');
-            answer({
-                kind: 'refused',
+            this.#refuse(id, {
                 code: 'lost',
-                what,
                 why: 'the connection was lost before the answer came',
                 how: 'check whether the command was carried out before you try again',
             });

@@ -232,8 +232,6 @@ impl Executed {
         let mut output = ShownOutputs { outputs, last: None };
         let Symbols { accessed, modified, deleted } = symbols.unwrap_or_default();
         let warnings = if keepable { vec![CHANGES_UNDONE.to_owned()] } else { Vec::new() };
-        // snapshot-kernel's errors have three fields.
-        let error = error.map(|error| RunError { cause: None, ..with_line_ends(error) });
         let answer = |output, state_name, error| Self {
             output,
             state_name,
@@ -250,15 +248,17 @@ impl Executed {
             RunStatus::Interrupted => RunError::of(Cause::Interrupt, ""),
             _ => RunError::of(Cause::KernelDied, "the run ended for an unknown reason"),
         });
+        // snapshot-kernel's errors have three fields.
+        let error = with_line_ends(error).without_cause();
         if !matches!(output.outputs.items().last(), Some(Output::Error(_))) {
-            output.last = Some(Output::error(error.clone()));
+            output.last = Some(Output::Error(error.clone()));
         }
         answer(output, state_name, Some(error))
     }
 
     /// The answer for a run that could not begin because its base state is unknown or lost.
     pub(super) fn not_begun(cause: Cause, why: String) -> Self {
-        let error = Some(RunError { cause: None, ..RunError::of(cause, why) });
+        let error = Some(RunError::of(cause, why).without_cause());
         Self {
             output: ShownOutputs { outputs: Outputs::default(), last: None },
             state_name: None,
@@ -395,6 +395,17 @@ mod tests {
         let shown = serde_json::to_value(&failed).expect("JSON");
         let parts = shown["output"][0]["traceback"].as_array().expect("parts");
         assert_eq!(parts.iter().filter_map(Value::as_str).collect::<String>(), whole);
+    }
+
+    #[test]
+    fn a_run_that_ended_without_an_error_gets_one_of_three_fields() {
+        for (status, ename) in
+            [(RunStatus::Interrupted, "KeyboardInterrupt"), (RunStatus::Crashed, "KernelDied")]
+        {
+            let failed = Executed::new(ended(status, None, Outputs::default()));
+            let shown = serde_json::to_value(&failed).expect("JSON");
+            assert_eq!((&shown["error"]["ename"], &shown["error"]["cause"]), (&json!(ename), &Value::Null));
+        }
     }
 
     #[test]

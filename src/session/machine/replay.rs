@@ -289,8 +289,8 @@ fn is_whole(core: &Core, state: &State) -> bool {
 fn failed_as_before(core: &Core, step: &StateId, error: &RunError) -> bool {
     let Some(state) = core.notebook.state(step).filter(|s| s.partial) else { return false };
     let run = state.exec_id.as_ref().and_then(|run| core.notebook.run(run));
-    let kind = |error: &RunError| (error.cause, error.ename.clone());
-    run.and_then(|run| run.error.as_ref()).is_some_and(|before| kind(before) == kind(error))
+    let before = run.and_then(|run| run.error.as_ref());
+    before.is_some_and(|before| (before.cause, &before.ename) == (error.cause, &error.ename))
 }
 
 fn is_whole_in_memory(state: &State) -> bool {

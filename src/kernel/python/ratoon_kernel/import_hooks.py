@@ -28,7 +28,7 @@ def prepare() -> None:
     finders.insert(0, _Prepared())
     # IPython may have imported it.
     if "sqlite3" in sys.modules:
-        _sqlite3(sys.modules["sqlite3"])
+        sqlite_files.watch(sys.modules["sqlite3"])
 
 
 class _Prepared:
@@ -51,7 +51,7 @@ class _Prepared:
             "ipywidgets.widgets.widget": widgets.echo_always,
             "ipywidgets.widgets.widget_output": widgets.capture_here,
             "concurrent.futures.process": _note_process_pools,
-            "sqlite3": _sqlite3,
+            "sqlite3": sqlite_files.watch,
         }
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
@@ -93,10 +93,6 @@ class _Loader:
             self._after(module)
         except Exception:
             pass  # an unexpected version of the library, which is left unchanged
-
-
-def _sqlite3(_: types.ModuleType) -> None:
-    sqlite_files.watch()
 
 
 def _plot_inline() -> None:

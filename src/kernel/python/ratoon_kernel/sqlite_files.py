@@ -62,9 +62,8 @@ _USES = (
 )
 
 
-def watch() -> None:
+def watch(sqlite3: Any) -> None:
     """Called when sqlite3 has been imported. Replaces `connect`, so that connections are known."""
-    sqlite3: Any = sys.modules["sqlite3"]
     connect = sqlite3.connect
     made = _class(sqlite3)
 
