@@ -36,3 +36,6 @@ pub mod mcp_stdio;
 mod allocator;
 mod blocking_pool;
 pub mod serve;
+#[cfg(test)]
+#[path = "../tests/it/breadth.rs"]
+mod breadth;

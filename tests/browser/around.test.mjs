@@ -2,7 +2,7 @@
 // panels.
 
 import assert from 'node:assert/strict';
-import { becomes, startServer } from './browser.mjs';
+import { becomes, nightly, startServer } from './browser.mjs';
 import {
     focused,
     forgive,
@@ -24,7 +24,7 @@ import {
 const again = async (url = page.url()) => open(url, { storageState: await page.context().storageState() });
 const isReal = Boolean(process.env.RATOON_BIN);
 
-test('another tab shows typing while it happens, not only after a pause', async () => {
+test('another tab shows typing while it happens, not only after a pause', nightly(), async () => {
     const other = await again();
     await page.bringToFront();
     await page.locator('.cell[data-fresh] .editor').click();
@@ -33,76 +33,82 @@ test('another tab shows typing while it happens, not only after a pause', async 
     await typing;
 });
 
-test('while the user looks elsewhere, the title of the tab and notifications say what cells do', async () => {
-    // Headless Chromium always has the focus and shows no notifications.
-    await page.addInitScript(() => {
-        window.isAway = false;
-        window.notifications = [];
-        document.hasFocus = () => !window.isAway;
-        const Stub = class {
-            static permission = 'default';
-            static async requestPermission() {
-                Stub.permission = 'granted';
-                return 'granted';
-            }
-            constructor(title, { body }) {
-                window.notifications.push([title, body]);
-                window.shown = /** @type {any} */ (this);
-            }
-            close() {}
+test(
+    'while the user looks elsewhere, the title of the tab and notifications say what cells do',
+    nightly(),
+    async () => {
+        // Headless Chromium always has the focus and shows no notifications.
+        await page.addInitScript(() => {
+            window.isAway = false;
+            window.notifications = [];
+            document.hasFocus = () => !window.isAway;
+            const Stub = class {
+                static permission = 'default';
+                static async requestPermission() {
+                    Stub.permission = 'granted';
+                    return 'granted';
+                }
+                constructor(title, { body }) {
+                    window.notifications.push([title, body]);
+                    window.shown = /** @type {any} */ (this);
+                }
+                close() {}
+            };
+            window.Notification = /** @type {any} */ (Stub);
+        });
+        await page.reload();
+        await page.waitForSelector('.notebook[aria-busy="false"]');
+        const title = (wanted) => page.waitForFunction((text) => document.title === text, wanted);
+        const leave = (isAway) =>
+            page.evaluate((is) => {
+                window.isAway = is;
+                dispatchEvent(new Event(is ? 'blur' : 'focus'));
+            }, isAway);
+        const said = () => page.evaluate(() => window.notifications);
+        await title('main · Ratoon');
+        await run(`x = 1\n${untilReleased('first')}`);
+        await title('▶ main · Ratoon');
+        await leave(true);
+        await release('first');
+        await title('✓ main · Ratoon');
+        assert.deepEqual(await said(), [], 'only users who want notifications get them');
+        await leave(false);
+        await title('main · Ratoon');
+        const notifications = page.getByRole('checkbox', { name: 'Notifications' });
+        const openSettings = async () => {
+            await page.getByRole('button', { name: 'More' }).click();
+            await page.getByRole('menuitem', { name: 'Settings…' }).click();
+            await notifications.waitFor();
         };
-        window.Notification = /** @type {any} */ (Stub);
-    });
-    await page.reload();
-    await page.waitForSelector('.notebook[aria-busy="false"]');
-    const title = (wanted) => page.waitForFunction((text) => document.title === text, wanted);
-    const leave = (isAway) =>
-        page.evaluate((is) => {
-            window.isAway = is;
-            dispatchEvent(new Event(is ? 'blur' : 'focus'));
-        }, isAway);
-    const said = () => page.evaluate(() => window.notifications);
-    await title('main · Ratoon');
-    await run(`x = 1\n${untilReleased('first')}`);
-    await title('▶ main · Ratoon');
-    await leave(true);
-    await release('first');
-    await title('✓ main · Ratoon');
-    assert.deepEqual(await said(), [], 'only users who want notifications get them');
-    await leave(false);
-    await title('main · Ratoon');
-    const notifications = page.getByRole('checkbox', { name: 'Notifications' });
-    const openSettings = async () => {
-        await page.getByRole('button', { name: 'More' }).click();
-        await page.getByRole('menuitem', { name: 'Settings…' }).click();
-        await notifications.waitFor();
-    };
-    await openSettings();
-    await notifications.check();
-    await page.getByRole('status').filter({ hasText: 'This browser notifies you' }).waitFor();
-    await page.keyboard.press('Escape');
-    await run(`y = 1\n${untilReleased('second')}`);
-    await run('oops');
-    await page.waitForSelector('.cell[data-status="queued"]');
-    await page.locator('.row').first().click();
-    await leave(true);
-    await release('second');
-    await title('✗ main · Ratoon');
-    assert.deepEqual(await said(), [['main: a cell failed', "oops\nNameError: name 'oops' is not defined"]]);
-    await page.evaluate(() => window.shown.onclick(new Event('click')));
-    await page.locator('.cell[data-status="error"]').waitFor();
-    await leave(false);
-    await title('main · Ratoon');
-    await run('input("name? ")');
-    await leave(true);
-    await title('? main · Ratoon');
-    assert.deepEqual((await said()).at(-1), ['main: a cell waits for input', 'input("name? ")\nname? ']);
-    await openSettings();
-    await notifications.uncheck();
-    await page.keyboard.press('Escape');
-    await openSettings();
-    assert.equal(await notifications.isChecked(), false);
-});
+        await openSettings();
+        await notifications.check();
+        await page.getByRole('status').filter({ hasText: 'This browser notifies you' }).waitFor();
+        await page.keyboard.press('Escape');
+        await run(`y = 1\n${untilReleased('second')}`);
+        await run('oops');
+        await page.waitForSelector('.cell[data-status="queued"]');
+        await page.locator('.row').first().click();
+        await leave(true);
+        await release('second');
+        await title('✗ main · Ratoon');
+        assert.deepEqual(await said(), [
+            ['main: a cell failed', "oops\nNameError: name 'oops' is not defined"],
+        ]);
+        await page.evaluate(() => window.shown.onclick(new Event('click')));
+        await page.locator('.cell[data-status="error"]').waitFor();
+        await leave(false);
+        await title('main · Ratoon');
+        await run('input("name? ")');
+        await leave(true);
+        await title('? main · Ratoon');
+        assert.deepEqual((await said()).at(-1), ['main: a cell waits for input', 'input("name? ")\nname? ']);
+        await openSettings();
+        await notifications.uncheck();
+        await page.keyboard.press('Escape');
+        await openSettings();
+        assert.equal(await notifications.isChecked(), false);
+    },
+);
 
 testWithoutPage(
     'after a restart of the server signs the browser out, a banner says so and typed code can be copied',
@@ -166,14 +172,18 @@ test('a visitor without access gets the reason in one sentence', { skip: !isReal
     await stranger.close();
 });
 
-test('the variables pane shows a whole value on request, and stays open after a reload', async () => {
-    await three();
-    await page.getByRole('button', { name: 'Variables' }).click();
-    await page.getByRole('button', { name: 'x', exact: true }).click();
-    await page.waitForSelector('.whole pre');
-    await page.reload();
-    await page.waitForSelector('.variables-pane tbody tr');
-});
+test(
+    'the variables pane shows a whole value on request, and stays open after a reload',
+    nightly(),
+    async () => {
+        await three();
+        await page.getByRole('button', { name: 'Variables' }).click();
+        await page.getByRole('button', { name: 'x', exact: true }).click();
+        await page.waitForSelector('.whole pre');
+        await page.reload();
+        await page.waitForSelector('.variables-pane tbody tr');
+    },
+);
 
 test('the variables pane shows rows in pages; modules are folded until they are wanted or found by the filter', {
     skip: !isReal && 'the stand-in knows no modules',
@@ -345,30 +355,35 @@ test('when the graph has the focus, a ring surrounds one row', async () => {
     assert.match(await page.$eval('.row[data-here]', (one) => getComputedStyle(one).boxShadow), /inset/);
 });
 
-test('seven branches leave room for their names, and the names show where similar cells differ', async () => {
-    for (let i = 0; i < 7; i += 1) {
-        await page.locator('.row').first().click();
-        await ran(0);
-        await run(`import time; time.sleep(0); x = ${i}`);
-        await ran(1);
-    }
-    const names = await texts('.row .what');
-    assert.deepEqual(
-        names.slice(1),
-        [1, 2, 3, 4, 5, 6, 0].map((i) => `… x = ${i}`),
-    );
-    const lefts = await page.$$eval('.row .what', (all) =>
-        all.map(
-            (one) => one.getBoundingClientRect().left - one.closest('.graph').getBoundingClientRect().left,
-        ),
-    );
-    assert.ok(Math.max(...lefts) < 50, `${lefts}`);
-    await page.locator('.row').nth(2).hover();
-    assert.match(
-        await page.locator('.node-card').textContent(),
-        /import time; time.sleep\(0\); x = 2.*In memory/,
-    );
-});
+test(
+    'seven branches leave room for their names, and the names show where similar cells differ',
+    nightly(),
+    async () => {
+        for (let i = 0; i < 7; i += 1) {
+            await page.locator('.row').first().click();
+            await ran(0);
+            await run(`import time; time.sleep(0); x = ${i}`);
+            await ran(1);
+        }
+        const names = await texts('.row .what');
+        assert.deepEqual(
+            names.slice(1),
+            [1, 2, 3, 4, 5, 6, 0].map((i) => `… x = ${i}`),
+        );
+        const lefts = await page.$$eval('.row .what', (all) =>
+            all.map(
+                (one) =>
+                    one.getBoundingClientRect().left - one.closest('.graph').getBoundingClientRect().left,
+            ),
+        );
+        assert.ok(Math.max(...lefts) < 50, `${lefts}`);
+        await page.locator('.row').nth(2).hover();
+        assert.match(
+            await page.locator('.node-card').textContent(),
+            /import time; time.sleep\(0\); x = 2.*In memory/,
+        );
+    },
+);
 
 /** The code of a cell taller than the window. */
 const LONG = 'x = 1\n'.repeat(60);

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startBinary } from './browser.mjs';
+import { startBinary } from './binary.mjs';
 import {
     forgive,
     onDisk,

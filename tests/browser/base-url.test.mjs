@@ -1,7 +1,7 @@
 // The page below a base path, as behind a proxy that serves several programs on one host.
 
 import assert from 'node:assert/strict';
-import { startServer } from './browser.mjs';
+import { nightly, startServer } from './browser.mjs';
 import { forgive, open, ran, run, sees, testWithoutPage } from './harness.mjs';
 
 const BASE = '/hub/ada@x/ratoon';
@@ -9,7 +9,7 @@ const real = { skip: !process.env.RATOON_BIN };
 
 testWithoutPage(
     'below a base path, the whole page works and requests nothing outside it',
-    real,
+    nightly(real),
     async (t) => {
         const server = await startServer('--base-url', `${BASE}/`);
         t.after(() => server.stop());

@@ -1,12 +1,12 @@
 // Chromium and servers for the browser tests.
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { connect, createServer } from 'node:net';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
+import { startBinary } from './binary.mjs';
 import { listen } from './listen.mjs';
 import { start as startMock } from './mock.mjs';
 
@@ -22,6 +22,15 @@ const FLAGS = [
 
 /** Whether to test every case instead of a few examples: `tests/run nightly` does. */
 export const IN_FULL = Boolean(process.env.RATOON_TEST_ALL);
+
+/**
+ * The options of a test that only `tests/run nightly` runs, or who asks for it by words.
+ * @param {{ skip?: boolean | string }} options
+ */
+export const nightly = (options = {}) => ({
+    ...options,
+    skip: options.skip || (!IN_FULL && !process.env.RATOON_TEST_CHOSEN && 'nightly'),
+});
 
 /** How long a step waits for what it expects to see, in milliseconds: enough for a busy machine. */
 export const PATIENCE = 60_000;
@@ -43,43 +52,16 @@ export async function startServer(...more) {
     if (!process.env.RATOON_BIN) return startMock();
     const dir = await mkdtemp(join(tmpdir(), 'ratoon-browser-'));
     const server = await startBinary(dir, 0, ...more);
+    /** Deletes the files that cells have made. */
+    const clear = async () => {
+        const made = (await readdir(dir)).filter((name) => !/^\.|\.ratoon$/.test(name));
+        await Promise.all(made.map((name) => rm(join(dir, name), { recursive: true })));
+    };
     const stop = async () => {
         await server.stop();
         await rm(dir, { recursive: true, force: true });
     };
-    return { ...server, stop };
-}
-
-/**
- * Starts the binary on a directory and a port. The result can stop it, or kill it to simulate a
- * crash.
- */
-export async function startBinary(dir, port, ...more) {
-    const python = process.env.RATOON_TEST_PYTHON ? ['--python', process.env.RATOON_TEST_PYTHON] : [];
-    const child = spawn(
-        process.env.RATOON_BIN,
-        ['--bind', `127.0.0.1:${port}`, '--dir', dir, ...python, ...more],
-        { stdio: ['ignore', 'pipe', 'pipe'] },
-    );
-    let said = '';
-    const url = await new Promise((done, fail) => {
-        const hear = (text) => {
-            said += text;
-            const found = said.match(/http:\/\/\S+\/n\/\S+\?token=\S+/);
-            if (found) done(found[0]);
-        };
-        child.stdout.on('data', hear);
-        child.stderr.on('data', hear);
-        child.once('error', fail);
-        child.once('exit', (code) => fail(new Error(`the server ended with ${code}:\n${said}`)));
-    });
-    const end = (signal) => async () => {
-        if (child.exitCode !== null || child.signalCode !== null) return;
-        const ended = new Promise((done) => child.once('exit', done));
-        child.kill(signal);
-        await ended;
-    };
-    return { url, stop: end('SIGTERM'), kill: end('SIGKILL'), said: () => said };
+    return { ...server, clear, stop };
 }
 
 /**

@@ -1,7 +1,7 @@
 // Two states side by side, in a real browser: opening and closing the comparison, and its content.
 
 import assert from 'node:assert/strict';
-import { becomes } from './browser.mjs';
+import { becomes, nightly } from './browser.mjs';
 import { branches } from './fixture.mjs';
 import { choose, open, page, ran, run, sees, test, testWithoutPage, texts } from './harness.mjs';
 import { start } from './mock.mjs';
@@ -188,7 +188,7 @@ testWithoutPage(
     },
 );
 
-testWithoutPage('a thousand variables are shown in parts, and compared', async (t) => {
+testWithoutPage('a thousand variables are shown in parts, and compared', nightly(), async (t) => {
     const one = await at(t, 'b3');
     const list = (shift) =>
         Array.from({ length: 1000 }, (_, i) => ({

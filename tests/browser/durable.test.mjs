@@ -5,7 +5,8 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { becomes, startBinary } from './browser.mjs';
+import { startBinary } from './binary.mjs';
+import { becomes, nightly } from './browser.mjs';
 import {
     forgive,
     onDisk,
@@ -161,7 +162,7 @@ async function share(tab, other) {
 
 testWithoutPage(
     'when two people edit a draft and one is offline, both get both texts, once',
-    story,
+    nightly(story),
     async (t) => {
         const { line, behind, far } = await openFar(t);
         const near = await open(behind.url);

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { afterEach } from 'node:test';
-import { becomes } from './browser.mjs';
+import { becomes, nightly } from './browser.mjs';
 import { start } from './mock.mjs';
 import {
     choose,
@@ -218,31 +218,35 @@ test('the button in the gap above a cell inserts a cell there; it covers no cont
     assert.equal(await page.evaluate(() => document.activeElement.matches('.insert-button')), false);
 });
 
-test('after an edit of an early cell, one button replays the rest; one command does both', async () => {
-    await three();
-    await page.locator('.cell').nth(0).focus();
-    await keys('Enter', 'Control+Home');
-    await page.keyboard.insertText('y = 5\n');
-    await keys('Control+Enter');
-    await page.getByRole('button', { name: 'Run 2 cells below' }).click();
-    await ran(3);
-    assert.deepEqual(await rows(), [
-        'Start',
-        'y = 5',
-        'x = x + 1',
-        'x = x + 1',
-        'x = 1',
-        'x = x + 1',
-        'x = x + 1',
-    ]);
-    await page.locator('.cell').nth(0).focus();
-    await keys('Control+Shift+p');
-    await page.waitForSelector('#commands li');
-    await page.keyboard.insertText('again then');
-    await keys('Enter');
-    await ran(3);
-    await becomes(async () => (await rows()).length, 10);
-});
+test(
+    'after an edit of an early cell, one button replays the rest; one command does both',
+    nightly(),
+    async () => {
+        await three();
+        await page.locator('.cell').nth(0).focus();
+        await keys('Enter', 'Control+Home');
+        await page.keyboard.insertText('y = 5\n');
+        await keys('Control+Enter');
+        await page.getByRole('button', { name: 'Run 2 cells below' }).click();
+        await ran(3);
+        assert.deepEqual(await rows(), [
+            'Start',
+            'y = 5',
+            'x = x + 1',
+            'x = x + 1',
+            'x = 1',
+            'x = x + 1',
+            'x = x + 1',
+        ]);
+        await page.locator('.cell').nth(0).focus();
+        await keys('Control+Shift+p');
+        await page.waitForSelector('#commands li');
+        await page.keyboard.insertText('again then');
+        await keys('Enter');
+        await ran(3);
+        await becomes(async () => (await rows()).length, 10);
+    },
+);
 
 test('0 0 restarts after a confirmation, I I stops the running cell, Ctrl-S saves instead of the browser’s own action', async () => {
     await run('import time\ntime.sleep(600)');
@@ -291,44 +295,48 @@ test('“Restart and run all” runs all cells shown again from the start, and k
     await sees('at the start');
 });
 
-test('code can be collapsed into one line, stays collapsed after runs and reloads, and expands where it is needed', async () => {
-    const code = '# The data\nvalues = [\n    1,\n    2,\n]\nprint(sum(values))';
-    await drafts(code, 'second = 2');
-    const folded = () => texts('.folded-code');
-    await page.locator('.cell').nth(0).focus();
-    await keys('Shift+O');
-    await becomes(folded, ['# The data … 6 lines']);
-    assert.equal(await page.locator('.cell').nth(0).locator('.editor').isVisible(), false);
-    await keys('Control+Enter');
-    await ran(1);
-    await sees('3');
-    assert.deepEqual(await folded(), ['# The data … 6 lines']);
-    await page.reload();
-    await becomes(folded, ['# The data … 6 lines']);
-    const other = await page.context().newPage();
-    await other.goto(page.url());
-    await other.waitForSelector('.folded-code');
-    await other.close();
-    await page.locator('.cell').nth(1).locator('.editor').click();
-    await keys('Home', 'ArrowUp');
-    await focused([0, 'cell']);
-    assert.deepEqual(await folded(), ['# The data … 6 lines'], 'arrow keys pass');
-    await keys('Enter');
-    await focused([0, 'editor']);
-    assert.deepEqual(await folded(), []);
-    assert.deepEqual(await lines(0), code.split('\n'));
-    await choose(0, 'Collapse the code');
-    await page.locator('.folded-code').click();
-    await focused([0, 'cell']);
-    await keys('Shift+ArrowDown', 'Shift+O');
-    await becomes(folded, ['# The data … 6 lines', 'second = 2 … 1 line']);
-    await keys('Control+f');
-    await page.waitForSelector('.find-panel input:focus');
-    await page.keyboard.insertText('sum');
-    await becomes(folded, ['second = 2 … 1 line']);
-    await page.waitForSelector('.found-here');
-    await keys('Escape');
-});
+test(
+    'code can be collapsed into one line, stays collapsed after runs and reloads, and expands where it is needed',
+    nightly(),
+    async () => {
+        const code = '# The data\nvalues = [\n    1,\n    2,\n]\nprint(sum(values))';
+        await drafts(code, 'second = 2');
+        const folded = () => texts('.folded-code');
+        await page.locator('.cell').nth(0).focus();
+        await keys('Shift+O');
+        await becomes(folded, ['# The data … 6 lines']);
+        assert.equal(await page.locator('.cell').nth(0).locator('.editor').isVisible(), false);
+        await keys('Control+Enter');
+        await ran(1);
+        await sees('3');
+        assert.deepEqual(await folded(), ['# The data … 6 lines']);
+        await page.reload();
+        await becomes(folded, ['# The data … 6 lines']);
+        const other = await page.context().newPage();
+        await other.goto(page.url());
+        await other.waitForSelector('.folded-code');
+        await other.close();
+        await page.locator('.cell').nth(1).locator('.editor').click();
+        await keys('Home', 'ArrowUp');
+        await focused([0, 'cell']);
+        assert.deepEqual(await folded(), ['# The data … 6 lines'], 'arrow keys pass');
+        await keys('Enter');
+        await focused([0, 'editor']);
+        assert.deepEqual(await folded(), []);
+        assert.deepEqual(await lines(0), code.split('\n'));
+        await choose(0, 'Collapse the code');
+        await page.locator('.folded-code').click();
+        await focused([0, 'cell']);
+        await keys('Shift+ArrowDown', 'Shift+O');
+        await becomes(folded, ['# The data … 6 lines', 'second = 2 … 1 line']);
+        await keys('Control+f');
+        await page.waitForSelector('.find-panel input:focus');
+        await page.keyboard.insertText('sum');
+        await becomes(folded, ['second = 2 … 1 line']);
+        await page.waitForSelector('.found-here');
+        await keys('Escape');
+    },
+);
 
 test('outputs can be collapsed, line numbers are toggled and remembered, Space scrolls', async () => {
     await run('print("line")\n'.repeat(40));
@@ -409,6 +417,7 @@ testWithoutPage('in a list that typing opened, Enter begins a new line and Tab a
 
 testWithoutPage(
     'completion is inserted at the right place after wide characters, in magics and in keys, and doubles no bracket',
+    nightly(),
     async () => {
         const { on, keys: k, notebook } = await asked();
         await k.type('"🌱"; grö');
@@ -458,17 +467,21 @@ testWithoutPage(
     },
 );
 
-testWithoutPage('the page stays silent when the server refuses completion and documentation', async () => {
-    const { on, keys: k, notebook } = await asked();
-    notebook.complete = async () => notebook.refuse('complete', 'it is not built yet');
-    notebook.inspect = async () => notebook.refuse('inspect', 'it is not built yet');
-    await k.type('print(');
-    await k.press('Tab');
-    await k.press('Shift+Tab');
-    await k.type('x');
-    await becomes(() => lines(1, on), ['print(x)']);
-    assert.equal(await on.locator('.notice[data-open], .tip, .completions').count(), 0);
-});
+testWithoutPage(
+    'the page stays silent when the server refuses completion and documentation',
+    nightly(),
+    async () => {
+        const { on, keys: k, notebook } = await asked();
+        notebook.complete = async () => notebook.refuse('complete', 'it is not built yet');
+        notebook.inspect = async () => notebook.refuse('inspect', 'it is not built yet');
+        await k.type('print(');
+        await k.press('Tab');
+        await k.press('Shift+Tab');
+        await k.type('x');
+        await becomes(() => lines(1, on), ['print(x)']);
+        assert.equal(await on.locator('.notice[data-open], .tip, .completions').count(), 0);
+    },
+);
 
 testWithoutPage(
     'Shift-Tab shows documentation at the cursor, then more of it; Esc closes it; at the beginning of a line Shift-Tab unindents',
@@ -587,25 +600,29 @@ test('code typed key by key is indented as meant, and typed closing quotes repla
     );
 });
 
-test('Ctrl-D adds cursors, brackets close, and Ctrl-/ toggles comments in code and in text', async () => {
-    await run('', 'Escape');
-    await keys('Enter');
-    await page.keyboard.type('(a, a, b');
-    await becomes(() => lines(0), ['(a, a, b)']);
-    await keys('Home', 'ArrowRight', 'Control+d', 'Control+d');
-    await page.keyboard.type('cc');
-    await becomes(() => lines(0), ['(cc, cc, b)']);
-    await keys('Escape');
-    await focused([0, 'editor']);
-    await keys('Control+/');
-    await becomes(() => lines(0), ['# (cc, cc, b)']);
-    await keys('Control+/', 'Escape', 'm', 'Enter', 'Control+a', 'Control+/');
-    await becomes(() => lines(0), ['<!-- (cc, cc, b) -->']);
-    const wide = page.locator('.cell').nth(0).locator('.cm-content');
-    await keys('Control+a');
-    await page.keyboard.type('x');
-    assert.equal(await wide.locator('[style]').count(), 0, 'the browser left no inline style');
-});
+test(
+    'Ctrl-D adds cursors, brackets close, and Ctrl-/ toggles comments in code and in text',
+    nightly(),
+    async () => {
+        await run('', 'Escape');
+        await keys('Enter');
+        await page.keyboard.type('(a, a, b');
+        await becomes(() => lines(0), ['(a, a, b)']);
+        await keys('Home', 'ArrowRight', 'Control+d', 'Control+d');
+        await page.keyboard.type('cc');
+        await becomes(() => lines(0), ['(cc, cc, b)']);
+        await keys('Escape');
+        await focused([0, 'editor']);
+        await keys('Control+/');
+        await becomes(() => lines(0), ['# (cc, cc, b)']);
+        await keys('Control+/', 'Escape', 'm', 'Enter', 'Control+a', 'Control+/');
+        await becomes(() => lines(0), ['<!-- (cc, cc, b) -->']);
+        const wide = page.locator('.cell').nth(0).locator('.cm-content');
+        await keys('Control+a');
+        await page.keyboard.type('x');
+        assert.equal(await wide.locator('[style]').count(), 0, 'the browser left no inline style');
+    },
+);
 
 test('Find marks and counts matches in all cells and steps through them; Replace all is undone in one step', async () => {
     await three();
@@ -648,7 +665,7 @@ test('Find marks and counts matches in all cells and steps through them; Replace
     assert.equal(await page.evaluate(() => getSelection().toString()), 'total');
 });
 
-test('Find and replace also works in text above a cell', async () => {
+test('Find and replace also works in text above a cell', nightly(), async () => {
     await page.locator('.cell[data-fresh]').getByRole('button', { name: 'Text' }).click();
     await page.keyboard.insertText('# Load the data');
     await keys('Shift+Enter');
@@ -665,7 +682,7 @@ test('Find and replace also works in text above a cell', async () => {
     await sees('Load the data');
 });
 
-test('the find bar opens its replace field by button and by key', async () => {
+test('the find bar opens its replace field by button and by key', nightly(), async () => {
     await drafts('one', 'two one');
     await keys('Control+f');
     await page.waitForSelector('.find-panel .find-text:focus');
@@ -686,36 +703,40 @@ test('the find bar opens its replace field by button and by key', async () => {
     assert.equal(await more.getAttribute('aria-expanded'), 'true');
 });
 
-test('the palette finds a command by a few letters, runs it where the focus was, and remembers it', async () => {
-    await drafts('one', 'two');
-    await page.locator('.cell').nth(0).focus();
-    await keys('F1');
-    const input = page.getByRole('combobox');
-    await input.waitFor();
-    const chosen = () => texts('#commands [aria-selected="true"] .title');
-    await page.keyboard.insertText('icb');
-    await becomes(chosen, ['Insert a cell below']);
-    assert.equal(
-        await page.evaluate(() =>
-            document
-                .getElementById(document.activeElement.getAttribute('aria-activedescendant'))
-                ?.getAttribute('aria-selected'),
-        ),
-        'true',
-    );
-    await keys('Enter');
-    await focused([1, 'cell']);
-    await keys('Control+Shift+p');
-    await becomes(chosen, ['Insert a cell below']);
-    await keys('ArrowDown', 'ArrowUp', 'ArrowUp');
-    await page.keyboard.insertText('no such thing');
-    await becomes(() => page.locator('#commands li').count(), 0);
-    await keys('Escape');
-    await focused([1, 'cell']);
-    await page.getByRole('button', { name: 'Command palette…' }).click();
-    await input.waitFor();
-    await keys('Escape');
-});
+test(
+    'the palette finds a command by a few letters, runs it where the focus was, and remembers it',
+    nightly(),
+    async () => {
+        await drafts('one', 'two');
+        await page.locator('.cell').nth(0).focus();
+        await keys('F1');
+        const input = page.getByRole('combobox');
+        await input.waitFor();
+        const chosen = () => texts('#commands [aria-selected="true"] .title');
+        await page.keyboard.insertText('icb');
+        await becomes(chosen, ['Insert a cell below']);
+        assert.equal(
+            await page.evaluate(() =>
+                document
+                    .getElementById(document.activeElement.getAttribute('aria-activedescendant'))
+                    ?.getAttribute('aria-selected'),
+            ),
+            'true',
+        );
+        await keys('Enter');
+        await focused([1, 'cell']);
+        await keys('Control+Shift+p');
+        await becomes(chosen, ['Insert a cell below']);
+        await keys('ArrowDown', 'ArrowUp', 'ArrowUp');
+        await page.keyboard.insertText('no such thing');
+        await becomes(() => page.locator('#commands li').count(), 0);
+        await keys('Escape');
+        await focused([1, 'cell']);
+        await page.getByRole('button', { name: 'Command palette…' }).click();
+        await input.waitFor();
+        await keys('Escape');
+    },
+);
 
 /** Opens the palette and types into it. */
 async function palette(typed) {
@@ -769,24 +790,28 @@ test('the palette also has the commands of menus and the header, only when they 
     await page.waitForSelector('.variables-pane tbody');
 });
 
-test('a key pressed right after a dialog closes goes to the element that the dialog’s command focused', async () => {
-    await drafts('one', 'two');
-    await page.locator('.cell').nth(0).focus();
-    await palette('last cell');
-    await becomes(() => texts('#commands [aria-selected="true"] .title'), ['Go to the last cell']);
-    // Both keys in one task: a busy page handles fast typing that way.
-    await page.evaluate(async () => {
-        const press = (key) =>
-            document.activeElement.dispatchEvent(
-                new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }),
-            );
-        press('Enter');
-        for (let i = 0; i < 20; i++) await null;
-        press('k');
-    });
-    await focused([1, 'cell']);
-    assert.equal(await page.locator('dialog').count(), 0);
-});
+test(
+    'a key pressed right after a dialog closes goes to the element that the dialog’s command focused',
+    nightly(),
+    async () => {
+        await drafts('one', 'two');
+        await page.locator('.cell').nth(0).focus();
+        await palette('last cell');
+        await becomes(() => texts('#commands [aria-selected="true"] .title'), ['Go to the last cell']);
+        // Both keys in one task: a busy page handles fast typing that way.
+        await page.evaluate(async () => {
+            const press = (key) =>
+                document.activeElement.dispatchEvent(
+                    new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }),
+                );
+            press('Enter');
+            for (let i = 0; i < 20; i++) await null;
+            press('k');
+        });
+        await focused([1, 'cell']);
+        assert.equal(await page.locator('dialog').count(), 0);
+    },
+);
 
 test('text typed right before a key of command mode is not lost', async () => {
     await drafts('# one', '# two');
@@ -842,7 +867,7 @@ test('a click on a cell whose editor does not exist yet puts the cursor where th
     await becomes(async () => (await lines(nth))[0], `cell = ${nth}0`);
 });
 
-test('the list of keyboard shortcuts can be searched, and Esc closes it', async () => {
+test('the list of keyboard shortcuts can be searched, and Esc closes it', nightly(), async () => {
     await drafts('one');
     await page.locator('.cell').nth(0).focus();
     await keys('?');
@@ -896,7 +921,7 @@ test('drafts can be moved by keys and by dragging, alone and together, and the f
     await becomes(sources, ['three', 'one', 'two']);
 });
 
-test('from the address to a branch with the keyboard alone', async () => {
+test('from the address to a branch with the keyboard alone', nightly(), async () => {
     await focused([0, 'editor']);
     await page.keyboard.type('x = 1');
     await keys('Shift+Enter');
@@ -918,7 +943,7 @@ test('from the address to a branch with the keyboard alone', async () => {
     assert.deepEqual(await rows(), ['Start', 'x = 1', 'print("branch")', 'print("two")']);
 });
 
-testWithoutPage('the palette offers viewers no command that changes the notebook', async () => {
+testWithoutPage('the palette offers viewers no command that changes the notebook', nightly(), async () => {
     const mock = await start();
     mocks.push(mock);
     const viewer = await open(mock.url.replace('secret', 'view'));
@@ -936,29 +961,33 @@ testWithoutPage('the palette offers viewers no command that changes the notebook
     assert.ok(offered.includes('Find in all cells'));
 });
 
-test('Markdown is highlighted while it is edited, lists go on with Enter, and Python code blocks are highlighted in both', async () => {
-    await page.locator('.cell[data-fresh]').getByRole('button', { name: 'Text' }).click();
-    await page.keyboard.insertText('# Title\n\n```python\nfor x in "abc": print(x)\n```\n\n- one');
-    const weight = () =>
-        page.evaluate(() => {
-            const line = document.querySelector('.cell[data-text] .cm-line span:last-child');
-            return line && getComputedStyle(line).fontWeight;
-        });
-    await becomes(weight, '700');
-    const colours = () =>
-        page.evaluate(
-            () =>
-                [...document.querySelectorAll('.cell[data-text] .cm-line')]
-                    .find((line) => line.textContent.startsWith('for'))
-                    ?.querySelectorAll('span').length,
-        );
-    assert.ok((await colours()) >= 3, 'the code block has the colours of Python');
-    await keys('Enter');
-    assert.deepEqual((await lines(0)).at(-1), '- ');
-    await page.keyboard.insertText('two');
-    await keys('Escape');
-    await page.waitForSelector('.prose pre [data-code="keyword"]');
-    assert.deepEqual(await texts('.prose pre [data-code="string"]'), ['"abc"']);
-    assert.deepEqual(await texts('.prose li'), ['one', 'two']);
-    if (process.env.RATOON_SHOTS) await page.screenshot({ path: `${process.env.RATOON_SHOTS}/text.png` });
-});
+test(
+    'Markdown is highlighted while it is edited, lists go on with Enter, and Python code blocks are highlighted in both',
+    nightly(),
+    async () => {
+        await page.locator('.cell[data-fresh]').getByRole('button', { name: 'Text' }).click();
+        await page.keyboard.insertText('# Title\n\n```python\nfor x in "abc": print(x)\n```\n\n- one');
+        const weight = () =>
+            page.evaluate(() => {
+                const line = document.querySelector('.cell[data-text] .cm-line span:last-child');
+                return line && getComputedStyle(line).fontWeight;
+            });
+        await becomes(weight, '700');
+        const colours = () =>
+            page.evaluate(
+                () =>
+                    [...document.querySelectorAll('.cell[data-text] .cm-line')]
+                        .find((line) => line.textContent.startsWith('for'))
+                        ?.querySelectorAll('span').length,
+            );
+        assert.ok((await colours()) >= 3, 'the code block has the colours of Python');
+        await keys('Enter');
+        assert.deepEqual((await lines(0)).at(-1), '- ');
+        await page.keyboard.insertText('two');
+        await keys('Escape');
+        await page.waitForSelector('.prose pre [data-code="keyword"]');
+        assert.deepEqual(await texts('.prose pre [data-code="string"]'), ['"abc"']);
+        assert.deepEqual(await texts('.prose li'), ['one', 'two']);
+        if (process.env.RATOON_SHOTS) await page.screenshot({ path: `${process.env.RATOON_SHOTS}/text.png` });
+    },
+);

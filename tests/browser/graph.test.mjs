@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { UNDO_MS } from '../../web/notebook/deletion.js';
-import { becomes } from './browser.mjs';
+import { becomes, nightly } from './browser.mjs';
 import { afternoon, notebook, short, tenThousand, thousand } from './graph-fixture.mjs';
 import { focused, open, page, ran, rows, run, test, testWithoutPage, texts } from './harness.mjs';
 import { start } from './mock.mjs';
@@ -412,6 +412,7 @@ testWithoutPage('on a phone a long press opens the card as a sheet', async (t) =
 
 testWithoutPage(
     'in a graph of a thousand states, a new state is scrolled into view, unless the user has scrolled away',
+    nightly(),
     async (t) => {
         const one = await at(thousand(), 'n999', t);
         assert.ok((await one.locator('.row').count()) < 90, 'only rows near the screen are rendered');
@@ -457,7 +458,7 @@ testWithoutPage(
     },
 );
 
-testWithoutPage('scrolling through ten thousand states shows no gap', async (t) => {
+testWithoutPage('scrolling through ten thousand states shows no gap', nightly(), async (t) => {
     const one = await at(tenThousand(), 'n40', t);
     assert.ok(one, 'the page is open');
     await one.getByRole('button', { name: 'Unfold all' }).click();

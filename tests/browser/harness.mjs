@@ -1,10 +1,10 @@
 // The common parts of browser tests: a browser, a server, an empty notebook, a page, and user
 // actions.
 //
-// Each test file starts one browser and one server. `test` empties the server's notebook and opens
-// the page on it; `testOnOwnServer` does the same on a new server, for tests that use links, the
-// trash or other notebooks. `testWithoutPage` is for tests that open their own pages, for example
-// on a stand-in or on a server that they kill.
+// The files that run in one process share a browser and a server. `test` empties the server's
+// notebook and directory, and opens the page on it; `testOnOwnServer` does the same on a new
+// server, for tests that use links, the trash or other notebooks. `testWithoutPage` is for tests
+// that open their own pages, for example on a stand-in or on a server that they kill.
 //
 // Nothing waits for a fixed time: every step waits for what it expects to see.
 
@@ -19,7 +19,7 @@ export { forgive } from './pages.mjs';
 let browser;
 export let server;
 export let page;
-/** The server that most tests of a file share. */
+/** The server that most tests share. */
 let shared = null;
 /** @type {any[]} */
 let pages = [];
@@ -46,6 +46,7 @@ async function emptied() {
     if (!process.env.RATOON_BIN) return startServer();
     shared ??= await startServer();
     await post(shared, '/reset');
+    await shared.clear();
     return shared;
 }
 

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { becomes } from './browser.mjs';
+import { becomes, nightly } from './browser.mjs';
 import { listen } from './listen.mjs';
 import { forgive, open, page, ran, run, sees, testOnOwnServer, texts } from './harness.mjs';
 
@@ -141,7 +141,7 @@ testOnOwnServer(
     },
 );
 
-testOnOwnServer('the keyboard alone suffices to create a notebook', real, async () => {
+testOnOwnServer('the keyboard alone suffices to create a notebook', nightly(real), async () => {
     await goHome();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');
@@ -268,7 +268,7 @@ testOnOwnServer(
 
 testOnOwnServer(
     'a page whose notebook is renamed or deleted says so and links to where to go',
-    real,
+    nightly(real),
     async () => {
         await post('/api/notebooks', { name: 'old' });
         const other = await open(`${origin()}/n/old`, { storageState: await page.context().storageState() });

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { listen } from './listen.mjs';
+import { nightly } from './browser.mjs';
 import { allParts, forgive, lacks, openFar, page, ran, run, test, testWithoutPage } from './harness.mjs';
 
 const isReal = Boolean(process.env.RATOON_BIN);
@@ -266,7 +267,7 @@ for (const [name, cellOf] of Object.entries(OUTPUTS))
         },
     );
 
-test('a flood of heights from a frame does not block the page', async () => {
+test('a flood of heights from a frame does not block the page', nightly(), async () => {
     const flood = `let n = 0; const place = document.getElementById('content'); setInterval(() => { place.style.height = (100 + (n++ % 2 ? 1e7 : n)) + 'px' }, 1)`;
     await run(`from IPython.display import HTML\nHTML("<script>${flood}</script><p>flood</p>")`);
     await ran(1);

@@ -1,7 +1,7 @@
 // The focus after every user action, and everything that works with the keyboard alone.
 
 import assert from 'node:assert/strict';
-import { becomes } from './browser.mjs';
+import { becomes, nightly } from './browser.mjs';
 import { UNDO_MS } from '../../web/notebook/deletion.js';
 import {
     choose,
@@ -183,7 +183,7 @@ test('text above a cell that ran is a cell: it is reached, edited, moved, cut, p
     await other.getByText('A title of two and three').waitFor();
 });
 
-test('a label is saved with Enter, and the menu stays closed', async () => {
+test('a label is saved with Enter, and the menu stays closed', nightly(), async () => {
     await three();
     await choose(1, 'Label…');
     await page.waitForSelector('dialog[open] input:focus');
@@ -250,7 +250,7 @@ test('a chain of drafts runs with one click; waiting and running cells are count
     assert.equal(await page.getByRole('button', { name: /Run these/ }).count(), 0);
 });
 
-test('deleting a failed attempt also deletes its draft, and Undo restores both', async () => {
+test('deleting a failed attempt also deletes its draft, and Undo restores both', nightly(), async () => {
     await run('1/0');
     await page.waitForSelector('.cell[data-status="error"]');
     await run('print("right")');
@@ -292,14 +292,18 @@ test('the next cell stays in sight while the output above it grows', async () =>
     assert.ok(server);
 });
 
-test('a cell with a long line scrolls back to the beginning of the line when it loses the focus', async () => {
-    await run(`x = 1  # ${'long '.repeat(80)}`);
-    await ran(1);
-    await page.waitForFunction(() => {
-        const one = document.querySelector('.cell[data-kind="ran"] .cm-scroller');
-        return one.scrollLeft + one.closest('.editor').scrollLeft === 0;
-    });
-});
+test(
+    'a cell with a long line scrolls back to the beginning of the line when it loses the focus',
+    nightly(),
+    async () => {
+        await run(`x = 1  # ${'long '.repeat(80)}`);
+        await ran(1);
+        await page.waitForFunction(() => {
+            const one = document.querySelector('.cell[data-kind="ran"] .cm-scroller');
+            return one.scrollLeft + one.closest('.editor').scrollLeft === 0;
+        });
+    },
+);
 
 const LONG = 'import time\nfor _ in range(600): time.sleep(0.1)';
 const commands = (on = page) => on.evaluate(() => window.sentCommands);
@@ -331,19 +335,27 @@ test('Stop by mouse selects the cell, and a double click on Stop interrupts once
     assert.equal((await commands()).filter((one) => one.includes('"run"')).length, 1, 'nothing runs again');
 });
 
-test('the second click of a double click on Stop does not press the Run button that replaces it', async () => {
-    await runLong();
-    await page.locator('.cell').first().hover();
-    const { x, y, width, height } = await page.locator('[data-stop]').boundingBox();
-    await page.mouse.click(x + width / 2, y + height / 2);
-    await page.waitForSelector('.cell[data-status="interrupted"] [data-run]');
-    const run = await page.locator('[data-run]').first().boundingBox();
-    await page.mouse.move(run.x + run.width / 2, run.y + run.height / 2);
-    await page.mouse.down({ clickCount: 2 });
-    await page.mouse.up({ clickCount: 2 });
-    await focused([0, 'cell']);
-    assert.equal((await commands()).filter((one) => one.includes('"run"')).length, 1, 'nothing runs again');
-});
+test(
+    'the second click of a double click on Stop does not press the Run button that replaces it',
+    nightly(),
+    async () => {
+        await runLong();
+        await page.locator('.cell').first().hover();
+        const { x, y, width, height } = await page.locator('[data-stop]').boundingBox();
+        await page.mouse.click(x + width / 2, y + height / 2);
+        await page.waitForSelector('.cell[data-status="interrupted"] [data-run]');
+        const run = await page.locator('[data-run]').first().boundingBox();
+        await page.mouse.move(run.x + run.width / 2, run.y + run.height / 2);
+        await page.mouse.down({ clickCount: 2 });
+        await page.mouse.up({ clickCount: 2 });
+        await focused([0, 'cell']);
+        assert.equal(
+            (await commands()).filter((one) => one.includes('"run"')).length,
+            1,
+            'nothing runs again',
+        );
+    },
+);
 
 test('holding down the key for Stop interrupts once', async () => {
     await runLong();

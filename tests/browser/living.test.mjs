@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { kept, MISSING, TROUBLE } from './fixture.mjs';
+import { nightly } from './browser.mjs';
 import { choose, forgive, open, ran, run, sees, testWithoutPage, texts, three } from './harness.mjs';
 import { start } from './mock.mjs';
 
@@ -107,6 +108,7 @@ testWithoutPage('variables that could not be restored are listed, and a replay r
 
 testWithoutPage(
     'the grid of a state on disk is loaded on request, and that of a lost one after a replay',
+    nightly(),
     async (t) => {
         const one = await at('disk', t);
         const openGrid = async () => {
@@ -146,7 +148,7 @@ testWithoutPage('a run at a state that is not loaded asks first, and then replay
     assert.deepEqual((await texts('.stream', one)).at(-1), 'on');
 });
 
-testWithoutPage('the menu of the last cell covers the tools of the draft below it', async (t) => {
+testWithoutPage('the menu of the last cell covers the tools of the draft below it', nightly(), async (t) => {
     const one = await at('clean', t);
     await one.locator('.cell[data-fresh] .editor').click();
     await one.getByLabel('Cell actions').nth(1).click();
@@ -181,7 +183,7 @@ testWithoutPage('a state can be kept in memory, saved and trusted', async (t) =>
     assert.equal(await one.locator('.residency').count(), 0);
 });
 
-testWithoutPage('without permission, Trust and Replay are not offered', async (t) => {
+testWithoutPage('without permission, Trust and Replay are not offered', nightly(), async (t) => {
     const runner = await at('foreign', t, 'run');
     await sees('only plain values are loaded', runner);
     assert.equal(await runner.getByRole('button', { name: 'Trust…' }).count(), 0);
@@ -240,8 +242,10 @@ testWithoutPage(
         await page.locator('.cell[data-fresh] .cm-content').focus();
         await page.keyboard.insertText('typed and not run');
         await sees('typed and not run', page);
+        // The cursor stays in sight, so that typing scrolls nothing.
         await page.evaluate(() => {
-            document.querySelector('main').scrollTop -= 200;
+            const cursor = document.activeElement.getBoundingClientRect();
+            document.querySelector('main').scrollTop += cursor.top - 300;
             window.frame = document.querySelector('iframe.frame');
         });
         const look = () =>

@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { dirname, extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { WebSocketServer } from 'ws';
+import { bundles } from './binary.mjs';
 import { listen } from './listen.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -99,6 +100,8 @@ export const KEPT = {
 };
 
 const links = new Map();
+/** @type {Promise<Map<string, string>> | undefined} */
+let bundled;
 
 async function serve(request, response) {
     const url = new URL(request.url, 'http://x');
@@ -159,9 +162,11 @@ async function serve(request, response) {
     }
     if (url.pathname.startsWith('/assets/dev/')) {
         const path = normalize(url.pathname.slice(12));
+        bundled ??= bundles();
+        const read = () => (path.endsWith('.css') ? wholeStyle(path) : readFile(join(ROOT, 'web', path)));
         return response
             .writeHead(200, { 'content-type': TYPES[extname(path)] ?? 'text/plain' })
-            .end(path.endsWith('.css') ? await wholeStyle(path) : await readFile(join(ROOT, 'web', path)));
+            .end((await bundled).get(path) ?? (await read()));
     }
     if (token) return page('strip_token.html', {});
     if (url.pathname === '/signin') return page('signin.html', { why: 'it has no valid token or session' });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { mkdir, readFile } from 'node:fs/promises';
-import { becomes } from './browser.mjs';
+import { becomes, nightly } from './browser.mjs';
 import {
     forgive,
     lacks,
@@ -79,8 +79,9 @@ const PLOTS = [
         '.vega-embed canvas, .vega-embed svg',
     ],
 ];
-for (const [name, modules, code, painted] of PLOTS) {
-    test(`${name} shows its plot without a network`, { skip: lacks(...modules) }, async () => {
+for (const [i, [name, modules, code, painted]] of PLOTS.entries()) {
+    const options = { skip: lacks(...modules) };
+    test(`${name} shows its plot without a network`, i > 0 ? nightly(options) : options, async () => {
         const asked = await cutNetwork();
         await run(code);
         await ran(1);
@@ -94,7 +95,7 @@ for (const [name, modules, code, painted] of PLOTS) {
     });
 }
 
-test('a table of the Styler has padding, and its own rules come first', real, async () => {
+test('a table of the Styler has padding, and its own rules come first', nightly(real), async () => {
     await run(
         `${IN}display(HTML('<style>#T_a td {padding: 1px 2px}</style><table id="T_a"><tr><th>h<td>1</table>'))`,
     );
@@ -106,13 +107,19 @@ test('a table of the Styler has padding, and its own rules come first', real, as
     assert.deepEqual([await padding('th'), await padding('td')], ['4px 10px', '1px 2px']);
 });
 
-test('a plot whose JavaScript is missing says what to install', {
-    skip: lacks('altair') || (!lacks('vl_convert') && 'vl-convert is there'),
-}, async () => {
-    await run('import altair as alt\nalt.Chart(alt.Data(values=[{"a": "A"}])).mark_bar().encode(x="a:N")');
-    await ran(1);
-    await inFrame().getByText('%pip install vl-convert-python').waitFor();
-});
+test(
+    'a plot whose JavaScript is missing says what to install',
+    nightly({
+        skip: lacks('altair') || (!lacks('vl_convert') && 'vl-convert is there'),
+    }),
+    async () => {
+        await run(
+            'import altair as alt\nalt.Chart(alt.Data(values=[{"a": "A"}])).mark_bar().encode(x="a:N")',
+        );
+        await ran(1);
+        await inFrame().getByText('%pip install vl-convert-python').waitFor();
+    },
+);
 
 test('a script from another server is not loaded, and the output says so', real, async () => {
     const asked = await cutNetwork();
@@ -125,46 +132,51 @@ test('a script from another server is not loaded, and the output says so', real,
     assert.deepEqual(asked, []);
 });
 
-test('frames far from the viewport are unloaded beyond a limit, and keep their height', real, async () => {
-    await run(`${IN}for i in range(60): display(HTML(f"<div style='height: 400px'>frame {i}</div>"))`);
-    await ran(1);
-    await page.waitForFunction(() => document.querySelectorAll('.frame-place').length === 60);
-    const tall = () =>
-        page.evaluate(
-            () =>
-                [...document.querySelectorAll('.frame-place')].filter((one) => one.clientHeight > 300).length,
+test(
+    'frames far from the viewport are unloaded beyond a limit, and keep their height',
+    nightly(real),
+    async () => {
+        await run(`${IN}for i in range(60): display(HTML(f"<div style='height: 400px'>frame {i}</div>"))`);
+        await ran(1);
+        await page.waitForFunction(() => document.querySelectorAll('.frame-place').length === 60);
+        const tall = () =>
+            page.evaluate(
+                () =>
+                    [...document.querySelectorAll('.frame-place')].filter((one) => one.clientHeight > 300)
+                        .length,
+            );
+        for (let i = 0; i < 60; i += 4) {
+            // Frames above may grow and push this one out of view again.
+            await becomes(async () => {
+                await page.locator('.frame-place').nth(i).scrollIntoViewIfNeeded();
+                return page
+                    .locator('.frame-place')
+                    .nth(i)
+                    .evaluate((one) => one.clientHeight > 300);
+            }, true);
+        }
+        await page.locator('.frame-place').last().scrollIntoViewIfNeeded();
+        await inFrame((await page.locator('iframe.frame').count()) - 1)
+            .getByText('frame 59')
+            .waitFor();
+        const frames = await page.locator('iframe.frame').count();
+        assert.ok(frames <= 30, `${frames} frames are alive`);
+        const before = await tall();
+        // Two frames come near the viewport together: one that must reload, and the oldest loaded
+        // one, which would be unloaded to make room for it.
+        const oldest = await page.evaluate(() =>
+            [...document.querySelectorAll('.frame-place')].findIndex((one) => one.firstElementChild),
         );
-    for (let i = 0; i < 60; i += 4) {
-        // Frames above may grow and push this one out of view again.
-        await becomes(async () => {
-            await page.locator('.frame-place').nth(i).scrollIntoViewIfNeeded();
-            return page
-                .locator('.frame-place')
-                .nth(i)
-                .evaluate((one) => one.clientHeight > 300);
-        }, true);
-    }
-    await page.locator('.frame-place').last().scrollIntoViewIfNeeded();
-    await inFrame((await page.locator('iframe.frame').count()) - 1)
-        .getByText('frame 59')
-        .waitFor();
-    const frames = await page.locator('iframe.frame').count();
-    assert.ok(frames <= 30, `${frames} frames are alive`);
-    const before = await tall();
-    // Two frames come near the viewport together: one that must reload, and the oldest loaded one,
-    // which would be unloaded to make room for it.
-    const oldest = await page.evaluate(() =>
-        [...document.querySelectorAll('.frame-place')].findIndex((one) => one.firstElementChild),
-    );
-    await page.locator('.frame-place').nth(oldest).scrollIntoViewIfNeeded();
-    await page
-        .frameLocator(`:nth-match(.frame-place, ${oldest + 1}) > iframe`)
-        .getByText(`frame ${oldest}`)
-        .waitFor();
-    await page.locator('.frame-place').first().scrollIntoViewIfNeeded();
-    await inFrame().getByText('frame 0').waitFor();
-    assert.ok((await tall()) >= before, 'no height was lost');
-});
+        await page.locator('.frame-place').nth(oldest).scrollIntoViewIfNeeded();
+        await page
+            .frameLocator(`:nth-match(.frame-place, ${oldest + 1}) > iframe`)
+            .getByText(`frame ${oldest}`)
+            .waitFor();
+        await page.locator('.frame-place').first().scrollIntoViewIfNeeded();
+        await inFrame().getByText('frame 0').waitFor();
+        assert.ok((await tall()) >= before, 'no height was lost');
+    },
+);
 
 test('formulas are rendered in outputs and in prose without a policy violation', real, async () => {
     await run(
@@ -225,7 +237,7 @@ test('a syntax error links to its line; a deep traceback shows its last frames',
 
 test(
     'an image can be resized by keys and by pointer, keeps its size, and can be shown in full size',
-    real,
+    nightly(real),
     async () => {
         await run(
             `${IN}SVG('<svg width="300" height="100" onload="top.evil = 1"><script>top.evil = 1</script><rect width="300" height="100" fill="teal"/></svg>')`,
@@ -262,7 +274,7 @@ test(
     },
 );
 
-test('an SVG without a size is large enough to read', real, async () => {
+test('an SVG without a size is large enough to read', nightly(real), async () => {
     await run(`${IN}SVG('<svg viewBox="0 0 300 120"><rect width="300" height="120" fill="teal"/></svg>')`);
     await ran(1);
     await page.waitForFunction(() => document.querySelector('.image')?.clientWidth >= 200);
@@ -334,7 +346,7 @@ test('nested progress bars are text, and leave no thread behind', {
     assert.match((await texts('.notes .warning'))[0], /this memory.*without a name \(4096 bytes\)$/);
 });
 
-test('a hundred thousand lines block the page for less than a second', real, async (t) => {
+test('a hundred thousand lines block the page for less than a second', nightly(real), async (t) => {
     await page.evaluate(() => {
         window.longest = 0;
         new PerformanceObserver((list) =>
@@ -439,7 +451,7 @@ test('the grid of a data frame sorts, filters, scrolls, copies and downloads all
     await page.keyboard.press('Escape');
 });
 
-test('outputs can be collapsed into one line, and stay collapsed after a reload', real, async () => {
+test('outputs can be collapsed into one line, and stay collapsed after a reload', nightly(real), async () => {
     await run('for i in range(30): print(i)');
     await ran(1);
     await prints('29');
@@ -530,7 +542,7 @@ test('output that is cleared and printed again does not make the cells below jum
     assert.ok(lowest > 300, `${lowest} px`);
 });
 
-test('wide outputs do not make the page wider than a phone', real, async () => {
+test('wide outputs do not make the page wider than a phone', nightly(real), async () => {
     await run(`${IN}print("a" * 300)\ndisplay(Latex("$" + "x + " * 60 + "1$"))\n{"a": [1, 2]}`);
     await ran(1);
     await page.waitForSelector('.katex');

@@ -22,7 +22,7 @@ import {
     texts,
     three,
 } from './harness.mjs';
-import { becomes } from './browser.mjs';
+import { becomes, nightly } from './browser.mjs';
 
 const isReal = Boolean(process.env.RATOON_BIN);
 
@@ -80,87 +80,95 @@ const body = (on, nth = 0) =>
     );
 const avatar = (on, name) => on.getByRole('button', { name });
 
-test('two people see each other’s runs as they happen, and each other’s current state', async () => {
-    await page.setViewportSize({ width: 916, height: 720 });
-    const other = await guestBy('run', { viewport: { width: 916, height: 720 } });
-    await run('x = 1\nprint("from the first")');
-    await ran(1);
-    await prints('from the first', page);
-    await other.waitForFunction(() => document.querySelectorAll('.row').length === 2);
-    await other.locator('.row').nth(1).click();
-    await prints('from the first', other);
-    await callMe('Ada Lovelace', page);
-    await avatar(other, 'Ada Lovelace is at cell 1').waitFor();
-    await avatar(page, 'Guest 1 is at cell 1').waitFor();
+test(
+    'two people see each other’s runs as they happen, and each other’s current state',
+    nightly(),
+    async () => {
+        await page.setViewportSize({ width: 916, height: 720 });
+        const other = await guestBy('run', { viewport: { width: 916, height: 720 } });
+        await run('x = 1\nprint("from the first")');
+        await ran(1);
+        await prints('from the first', page);
+        await other.waitForFunction(() => document.querySelectorAll('.row').length === 2);
+        await other.locator('.row').nth(1).click();
+        await prints('from the first', other);
+        await callMe('Ada Lovelace', page);
+        await avatar(other, 'Ada Lovelace is at cell 1').waitFor();
+        await avatar(page, 'Guest 1 is at cell 1').waitFor();
 
-    // Both pages receive the output of a running cell piece by piece.
-    await run('import time\nfor i in range(3): print(i); time.sleep(0.2)');
-    await ran(2);
-    await avatar(other, 'Ada Lovelace is at cell 2').click();
-    await ran(2, other);
-    await sees('2', other);
-    await avatar(page, 'Guest 1 is at cell 2').waitFor();
-    await callMe('Bob', other);
-    await avatar(page, 'Bob is at cell 2').waitFor();
-    await shotOfBoth(page, other, 'two-people');
+        // Both pages receive the output of a running cell piece by piece.
+        await run('import time\nfor i in range(3): print(i); time.sleep(0.2)');
+        await ran(2);
+        await avatar(other, 'Ada Lovelace is at cell 2').click();
+        await ran(2, other);
+        await sees('2', other);
+        await avatar(page, 'Guest 1 is at cell 2').waitFor();
+        await callMe('Bob', other);
+        await avatar(page, 'Bob is at cell 2').waitFor();
+        await shotOfBoth(page, other, 'two-people');
 
-    // An avatar also works with the keyboard. A person who leaves is no longer listed.
-    await other.locator('.row').first().click();
-    await avatar(page, 'Bob is at the start').focus();
-    await page.keyboard.press('Enter');
-    await page.waitForFunction(() => location.hash === '#initial');
-    await other.goto('about:blank');
-    await page.waitForSelector('.avatars', { state: 'detached' });
-});
+        // An avatar also works with the keyboard. A person who leaves is no longer listed.
+        await other.locator('.row').first().click();
+        await avatar(page, 'Bob is at the start').focus();
+        await page.keyboard.press('Enter');
+        await page.waitForFunction(() => location.hash === '#initial');
+        await other.goto('about:blank');
+        await page.waitForSelector('.avatars', { state: 'detached' });
+    },
+);
 
-test('a page follows another person to the cell that they edit, until its user acts; a shared draft that runs takes both along', async () => {
-    await page.setViewportSize({ width: 916, height: 720 });
-    await three();
-    const other = await guestBy('run', { viewport: { width: 916, height: 260 } });
-    await callMe('Ada Lovelace', page);
-    await page.locator('.row').nth(1).click();
-    await avatar(other, 'Ada Lovelace is at cell 1').click();
-    await ran(1, other);
-    await other.locator('.following', { hasText: 'Following Ada Lovelace' }).waitFor();
-    await avatar(page, 'Guest 1 is at cell 1, following you').waitFor();
-    await page.locator('.row').nth(3).click();
-    await ran(3, other);
-    for (const nth of [0, 2]) {
-        await page.locator('.cell .cm-content').nth(nth).click();
-        await other.waitForFunction((at) => {
-            const cell = document.querySelectorAll('.cell')[at].getBoundingClientRect();
-            const pane = document.querySelector('main').getBoundingClientRect();
-            return cell.top >= pane.top - 1 && cell.bottom <= pane.bottom + 1;
-        }, nth);
-    }
-    await shotOfBoth(page, other, 'following');
-    await other.keyboard.press('Escape');
-    await other.locator('.following:empty').waitFor({ state: 'attached' });
-    await page.locator('.row').nth(1).click();
-    await avatar(other, /Ada Lovelace is at cell 1/).waitFor();
-    assert.equal(await other.locator('.cell[data-kind="ran"]').count(), 3, 'it stays');
+test(
+    'a page follows another person to the cell that they edit, until its user acts; a shared draft that runs takes both along',
+    nightly(),
+    async () => {
+        await page.setViewportSize({ width: 916, height: 720 });
+        await three();
+        const other = await guestBy('run', { viewport: { width: 916, height: 260 } });
+        await callMe('Ada Lovelace', page);
+        await page.locator('.row').nth(1).click();
+        await avatar(other, 'Ada Lovelace is at cell 1').click();
+        await ran(1, other);
+        await other.locator('.following', { hasText: 'Following Ada Lovelace' }).waitFor();
+        await avatar(page, 'Guest 1 is at cell 1, following you').waitFor();
+        await page.locator('.row').nth(3).click();
+        await ran(3, other);
+        for (const nth of [0, 2]) {
+            await page.locator('.cell .cm-content').nth(nth).click();
+            await other.waitForFunction((at) => {
+                const cell = document.querySelectorAll('.cell')[at].getBoundingClientRect();
+                const pane = document.querySelector('main').getBoundingClientRect();
+                return cell.top >= pane.top - 1 && cell.bottom <= pane.bottom + 1;
+            }, nth);
+        }
+        await shotOfBoth(page, other, 'following');
+        await other.keyboard.press('Escape');
+        await other.locator('.following:empty').waitFor({ state: 'attached' });
+        await page.locator('.row').nth(1).click();
+        await avatar(other, /Ada Lovelace is at cell 1/).waitFor();
+        assert.equal(await other.locator('.cell[data-kind="ran"]').count(), 3, 'it stays');
 
-    // Nothing moves between the press and the release of the button that ends it.
-    await avatar(other, 'Ada Lovelace is at cell 1').click();
-    await ran(1, other);
-    await other.locator('.row').nth(3).hover();
-    await other.mouse.down();
-    await other.locator('.following:empty').waitFor({ state: 'attached' });
-    await other.mouse.up();
-    await ran(3, other);
-    await other.locator('.following:empty').waitFor({ state: 'attached' });
+        // Nothing moves between the press and the release of the button that ends it.
+        await avatar(other, 'Ada Lovelace is at cell 1').click();
+        await ran(1, other);
+        await other.locator('.row').nth(3).hover();
+        await other.mouse.down();
+        await other.locator('.following:empty').waitFor({ state: 'attached' });
+        await other.mouse.up();
+        await ran(3, other);
+        await other.locator('.following:empty').waitFor({ state: 'attached' });
 
-    // Both type into one draft. The one who did not run it keeps their caret in its cell.
-    await page.locator('.row').nth(3).click();
-    await page.locator('.cell[data-fresh] .editor').click();
-    await page.keyboard.insertText('print("four")');
-    await sees('print("four")', other);
-    await other.locator('.cell[data-kind="draft"] .cm-content').first().click();
-    await page.keyboard.press('Shift+Enter');
-    await ran(4);
-    await ran(4, other);
-    await focused([3, 'editor'], other);
-});
+        // Both type into one draft. The one who did not run it keeps their caret in its cell.
+        await page.locator('.row').nth(3).click();
+        await page.locator('.cell[data-fresh] .editor').click();
+        await page.keyboard.insertText('print("four")');
+        await sees('print("four")', other);
+        await other.locator('.cell[data-kind="draft"] .cm-content').first().click();
+        await page.keyboard.press('Shift+Enter');
+        await ran(4);
+        await ran(4, other);
+        await focused([3, 'editor'], other);
+    },
+);
 
 test('a viewer who types or runs is told why nothing happens; a second tab of one browser is nobody else', async () => {
     await run('x = 1');
@@ -191,7 +199,7 @@ test('a viewer who types or runs is told why nothing happens; a second tab of on
     await avatar(guest, 'Owner is at cell 1').first().waitFor();
 });
 
-test('a guest who reloads the page is listed once', async () => {
+test('a guest who reloads the page is listed once', nightly(), async () => {
     const other = await guestBy('view');
     await avatar(page, /Guest \d is at the start/).waitFor();
     await other.reload();
@@ -200,26 +208,30 @@ test('a guest who reloads the page is listed once', async () => {
     await page.waitForFunction(() => document.querySelectorAll('.avatars > .avatar').length === 1);
 });
 
-test('with many people, a number stands for the others, and its list shows where each of them is', async () => {
-    const guests = [];
-    for (let i = 0; i < 6; i += 1)
-        guests.push(await guestBy('view', { viewport: { width: 500, height: 400 } }));
-    await page.locator('.avatars').getByText('+3').waitFor();
-    await shot(page, 'many-people');
-    await page.getByRole('button', { name: '6 other people are viewing this notebook' }).click();
-    assert.equal(await page.getByRole('menuitem', { name: /the start/ }).count(), 6);
-    await shot(page, 'many-people-list');
-    await page.keyboard.press('Escape');
-    await page.setViewportSize({ width: 360, height: 640 });
-    await shot(page, 'many-people-360');
-    assert.ok(
-        await page.evaluate(() => document.documentElement.scrollWidth <= 360),
-        'nothing is wider than the phone',
-    );
-    await page.getByRole('button', { name: '6 other people are viewing this notebook' }).click();
-    await page.getByRole('menuitem', { name: /Guest 3/ }).waitFor();
-    await shot(page, 'many-people-360-list');
-});
+test(
+    'with many people, a number stands for the others, and its list shows where each of them is',
+    nightly(),
+    async () => {
+        const guests = [];
+        for (let i = 0; i < 6; i += 1)
+            guests.push(await guestBy('view', { viewport: { width: 500, height: 400 } }));
+        await page.locator('.avatars').getByText('+3').waitFor();
+        await shot(page, 'many-people');
+        await page.getByRole('button', { name: '6 other people are viewing this notebook' }).click();
+        assert.equal(await page.getByRole('menuitem', { name: /the start/ }).count(), 6);
+        await shot(page, 'many-people-list');
+        await page.keyboard.press('Escape');
+        await page.setViewportSize({ width: 360, height: 640 });
+        await shot(page, 'many-people-360');
+        assert.ok(
+            await page.evaluate(() => document.documentElement.scrollWidth <= 360),
+            'nothing is wider than the phone',
+        );
+        await page.getByRole('button', { name: '6 other people are viewing this notebook' }).click();
+        await page.getByRole('menuitem', { name: /Guest 3/ }).waitFor();
+        await shot(page, 'many-people-360-list');
+    },
+);
 
 test('when two people type into one draft, both get the same text, nothing is lost and no cursor jumps', async () => {
     await page.setViewportSize({ width: 916, height: 720 });
@@ -281,7 +293,7 @@ test('each person sees the other’s caret, with its colour and name', async () 
     await shotOfBoth(page, other, 'carets');
 });
 
-test('when two people type at the same place, the words of both stay whole', async () => {
+test('when two people type at the same place, the words of both stay whole', nightly(), async () => {
     const other = await guestBy('run');
     await focused([0, 'editor']);
     await page.keyboard.insertText('# ');
@@ -360,7 +372,7 @@ const pressable = (on) =>
             .map((one) => one.getAttribute('aria-label') ?? one.textContent.trim()),
     );
 
-test('a viewer has no control that does not work', async () => {
+test('a viewer has no control that does not work', nightly(), async () => {
     await run('x = 1\nprint("one")');
     await ran(1);
     await run('1/0');
@@ -544,38 +556,42 @@ test('a deletion of states can be undone; a subtree is deleted as a whole', asyn
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 1);
 });
 
-test('a deletion is undone by a key when its notice is gone, also in the graph, or from the list of deleted states', {
-    skip: !isReal,
-}, async () => {
-    await three();
-    const commit = async () => {
-        await page.locator('.notice[data-open]').waitFor();
-        await page.evaluate(() => dispatchEvent(new Event('beforeunload')));
-        await page.locator('.notice[data-open]').waitFor({ state: 'detached' });
-    };
-    await choose(1, 'Delete this state and the one below');
-    await ran(1);
-    await commit();
-    await page.locator('.cell').first().focus();
-    await page.keyboard.press('z');
-    await ran(3);
-    await page.locator('#graph').focus();
-    await page.keyboard.press('Delete');
-    await ran(2);
-    await commit();
-    await page.keyboard.press('z');
-    await ran(3);
-    await choose(1, 'Delete this state and the one below');
-    await ran(1);
-    await page.getByRole('button', { name: 'More', exact: true }).click();
-    await page.getByRole('menuitem', { name: 'Deleted states…' }).click();
-    const list = page.getByRole('dialog');
-    await list.getByText('2 states').waitFor();
-    await shot(page, 'deleted-states');
-    await list.getByRole('button', { name: /^Restore 2 states/ }).click();
-    await ran(3);
-    assert.equal((await rows()).length, 4);
-});
+test(
+    'a deletion is undone by a key when its notice is gone, also in the graph, or from the list of deleted states',
+    nightly({
+        skip: !isReal,
+    }),
+    async () => {
+        await three();
+        const commit = async () => {
+            await page.locator('.notice[data-open]').waitFor();
+            await page.evaluate(() => dispatchEvent(new Event('beforeunload')));
+            await page.locator('.notice[data-open]').waitFor({ state: 'detached' });
+        };
+        await choose(1, 'Delete this state and the one below');
+        await ran(1);
+        await commit();
+        await page.locator('.cell').first().focus();
+        await page.keyboard.press('z');
+        await ran(3);
+        await page.locator('#graph').focus();
+        await page.keyboard.press('Delete');
+        await ran(2);
+        await commit();
+        await page.keyboard.press('z');
+        await ran(3);
+        await choose(1, 'Delete this state and the one below');
+        await ran(1);
+        await page.getByRole('button', { name: 'More', exact: true }).click();
+        await page.getByRole('menuitem', { name: 'Deleted states…' }).click();
+        const list = page.getByRole('dialog');
+        await list.getByText('2 states').waitFor();
+        await shot(page, 'deleted-states');
+        await list.getByRole('button', { name: /^Restore 2 states/ }).click();
+        await ran(3);
+        assert.equal((await rows()).length, 4);
+    },
+);
 
 test('commands sent just before the page closes are carried out, even if the connection loses them', {
     skip: !isReal,

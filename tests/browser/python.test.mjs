@@ -6,7 +6,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startBinary } from './browser.mjs';
+import { startBinary } from './binary.mjs';
+import { nightly } from './browser.mjs';
 import { forgive, open, page, prints, ran, run, testOnOwnServer, testWithoutPage } from './harness.mjs';
 
 const python = process.env.RATOON_TEST_PYTHON;
@@ -29,7 +30,7 @@ const name = (on) => on.locator('.python-name');
 
 testOnOwnServer(
     'the owner can restart the notebook in another Python after a confirmation',
-    options,
+    nightly(options),
     async (t) => {
         const env = await environment(t);
         await page.setViewportSize({ width: 1200, height: 860 });

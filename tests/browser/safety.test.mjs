@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { becomes } from './browser.mjs';
+import { becomes, nightly } from './browser.mjs';
 import { png } from './png.mjs';
 import {
     choose,
@@ -97,7 +97,7 @@ testOnOwnServer(
 
 test(
     'the drafts of a restart are shown at the start only, and the next restart replaces them',
-    real,
+    nightly(real),
     async () => {
         await three();
         await page.locator('.cell').nth(2).focus();
@@ -235,7 +235,7 @@ testOnOwnServer(
     },
 );
 
-testOnOwnServer('a reset from the palette needs the typed name, too', real, async () => {
+testOnOwnServer('a reset from the palette needs the typed name, too', nightly(real), async () => {
     await run('x = 1');
     await ran(1);
     await page.locator('.cell').nth(0).focus();
@@ -316,7 +316,7 @@ test('Enter does not confirm a deletion that would stop a running cell', real, a
     assert.equal(await page.locator('.row').count(), 4);
 });
 
-test('Undo restores a deleted attempt whose draft was edited', real, async () => {
+test('Undo restores a deleted attempt whose draft was edited', nightly(real), async () => {
     await run('1/0', 'Control+Enter');
     await page.waitForSelector('[data-status="error"]');
     await page.locator('.cell').nth(0).locator('.cm-content').click();
@@ -378,7 +378,7 @@ async function dropFiles(files, selector, { on = page, comes = true, covers = tr
 
 test(
     'a dropped file is neither inserted into code nor opened by the browser: notebooks are offered for import',
-    real,
+    nightly(real),
     async (t) => {
         const dir = await mkdtemp(join(tmpdir(), 'ratoon-drop-'));
         t.after(() => rm(dir, { recursive: true }));

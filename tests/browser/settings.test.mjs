@@ -2,7 +2,7 @@
 // keys of vim.
 
 import assert from 'node:assert/strict';
-import { becomes } from './browser.mjs';
+import { becomes, nightly } from './browser.mjs';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { drafts, focused, open, page, ran, run, sees, test, texts } from './harness.mjs';
@@ -106,25 +106,29 @@ test('vim’s keys are loaded when they are wanted; Esc leaves insert mode, then
     await page.waitForSelector('.cm-vimMode', { state: 'detached' });
 });
 
-test('an idle page does not load vim’s keys, and a page loads them at once if they are wanted', async () => {
-    await run('x = 1');
-    await ran(1);
-    const other = await page.context().newPage();
-    const asked = [];
-    other.on('request', (request) => asked.push(request.url()));
-    await other.goto(page.url());
-    await other.waitForFunction(() => document.querySelector('.cm-content'));
-    await other.waitForEvent('request', { predicate: (one) => /notebook-later/.test(one.url()) });
-    await other.waitForLoadState('networkidle');
-    assert.deepEqual(
-        asked.filter((url) => /vim/.test(url)),
-        [],
-    );
-    await page.evaluate(() => (localStorage['ratoon.vim'] = 'yes'));
-    await other.waitForSelector('.cm-vimMode');
-    const guest = await open(page.url(), { storageState: await page.context().storageState() });
-    await guest.waitForSelector('.cm-vimMode');
-});
+test(
+    'an idle page does not load vim’s keys, and a page loads them at once if they are wanted',
+    nightly(),
+    async () => {
+        await run('x = 1');
+        await ran(1);
+        const other = await page.context().newPage();
+        const asked = [];
+        other.on('request', (request) => asked.push(request.url()));
+        await other.goto(page.url());
+        await other.waitForFunction(() => document.querySelector('.cm-content'));
+        await other.waitForEvent('request', { predicate: (one) => /notebook-later/.test(one.url()) });
+        await other.waitForLoadState('networkidle');
+        assert.deepEqual(
+            asked.filter((url) => /vim/.test(url)),
+            [],
+        );
+        await page.evaluate(() => (localStorage['ratoon.vim'] = 'yes'));
+        await other.waitForSelector('.cm-vimMode');
+        const guest = await open(page.url(), { storageState: await page.context().storageState() });
+        await guest.waitForSelector('.cm-vimMode');
+    },
+);
 
 test('a syntax error is marked while one types, with its message on hover and in a list, unless the settings forbid it', async () => {
     const marked = (on = page) => texts('.cm-lintRange-error', on);
@@ -160,25 +164,31 @@ test('a syntax error is marked while one types, with its message on hover and in
     await becomes(() => marked(), ['(']);
 });
 
-test('ruff marks the code of all cells, and formats a cell as one step of undo, or all drafts', {
-    skip,
-}, async () => {
-    await drafts('import json', 'f( 1,json )', 'd = {  "a":1}', 'if x');
-    await becomes(() => texts('.cm-lintRange-warning'), ['f']);
-    await page.locator('.cell').nth(1).locator('.cm-content').click();
-    await keys('Control+Home', 'ArrowRight', 'ArrowRight', 'ArrowRight', 'ArrowRight', 'Control+Alt+l');
-    await becomes(() => lines(1), ['f(1, json)']);
-    await page.keyboard.insertText('2');
-    await becomes(() => lines(1), ['f(12, json)']);
-    await keys('Control+z', 'Control+z');
-    await becomes(() => lines(1), ['f( 1,json )']);
-    await page.getByLabel('More', { exact: true }).click();
-    await page.getByRole('menuitem', { name: 'Format all drafts' }).click();
-    await becomes(() => lines(1), ['f(1, json)']);
-    await becomes(() => lines(2), ['d = {"a": 1}']);
-    await page.waitForFunction(() =>
-        document.querySelector('.notice')?.textContent.includes('1 cell could not be formatted: line 1: '),
-    );
-    await page.locator('.notice').getByRole('button', { name: 'Close' }).click();
-    await page.waitForSelector('.notice[data-bad]', { state: 'detached' });
-});
+test(
+    'ruff marks the code of all cells, and formats a cell as one step of undo, or all drafts',
+    nightly({
+        skip,
+    }),
+    async () => {
+        await drafts('import json', 'f( 1,json )', 'd = {  "a":1}', 'if x');
+        await becomes(() => texts('.cm-lintRange-warning'), ['f']);
+        await page.locator('.cell').nth(1).locator('.cm-content').click();
+        await keys('Control+Home', 'ArrowRight', 'ArrowRight', 'ArrowRight', 'ArrowRight', 'Control+Alt+l');
+        await becomes(() => lines(1), ['f(1, json)']);
+        await page.keyboard.insertText('2');
+        await becomes(() => lines(1), ['f(12, json)']);
+        await keys('Control+z', 'Control+z');
+        await becomes(() => lines(1), ['f( 1,json )']);
+        await page.getByLabel('More', { exact: true }).click();
+        await page.getByRole('menuitem', { name: 'Format all drafts' }).click();
+        await becomes(() => lines(1), ['f(1, json)']);
+        await becomes(() => lines(2), ['d = {"a": 1}']);
+        await page.waitForFunction(() =>
+            document
+                .querySelector('.notice')
+                ?.textContent.includes('1 cell could not be formatted: line 1: '),
+        );
+        await page.locator('.notice').getByRole('button', { name: 'Close' }).click();
+        await page.waitForSelector('.notice[data-bad]', { state: 'detached' });
+    },
+);

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openBrowser } from './browser.mjs';
+import { nightly, openBrowser } from './browser.mjs';
 import { branches } from './fixture.mjs';
 import { start } from './mock.mjs';
 import { openPage } from './pages.mjs';
@@ -70,7 +70,8 @@ const measure = (page) =>
     });
 
 for (const [width, height] of Object.entries(WIDTHS)) {
-    test(`at a width of ${width} px nothing is cut off, with panes and without`, async (t) => {
+    const options = width === '360' || width === '1440' ? {} : nightly();
+    test(`at a width of ${width} px nothing is cut off, with panes and without`, options, async (t) => {
         const page = await open(t, { viewport: { width: Number(width), height } });
         for (const isOpen of [false, true]) {
             await panes(page, isOpen);
@@ -83,7 +84,7 @@ for (const [width, height] of Object.entries(WIDTHS)) {
     });
 }
 
-test('a comparison fits on a phone and on a large screen', async (t) => {
+test('a comparison fits on a phone and on a large screen', nightly(), async (t) => {
     for (const width of [360, 3840]) {
         const page = await open(t, { viewport: { width, height: 900 } }, 'compare=a2..b3');
         await page.waitForSelector('.compare-value');
@@ -116,7 +117,7 @@ test('on a touch screen controls are at least 44 px, and a tap on a cell shows i
     assert.ok((await page.locator('[role="menuitem"]').first().boundingBox()).height >= 44);
 });
 
-test('on a touch screen a cell can be inserted between two cells', async (t) => {
+test('on a touch screen a cell can be inserted between two cells', nightly(), async (t) => {
     const page = await open(t, { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
     const before = await page.locator('.cell').count();
     const button = page.locator('.cell').nth(1).locator('.insert-button');
@@ -172,7 +173,7 @@ test('when an on-screen keyboard opens, the edited cell stays in sight', async (
     );
 });
 
-test('the variables pane keeps its width after a reload', async (t) => {
+test('the variables pane keeps its width after a reload', nightly(), async (t) => {
     const page = await open(t, { viewport: { width: 1440, height: 900 } });
     await panes(page, true);
     const edge = page.getByRole('separator', { name: 'Width of the variables pane' });

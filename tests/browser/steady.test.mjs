@@ -2,7 +2,7 @@
 // notebook scrolls to compensate.
 
 import assert from 'node:assert/strict';
-import { becomes } from './browser.mjs';
+import { becomes, nightly } from './browser.mjs';
 import { page, ran, run, test, texts } from './harness.mjs';
 
 const real = { skip: !process.env.RATOON_BIN };
@@ -83,40 +83,44 @@ test('the height of a table is reserved before its frame has loaded', real, asyn
     assert.deepEqual(await tops(), before);
 });
 
-test('after a reload, and after a return to a state, frames have their previous heights', real, async () => {
-    await run(HTML('<div style="height: 120px"></div>'));
-    await ran(1);
-    await run(HTML('<p>one</p><p>two</p>'));
-    await ran(2);
-    await run('print("below")');
-    await ran(3);
-    await shown(2);
-    const [high, low] = await heights();
-    assert.ok(high > 120 && low > 20 && low < 100, `${high}, ${low}`);
-    // The page stores a height after the content has stopped changing.
-    await becomes(
-        () => page.evaluate(() => JSON.stringify({ ...sessionStorage }).match(/height /g)?.length),
-        2,
-    );
-    const before = await tops();
+test(
+    'after a reload, and after a return to a state, frames have their previous heights',
+    nightly(real),
+    async () => {
+        await run(HTML('<div style="height: 120px"></div>'));
+        await ran(1);
+        await run(HTML('<p>one</p><p>two</p>'));
+        await ran(2);
+        await run('print("below")');
+        await ran(3);
+        await shown(2);
+        const [high, low] = await heights();
+        assert.ok(high > 120 && low > 20 && low < 100, `${high}, ${low}`);
+        // The page stores a height after the content has stopped changing.
+        await becomes(
+            () => page.evaluate(() => JSON.stringify({ ...sessionStorage }).match(/height /g)?.length),
+            2,
+        );
+        const before = await tops();
 
-    const release = await holdFrames();
-    await page.reload();
-    await ran(3);
-    assert.deepEqual(await heights(), [high, low]);
-    await page.locator('main').evaluate((main) => main.scrollTo(0, 0));
-    const loaded = await tops();
-    release();
-    await shown(2);
-    assert.deepEqual(await tops(), loaded);
-    assert.deepEqual(
-        loaded.map((top) => top - loaded[0]),
-        before.map((top) => top - before[0]),
-    );
+        const release = await holdFrames();
+        await page.reload();
+        await ran(3);
+        assert.deepEqual(await heights(), [high, low]);
+        await page.locator('main').evaluate((main) => main.scrollTo(0, 0));
+        const loaded = await tops();
+        release();
+        await shown(2);
+        assert.deepEqual(await tops(), loaded);
+        assert.deepEqual(
+            loaded.map((top) => top - loaded[0]),
+            before.map((top) => top - before[0]),
+        );
 
-    await page.locator('.row').nth(0).click();
-    await ran(0);
-    await page.locator('.row').nth(3).click();
-    await page.locator('.stream', { hasText: 'below' }).waitFor();
-    assert.deepEqual(await heights(), [high, low]);
-});
+        await page.locator('.row').nth(0).click();
+        await ran(0);
+        await page.locator('.row').nth(3).click();
+        await page.locator('.stream', { hasText: 'below' }).waitFor();
+        assert.deepEqual(await heights(), [high, low]);
+    },
+);

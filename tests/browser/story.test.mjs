@@ -2,6 +2,7 @@
 // contain only Python that the stand-in can simulate.
 
 import assert from 'node:assert/strict';
+import { nightly } from './browser.mjs';
 import {
     forgive,
     open,
@@ -142,7 +143,7 @@ test('HTML of an output is in a sandboxed frame and reaches neither the page nor
     await page.waitForFunction(() => document.querySelector('iframe.frame').clientHeight > 10);
 });
 
-test('100,000 lines never block a frame for two seconds', async () => {
+test('100,000 lines never block a frame for two seconds', nightly(), async () => {
     await page.evaluate(() => {
         window.longest = 0;
         let last = performance.now();
@@ -195,7 +196,7 @@ testWithoutPage(
     },
 );
 
-test('cells can be chosen, edited, run, inserted and deleted without a mouse', async () => {
+test('cells can be chosen, edited, run, inserted and deleted without a mouse', nightly(), async () => {
     await three();
     await page.keyboard.press('Escape');
     await page.keyboard.press('ArrowUp');
@@ -222,7 +223,7 @@ test('cells can be chosen, edited, run, inserted and deleted without a mouse', a
     await page.waitForFunction(() => document.querySelectorAll('.cell[data-kind="draft"]').length === 1);
 });
 
-test('a viewer sees all cells and is offered no action', async () => {
+test('a viewer sees all cells and is offered no action', nightly(), async () => {
     await three();
     const token = await page.evaluate(async () => {
         const answer = await fetch('/api/links', {
@@ -242,7 +243,7 @@ test('a viewer sees all cells and is offered no action', async () => {
     await guest.waitForFunction(() => document.querySelectorAll('.row').length === 5);
 });
 
-test('arrow keys and Enter go to states in the graph', async () => {
+test('arrow keys and Enter go to states in the graph', nightly(), async () => {
     await three();
     await page.locator('#graph').focus();
     await page.keyboard.press('ArrowUp');

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { nightly } from './browser.mjs';
 import { open, page, ran, release, run, server, test, texts, untilReleased } from './harness.mjs';
 
 const skip = !process.env.RATOON_BIN && 'needs the real server';
@@ -46,7 +47,7 @@ async function shows(key, wanted, on = page) {
 }
 const graphRows = () => texts('.row .what');
 
-test('a sweep from the dialog to the collapse, by keyboard', { skip }, async () => {
+test('a sweep from the dialog to the collapse, by keyboard', nightly({ skip }), async () => {
     await run('base = 1');
     await ran(1);
     await page.locator('.cell[data-fresh] .editor').click();

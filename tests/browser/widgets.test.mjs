@@ -5,7 +5,8 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { becomes, startBinary } from './browser.mjs';
+import { startBinary } from './binary.mjs';
+import { becomes, nightly } from './browser.mjs';
 import {
     lacks,
     onDisk,
@@ -149,10 +150,13 @@ test('a widget that is not live says so, and branches show their own values', {
     await shows(0, 'it is 4');
 });
 
-test('the code of a widget can be interrupted, and a process that ends changes nothing', {
-    skip: lacks('ipywidgets'),
-}, async () => {
-    await run(`import ipywidgets as w, os, time
+test(
+    'the code of a widget can be interrupted, and a process that ends changes nothing',
+    nightly({
+        skip: lacks('ipywidgets'),
+    }),
+    async () => {
+        await run(`import ipywidgets as w, os, time
 text = w.Text('before')
 hang, die = w.Button(description='Hang'), w.Button(description='Die')
 hang.on_click(lambda _: time.sleep(1000))
@@ -161,25 +165,26 @@ def _(_):
     text.value = 'after'
     os._exit(3)
 w.VBox([text, hang, die])`);
-    await ran(1);
-    await frame(0).getByRole('button', { name: 'Hang' }).click();
-    await page.locator('.output-note').getByRole('button', { name: 'Interrupt' }).click();
-    await becomes(notes, []);
-    await page.locator('.error-view', { hasText: 'KeyboardInterrupt' }).waitFor();
-    await frame(0).getByRole('button', { name: 'Die' }).click();
-    await page.locator('.notice', { hasText: 'the process in which the code of the widget ran' }).waitFor();
-    await becomes(() => frame(0).locator('input').inputValue(), 'before');
-    await page.locator('.notice').getByRole('button', { name: 'Close' }).click();
-    await run('print(text.value)');
-    await ran(2);
-    await prints('before');
-});
+        await ran(1);
+        await frame(0).getByRole('button', { name: 'Hang' }).click();
+        await page.locator('.output-note').getByRole('button', { name: 'Interrupt' }).click();
+        await becomes(notes, []);
+        await page.locator('.error-view', { hasText: 'KeyboardInterrupt' }).waitFor();
+        await frame(0).getByRole('button', { name: 'Die' }).click();
+        await page
+            .locator('.notice', { hasText: 'the process in which the code of the widget ran' })
+            .waitFor();
+        await becomes(() => frame(0).locator('input').inputValue(), 'before');
+        await page.locator('.notice').getByRole('button', { name: 'Close' }).click();
+        await run('print(text.value)');
+        await ran(2);
+        await prints('before');
+    },
+);
 
 testOnOwnServer(
     'a view-only link shows widgets that move, and cannot use them',
-    {
-        skip: lacks('ipywidgets'),
-    },
+    nightly({ skip: lacks('ipywidgets') }),
     async () => {
         await run(SLIDER);
         await ran(1);
@@ -210,9 +215,7 @@ testOnOwnServer(
 
 testWithoutPage(
     'after a restart a widget shows its last look, and its state can be used again',
-    {
-        skip: lacks('ipywidgets'),
-    },
+    nightly({ skip: lacks('ipywidgets') }),
     async (t) => {
         const dir = await mkdtemp(join(tmpdir(), 'ratoon-browser-'));
         const servers = [await startBinary(dir, 0)];

@@ -370,6 +370,7 @@ fn fifty_calls_at_once_are_answered() {
 const TRANSCRIPT: &str = include_str!("../bench/agent-transcript.json");
 
 #[test]
+#[ignore = "nightly: it counts what the design promises"]
 fn a_recorded_agent_runs_fewer_cells_with_states_than_with_restarts() {
     let server = TestServer::start();
     let cells: Vec<Value> = serde_json::from_str(TRANSCRIPT).unwrap();

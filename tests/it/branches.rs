@@ -1103,6 +1103,7 @@ fn processes_and_threads_can_be_started_in_every_branch() {
 }
 
 #[test]
+#[ignore = "nightly: it takes 10 s of processor time"]
 fn numeric_libraries_work_in_branches() {
     let Some(server) = TestServer::with_science() else { return };
     hold(

@@ -89,7 +89,10 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 fn is_test(name: &str) -> bool {
     let (module, test) = name.split_once("::").map_or((name, None), |(module, test)| (module, Some(test)));
     let text = fs::read_to_string(root().join(format!("tests/it/{module}.rs"))).unwrap_or_default();
-    test.map_or(text.contains("#[test]\n"), |test| text.contains(&format!("#[test]\nfn {test}()")))
+    let Some(test) = test else { return text.contains("#[test]\n") };
+    let Some((before, _)) = text.split_once(&format!("\nfn {test}()")) else { return false };
+    let mut attributes = before.lines().rev().take_while(|line| line.starts_with("#["));
+    attributes.any(|line| line == "#[test]")
 }
 
 #[test]

@@ -188,6 +188,7 @@ fn listing_variables_that_hangs_or_dies_is_reported() {
 }
 
 #[test]
+#[ignore = "nightly: it takes 7 s of processor time"]
 fn processes_started_while_listing_variables_end_with_it() {
     let server = TestServer::start();
     let room = server.room();

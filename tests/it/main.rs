@@ -9,6 +9,7 @@ mod auth;
 mod base_url;
 mod bodies;
 mod branches;
+mod breadth;
 mod maintenance;
 mod merge;
 mod cells;

@@ -73,26 +73,19 @@ fn fifty_sleeping_cells_on_many_states_delay_no_request() {
     fifty_sleep(|server, n| server.run("initial", &format!("n = {n}")).state().to_owned());
 }
 
+/// So two branches use two cores: what would keep them from it is a lock that they share.
 #[test]
-fn two_branches_use_two_cores() {
-    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
-        eprintln!("skipped: this machine has one core");
-        return;
-    }
+fn a_branch_that_holds_its_interpreters_lock_delays_no_other() {
     let server = TestServer::start();
-    let state = server
-        .run("initial", "def work():\n    n = 0\n    for i in range(3_000_000): n += i * i\n    return n");
-    let time = |count: usize| {
-        let asked = Instant::now();
-        let going: Vec<Going> = (0..count).map(|_| server.begin(state.state(), "print(work())")).collect();
-        let texts: Vec<String> = going.into_iter().map(|g| g.end().text()).collect();
-        assert!(texts.iter().all(|t| t == "8999995500000500000\n"), "{texts:?}");
-        asked.elapsed().as_secs_f64()
-    };
-    // Other tests also use the cores, so one good measurement is enough. Without parallelism the
-    // ratio would be 2.
-    let ratios: Vec<f64> = (0..12).map(|_| time(2) / time(1).max(time(1))).collect();
-    assert!(ratios.iter().any(|ratio| *ratio < 1.5), "{ratios:?}");
+    let room = server.room();
+    let state = server.run("initial", "import ctypes, os, time\nkeeping_the_lock = ctypes.PyDLL(None)");
+    let holds = "open('began', 'w').close()\nwhile not os.path.exists('go'): keeping_the_lock.usleep(50_000)";
+    let holder = server.begin(state.state(), holds);
+    room.wait_for("began");
+    assert_eq!(server.run(state.state(), "print(sum(range(1_000_000)))").text(), "499999500000\n");
+    assert!(!room.file("go").exists(), "the other branch holds its lock all the time");
+    room.put("go");
+    assert_eq!(holder.end().ename(), "");
 }
 
 #[test]

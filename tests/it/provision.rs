@@ -184,6 +184,7 @@ fn an_empty_environment_gets_ipython_once_and_is_not_changed() {
 }
 
 #[test]
+#[ignore = "nightly: pip takes 10 s of processor time"]
 fn two_servers_at_once_install_ipython_once() {
     let room = Room::new("two");
     let python = room.environment();
@@ -247,6 +248,7 @@ fn offline_half() {
 }
 
 #[test]
+#[ignore = "nightly: it takes 10 s of processor time"]
 fn without_pip_uv_installs() {
     let room = Room::new("uv");
     let python = room.environment_without_pip("env");
@@ -258,6 +260,7 @@ fn without_pip_uv_installs() {
 }
 
 #[test]
+#[ignore = "nightly: pip takes 10 s of processor time"]
 fn without_pip_the_python_of_ratoon_installs_for_another_version() {
     let room = Room::new("own");
     let python = room.environment_without_pip("env");
@@ -266,6 +269,7 @@ fn without_pip_the_python_of_ratoon_installs_for_another_version() {
 }
 
 #[test]
+#[ignore = "nightly: it takes 7 s of processor time"]
 fn installers_that_do_not_work_are_skipped() {
     let room = Room::new("over");
     let python = room.environment_without_pip("env");

@@ -1,6 +1,7 @@
 //! Tests of a server that is killed and started again. Acknowledged changes are on disk, and the
 //! server runs no cell on its own.
 
+use crate::breadth::in_full;
 use crate::cells::{Live, Ran, Room, unique};
 use crate::request::{Answer, Request};
 use crate::server::{TOKEN, TestServer, output_of, program, until};
@@ -8,7 +9,6 @@ use crate::wire::Wire;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 /// Sends a command over REST. The command must succeed. Its effect is on disk when this returns.
 pub fn command(server: &TestServer, command: Value) -> Value {
@@ -460,14 +460,9 @@ fn a_server_killed_at_any_write_loses_nothing_that_it_acknowledged() {
     drop(whole);
 
     let room = Room::new();
-    let (begun, mut killed, mut done) = (Instant::now(), 0, 0);
-    // `tests/run nightly` tries more points.
-    let points = points(&calls(&room), if std::env::var("RATOON_TEST_ALL").is_ok() { 40 } else { 18 });
+    let mut killed = 0;
+    let points = points(&calls(&room), if in_full() { 40 } else { 7 });
     for (number, (call, nth)) in points.iter().enumerate() {
-        if begun.elapsed() > Duration::from_secs(45) {
-            eprintln!("only {done} of {} points in this time", points.len());
-            break;
-        }
         let what = format!("killed at {call} number {nth}");
         let inject = |call: &str, nth: usize| format!("inject={call}:signal=KILL:when={nth}");
         let first = inject(call, *nth);
@@ -504,7 +499,6 @@ fn a_server_killed_at_any_write_loses_nothing_that_it_acknowledged() {
             };
             assert!(right.contains(&text.as_str()), "{what}: {text}");
         }
-        done += 1;
     }
-    assert!(killed * 2 > done, "the server was killed in {killed} of {done} sessions only");
+    assert!(killed * 2 > points.len(), "the server was killed in {killed} of {} sessions only", points.len());
 }

@@ -359,6 +359,7 @@ fn libraries_that_hang_in_forks_are_reported_and_branched_from_the_checkpoint() 
 }
 
 #[test]
+#[ignore = "nightly: it takes 4 s of processor time"]
 fn numbas_compiled_loops_work_in_branches() {
     let Some(server) = TestServer::with_science() else { return };
     let code = |layer: &str| {

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 import processes
 import report
 from prepare import CACHE, TARGET, Preparation, step, stop
-from programs import Words
+from programs import CHOSEN, IN_FULL, Words, Write
 from report import Ran
 from results import Outcome, Test
 from suites import CORES, Suite, all_suites
@@ -25,8 +26,6 @@ STRESS_ROUNDS = 3
 MOST_AGAIN = 20
 # Which tests failed last time.
 FAILED = TARGET / "failed-tests.json"
-# The tests themselves read it.
-IN_FULL = "RATOON_TEST_ALL"
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,8 @@ def say(line: str) -> None:
 
 
 class Runner:
-    """Runs suites one after the other: side by side they would exceed their time limits."""
+    """Runs suites: first, on each core one, those that keep one core busy, then the others one after
+    the other. More side by side would exceed their time limits."""
 
     def __init__(self, request: Request, directory: Path) -> None:
         self.request = request
@@ -71,6 +71,8 @@ class Runner:
         self.environment = dict(os.environ)
         if request.is_nightly:
             self.environment[IN_FULL] = "1"
+        if request.words:
+            self.environment[CHOSEN] = "1"
         # What the tests write goes where it can be looked at and removed: not into the user's home.
         self.environment["XDG_DATA_HOME"] = str(CACHE / "data")
         self.ready = Preparation(sys.executable, directory, self.environment)
@@ -100,7 +102,7 @@ class Runner:
             if self.request.is_stress:
                 stack.enter_context(processes.busy_cores(CORES, self.environment_of("stress")))
             for _ in range(STRESS_ROUNDS if self.request.is_stress else 1):
-                done += [self.run_suite(suite) for suite in suites]
+                done += self.run_suites(suites)
         if not self.request.is_stress:
             done = [self.again(suite, ran) for suite, ran in zip(suites, done)]
         return self.conclude(done)
@@ -109,29 +111,55 @@ class Runner:
         name, _, value = processes.mark(self.id, suite).partition("=")
         return {**self.environment, name: value}
 
-    def run_suite(self, suite: Suite) -> Ran:
-        step(suite.title)
+    def run_suites(self, suites: Sequence[Suite]) -> list[Ran]:
+        with ThreadPoolExecutor(CORES) as cores:
+            try:
+                beside = {
+                    suite.name: cores.submit(self.run_beside, suite)
+                    for suite in suites
+                    if suite.takes_one_core
+                }
+                wait(beside.values())
+            except BaseException:
+                cores.shutdown(wait=False, cancel_futures=True)
+                processes.left_behind(processes.mark(self.id, ""))
+                raise
+        return [
+            beside[suite.name].result() if suite.takes_one_core else self.run_suite(suite, say)
+            for suite in suites
+        ]
+
+    def run_beside(self, suite: Suite) -> Ran:
+        """Runs a suite and shows its lines when it has ended: another runs meanwhile."""
+        lines: list[str] = []
+        try:
+            return self.run_suite(suite, lines.append)
+        finally:
+            say("\n".join(lines))
+
+    def run_suite(self, suite: Suite, write: Write) -> Ran:
+        write(f"\n== {suite.title}")
         began, busy = time.monotonic(), processes.busy_seconds()
         chosen = self.failed.get(suite.name, [list(self.request.words)])
-        tests = [test for words in chosen for test in self.tests(suite, words)]
+        tests = [test for words in chosen for test in self.tests(suite, words, write)]
         seconds, busy = time.monotonic() - began, processes.busy_seconds() - busy
         ran = Ran(suite.name, suite.title, seconds, busy, tests)
-        say(ran.line())
+        write(ran.line())
         return ran
 
-    def tests(self, suite: Suite, words: Words) -> list[Test]:
+    def tests(self, suite: Suite, words: Words, write: Write = say) -> list[Test]:
         """Runs a suite's tests, and one more: that they leave no process and no file behind."""
         directory = self.directory / f"{suite.name}-tmp"
         directory.mkdir()
         environment = {**self.environment_of(suite.name), "TMPDIR": str(directory)}
         try:
-            tests = suite.program.run(words, environment, say)
+            tests = suite.program.run(words, environment, write)
         finally:
             left = processes.left_behind(processes.mark(self.id, suite.name))
             left += [str(path) for path in directory.glob("ratoon*")]
             shutil.rmtree(directory, ignore_errors=True)
         for one in left:
-            say(f"left behind: {one}")
+            write(f"left behind: {one}")
         outcome = Outcome.FAILED if left else Outcome.PASSED
         error = f"left behind: {left[0]}" if left else ""
         name = "no process and no file is left behind"

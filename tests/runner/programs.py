@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 import xml.etree.ElementTree as xml
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,8 +27,14 @@ Write = Callable[[str], None]
 
 # Programs of the tests' environment: `[*PYTHON, "mypy"]`. `-P`: not from the checkout.
 PYTHON = ["$RATOON_TEST_PYTHON", "-P", "-m"]
-# Ends a file of Node's tests that hangs.
-LIMITED = ["timeout", "--kill-after=10", "900"]
+# The tests themselves read these two. With the first they try everything.
+IN_FULL = "RATOON_TEST_ALL"
+# The user has chosen tests: also those run that otherwise run in `nightly` only.
+CHOSEN = "RATOON_TEST_CHOSEN"
+# So begins the reason why such a test of libtest is ignored.
+NIGHTLY = "nightly: "
+# Ends a process of Node's tests that hangs.
+LIMITED = ["timeout", "--kill-after=10", "1800"]
 
 
 class Program(Protocol):
@@ -134,7 +140,13 @@ class Libtest:
         options.append(f"--test-threads={self.threads}")
         tests: list[Test] = []
         for executable in self.executables():
-            tests += self._run([str(executable), *options, *words], env, write)
+            ran = self._run([str(executable), *options, *words], env, write)
+            later = [test.name for test in ran if test.error.startswith(NIGHTLY)]
+            if later and (IN_FULL in env or CHOSEN in env):
+                ran = [test for test in ran if test.name not in later]
+                chosen = ["--exact", "--ignored", *later]
+                ran += self._run([str(executable), *options, *chosen], env, write)
+            tests += ran
         return tests
 
     def _run(self, command: Sequence[str], env: Environment, write: Write) -> list[Test]:
@@ -176,6 +188,8 @@ class Libtest:
             write(said)
             panic = re.search(r"panicked at (.*):\n(.*)", said)
             error = f"{panic[1]}: {panic[2]}" if panic else said.strip().partition("\n")[0]
+        elif outcome is Outcome.SKIPPED:
+            error = str(event.get("message", ""))
         return Test(self.suite, name, outcome, seconds, error, (name,))
 
 
@@ -186,15 +200,15 @@ class InPythons:
     program: Program
     # The version of each Python, and the directory of its program. Called when the suite begins.
     pythons: Callable[[], dict[str, Path]]
-    # What runs without words.
-    default: Words
+    # What runs without words in each of them. If it is empty, all tests run.
+    default: Iterable[Words]
 
     def run(self, words: Words, env: Environment, write: Write) -> list[Test]:
         tests: list[Test] = []
-        for version, directory in self.pythons().items():
+        for (version, directory), default in zip(self.pythons().items(), self.default):
             write(f"-- Python {version}")
             path = {"PATH": f"{directory}:{env['PATH']}"}
-            ran = self.program.run(words or self.default, {**env, **path}, write)
+            ran = self.program.run(words or default, {**env, **path}, write)
             tests += [replace(test, name=f"{version} {test.name}") for test in ran]
         return tests
 
@@ -205,8 +219,10 @@ class Node:
 
     suite: str
     directory: str
-    # How many files run at the same time.
-    files_at_once: int
+    # How many processes run at the same time.
+    processes: int
+    # A script that runs several files in one process. Without it each file has its own.
+    together: str | None = None
 
     def run(self, words: Words, env: Environment, write: Write) -> list[Test]:
         files = [word for word in words if word.endswith(".mjs")]
@@ -214,36 +230,48 @@ class Node:
         patterns = [f"--test-name-pattern={word}" for word in words if not word.endswith(".mjs")]
         # The large files first, so that none of them runs alone at the end.
         files.sort(key=lambda file: -os.path.getsize(file))
-        with ThreadPoolExecutor(self.files_at_once) as pool:
-            ran = pool.map(lambda file: self._run_file(file, patterns, env, write), files)
+        # Node's patterns skip suites, which the files of one process are.
+        if self.together is None or patterns:
+            commands = [[file] for file in files]
+        else:
+            commands = [[self.together, *group] for group in groups(files, 2 * self.processes)]
+        with ThreadPoolExecutor(self.processes) as pool:
+            ran = pool.map(lambda one: self._run([*patterns, *one], env, write), commands)
             return [test for tests in ran for test in tests]
 
-    def _run_file(
-        self, file: str, patterns: Sequence[str], env: Environment, write: Write
-    ) -> list[Test]:
-        """Runs a file in a process of its own. What the file writes is shown when it has ended."""
+    def _run(self, arguments: Sequence[str], env: Environment, write: Write) -> list[Test]:
+        """Runs a process. What it writes is shown when it has ended."""
+        file = arguments[-1]
         with tempfile.NamedTemporaryFile("r", dir=env["TMPDIR"], suffix=".jsonl") as found:
             reporters = ["--test-reporter=spec", "--test-reporter-destination=stdout"]
             reporters += ["--test-reporter=./tests/runner/reporter.mjs"]
             reporters += [f"--test-reporter-destination={found.name}"]
             lines: list[str] = []
-            command = [*LIMITED, "node", *reporters, *patterns, file]
+            command = [*LIMITED, "node", *reporters, *arguments]
             code = follow(command, env, lines.append)
-            tests = [self._test(file, json.loads(line)) for line in found]
-        write("\n".join([f"-- {file}", *lines]))
+            tests = [self._test({"file": file, **json.loads(line)}) for line in found]
+        write("\n".join([f"-- {' '.join(arguments)}", *lines]))
         if code != 0 and not any(test.outcome is Outcome.FAILED for test in tests):
             error = first_error(lines, code)
             tests.append(Test(self.suite, file, Outcome.FAILED, 0.0, error, (file,)))
         return tests
 
-    def _test(self, file: str, found: dict[str, object]) -> Test:
-        name = str(found["name"])
+    def _test(self, found: dict[str, object]) -> Test:
+        name, file = str(found["name"]), str(found["file"])
         outcome = Outcome.PASSED if found["isPassed"] else Outcome.FAILED
         if found["isSkipped"]:
             outcome = Outcome.SKIPPED
         error = str(found["error"]).strip().partition("\n")[0]
-        words = (file, f"^{escaped(name)}$")
+        words = (file,) if name == file else (file, f"^{escaped(name)}$")
         return Test(self.suite, name, outcome, float(str(found["seconds"])), error, words)
+
+
+def groups(files: Sequence[str], count: int) -> list[list[str]]:
+    """Divides files into groups of about the same size."""
+    made: list[list[str]] = [[] for _ in range(min(count, len(files)))]
+    for file in files:
+        min(made, key=lambda group: sum(map(os.path.getsize, group))).append(file)
+    return made
 
 
 def escaped(title: str) -> str:

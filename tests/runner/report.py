@@ -23,7 +23,7 @@ class Ran:
     name: str
     title: str
     seconds: float
-    # Processor time of the whole machine meanwhile.
+    # Processor time of the whole machine meanwhile, also of the suites beside it.
     processor_seconds: float
     tests: list[Test]
 

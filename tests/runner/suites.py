@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 
 import pythons
@@ -15,9 +16,13 @@ CORES = os.cpu_count() or 1
 SOURCES = ["python", "src/kernel/python"]
 SOURCES += [f"tests/{name}" for name in ("kernel", "client", "machines", "runner", "wheel")]
 
-# The tests of a server that depend on the version of Python.
-IN_ALL_PYTHONS = ["branches::", "checkpoints::", "interrupts::", "crashes::", "restarts::"]
-IN_ALL_PYTHONS += ["pythons::", "survival::"]
+# What runs in the oldest Python, unless all tests run in all Pythons: what depends on how a Python
+# was built.
+IN_OLDEST = ["pythons::"]
+# What runs in the newest: what depends on the version of Python, without the slowest.
+IN_NEWEST = ["branches::", "checkpoints::", "interrupts::", "crashes::", "restarts::"]
+IN_NEWEST += ["pythons::", "survival::", "--skip=of_libraries", "--skip=numeric_libraries"]
+IN_NEWEST += ["--skip=killed_at_any_write", "--skip=fork_hangs"]
 
 LINTS = {
     "biome": ["node_modules/.bin/biome", "ci"],
@@ -42,6 +47,8 @@ class Suite:
     needs: Sequence[Callable[[], None]] = ()
     # Whether `tests/run` runs it without arguments.
     is_default: bool = True
+    # Whether it keeps about one core busy, so that others of this kind can run beside it.
+    takes_one_core: bool = False
 
 
 def all_suites(ready: Preparation, in_full: bool) -> list[Suite]:
@@ -53,12 +60,12 @@ def all_suites(ready: Preparation, in_full: bool) -> list[Suite]:
     def server_tests() -> list[Path]:
         return [path for path in ready.executables if path.name.startswith("it-")]
 
-    # Three tests per core: they wait for more than half of their time.
-    rust = Libtest("rust", lambda: ready.executables, 3 * CORES)
+    # More than two tests per core: they wait for half of their time.
+    rust = Libtest("rust", lambda: ready.executables, 5 * CORES // 2)
     in_pythons = InPythons(
         Libtest("pythons", server_tests, 3 * CORES),
         lambda: pythons.environments(ready, in_full),
-        [] if in_full else IN_ALL_PYTHONS,
+        repeat([]) if in_full else [IN_OLDEST, IN_NEWEST],
     )
     soak = ["--minutes", "10"] if in_full else ["--seed", "7", "--runs", "250"]
     gallery = ["$RATOON_TEST_PYTHON", "tests/gallery/run.py"]
@@ -67,32 +74,53 @@ def all_suites(ready: Preparation, in_full: bool) -> list[Suite]:
         return Command(name, name, command or [f"tests/{name}/run"])
 
     return [
-        Suite("lints", "Lints", Checks("lints", LINTS), [ready.node]),
+        Suite("lints", "Lints", Checks("lints", LINTS), [ready.node], takes_one_core=True),
         Suite(
             "kernel",
             "The kernel's Python, without a server",
             Checks("kernel", PYTHON_LINTS, Pytest("kernel", "tests/kernel")),
             [ready.packages],
+            takes_one_core=True,
         ),
         Suite(
-            "client", "The Python client, with a server", Pytest("client", "tests/client"), server
+            "client",
+            "The Python client, with a server",
+            Pytest("client", "tests/client"),
+            server,
+            takes_one_core=True,
+        ),
+        Suite(
+            "gallery",
+            "Notebooks from scikit-learn's gallery",
+            script("gallery", *gallery),
+            server,
+            takes_one_core=True,
+        ),
+        Suite(
+            "ancestor",
+            "The same requests to snapshot-kernel",
+            script("ancestor"),
+            server,
+            takes_one_core=True,
+        ),
+        Suite(
+            "page",
+            "The page, without a browser",
+            Node("page", "tests/web", 1),
+            [ready.node],
+            takes_one_core=True,
+        ),
+        Suite(
+            "soak", "A soak", script("soak", "tests/soak/run", *soak), server, takes_one_core=True
         ),
         Suite("rust", "The server and its kernel", rust, [*tests, ready.strace]),
         Suite("pythons", "The kernel in the other Pythons of this machine", in_pythons, tests),
         Suite(
-            "page", "The page, without a browser", Node("page", "tests/web", CORES), [ready.node]
-        ),
-        Suite(
             "browser",
             "The page, in Chromium",
-            Node("browser", "tests/browser", 3 * CORES // 2),
+            Node("browser", "tests/browser", 3 * CORES // 2, "tests/browser/together.mjs"),
             [*server, *page],
         ),
-        Suite(
-            "gallery", "Notebooks from scikit-learn's gallery", script("gallery", *gallery), server
-        ),
-        Suite("soak", "A soak", script("soak", "tests/soak/run", *soak), server),
-        Suite("ancestor", "The same requests to snapshot-kernel", script("ancestor"), server),
         Suite(
             "plainbook",
             "plainbook with snapshot-kernel and with Ratoon",

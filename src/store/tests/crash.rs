@@ -3,6 +3,7 @@
 
 use super::facts::{Story, new_run};
 use super::*;
+use crate::breadth::in_full;
 use crate::notebook::StateId;
 use std::collections::HashSet;
 use std::process::{Command, Output as Ended};
@@ -155,12 +156,6 @@ fn assert_whole(dir: &Dir, pictures: &[String], acked: usize, what: &str) {
     assert_eq!(checked.damage, Vec::<String>::new(), "{what}");
 }
 
-/// Whether to try a crash at every system call. Only `tests/run nightly` does this, because it
-/// takes minutes. Other runs try some of the calls.
-fn tries_all() -> bool {
-    std::env::var("RATOON_TEST_ALL").is_ok()
-}
-
 #[test]
 fn killed_anywhere_everything_acknowledged_is_there() {
     if std::env::var(DIR).is_ok() || !strace() {
@@ -168,7 +163,7 @@ fn killed_anywhere_everything_acknowledged_is_there() {
     }
     let pictures = pictures(&script());
     let mut kills = 0;
-    let step = if tries_all() { 1 } else { 16 };
+    let step = if in_full() { 1 } else { 32 };
     for calls in CALLS {
         for n in (1..600).step_by(step) {
             let dir = Dir::new("killed");
@@ -205,7 +200,7 @@ fn a_disk_that_fails_is_told_and_everything_is_written_when_it_works_again() {
     for (calls, errors) in [("pwrite64", ["ENOSPC", "EIO"]), ("fsync,fdatasync", ["EIO", "ENOSPC"])] {
         for error in errors {
             let (most, step) = if calls == "pwrite64" { (340, 19) } else { (60, 4) };
-            let step = if tries_all() { step } else { 3 * step };
+            let step = if in_full() { step } else { 6 * step };
             for n in (1..most).step_by(step) {
                 let dir = Dir::new("fails");
                 let _ = dir.key();

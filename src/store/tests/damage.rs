@@ -3,6 +3,7 @@
 
 use super::facts::{Story, new_run, new_state};
 use super::*;
+use crate::breadth::in_full;
 use crate::notebook::{Output, RunStatus, StateId, StreamName};
 use crate::store::open::{Paths, examine};
 use rusqlite::Connection;
@@ -89,7 +90,7 @@ fn bit_flips_are_refused_or_set_aside() {
     let mut dice = Dice(3);
     let (mut refused, mut taken) = (0, 0);
     for page in 0..whole.len() / 4096 {
-        for n in 0..if std::env::var("RATOON_TEST_ALL").is_ok() { 100 } else { 6 } {
+        for n in 0..if in_full() { 100 } else { 3 } {
             // One in three flipped bits is near the beginning of a page, where the page's header
             // is.
             let at = page * 4096 + if n % 3 == 0 { dice.roll(120) } else { dice.roll(4096) };

@@ -7,6 +7,7 @@
 use super::{
     Alarm, Budget, Effect, Input, Machine, Ticket, exec, machine, machine_with, parse_widget, picture, run,
 };
+use crate::breadth::in_full;
 use crate::kernel::{
     Contents, Exit, Fingerprint, How, Hung, Introspected, ProcId, Question, Remains, Report, Role, WidgetEnd,
 };
@@ -508,12 +509,14 @@ fn storm(seed: u64, accidents: bool, budget: Option<usize>) {
 
 #[test]
 fn every_command_is_answered_when_nothing_fails() {
-    (0..100).for_each(|seed| storm(seed, false, None));
-    (0..100).for_each(|seed| storm(seed, false, Some(3)));
+    let seeds = if in_full() { 1000 } else { 40 };
+    (0..seeds).for_each(|seed| storm(seed, false, None));
+    (0..seeds).for_each(|seed| storm(seed, false, Some(3)));
 }
 
 #[test]
 fn every_command_is_answered_whatever_dies() {
-    (1000..1200).for_each(|seed| storm(seed, true, None));
-    (2000..2300).for_each(|seed| storm(seed, true, Some(3)));
+    let seeds = if in_full() { 3000 } else { 100 };
+    (10_000..10_000 + seeds).for_each(|seed| storm(seed, true, None));
+    (20_000..20_000 + seeds).for_each(|seed| storm(seed, true, Some(3)));
 }
