@@ -185,34 +185,38 @@ test(
     },
 );
 
-test('the variables pane shows rows in pages; modules are folded until they are wanted or found by the filter', {
-    skip: !isReal && 'the stand-in knows no modules',
-}, async () => {
-    await run('import math, sys\nfor i in range(700): globals()[f"v{i}"] = i');
-    await ran(1);
-    await page.getByRole('button', { name: 'Variables' }).click();
-    const shown = async (count) => {
-        await page.waitForFunction(
-            (count) => document.querySelectorAll('.variables-pane tbody th').length === count,
-            count,
-        );
-    };
-    await shown(300);
-    await page.getByRole('button', { name: 'Show 300 more of 401' }).click();
-    await shown(600);
-    await page.getByRole('button', { name: 'Show 101 more' }).click();
-    await shown(701);
-    const modules = page.getByRole('button', { name: '2 modules' });
-    assert.equal(await modules.getAttribute('aria-expanded'), 'false');
-    await modules.click();
-    await shown(703);
-    assert.deepEqual(await texts('.variables-modules tbody th, .variables-modules th'), ['math', 'sys']);
-    await page.reload();
-    await shown(302);
-    await page.getByRole('button', { name: '2 modules' }).click();
-    await page.getByLabel('Filter variables by name, type or value').fill('math');
-    await shown(1);
-});
+test(
+    'the variables pane shows rows in pages; modules are folded until they are wanted or found by the filter',
+    nightly({
+        skip: !isReal && 'the stand-in knows no modules',
+    }),
+    async () => {
+        await run('import math, sys\nfor i in range(700): globals()[f"v{i}"] = i');
+        await ran(1);
+        await page.getByRole('button', { name: 'Variables' }).click();
+        const shown = async (count) => {
+            await page.waitForFunction(
+                (count) => document.querySelectorAll('.variables-pane tbody th').length === count,
+                count,
+            );
+        };
+        await shown(300);
+        await page.getByRole('button', { name: 'Show 300 more of 401' }).click();
+        await shown(600);
+        await page.getByRole('button', { name: 'Show 101 more' }).click();
+        await shown(701);
+        const modules = page.getByRole('button', { name: '2 modules' });
+        assert.equal(await modules.getAttribute('aria-expanded'), 'false');
+        await modules.click();
+        await shown(703);
+        assert.deepEqual(await texts('.variables-modules tbody th, .variables-modules th'), ['math', 'sys']);
+        await page.reload();
+        await shown(302);
+        await page.getByRole('button', { name: '2 modules' }).click();
+        await page.getByLabel('Filter variables by name, type or value').fill('math');
+        await shown(1);
+    },
+);
 
 test('on a phone panes are sheets, one at a time; going to a state in the graph closes its sheet', async () => {
     await run('x = 1');
@@ -257,59 +261,63 @@ const visible = () =>
         all.map((one) => one.querySelector('.prose, .cm-content, .editor').textContent.trim()),
     );
 
-test('headings collapse their sections by key and mouse; the outline lists them and goes there', async () => {
-    for (const [i, heading] of ['# One', '## Two', '# Three'].entries()) {
-        await write(heading);
-        await run(`x = ${i}`);
-        await ran(i + 1);
-    }
-    const all = ['One', 'x = 0', 'Two', 'x = 1', 'Three', 'x = 2'];
-    await becomes(visible, all);
-    await page.locator('.cell').first().focus();
-    await page.keyboard.press('ArrowLeft');
-    await becomes(visible, ['One', 'Three', 'x = 2']);
-    assert.match((await texts('.folded-section'))[0], /^… 3 cells/);
-    await page.keyboard.press('ArrowDown');
-    await focused([4, 'cell']);
-    await page.reload();
-    await ran(3);
-    await becomes(visible, ['One', 'Three', 'x = 2']);
+test(
+    'headings collapse their sections by key and mouse; the outline lists them and goes there',
+    nightly(),
+    async () => {
+        for (const [i, heading] of ['# One', '## Two', '# Three'].entries()) {
+            await write(heading);
+            await run(`x = ${i}`);
+            await ran(i + 1);
+        }
+        const all = ['One', 'x = 0', 'Two', 'x = 1', 'Three', 'x = 2'];
+        await becomes(visible, all);
+        await page.locator('.cell').first().focus();
+        await page.keyboard.press('ArrowLeft');
+        await becomes(visible, ['One', 'Three', 'x = 2']);
+        assert.match((await texts('.folded-section'))[0], /^… 3 cells/);
+        await page.keyboard.press('ArrowDown');
+        await focused([4, 'cell']);
+        await page.reload();
+        await ran(3);
+        await becomes(visible, ['One', 'Three', 'x = 2']);
 
-    // Whatever goes to a hidden cell expands its section.
-    await page.keyboard.press('Control+f');
-    await page.locator('.find-text').fill('x = 1');
-    await becomes(visible, all);
-    await page.keyboard.press('Escape');
-    await page.locator('.cell').nth(2).hover();
-    await page.locator('.cell').nth(2).getByRole('button', { name: 'Collapse the section' }).click();
-    await becomes(visible, ['One', 'x = 0', 'Two', 'Three', 'x = 2']);
-    await focused([2, 'cell']);
+        // Whatever goes to a hidden cell expands its section.
+        await page.keyboard.press('Control+f');
+        await page.locator('.find-text').fill('x = 1');
+        await becomes(visible, all);
+        await page.keyboard.press('Escape');
+        await page.locator('.cell').nth(2).hover();
+        await page.locator('.cell').nth(2).getByRole('button', { name: 'Collapse the section' }).click();
+        await becomes(visible, ['One', 'x = 0', 'Two', 'Three', 'x = 2']);
+        await focused([2, 'cell']);
 
-    await page.getByRole('button', { name: 'Outline' }).click();
-    const entries = () =>
-        page.$$eval('.outline-entry', (some) =>
-            some.map(
-                (one) =>
-                    `${one.getAttribute('aria-level')} ${one.querySelector('.outline-text').textContent}` +
-                    `${one.getAttribute('aria-expanded') === 'false' ? ' +' : ''}` +
-                    `${one.getAttribute('aria-current') ? ' *' : ''}`,
-            ),
-        );
-    await becomes(entries, ['1 One', '2 Two + *', '1 Three']);
-    await page.getByRole('button', { name: 'Code cells' }).click();
-    await becomes(entries, ['1 One', '2 x = 0', '2 Two + *', '1 Three', '2 x = 2']);
-    await page.locator('#outline').focus();
-    await page.keyboard.press('ArrowRight');
-    await becomes(visible, all);
-    await page.keyboard.press('End');
-    await page.keyboard.press('Enter');
-    await focused([5, 'cell']);
-    await becomes(entries, ['1 One', '2 x = 0', '2 Two', '3 x = 1', '1 Three', '2 x = 2 *']);
-    await page.locator('.outline-entry', { hasText: 'One' }).click();
-    await focused([0, 'cell']);
-    await page.getByRole('button', { name: 'Variables' }).click();
-    await page.waitForSelector('.outline-pane', { state: 'detached' });
-});
+        await page.getByRole('button', { name: 'Outline' }).click();
+        const entries = () =>
+            page.$$eval('.outline-entry', (some) =>
+                some.map(
+                    (one) =>
+                        `${one.getAttribute('aria-level')} ${one.querySelector('.outline-text').textContent}` +
+                        `${one.getAttribute('aria-expanded') === 'false' ? ' +' : ''}` +
+                        `${one.getAttribute('aria-current') ? ' *' : ''}`,
+                ),
+            );
+        await becomes(entries, ['1 One', '2 Two + *', '1 Three']);
+        await page.getByRole('button', { name: 'Code cells' }).click();
+        await becomes(entries, ['1 One', '2 x = 0', '2 Two + *', '1 Three', '2 x = 2']);
+        await page.locator('#outline').focus();
+        await page.keyboard.press('ArrowRight');
+        await becomes(visible, all);
+        await page.keyboard.press('End');
+        await page.keyboard.press('Enter');
+        await focused([5, 'cell']);
+        await becomes(entries, ['1 One', '2 x = 0', '2 Two', '3 x = 1', '1 Three', '2 x = 2 *']);
+        await page.locator('.outline-entry', { hasText: 'One' }).click();
+        await focused([0, 'cell']);
+        await page.getByRole('button', { name: 'Variables' }).click();
+        await page.waitForSelector('.outline-pane', { state: 'detached' });
+    },
+);
 
 test('the header says what is saved; after a reload, typing and a deletion can be undone', async () => {
     await run('x = 1');
@@ -347,7 +355,7 @@ test('the header says what is saved; after a reload, typing and a deletion can b
         );
 });
 
-test('when the graph has the focus, a ring surrounds one row', async () => {
+test('when the graph has the focus, a ring surrounds one row', nightly(), async () => {
     await three();
     await page.keyboard.press('Escape');
     await page.keyboard.press('g');
@@ -396,7 +404,7 @@ const overflow = (on) =>
         document.querySelector('.top').getBoundingClientRect().top,
     ]);
 
-test('in a long notebook only the cells scroll, not the page around them', async () => {
+test('in a long notebook only the cells scroll, not the page around them', nightly(), async () => {
     await run(LONG);
     await ran(1);
     await run('print("end")');
@@ -416,33 +424,37 @@ test('in a long notebook only the cells scroll, not the page around them', async
     assert.deepEqual(await overflow(page), [0, 0, 0, 0]);
 });
 
-test('a link to a state of a long notebook shows the state and keeps the header in sight', {
-    skip: !isReal,
-}, async () => {
-    await run(LONG);
-    await ran(1);
-    await run('print("the end")');
-    await ran(2);
-    const { origin, hash } = new URL(page.url());
-    const token = await page.evaluate(
-        async () =>
-            (
-                await (
-                    await fetch('/api/links', {
-                        method: 'POST',
-                        headers: { 'content-type': 'application/json' },
-                        body: '{"scope": "view"}',
-                    })
-                ).json()
-            ).token,
-    );
-    const guest = await open(`${origin}/n/main?token=${token}${hash}`);
-    await prints('the end', guest);
-    await guest.waitForFunction(() => document.querySelector('main').scrollTop > 0);
-    assert.deepEqual(await overflow(guest), [0, 0, 0, 0]);
-});
+test(
+    'a link to a state of a long notebook shows the state and keeps the header in sight',
+    nightly({
+        skip: !isReal,
+    }),
+    async () => {
+        await run(LONG);
+        await ran(1);
+        await run('print("the end")');
+        await ran(2);
+        const { origin, hash } = new URL(page.url());
+        const token = await page.evaluate(
+            async () =>
+                (
+                    await (
+                        await fetch('/api/links', {
+                            method: 'POST',
+                            headers: { 'content-type': 'application/json' },
+                            body: '{"scope": "view"}',
+                        })
+                    ).json()
+                ).token,
+        );
+        const guest = await open(`${origin}/n/main?token=${token}${hash}`);
+        await prints('the end', guest);
+        await guest.waitForFunction(() => document.querySelector('main').scrollTop > 0);
+        assert.deepEqual(await overflow(guest), [0, 0, 0, 0]);
+    },
+);
 
-test('the line of a plot is visible in its thumbnail', { skip: !isReal }, async () => {
+test('the line of a plot is visible in its thumbnail', nightly({ skip: !isReal }), async () => {
     await run(
         'from IPython.display import SVG\nSVG(\'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="480"><rect width="640" height="480" fill="white"/><path d="M80 60L560 420" stroke="#1f77b4" stroke-width="2"/></svg>\')',
     );

@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startBinary } from './binary.mjs';
+import { nightly } from './browser.mjs';
 import {
     forgive,
     onDisk,
@@ -112,7 +113,7 @@ testWithoutPage('when access ends, typing is not interrupted, and the text can b
     assert.equal(await tab.evaluate(() => navigator.clipboard.readText()), 'half a thought');
 });
 
-testWithoutPage('of two problems the page shows only the more important one', async (t) => {
+testWithoutPage('of two problems the page shows only the more important one', nightly(), async (t) => {
     const [tab, server] = await standIn(t);
     server.notebook.troubled({
         what: 'write to main.ratoon',

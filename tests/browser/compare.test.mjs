@@ -48,7 +48,7 @@ test('one click compares the versions of a cell, and Esc returns to the notebook
     await sees('version 2 of 2');
 });
 
-test('changes in arrays and data frames are described in numbers', real, async () => {
+test('changes in arrays and data frames are described in numbers', nightly(real), async () => {
     const cell = (n) =>
         `import numpy as np, matplotlib\nmatplotlib.use("agg")\na = np.arange(${n}.0)\nname = "same"`;
     await run(cell(4));
@@ -100,7 +100,7 @@ testWithoutPage(
     },
 );
 
-testWithoutPage('plots are compared side by side at the same scale', async (t) => {
+testWithoutPage('plots are compared side by side at the same scale', nightly(), async (t) => {
     const one = await at(t);
     const widths = () =>
         one.$$eval('.compare-output .side-by-side-column img', (images) =>
@@ -124,19 +124,23 @@ testWithoutPage('plots are compared side by side at the same scale', async (t) =
     }
 });
 
-testWithoutPage('Swap exchanges the sides of a comparison, and the current state stays', async (t) => {
-    const one = await at(t);
-    const here = await one.locator('.row[data-here]').getAttribute('data-node');
-    await one.getByRole('button', { name: 'Swap' }).click();
-    assert.equal(await hash(one), 'compare=b3..a2');
-    await becomes(() => texts('.compare-cell h4', one), ['~ changed Cell 2', '− only in A Cell 4']);
-    assert.equal(await one.locator('.row[data-here]').getAttribute('data-node'), here);
-    await one.locator('.row[data-node="load"]').click();
-    await one.waitForSelector('.compare', { state: 'detached' });
-    assert.equal(await hash(one), 'load');
-});
+testWithoutPage(
+    'Swap exchanges the sides of a comparison, and the current state stays',
+    nightly(),
+    async (t) => {
+        const one = await at(t);
+        const here = await one.locator('.row[data-here]').getAttribute('data-node');
+        await one.getByRole('button', { name: 'Swap' }).click();
+        assert.equal(await hash(one), 'compare=b3..a2');
+        await becomes(() => texts('.compare-cell h4', one), ['~ changed Cell 2', '− only in A Cell 4']);
+        assert.equal(await one.locator('.row[data-here]').getAttribute('data-node'), here);
+        await one.locator('.row[data-node="load"]').click();
+        await one.waitForSelector('.compare', { state: 'detached' });
+        assert.equal(await hash(one), 'load');
+    },
+);
 
-testWithoutPage('typing finds a state to compare with', async (t) => {
+testWithoutPage('typing finds a state to compare with', nightly(), async (t) => {
     const one = await at(t, 'b3');
     await one.waitForSelector('.row[data-node="b3"][data-here]');
     await choose(2, 'Compare with…', one);

@@ -124,7 +124,7 @@ testWithoutPage(
 
 testWithoutPage(
     'after a kill in the middle of a cell, the page shows what the cell printed and why it ended',
-    story,
+    nightly(story),
     async (t) => {
         const { tab, crash, again } = await begin(t);
         await run('import time\nprint("before")\ntime.sleep(600)', 'Control+Enter', tab);

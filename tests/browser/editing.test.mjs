@@ -115,7 +115,7 @@ test('several selected drafts are cut, pasted, copied, deleted and restored in o
     await becomes(sources, ['two', 'three', 'one', 'four', 'two', 'three']);
 });
 
-test('selected drafts run together', async () => {
+test('selected drafts run together', nightly(), async () => {
     await drafts('a = 1', 'b = 2', 'c = 3');
     await page.locator('.cell').nth(0).focus();
     await keys('Shift+ArrowDown', 'Shift+Enter');
@@ -171,52 +171,59 @@ test('a cell inserted above one that ran begins a branch; a cell that ran keeps 
     await ran(3);
 });
 
-test('the button in the gap above a cell inserts a cell there; it covers no content, and hovering moves nothing', async () => {
-    await run('x = 1');
-    await ran(1);
-    await drafts('one', 'two');
-    await becomes(sources, ['one', 'two']);
-    const tops = () =>
-        page.$$eval('.cell .source', (all) => all.map((one) => one.getBoundingClientRect().top));
-    const before = await tops();
-    const gap = async (/** @type {number} */ cell) => {
-        const box = await page.locator('.cell').nth(cell).locator('.insert').boundingBox();
-        return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
-    };
-    const hit = (at) =>
-        page.evaluate(({ x, y }) => document.elementFromPoint(x, y)?.closest('button')?.title ?? null, at);
-    const second = await gap(2);
-    assert.equal(await hit({ ...second, y: second.y + 9 }), null, 'the editor gets clicks near the gap');
-    await page.mouse.move(second.x, second.y);
-    await becomes(() => hit(second), 'Insert a cell here');
-    await becomes(
-        () =>
-            page
-                .locator('.insert')
-                .nth(2)
-                .evaluate((one) => getComputedStyle(one).opacity),
-        '1',
-    );
-    assert.deepEqual(await tops(), before);
-    await page.mouse.click(second.x, second.y);
-    await focused([2, 'editor']);
-    await page.keyboard.insertText('between');
-    await becomes(sources, ['one', 'between', 'two']);
-    const first = await gap(0);
-    await page.mouse.move(first.x, first.y);
-    await page.mouse.click(first.x, first.y);
-    await focused([0, 'editor']);
-    await page.keyboard.insertText('before');
-    await becomes(sources, ['before', 'one', 'between', 'two']);
-    assert.equal(
-        await page.locator('.cell[data-fresh] .insert').count(),
-        0,
-        'an empty cell is already there',
-    );
-    await page.locator('.cell').nth(0).focus();
-    await keys('Tab');
-    assert.equal(await page.evaluate(() => document.activeElement.matches('.insert-button')), false);
-});
+test(
+    'the button in the gap above a cell inserts a cell there; it covers no content, and hovering moves nothing',
+    nightly(),
+    async () => {
+        await run('x = 1');
+        await ran(1);
+        await drafts('one', 'two');
+        await becomes(sources, ['one', 'two']);
+        const tops = () =>
+            page.$$eval('.cell .source', (all) => all.map((one) => one.getBoundingClientRect().top));
+        const before = await tops();
+        const gap = async (/** @type {number} */ cell) => {
+            const box = await page.locator('.cell').nth(cell).locator('.insert').boundingBox();
+            return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+        };
+        const hit = (at) =>
+            page.evaluate(
+                ({ x, y }) => document.elementFromPoint(x, y)?.closest('button')?.title ?? null,
+                at,
+            );
+        const second = await gap(2);
+        assert.equal(await hit({ ...second, y: second.y + 9 }), null, 'the editor gets clicks near the gap');
+        await page.mouse.move(second.x, second.y);
+        await becomes(() => hit(second), 'Insert a cell here');
+        await becomes(
+            () =>
+                page
+                    .locator('.insert')
+                    .nth(2)
+                    .evaluate((one) => getComputedStyle(one).opacity),
+            '1',
+        );
+        assert.deepEqual(await tops(), before);
+        await page.mouse.click(second.x, second.y);
+        await focused([2, 'editor']);
+        await page.keyboard.insertText('between');
+        await becomes(sources, ['one', 'between', 'two']);
+        const first = await gap(0);
+        await page.mouse.move(first.x, first.y);
+        await page.mouse.click(first.x, first.y);
+        await focused([0, 'editor']);
+        await page.keyboard.insertText('before');
+        await becomes(sources, ['before', 'one', 'between', 'two']);
+        assert.equal(
+            await page.locator('.cell[data-fresh] .insert').count(),
+            0,
+            'an empty cell is already there',
+        );
+        await page.locator('.cell').nth(0).focus();
+        await keys('Tab');
+        assert.equal(await page.evaluate(() => document.activeElement.matches('.insert-button')), false);
+    },
+);
 
 test(
     'after an edit of an early cell, one button replays the rest; one command does both',
@@ -338,34 +345,38 @@ test(
     },
 );
 
-test('outputs can be collapsed, line numbers are toggled and remembered, Space scrolls', async () => {
-    await run('print("line")\n'.repeat(40));
-    await ran(1);
-    await page.locator('.cell').nth(0).focus();
-    const height = () =>
-        page
-            .locator('.outputs')
-            .first()
-            .evaluate((one) => one.getBoundingClientRect().height);
-    const whole = await height();
-    await keys('o');
-    assert.ok((await height()) < whole / 2);
-    await keys('o');
-    assert.equal(await height(), whole);
-    await keys('l');
-    assert.ok((await page.locator('.cm-lineNumbers').count()) >= 2);
-    await page.reload();
-    await page.waitForSelector('.cm-lineNumbers');
-    await page.locator('.cell').nth(0).focus();
-    await keys('l');
-    assert.equal(await page.locator('.cm-lineNumbers').count(), 0);
-    const top = () => page.$eval('main', (one) => one.scrollTop);
-    const before = await top();
-    await keys('Space');
-    await page.waitForFunction((from) => document.querySelector('main').scrollTop > from, before);
-    await keys('Shift+Space');
-    await becomes(top, 0);
-});
+test(
+    'outputs can be collapsed, line numbers are toggled and remembered, Space scrolls',
+    nightly(),
+    async () => {
+        await run('print("line")\n'.repeat(40));
+        await ran(1);
+        await page.locator('.cell').nth(0).focus();
+        const height = () =>
+            page
+                .locator('.outputs')
+                .first()
+                .evaluate((one) => one.getBoundingClientRect().height);
+        const whole = await height();
+        await keys('o');
+        assert.ok((await height()) < whole / 2);
+        await keys('o');
+        assert.equal(await height(), whole);
+        await keys('l');
+        assert.ok((await page.locator('.cm-lineNumbers').count()) >= 2);
+        await page.reload();
+        await page.waitForSelector('.cm-lineNumbers');
+        await page.locator('.cell').nth(0).focus();
+        await keys('l');
+        assert.equal(await page.locator('.cm-lineNumbers').count(), 0);
+        const top = () => page.$eval('main', (one) => one.scrollTop);
+        const before = await top();
+        await keys('Space');
+        await page.waitForFunction((from) => document.querySelector('main').scrollTop > from, before);
+        await keys('Shift+Space');
+        await becomes(top, 0);
+    },
+);
 
 testWithoutPage(
     'Tab inserts the only completion at once, and shows several as a list; Enter accepts',
@@ -396,24 +407,28 @@ testWithoutPage(
     },
 );
 
-testWithoutPage('in a list that typing opened, Enter begins a new line and Tab accepts', async () => {
-    const { on, keys: k } = await asked();
-    await k.type('pr');
-    await becomes(() => list(on), ['print', 'property']);
-    assert.equal(await on.locator('.completions [aria-selected]').count(), 0);
-    await k.press('Enter');
-    await becomes(() => lines(1, on), ['pr', '']);
-    assert.equal(await on.locator('.completions').count(), 0);
-    await k.type('text.');
-    await becomes(() => list(on), ['upper', 'split', 'strip']);
-    await k.type('s');
-    await becomes(() => list(on), ['split', 'strip']);
-    await k.press('Tab');
-    await becomes(() => lines(1, on), ['pr', 'text.split']);
-    await k.type('\n# pri');
-    await k.press('Escape');
-    await focused([1, 'cell'], on);
-});
+testWithoutPage(
+    'in a list that typing opened, Enter begins a new line and Tab accepts',
+    nightly(),
+    async () => {
+        const { on, keys: k } = await asked();
+        await k.type('pr');
+        await becomes(() => list(on), ['print', 'property']);
+        assert.equal(await on.locator('.completions [aria-selected]').count(), 0);
+        await k.press('Enter');
+        await becomes(() => lines(1, on), ['pr', '']);
+        assert.equal(await on.locator('.completions').count(), 0);
+        await k.type('text.');
+        await becomes(() => list(on), ['upper', 'split', 'strip']);
+        await k.type('s');
+        await becomes(() => list(on), ['split', 'strip']);
+        await k.press('Tab');
+        await becomes(() => lines(1, on), ['pr', 'text.split']);
+        await k.type('\n# pri');
+        await k.press('Escape');
+        await focused([1, 'cell'], on);
+    },
+);
 
 testWithoutPage(
     'completion is inserted at the right place after wide characters, in magics and in keys, and doubles no bracket',
@@ -437,6 +452,7 @@ testWithoutPage(
 
 testWithoutPage(
     'late completions for an earlier text are dropped, and completion works below a running cell',
+    nightly(),
     async () => {
         const { on, keys: k, notebook } = await asked();
         notebook.slowMs = 250;
@@ -528,6 +544,7 @@ testWithoutPage(
 
 testWithoutPage(
     'the signature highlights the current argument, and closes when the cursor leaves the call',
+    nightly(),
     async () => {
         const { on, keys: k } = await asked();
         const active = () => texts('.tip-active', on);
@@ -556,49 +573,57 @@ testWithoutPage(
     },
 );
 
-test('z undoes a paste, a merge and a split of drafts in turn, but keeps a pasted draft that was edited since', async () => {
-    await drafts('one\ntwo', 'three');
-    await page.locator('.cell').nth(0).focus();
-    await keys('Enter', 'Control+Home', 'ArrowDown', 'Control+Shift+Minus');
-    await becomes(sources, ['one', 'two', 'three']);
-    await keys('Escape', 'Shift+M');
-    await becomes(sources, ['one', 'twothree']);
-    await keys('c', 'v');
-    await becomes(sources, ['one', 'twothree', 'twothree']);
-    await keys('z');
-    await becomes(sources, ['one', 'twothree']);
-    await focused([1, 'cell']);
-    await keys('z');
-    await becomes(sources, ['one', 'two', 'three']);
-    assert.equal(await page.locator('.notice').textContent(), '');
-    await keys('z');
-    await becomes(sources, ['onetwo', 'three']);
-    await becomes(() => lines(0), ['one', 'two']);
-    await keys('c', 'v', 'Enter', 'x', 'Escape', 'z');
-    assert.equal((await sources()).length, 3, 'the edited draft stays');
-});
+test(
+    'z undoes a paste, a merge and a split of drafts in turn, but keeps a pasted draft that was edited since',
+    nightly(),
+    async () => {
+        await drafts('one\ntwo', 'three');
+        await page.locator('.cell').nth(0).focus();
+        await keys('Enter', 'Control+Home', 'ArrowDown', 'Control+Shift+Minus');
+        await becomes(sources, ['one', 'two', 'three']);
+        await keys('Escape', 'Shift+M');
+        await becomes(sources, ['one', 'twothree']);
+        await keys('c', 'v');
+        await becomes(sources, ['one', 'twothree', 'twothree']);
+        await keys('z');
+        await becomes(sources, ['one', 'twothree']);
+        await focused([1, 'cell']);
+        await keys('z');
+        await becomes(sources, ['one', 'two', 'three']);
+        assert.equal(await page.locator('.notice').textContent(), '');
+        await keys('z');
+        await becomes(sources, ['onetwo', 'three']);
+        await becomes(() => lines(0), ['one', 'two']);
+        await keys('c', 'v', 'Enter', 'x', 'Escape', 'z');
+        assert.equal((await sources()).length, 3, 'the edited draft stays');
+    },
+);
 
-test('code typed key by key is indented as meant, and typed closing quotes replace the inserted ones', async () => {
-    await run('', 'Escape');
-    await keys('Enter');
-    const type = async (text) => {
-        for (const one of text) await page.keyboard.press(one === '\n' ? 'Enter' : one);
-    };
-    await type('def f(a):\n"""Say\nit"""\nif a:\nreturn [1,\n2]\nreturn \'\'\'2\'\'\'\nf(1)');
-    await becomes(
-        () => lines(0),
-        [
-            'def f(a):',
-            '    """Say',
-            '    it"""',
-            '    if a:',
-            '        return [1,',
-            '               2]',
-            "        return '''2'''",
-            '    f(1)',
-        ],
-    );
-});
+test(
+    'code typed key by key is indented as meant, and typed closing quotes replace the inserted ones',
+    nightly(),
+    async () => {
+        await run('', 'Escape');
+        await keys('Enter');
+        const type = async (text) => {
+            for (const one of text) await page.keyboard.press(one === '\n' ? 'Enter' : one);
+        };
+        await type('def f(a):\n"""Say\nit"""\nif a:\nreturn [1,\n2]\nreturn \'\'\'2\'\'\'\nf(1)');
+        await becomes(
+            () => lines(0),
+            [
+                'def f(a):',
+                '    """Say',
+                '    it"""',
+                '    if a:',
+                '        return [1,',
+                '               2]',
+                "        return '''2'''",
+                '    f(1)',
+            ],
+        );
+    },
+);
 
 test(
     'Ctrl-D adds cursors, brackets close, and Ctrl-/ toggles comments in code and in text',
@@ -745,50 +770,54 @@ async function palette(typed) {
     await page.keyboard.insertText(typed);
 }
 
-test('the palette also has the commands of menus and the header, only when they apply, and finds them by usual names', async () => {
-    const offered = () => texts('#commands .title');
-    await palette('');
-    const all = await offered();
-    for (const title of [
-        'Share…',
-        'Toggle the variables pane',
-        'Download as .ipynb',
-        'Download as .py',
-        'Download as HTML',
-        'All notebooks, or a new notebook',
-        'Restart…',
-        'Reset notebook…',
-        'Your name…',
-    ])
-        assert.ok(all.includes(title), `${title} of ${all}`);
-    for (const title of ['Label…', 'Delete this state', 'Stop the running cell; press again to kill it'])
-        assert.ok(!all.includes(title), `${title} does not apply now`);
-    await keys('Escape');
-    await three();
-    await palette('delete');
-    const found = (await offered()).slice(0, 2);
-    assert.ok(found.includes('Delete this state'), `of the current state: ${found}`);
-    await keys('Escape');
-    await page.locator('.cell').nth(1).focus();
-    await palette('name');
-    await becomes(async () => (await offered()).includes('Label…'), true);
-    await page.locator('#commands li', { hasText: 'Label…' }).click();
-    await page.locator('dialog input').fill('second');
-    await keys('Enter');
-    await page.locator('.cell').nth(1).locator('.label', { hasText: 'second' }).waitFor();
-    await run('import time\ntime.sleep(60)');
-    await page.waitForSelector('[data-status="running"]');
-    await palette('interrupt');
-    await becomes(offered, ['Stop the running cell; press again to kill it']);
-    await keys('Enter');
-    await page.waitForSelector('[data-status="interrupted"]');
-    await palette('html');
-    await becomes(offered, ['Download as HTML']);
-    await keys('Escape');
-    await palette('variables');
-    await keys('Enter');
-    await page.waitForSelector('.variables-pane tbody');
-});
+test(
+    'the palette also has the commands of menus and the header, only when they apply, and finds them by usual names',
+    nightly(),
+    async () => {
+        const offered = () => texts('#commands .title');
+        await palette('');
+        const all = await offered();
+        for (const title of [
+            'Share…',
+            'Toggle the variables pane',
+            'Download as .ipynb',
+            'Download as .py',
+            'Download as HTML',
+            'All notebooks, or a new notebook',
+            'Restart…',
+            'Reset notebook…',
+            'Your name…',
+        ])
+            assert.ok(all.includes(title), `${title} of ${all}`);
+        for (const title of ['Label…', 'Delete this state', 'Stop the running cell; press again to kill it'])
+            assert.ok(!all.includes(title), `${title} does not apply now`);
+        await keys('Escape');
+        await three();
+        await palette('delete');
+        const found = (await offered()).slice(0, 2);
+        assert.ok(found.includes('Delete this state'), `of the current state: ${found}`);
+        await keys('Escape');
+        await page.locator('.cell').nth(1).focus();
+        await palette('name');
+        await becomes(async () => (await offered()).includes('Label…'), true);
+        await page.locator('#commands li', { hasText: 'Label…' }).click();
+        await page.locator('dialog input').fill('second');
+        await keys('Enter');
+        await page.locator('.cell').nth(1).locator('.label', { hasText: 'second' }).waitFor();
+        await run('import time\ntime.sleep(60)');
+        await page.waitForSelector('[data-status="running"]');
+        await palette('interrupt');
+        await becomes(offered, ['Stop the running cell; press again to kill it']);
+        await keys('Enter');
+        await page.waitForSelector('[data-status="interrupted"]');
+        await palette('html');
+        await becomes(offered, ['Download as HTML']);
+        await keys('Escape');
+        await palette('variables');
+        await keys('Enter');
+        await page.waitForSelector('.variables-pane tbody');
+    },
+);
 
 test(
     'a key pressed right after a dialog closes goes to the element that the dialog’s command focused',

@@ -94,7 +94,7 @@ testWithoutPage(
     },
 );
 
-testWithoutPage('the card of a failed attempt shows its error and can delete it', async (t) => {
+testWithoutPage('the card of a failed attempt shows its error and can delete it', nightly(), async (t) => {
     const one = await at(short(), 'f', t);
     await one.clock.install();
     const attempt = one.locator('.row[data-status="error"]');
@@ -243,32 +243,38 @@ testWithoutPage('going to another branch moves no node; its line becomes broad',
     assert.deepEqual(await places(), before);
 });
 
-testWithoutPage('what is below a state can be hidden by mouse, key and menu, and stays so', async (t) => {
-    const one = await at(afternoon(), 'note2', t);
-    const isShown = (id) => row(id, one).count();
-    await row('tree9', one).hover();
-    await row('tree9', one).locator('.twist').click();
-    await row('tree9s', one).waitFor({ state: 'detached' });
-    assert.equal(await row('tree9', one).locator('.twist').textContent(), '8');
-    await here('tree9', one).catch(() => assert.fail('the row that hides the current state stands for it'));
-    assert.match(await row('tree9', one).getAttribute('aria-label'), /8 cells below hidden/);
-    await one.reload();
-    await row('tree9', one).waitFor();
-    assert.equal(await isShown('tree9s'), 0, 'after a reload');
-    await one.locator('#graph').focus();
-    await one.keyboard.press('f');
-    await row('tree9s', one).waitFor();
-    await one.keyboard.press('f');
-    await row('tree9s', one).waitFor({ state: 'detached' });
-    await one.keyboard.press('ArrowRight');
-    await row('tree9s', one).waitFor();
-    await row('clean', one).click({ button: 'right' });
-    await one.getByRole('menuitem', { name: 'Hide everything below' }).click();
-    await row('feat', one).waitFor({ state: 'detached' });
-    await one.getByRole('button', { name: 'Unfold all' }).click();
-    await row('feat', one).waitFor();
-    assert.equal(await isShown('tree9s'), 1);
-});
+testWithoutPage(
+    'what is below a state can be hidden by mouse, key and menu, and stays so',
+    nightly(),
+    async (t) => {
+        const one = await at(afternoon(), 'note2', t);
+        const isShown = (id) => row(id, one).count();
+        await row('tree9', one).hover();
+        await row('tree9', one).locator('.twist').click();
+        await row('tree9s', one).waitFor({ state: 'detached' });
+        assert.equal(await row('tree9', one).locator('.twist').textContent(), '8');
+        await here('tree9', one).catch(() =>
+            assert.fail('the row that hides the current state stands for it'),
+        );
+        assert.match(await row('tree9', one).getAttribute('aria-label'), /8 cells below hidden/);
+        await one.reload();
+        await row('tree9', one).waitFor();
+        assert.equal(await isShown('tree9s'), 0, 'after a reload');
+        await one.locator('#graph').focus();
+        await one.keyboard.press('f');
+        await row('tree9s', one).waitFor();
+        await one.keyboard.press('f');
+        await row('tree9s', one).waitFor({ state: 'detached' });
+        await one.keyboard.press('ArrowRight');
+        await row('tree9s', one).waitFor();
+        await row('clean', one).click({ button: 'right' });
+        await one.getByRole('menuitem', { name: 'Hide everything below' }).click();
+        await row('feat', one).waitFor({ state: 'detached' });
+        await one.getByRole('button', { name: 'Unfold all' }).click();
+        await row('feat', one).waitFor();
+        assert.equal(await isShown('tree9s'), 1);
+    },
+);
 
 testWithoutPage(
     'a graph of many nested branches scrolls sideways, and shows the current state',
@@ -289,7 +295,7 @@ testWithoutPage(
     },
 );
 
-testWithoutPage('a warning that holds for a whole line is marked where it begins', async (t) => {
+testWithoutPage('a warning that holds for a whole line is marked where it begins', nightly(), async (t) => {
     const one = await at(short(), 'f', t, {}, ({ states }) => {
         for (const id of ['j', 'k']) states.get(id).warnings = ['holds a live thread'];
     });
@@ -299,7 +305,7 @@ testWithoutPage('a warning that holds for a whole line is marked where it begins
     assert.doesNotMatch(await row('k', one).getAttribute('aria-label'), /has a warning/);
 });
 
-testWithoutPage('a state with a plot shows a thumbnail', async (t) => {
+testWithoutPage('a state with a plot shows a thumbnail', nightly(), async (t) => {
     const one = await at(short(), 'f', t);
     for (const id of ['d', 'k']) {
         await row(id, one).locator('.thumb').waitFor();
@@ -353,7 +359,7 @@ testWithoutPage('choosing a state to compare with marks both, and the current st
     ]);
 });
 
-testWithoutPage('a state is struck out while its deletion can be undone', async (t) => {
+testWithoutPage('a state is struck out while its deletion can be undone', nightly(), async (t) => {
     const one = await at(short(), 'f', t);
     await one.locator('#graph').focus();
     await walk(one, 'Home', 'initial');
@@ -367,7 +373,7 @@ testWithoutPage('a state is struck out while its deletion can be undone', async 
     assert.equal(await row('k', one).count(), 1);
 });
 
-testWithoutPage('the width of the graph can be changed, and stays after a reload', async (t) => {
+testWithoutPage('the width of the graph can be changed, and stays after a reload', nightly(), async (t) => {
     const one = await at(short(), 'f', t);
     const width = () => one.$eval('.graph-pane', (side) => side.offsetWidth);
     const before = await width();
@@ -388,7 +394,7 @@ testWithoutPage('the width of the graph can be changed, and stays after a reload
     assert.equal(await width(), before);
 });
 
-testWithoutPage('on a phone a long press opens the card as a sheet', async (t) => {
+testWithoutPage('on a phone a long press opens the card as a sheet', nightly(), async (t) => {
     const other = await start(0, short());
     t.after(() => other.stop());
     const one = await open(`${other.url}#f`, { viewport: { width: 360, height: 740 }, hasTouch: true });

@@ -103,7 +103,7 @@ const drop = (name, text) =>
 
 testOnOwnServer(
     'notebooks can be duplicated, renamed and deleted, and the focus is never lost',
-    real,
+    nightly(real),
     async () => {
         await run('x = 1');
         await ran(1);
@@ -196,35 +196,39 @@ testOnOwnServer(
     },
 );
 
-testOnOwnServer('a notebook can be downloaded in three formats, with the text just typed', real, async () => {
-    await run('print("done")');
-    await ran(1);
-    await page.keyboard.insertText('still a draft');
-    const download = async (format) => {
-        await page.getByRole('button', { name: 'More', exact: true }).click();
-        const [file] = await Promise.all([
-            page.waitForEvent('download'),
-            page.getByRole('menuitem', { name: `Download as ${format}` }).click(),
-        ]);
-        return [file.suggestedFilename(), await readFile(await file.path(), 'utf8')];
-    };
-    const [name, text] = await download('.ipynb');
-    const sources = JSON.parse(text).cells.map((cell) => [cell.source.join(''), cell.execution_count]);
-    assert.deepEqual(
-        [name, sources],
-        [
-            'main.ipynb',
+testOnOwnServer(
+    'a notebook can be downloaded in three formats, with the text just typed',
+    nightly(real),
+    async () => {
+        await run('print("done")');
+        await ran(1);
+        await page.keyboard.insertText('still a draft');
+        const download = async (format) => {
+            await page.getByRole('button', { name: 'More', exact: true }).click();
+            const [file] = await Promise.all([
+                page.waitForEvent('download'),
+                page.getByRole('menuitem', { name: `Download as ${format}` }).click(),
+            ]);
+            return [file.suggestedFilename(), await readFile(await file.path(), 'utf8')];
+        };
+        const [name, text] = await download('.ipynb');
+        const sources = JSON.parse(text).cells.map((cell) => [cell.source.join(''), cell.execution_count]);
+        assert.deepEqual(
+            [name, sources],
             [
-                ['print("done")', 1],
-                ['still a draft', null],
+                'main.ipynb',
+                [
+                    ['print("done")', 1],
+                    ['still a draft', null],
+                ],
             ],
-        ],
-    );
-    assert.deepEqual(await download('.py'), ['main.py', '# %%\nprint("done")\n\n# %%\nstill a draft\n']);
-    const [html, content] = await download('HTML');
-    assert.equal(html, 'main.html');
-    assert.match(content, /<pre class="stream" tabindex="0">done\n<\/pre>/);
-});
+        );
+        assert.deepEqual(await download('.py'), ['main.py', '# %%\nprint("done")\n\n# %%\nstill a draft\n']);
+        const [html, content] = await download('HTML');
+        assert.equal(html, 'main.html');
+        assert.match(content, /<pre class="stream" tabindex="0">done\n<\/pre>/);
+    },
+);
 
 testOnOwnServer(
     'an exported page needs no other file, and the frames of its outputs request nothing',

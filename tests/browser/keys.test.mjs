@@ -118,70 +118,76 @@ test('a cell that asks for input can be stopped by a key in its answer field', a
     await focused([1, 'editor']);
 });
 
-test('text above a cell that ran is a cell: it is reached, edited, moved, cut, pasted and deleted with keys', async () => {
-    const press = async (...keys) => {
-        for (const key of keys) await page.keyboard.press(key);
-    };
-    await page.locator('.cell[data-fresh]').getByRole('button', { name: 'Text' }).click();
-    await page.keyboard.insertText('# A title');
-    await press('Shift+Enter');
-    await page.keyboard.insertText('x = 1');
-    await press('Shift+Enter');
-    await ran(1);
-    await focused([2, 'editor']);
-    const order = () =>
-        page.evaluate(() =>
-            [...document.querySelectorAll('.cell:not([data-fresh])')].map((cell) =>
-                cell.hasAttribute('data-text') ? cell.querySelector('.source').textContent.trim() : 'code',
-            ),
-        );
-    const shows = (...wanted) => becomes(order, wanted);
-    await shows('A title', 'code');
-    assert.equal(await page.locator('.cell[data-kind="text"] .count').textContent(), 'T1');
-    assert.equal(await page.locator('.cell[data-kind="text"]').getAttribute('aria-label'), 'Text cell 1');
-    await press('Escape', 'k', 'k');
-    await focused([0, 'cell']);
-    await press('Tab');
-    assert.notDeepEqual(await focus(), [0, 'editor'], 'Tab leaves the cell');
-    await page.locator('.prose').dblclick();
-    await focused([0, 'editor']);
-    await press('Control+End');
-    await page.keyboard.insertText(' of two');
-    await press('Shift+Enter');
-    await sees('A title of two');
-    await focused([1, 'cell']);
-    await press('k', 'Control+Shift+ArrowDown');
-    await shows('code', 'A title of two');
-    await focused([1, 'cell']);
-    await press('z');
-    await shows('A title of two', 'code');
-    await focused([0, 'cell']);
-    await press('x');
-    await shows('code');
-    await focused([0, 'cell']);
-    await press('z');
-    await shows('A title of two', 'code');
-    await press('d', 'd');
-    await shows('code');
-    await press('Shift+V');
-    await shows('A title of two', 'code');
-    await focused([0, 'cell']);
-    await page.reload();
-    await page.waitForSelector('.cell[data-kind="ran"]');
-    await shows('A title of two', 'code');
-    await page.locator('.cell').nth(0).focus();
-    await press('Enter', 'Control+End');
-    await page.keyboard.insertText(' and three');
-    await page.reload();
-    // The focus is where it was: in the editor.
-    await shows('# A title of two and three', 'code');
-    await focused([0, 'editor']);
-    await press('Escape');
-    await focused([0, 'cell']);
-    await shows('A title of two and three', 'code');
-    const other = await open(page.url(), { storageState: await page.context().storageState() });
-    await other.getByText('A title of two and three').waitFor();
-});
+test(
+    'text above a cell that ran is a cell: it is reached, edited, moved, cut, pasted and deleted with keys',
+    nightly(),
+    async () => {
+        const press = async (...keys) => {
+            for (const key of keys) await page.keyboard.press(key);
+        };
+        await page.locator('.cell[data-fresh]').getByRole('button', { name: 'Text' }).click();
+        await page.keyboard.insertText('# A title');
+        await press('Shift+Enter');
+        await page.keyboard.insertText('x = 1');
+        await press('Shift+Enter');
+        await ran(1);
+        await focused([2, 'editor']);
+        const order = () =>
+            page.evaluate(() =>
+                [...document.querySelectorAll('.cell:not([data-fresh])')].map((cell) =>
+                    cell.hasAttribute('data-text')
+                        ? cell.querySelector('.source').textContent.trim()
+                        : 'code',
+                ),
+            );
+        const shows = (...wanted) => becomes(order, wanted);
+        await shows('A title', 'code');
+        assert.equal(await page.locator('.cell[data-kind="text"] .count').textContent(), 'T1');
+        assert.equal(await page.locator('.cell[data-kind="text"]').getAttribute('aria-label'), 'Text cell 1');
+        await press('Escape', 'k', 'k');
+        await focused([0, 'cell']);
+        await press('Tab');
+        assert.notDeepEqual(await focus(), [0, 'editor'], 'Tab leaves the cell');
+        await page.locator('.prose').dblclick();
+        await focused([0, 'editor']);
+        await press('Control+End');
+        await page.keyboard.insertText(' of two');
+        await press('Shift+Enter');
+        await sees('A title of two');
+        await focused([1, 'cell']);
+        await press('k', 'Control+Shift+ArrowDown');
+        await shows('code', 'A title of two');
+        await focused([1, 'cell']);
+        await press('z');
+        await shows('A title of two', 'code');
+        await focused([0, 'cell']);
+        await press('x');
+        await shows('code');
+        await focused([0, 'cell']);
+        await press('z');
+        await shows('A title of two', 'code');
+        await press('d', 'd');
+        await shows('code');
+        await press('Shift+V');
+        await shows('A title of two', 'code');
+        await focused([0, 'cell']);
+        await page.reload();
+        await page.waitForSelector('.cell[data-kind="ran"]');
+        await shows('A title of two', 'code');
+        await page.locator('.cell').nth(0).focus();
+        await press('Enter', 'Control+End');
+        await page.keyboard.insertText(' and three');
+        await page.reload();
+        // The focus is where it was: in the editor.
+        await shows('# A title of two and three', 'code');
+        await focused([0, 'editor']);
+        await press('Escape');
+        await focused([0, 'cell']);
+        await shows('A title of two and three', 'code');
+        const other = await open(page.url(), { storageState: await page.context().storageState() });
+        await other.getByText('A title of two and three').waitFor();
+    },
+);
 
 test('a label is saved with Enter, and the menu stays closed', nightly(), async () => {
     await three();
@@ -212,7 +218,7 @@ test('Tab moves through the page without entering an editor, and indents in an e
     assert.equal(await page.locator('.cell').nth(3).locator('.cm-line').textContent(), '    draft');
 });
 
-test('drafts can be inserted, cut, pasted, and restored with z', async () => {
+test('drafts can be inserted, cut, pasted, and restored with z', nightly(), async () => {
     await drafts('one', 'two');
     await page.locator('.cell').nth(1).focus();
     await page.keyboard.press('a');
@@ -279,7 +285,7 @@ test('deleting a failed attempt also deletes its draft, and Undo restores both',
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 2);
 });
 
-test('the next cell stays in sight while the output above it grows', async () => {
+test('the next cell stays in sight while the output above it grows', nightly(), async () => {
     await run(`print("""${'line\n'.repeat(20)}${'""")'.replaceAll('\n', '\\n')}`);
     await ran(1);
     await run('for i in range(14): print(i)');
@@ -357,7 +363,7 @@ test(
     },
 );
 
-test('holding down the key for Stop interrupts once', async () => {
+test('holding down the key for Stop interrupts once', nightly(), async () => {
     await runLong();
     await page.keyboard.down('Control');
     for (let i = 0; i < 5; i += 1) await page.keyboard.down('.');
@@ -367,7 +373,7 @@ test('holding down the key for Stop interrupts once', async () => {
     assert.equal((await commands()).filter((one) => one.includes('interrupt')).length, 1);
 });
 
-test('when a pressed button disappears, the focus stays with its cell', async () => {
+test('when a pressed button disappears, the focus stays with its cell', nightly(), async () => {
     await three();
     // “Replay” runs the cells below a changed cell again and disappears.
     await page.locator('.cell').nth(0).locator('.editor').click();
@@ -408,7 +414,7 @@ test('when a pressed button disappears, the focus stays with its cell', async ()
     await focused('BODY');
 });
 
-test('a notice does not cover the focused cell', async () => {
+test('a notice does not cover the focused cell', nightly(), async () => {
     await run('x = 1\n'.repeat(40));
     await ran(1);
     await drafts('y = 1\n'.repeat(5), 'z = 1');

@@ -41,7 +41,7 @@ const filled = async (state, on) =>
             (dot) => getComputedStyle(dot).fill !== getComputedStyle(document.querySelector('.ground')).fill,
         );
 
-testWithoutPage('a node shows the residency of its state by shape and in words', async (t) => {
+testWithoutPage('a node shows the residency of its state by shape and in words', nightly(), async (t) => {
     const one = await at('clean', t);
     assert.equal(
         await named('clean', one),
@@ -134,19 +134,25 @@ testWithoutPage(
     },
 );
 
-testWithoutPage('a run at a state that is not loaded asks first, and then replays the state', async (t) => {
-    const one = await at('replay', t);
-    await sees('The variables of this state are not in memory and cannot be loaded from disk', one);
-    await run('print("on")', 'Shift+Enter', one);
-    await one.locator('dialog', { hasText: 'This state is not loaded. Replay its cell first?' }).waitFor();
-    await one.getByRole('button', { name: 'Cancel' }).click();
-    assert.equal(await one.locator('.cell[data-status="running"]').count(), 0);
-    await one.locator('.cell[data-kind="draft"]:not([data-fresh]) .editor').click();
-    await one.keyboard.press('Control+Enter');
-    await one.getByRole('button', { name: 'Replay, then run' }).click();
-    await ran(3, one);
-    assert.deepEqual((await texts('.stream', one)).at(-1), 'on');
-});
+testWithoutPage(
+    'a run at a state that is not loaded asks first, and then replays the state',
+    nightly(),
+    async (t) => {
+        const one = await at('replay', t);
+        await sees('The variables of this state are not in memory and cannot be loaded from disk', one);
+        await run('print("on")', 'Shift+Enter', one);
+        await one
+            .locator('dialog', { hasText: 'This state is not loaded. Replay its cell first?' })
+            .waitFor();
+        await one.getByRole('button', { name: 'Cancel' }).click();
+        assert.equal(await one.locator('.cell[data-status="running"]').count(), 0);
+        await one.locator('.cell[data-kind="draft"]:not([data-fresh]) .editor').click();
+        await one.keyboard.press('Control+Enter');
+        await one.getByRole('button', { name: 'Replay, then run' }).click();
+        await ran(3, one);
+        assert.deepEqual((await texts('.stream', one)).at(-1), 'on');
+    },
+);
 
 testWithoutPage('the menu of the last cell covers the tools of the draft below it', nightly(), async (t) => {
     const one = await at('clean', t);

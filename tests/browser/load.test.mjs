@@ -6,6 +6,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { transform } from 'esbuild';
+import { nightly } from './browser.mjs';
 import { open, page, ran, run, server, test, texts } from './harness.mjs';
 import { wholeStyle } from './mock.mjs';
 
@@ -238,35 +239,39 @@ test('the bundles contain every module and style once, without comments and othe
         assert.ok((await served(path)) === (await readFile(join(web, path), 'utf8')), path);
 });
 
-test('a part that has not loaded yet is fetched when a key needs it, and the next keys wait for it', {
-    skip,
-}, async () => {
-    const other = await page.context().newPage();
-    /** @type {(value?: any) => void} */
-    let release = () => {};
-    const held = new Promise((done) => (release = done));
-    await other.route('**/notebook-later.js', async (route) => (await held, route.continue()));
-    await other.goto(new URL('/n/main', server.url).href);
-    await other.waitForSelector('.cell[data-fresh] .cm-content');
-    await other.locator('.cell[data-fresh] .cm-content').click();
-    const asked = other.waitForRequest('**/notebook-later.js');
-    await other.keyboard.press('Control+Shift+P');
-    await asked;
-    await other.keyboard.type('x');
-    assert.equal(
-        await other
-            .locator('.cell[data-fresh] .cm-line')
-            .textContent()
-            .then((text) => text.includes('x') && !text.includes('Shift-Enter')),
-        false,
-        'the key does not reach the cell',
-    );
-    release();
-    await other.locator('dialog [role="combobox"]').waitFor();
-    await other.close();
-});
+test(
+    'a part that has not loaded yet is fetched when a key needs it, and the next keys wait for it',
+    nightly({
+        skip,
+    }),
+    async () => {
+        const other = await page.context().newPage();
+        /** @type {(value?: any) => void} */
+        let release = () => {};
+        const held = new Promise((done) => (release = done));
+        await other.route('**/notebook-later.js', async (route) => (await held, route.continue()));
+        await other.goto(new URL('/n/main', server.url).href);
+        await other.waitForSelector('.cell[data-fresh] .cm-content');
+        await other.locator('.cell[data-fresh] .cm-content').click();
+        const asked = other.waitForRequest('**/notebook-later.js');
+        await other.keyboard.press('Control+Shift+P');
+        await asked;
+        await other.keyboard.type('x');
+        assert.equal(
+            await other
+                .locator('.cell[data-fresh] .cm-line')
+                .textContent()
+                .then((text) => text.includes('x') && !text.includes('Shift-Enter')),
+            false,
+            'the key does not reach the cell',
+        );
+        release();
+        await other.locator('dialog [role="combobox"]').waitFor();
+        await other.close();
+    },
+);
 
-test('a part that fails to load is reported, and the next attempt works', { skip }, async () => {
+test('a part that fails to load is reported, and the next attempt works', nightly({ skip }), async () => {
     const other = await page.context().newPage();
     await other.route('**/notebook-later.js', (route) => route.abort());
     await other.goto(new URL('/n/main', server.url).href);
@@ -291,7 +296,7 @@ test('a part that fails to load is reported, and the next attempt works', { skip
     await other.close();
 });
 
-test('an idle page fetches the remaining parts', { skip }, async () => {
+test('an idle page fetches the remaining parts', nightly({ skip }), async () => {
     const other = await page.context().newPage();
     const last = other.waitForRequest('**/notebook-later.js');
     await other.goto(new URL('/n/main', server.url).href);

@@ -220,7 +220,7 @@ test('an error begins with its message, and links to the lines of its cells', re
     assert.deepEqual(await selected(), ['f(0)', 1]);
 });
 
-test('a syntax error links to its line; a deep traceback shows its last frames', real, async () => {
+test('a syntax error links to its line; a deep traceback shows its last frames', nightly(real), async () => {
     await run('a = 1\nb = = 2');
     await page.waitForSelector('.error-view');
     assert.match((await texts('.error-view .title'))[0], /^SyntaxError: invalid syntax/);
@@ -314,7 +314,7 @@ test(
     },
 );
 
-test('audio, files, scripts and the text of unknown widgets are shown', real, async () => {
+test('audio, files, scripts and the text of unknown widgets are shown', nightly(real), async () => {
     await run(
         `${IN}display(Audio(data=b"RIFF", rate=8000), Javascript("element.textContent = 'scripted'"))\ndisplay({"application/vnd.jupyter.widget-view+json": {"model_id": "gone"}, "text/plain": "Slider()"}, raw=True)\ndisplay({"application/pdf": "JVBERi0=", "text/plain": "x"}, raw=True)`,
     );
@@ -328,23 +328,27 @@ test('audio, files, scripts and the text of unknown widgets are shown', real, as
     assert.equal((await download).suggestedFilename(), 'output.pdf');
 });
 
-test('nested progress bars are text, and leave no thread behind', {
-    skip: lacks('tqdm'),
-}, async () => {
-    await run(
-        'from tqdm import tqdm\nfor i in tqdm(range(3), desc="outer"):\n    for j in tqdm(range(40), desc="inner", leave=False): pass',
-    );
-    await ran(1);
-    const lines = (await texts('.stream'))[0].split('\n');
-    assert.equal(lines.length, 1, lines.join('|'));
-    assert.match(lines[0], /^outer: 100%.*3\/3/);
-    // A warning about memory shared between branches appears shortly after the run. Only one cell
-    // shows it.
-    await run('import mmap; shared = mmap.mmap(-1, 10)');
-    await page.waitForSelector('.notes .warning');
-    assert.equal((await texts('.notes .warning')).length, 1);
-    assert.match((await texts('.notes .warning'))[0], /this memory.*without a name \(4096 bytes\)$/);
-});
+test(
+    'nested progress bars are text, and leave no thread behind',
+    nightly({
+        skip: lacks('tqdm'),
+    }),
+    async () => {
+        await run(
+            'from tqdm import tqdm\nfor i in tqdm(range(3), desc="outer"):\n    for j in tqdm(range(40), desc="inner", leave=False): pass',
+        );
+        await ran(1);
+        const lines = (await texts('.stream'))[0].split('\n');
+        assert.equal(lines.length, 1, lines.join('|'));
+        assert.match(lines[0], /^outer: 100%.*3\/3/);
+        // A warning about memory shared between branches appears shortly after the run. Only one cell
+        // shows it.
+        await run('import mmap; shared = mmap.mmap(-1, 10)');
+        await page.waitForSelector('.notes .warning');
+        assert.equal((await texts('.notes .warning')).length, 1);
+        assert.match((await texts('.notes .warning'))[0], /this memory.*without a name \(4096 bytes\)$/);
+    },
+);
 
 test('a hundred thousand lines block the page for less than a second', nightly(real), async (t) => {
     await page.evaluate(() => {
@@ -515,32 +519,36 @@ test('the page follows the end of a running cell until the user scrolls away', r
     await ran(2);
 });
 
-test('output that is cleared and printed again does not make the cells below jump', real, async () => {
-    await run(
-        `${IN}import time\nfor i in range(12):\n    clear_output()\n    for k in range(20): print("row", k)\n    time.sleep(0.05)`,
-        'Control+Enter',
-    );
-    const lowest = await page.evaluate(
-        () =>
-            new Promise((done) => {
-                let lowest = Infinity;
-                let seen = false;
-                const look = () => {
-                    const place = document.querySelector('.outputs');
-                    if (place?.offsetHeight > 300) seen = true;
-                    if (seen) lowest = Math.min(lowest, place?.offsetHeight ?? 0);
-                    if (
-                        document.querySelector('.cell[data-kind="ran"]') &&
-                        !document.querySelector('[data-status="running"]')
-                    )
-                        done(lowest);
-                    else requestAnimationFrame(look);
-                };
-                look();
-            }),
-    );
-    assert.ok(lowest > 300, `${lowest} px`);
-});
+test(
+    'output that is cleared and printed again does not make the cells below jump',
+    nightly(real),
+    async () => {
+        await run(
+            `${IN}import time\nfor i in range(12):\n    clear_output()\n    for k in range(20): print("row", k)\n    time.sleep(0.05)`,
+            'Control+Enter',
+        );
+        const lowest = await page.evaluate(
+            () =>
+                new Promise((done) => {
+                    let lowest = Infinity;
+                    let seen = false;
+                    const look = () => {
+                        const place = document.querySelector('.outputs');
+                        if (place?.offsetHeight > 300) seen = true;
+                        if (seen) lowest = Math.min(lowest, place?.offsetHeight ?? 0);
+                        if (
+                            document.querySelector('.cell[data-kind="ran"]') &&
+                            !document.querySelector('[data-status="running"]')
+                        )
+                            done(lowest);
+                        else requestAnimationFrame(look);
+                    };
+                    look();
+                }),
+        );
+        assert.ok(lowest > 300, `${lowest} px`);
+    },
+);
 
 test('wide outputs do not make the page wider than a phone', nightly(real), async () => {
     await run(`${IN}print("a" * 300)\ndisplay(Latex("$" + "x + " * 60 + "1$"))\n{"a": [1, 2]}`);
@@ -563,24 +571,28 @@ test('wide outputs do not make the page wider than a phone', nightly(real), asyn
     await picture('phone', small);
 });
 
-test('outputs of an imported file are grey, and say that the cell has not run here', real, async () => {
-    const cell = {
-        cell_type: 'code',
-        id: 'a',
-        metadata: {},
-        source: 'print(1)',
-        execution_count: 1,
-        outputs: [{ output_type: 'stream', name: 'stdout', text: 'from elsewhere\n' }],
-    };
-    const file = { nbformat: 4, nbformat_minor: 5, metadata: {}, cells: [cell] };
-    const answer = await page.request.post(new URL('/api/notebooks/import?name=taken', page.url()).href, {
-        data: file,
-        headers: { origin: new URL(page.url()).origin },
-    });
-    assert.ok(answer.ok(), await answer.text());
-    const { name } = await answer.json();
-    await page.goto(new URL(`/n/${name}`, page.url()).href);
-    await page.getByText('Output of the imported file; the cell has not run here').waitFor();
-    await prints('from elsewhere');
-    await picture('imported');
-});
+test(
+    'outputs of an imported file are grey, and say that the cell has not run here',
+    nightly(real),
+    async () => {
+        const cell = {
+            cell_type: 'code',
+            id: 'a',
+            metadata: {},
+            source: 'print(1)',
+            execution_count: 1,
+            outputs: [{ output_type: 'stream', name: 'stdout', text: 'from elsewhere\n' }],
+        };
+        const file = { nbformat: 4, nbformat_minor: 5, metadata: {}, cells: [cell] };
+        const answer = await page.request.post(new URL('/api/notebooks/import?name=taken', page.url()).href, {
+            data: file,
+            headers: { origin: new URL(page.url()).origin },
+        });
+        assert.ok(answer.ok(), await answer.text());
+        const { name } = await answer.json();
+        await page.goto(new URL(`/n/${name}`, page.url()).href);
+        await page.getByText('Output of the imported file; the cell has not run here').waitFor();
+        await prints('from elsewhere');
+        await picture('imported');
+    },
+);

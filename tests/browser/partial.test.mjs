@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { before } from 'node:test';
+import { nightly } from './browser.mjs';
 import { open, page, prints, ran, rows, run, sees, server, test, texts } from './harness.mjs';
 
 before(() => assert.ok(process.env.RATOON_BIN, 'this needs the real server: tests/run browser'));
@@ -56,7 +57,7 @@ test('there is nothing to keep if a failed cell set no variable, or if the cell 
     assert.equal(await offer().count(), 0);
 });
 
-test('the changes of a stopped cell can be kept from another tab', async () => {
+test('the changes of a stopped cell can be kept from another tab', nightly(), async () => {
     await run('steps = 0\nwhile True: steps += 1');
     await page.locator('[data-stop]').click();
     await offer().waitFor();

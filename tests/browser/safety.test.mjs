@@ -120,7 +120,7 @@ test(
 
 test(
     'text between cells that ran is exported, also in another version of the lineage, and does not claim that it runs',
-    real,
+    nightly(real),
     async () => {
         await three();
         await page.locator('.cell').nth(0).focus();
@@ -156,7 +156,7 @@ test(
 
 test(
     'a lineage can continue without one of its cells; the drafts come along, and the old lineage stays',
-    real,
+    nightly(real),
     async () => {
         await three();
         await page.locator('.cell[data-fresh] .editor').click();
@@ -463,7 +463,7 @@ test(
 
 testOnOwnServer(
     'pictures are pasted and dropped into texts, shown also above cells that ran, and removed by undo',
-    real,
+    nightly(real),
     async (t) => {
         const dir = await mkdtemp(join(tmpdir(), 'ratoon-pictures-'));
         t.after(() => rm(dir, { recursive: true }));

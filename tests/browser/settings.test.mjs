@@ -64,47 +64,53 @@ test('a change of a setting reaches all editors at once, other tabs, and the pag
     assert.equal(await page.getByLabel('Line numbers').isChecked(), false, 'the key changes the setting');
 });
 
-test('vim’s keys are loaded when they are wanted; Esc leaves insert mode, then the editor; cells still run', async () => {
-    await drafts('one', 'two');
-    const vim = () =>
-        page.evaluate(
-            () => performance.getEntriesByType('resource').filter(({ name }) => /vim\.js/.test(name)).length,
-        );
-    await settings();
-    assert.equal(await vim(), 0, 'not loaded before');
-    await page.getByLabel('Vim keys').check();
-    await page.waitForSelector('.cm-vimMode');
-    assert.equal(await vim(), 1);
-    await keys('Escape');
-    await page.locator('.cell').first().focus();
-    await keys('Enter', '0', 'x', 'Tab');
-    assert.deepEqual(await lines(0), ['ne']);
-    await keys('u', 'i');
-    await page.keyboard.insertText('x = 1 # ');
-    await keys('Escape');
-    await focused([0, 'editor']);
-    assert.deepEqual(await lines(0), ['x = 1 # one']);
-    await keys('d', 'Escape');
-    await focused([0, 'editor']);
-    await keys('Escape');
-    await focused([0, 'cell']);
-    await keys('j', 'Enter', 'c', 'c');
-    await page.keyboard.insertText('print(x + 41)');
-    await keys('Escape', 'y', 'y', 'ArrowUp');
-    await focused([0, 'editor']);
-    await keys('p');
-    assert.deepEqual(await lines(0), ['x = 1 # one', 'print(x + 41)']);
-    await keys('u', 'Shift+Enter');
-    await ran(1);
-    await focused([1, 'cell']);
-    await keys('Enter', 'i', 'Control+Enter');
-    await ran(2);
-    await sees('42');
-    await focused([1, 'cell']);
-    await settings();
-    await page.getByLabel('Vim keys').uncheck();
-    await page.waitForSelector('.cm-vimMode', { state: 'detached' });
-});
+test(
+    'vim’s keys are loaded when they are wanted; Esc leaves insert mode, then the editor; cells still run',
+    nightly(),
+    async () => {
+        await drafts('one', 'two');
+        const vim = () =>
+            page.evaluate(
+                () =>
+                    performance.getEntriesByType('resource').filter(({ name }) => /vim\.js/.test(name))
+                        .length,
+            );
+        await settings();
+        assert.equal(await vim(), 0, 'not loaded before');
+        await page.getByLabel('Vim keys').check();
+        await page.waitForSelector('.cm-vimMode');
+        assert.equal(await vim(), 1);
+        await keys('Escape');
+        await page.locator('.cell').first().focus();
+        await keys('Enter', '0', 'x', 'Tab');
+        assert.deepEqual(await lines(0), ['ne']);
+        await keys('u', 'i');
+        await page.keyboard.insertText('x = 1 # ');
+        await keys('Escape');
+        await focused([0, 'editor']);
+        assert.deepEqual(await lines(0), ['x = 1 # one']);
+        await keys('d', 'Escape');
+        await focused([0, 'editor']);
+        await keys('Escape');
+        await focused([0, 'cell']);
+        await keys('j', 'Enter', 'c', 'c');
+        await page.keyboard.insertText('print(x + 41)');
+        await keys('Escape', 'y', 'y', 'ArrowUp');
+        await focused([0, 'editor']);
+        await keys('p');
+        assert.deepEqual(await lines(0), ['x = 1 # one', 'print(x + 41)']);
+        await keys('u', 'Shift+Enter');
+        await ran(1);
+        await focused([1, 'cell']);
+        await keys('Enter', 'i', 'Control+Enter');
+        await ran(2);
+        await sees('42');
+        await focused([1, 'cell']);
+        await settings();
+        await page.getByLabel('Vim keys').uncheck();
+        await page.waitForSelector('.cm-vimMode', { state: 'detached' });
+    },
+);
 
 test(
     'an idle page does not load vim’s keys, and a page loads them at once if they are wanted',

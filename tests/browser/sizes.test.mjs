@@ -148,7 +148,7 @@ test('with a mouse, targets are at least 24 px in both directions', async (t) =>
     );
 });
 
-test('when an on-screen keyboard opens, the edited cell stays in sight', async (t) => {
+test('when an on-screen keyboard opens, the edited cell stays in sight', nightly(), async (t) => {
     const page = await open(t, { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
     await page.locator('.cell[data-fresh] .cm-content').tap();
     await page.setViewportSize({ width: 360, height: 380 });
@@ -195,7 +195,7 @@ test('the variables pane keeps its width after a reload', nightly(), async (t) =
     assert.equal(await width(), after);
 });
 
-test('a printed notebook has no controls, and its outputs are whole', async (t) => {
+test('a printed notebook has no controls, and its outputs are whole', nightly(), async (t) => {
     const page = await open(t, { viewport: { width: 1024, height: 768 }, colorScheme: 'dark' });
     await page.locator('.cell[data-fresh] .editor').click();
     await page.keyboard.insertText('print("line")\n'.repeat(300));

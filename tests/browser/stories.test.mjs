@@ -396,102 +396,107 @@ test('variants of a cell run at once as branches; versions, prose and later draf
     await shot('variants-3-of-a-cell-that-ran');
 });
 
-test('the table of branches evaluates expressions, marks the best, goes to a branch and compares rows', async () => {
-    await run('x = 2');
-    await ran(1);
-    for (const power of [2, 5, 3]) {
-        await page.locator('.row').nth(1).click();
+test(
+    'the table of branches evaluates expressions, marks the best, goes to a branch and compares rows',
+    nightly(),
+    async () => {
+        await run('x = 2');
         await ran(1);
-        await run(`score = x ** ${power}`);
-        await ran(2);
-    }
-    await page.getByRole('button', { name: 'Show the table of branches' }).click();
-    const add = async (column) => {
-        await page.locator('.branches-add input').fill(column);
-        await page.keyboard.press('Enter');
-    };
-    const table = () =>
-        page.$$eval('.branches tbody tr', (all) =>
-            all.map((row) => [
-                row.querySelector('b').textContent,
-                ...[...row.querySelectorAll('.number, .failed, .text')].map((cell) => cell.textContent),
-                row.dataset.best === undefined ? '' : 'best',
-            ]),
+        for (const power of [2, 5, 3]) {
+            await page.locator('.row').nth(1).click();
+            await ran(1);
+            await run(`score = x ** ${power}`);
+            await ran(2);
+        }
+        await page.getByRole('button', { name: 'Show the table of branches' }).click();
+        const add = async (column) => {
+            await page.locator('.branches-add input').fill(column);
+            await page.keyboard.press('Enter');
+        };
+        const table = () =>
+            page.$$eval('.branches tbody tr', (all) =>
+                all.map((row) => [
+                    row.querySelector('b').textContent,
+                    ...[...row.querySelectorAll('.number, .failed, .text')].map((cell) => cell.textContent),
+                    row.dataset.best === undefined ? '' : 'best',
+                ]),
+            );
+        const scores = async () => (await table()).map(([, score]) => score);
+        await add('score');
+        await becomes(table, [
+            ['score = x ** 5', '32', 'best'],
+            ['score = x ** 3', '8', ''],
+            ['score = x ** 2', '4', ''],
+        ]);
+        await add('1 / (score - 8)');
+        await becomes(table, [
+            ['score = x ** 5', '32', '0.041666666666666664', 'best'],
+            ['score = x ** 2', '4', '-0.25', ''],
+            ['score = x ** 3', '8', 'ZeroDivisionError: division by zero', ''],
+        ]);
+        await shot('table-1-of-branches');
+        await page.getByRole('button', { name: 'score', exact: true }).click();
+        await page.getByRole('button', { name: 'score', exact: true }).click();
+        await becomes(
+            async () => (await table()).map(([name]) => name),
+            ['score = x ** 2', 'score = x ** 3', 'score = x ** 5'],
         );
-    const scores = async () => (await table()).map(([, score]) => score);
-    await add('score');
-    await becomes(table, [
-        ['score = x ** 5', '32', 'best'],
-        ['score = x ** 3', '8', ''],
-        ['score = x ** 2', '4', ''],
-    ]);
-    await add('1 / (score - 8)');
-    await becomes(table, [
-        ['score = x ** 5', '32', '0.041666666666666664', 'best'],
-        ['score = x ** 2', '4', '-0.25', ''],
-        ['score = x ** 3', '8', 'ZeroDivisionError: division by zero', ''],
-    ]);
-    await shot('table-1-of-branches');
-    await page.getByRole('button', { name: 'score', exact: true }).click();
-    await page.getByRole('button', { name: 'score', exact: true }).click();
-    await becomes(
-        async () => (await table()).map(([name]) => name),
-        ['score = x ** 2', 'score = x ** 3', 'score = x ** 5'],
-    );
-    await page.keyboard.press('Escape');
+        await page.keyboard.press('Escape');
 
-    // The columns stay; the values are those of the states, which no expression changes.
-    await page.locator('#graph').focus();
-    await page.keyboard.press('t');
-    await becomes(scores, ['4', '8', '32']);
-    await page.locator('.branches tbody tr').first().getByRole('checkbox').check();
-    await page.locator('.branches tbody tr').last().getByRole('checkbox').check();
-    await page.getByRole('button', { name: 'Compare', exact: true }).click();
-    await page.waitForSelector('.compare .diff-line');
-    await page.keyboard.press('Escape');
-    await page.waitForSelector('.compare', { state: 'detached' });
+        // The columns stay; the values are those of the states, which no expression changes.
+        await page.locator('#graph').focus();
+        await page.keyboard.press('t');
+        await becomes(scores, ['4', '8', '32']);
+        await page.locator('.branches tbody tr').first().getByRole('checkbox').check();
+        await page.locator('.branches tbody tr').last().getByRole('checkbox').check();
+        await page.getByRole('button', { name: 'Compare', exact: true }).click();
+        await page.waitForSelector('.compare .diff-line');
+        await page.keyboard.press('Escape');
+        await page.waitForSelector('.compare', { state: 'detached' });
 
-    // Three and more: a state that ends no branch is added to the table from the graph.
-    await page.locator('.row').nth(1).click({ button: 'right' });
-    await page.getByRole('menuitem', { name: 'Add to the table of branches' }).click();
-    await page.locator('.notice').getByRole('button', { name: 'Show table' }).click();
-    await becomes(scores, ['4', '8', '32', '']);
-    for (const box of await page.locator('.branches tbody').getByRole('checkbox').all()) await box.check();
-    await page.getByRole('button', { name: 'Compare', exact: true }).click();
-    await page.getByRole('heading', { name: 'Compare 4 states' }).waitFor();
-    await becomes(() => texts('.side-card .letter'), ['A', 'B', 'C', 'D']);
-    await becomes(async () => (await texts('.row .letter')).sort(), ['A', 'B', 'C', 'D']);
-    const names = await texts('.side-card .card-name');
-    assert.equal(new Set(names).size, 4, names.join());
-    await becomes(
-        () => texts('.compare-value:first-of-type .many-cell :is(.preview, .from-to code, .hint)'),
-        ['4', '8', '32', 'No such variable'],
-    );
-    await shot('compare-four-states');
-    await page.reload();
-    await page.getByRole('button', { name: 'Take A out of the comparison' }).click();
-    await page.getByRole('heading', { name: 'Compare 3 states' }).waitFor();
-    await page.getByRole('button', { name: 'Add a state…' }).click();
-    await page.locator('.state-list button').first().click();
-    await page.getByRole('heading', { name: 'Compare 4 states' }).waitFor();
-    await page.keyboard.press('Escape');
-    await page.waitForSelector('.compare', { state: 'detached' });
-    await page.locator('#graph').focus();
-    await page.keyboard.press('t');
-    await becomes(scores, ['4', '8', '32', '']);
-    await page.getByRole('button', { name: /^Remove .* from the table$/ }).click();
-    await becomes(
-        async () => (await table()).map(([name]) => name),
-        ['score = x ** 2', 'score = x ** 3', 'score = x ** 5'],
-    );
-    await page.locator('.branches tbody tr').first().locator('.branch-name').click();
-    await page.waitForSelector('dialog', { state: 'detached' });
-    await ran(2);
-    await becomes(
-        async () => (await page.locator('.row[data-here] .what').textContent()).includes('2'),
-        true,
-    );
-});
+        // Three and more: a state that ends no branch is added to the table from the graph.
+        await page.locator('.row').nth(1).click({ button: 'right' });
+        await page.getByRole('menuitem', { name: 'Add to the table of branches' }).click();
+        await page.locator('.notice').getByRole('button', { name: 'Show table' }).click();
+        await becomes(scores, ['4', '8', '32', '']);
+        for (const box of await page.locator('.branches tbody').getByRole('checkbox').all())
+            await box.check();
+        await page.getByRole('button', { name: 'Compare', exact: true }).click();
+        await page.getByRole('heading', { name: 'Compare 4 states' }).waitFor();
+        await becomes(() => texts('.side-card .letter'), ['A', 'B', 'C', 'D']);
+        await becomes(async () => (await texts('.row .letter')).sort(), ['A', 'B', 'C', 'D']);
+        const names = await texts('.side-card .card-name');
+        assert.equal(new Set(names).size, 4, names.join());
+        await becomes(
+            () => texts('.compare-value:first-of-type .many-cell :is(.preview, .from-to code, .hint)'),
+            ['4', '8', '32', 'No such variable'],
+        );
+        await shot('compare-four-states');
+        await page.reload();
+        await page.getByRole('button', { name: 'Take A out of the comparison' }).click();
+        await page.getByRole('heading', { name: 'Compare 3 states' }).waitFor();
+        await page.getByRole('button', { name: 'Add a state…' }).click();
+        await page.locator('.state-list button').first().click();
+        await page.getByRole('heading', { name: 'Compare 4 states' }).waitFor();
+        await page.keyboard.press('Escape');
+        await page.waitForSelector('.compare', { state: 'detached' });
+        await page.locator('#graph').focus();
+        await page.keyboard.press('t');
+        await becomes(scores, ['4', '8', '32', '']);
+        await page.getByRole('button', { name: /^Remove .* from the table$/ }).click();
+        await becomes(
+            async () => (await table()).map(([name]) => name),
+            ['score = x ** 2', 'score = x ** 3', 'score = x ** 5'],
+        );
+        await page.locator('.branches tbody tr').first().locator('.branch-name').click();
+        await page.waitForSelector('dialog', { state: 'detached' });
+        await ran(2);
+        await becomes(
+            async () => (await page.locator('.row[data-here] .what').textContent()).includes('2'),
+            true,
+        );
+    },
+);
 
 test('variables of another branch are taken into a new state; what both changed is decided', async () => {
     await run('x, k, model = 1, 1, "none"');
@@ -576,7 +581,7 @@ test('after a reload in the middle of a run, output continues and nothing is los
     await shot('reload-2-whole');
 });
 
-test('a viewer sees everything live and cannot run cells', async () => {
+test('a viewer sees everything live and cannot run cells', nightly(), async () => {
     await run('print("for all to see")');
     await ran(1);
     await page.getByRole('button', { name: 'Share' }).click();
@@ -695,44 +700,48 @@ testOnOwnServer(
     },
 );
 
-testOnOwnServer('an imported notebook that was only looked at is downloaded as the same file', async (t) => {
-    const dir = await mkdtemp(join(tmpdir(), 'ratoon-import-'));
-    t.after(() => rm(dir, { recursive: true, force: true }));
-    const file = await readFile(new URL('../ipynb/jupyterlab.ipynb', import.meta.url), 'utf8');
-    // Line ends that editors would change.
-    const text = file.replace('"x = 20\\n"', '"x = 20\\r\\n"');
-    assert.notEqual(text, file);
-    await writeFile(join(dir, 'theirs.ipynb'), text);
-    await page.goto(`${new URL(page.url()).origin}/`);
-    await page.waitForSelector('#home:not([aria-busy])');
-    const [chooser] = await Promise.all([
-        page.waitForEvent('filechooser'),
-        page.getByRole('button', { name: 'Import…' }).click(),
-    ]);
-    await chooser.setFiles(join(dir, 'theirs.ipynb'));
-    await page.waitForURL(/\/n\/theirs/);
-    await page.waitForSelector('.notebook[aria-busy="false"]');
-    const downloaded = async () => {
-        await page.getByRole('button', { name: 'More', exact: true }).click();
-        const [download] = await Promise.all([
-            page.waitForEvent('download'),
-            page.getByRole('menuitem', { name: 'Download as .ipynb' }).click(),
+testOnOwnServer(
+    'an imported notebook that was only looked at is downloaded as the same file',
+    nightly(),
+    async (t) => {
+        const dir = await mkdtemp(join(tmpdir(), 'ratoon-import-'));
+        t.after(() => rm(dir, { recursive: true, force: true }));
+        const file = await readFile(new URL('../ipynb/jupyterlab.ipynb', import.meta.url), 'utf8');
+        // Line ends that editors would change.
+        const text = file.replace('"x = 20\\n"', '"x = 20\\r\\n"');
+        assert.notEqual(text, file);
+        await writeFile(join(dir, 'theirs.ipynb'), text);
+        await page.goto(`${new URL(page.url()).origin}/`);
+        await page.waitForSelector('#home:not([aria-busy])');
+        const [chooser] = await Promise.all([
+            page.waitForEvent('filechooser'),
+            page.getByRole('button', { name: 'Import…' }).click(),
         ]);
-        return await readFile(await download.path(), 'utf8');
-    };
-    await page.locator('.cell .cm-content').first().click();
-    await page.keyboard.press('ArrowDown');
-    await page.keyboard.press('Escape');
-    assert.equal(await downloaded(), text);
-    await shot('imported-unchanged');
-    await page.locator('.cell .cm-content', { hasText: '1/0' }).click();
-    await page.keyboard.press('Control+End');
-    await page.keyboard.type(' # why');
-    await page.keyboard.press('Escape');
-    assert.equal(await downloaded(), text.replace('"source": "1/0"', '"source": "1/0 # why"'));
-});
+        await chooser.setFiles(join(dir, 'theirs.ipynb'));
+        await page.waitForURL(/\/n\/theirs/);
+        await page.waitForSelector('.notebook[aria-busy="false"]');
+        const downloaded = async () => {
+            await page.getByRole('button', { name: 'More', exact: true }).click();
+            const [download] = await Promise.all([
+                page.waitForEvent('download'),
+                page.getByRole('menuitem', { name: 'Download as .ipynb' }).click(),
+            ]);
+            return await readFile(await download.path(), 'utf8');
+        };
+        await page.locator('.cell .cm-content').first().click();
+        await page.keyboard.press('ArrowDown');
+        await page.keyboard.press('Escape');
+        assert.equal(await downloaded(), text);
+        await shot('imported-unchanged');
+        await page.locator('.cell .cm-content', { hasText: '1/0' }).click();
+        await page.keyboard.press('Control+End');
+        await page.keyboard.type(' # why');
+        await page.keyboard.press('Escape');
+        assert.equal(await downloaded(), text.replace('"source": "1/0"', '"source": "1/0 # why"'));
+    },
+);
 
-test('the keyboard alone leads from the address to a branch', async () => {
+test('the keyboard alone leads from the address to a branch', nightly(), async () => {
     const { keyboard } = page;
     await page.goto(server.url);
     await page.waitForSelector('.notebook[aria-busy="false"]');

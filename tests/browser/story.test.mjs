@@ -66,23 +66,27 @@ test('two tabs show the same runs and the same typing', async () => {
     await sees('half a thought');
 });
 
-test('running a changed cell adds a sibling state, and the later cells become drafts', async () => {
-    await three();
-    const second = page.locator('.cell[data-kind="ran"]').nth(1);
-    await second.locator('.editor').click();
-    await page.keyboard.press('Control+A');
-    await page.keyboard.insertText('x = 20\nprint("changed")');
-    await page.keyboard.press('Control+Enter');
-    await ran(2);
-    await sees('version 2 of 2');
-    assert.deepEqual(await texts('.stream'), ['one', 'changed']);
-    assert.deepEqual(await texts('.cell[data-kind="draft"]:not([data-fresh]) .editor'), [
-        'x = x + 1print("three")',
-    ]);
-    await page.getByLabel('Earlier version of this cell').click();
-    await ran(3);
-    assert.deepEqual(await texts('.stream'), ['one', 'two', 'three'], 'the old lineage is unchanged');
-});
+test(
+    'running a changed cell adds a sibling state, and the later cells become drafts',
+    nightly(),
+    async () => {
+        await three();
+        const second = page.locator('.cell[data-kind="ran"]').nth(1);
+        await second.locator('.editor').click();
+        await page.keyboard.press('Control+A');
+        await page.keyboard.insertText('x = 20\nprint("changed")');
+        await page.keyboard.press('Control+Enter');
+        await ran(2);
+        await sees('version 2 of 2');
+        assert.deepEqual(await texts('.stream'), ['one', 'changed']);
+        assert.deepEqual(await texts('.cell[data-kind="draft"]:not([data-fresh]) .editor'), [
+            'x = x + 1print("three")',
+        ]);
+        await page.getByLabel('Earlier version of this cell').click();
+        await ran(3);
+        assert.deepEqual(await texts('.stream'), ['one', 'two', 'three'], 'the old lineage is unchanged');
+    },
+);
 
 test('a failure is a red leaf; its draft stays and can be corrected', async () => {
     await run('1/0', 'Control+Enter');
@@ -180,6 +184,7 @@ testWithoutPage('when the connection breaks, typing continues and no output is l
 
 testWithoutPage(
     'a cell that is run while the connection is down waits for the server, and says so',
+    nightly(),
     async (t) => {
         const { line, far } = await openFar(t);
         line.cut();
@@ -280,7 +285,7 @@ test('a state can be labelled and deleted, and the notebook can be reset', async
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 1);
 });
 
-test('the variables pane lists the variables of the current state', async () => {
+test('the variables pane lists the variables of the current state', nightly(), async () => {
     await three();
     await page.getByRole('button', { name: 'Variables' }).click();
     await page.waitForSelector('.variables-pane tbody tr');
