@@ -341,8 +341,8 @@ test(
         const lines = (await texts('.stream'))[0].split('\n');
         assert.equal(lines.length, 1, lines.join('|'));
         assert.match(lines[0], /^outer: 100%.*3\/3/);
-        // A warning about memory shared between branches appears shortly after the run. Only one cell
-        // shows it.
+        // A warning about memory shared between branches appears shortly after the run. Only one
+        // cell shows it.
         await run('import mmap; shared = mmap.mmap(-1, 10)');
         await page.waitForSelector('.notes .warning');
         assert.equal((await texts('.notes .warning')).length, 1);

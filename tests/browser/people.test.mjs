@@ -281,6 +281,7 @@ test('each person sees the other’s caret, with its colour and name', async () 
     await page.keyboard.insertText('alpha = 1\nbeta = 2');
     await sees('beta = 2', other);
     await other.locator('.cell').first().locator('.cm-content').click();
+    await focused([0, 'editor'], other);
     await other.keyboard.press('Control+Home');
     /** The text before the other user's caret in its line. */
     const before = (on) =>

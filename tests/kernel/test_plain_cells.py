@@ -9,7 +9,7 @@ import sys
 from run_cells import run_cells
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# Of long lists every STEP-th is compared: in CI every eighth, in `tests/run nightly` all.
+# Of long lists every STEP-th is compared: in CI every twelfth, in `tests/run nightly` all.
 STEP = 1 if os.environ.get("RATOON_TEST_ALL") else 12
 
 # Lists of cells that run one after the other, by title.
