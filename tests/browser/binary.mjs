@@ -1,7 +1,7 @@
 // The server's program, and the files of the page that it bundles.
 
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -37,6 +37,22 @@ export async function startBinary(dir, port, ...more) {
     return { url, stop: end('SIGTERM'), kill: end('SIGKILL'), said: () => said };
 }
 
+/** Starts the binary on a free port and a directory of its own, which `stop` deletes. */
+export async function startAlone(...more) {
+    const dir = await mkdtemp(join(tmpdir(), 'ratoon-browser-'));
+    const server = await startBinary(dir, 0, ...more);
+    /** Deletes the files that cells have made. */
+    const clear = async () => {
+        const made = (await readdir(dir)).filter((name) => !/^\.|\.ratoon$/.test(name));
+        await Promise.all(made.map((name) => rm(join(dir, name), { recursive: true })));
+    };
+    const stop = async () => {
+        await server.stop();
+        await rm(dir, { recursive: true, force: true });
+    };
+    return { ...server, clear, stop };
+}
+
 /** What the program bundles, as paths below `web/`. All other files it serves as they are. */
 const BUNDLED = [
     'early.js',
@@ -56,8 +72,7 @@ const BUNDLED = [
  */
 export async function bundles() {
     if (!process.env.RATOON_BIN) return new Map();
-    const dir = await mkdtemp(join(tmpdir(), 'ratoon-bundles-'));
-    const server = await startBinary(dir, 0);
+    const server = await startAlone();
     try {
         const { origin, searchParams } = new URL(server.url);
         const headers = { authorization: `Bearer ${searchParams.get('token')}` };
@@ -73,7 +88,6 @@ export async function bundles() {
             ),
         );
     } finally {
-        await server.kill();
-        await rm(dir, { recursive: true, force: true });
+        await server.stop();
     }
 }

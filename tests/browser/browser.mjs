@@ -2,11 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { connect, createServer } from 'node:net';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { chromium } from 'playwright-core';
-import { startBinary } from './binary.mjs';
+import { startAlone } from './binary.mjs';
 import { listen } from './listen.mjs';
 import { start as startMock } from './mock.mjs';
 
@@ -49,19 +46,7 @@ export async function openBrowser() {
  * RATOON_BIN, the stand-in.
  */
 export async function startServer(...more) {
-    if (!process.env.RATOON_BIN) return startMock();
-    const dir = await mkdtemp(join(tmpdir(), 'ratoon-browser-'));
-    const server = await startBinary(dir, 0, ...more);
-    /** Deletes the files that cells have made. */
-    const clear = async () => {
-        const made = (await readdir(dir)).filter((name) => !/^\.|\.ratoon$/.test(name));
-        await Promise.all(made.map((name) => rm(join(dir, name), { recursive: true })));
-    };
-    const stop = async () => {
-        await server.stop();
-        await rm(dir, { recursive: true, force: true });
-    };
-    return { ...server, clear, stop };
+    return process.env.RATOON_BIN ? startAlone(...more) : startMock();
 }
 
 /**

@@ -441,7 +441,7 @@ fn an_ipynb_that_was_not_changed_is_exported_byte_for_byte() {
         assert!(file.body == text.as_bytes(), "{name}: {}", file.text());
     };
     for (name, text) in corpus() {
-        // Only the first file has all forms, so that the test is not slow.
+        // One file has all forms, so that the test is not slow.
         let forms = [text.clone(), text.trim_end().replace('\n', "\r\n"), format!("\u{feff}{text}")];
         let forms = &forms[..if in_full() || name == "jupyterlab" { 3 } else { 1 }];
         for (i, text) in forms.iter().enumerate() {

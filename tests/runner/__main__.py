@@ -14,7 +14,7 @@ from pathlib import Path
 
 import processes
 import report
-from prepare import CACHE, TARGET, Preparation, step, stop
+from prepare import CACHE, TARGET, Preparation, say, step, stop
 from programs import CHOSEN, IN_FULL, Words, Write
 from report import Ran
 from results import Outcome, Test
@@ -54,10 +54,6 @@ def parse(arguments: Sequence[str]) -> Request:
             "words after `--` choose tests of one suite", "for example: tests/run rust -- crashes::"
         )
     return request
-
-
-def say(line: str) -> None:
-    print(line, flush=True)
 
 
 class Runner:
@@ -138,7 +134,7 @@ class Runner:
             say("\n".join(lines))
 
     def run_suite(self, suite: Suite, write: Write) -> Ran:
-        write(f"\n== {suite.title}")
+        step(suite.title, write)
         began, busy = time.monotonic(), processes.busy_seconds()
         chosen = self.failed.get(suite.name, [list(self.request.words)])
         tests = [test for words in chosen for test in self.tests(suite, words, write)]

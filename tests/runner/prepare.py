@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,8 +24,12 @@ def stop(why: str, how: str) -> NoReturn:
     raise SystemExit(f"\ntests/run: {why}\n  {how}")
 
 
-def step(text: str) -> None:
-    print(f"\n== {text}", flush=True)
+def say(line: str) -> None:
+    print(line, flush=True)
+
+
+def step(text: str, write: Callable[[str], None] = say) -> None:
+    write(f"\n== {text}")
 
 
 def succeeds(command: Sequence[str]) -> bool:

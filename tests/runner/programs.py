@@ -198,14 +198,15 @@ class InPythons:
     """The same tests in several Pythons, each the first on `$PATH`."""
 
     program: Program
-    # The version of each Python, and the directory of its program. Called when the suite begins.
+    # The version of each Python, from the oldest, and the directory of its program. Called when the
+    # suite begins.
     pythons: Callable[[], dict[str, Path]]
-    # What runs without words in each of them. If it is empty, all tests run.
+    # What runs without words in each of them, from the newest. If it is empty, all tests run.
     default: Iterable[Words]
 
     def run(self, words: Words, env: Environment, write: Write) -> list[Test]:
         tests: list[Test] = []
-        for (version, directory), default in zip(self.pythons().items(), self.default):
+        for (version, directory), default in zip(reversed(self.pythons().items()), self.default):
             write(f"-- Python {version}")
             path = {"PATH": f"{directory}:{env['PATH']}"}
             ran = self.program.run(words or default, {**env, **path}, write)

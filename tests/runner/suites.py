@@ -65,7 +65,7 @@ def all_suites(ready: Preparation, in_full: bool) -> list[Suite]:
     in_pythons = InPythons(
         Libtest("pythons", server_tests, 3 * CORES),
         lambda: pythons.environments(ready, in_full),
-        repeat([]) if in_full else [IN_OLDEST, IN_NEWEST],
+        repeat([]) if in_full else [IN_NEWEST, IN_OLDEST],
     )
     soak = ["--minutes", "10"] if in_full else ["--seed", "7", "--runs", "250"]
     gallery = ["$RATOON_TEST_PYTHON", "tests/gallery/run.py"]
