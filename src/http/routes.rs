@@ -97,6 +97,7 @@ pub(crate) const TABLE: &[Route] = routes! {
     GET    "/api/notebooks/{}"                    VIEW   Named  Data  NONE     => commands::snapshot;
     // `authorize::scope_for` decides which scope each command needs.
     POST   "/api/notebooks/{}/commands"           VIEW   Named  Data  SOURCE   => commands::command;
+    POST   "/api/notebooks/{}/commands/batch"     VIEW   Named  Data  SOURCE   => commands::batch;
     GET    "/api/notebooks/{}/states/{}/variables" VIEW   Named  Data  NONE     => commands::variables;
     GET    "/api/notebooks/{}/states/{}/document" VIEW   Named  Data  NONE     => documents::document;
     POST   "/api/notebooks/{}/attachments"        RUN    Named  Data  PICTURE  => pictures::attach;

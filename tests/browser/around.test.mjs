@@ -139,7 +139,7 @@ testWithoutPage(
             .filter({ hasText: /copied|Copy this code/i })
             .first()
             .waitFor();
-        forgive(far, /ERR_|WebSocket|401/);
+        forgive(far, /ERR_|WebSocket|status of 401/);
     },
 );
 

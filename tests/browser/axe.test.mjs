@@ -683,8 +683,8 @@ test('the list of notebooks, imported and exported files, and signing in', real,
     await stranger.goto(`${origin}/n/main`);
     await stranger.getByLabel('Token').waitFor();
     await examine(stranger, 'signing in');
-    forgive(page, /404/);
-    forgive(stranger, /40[134]/);
+    forgive(page, /status of 404/);
+    forgive(stranger, /status of 40[134]/);
 });
 
 const THEMES = ['light', 'dark'];

@@ -101,7 +101,7 @@ testWithoutPage(
         ]);
         for (const at of [1, 2, 3]) {
             await lives(at, 'disk', tab);
-            assert.ok(await isHollow(at, tab));
+            await becomes(() => isHollow(at, tab), true);
         }
 
         await node(2, tab).click();
@@ -110,7 +110,7 @@ testWithoutPage(
         await ran(3, tab);
         await prints('branch 2', tab);
         await lives(2, 'memory', tab);
-        assert.equal(await isHollow(2, tab), false);
+        await becomes(() => isHollow(2, tab), false);
         assert.deepEqual(await texts('.row .what', tab), [
             'Start',
             'x = 1',

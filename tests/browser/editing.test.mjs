@@ -38,6 +38,12 @@ async function asked() {
     const mock = await start();
     mocks.push(mock);
     const on = await open(mock.url);
+    // Typing asks for completions only after quick answers, and a busy machine answers late. So the
+    // page's clock runs slowly.
+    await on.evaluate(() => {
+        const now = performance.now.bind(performance);
+        performance.now = () => now() / 100;
+    });
     await run('x = 1', 'Shift+Enter', on);
     await ran(1, on);
     await focused([1, 'editor'], on);
@@ -386,6 +392,10 @@ testWithoutPage(
         await k.press('Tab');
         await becomes(() => lines(1, on), ['import']);
         await k.type('\npr');
+        // In the list that typing opens, Tab would accept the first entry.
+        await becomes(() => list(on), ['print', 'property']);
+        await k.press('Escape');
+        await becomes(() => list(on), []);
         await k.press('Tab');
         await becomes(() => list(on), ['print', 'property']);
         await becomes(
@@ -429,6 +439,27 @@ testWithoutPage(
         await focused([1, 'cell'], on);
     },
 );
+
+testWithoutPage('an answer that comes after more was typed is followed by a request for it', async () => {
+    const { on, keys: k, notebook } = await asked();
+    notebook.slowMs = 500;
+    await k.type('text');
+    await becomes(() => Promise.resolve(notebook.questions.at(-1)?.code), 'text');
+    await k.type('.');
+    await becomes(() => list(on), ['upper', 'split', 'strip']);
+});
+
+testWithoutPage('a check of the code that the server is too busy for is made again', nightly(), async () => {
+    const { on, keys: k, notebook } = await asked();
+    const check = notebook.check.bind(notebook);
+    notebook.check = () => {
+        notebook.check = check;
+        return notebook.refuse('check', 'it took longer than 2 s');
+    };
+    await k.insertText('x = = 1');
+    await becomes(() => texts('.cm-lintRange-error', on), ['=']);
+    assert.equal(notebook.check, check);
+});
 
 testWithoutPage(
     'completion is inserted at the right place after wide characters, in magics and in keys, and doubles no bracket',

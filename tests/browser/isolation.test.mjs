@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { listen } from './listen.mjs';
-import { nightly } from './browser.mjs';
+import { becomes, nightly } from './browser.mjs';
 import { allParts, forgive, lacks, openFar, page, ran, run, test, testWithoutPage } from './harness.mjs';
 
 const isReal = Boolean(process.env.RATOON_BIN);
@@ -241,20 +241,13 @@ for (const [name, cellOf] of Object.entries(OUTPUTS))
                 .sort()
                 .join('\n');
             assert.equal(`${table}\n`, await readFile(GOLDEN, 'utf8'), 'the report equals the golden file');
-            for (
-                let tries = 0;
-                tries < 200 && !page.faults.some((fault) => /frame-src/.test(fault));
-                tries += 1
-            )
-                await new Promise((done) => setTimeout(done, 50));
-            assert.ok(
-                page.faults.some((fault) => /frame-src/.test(fault)),
-                'the frame tried to navigate itself',
-            );
+            // The frame tried to navigate itself.
+            await becomes(() => page.faults.some((fault) => /frame-src/.test(fault)), true);
             assert.deepEqual(heard, [], 'no request reached the other server');
+            // The page itself asks for the problems in its cells and for the notebook's memory.
+            const ofPage = /^\/assets\/|\/(lint|memory)$/;
             assert.deepEqual(
-                // The page itself asks for the problems in its cells.
-                line.heard.filter((path) => !path.startsWith('/assets/') && !path.endsWith('/lint')),
+                line.heard.filter((path) => !ofPage.test(path)),
                 ['/frame/v1'],
                 'only the request for the frame itself reached our server',
             );

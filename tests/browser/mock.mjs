@@ -128,7 +128,7 @@ async function serve(request, response) {
         for await (const chunk of request) body += chunk;
         // A page that is being closed sends its commands again over HTTP. The socket has received
         // them already.
-        if (url.pathname.endsWith('/commands')) return say(200, {});
+        if (url.pathname.endsWith('/commands/batch')) return say(200, {});
         if (url.pathname === '/api/notebooks') return say(200, { name: JSON.parse(body).name });
         if (request.method === 'DELETE')
             return links.delete(url.pathname.split('/').at(-1)), response.writeHead(204).end();
@@ -779,7 +779,7 @@ class Notebook {
         };
     }
 
-    /** Finds the syntax error of code with `= =`. */
+    /** Finds the syntax error of code with `= =`. @returns {any} */
     check({ code }) {
         const from = [...code.split('= =')[0]].length + 2;
         const error = { from, to: from + 1, message: 'invalid syntax' };

@@ -39,10 +39,10 @@ export async function openPage(browser, options = {}) {
     page.faults = [];
     page.forgiven = [];
     opened.push(page);
-    page.on(
-        'console',
-        (message) => ['error', 'warning'].includes(message.type()) && page.faults.push(message.text()),
-    );
+    page.on('console', (message) => {
+        if (!['error', 'warning'].includes(message.type())) return;
+        page.faults.push(`${message.text()} (at ${message.location().url})`);
+    });
     page.on('pageerror', (error) => page.faults.push(String(error.stack ?? error)));
     page.on('request', (request) => {
         if (!/^(http|ws):\/\/127\.0\.0\.1:|^(data|blob):/.test(request.url()))

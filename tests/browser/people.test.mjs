@@ -367,7 +367,7 @@ testOnOwnServer('a link can be created, copied, used and revoked; its users then
     await guest.locator('.banner', { hasText: 'access to this notebook has ended' }).waitFor();
     await page.waitForSelector('.avatars', { state: 'detached' });
     await shot(guest, 'revoked');
-    forgive(guest, /WebSocket|401/);
+    forgive(guest, /WebSocket|status of 401/);
 });
 
 /**

@@ -51,7 +51,7 @@ testOnOwnServer(
         await page.keyboard.press('Enter');
         await page.getByRole('heading', { name: 'Restart in this Python?' }).waitFor();
         await shot(page, 'python-question');
-        forgive(page, /400/);
+        forgive(page, /status of 400/);
         await page.keyboard.press('Enter');
         await page.getByText('Cannot use the Python /dev/null: it is not a file.').waitFor();
         assert.equal(await field.inputValue(), '/dev/null');

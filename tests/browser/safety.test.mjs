@@ -264,6 +264,8 @@ testOnOwnServer(
         });
         await run('print("kept")', 'Shift+Enter', other);
         await ran(1, other);
+        // An open page would ask for the problems in its cells after the notebook is deleted.
+        await other.close();
         await page.goto(`${origin()}/`);
         await page.waitForSelector('#home:not([aria-busy])');
         const menu = async (item) => {

@@ -535,6 +535,7 @@ test('variables of another branch are taken into a new state; what both changed 
     // The other way round nothing is left to take but what the first branch has changed.
     await row('model = "best"').click({ button: 'right' });
     await page.getByRole('menuitem', { name: 'Take variables…' }).click();
+    await group('x').waitFor();
     await dialog.getByRole('button', { name: 'Swap the two states' }).click();
     await group('own').waitFor();
     await page.keyboard.press('Escape');

@@ -3,7 +3,7 @@
 
 use crate::cells::Room;
 use crate::request::Request;
-use crate::server::{TOKEN, TestServer};
+use crate::server::{TOKEN, TestServer, until};
 use crate::wire::Wire;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
@@ -157,6 +157,42 @@ fn an_update_sent_again_is_recognised_after_a_crash() {
     let draft = server.owner(Request::get("/api/notebooks/main")).json()["drafts"][0].clone();
     assert_eq!((&draft["source"], &draft["version"]), (&json!("2"), &json!(2)));
     assert_eq!(draft["received"], json!([{"client": "ada", "number": 2}]));
+}
+
+/// A page that is closed sends its unanswered commands so.
+#[test]
+fn a_batch_is_carried_out_in_its_order_and_a_run_delays_no_later_command() {
+    let server = TestServer::start();
+    let room = server.room();
+    let put = |version: u64| {
+        let draft = json!({"id": "d", "on": "initial", "kind": "code", "source": format!("{version}")});
+        json!({"do": "put_draft", "in_place": true, "base": version - 1, "draft": draft})
+    };
+    let code = "import os\nwhile not os.path.exists('go'): pass";
+    let run = json!({"do": "run", "exec_id": "r", "on": {"state": "initial"}, "code": code});
+    let batch = |commands: &[Value]| {
+        let body = json!({"commands": commands}).to_string();
+        Request::post("/api/notebooks/main/commands/batch", &body)
+    };
+    let refused = json!({"do": "delete_state", "state": "none", "subtree": false});
+    let commands: Vec<Value> = [run, refused].into_iter().chain((1..=40).map(put)).collect();
+    let answer = std::thread::scope(|scope| {
+        let asked = scope.spawn(|| server.owner(batch(&commands)));
+        let draft = || server.owner(Request::get("/api/notebooks/main")).json()["drafts"][0].clone();
+        until("the last text is there", || draft()["source"] == "40");
+        room.put("go");
+        asked.join().unwrap()
+    });
+    let kinds: Vec<_> =
+        answer.json()["replies"].as_array().unwrap().iter().map(|reply| reply["kind"].clone()).collect();
+    assert_eq!(kinds[..2], [json!("ended"), json!("refused")]);
+    assert_eq!(kinds[2..], vec![json!("done"); 40]);
+
+    assert_eq!(server.owner(batch(&vec![put(1); 101])).status, 413);
+    assert_eq!(server.owner(batch(&[json!({"do": "dance"})])).status, 400);
+    let (_, token) = view_link(&server);
+    let refused = server.send(batch(&[put(1)]).bearer(&token)).json();
+    assert_eq!(refused["replies"][0]["code"], "forbidden");
 }
 
 /// There are two thousand drafts of a hundred bytes on one state. Another client receives each

@@ -7,9 +7,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import processes
@@ -103,27 +103,19 @@ class Runner:
             done = [self.again(suite, ran) for suite, ran in zip(suites, done)]
         return self.conclude(done)
 
+    def mark(self, suite: str) -> str:
+        """What marks the processes of a suite. So begins also the mark of a longer name."""
+        return f"{self.id}-{suite}"
+
     def environment_of(self, suite: str) -> dict[str, str]:
-        name, _, value = processes.mark(self.id, suite).partition("=")
-        return {**self.environment, name: value}
+        return {**self.environment, processes.MARK: self.mark(suite)}
 
     def run_suites(self, suites: Sequence[Suite]) -> list[Ran]:
-        with ThreadPoolExecutor(CORES) as cores:
-            try:
-                beside = {
-                    suite.name: cores.submit(self.run_beside, suite)
-                    for suite in suites
-                    if suite.takes_one_core
-                }
-                wait(beside.values())
-            except BaseException:
-                cores.shutdown(wait=False, cancel_futures=True)
-                processes.left_behind(processes.mark(self.id, ""))
-                raise
-        return [
-            beside[suite.name].result() if suite.takes_one_core else self.run_suite(suite, say)
-            for suite in suites
-        ]
+        beside = [suite for suite in suites if suite.takes_one_core]
+        calls = [partial(self.run_beside, suite) for suite in beside]
+        ran = processes.side_by_side(CORES, calls, self.mark(""))
+        by_name = {one.name: one for one in ran}
+        return [by_name.get(suite.name) or self.run_suite(suite, say) for suite in suites]
 
     def run_beside(self, suite: Suite) -> Ran:
         """Runs a suite and shows its lines when it has ended: another runs meanwhile."""
@@ -151,7 +143,7 @@ class Runner:
         try:
             tests = suite.program.run(words, environment, write)
         finally:
-            left = processes.left_behind(processes.mark(self.id, suite.name))
+            left = processes.left_behind(self.mark(suite.name))
             left += [str(path) for path in directory.glob("ratoon*")]
             shutil.rmtree(directory, ignore_errors=True)
         for one in left:
@@ -202,7 +194,7 @@ def main() -> int:
     except KeyboardInterrupt:
         return 130
     finally:
-        processes.left_behind(processes.mark(runner.id, ""))
+        processes.left_behind(runner.mark(""))
         shutil.rmtree(directory, ignore_errors=True)
 
 

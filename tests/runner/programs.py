@@ -7,17 +7,17 @@
 import json
 import os
 import re
-import subprocess
 import tempfile
 import time
 import xml.etree.ElementTree as xml
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from string import Template
 from typing import Protocol
 
+import processes
 from results import Outcome, Test
 
 Environment = dict[str, str]
@@ -47,13 +47,7 @@ class Program(Protocol):
 def follow(command: Sequence[str], env: Environment, on_line: Write) -> int:
     """Runs a command, and calls `on_line` with each line that it writes. Returns its exit code.
     `$NAME` as the program is a variable of the environment."""
-    process = subprocess.Popen(
-        [Template(command[0]).safe_substitute(env), *command[1:]],
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+    process = processes.start([Template(command[0]).safe_substitute(env), *command[1:]], env)
     assert process.stdout is not None
     for line in process.stdout:
         on_line(line.decode(errors="replace").rstrip("\n"))
@@ -236,9 +230,9 @@ class Node:
             commands = [[file] for file in files]
         else:
             commands = [[self.together, *group] for group in groups(files, 2 * self.processes)]
-        with ThreadPoolExecutor(self.processes) as pool:
-            ran = pool.map(lambda one: self._run([*patterns, *one], env, write), commands)
-            return [test for tests in ran for test in tests]
+        calls = [partial(self._run, [*patterns, *one], env, write) for one in commands]
+        ran = processes.side_by_side(self.processes, calls, env[processes.MARK])
+        return [test for tests in ran for test in tests]
 
     def _run(self, arguments: Sequence[str], env: Environment, write: Write) -> list[Test]:
         """Runs a process. What it writes is shown when it has ended."""
@@ -285,10 +279,10 @@ class Pytest:
     """Tests of pytest. A word is the id of a test (`FILE::NAME`) or a part of a name (`-k`)."""
 
     suite: str
-    directory: str
+    directories: Sequence[str]
 
     def run(self, words: Words, env: Environment, write: Write) -> list[Test]:
-        ids = [word for word in words if "::" in word] or [self.directory]
+        ids = [word for word in words if "::" in word] or self.directories
         parts = " or ".join(word for word in words if "::" not in word)
         with tempfile.NamedTemporaryFile("r", dir=env["TMPDIR"], suffix=".xml") as found:
             options = [f"--junitxml={found.name}", "--override-ini=junit_family=xunit1"]

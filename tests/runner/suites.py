@@ -77,15 +77,15 @@ def all_suites(ready: Preparation, in_full: bool) -> list[Suite]:
         Suite("lints", "Lints", Checks("lints", LINTS), [ready.node], takes_one_core=True),
         Suite(
             "kernel",
-            "The kernel's Python, without a server",
-            Checks("kernel", PYTHON_LINTS, Pytest("kernel", "tests/kernel")),
+            "The kernel's Python, without a server, and the runner of the tests",
+            Checks("kernel", PYTHON_LINTS, Pytest("kernel", ["tests/kernel", "tests/runner"])),
             [ready.packages],
             takes_one_core=True,
         ),
         Suite(
             "client",
             "The Python client, with a server",
-            Pytest("client", "tests/client"),
+            Pytest("client", ["tests/client"]),
             server,
             takes_one_core=True,
         ),

@@ -342,6 +342,23 @@ test('the page sends its current state after a delay, once for several steps, an
     assert.equal(sent.length, 2);
 });
 
+test('a move while the server refuses the position is sent after the refusal', async (t) => {
+    const { page, sent, answers, ring } = open(t);
+    page.goTo('a');
+    await ring(200);
+    page.goTo('d');
+    await ring(200);
+    assert.deepEqual(sent, [{ do: 'stand', state: 'a', name: null }]);
+    answers[0]({ kind: 'refused', code: 'not_found' });
+    await settle();
+    await ring(200);
+    assert.deepEqual(sent[1], { do: 'stand', state: 'd', name: null });
+    answers[1]({ kind: 'refused', code: 'not_found' });
+    await settle();
+    await ring(200);
+    assert.equal(sent.length, 2, 'a refused position is not sent again');
+});
+
 test('the page sends its caret with its current state, and shows the carets of others', async (t) => {
     const { page, sent, answers, ring } = open(t);
     const shown = [];

@@ -89,6 +89,31 @@ test('a command sent while the socket closes is kept for the next socket', () =>
     end();
 });
 
+test('a page that closes sends its unanswered commands again in one request, in their order', () => {
+    const asked = [];
+    globals.fetch = async (path, options) => asked.push({ ...options, path });
+    const { socket, tell, end } = open();
+    tell({ you: { scope: 'run' } });
+    const put = (source) => /** @type {any} */ ({ do: 'put_draft', draft: { id: 'd', source } });
+    socket.send(put('a'));
+    socket.send({ do: 'interrupt', exec_id: 'e' });
+    socket.send(put('ab'));
+    tell({ reply: 1, kind: 'done' });
+    socket.send(put('abc'));
+    socket.leave();
+    assert.equal(asked.length, 1);
+    const [{ path, keepalive, body }] = asked;
+    assert.deepEqual([path, keepalive], ['/api/notebooks/main/commands/batch', true]);
+    assert.deepEqual(JSON.parse(body), { commands: [put('ab'), put('abc')] });
+    socket.send(put('\u{10FFFF}'.repeat(20_000)));
+    socket.leave();
+    assert.equal(asked[1].keepalive, false, 'no browser keeps a request of more than 64 KiB alive');
+    for (const id of [2, 3, 4, 5]) tell({ reply: id, kind: 'done' });
+    socket.leave();
+    assert.equal(asked.length, 2, 'nothing is unanswered');
+    end();
+});
+
 test('a refusal without a number is not dropped', () => {
     const { tell, heard, end } = open();
     tell({

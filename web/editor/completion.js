@@ -51,18 +51,15 @@ export function completing(asks) {
                         !(asks.isQuick() && asksByItself(before) && isInCode(code, context.pos))
                     )
                         return null;
+                    // Not null: if the text has changed meanwhile, CodeMirror asks again only after
+                    // a result.
+                    const nothing = { from: context.pos, options: [] };
                     const answer = await asks.complete(code, context.pos);
-                    if (
-                        !answer ||
-                        context.aborted ||
-                        answer.items.length === 0 ||
-                        answer.from > context.pos ||
-                        isLate(context)
-                    )
-                        return null;
+                    if (!answer || answer.from > context.pos || !context.view?.hasFocus) return nothing;
                     // Show no list if the name is already complete.
                     const written = code.slice(answer.from, context.pos);
-                    if (!context.explicit && answer.items.every(({ text }) => text === written)) return null;
+                    if (!context.explicit && answer.items.every(({ text }) => text === written))
+                        return nothing;
                     return {
                         from: answer.from,
                         to: answer.to,
@@ -94,22 +91,6 @@ export function completing(asks) {
             if (isNew && others.length === 0 && !acceptCompletion(view)) closeCompletion(view);
         }),
     ];
-}
-
-/**
- * Whether an answer is too late: the text changed since the request in another way than by typing
- * more of the name, or the editor lost the focus.
- * @param {import('@codemirror/autocomplete').CompletionContext} asked
- */
-function isLate({ view, state, pos }) {
-    if (!view) return false;
-    const { doc, selection } = view.state;
-    const { head } = selection.main;
-    const isSame =
-        head >= pos &&
-        doc.sliceString(0, pos) === state.doc.sliceString(0, pos) &&
-        doc.sliceString(head) === state.doc.sliceString(pos);
-    return !view.hasFocus || !isSame || !/^[\p{L}\p{N}_]*$/u.test(doc.sliceString(pos, head));
 }
 
 /**

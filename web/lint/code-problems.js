@@ -17,6 +17,9 @@ import { markProblems } from './problem-marks.js';
 /** How long the user must pause typing before the code is checked, in milliseconds. */
 const SYNTAX_PAUSE_MS = 500;
 const RUFF_PAUSE_MS = 900;
+/** How often a check is tried that gets no answer, and how long the pauses are, in milliseconds. */
+const CHECKS = 5;
+const CHECK_PAUSE_MS = 2000;
 /** If ruff is missing, how long the page waits before it asks for ruff again, in milliseconds. */
 const MISSING_MS = 60_000;
 
@@ -86,7 +89,7 @@ export class CodeProblems {
         this.unchecked.add(key);
         clearTimeout(this.syntaxTimer);
         this.syntaxTimer = setTimeout(() => {
-            for (const one of this.unchecked) this.#check(one);
+            for (const one of this.unchecked) this.#check(one, this.#textOf(one));
             this.unchecked.clear();
         }, SYNTAX_PAUSE_MS);
     }
@@ -96,12 +99,19 @@ export class CodeProblems {
         return this.cells.find((cell) => cell.key === key)?.text;
     }
 
-    /** @param {string} key */
-    async #check(key) {
-        const text = this.#textOf(key);
-        if (text === undefined) return;
+    /**
+     * @param {string} key
+     * @param {string | undefined} text
+     * @param {number} [checks] how often to try
+     */
+    async #check(key, text, checks = CHECKS) {
+        if (text === undefined || this.#textOf(key) !== text) return;
         const error = await this.controller.assist.check(key, text);
-        if (error === undefined || this.#textOf(key) !== text) return;
+        if (this.#textOf(key) !== text) return;
+        if (error === undefined) {
+            if (checks > 1) setTimeout(() => this.#check(key, text, checks - 1), CHECK_PAUSE_MS);
+            return;
+        }
         this.syntax.set(key, ofSyntax(text, error));
         this.#show();
     }

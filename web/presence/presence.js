@@ -149,6 +149,7 @@ export class Presence {
             this.page.showCarets();
             this.host.requestPaint();
         }
-        if (reply.kind !== 'refused') this.onMoved();
+        // What has changed since is sent, also after a refusal.
+        this.onMoved();
     }
 }

@@ -20,6 +20,8 @@ const SILENCE_MS = 40_000;
 /** The first and the longest delay before an attempt to reconnect. */
 const FIRST_WAIT_MS = 300;
 const LONGEST_WAIT_MS = 15_000;
+/** Browsers keep requests of at most 64 KiB alive. A character may have three bytes. */
+const KEEPALIVE_LENGTH = (64 * 1024) / 3;
 
 /**
  * @typedef {object} Handlers
@@ -80,21 +82,24 @@ export class Socket {
     }
 
     /**
-     * The page is closing, and messages in flight may be lost. Sends unanswered commands again as
-     * requests that outlive the page, if they may be repeated.
+     * The page is closing, and messages in flight may be lost. Sends unanswered commands again, if
+     * they may be repeated, in one request that outlives the page. Several requests could arrive in
+     * another order.
      */
     leave() {
         if (!this.isOpen) return;
-        const path = serverPath(`/api/notebooks/${encodeURIComponent(this.notebook)}/commands`);
-        for (const { command, sent } of this.pendingReplies.values()) {
-            if (!sent || !COMMANDS[command.do].again) continue;
-            fetch(path, {
-                method: 'POST',
-                keepalive: true,
-                headers: { 'content-type': 'application/json' },
-                body: JSON.stringify(command),
-            }).catch(() => {});
-        }
+        const commands = [...this.pendingReplies.values()]
+            .filter(({ command, sent }) => sent && COMMANDS[command.do].again)
+            .map(({ command }) => command);
+        if (commands.length === 0) return;
+        const body = JSON.stringify({ commands });
+        fetch(serverPath(`/api/notebooks/${encodeURIComponent(this.notebook)}/commands/batch`), {
+            method: 'POST',
+            // A browser refuses to keep a longer request alive, and may send it all the same.
+            keepalive: body.length < KEEPALIVE_LENGTH,
+            headers: { 'content-type': 'application/json' },
+            body,
+        }).catch(() => {});
     }
 
     /** Whether the server has not answered all commands that change the notebook. */

@@ -1,8 +1,9 @@
 //! Handlers that send a command to a notebook, return a whole notebook, or list a state's
 //! variables.
 
-use crate::http::app_state::{AppState, WHOLE_TIMEOUT};
+use crate::http::app_state::{AppState, WHOLE_TIMEOUT, detached};
 use crate::http::error::ErrorBody;
+use crate::http::limits;
 use crate::http::request::{Caller, Json, PathParams};
 use crate::notebook::{Command, Reply, Snapshot, StateId};
 use crate::problem::Problem;
@@ -10,9 +11,25 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::Bytes;
 use actix_web::{HttpResponse, ResponseError, web};
+use futures_util::future::join_all;
 use futures_util::stream;
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::time::Instant;
+use utoipa::ToSchema;
+
+/// Several commands.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Batch {
+    commands: Vec<Command>,
+}
+
+/// The reply to each command of a batch, in the same order.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Replies {
+    replies: Vec<Reply>,
+}
 
 /// Returns a whole notebook: its states, its runs with their outputs, and its drafts.
 #[utoipa::path(
@@ -69,6 +86,38 @@ pub(crate) async fn command(
         _ => StatusCode::OK,
     };
     Ok(HttpResponse::build(status).json(reply))
+}
+
+/// Carries out several commands, in their order, as if they had come over one WebSocket: a run
+/// delays no later command. They are completed even if the client disconnects.
+#[utoipa::path(
+    post, path = "/api/notebooks/{name}/commands/batch", tag = "notebooks",
+    params(("name" = String, Path)), request_body = Batch,
+    responses(
+        (status = 200, description = "The replies, some of which may be refusals", body = Replies),
+        (status = 400, description = "A command cannot be read; none was carried out", body = ErrorBody),
+        (status = 413, description = "There are too many; none was carried out", body = ErrorBody),
+    )
+)]
+pub(crate) async fn batch(
+    app: web::Data<AppState>,
+    caller: Caller,
+    path: PathParams,
+    Json(Batch { commands }): Json<Batch>,
+) -> Result<HttpResponse, Problem> {
+    limits::check_batch(&commands)?;
+    let session = AppState::notebook(&app, path.get(0)).await?;
+    let access = caller.access()?;
+    let commands: Vec<_> = commands.into_iter().map(|command| app.authorize(access, command)).collect();
+    detached(async move {
+        let replies = join_all(commands.into_iter().map(async |command| match command {
+            Ok(command) => command.send(&session).await,
+            Err(refused) => Ok(Reply::Refused(refused)),
+        }));
+        let replies = replies.await.into_iter().collect::<Result<_, _>>()?;
+        Ok(HttpResponse::Ok().json(Replies { replies }))
+    })
+    .await
 }
 
 /// Lists a state's variables.

@@ -100,7 +100,7 @@ pub(crate) fn document() -> Value {
         compat::rebuild_state, compat::states, compat::state, compat::delete_state, compat::reset,
         compat::interrupt,
         health::health, notebooks::notebooks, notebooks::rename, notebooks::duplicate, notebooks::remove,
-        notebooks::open_notebook, commands::snapshot, commands::command, commands::variables,
+        notebooks::open_notebook, commands::snapshot, commands::command, commands::batch, commands::variables,
         page::sign_in::sign_out, openapi,
         state_files::export, state_files::import, documents::document, documents::import,
         states::states, states::checkpoint, states::save, states::replay, states::pin, states::fork_anyway,

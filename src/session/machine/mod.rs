@@ -522,7 +522,11 @@ impl Machine {
                 self.introspection.ask(&mut self.core, ticket, &state, question)
             }
             Command::Check { state, code } => {
-                self.introspection.ask(&mut self.core, ticket, &state, Question::Check { code })
+                // A check needs no variables, so it restores none.
+                let is_on_disk = |known: &State| known.residency == Residency::Disk;
+                let is_on_disk = self.core.notebook.state(&state).is_some_and(is_on_disk);
+                let at = if is_on_disk { StateId::root() } else { state };
+                self.introspection.ask(&mut self.core, ticket, &at, Question::Check { code })
             }
             Command::Merge(spec) => {
                 for state in [&spec.into, &spec.from] {

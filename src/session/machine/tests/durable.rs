@@ -283,6 +283,51 @@ fn a_state_beyond_the_budget_leaves_memory_and_is_loaded_when_it_is_used() {
     ));
 }
 
+/// While the user types, the page lets the code be checked.
+#[test]
+fn a_check_of_code_loads_no_state_from_disk() {
+    expect![[r#"
+        p4 ready
+            s2 is in Memory
+        checkpoint s1
+            s1 saving: Waiting
+            p3 forks p5, save(environment)
+            s1 saving: Writing { percent: 0 }
+        p5 saved c-s1
+            keep checkpoint c-s1 of s1
+        kept s1
+            s1 is in Memory
+            answer 12: checkpoint c-s1
+            kill p3
+            s1 is in Disk
+        check s1
+            p1 forks p6, answer
+            p6 is asked 1
+        check s2
+            p4 forks p7, answer
+            p7 is asked 2
+        complete s1
+            p1 forks p8, frozen from c-s1 (Environment)
+            s1 is in Freezing
+            p8 forks p9, answer
+            p9 is asked 3
+        initial
+        └─ s1 (a) Freezing
+           └─ s2 (b)
+    "#]]
+    .assert_eq(&after_two(
+        1,
+        "
+        checkpoint s1
+        p5 saved c-s1
+        kept s1
+        check s1
+        check s2
+        complete s1
+        ",
+    ));
+}
+
 #[test]
 fn a_checkpoint_that_cannot_be_loaded_is_reported_and_its_state_can_be_replayed() {
     expect![[r#"

@@ -326,6 +326,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         ["inspect", id] => {
             command(Command::Inspect { state: state(id), code: "x".into(), cursor: 1, above: String::new() })
         }
+        ["check", id] => command(Command::Check { state: state(id), code: "x".into() }),
         ["restore", id] => command(Command::Restore { deleted: (*id).to_owned() }),
         ["empty", "trash"] => command(Command::EmptyTrash),
         ["reset"] => command(Command::Reset),
