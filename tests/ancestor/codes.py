@@ -644,19 +644,25 @@ REBUILDS = (
     ("", "", "1"),
 )
 
-BEGIN = "import os, time\nprint('before')\nopen('began', 'w').close()\n"
+BEGIN = "import os, time\nprint('before')\n"
+# Creates the file at which the code is interrupted: where a `try` already catches it.
+MARK = "open('began', 'w').close()"
 INTERRUPTED = (
-    ("a loop", "while True: time.sleep(0.01)"),
-    ("a loop without sleep", "while True: pass"),
-    ("in a function", "def wait():\n    while True: time.sleep(0.01)\nwait()"),
+    ("a loop", f"{MARK}\nwhile True: time.sleep(0.01)"),
+    ("a loop without sleep", f"{MARK}\nwhile True: pass"),
+    ("in a function", f"def wait():\n    while True: time.sleep(0.01)\n{MARK}\nwait()"),
     (
         "one that catches it",
         "try:\n"
+        f"    {MARK}\n"
         "    while True: time.sleep(0.01)\n"
         "except KeyboardInterrupt:\n"
         "    print('caught')\n"
         "x = 1",
     ),
-    ("one that cleans up", "try:\n    while True: time.sleep(0.01)\nfinally:\n    print('clean')"),
-    ("in the last expression", "[time.sleep(0.01) for n in range(100_000)]"),
+    (
+        "one that cleans up",
+        f"try:\n    {MARK}\n    while True: time.sleep(0.01)\nfinally:\n    print('clean')",
+    ),
+    ("in the last expression", f"{MARK}\n[time.sleep(0.01) for n in range(100_000)]"),
 )
