@@ -49,22 +49,8 @@ const MAX_TABLE_FILTERS: usize = 200;
 /// Maximum number of columns of one answer, as many as the kernel reads.
 const MAX_TABLE_COLUMNS: usize = 200;
 
-/// Maximum number of commands in one request.
-const MAX_BATCH: usize = 100;
-
 /// Maximum timeout of a run, in seconds. The limit of one year prevents an overflow of timers.
 const MAX_TIMEOUT_SECONDS: f64 = 365.0 * 24.0 * 3600.0;
-
-/// The number of commands in one request.
-///
-/// # Errors
-/// 413.
-pub(crate) fn check_batch(commands: &[Command]) -> Result<(), Problem> {
-    if commands.len() > MAX_BATCH {
-        return Err(too_large("carry out commands", format!("there are more than {MAX_BATCH} of them")));
-    }
-    Ok(())
-}
 
 /// A notebook's name is also the name of its directory, so it may contain only letters, digits,
 /// spaces and `-_.`.

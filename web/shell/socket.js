@@ -20,8 +20,8 @@ const SILENCE_MS = 40_000;
 /** The first and the longest delay before an attempt to reconnect. */
 const FIRST_WAIT_MS = 300;
 const LONGEST_WAIT_MS = 15_000;
-/** Browsers keep requests of at most 64 KiB alive. A character may have three bytes. */
-const KEEPALIVE_LENGTH = (64 * 1024) / 3;
+/** The longest body of a request that browsers keep alive after the page has closed. */
+const KEEPALIVE_BYTES = 64 * 1024;
 
 /**
  * @typedef {object} Handlers
@@ -92,11 +92,11 @@ export class Socket {
             .filter(({ command, sent }) => sent && COMMANDS[command.do].again)
             .map(({ command }) => command);
         if (commands.length === 0) return;
-        const body = JSON.stringify({ commands });
+        const body = new TextEncoder().encode(JSON.stringify({ commands }));
         fetch(serverPath(`/api/notebooks/${encodeURIComponent(this.notebook)}/commands/batch`), {
             method: 'POST',
             // A browser refuses to keep a longer request alive, and may send it all the same.
-            keepalive: body.length < KEEPALIVE_LENGTH,
+            keepalive: body.byteLength <= KEEPALIVE_BYTES,
             headers: { 'content-type': 'application/json' },
             body,
         }).catch(() => {});

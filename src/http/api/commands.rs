@@ -3,7 +3,6 @@
 
 use crate::http::app_state::{AppState, WHOLE_TIMEOUT, detached};
 use crate::http::error::ErrorBody;
-use crate::http::limits;
 use crate::http::request::{Caller, Json, PathParams};
 use crate::notebook::{Command, Reply, Snapshot, StateId};
 use crate::problem::Problem;
@@ -96,7 +95,7 @@ pub(crate) async fn command(
     responses(
         (status = 200, description = "The replies, some of which may be refusals", body = Replies),
         (status = 400, description = "A command cannot be read; none was carried out", body = ErrorBody),
-        (status = 413, description = "There are too many; none was carried out", body = ErrorBody),
+        (status = 413, description = "They are too long; none was carried out", body = ErrorBody),
     )
 )]
 pub(crate) async fn batch(
@@ -105,7 +104,6 @@ pub(crate) async fn batch(
     path: PathParams,
     Json(Batch { commands }): Json<Batch>,
 ) -> Result<HttpResponse, Problem> {
-    limits::check_batch(&commands)?;
     let session = AppState::notebook(&app, path.get(0)).await?;
     let access = caller.access()?;
     let commands: Vec<_> = commands.into_iter().map(|command| app.authorize(access, command)).collect();

@@ -304,12 +304,16 @@ impl Core {
         }
     }
 
+    /// Whether a state's variables exist only in its checkpoint.
+    pub(super) fn is_on_disk(&self, state: &StateId) -> bool {
+        self.notebook.state(state).is_some_and(|s| s.residency == Residency::Disk)
+    }
+
     /// Forks the root and loads a state's checkpoint in the fork, which becomes the state's frozen
     /// process. None if the state is not on disk, or has such a process.
     pub(super) fn load(&mut self, state: &StateId) -> Option<ProcId> {
-        let is_on_disk = self.notebook.state(state).is_some_and(|s| s.residency == Residency::Disk);
         // A head that rests at the state may be freezing it already.
-        if state.is_root() || !is_on_disk || self.processes.frozen(state).is_some() {
+        if state.is_root() || !self.is_on_disk(state) || self.processes.frozen(state).is_some() {
             return None;
         }
         let load = self.load_of(state)?;

@@ -523,9 +523,7 @@ impl Machine {
             }
             Command::Check { state, code } => {
                 // A check needs no variables, so it restores none.
-                let is_on_disk = |known: &State| known.residency == Residency::Disk;
-                let is_on_disk = self.core.notebook.state(&state).is_some_and(is_on_disk);
-                let at = if is_on_disk { StateId::root() } else { state };
+                let at = if self.core.is_on_disk(&state) { StateId::root() } else { state };
                 self.introspection.ask(&mut self.core, ticket, &at, Question::Check { code })
             }
             Command::Merge(spec) => {
