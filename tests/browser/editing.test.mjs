@@ -2,7 +2,6 @@
 // the palette, moving cells. The stand-in answers requests for completion and documentation.
 
 import assert from 'node:assert/strict';
-import { afterEach } from 'node:test';
 import { becomes, nightly } from './browser.mjs';
 import { start } from './mock.mjs';
 import {
@@ -20,6 +19,7 @@ import {
     texts,
     three,
 } from './harness.mjs';
+import { whenOver } from './pages.mjs';
 
 const sources = (on = page) => texts('.cell[data-kind="draft"]:not([data-fresh]) .source > .editor', on);
 const lines = (cell, on = page) => on.locator('.cell').nth(cell).locator('.cm-line').allTextContents();
@@ -28,7 +28,7 @@ const keys = async (...all) => {
 };
 /** @type {any[]} */
 const mocks = [];
-afterEach(async () => {
+whenOver(async () => {
     for (const mock of mocks.splice(0)) await mock.stop();
 });
 /**

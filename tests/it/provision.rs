@@ -61,28 +61,19 @@ impl Room {
     /// takes the same options.
     fn uv(&self) -> PathBuf {
         let target = self.0.join("uv");
-        let got = Command::new("python3")
-            .args([
-                "-m",
-                "pip",
-                "install",
-                "--quiet",
-                "--no-deps",
-                "--only-binary",
-                ":all:",
-                "uv",
-                "--target",
-            ])
-            .arg(&target)
-            .output()
-            .unwrap();
+        // The first Python on the path may have no pip.
+        let python = std::env::var("RATOON_TEST_PYTHON").expect("tests/run sets it");
+        let install = ["-m", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:", "uv"];
+        let got = Command::new(&python).args(install).arg("--target").arg(&target).output().unwrap();
         if got.status.success() {
             return target.join("bin");
         }
         eprintln!("without the real uv: {}", String::from_utf8_lossy(&got.stderr));
-        let script = "#!/bin/sh\n[ \"$1 $2 $3\" = 'pip install --python' ] || exit 2\nshift 4\n\
-                      exec python3 -B -m pip install \"$@\"\n";
-        self.program("uv", script)
+        let script = format!(
+            "#!/bin/sh\n[ \"$1 $2 $3\" = 'pip install --python' ] || exit 2\nshift 4\n\
+             exec '{python}' -B -m pip install \"$@\"\n"
+        );
+        self.program("uv", &script)
     }
 }
 

@@ -455,6 +455,20 @@ def test_no_trait_of_the_shell_is_ignored(tmp_path):
     ]
 
 
+def test_no_configuration_of_the_shell_is_ignored(tmp_path):
+    profile = tmp_path / "profile_default"
+    profile.mkdir()
+    for line in (
+        "c.InteractiveShell.ast_node_interactivity = 'all'",
+        "c.PlainTextFormatter.float_precision = '%.2f'",
+        "c.BaseFormatter.enabled = False",
+    ):
+        (profile / "ipython_config.py").write_text(line)
+        assert not differences([SHOWN], tmp_path)["differing"], line
+    (profile / "ipython_config.py").write_text("c.Completer.use_jedi = False")
+    assert differences([SHOWN], tmp_path)["plain"] > 0
+
+
 # Magics that change how cells run or how values are shown.
 MAGICS = [
     "%precision 3",

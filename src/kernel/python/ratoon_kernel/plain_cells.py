@@ -63,7 +63,7 @@ def settle(shell: Any) -> None:
     it."""
     import IPython
 
-    if IPython.version_info[0] not in _KNOWN_VERSIONS:
+    if IPython.version_info[0] not in _KNOWN_VERSIONS or _is_configured(shell):
         return
     from IPython.core import history, interactiveshell
     from IPython.core.autocall import IPyAutocall
@@ -87,6 +87,31 @@ def settle(shell: Any) -> None:
     _parts = _note_parts(interactiveshell.InteractiveShell)
     _hooks = Contents(list(shell.events.callbacks.values()), [])
     _printers = _note_printers(shell.display_formatter)
+
+
+def _is_configured(shell: Any) -> bool:
+    """Whether the user's configuration sets a trait of what runs cells and shows their values. The
+    steps below are those of the default values."""
+    display = shell.display_formatter
+    owners = [
+        shell,
+        shell.input_transformer_manager,
+        shell.prefilter_manager,
+        shell.displayhook,
+        shell.display_pub,
+        display,
+        *_formatters(display),
+    ]
+    classes = {one.__name__ for owner in owners for one in type(owner).__mro__}
+    return any(section in classes for section in shell.config)
+
+
+def _formatters(display: Any) -> list[Any]:
+    return [
+        *display.formatters.values(),
+        display.ipython_display_formatter,
+        display.mimebundle_formatter,
+    ]
 
 
 # What changes in the shell and in its display hook while cells run.
@@ -139,11 +164,7 @@ def _note_parts(base: type) -> Contents:
 
 def _note_printers(display: Any) -> Contents:
     """Records what shows a simple value."""
-    formatters = [
-        *display.formatters.values(),
-        display.ipython_display_formatter,
-        display.mimebundle_formatter,
-    ]
+    formatters = _formatters(display)
     hook, publisher = _shell.displayhook, _shell.display_pub
     containers = [
         *_class_dicts(display, hook, publisher, *formatters),
