@@ -922,6 +922,25 @@ s = io.StringIO('one\ntwo'); s.readline(); b = io.BytesIO(b'abcdef'); b.seek(3)"
         "print(kept.args, kept.b, type(kept) is E, v.note, repr(v))",
     ),
     row(
+        "exceptions with their tracebacks",
+        &["import traceback\ndef f(path):\n    return open(path)\ntry: f('/no/file')\n\
+            except OSError as e: kept = e\ntry:\n    import no_module\nexcept ImportError as e: absent = e"],
+        "print(*traceback.format_exception(kept), kept.filename, kept.errno, absent.name)\n\
+         print([one.lineno for one in traceback.extract_tb(absent.__traceback__)])\nraise kept",
+    ),
+    row(
+        "numbers that are none",
+        &["import math\nown = float('nan'); l = [math.nan, own, float('nan')]; d = {own: 1}; p = (own, l)"],
+        "print(l[0] is math.nan, own in l, d[own], p[0] is own, float('nan') in l, len({*l, own}))",
+    ),
+    row(
+        "sets that shrank, and sets of many words",
+        &["s = {'apple', 'pear', 'fig', 'kiwi', 'plum', 'lime'}; s.discard('fig')\n\
+            s |= {f'a{n}' for n in range(6)}; s -= {'a1', 'a2', 'kiwi'}\n\
+            words = {f'word {n}' for n in range(1000)}; both = words | s; same = [s, s]"],
+        "print(s, list(words)[:20], list(both)[-20:], same[0] is s)",
+    ),
+    row(
         "instances with getstate",
         &["class G:\n    def __init__(self): self.a = 1; self.cache = (i for i in [1])\n    def \
             __getstate__(self): return {'a': self.a}\n    def __setstate__(self, s): \

@@ -1,5 +1,6 @@
 """Tests of the environment form: objects after saving and loading a checkpoint."""
 
+import math
 import sys
 
 import pytest
@@ -74,6 +75,63 @@ def test_an_exception_keeps_its_cause(run, namespace):
     saved_and_loaded(namespace)
     assert namespace["kept"].b == 2
     assert isinstance(namespace["kept"].__cause__, ZeroDivisionError)
+
+
+def test_an_exception_keeps_its_traceback(run, namespace):
+    run(
+        "import traceback\ndef fails(path):\n    return open(path)\n"
+        "try: fails('/no/file')\nexcept OSError as e:\n    kept = e\n    kept.note = [e]\n"
+        "def lines(): return [(one.name, one.lineno) for one in traceback.extract_tb(kept.__traceback__)]"
+    )
+    before = namespace["lines"]()
+    assert saved_and_loaded(namespace) == {}
+    assert namespace["lines"]() == before
+    assert before[:2] == [("<module>", 4), ("fails", 3)]
+    kept = namespace["kept"]
+    assert type(kept) is FileNotFoundError and kept.filename == "/no/file" and kept.errno == 2
+    assert kept.note[0] is kept
+    with pytest.raises(FileNotFoundError):
+        raise kept
+
+
+def test_a_number_that_is_none_keeps_its_identity(run, namespace):
+    run(
+        "import math, numpy\nown = float('nan'); other = float('inf') - float('inf')\n"
+        "values = [math.nan, numpy.nan, own, other, 1.0]\ncounts = {numpy.nan: 1, own: 2, (own, 1): 3}"
+    )
+    assert saved_and_loaded(namespace) == {}
+    own, other, values = (namespace[name] for name in ("own", "other", "values"))
+    assert values[0] is math.nan and values[1] is namespace["numpy"].nan
+    assert values[2] is own and values[3] is other and values[4] == 1
+    assert [math.copysign(1, one) for one in (own, other)] == [1, -1]
+    counts = namespace["counts"]
+    assert [counts[values[1]], counts[own], counts[own, 1]] == [1, 2, 3]
+
+
+def test_sets_keep_their_order(run, namespace):
+    run(
+        "added = [set() for _ in range(200)]\n"
+        "for n, one in enumerate(added):\n    for m in range(n): one.add(f'{n} {m}')\n"
+        "copied = [set(one) for one in added]\n"
+        "shrunk = [set(one) for one in added]\n"
+        "for one in shrunk:\n    for item in list(one)[::3]: one.discard(item)\n"
+        "joined = [a | b for a, b in zip(added, added[50:])]\n"
+        "mixed = {(1, 'a'), 2.5, b'c', True, 'd'}; same = [mixed, mixed]"
+    )
+    kinds = ("added", "copied", "shrunk", "joined")
+    before = {kind: [list(one) for one in namespace[kind]] for kind in kinds}
+    changed = [one for lists in before.values() for one in lists if list(set(one)) != one]
+    assert len(changed) > 200, "pickle would keep the order of these sets"
+    mixed = list(namespace["mixed"])
+    assert saved_and_loaded(namespace) == {}
+    found = {kind: [list(one) for one in namespace[kind]] for kind in kinds}
+    differing = [
+        one for kind in kinds for one, as_was in zip(found[kind], before[kind]) if one != as_was
+    ]
+    # For one set of a hundred there is no way.
+    assert len(differing) < len(changed) / 20
+    assert list(namespace["mixed"]) == mixed
+    assert namespace["same"][0] is namespace["same"][1] is namespace["mixed"]
 
 
 def test_weak_references_refer_to_the_restored_object(run, namespace):

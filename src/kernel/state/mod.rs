@@ -31,6 +31,7 @@ mod introspection;
 mod lifeline;
 mod load_limits;
 mod package;
+mod pickle_watch;
 mod priority;
 mod process_exit;
 mod python;

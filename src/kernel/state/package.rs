@@ -28,9 +28,9 @@ const MODULES: &[(&str, &str)] = embed! {
     "classes" "code_position" "completion" "data_decoder" "data_encoder" "data_form" "evaluation"
     "event_loop" "fingerprint" "forks" "former_names" "history" "import_hooks" "importable"
     "inspection" "keeper" "loading" "missing" "module_names" "names_of_the_cell" "outputs"
-    "parameters" "pickling" "plain_cells" "python_versions" "rebuilding" "sampling" "saving"
-    "settings" "sharing" "shell" "signatures" "sqlite_files" "startup" "symbols" "syntax" "table"
-    "text" "thread_limit" "transfer" "unpickling" "variables" "widgets"
+    "parameters" "persistent_ids" "pickling" "plain_cells" "python_versions" "rebuilding" "sampling"
+    "saving" "set_order" "settings" "sharing" "shell" "signatures" "sqlite_files" "startup"
+    "symbols" "syntax" "table" "text" "thread_limit" "transfer" "unpickling" "variables" "widgets"
 };
 
 /// A module of the package, imported in the root. It is held here, because user code may change

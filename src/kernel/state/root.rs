@@ -23,6 +23,8 @@ mod native {
     #[pymodule_export]
     use super::super::introspection::digest;
     #[pymodule_export]
+    use super::super::pickle_watch::PickleWatch;
+    #[pymodule_export]
     use super::super::symbols::note;
     #[pymodule_export]
     use super::run;

@@ -1,6 +1,6 @@
 """What the Rust program provides to this package (package.rs)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from typing_extensions import Buffer
@@ -24,6 +24,13 @@ class Contents:
 
     def are_same(self) -> bool:
         """Whether all of it is as it was. Touches none of the objects."""
+
+class PickleWatch:
+    """Calls a function for each float that is not a number, and for each set."""
+
+    def __init__(self, found: Callable[[Any], Any]) -> None: ...
+    def persistent_id(self, value: object) -> Any:
+        """`Pickler.persistent_id`: what the function returns, and None for all other objects."""
 
 def digest(memory: Buffer) -> str:
     """The BLAKE3 digest of some memory, in hexadecimal digits."""

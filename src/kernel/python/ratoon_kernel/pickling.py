@@ -22,6 +22,7 @@ import random
 import socket
 import sys
 import threading
+import traceback
 import types
 import typing
 import weakref
@@ -45,6 +46,7 @@ from .rebuilding import (
     make_lru_cache,
     make_memoryview,
     make_parameter,
+    make_traceback,
     make_weak_dict,
     set_cell,
     set_dict,
@@ -89,7 +91,6 @@ _REFUSED: dict[type, str] = {
     types.CoroutineType: "a coroutine",
     types.AsyncGeneratorType: "an asynchronous generator",
     types.FrameType: "a frame of running code",
-    types.TracebackType: "a traceback",
     _thread.LockType: "a lock",
     _thread.RLock: "a lock",
     threading.Thread: "a thread",
@@ -204,8 +205,7 @@ class Reducers:
             return reduce
         if issubclass(kind, functools.cached_property):
             return _reduce_cached_property
-        is_usual = kind.__reduce_ex__ is object.__reduce_ex__
-        if is_usual and kind.__reduce__ is BaseException.__reduce__:
+        if issubclass(kind, BaseException):
             return _reduce_exception
         if kind is random.Random:
             return _reduce_random
@@ -221,7 +221,7 @@ class Reducers:
             return _reduce_quietly if _runs_when_filled(kind) else NotImplemented
         return _reduce_unless_by_name
 
-    # Functions and classes
+    # Functions, classes and tracebacks
 
     def _function(self, value: Any) -> Reduced:
         if value.__globals__ is not self.namespace and is_importable(value):
@@ -291,6 +291,14 @@ class Reducers:
         if make.__name__ == "_make_skeleton_class":
             return _skeleton(value, make, list(arguments), state, set_state)
         return reduced
+
+    def _traceback(self, value: types.TracebackType) -> Reduced:
+        lines = []
+        for frame, line in traceback.walk_tb(value):
+            code = frame.f_code
+            self.files.add(code.co_filename)
+            lines.append((code.co_filename, code.co_name, line))
+        return make_traceback, (lines,)
 
     def _module(self, value: Any) -> Reduced:
         name = value.__name__
@@ -426,15 +434,22 @@ def _reduce_cached_property(value: Any) -> Reduced:
 
 
 def _reduce_exception(value: Any) -> Reduced:
-    kind, arguments, *own = value.__reduce_ex__(PROTOCOL)
-    make = kind, arguments
+    reduced = value.__reduce_ex__(PROTOCOL)
+    if type(reduced) is not tuple or len(reduced) > 3:
+        return _unless_of_notebook(value, reduced)
+    kind: Any = type(value)
+    make, arguments, *own = reduced
     builtin = next(one for one in kind.__mro__ if one.__module__ == "builtins")
     has_no_fields = builtin.__basicsize__ == BaseException.__basicsize__
-    if isinstance(kind.__init__, types.FunctionType) and has_no_fields:
+    has_own_reduce = (
+        kind.__reduce_ex__ is not object.__reduce_ex__
+        or kind.__reduce__ is not BaseException.__reduce__
+    )
+    if has_no_fields and not has_own_reduce and isinstance(kind.__init__, types.FunctionType):
         # Does not call the user's `__init__`, which may take other arguments.
-        make = make_exception, (kind, arguments)
-    causes = (value.__cause__, value.__context__, value.__suppress_context__)
-    return *make, (own[0] if own else {}, *causes), None, None, set_exception
+        make, arguments = make_exception, (kind, arguments)
+    links = (value.__cause__, value.__context__, value.__suppress_context__, value.__traceback__)
+    return make, arguments, (own[0] if own else {}, *links), None, None, set_exception
 
 
 def _reduce_random(value: Any) -> Reduced:
@@ -549,6 +564,7 @@ _own_reducers: dict[Any, OwnReduce] = {
     types.FunctionType: Reducers._function,
     types.CellType: Reducers._cell,
     types.ModuleType: Reducers._module,
+    types.TracebackType: Reducers._traceback,
     types.CodeType: _reduce_code,
     types.MappingProxyType: _reduce_proxy,
     memoryview: _reduce_memoryview,

@@ -194,9 +194,34 @@ def make_exception(kind: Any, arguments: tuple[Any, ...]) -> Any:
     return kind.__new__(kind, *arguments)
 
 
-def set_exception(made: Any, state: tuple[dict[str, Any], Any, Any, bool]) -> None:
-    own, made.__cause__, made.__context__, made.__suppress_context__ = state
-    vars(made).update(own)
+def set_exception(made: Any, state: tuple[Any, ...]) -> None:
+    # Earlier checkpoints have no traceback.
+    own, made.__cause__, made.__context__, made.__suppress_context__, *more = state
+    made.__traceback__ = more[0] if more else None
+    kind: Any = type(made)
+    if all(getattr(kind, name) is getattr(BaseException, name) for name in _OF_EXCEPTIONS):
+        # Runs no user code.
+        vars(made).update(own)
+    elif own:
+        made.__setstate__(own)
+
+
+_OF_EXCEPTIONS = ("__reduce__", "__setstate__")
+
+
+def make_traceback(lines: Sequence[tuple[str, str, int]]) -> types.TracebackType | None:
+    """Makes a traceback of these lines, as (file, function, number of the line). Its frames have no
+    variables."""
+    made = None
+    for file, function, line in reversed(lines):
+        code = _frame.__code__.replace(co_filename=file, co_name=function, co_firstlineno=line)
+        frame = types.FunctionType(code, {"_getframe": sys._getframe, "__builtins__": builtins})()
+        made = types.TracebackType(made, frame, -1, line)
+    return made
+
+
+def _frame() -> types.FrameType:
+    return _getframe()  # type: ignore[name-defined,no-any-return]  # noqa: F821
 
 
 def make_dict_view(owner: Any, name: str, whole: Any) -> Any:

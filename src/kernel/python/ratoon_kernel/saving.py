@@ -19,6 +19,7 @@ from . import shell as kernel
 from .data_encoder import Encoder
 from .keeper import CHUNK_BYTES, Kept, Sink
 from .missing import Lack
+from .persistent_ids import PersistentIds
 from .text import is_clean
 
 FORMAT = "ratoon-checkpoint-1"
@@ -245,6 +246,7 @@ class RecordWriter:
         # The numbers of the buffers that were pickled out of band.
         self.oob: list[int] = []
         self.target = _Target()
+        self.ids = PersistentIds()
         self.pickler: Any = self._pickler(pickling.Fast)
         # The number of memo objects that belong to complete records.
         self.known = len(self.pickler.memo.copy())
@@ -320,7 +322,10 @@ class RecordWriter:
         return outcome[0]
 
     def _pickler(self, kind: Any) -> Any:
-        pickler = kind(self.target, pickling.PROTOCOL, buffer_callback=self._take_buffer)
+        pickler = kind.__new__(kind)
+        # The pickler reads this attribute when it is initialised.
+        pickler.persistent_id = self.ids.of
+        pickler.__init__(self.target, pickling.PROTOCOL, buffer_callback=self._take_buffer)
         return pickler.prepare(self.saving.namespace, self.saving.keep_buffer)
 
     def _like(self, pickler: Any, memo: Any, other: Any = None) -> Any:

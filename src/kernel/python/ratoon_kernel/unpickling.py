@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from . import rebuilding
+from .persistent_ids import PersistentObjects
 from .pickling import pinned
 
 # The bytes of a record.
@@ -28,6 +29,7 @@ class Records:
         rebuilding.loading.fill, rebuilding.loading.namespace = fill, namespace
         self.buffer = buffer
         self.next_buffer = 0
+        self.objects = PersistentObjects()
         # The numbers (in the memo) of the objects that could not be loaded.
         self.lost: set[int] = set()
         self.known = len(pinned(namespace))
@@ -63,9 +65,9 @@ class Records:
 
     def _begin(self, objects: Sequence[Any]) -> None:
         self.source = _Source()
-        self.unpickler = _Unpickler(self.source, buffers=self._buffers())
+        self.unpickler = _Unpickler(self.source, self._buffers(), self.objects)
         # Setting the memo of the C unpickler has no effect. Loading objects with MEMOIZE fills it.
-        self.unpickler.objects = objects
+        self.unpickler.pinned = objects
         for number in range(len(objects)):
             self.source.turn_to(b"\x80\x05J" + number.to_bytes(4, "little") + b"Q\x94.")
             self.unpickler.load()
@@ -90,10 +92,16 @@ class Records:
 
 
 class _Unpickler(pickle.Unpickler):
-    objects: Sequence[Any] = ()
+    def __init__(self, source: _Source, buffers: Iterator[Any], objects: PersistentObjects) -> None:
+        super().__init__(source, buffers=buffers)
+        self.objects = objects
+        # The objects with which the memo begins, by their ids: the numbers from 0 on.
+        self.pinned: Sequence[Any] = ()
 
     def persistent_load(self, number: Any) -> Any:
-        return self.objects[number]
+        if type(number) is int and number >= 0:
+            return self.pinned[number]
+        return self.objects.load(number)
 
 
 class _Source:
