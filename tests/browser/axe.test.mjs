@@ -90,9 +90,11 @@ const top = (button, item) => async (page) => {
 
 /**
  * A name, the steps to reach the state, and options: the stand-in's notebook, the scope, the number
- * of other participants, whether the pointer stays in place, and the viewport.
+ * of other participants, whether the pointer stays in place, files that do not arrive, and the
+ * viewport.
  * @typedef {[string, (page: any, server: any) => Promise<void>, {notebook?: () => object,
- *   scope?: string, people?: number, stays?: boolean, viewport?: object}?]} ShownState
+ *   scope?: string, people?: number, stays?: boolean, withheld?: RegExp, viewport?: object}?]}
+ *   ShownState
  */
 
 /** @type {ShownState[]} */
