@@ -108,6 +108,25 @@ def test_a_number_that_is_none_keeps_its_identity(run, namespace):
     assert [counts[values[1]], counts[own], counts[own, 1]] == [1, 2, 3]
 
 
+def test_a_module_that_a_cell_has_replaced_prevents_no_checkpoint(run, namespace, monkeypatch):
+    run("import numpy\nvalues = [numpy.nan, 1.0]; values.append(values[0])\ndel numpy")
+    checkpoint = Checkpoint()
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    assert checkpoint.load(namespace) == {}
+    assert math.isnan(namespace["values"][0]) and namespace["values"][0] is namespace["values"][2]
+    assert saved_and_loaded(namespace) == {}
+
+
+def test_a_reducer_that_a_cell_has_registered_pickles_its_exceptions(run, namespace):
+    run(
+        "import copyreg\nclass E(Exception):\n    def __reduce__(self): raise TypeError\n"
+        "def make(text):\n    made = E(text); made.is_made = True; return made\n"
+        "copyreg.pickle(E, lambda one: (make, one.args))\nkept = E('x')"
+    )
+    assert saved_and_loaded(namespace) == {}
+    assert namespace["kept"].is_made and namespace["kept"].args == ("x",)
+
+
 def test_sets_keep_their_order(run, namespace):
     run(
         "added = [set() for _ in range(200)]\n"

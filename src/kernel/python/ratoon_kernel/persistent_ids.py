@@ -12,6 +12,7 @@ from typing import Any
 
 from . import set_order
 from ._native import PickleWatch
+from .rebuilding import import_module
 
 # The modules whose NaN has the id -1, -2 and so on.
 _MODULES = ("math", "cmath", "numpy")
@@ -25,8 +26,9 @@ class PersistentIds:
         # the address.
         self.numbers: dict[int, tuple[int, float]] = {}
         for number, name in enumerate(_MODULES, 1):
-            if name in sys.modules:
-                nan = sys.modules[name].nan
+            # A cell may have put anything there: None prevents an import.
+            nan = getattr(sys.modules.get(name), "nan", None)
+            if type(nan) is float:
                 self.numbers.setdefault(id(nan), (-number, nan))
         self.sets: dict[int, tuple[set[Any], _InOrder | None]] = {}
         # The attribute `persistent_id` of the pickler. It is called for every object that is
@@ -74,7 +76,9 @@ class PersistentObjects:
 
 def _nan(number: int) -> float:
     if -number <= len(_MODULES):
-        __import__(module := _MODULES[-number - 1])
-        nan: float = sys.modules[module].nan
-        return nan
+        try:
+            nan: float = import_module(_MODULES[-number - 1]).nan
+            return nan
+        except Exception:  # this environment has no numpy, and so no code that has its NaN
+            return float("nan")
     return math.copysign(float("nan"), -1 if number % 2 else 1)

@@ -205,8 +205,6 @@ class Reducers:
             return reduce
         if issubclass(kind, functools.cached_property):
             return _reduce_cached_property
-        if issubclass(kind, BaseException):
-            return _reduce_exception
         if kind is random.Random:
             return _reduce_random
         adapted = _adapted(kind)
@@ -217,6 +215,8 @@ class Reducers:
             return _refuse(what)
         if kind in self.dispatch_table:
             return functools.partial(_reduce_by_table, self.dispatch_table[kind])
+        if issubclass(kind, BaseException):
+            return _reduce_exception
         if _is_reduced_as_any(kind):
             return _reduce_quietly if _runs_when_filled(kind) else NotImplemented
         return _reduce_unless_by_name

@@ -65,9 +65,8 @@ class Records:
 
     def _begin(self, objects: Sequence[Any]) -> None:
         self.source = _Source()
-        self.unpickler = _Unpickler(self.source, self._buffers(), self.objects)
+        self.unpickler = _Unpickler(self.source, self._buffers(), objects, self.objects)
         # Setting the memo of the C unpickler has no effect. Loading objects with MEMOIZE fills it.
-        self.unpickler.pinned = objects
         for number in range(len(objects)):
             self.source.turn_to(b"\x80\x05J" + number.to_bytes(4, "little") + b"Q\x94.")
             self.unpickler.load()
@@ -92,16 +91,22 @@ class Records:
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, source: _Source, buffers: Iterator[Any], objects: PersistentObjects) -> None:
+    """`first`: the objects with which the memo begins. Their ids are the numbers from 0 on."""
+
+    def __init__(
+        self,
+        source: _Source,
+        buffers: Iterator[Any],
+        first: Sequence[Any],
+        others: PersistentObjects,
+    ) -> None:
         super().__init__(source, buffers=buffers)
-        self.objects = objects
-        # The objects with which the memo begins, by their ids: the numbers from 0 on.
-        self.pinned: Sequence[Any] = ()
+        self.first, self.others = first, others
 
     def persistent_load(self, number: Any) -> Any:
         if type(number) is int and number >= 0:
-            return self.pinned[number]
-        return self.objects.load(number)
+            return self.first[number]
+        return self.others.load(number)
 
 
 class _Source:
