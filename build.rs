@@ -8,8 +8,10 @@ mod bundle;
 use sha2::{Digest, Sha256};
 use std::error::Error;
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::thread;
 
 /// Extensions of the files that browsers fetch as text.
 const PACKED: [&str; 4] = ["js", "css", "svg", "txt"];
@@ -22,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Writes `packed.rs`: a table from the SHA-256 of a file to its brotli-compressed bytes. The table
 /// contains the bundles, and all other files that browsers fetch as text. At this quality
-/// compression takes a second, so the build does it, not each request. A file that was changed
+/// compression takes seconds, so the build does it, not each request. A file that was changed
 /// after the build is not in the table, and is served uncompressed.
 fn pack_page(out: &Path) -> Result<(), Box<dyn Error>> {
     let read = |path: &str| fs::read_to_string(Path::new("web").join(path)).ok();
@@ -33,20 +35,57 @@ fn pack_page(out: &Path) -> Result<(), Box<dyn Error>> {
     for file in files {
         texts.push(fs::read(file)?);
     }
-    fs::create_dir_all(out.join("packed"))?;
+    let folder = out.join("packed");
+    fs::create_dir_all(&folder)?;
+    let mut digests: Vec<[u8; 32]> = Vec::new();
+    let mut unpacked = Vec::new();
+    for plain in texts {
+        let digest = Sha256::digest(&plain).into();
+        let packed = packed_file(&folder, &digest);
+        digests.push(digest);
+        if !packed.exists() {
+            unpacked.push((plain, packed));
+        }
+    }
+    pack_all(unpacked)?;
     let mut table = fs::File::create(out.join("packed.rs"))?;
     writeln!(table, "[")?;
-    for plain in texts {
-        let hash: [u8; 32] = Sha256::digest(&plain).into();
-        let name: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-        let packed = out.join("packed").join(name);
-        if !packed.exists() {
-            fs::write(&packed, pack(&plain)?)?;
-        }
-        writeln!(table, "    ({hash:?}, include_bytes!({packed:?})),")?;
+    for digest in digests {
+        let packed = packed_file(&folder, &digest);
+        writeln!(table, "    ({digest:?}, include_bytes!({packed:?})),")?;
     }
     writeln!(table, "]")?;
     Ok(())
+}
+
+/// The file of the packed bytes of a text with this SHA-256.
+fn packed_file(folder: &Path, digest: &[u8; 32]) -> PathBuf {
+    folder.join(digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+}
+
+/// Packs each text into its file, on all cores.
+fn pack_all(mut texts: Vec<(Vec<u8>, PathBuf)>) -> io::Result<()> {
+    // The large ones first, so that none of them is packed alone at the end.
+    texts.sort_by_key(|(plain, _)| plain.len());
+    let texts = Mutex::new(texts);
+    let next = || texts.lock().map(|mut texts| texts.pop()).ok().flatten();
+    let pack_rest = || {
+        while let Some((plain, packed)) = next() {
+            // A build that is killed here leaves no half file under the name of a whole one.
+            let unfinished = packed.with_extension("part");
+            fs::write(&unfinished, pack(&plain)?)?;
+            fs::rename(unfinished, packed)?;
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(pack_rest)).collect();
+        workers.into_iter().try_for_each(|worker| match worker.join() {
+            Ok(result) => result,
+            Err(_) => Err(io::Error::other("packing panicked")),
+        })
+    })
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
@@ -64,7 +103,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>
     Ok(())
 }
 
-fn pack(plain: &[u8]) -> Result<Vec<u8>, Box<dyn Error>> {
+fn pack(plain: &[u8]) -> io::Result<Vec<u8>> {
     let mut packed = Vec::new();
     let parameters = brotli::enc::BrotliEncoderParams { quality: 11, lgwin: 22, ..Default::default() };
     brotli::BrotliCompress(&mut &plain[..], &mut packed, &parameters)?;

@@ -339,14 +339,17 @@ def interrupts():
 
 def ends():
     """Runs cells that end their process. snapshot-kernel itself ends with such a cell, so this case
-    is the last.
+    is the last. After `SystemExit` it may still answer one request or not, so none is sent that it
+    could answer.
     """
     yield run("x = 1", to="before", name="before")
     yield run("print(x)\nraise SystemExit(3)", "before", name="SystemExit")
-    yield run("print(x)", "before", name="after SystemExit")
     yield run("import os; os._exit(x)", "before", name="the end of the process")
     yield run("print(x)", "before", name="after the end of the process")
 
+
+# The slowest cases run only in `tests/run nightly`, or by their names.
+SLOW = ("libraries", "symbols", "values")
 
 CASES = [
     Case("who may", list(who_may())),

@@ -112,9 +112,9 @@ test(
 
 testWithoutPage(
     'after a restart of the server signs the browser out, a banner says so and typed code can be copied',
-    {
+    nightly({
         skip: !isReal,
-    },
+    }),
     async (t) => {
         const { line, behind, far } = await openFar(t);
         await run('x = 1', 'Shift+Enter', far);

@@ -472,7 +472,7 @@ const STATES = [
 for (const [i, [name, lead, state = {}]] of STATES.entries()) {
     const { notebook, scope, people = 0, stays, withheld, ...options } = state;
     // Every fifth state is an example.
-    test(name, i % 5 ? nightly() : {}, async (t) => {
+    test(name, i % 12 ? nightly() : {}, async (t) => {
         const server = await start(0, notebook?.());
         t.after(() => server.stop());
         server.notebook.people = Array.from({ length: people }, (_, i) => ({
@@ -525,7 +525,7 @@ test('completions and documentation from Python', real, async (t) => {
     await examine(page, 'documentation');
 });
 
-test('outputs of the real libraries', real, async (t) => {
+test('outputs of the real libraries', nightly(real), async (t) => {
     const { page } = await onServer(t);
     await run(
         page,
@@ -563,7 +563,7 @@ test('outputs of the real libraries', real, async (t) => {
     await examine(page, 'a whole traceback');
 });
 
-test('the button that follows a long output again', real, async (t) => {
+test('the button that follows a long output again', nightly(real), async (t) => {
     const { page } = await onServer(t);
     await run(
         page,

@@ -184,7 +184,7 @@ testWithoutPage(
 
 testWithoutPage(
     'when two people edit a draft while the server is killed and restarted, both get both texts, once',
-    story,
+    nightly(story),
     async (t) => {
         const { tab, other: openOther, crash, again } = await begin(t);
         const other = await openOther();

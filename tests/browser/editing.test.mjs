@@ -899,33 +899,37 @@ test('text typed right before a key of command mode is not lost', async () => {
     }
 });
 
-test('a click on a cell whose editor does not exist yet puts the cursor where the click was', async () => {
-    await drafts(...Array.from({ length: 8 }, (_, i) => `cell = ${i}${'\n1'.repeat(20)}`));
-    await page.locator('.cell').nth(0).focus();
-    await page.reload();
-    await page.waitForSelector('.notebook[aria-busy="false"]');
-    await page.locator('.cm-content').first().waitFor();
-    // All events in one task: a busy page handles fast input that way.
-    const nth = await page.evaluate(() => {
-        const all = [...document.querySelectorAll('.cell .editor')];
-        const far = all.findIndex((one) => !one.firstElementChild);
-        all[far]?.scrollIntoView();
-        const { right, top } = all[far]?.getBoundingClientRect() ?? {};
-        all[far]?.dispatchEvent(
-            new MouseEvent('mousedown', {
-                bubbles: true,
-                cancelable: true,
-                clientX: right - 5,
-                clientY: top + 5,
-            }),
-        );
-        return far;
-    });
-    assert.ok(nth > 0, 'one editor does not exist yet');
-    await focused([nth, 'editor']);
-    await page.keyboard.type('0');
-    await becomes(async () => (await lines(nth))[0], `cell = ${nth}0`);
-});
+test(
+    'a click on a cell whose editor does not exist yet puts the cursor where the click was',
+    nightly(),
+    async () => {
+        await drafts(...Array.from({ length: 8 }, (_, i) => `cell = ${i}${'\n1'.repeat(20)}`));
+        await page.locator('.cell').nth(0).focus();
+        await page.reload();
+        await page.waitForSelector('.notebook[aria-busy="false"]');
+        await page.locator('.cm-content').first().waitFor();
+        // All events in one task: a busy page handles fast input that way.
+        const nth = await page.evaluate(() => {
+            const all = [...document.querySelectorAll('.cell .editor')];
+            const far = all.findIndex((one) => !one.firstElementChild);
+            all[far]?.scrollIntoView();
+            const { right, top } = all[far]?.getBoundingClientRect() ?? {};
+            all[far]?.dispatchEvent(
+                new MouseEvent('mousedown', {
+                    bubbles: true,
+                    cancelable: true,
+                    clientX: right - 5,
+                    clientY: top + 5,
+                }),
+            );
+            return far;
+        });
+        assert.ok(nth > 0, 'one editor does not exist yet');
+        await focused([nth, 'editor']);
+        await page.keyboard.type('0');
+        await becomes(async () => (await lines(nth))[0], `cell = ${nth}0`);
+    },
+);
 
 test('the list of keyboard shortcuts can be searched, and Esc closes it', nightly(), async () => {
     await drafts('one');

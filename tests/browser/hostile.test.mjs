@@ -22,7 +22,7 @@ const nested = (n) => `${'\\frac{1}{'.repeat(n)}2${'}'.repeat(n)}`;
 
 test(
     'formulas nested too deeply are shown as their source, in text, in outputs and in imported files',
-    real,
+    nightly(real),
     async () => {
         await run(
             `from IPython.display import Latex, Markdown\nn = 150\nf = r"\\frac{1}{" * n + "2" + "}" * n\nLatex("$$" + f + "$$")`,
@@ -134,7 +134,7 @@ const HOSTILE = {
 };
 
 for (const [kind, texts] of Object.entries(HOSTILE)) {
-    const all = IN_FULL ? texts : texts.filter((_, i) => i % 6 === 2);
+    const all = IN_FULL ? texts : texts.slice(2, 3);
     test(`the page keeps working with hostile text in ${kind}, also after a reload`, real, async (t) => {
         for (const [i, [name, code]] of all.entries()) {
             t.diagnostic(name);

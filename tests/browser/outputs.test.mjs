@@ -282,7 +282,7 @@ test('an SVG without a size is large enough to read', nightly(real), async () =>
 
 test(
     'JSON is a tree with keyboard navigation; a hundred thousand entries are shown in parts',
-    real,
+    nightly(real),
     async () => {
         await run(`${IN}JSON({"big": list(range(100000)), "nested": {"a": [None, True, "text"]}})`);
         await ran(1);

@@ -273,7 +273,7 @@ test(
     },
 );
 
-test('each person sees the other’s caret, with its colour and name', async () => {
+test('each person sees the other’s caret, with its colour and name', nightly(), async () => {
     await page.setViewportSize({ width: 916, height: 720 });
     const other = await guestBy('run', { viewport: { width: 916, height: 720 } });
     await callMe('Ada Lovelace', page);
@@ -624,23 +624,27 @@ test('commands sent just before the page closes are carried out, even if the con
     await sees('the last words');
 });
 
-test('a link shows its state in the viewport, even if the outputs above it get their height late', {
-    skip: !isReal,
-}, async () => {
-    await run('from IPython.display import HTML\nHTML("<p style=\'height:900px\'>tall</p>")');
-    await ran(1);
-    // Use keys: just after scrolling, Chromium may send a click to the frame that was at that point
-    // before.
-    await page.keyboard.insertText('print("the end of the link")');
-    await page.keyboard.press('Shift+Enter');
-    await ran(2);
-    const other = await open(`${server.url}${new URL(page.url()).hash}`, {
-        viewport: { width: 900, height: 600 },
-    });
-    await prints('the end of the link', other);
-    await other.waitForFunction(() => document.querySelector('main').scrollHeight > 1000);
-    await other.waitForFunction(() => {
-        const box = [...document.querySelectorAll('.stream')].at(-1).getBoundingClientRect();
-        return box.bottom <= innerHeight && box.top > 0;
-    });
-});
+test(
+    'a link shows its state in the viewport, even if the outputs above it get their height late',
+    nightly({
+        skip: !isReal,
+    }),
+    async () => {
+        await run('from IPython.display import HTML\nHTML("<p style=\'height:900px\'>tall</p>")');
+        await ran(1);
+        // Use keys: just after scrolling, Chromium may send a click to the frame that was at that
+        // point before.
+        await page.keyboard.insertText('print("the end of the link")');
+        await page.keyboard.press('Shift+Enter');
+        await ran(2);
+        const other = await open(`${server.url}${new URL(page.url()).hash}`, {
+            viewport: { width: 900, height: 600 },
+        });
+        await prints('the end of the link', other);
+        await other.waitForFunction(() => document.querySelector('main').scrollHeight > 1000);
+        await other.waitForFunction(() => {
+            const box = [...document.querySelectorAll('.stream')].at(-1).getBoundingClientRect();
+            return box.bottom <= innerHeight && box.top > 0;
+        });
+    },
+);

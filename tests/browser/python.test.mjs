@@ -93,39 +93,43 @@ testOnOwnServer(
     },
 );
 
-testWithoutPage('a notebook whose Python is missing says so and offers another', options, async (t) => {
-    const env = await environment(t);
-    const dir = await mkdtemp(join(tmpdir(), 'ratoon-browser-'));
-    const servers = [await startBinary(dir, 0)];
-    t.after(async () => {
-        await servers.at(-1).stop();
-        await rm(dir, { recursive: true, force: true });
-    });
-    const { origin, searchParams } = new URL(servers[0].url);
-    const answer = await fetch(`${origin}/api/notebooks/main/python`, {
-        method: 'PUT',
-        headers: {
-            authorization: `Bearer ${searchParams.get('token')}`,
-            'content-type': 'application/json',
-        },
-        body: JSON.stringify({ path: env }),
-    });
-    assert.equal(answer.status, 200);
-    await servers[0].stop();
-    await rm(env, { recursive: true });
+testWithoutPage(
+    'a notebook whose Python is missing says so and offers another',
+    nightly(options),
+    async (t) => {
+        const env = await environment(t);
+        const dir = await mkdtemp(join(tmpdir(), 'ratoon-browser-'));
+        const servers = [await startBinary(dir, 0)];
+        t.after(async () => {
+            await servers.at(-1).stop();
+            await rm(dir, { recursive: true, force: true });
+        });
+        const { origin, searchParams } = new URL(servers[0].url);
+        const answer = await fetch(`${origin}/api/notebooks/main/python`, {
+            method: 'PUT',
+            headers: {
+                authorization: `Bearer ${searchParams.get('token')}`,
+                'content-type': 'application/json',
+            },
+            body: JSON.stringify({ path: env }),
+        });
+        assert.equal(answer.status, 200);
+        await servers[0].stop();
+        await rm(env, { recursive: true });
 
-    servers.push(await startBinary(dir, 0));
-    const tab = await open(servers[1].url);
-    const banner = tab.locator('.banner', { hasText: 'there is no such file' });
-    await banner.waitFor();
-    await shot(tab, 'python-gone');
-    await banner.getByRole('button', { name: 'Choose a Python…' }).click();
-    await tab.getByRole('radio', { name: /default/ }).check();
-    await tab.getByRole('button', { name: 'Continue' }).click();
-    await tab.getByRole('heading', { name: /^Restart in Python 3/ }).waitFor();
-    await tab.getByRole('button', { name: 'Restart', exact: true }).click();
-    await tab.getByText(/^The notebook runs in Python 3/).waitFor();
-    await banner.waitFor({ state: 'detached' });
-    await run('print("again")', 'Shift+Enter', tab);
-    await prints('again', tab);
-});
+        servers.push(await startBinary(dir, 0));
+        const tab = await open(servers[1].url);
+        const banner = tab.locator('.banner', { hasText: 'there is no such file' });
+        await banner.waitFor();
+        await shot(tab, 'python-gone');
+        await banner.getByRole('button', { name: 'Choose a Python…' }).click();
+        await tab.getByRole('radio', { name: /default/ }).check();
+        await tab.getByRole('button', { name: 'Continue' }).click();
+        await tab.getByRole('heading', { name: /^Restart in Python 3/ }).waitFor();
+        await tab.getByRole('button', { name: 'Restart', exact: true }).click();
+        await tab.getByText(/^The notebook runs in Python 3/).waitFor();
+        await banner.waitFor({ state: 'detached' });
+        await run('print("again")', 'Shift+Enter', tab);
+        await prints('again', tab);
+    },
+);

@@ -60,7 +60,7 @@ async function shot(name, on = page) {
 
 testOnOwnServer(
     '0 0 and Enter restarts: the cells become drafts at the start, all states stay, and it can be undone',
-    real,
+    nightly(real),
     async () => {
         await three();
         await page.locator('.cell').nth(2).focus();
@@ -184,7 +184,7 @@ test(
 
 test(
     'when a restart would stop a cell, the dialog focuses Cancel; the restart then stops the cell',
-    real,
+    nightly(real),
     async () => {
         await run('import time\ntime.sleep(600)', 'Control+Enter');
         await page.waitForSelector('[data-status="running"]');

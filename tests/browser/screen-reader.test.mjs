@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
-import { PATIENCE, startServer } from './browser.mjs';
+import { nightly, PATIENCE, startServer } from './browser.mjs';
 import { allParts, open, testWithoutPage as test } from './harness.mjs';
 
 const GOLDEN = new URL('screen-reader.golden.txt', import.meta.url);
@@ -153,79 +153,83 @@ class ScreenReader {
     }
 }
 
-test('what a screen reader says on the way through the main job, by keyboard alone', {
-    skip: !process.env.RATOON_BIN,
-}, async (t) => {
-    // How far a state is saved depends on the time.
-    const server = await startServer('--no-checkpoints');
-    t.after(() => server.stop());
-    const page = await open(server.url);
-    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    await page.addInitScript(listenToRegions);
-    await page.reload();
-    await page.waitForSelector('.notebook[aria-busy="false"]');
-    await allParts(page);
-    const cdp = await page.context().newCDPSession(page);
-    const reader = new ScreenReader(page, cdp);
-    const graph = () => page.locator('#graph').focus();
+test(
+    'what a screen reader says on the way through the main job, by keyboard alone',
+    nightly({
+        skip: !process.env.RATOON_BIN,
+    }),
+    async (t) => {
+        // How far a state is saved depends on the time.
+        const server = await startServer('--no-checkpoints');
+        t.after(() => server.stop());
+        const page = await open(server.url);
+        await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+        await page.addInitScript(listenToRegions);
+        await page.reload();
+        await page.waitForSelector('.notebook[aria-busy="false"]');
+        await allParts(page);
+        const cdp = await page.context().newCDPSession(page);
+        const reader = new ScreenReader(page, cdp);
+        const graph = () => page.locator('#graph').focus();
 
-    reader.title('The page opens');
-    await page.waitForFunction(() => document.activeElement?.closest('.cm-editor'));
-    await reader.tell();
+        reader.title('The page opens');
+        await page.waitForFunction(() => document.activeElement?.closest('.cm-editor'));
+        await reader.tell();
 
-    reader.title('Run a cell');
-    await reader.press('x = 1', { types: true });
-    await reader.press('Shift+Enter', { until: 'Cell 1 finished' });
+        reader.title('Run a cell');
+        await reader.press('x = 1', { types: true });
+        await reader.press('Shift+Enter', { until: 'Cell 1 finished' });
 
-    reader.title('An error, and the way back');
-    await reader.press('y = x / 0', { types: true });
-    await reader.press('Control+Enter', { until: 'Cell failed' });
-    await reader.read('.cell[data-status="error"]');
-    await reader.press('Enter');
-    await reader.press('Control+a');
-    await reader.press('y = x + 1', { types: true });
-    await reader.press('Shift+Enter', { until: 'Cell 2 finished' });
-    await reader.press('print(x, y)', { types: true });
-    await reader.press('Shift+Enter', { until: 'Cell 3 finished' });
-    await reader.press('Escape');
-    await reader.press('ArrowUp');
-    await reader.press('ArrowUp');
-    await reader.read('.cell[data-kind="ran"]');
+        reader.title('An error, and the way back');
+        await reader.press('y = x / 0', { types: true });
+        await reader.press('Control+Enter', { until: 'Cell failed' });
+        await reader.read('.cell[data-status="error"]');
+        await reader.press('Enter');
+        await reader.press('Control+a');
+        await reader.press('y = x + 1', { types: true });
+        await reader.press('Shift+Enter', { until: 'Cell 2 finished' });
+        await reader.press('print(x, y)', { types: true });
+        await reader.press('Shift+Enter', { until: 'Cell 3 finished' });
+        await reader.press('Escape');
+        await reader.press('ArrowUp');
+        await reader.press('ArrowUp');
+        await reader.read('.cell[data-kind="ran"]');
 
-    reader.title('Go to an earlier state');
-    await reader.press('g');
-    await reader.press('ArrowUp');
-    await reader.press('ArrowUp');
-    await reader.press('ArrowLeft');
-    await reader.press('Enter', { until: 'The page shows' });
+        reader.title('Go to an earlier state');
+        await reader.press('g');
+        await reader.press('ArrowUp');
+        await reader.press('ArrowUp');
+        await reader.press('ArrowLeft');
+        await reader.press('Enter', { until: 'The page shows' });
 
-    reader.title('Branch');
-    await reader.press('Enter');
-    await reader.press('y = x * 10', { types: true });
-    await reader.press('Shift+Enter', { until: 'branches from cell 1' });
-    await reader.press('Escape');
-    await reader.press('g');
-    await reader.press('ArrowDown');
-    await reader.read('#graph');
+        reader.title('Branch');
+        await reader.press('Enter');
+        await reader.press('y = x * 10', { types: true });
+        await reader.press('Shift+Enter', { until: 'branches from cell 1' });
+        await reader.press('Escape');
+        await reader.press('g');
+        await reader.press('ArrowDown');
+        await reader.read('#graph');
 
-    reader.title('Compare');
-    await reader.press('End');
-    await reader.press('Shift+Enter', { shows: '.compare-value' });
-    await reader.read('.compare');
-    await reader.press('Escape');
+        reader.title('Compare');
+        await reader.press('End');
+        await reader.press('Shift+Enter', { shows: '.compare-value' });
+        await reader.read('.compare');
+        await reader.press('Escape');
 
-    reader.title('Share');
-    await page.waitForSelector('.compare', { state: 'detached' });
-    await graph();
-    await reader.press('F1');
-    await reader.press('share', { types: true });
-    await reader.press('Enter', { shows: 'dialog .reach' });
-    await reader.read('dialog');
-    await reader.press('Enter', { until: 'The link is copied', shows: 'dialog .links' });
-    await reader.read('dialog .links');
-    for (let i = 0; i < 3; i += 1) await reader.press('Tab');
-    await reader.press('Escape');
+        reader.title('Share');
+        await page.waitForSelector('.compare', { state: 'detached' });
+        await graph();
+        await reader.press('F1');
+        await reader.press('share', { types: true });
+        await reader.press('Enter', { shows: 'dialog .reach' });
+        await reader.read('dialog');
+        await reader.press('Enter', { until: 'The link is copied', shows: 'dialog .links' });
+        await reader.read('dialog .links');
+        for (let i = 0; i < 3; i += 1) await reader.press('Tab');
+        await reader.press('Escape');
 
-    if (process.env.RATOON_GOLDEN) await writeFile(GOLDEN, reader.text);
-    assert.equal(reader.text, await readFile(GOLDEN, 'utf8').catch(() => ''), 'the transcript');
-});
+        if (process.env.RATOON_GOLDEN) await writeFile(GOLDEN, reader.text);
+        assert.equal(reader.text, await readFile(GOLDEN, 'utf8').catch(() => ''), 'the transcript');
+    },
+);

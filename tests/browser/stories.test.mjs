@@ -86,7 +86,7 @@ const drawn = (count, on = page) =>
 const inGallery = async (...words) =>
     JSON.parse((await promisify(execFile)(process.env.RATOON_TEST_PYTHON, [GALLERY, ...words])).stdout);
 
-testOnOwnServer('on a first visit, typed code runs, and the graph shows it', async () => {
+testOnOwnServer('on a first visit, typed code runs, and the graph shows it', nightly(), async () => {
     assert.ok(!page.url().includes('token'));
     await focused([0, 'editor']);
     await shot('first-1-empty');
@@ -911,6 +911,7 @@ test('a graph of a thousand states can be opened, scrolled, searched and continu
 
 testWithoutPage(
     'a crash of a cell is reported below the cell, and a crash of the server in a banner',
+    nightly(),
     async (t) => {
         const dir = await mkdtemp(join(tmpdir(), 'ratoon-browser-'));
         const servers = [await startBinary(dir, 0)];

@@ -260,7 +260,7 @@ test('arrow keys and Enter go to states in the graph', nightly(), async () => {
     await ran(2);
 });
 
-test('a state can be labelled and deleted, and the notebook can be reset', async () => {
+test('a state can be labelled and deleted, and the notebook can be reset', nightly(), async () => {
     await three();
     const menu = async (cell, item) => {
         await page.locator('.cell[data-kind="ran"]').nth(cell).hover();

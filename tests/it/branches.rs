@@ -3,6 +3,7 @@
 //! Each probe runs one cell, and then two branches of the cell's state. Each branch must print the
 //! same text as plain Python that runs the two cells in one session.
 
+use crate::breadth::in_full;
 use crate::cells::{Going, Ran, Room};
 use crate::restarts::state_of;
 use crate::server::TestServer;
@@ -25,10 +26,10 @@ const fn probe(
     Probe { what, state, one, other }
 }
 
-/// Checks probes. Each branch runs twice. The first run is in the process that ran the state's
-/// cell. All other runs are in forks of the frozen process, after the siblings have run.
+/// Checks probes. The first branch runs in the process that ran the state's cell. All others are
+/// forks of the frozen process, after their siblings have run. `tests/run nightly` runs each twice.
 fn hold(server: &TestServer, probes: &[Probe]) {
-    check(server, probes, 2);
+    check(server, probes, if in_full() { 2 } else { 1 });
 }
 
 /// Checks probes whose branches change something that all processes share, for example a file's

@@ -92,7 +92,7 @@ fn a_checkpoint_of_plain_values_is_followed_by_one_of_the_whole_state() {
 
 #[test]
 fn objects_are_restored() {
-    comes_back(|dir| Some(TestServer::in_dir(dir)), examples(OBJECTS, 2));
+    comes_back(|dir| Some(TestServer::in_dir(dir)), examples(OBJECTS, 4));
 }
 
 #[test]
@@ -102,12 +102,12 @@ fn locks_pools_databases_and_loggers_are_restored() {
 
 #[test]
 fn changed_settings_of_libraries_are_restored() {
-    comes_back(TestServer::science_in, examples(IN_LIBRARIES, 2));
+    comes_back(TestServer::science_in, examples(IN_LIBRARIES, 4));
 }
 
 #[test]
 fn arrays_and_objects_of_libraries_are_restored() {
-    comes_back(TestServer::science_in, examples(SCIENCE, 2));
+    comes_back(TestServer::science_in, examples(SCIENCE, 4));
 }
 
 #[test]

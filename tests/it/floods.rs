@@ -85,6 +85,7 @@ fn told_bytes(stderr: &str) -> u64 {
 }
 
 #[test]
+#[ignore = "nightly: it takes 5 s of processor time"]
 fn the_memory_of_large_outputs_is_freed_when_their_runs_are_deleted() {
     let server = TestServer::fresh();
     server.run("initial", "x = 1");
@@ -137,6 +138,7 @@ const FULL: u64 = 2_000_000;
 const LOADING: usize = 6;
 
 #[test]
+#[ignore = "nightly: it takes 5 s of processor time"]
 fn slow_clients_with_view_links_use_limited_memory() {
     let server = TestServer::fresh();
     for _ in 0..FULL_CELLS {

@@ -196,6 +196,7 @@ fn a_process_that_holds_a_dead_heads_socket_does_not_keep_its_run_going() {
 }
 
 #[test]
+#[ignore = "nightly: it takes 13 s of processor time"]
 fn no_kind_of_output_exceeds_the_limit() {
     let server = TestServer::fresh();
     let before = server.memory();

@@ -1,13 +1,17 @@
 //! Tests that an interrupt stops its run, whatever the cell does, and stops no other run.
 
+use crate::breadth::{examples, in_full};
 use crate::cells::{Dir, Going, Live};
 use crate::request::Request;
 use crate::server::{TestServer, until};
 use serde_json::json;
 use std::time::Instant;
 
+/// What a cell does, and its code.
+type Cell = (&'static str, &'static str);
+
 /// Cells that end with `KeyboardInterrupt`.
-const POLITE: &[(&str, &str)] = &[
+const POLITE: &[Cell] = &[
     ("sleep", "time.sleep(1000)"),
     ("a busy loop", "while True: pass"),
     ("a socket", "import socket; a, b = socket.socketpair(); a.recv(1)"),
@@ -31,7 +35,7 @@ const POLITE: &[(&str, &str)] = &[
 ];
 
 /// Cells that ignore the interrupt, so that their process must be killed.
-const RUDE: &[(&str, &str)] = &[
+const RUDE: &[Cell] = &[
     ("a loop in C", "sum(range(10**12))"),
     ("a loop that swallows it", "while True:\n    try: time.sleep(0.01)\n    except BaseException: pass"),
     (
@@ -51,19 +55,19 @@ fn begin(
     server: &TestServer,
     room: &Dir,
     state: &str,
-    cells: &[(&'static str, &str)],
+    cells: impl Iterator<Item = &'static Cell>,
 ) -> Vec<(&'static str, Going)> {
-    let start = |(n, (what, code)): (usize, &(&'static str, &str))| {
+    let start = |(n, (what, code)): (usize, &'static Cell)| {
         let going =
             server.begin(state, &format!("print('kept', flush=True); open('began{n}', 'w').close()\n{code}"));
         (*what, going)
     };
-    let going: Vec<_> = cells.iter().enumerate().map(start).collect();
-    (0..cells.len()).for_each(|n| room.wait_for(&format!("began{n}")));
+    let going: Vec<_> = cells.enumerate().map(start).collect();
+    (0..going.len()).for_each(|n| room.wait_for(&format!("began{n}")));
     going
 }
 
-fn all_stop(cells: &[(&'static str, &str)]) {
+fn all_stop(cells: impl Iterator<Item = &'static Cell>) {
     let server = TestServer::start();
     let room = server.room();
     let state = server.run("initial", "import os, time; x = 1");
@@ -91,12 +95,12 @@ fn all_stop(cells: &[(&'static str, &str)]) {
 
 #[test]
 fn cells_that_wait_or_loop_in_python_stop_at_an_interrupt() {
-    all_stop(POLITE);
+    all_stop(POLITE.iter());
 }
 
 #[test]
 fn cells_that_ignore_an_interrupt_are_killed() {
-    all_stop(RUDE);
+    all_stop(examples(RUDE, 2));
 }
 
 #[test]
@@ -120,7 +124,7 @@ fn a_second_interrupt_kills_without_a_grace_period() {
     let server = TestServer::start();
     let room = server.room();
     let state = server.run("initial", "import os, time");
-    for (what, going) in begin(&server, &room, state.state(), RUDE) {
+    for (what, going) in begin(&server, &room, state.state(), examples(RUDE, 2)) {
         assert!(server.interrupt(&going.exec_id) && server.interrupt(&going.exec_id), "{what}");
         let ran = going.end();
         assert_eq!(ran.ename(), "KeyboardInterrupt", "{what}");
@@ -239,7 +243,7 @@ fn interrupting_an_unknown_run_does_nothing() {
 fn a_late_interrupt_does_not_hit_the_next_cell() {
     let server = TestServer::start();
     let mut tip = server.run("initial", "n = 0").state().to_owned();
-    for _ in 0..40 {
+    for _ in 0..if in_full() { 40 } else { 10 } {
         let going = server.begin(&tip, "n += 1");
         server.interrupt(&going.exec_id);
         if let Some(state) = going.end().state {

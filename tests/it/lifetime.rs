@@ -1,6 +1,7 @@
 //! Tests that the processes of a notebook run as long as they are needed, and end with their
 //! server.
 
+use crate::breadth::examples;
 use crate::cells::{Dir, Live, Process, Room, all_end};
 use crate::request::Request;
 use crate::server::{TOKEN, TestServer, until};
@@ -71,7 +72,7 @@ const GONE: Duration = Duration::from_secs(2 + 8);
 #[test]
 fn no_process_outlives_its_server_however_it_ends() {
     use Signal::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
-    for signal in [SIGKILL, SIGTERM, SIGINT, SIGHUP] {
+    for &signal in examples(&[SIGKILL, SIGHUP, SIGTERM, SIGINT], 2) {
         if signal == SIGHUP && is_ignored(signal) {
             eprintln!("skipped: this process ignores SIGHUP, and so do the servers that it starts");
             continue;

@@ -1,6 +1,7 @@
 //! Tests of the limits of runs and of the machine. A run that exceeds a limit ends with a clear
 //! error. Its base state and all other runs are not affected.
 
+use crate::breadth::in_full;
 use crate::cells::{Live, Ran, Room, unique};
 use crate::request::Request;
 use crate::restarts::state_of;
@@ -172,12 +173,12 @@ fn housekeeping_ends_no_running_cell_and_no_state_that_it_needs() {
 
 #[test]
 fn under_load_the_limit_of_frozen_processes_holds_and_every_cell_runs() {
-    const CELLS: usize = 150;
+    let cells = if in_full() { 150 } else { 50 };
     let room = Room::new();
     let server = TestServer::start_with(&["--max-frozen", "10", "--dir", room.path().to_str().unwrap()]);
     let mut live = Live::join(&server);
     let mut last = live.run("initial", "x = []");
-    for n in 0..CELLS {
+    for n in 0..cells {
         let id = unique("line");
         let code = format!("x.append({n})");
         live.send(json!({"do": "run", "exec_id": id, "code": code, "on": {"run": last}}));
@@ -199,5 +200,5 @@ fn under_load_the_limit_of_frozen_processes_holds_and_every_cell_runs() {
     eprintln!("{most} processes at most, with --max-frozen 10 and {ended} cells in a row");
     // The sum allows for states that are being saved, for heads, and for temporary forks.
     assert!(most <= 10 + 32 + 16, "{most}");
-    assert_eq!(server.run(&state, "print(len(x), x[-1])").text(), format!("{CELLS} {}\n", CELLS - 1));
+    assert_eq!(server.run(&state, "print(len(x), x[-1])").text(), format!("{cells} {}\n", cells - 1));
 }

@@ -289,6 +289,7 @@ fn a_process_stopped_from_outside_continues_when_it_is_needed() {
 }
 
 #[test]
+#[ignore = "nightly: it takes 9 s of processor time"]
 fn a_head_whose_socket_is_full_gets_all_messages_later() {
     let room = Room::new();
     let server = TestServer::start_with(&["--no-checkpoints", "--dir", room.path().to_str().unwrap()]);

@@ -461,7 +461,7 @@ fn a_server_killed_at_any_write_loses_nothing_that_it_acknowledged() {
 
     let room = Room::new();
     let mut killed = 0;
-    let points = points(&calls(&room), if in_full() { 40 } else { 7 });
+    let points = points(&calls(&room), if in_full() { 40 } else { 4 });
     for (number, (call, nth)) in points.iter().enumerate() {
         let what = format!("killed at {call} number {nth}");
         let inject = |call: &str, nth: usize| format!("inject={call}:signal=KILL:when={nth}");

@@ -10,7 +10,7 @@ from run_cells import run_cells
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Of long lists every STEP-th is compared: in CI every twelfth, in `tests/run nightly` all.
-STEP = 1 if os.environ.get("RATOON_TEST_ALL") else 12
+STEP = 1 if os.environ.get("RATOON_TEST_ALL") else 24
 
 # Lists of cells that run one after the other, by title.
 SCENARIOS = {

@@ -20,9 +20,8 @@ SOURCES += [f"tests/{name}" for name in ("kernel", "client", "machines", "runner
 # was built.
 IN_OLDEST = ["pythons::"]
 # What runs in the newest: what depends on the version of Python, without the slowest.
-IN_NEWEST = ["branches::", "checkpoints::", "interrupts::", "crashes::", "restarts::"]
-IN_NEWEST += ["pythons::", "survival::", "--skip=of_libraries", "--skip=numeric_libraries"]
-IN_NEWEST += ["--skip=killed_at_any_write", "--skip=fork_hangs"]
+IN_NEWEST = ["branches::", "checkpoints::", "interrupts::", "pythons::"]
+IN_NEWEST += ["--skip=of_libraries", "--skip=numeric_libraries"]
 
 LINTS = {
     "biome": ["node_modules/.bin/biome", "ci"],
@@ -67,7 +66,7 @@ def all_suites(ready: Preparation, in_full: bool) -> list[Suite]:
         lambda: pythons.environments(ready, in_full),
         repeat([]) if in_full else [IN_NEWEST, IN_OLDEST],
     )
-    soak = ["--minutes", "10"] if in_full else ["--seed", "7", "--runs", "250"]
+    soak = ["--minutes", "10"] if in_full else ["--seed", "7", "--runs", "150"]
     gallery = ["$RATOON_TEST_PYTHON", "tests/gallery/run.py"]
 
     def script(name: str, *command: str) -> Command:
@@ -94,7 +93,7 @@ def all_suites(ready: Preparation, in_full: bool) -> list[Suite]:
             "Notebooks from scikit-learn's gallery",
             script("gallery", *gallery),
             server,
-            takes_one_core=True,
+            is_default=False,
         ),
         Suite(
             "ancestor",
