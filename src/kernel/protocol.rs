@@ -5,9 +5,9 @@
 
 use super::memory::MemoryUse;
 use crate::notebook::{
-    CodeParameters, Completion, Digests, Drawn, Evaluated, ExecId, Form, Goal, Inspection, Metric,
-    MimeBundle, Missing, Output, Prompt, RunError, Sampler, Symbols, SyntaxProblem, TableAnswer, TableView,
-    Variable, WidgetMessage,
+    ChangedOnLoad, CodeParameters, Completion, Digests, Drawn, Evaluated, ExecId, Form, Goal, Inspection,
+    Metric, MimeBundle, Missing, Output, Prompt, RunError, Sampler, Symbols, SyntaxProblem, TableAnswer,
+    TableView, Variable, WidgetMessage,
 };
 use nix::sys::signal::Signal;
 use serde::{Deserialize, Serialize};
@@ -226,6 +226,10 @@ pub struct Contents {
     pub includes_source: bool,
     /// What could not be saved.
     pub missing: Vec<Missing>,
+    /// What loading changes.
+    pub changed: Vec<ChangedOnLoad>,
+    /// Why loading was not tried.
+    pub not_compared: Option<String>,
 }
 
 /// How a head runs a cell.

@@ -32,8 +32,8 @@ pub use output::{Cause, MAX_RUN_OUTPUT_BYTES, MimeBundle, Output, Outputs, RunEr
 pub use pieces::Pieces;
 pub use rebuild::Rebuild;
 pub use record::{
-    AgentStatus, Asked, Base, Caret, Changes, Checkpoint, ChosenPython, Digests, DiskStatus, Draft,
-    DraftKind, Form, ImportedFile, KeptCredentials, KeptLink, KeptSession, Missing, OffsitePhase,
+    AgentStatus, Asked, Base, Caret, ChangedOnLoad, Changes, Checkpoint, ChosenPython, Digests, DiskStatus,
+    Draft, DraftKind, Form, ImportedFile, KeptCredentials, KeptLink, KeptSession, Missing, OffsitePhase,
     OffsiteStatus, OnError, Participant, PlacedDraft, Prompt, Python, Reading, ReceivedUpdate, Residency,
     RestoredFrom, Run, RunStatus, SandboxRules, Saving, State, Symbols, TaskCheckpoint, TextUpdate,
 };

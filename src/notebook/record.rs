@@ -309,6 +309,14 @@ pub struct Checkpoint {
     pub total_execution_time_ms: f64,
     /// Names that could not be saved, with reasons.
     pub missing: Vec<Missing>,
+    /// Variables that are not as before when they are loaded, because a library's own pickling
+    /// changes them.
+    #[serde(default)]
+    pub changed: Vec<ChangedOnLoad>,
+    /// Why loading was not tried, so that `changed` may lack variables. Null if it was tried, or if
+    /// the checkpoint holds nothing that a library pickles in its own way.
+    #[serde(default)]
+    pub not_compared: Option<String>,
     /// Major and minor version of the Python that wrote the checkpoint, for example "3.12"; null if
     /// unknown. A Python of another series loads only the plain values.
     #[serde(default)]
@@ -354,6 +362,18 @@ pub struct Missing {
     pub type_name: String,
     /// Why the name could not be saved, as a sentence.
     pub reason: String,
+}
+
+/// A variable that a checkpoint holds, but not as it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangedOnLoad {
+    /// The name.
+    pub name: String,
+    /// `type(v).__name__`.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// What is different after loading, for example "a Mol lost .note".
+    pub what: String,
 }
 
 /// The progress of a state's checkpoint.

@@ -4,11 +4,12 @@
 import { KEPT } from './mock.mjs';
 import { png } from './png.mjs';
 
-const checkpoint = (bytes, missing = [], is_trusted = true) => ({
+const checkpoint = (bytes, missing = [], is_trusted = true, changed = []) => ({
     checkpoint_id: `c${bytes}`,
     form: 'environment',
     compressed_size_bytes: bytes,
     missing,
+    changed,
     is_trusted,
 });
 export const MISSING = [
@@ -19,6 +20,7 @@ export const MISSING = [
     },
     { name: 'guard', type: 'lock', reason: 'a lock cannot be saved' },
 ];
+export const CHANGED = [{ name: 'molecule', type: 'Mol', what: 'a Mol lost .source' }];
 export const TROUBLE = {
     what: 'write to main.ratoon',
     why: 'no space left on device',
@@ -51,7 +53,7 @@ const LINES = [
         'partial',
         'print(big.shape)',
         {
-            checkpoint: checkpoint(1_220_000, MISSING),
+            checkpoint: checkpoint(1_220_000, MISSING, true, CHANGED),
             revival: { by: 'checkpoint', missing: MISSING },
             memory_bytes: 900_000,
         },

@@ -189,6 +189,8 @@ fn answers_contain_counts_times_and_sizes() {
         "execution_count",
         "total_execution_time_ms",
         "missing",
+        "changed",
+        "not_compared",
         "is_trusted",
         "python",
     ];

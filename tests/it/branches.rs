@@ -1258,6 +1258,42 @@ fn sqlite_files_are_shared_safely() {
 }
 
 #[test]
+fn the_output_of_a_program_belongs_to_the_line_that_reads_it_first() {
+    let server = TestServer::start();
+    let begun = "import subprocess, os, threading\n\
+        def cat(**how): return subprocess.Popen(['cat'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **how)\n\
+        p = cat(); text = cat(text=True)\n\
+        def ask(n): p.stdin.write(b'%d\\n' % n); p.stdin.flush(); return p.stdout.readline()";
+    let state = server.run("initial", begun).state().to_owned();
+    // Several branches at once: one of them reads, and no other waits.
+    let all: Vec<Ran> = std::thread::scope(|scope| {
+        let ask = |n: usize| {
+            scope.spawn({
+                let (server, state) = (&server, &state);
+                move || server.run(state, &format!("print(ask({n}))"))
+            })
+        };
+        (0..3).map(ask).collect::<Vec<_>>().into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    let (read, refused): (Vec<_>, Vec<_>) = all.iter().partition(|ran| ran.error.is_none());
+    assert_eq!((read.len(), refused.len()), (1, 2), "{all:?}");
+    for ran in refused {
+        assert_eq!(ran.ename(), "OSError");
+        assert!(ran.evalue().contains("another branch reads the output of program"), "{}", ran.evalue());
+    }
+    // The line that has read goes on.
+    let owner = read[0].state();
+    let next = server.run(owner, "print(ask(7))");
+    assert!(next.text().starts_with("b'"), "{next:?}");
+    assert_eq!(server.run(owner, "ask(8)").ename(), "OSError", "its child has read since");
+    // Nobody has read from the other program.
+    let write = "text.stdin.write('a\\n'); text.stdin.flush()";
+    let other = server.run(&state, &format!("{write}; print(text.stdout.readline(), text.stdout.encoding)"));
+    assert_eq!(other.text().to_lowercase(), "a\n utf-8\n", "{other:?}");
+    assert_eq!(server.run(&state, "text.communicate('b')").ename(), "OSError");
+}
+
+#[test]
 fn an_open_transaction_of_sqlite_is_refused_in_branches() {
     let server = TestServer::start();
     let code = "import sqlite3\nc = sqlite3.connect('a.db')\nc.execute('CREATE TABLE t (x)')\n\

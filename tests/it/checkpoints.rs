@@ -3,6 +3,7 @@
 
 use crate::breadth::examples;
 use crate::cells::{Ran, Room};
+use crate::request::Request;
 use crate::restarts::state_of;
 use crate::server::{PATIENCE, TestServer, until};
 use nix::sys::signal::Signal;
@@ -108,6 +109,26 @@ fn changed_settings_of_libraries_are_restored() {
 #[test]
 fn arrays_and_objects_of_libraries_are_restored() {
     comes_back(TestServer::science_in, examples(SCIENCE, 4));
+}
+
+#[test]
+fn what_the_own_pickling_of_a_library_changes_is_listed() {
+    let mut server = TestServer::start();
+    let library = "open('losing.py', 'w').write('class Molecule:\\n    atoms = 1\\n\
+        \\n    def __getstate__(self): return {\"atoms\": 1}')\nimport losing\nm = losing.Molecule(); n = [m]";
+    let whole = grow(&server, "library", &[library]);
+    let changed = server.run(&whole, "m.source = 'paper'").state().to_owned();
+    wait_for_checkpoints(&server, &[whole.clone(), changed.clone()]);
+    let of = |server: &TestServer, state: &str| {
+        let checkpoint = server.owner(Request::get(&format!("/api/states/{state}/checkpoint"))).json();
+        assert!(checkpoint["not_compared"].is_null(), "{checkpoint}");
+        checkpoint["changed"].clone()
+    };
+    let expected = json!([{"name": "m", "type": "Molecule", "what": "a Molecule lost .source"}]);
+    assert_eq!((of(&server, &whole), of(&server, &changed)), (json!([]), expected.clone()));
+    server.restart();
+    assert_eq!(server.run(&changed, "print(hasattr(m, 'source'), n[0] is m)").text(), "False True\n");
+    assert_eq!(of(&server, &changed), expected);
 }
 
 #[test]
@@ -459,6 +480,14 @@ const IN_LIBRARIES: &[Row] = &[
         type(pd.api.types.pandas_dtype('kind')) is Kind)",
     ),
     row(
+        "attributes of frames and arrays, and colormaps",
+        &["import pandas as pd, numpy as np, matplotlib, matplotlib.colors as c\n\
+            d = pd.DataFrame({'a': [1, 2]}); d.attrs['x'] = 1; d.title = 'T'; s = d.a; s.unit = 'km'\n\
+            m = np.ma.masked_array([1, 2], [0, 1]); m.unit = 'm'\n\
+            matplotlib.colormaps.register(c.ListedColormap(['red'], name='own'))"],
+        "print(d.title, d.attrs, s.unit, m.unit, m, matplotlib.colormaps['own'].colors)",
+    ),
+    row(
         "sklearn's configuration",
         &["import sklearn; sklearn.set_config(display='text', transform_output='pandas')"],
         "print(sklearn.get_config()['display'], sklearn.get_config()['transform_output'])",
@@ -483,10 +512,12 @@ const IN_LIBRARIES: &[Row] = &[
         "print(pio.renderers.default, pio.templates.default)",
     ),
     row(
-        "a figure of bokeh",
-        &["from bokeh.plotting import figure\np = figure(title='T'); r = p.line([1, 2], [3, 4]);"],
-        "p.line([1], [2]); p.x_range.start = 3; from bokeh.embed import file_html; print(len(p.renderers), \
-        p.title.text, r.data_source.data['x'], len(file_html(p)) > 1000)",
+        "a figure of bokeh, and a template of Jinja",
+        &["from bokeh.plotting import figure\nfrom bokeh.embed import file_html\nimport jinja2\n\
+            p = figure(title='T'); r = p.line([1, 2], [3, 4]); size = len(file_html(p))\n\
+            t = jinja2.Template('{% for i in y %}{{ x }}{{ loop.index }} {% endfor %}');"],
+        "p.line([1], [2]); p.x_range.start = 3; print(len(p.renderers), p.title.text, \
+        r.data_source.data['x'], len(file_html(p)) > size > 1000, t.render(x=1, y='ab'))",
     ),
     row(
         "a bar of tqdm",

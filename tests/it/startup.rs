@@ -87,6 +87,9 @@ fn startup_files_run_once_and_cells_see_their_variables_as_in_jupyter() {
     again(&mut server, &variables);
     let restored = server.run(changed.state(), "print(first, 'second' in dir(), third)");
     assert_eq!(restored.text(), "['python.py', 'cell'] False 3\n");
+    // Other notebooks have what `%store` keeps, as in Jupyter.
+    assert_eq!(server.run(&restored.state.unwrap(), "%store third").text(), "Stored 'third' (int)\n");
+    assert_eq!(server.run("initial", "del third\n%store -r third\nprint(third)").text(), "3\n");
 }
 
 #[test]

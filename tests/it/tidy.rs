@@ -12,6 +12,7 @@ const UNSAFE: &[&str] = &[
     "src/kernel/state/capture.rs",
     "src/kernel/state/checkpoint.rs",
     "src/kernel/state/contents.rs",
+    "src/kernel/state/shared_number.rs",
     "src/kernel/state/control.rs",
     "src/kernel/state/files.rs",
     "src/kernel/state/fork.rs",

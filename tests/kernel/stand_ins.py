@@ -41,6 +41,21 @@ class PickleWatch:
         return self.found(value) if is_nan or type(value) is set else None
 
 
+class SharedNumber:
+    """Not shared: the tests run in one process."""
+
+    def __init__(self):
+        self.number = 0
+
+    def get(self):
+        return self.number
+
+    def replace(self, old, new):
+        is_old = self.number == old
+        self.number = new if is_old else self.number
+        return is_old
+
+
 def install():
     """Makes the module `ratoon_kernel._native` importable."""
     native = types.ModuleType("ratoon_kernel._native")
@@ -48,4 +63,5 @@ def install():
     native.note = Before
     native.Contents = Contents
     native.PickleWatch = PickleWatch
+    native.SharedNumber = SharedNumber
     sys.modules["ratoon_kernel._native"] = native

@@ -11,7 +11,7 @@ import numpy
 import pandas
 import pytest
 
-from ratoon_kernel import data_form
+from ratoon_kernel import data_decoder, data_encoder, data_form
 from ratoon_kernel.data_decoder import Decoder
 from ratoon_kernel.data_encoder import Encoder
 
@@ -46,6 +46,10 @@ PLAIN = [
     pathlib.Path("/a"), collections.deque([1], 3), collections.OrderedDict(b=1),
     collections.Counter("aab"), collections.defaultdict(list, {1: [2]}), {(1, "a"): [None]},
     list(range(100)), [i / 3 for i in range(100)], list(map(str, range(100))), b"x" * 300_000,
+    tuple(range(100)), set(map(str, range(100))), frozenset(range(100)), [2**70] * 100,
+    ["a\0b"] * 100, ["\udc80"] * 100, ["a", 1] * 50, {str(i): i for i in range(100)},
+    {i: i / 3 for i in range(100)}, {i: [i] for i in range(100)}, {True: 1, **dict.fromkeys("abc")},
+    collections.deque(range(100)), collections.deque(range(100), 100),
 ]  # fmt: skip
 
 
@@ -70,6 +74,27 @@ def test_shared_objects_stay_shared():
     back = round_trip(loop)
     assert back[0] is back
     assert back[1]["same"] is back
+
+
+def test_pieces_are_numbered_like_other_containers():
+    words, numbers, table = set(map(str, range(50))), tuple(range(50)), dict(enumerate("ab" * 50))
+    inner = [1]
+    back = round_trip([words, numbers, table, inner, [words, numbers, table, inner]])
+    assert all(one is other for one, other in zip(back[:4], back[4], strict=True))
+    assert list(back[2]) == list(table)
+
+
+def test_many_values_of_one_type_are_plain_and_others_are_refused_at_once(monkeypatch):
+    for module in (data_encoder, data_decoder):
+        monkeypatch.setattr(module, "MAX_COUNT", 1000)
+    many = range(1001)
+    for value in (set(many), dict.fromkeys(many, 1.5), list(map(str, many))):
+        assert round_trip(value) == value
+    mixed = dict.fromkeys(many, None)
+    encoder = Encoder(len)
+    with pytest.raises(data_form.NotPlain, match="too many parts"):
+        encoder.encode([mixed])
+    assert len(encoder.out) < 10
 
 
 def test_values_that_are_not_plain_become_placeholders():

@@ -42,6 +42,16 @@ test('a state’s text names its residency and how it is saved', () => {
             'In memory · 1.2 MB on disk',
         ],
         [
+            {
+                checkpoint: checkpointOf({
+                    compressed_size_bytes: 1_200_000,
+                    changed: [{ name: 'm', type: 'Mol', what: 'a Mol lost .note' }],
+                }),
+            },
+            'In memory; one variable not as before after loading',
+            'In memory · 1.2 MB on disk',
+        ],
+        [
             { living: 'replay', pinned: true },
             'Needs replay; stays in memory once loaded',
             'Needs replay · stays in memory once loaded',

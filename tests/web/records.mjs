@@ -105,6 +105,8 @@ export const checkpoint = (more = {}) => ({
     execution_count: 0,
     total_execution_time_ms: 0,
     missing: [],
+    changed: [],
+    not_compared: null,
     python: '3.12',
     is_trusted: true,
     ...more,

@@ -1,9 +1,10 @@
 // @ts-check
-// The residency of the current state, shown below its cell: one line, and a list of the missing
-// variables with the reasons.
+// The residency of the current state, shown below its cell: one line, and lists of the variables
+// that are missing or changed after loading, with the reasons.
 
 import {
     cellsToReplay,
+    changedOf,
     isForeign,
     isInMemory,
     lacksNames,
@@ -19,7 +20,7 @@ import { WORDS } from '../shell/words.js';
 /** @typedef {import('../cell/cell-controller.js').CellController} Acts */
 /** @typedef {import('../shell/protocol.js').Missing} Missing */
 
-/** The maximum number of missing variables in the list. The page only counts further variables. */
+/** The maximum number of variables in a list. The page only counts further variables. */
 const LISTED = 20;
 
 /** The residency of a state, in the line of remarks below its cell. @param {{cell: Ran}} props */
@@ -67,9 +68,17 @@ export function ResidencyNotice({ cell: { state, progress }, controller, mayRun 
                   ? WORDS.onDiskWithout
                   : WORDS.livesOnly;
         parts.push(
-            html`<${MissingNames} key=${title(missing.length)} title=${title(missing.length)}
-                missing=${missing} isOpen=${isLacking} />`,
+            html`<${NamesWithReasons} key=${title(missing.length)} title=${title(missing.length)}
+                names=${missing} isOpen=${isLacking} />`,
         );
+    }
+    const changed = changedOf(state);
+    if (changed.length > 0) {
+        const isRestored = state.revival?.by === 'checkpoint';
+        const title = (isRestored ? WORDS.restoredChanged : WORDS.changesOnLoad)(changed.length);
+        const reasons = changed.map(({ what, ...name }) => ({ ...name, reason: what }));
+        parts.push(html`<${NamesWithReasons} key=${title} title=${title} names=${reasons}
+            isOpen=${isRestored || state.living === 'disk'} />`);
     }
     if (state.saving.now === 'failed') {
         parts.push(
@@ -99,16 +108,16 @@ function ReplayProgress({ done, total, stop }) {
     ${stop && html`<button class="text-button" onClick=${stop}>${WORDS.stop}</button>`}</p>`;
 }
 
-/** @param {{title: string, missing: Missing[], isOpen: boolean}} props */
-function MissingNames({ title, missing, isOpen }) {
+/** @param {{title: string, names: Missing[], isOpen: boolean}} props */
+function NamesWithReasons({ title, names, isOpen }) {
     return html`
         <details open=${isOpen}>
             <summary>${title}</summary>
-            <ul>${missing.slice(0, LISTED).map(
+            <ul>${names.slice(0, LISTED).map(
                 ({ name, type, reason }) => html`<li key=${name}><code>
                 ${name}</code> <span class="type">${type}</span> <span>${reason}</span></li>`,
             )}
-                ${missing.length > LISTED && html`<li>${WORDS.moreNames(missing.length - LISTED)}</li>`}</ul>
+                ${names.length > LISTED && html`<li>${WORDS.moreNames(names.length - LISTED)}</li>`}</ul>
         </details>`;
 }
 

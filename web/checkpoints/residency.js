@@ -23,6 +23,13 @@ export function missingOf({ revival, checkpoint }) {
 }
 
 /**
+ * The variables of a state that its checkpoint changes: they are not as before once it is loaded.
+ * @param {State} state
+ */
+export const changedOf = ({ living, checkpoint }) =>
+    living === 'deleted' ? [] : (checkpoint?.changed ?? []);
+
+/**
  * Whether a state lacks variables now. False for a state in memory whose variables are only missing
  * from its checkpoint.
  * @param {State} state
@@ -50,14 +57,14 @@ export const savedByOther = ({ living, checkpoint, revival }, python) =>
 
 /**
  * The sign beside a graph node: `failed` after a failed save, `writing` during a save, `partial` if
- * the state or its checkpoint lacks variables, else null.
+ * the state or its checkpoint lacks or changes variables, else null.
  * @param {State} state
  * @returns {'failed' | 'writing' | 'partial' | null}
  */
 export function residencyMark(state) {
     if (state.saving.now === 'failed') return 'failed';
     if (state.saving.now === 'writing') return 'writing';
-    return missingOf(state).length > 0 ? 'partial' : null;
+    return missingOf(state).length + changedOf(state).length > 0 ? 'partial' : null;
 }
 
 /**
@@ -93,7 +100,7 @@ export function residencyText(state, progress, isUnsaved = false) {
     const size =
         living === 'disk' ? checkpoint?.compressed_size_bytes : isInMemory(state) ? state.memory_bytes : null;
     const lives = [WORDS.lives[living], size != null && bytes(size)].filter(Boolean).join(', ');
-    const missing = missingOf(state).length;
+    const [missing, changed] = [missingOf(state).length, changedOf(state).length];
     return [
         lives,
         progress && WORDS.replaying(progress.done, progress.total),
@@ -102,6 +109,7 @@ export function residencyText(state, progress, isUnsaved = false) {
         isUnsaved && WORDS.unsaved,
         missing > 0 &&
             (state.revival?.by === 'checkpoint' ? WORDS.namesGone(missing) : WORDS.unsavable(missing)),
+        changed > 0 && WORDS.changedShort(changed),
         isForeign(state) && WORDS.foreignShort,
         pinned && (isInMemory(state) ? WORDS.pinned : WORDS.pinnedAway),
     ]

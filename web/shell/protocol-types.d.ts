@@ -22,6 +22,7 @@ export type Cause =
     | 'worker_failed'
     | 'worker_refused';
 export type Changed = 'changed';
+export type ChangedOnLoad = { name: string; type: string; what: string };
 export type Changes = { added: string[]; changed: string[]; removed: string[]; more: number };
 export type Checkpoint = {
     checkpoint_id: string;
@@ -41,6 +42,8 @@ export type Checkpoint = {
     execution_count: number;
     total_execution_time_ms: number;
     missing: Missing[];
+    changed: ChangedOnLoad[];
+    not_compared: string | null;
     python: string | null;
     is_trusted: boolean;
 };

@@ -11,8 +11,8 @@ use super::{
 use crate::http::app_state::AppState;
 use crate::http::{compat, page};
 use crate::notebook::{
-    Checkpoint, Command, Form, MergePlan, Missing, OnConflict, OnError, Output, Place, Python, Reply,
-    Residency, Resources, RestoredFrom, RunError, Saving, Snapshot, StateId, SweepSpec, TakenName,
+    ChangedOnLoad, Checkpoint, Command, Form, MergePlan, Missing, OnConflict, OnError, Output, Place, Python,
+    Reply, Residency, Resources, RestoredFrom, RunError, Saving, Snapshot, StateId, SweepSpec, TakenName,
     TaskCheckpoint, Wanted,
 };
 use crate::problem::Problem;
@@ -55,6 +55,7 @@ macro_rules! components {
 }
 
 components!(
+    ChangedOnLoad,
     Checkpoint,
     Command,
     Form,

@@ -9,7 +9,7 @@ use super::load_limits::LoadLimits;
 use super::package::PackageModule;
 use crate::blobs::{BlobError, Blobs, CHUNK_BYTES, Digest};
 use crate::kernel::protocol::{Contents, Load, Report};
-use crate::notebook::{Form, Missing};
+use crate::notebook::{ChangedOnLoad, Form, Missing};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -57,6 +57,8 @@ struct Summary {
     namespace_bytes: u64,
     includes_source: bool,
     missing: Vec<Missing>,
+    changed: Vec<ChangedOnLoad>,
+    not_compared: Option<String>,
 }
 
 impl Checkpoints {
@@ -101,6 +103,8 @@ impl Checkpoints {
             new_bytes: keeper.new_bytes,
             includes_source: summary.includes_source,
             missing: summary.missing,
+            changed: summary.changed,
+            not_compared: summary.not_compared,
         })
     }
 

@@ -20,17 +20,18 @@ macro_rules! embed {
 
 const MODULES: &[(&str, &str)] = embed! {
     "__init__" "adapter" "adapters/__init__" "adapters/by_file" "adapters/databases"
-    "adapters/duckdb" "adapters/frames" "adapters/httpx" "adapters/ipython" "adapters/lightgbm"
-    "adapters/logging" "adapters/matplotlib" "adapters/numba" "adapters/numpy"
+    "adapters/duckdb" "adapters/frames" "adapters/httpx" "adapters/ipython" "adapters/jinja2"
+    "adapters/lightgbm" "adapters/logging" "adapters/matplotlib" "adapters/numba" "adapters/numpy"
     "adapters/onnxruntime" "adapters/pandas" "adapters/polars" "adapters/pools" "adapters/pyarrow"
-    "adapters/sklearn" "adapters/sqlalchemy" "adapters/sqlite3" "adapters/threading"
-    "adapters/traitlets" "adapters/xgboost" "cell_imports" "cell_sources" "changes" "checkpoint"
-    "classes" "code_position" "completion" "data_decoder" "data_encoder" "data_form" "evaluation"
-    "event_loop" "fingerprint" "forks" "former_names" "history" "import_hooks" "importable"
-    "inspection" "keeper" "loading" "missing" "module_names" "names_of_the_cell" "outputs"
-    "parameters" "persistent_ids" "pickling" "plain_cells" "python_versions" "rebuilding" "sampling"
-    "saving" "set_order" "settings" "sharing" "shell" "signatures" "sqlite_files" "startup"
-    "symbols" "syntax" "table" "text" "thread_limit" "transfer" "unpickling" "variables" "widgets"
+    "adapters/rdkit" "adapters/sklearn" "adapters/spacy" "adapters/sqlalchemy" "adapters/sqlite3"
+    "adapters/threading" "adapters/traitlets" "adapters/xgboost" "cell_imports" "cell_sources"
+    "changes" "checkpoint" "classes" "code_position" "completion" "data_decoder" "data_encoder"
+    "data_form" "evaluation" "event_loop" "fingerprint" "forks" "former_names" "history"
+    "import_hooks" "importable" "inspection" "keeper" "loading" "missing" "module_names"
+    "names_of_the_cell" "outputs" "packing" "parameters" "persistent_ids" "pickling" "plain_cells"
+    "program_pipes" "python_versions" "rebuilding" "round_trip" "sampling" "saving" "set_order"
+    "settings" "sharing" "shell" "signatures" "sqlite_files" "startup" "symbols" "syntax" "table"
+    "text" "thread_limit" "transfer" "unpickling" "variables" "widgets"
 };
 
 /// A module of the package, imported in the root. It is held here, because user code may change

@@ -6,7 +6,7 @@ use super::process_exit::leave;
 use super::python::Shell;
 use super::roles::{FrozenCopy, new_address_space};
 use super::transfer::Transfer;
-use super::{KernelProcess, control, huge_pages, lifeline, package, priority, sigint};
+use super::{KernelProcess, control, huge_pages, lifeline, package, priority, shared_number, sigint};
 use crate::kernel::protocol::{Order, Report, Role, VERSION};
 use pyo3::prelude::*;
 use std::cell::Cell;
@@ -24,6 +24,8 @@ mod native {
     use super::super::introspection::digest;
     #[pymodule_export]
     use super::super::pickle_watch::PickleWatch;
+    #[pymodule_export]
+    use super::super::shared_number::SharedNumber;
     #[pymodule_export]
     use super::super::symbols::note;
     #[pymodule_export]
@@ -76,6 +78,7 @@ fn start(
             "the server is Ratoon {version}, and its file libratoon.so is of Ratoon {VERSION}: install both again"
         ));
     }
+    shared_number::start().map_err(|e| format!("memory for all processes could not be made: {e}"))?;
     huge_pages::use_for_objects();
     let py = native.py();
     package::while_importable(native, bytecode, || import_package(py, support))

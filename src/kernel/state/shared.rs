@@ -6,7 +6,7 @@
 //! memory.
 
 use super::files::{self, OpenFile};
-use super::{control, descriptors, lifeline};
+use super::{control, descriptors, lifeline, shared_number};
 use nix::sys::socket::{SockaddrLike, SockaddrStorage, getpeername, getsockname};
 use nix::sys::stat::SFlag;
 use std::collections::BTreeMap;
@@ -171,6 +171,7 @@ fn shared_mapping(line: &str) -> Option<(String, u64)> {
     let bytes = u64::from_str_radix(to, 16).ok()?.saturating_sub(u64::from_str_radix(from, 16).ok()?);
     let name = match path {
         // The system's names for memory without a file.
+        shared_number::NAME => return None,
         "" | "/dev/zero (deleted)" => "without a name".to_owned(),
         path if path.starts_with("/dev/shm/sem.") => LOCKS.to_owned(),
         path => shortened(path),

@@ -364,6 +364,8 @@ impl Saver {
             execution_count: core.notebook.state(&state).map_or(0, |s| s.exec_count),
             total_execution_time_ms,
             missing: contents.missing,
+            changed: contents.changed,
+            not_compared: contents.not_compared,
             python: Some(core.notebook.python().series().to_owned()),
             is_trusted: true,
         };

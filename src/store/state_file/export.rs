@@ -109,7 +109,8 @@ fn reduced(text: Vec<u8>, form: Form, environ: bool) -> Result<Vec<u8>, StateFil
         Form::Data => {
             let used = manifest["data"]["buffers"].as_array().cloned();
             if let Some(fields) = manifest.as_object_mut() {
-                fields.retain(|name, _| !matches!(name.as_str(), "environment" | "imports" | "sources"));
+                let of_environment = ["environment", "imports", "sources", "changed", "not_compared"];
+                fields.retain(|name, _| !of_environment.contains(&name.as_str()));
             }
             // Buffers keep their numbers. A part without a list of buffers uses all buffers.
             let buffers = manifest["buffers"].as_array_mut();

@@ -3,7 +3,7 @@
 use super::super::checkpoint_rows::{MAX_MANIFEST_BYTES, cuts, named};
 use super::{Arrived, MAGIC, MAX_HEADER_BYTES, RECORD_HEAD_BYTES, StateFileError, bad, once};
 use crate::blobs::{Blobs, Digest, from_file};
-use crate::notebook::{Form, Missing};
+use crate::notebook::{ChangedOnLoad, Form, Missing};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
@@ -26,6 +26,10 @@ struct ManifestSummary {
     entries: Vec<IgnoredAny>,
     #[serde(default)]
     missing: Vec<Missing>,
+    #[serde(default)]
+    changed: Vec<ChangedOnLoad>,
+    #[serde(default)]
+    not_compared: Option<String>,
     #[serde(default)]
     sources: Option<BTreeMap<String, IgnoredAny>>,
 }
@@ -96,6 +100,8 @@ pub fn read_state(path: &Path, blobs: &Path) -> Result<Arrived, StateFileError> 
     checkpoint.entry_count = u32::try_from(summary.entries.len()).unwrap_or(u32::MAX);
     checkpoint.includes_source = summary.sources.is_some_and(|sources| !sources.is_empty());
     checkpoint.missing = summary.missing;
+    checkpoint.changed = summary.changed;
+    checkpoint.not_compared = summary.not_compared;
     Ok(arrived)
 }
 

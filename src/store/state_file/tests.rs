@@ -85,6 +85,8 @@ fn checkpoint(dir: &StateFileDir) -> Checkpoint {
         execution_count: 7,
         total_execution_time_ms: 3.5,
         missing: Vec::new(),
+        changed: Vec::new(),
+        not_compared: None,
         is_trusted: true,
         python: None,
     }

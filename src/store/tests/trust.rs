@@ -46,6 +46,8 @@ pub(super) fn about(state: &str) -> Checkpoint {
         execution_count: 1,
         total_execution_time_ms: 0.3,
         missing: vec![],
+        changed: vec![],
+        not_compared: None,
         is_trusted: true,
         python: None,
     }

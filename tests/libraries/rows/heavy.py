@@ -22,6 +22,28 @@ ROWS = (
         "print(sorted(nlp.update(data, sgd=opt)), sorted(nlp('good').cats))",
     ),
     row(
+        "spacy added attributes",
+        """
+        import spacy
+        from spacy.tokens import Doc, Span, Token
+        Doc.set_extension('source', default=None)
+        Token.set_extension('is_fruit', getter=lambda token: token.text in ('apple',))
+        Span.set_extension('times', method=lambda span, count: len(span) * count)
+        doc = spacy.blank('en')('an apple here'); doc._.source = 'lab'
+        """,
+        "print(doc._.source, doc[1]._.is_fruit, doc[0:2]._.times(3))",
+    ),
+    row(
+        "rdkit properties",
+        """
+        from rdkit import Chem
+        mol = Chem.MolFromSmiles('CCO'); mol.SetProp('source', 'lab'); mol.note = 'own'
+        mol.GetAtomWithIdx(0).SetProp('place', 'first'); pair = [mol, Chem.RWMol(mol)]
+        """,
+        "print(mol.GetProp('source'), mol.GetAtomWithIdx(0).GetProp('place'), mol.note,\n"
+        "      pair[0] is mol, type(pair[1]).__name__, pair[1].GetProp('source'))",
+    ),
+    row(
         "pymc",
         "import pymc as pm, pytensor\n"
         "pytensor.config.cxx = ''\n"

@@ -32,6 +32,14 @@ class PickleWatch:
     def persistent_id(self, value: object) -> Any:
         """`Pickler.persistent_id`: what the function returns, and None for all other objects."""
 
+class SharedNumber:
+    """A number that this process shares with its forks and its ancestors. It begins with 0."""
+
+    def __init__(self) -> None: ...
+    def get(self) -> int: ...
+    def replace(self, old: int, new: int) -> bool:
+        """Sets the number to `new` if it is `old`. Returns whether it was."""
+
 def digest(memory: Buffer) -> str:
     """The BLAKE3 digest of some memory, in hexadecimal digits."""
 

@@ -56,6 +56,9 @@ class Adapter:
 
     # -- environment form: pickling --
 
+    # Whether objects of the library lose nothing when they are pickled. Otherwise, those whose
+    # class has its own pickling are compared after each checkpoint (round_trip.py).
+    loses_nothing = False
     # Reducers of these classes, but not of their subclasses.
     reducers: Mapping[ClassName, Reduce] = {}
     # Reducers of these classes and of their subclasses that do not define their own reduction.

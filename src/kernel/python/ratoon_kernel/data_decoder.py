@@ -3,7 +3,6 @@ no code that they contain."""
 
 from __future__ import annotations
 
-import array
 import collections
 import datetime
 import decimal
@@ -15,6 +14,7 @@ import uuid
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from . import packing
 from .adapter import registry
 from .data_form import (
     BIG_INT,
@@ -27,6 +27,7 @@ from .data_form import (
     DECIMAL,
     DEFAULTS,
     DEQUE,
+    DICT,
     ELLIPSIS,
     FACTORIES,
     FROZENSET,
@@ -56,6 +57,9 @@ _ZONE_KEYS = (type(None), str, int)
 _PATHS = {
     one.__name__: one for one in (pathlib.PosixPath, pathlib.PurePosixPath, pathlib.PureWindowsPath)
 }
+
+
+_PACKED_MARK = bytes((0x81, 0xD4, MARK, PACKED))
 
 
 class _NotYet:
@@ -236,6 +240,9 @@ class Decoder:
     # The marked types
 
     def _parts(self, depth: int) -> list[Any]:
+        if self.next_is(_PACKED_MARK):
+            self._take(len(_PACKED_MARK))
+            return self._piece()
         return [self.value(depth + 1) for _ in range(self.count())]
 
     def _pairs(self, parts: list[Any]) -> Iterable[tuple[Any, Any]]:
@@ -351,19 +358,22 @@ class Decoder:
         return Placeholder(*self.own(str, (str, type(None))))
 
     def _packed(self, depth: int) -> list[Any]:
-        made: list[Any] = []
+        number = self.reserve()
+        made = self.objects[number] = self._piece()
+        return made
+
+    def _piece(self) -> list[Any]:
+        return packing.unpack(*self.own(str, int, bytes))
+
+    def _dict(self, depth: int) -> dict[Any, Any]:
+        made: dict[Any, Any] = {}
         self.objects.append(made)
-        letter, count, data = self.own(str, int, bytes)
-        if letter in ("q", "d"):
-            if len(data) != 8 * count:
-                raise Malformed
-            made.extend(array.array(letter, data))
-        elif letter == "u":
-            made.extend(data.decode().split("\0"))
-        else:
+        if self.count() != 2:
             raise Malformed
-        if len(made) != count:
+        keys, items = (self._parts(depth) for _ in range(2))
+        if len(keys) != len(items):
             raise Malformed
+        made.update(zip(self._all_hashable(keys), items))
         return made
 
     def _bytes_kept(self, depth: int) -> bytes:
@@ -418,6 +428,7 @@ _readers: dict[int, Callable[[Any, int], Any]] = {
     PLACEHOLDER: Decoder._placeholder,
     TIMEZONE: Decoder._timezone,
     DEQUE: Decoder._deque,
+    DICT: Decoder._dict,
     ORDERED: Decoder._ordered,
     COUNTER: Decoder._counter,
     DEFAULTS: Decoder._defaults,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 import collections
 import datetime
 import decimal
@@ -10,9 +9,10 @@ import pathlib
 import struct
 import sys
 import uuid
-from collections.abc import Callable, Iterable, Sequence, Sized
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from . import packing
 from .adapter import registry
 from .data_form import (
     BIG_INT,
@@ -25,6 +25,7 @@ from .data_form import (
     DECIMAL,
     DEFAULTS,
     DEQUE,
+    DICT,
     ELLIPSIS,
     FACTORIES,
     FROZENSET,
@@ -173,31 +174,50 @@ class Encoder:
         else:
             self.out += struct.pack(">BI", long + 1, count)
 
-    def _items(self, sized: Sized, items: Iterable[Any], depth: int) -> None:
+    def _items(self, items: Sequence[Any], depth: int) -> None:
         if depth >= MAX_DEPTH:
             raise NotPlain("it is nested too deeply")
-        self.list_of(len(sized))
+        packed = self._packed(items)
+        if packed is not None:
+            self._piece(packed)
+            return
+        self._check(len(items))
+        self.list_of(len(items))
         for item in items:
             self.value(item, depth + 1)
 
-    def _list(self, value: list[Any], depth: int) -> None:
-        if not self.begins(value):
-            return
-        packed = _packed(value) if len(value) >= MIN_PACKED else None
-        if packed is None:
-            self._items(value, value, depth)
-            return
+    def _packed(self, items: Collection[Any]) -> packing.Packed | None:
+        return packing.pack(items) if len(items) >= MIN_PACKED else None
+
+    def _check(self, count: int) -> None:
+        if count > self.left:
+            raise NotPlain("it has too many parts")
+
+    def _piece(self, packed: packing.Packed) -> None:
+        letter, count, data = packed
         self.mark(PACKED)
         self.list_of(3)
-        self.plain(packed[0])
-        self.plain(len(value))
-        self._bytes(packed[1])
+        self.plain(letter)
+        self.plain(count)
+        self._bytes(data)
+
+    def _list(self, value: list[Any], depth: int) -> None:
+        if self.begins(value):
+            self._items(value, depth)
 
     def _dict(self, value: dict[Any, Any], depth: int) -> None:
         if not self.begins(value):
             return
         if depth >= MAX_DEPTH:
             raise NotPlain("it is nested too deeply")
+        keys, items = self._packed(value.keys()), self._packed(value.values())
+        if keys is not None and items is not None:
+            self.mark(DICT)
+            self.list_of(2)
+            self._piece(keys)
+            self._piece(items)
+            return
+        self._check(2 * len(value))
         self._head(_MAP, len(value))
         for key, item in value.items():
             begin = len(self.out)
@@ -216,13 +236,13 @@ class Encoder:
         if self.begins(value):
             self.open.add(id(value))
             self.mark(number)
-            self._items(value, value, depth)
+            self._items(value, depth)
             self.open.discard(id(value))
 
     def _marked(self, number: int, value: Any, parts: Sequence[Any], depth: int) -> None:
         if self.begins(value):
             self.mark(number)
-            self._items(parts, parts, depth)
+            self._items(parts, depth)
 
     def _set(self, value: set[Any], depth: int) -> None:
         self._marked(SET, value, list(value), depth)
@@ -347,7 +367,7 @@ class Encoder:
     def _slice(self, value: Any, depth: int) -> None:
         self.mark(SLICE)
         parts = (value.start, value.stop, value.step)
-        self._items(parts, parts, depth)
+        self._items(parts, depth)
 
     def _ellipsis(self, value: Any, depth: int) -> None:
         self.mark(ELLIPSIS)
@@ -369,26 +389,6 @@ def _zone(zone: datetime.tzinfo | None) -> int | str | None:
     if type(zone).__module__ == "zoneinfo" and type(key) is str:
         return key
     raise NotPlain("a time zone of an unknown type")
-
-
-def _packed(value: list[Any]) -> tuple[str, bytes] | None:
-    """Returns the content of a list of floats, integers or texts as (letter of the type, bytes).
-    Returns None for other lists."""
-    kinds = set(map(type, value))
-    if len(kinds) != 1:
-        return None
-    (kind,) = kinds
-    try:
-        if kind is float:
-            return "d", array.array("d", value).tobytes()
-        if kind is int:
-            return "q", array.array("q", value).tobytes()
-        if kind is str:
-            text = "\0".join(value)
-            return ("u", text.encode()) if text.count("\0") == len(value) - 1 else None
-    except (OverflowError, UnicodeEncodeError):
-        pass
-    return None
 
 
 _writers: dict[Any, Callable[..., None]] = {

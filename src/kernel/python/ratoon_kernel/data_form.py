@@ -18,7 +18,8 @@ MARK = 0x52
 MAX_DEPTH = 200
 # Maximum number of parts of one variable. Writing more parts takes too long for a preview.
 MAX_COUNT = 2_000_000
-# Minimum length of a list that is written as one piece (PACKED): all integers, floats or texts.
+# Minimum number of items that are written as one piece (PACKED): all integers, floats or texts.
+# Keys and values of a dictionary are two pieces (DICT).
 MIN_PACKED = 32
 # Maximum number of items that are hashed because keys contain them: one second of hashing. Larger
 # than MAX_COUNT, because a tuple that is shared by several keys is hashed for each of them.
@@ -29,8 +30,8 @@ LARGE_BYTES = 256 * 1024
 (
     BIG_INT, SURROGATES, BYTEARRAY, TUPLE, SET, FROZENSET, COMPLEX, DATETIME, DATE, TIME, TIMEDELTA,
     DECIMAL, UUID, PATH, RANGE, SLICE, SAME, PLACEHOLDER, ARRAY, SCALAR, FRAME, SERIES, INDEX,
-    TABLE, TIMEZONE, DEQUE, ORDERED, COUNTER, DEFAULTS, PACKED, BYTES_KEPT, ELLIPSIS,
-) = range(32)  # fmt: skip
+    TABLE, TIMEZONE, DEQUE, ORDERED, COUNTER, DEFAULTS, PACKED, BYTES_KEPT, ELLIPSIS, DICT,
+) = range(33)  # fmt: skip
 
 # The factories of a defaultdict that the data form can represent. They are written by name.
 FACTORIES: dict[str, type] = {

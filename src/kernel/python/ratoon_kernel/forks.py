@@ -25,7 +25,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, cast
 
-from . import import_hooks, sqlite_files
+from . import import_hooks, program_pipes, sqlite_files
 from .python_versions import START_NEW_SESSION
 from .text import listed, to_json
 
@@ -59,6 +59,7 @@ def boot(has_forked: Callable[[], None]) -> None:
     _note_fork_hooks()
     _note_new_loops()
     _note_new_processes()
+    program_pipes.boot()
     _note_watchdogs()
     _detach_trackers()
 
@@ -426,13 +427,14 @@ def _note_new_processes() -> None:
     def execute_and_note(process: Any, *args: Any, **kwargs: Any) -> None:
         execute(process, *args, **kwargs)
         _processes[id(process)] = process
+        program_pipes.watch(process)
 
     @functools.wraps(poll)
     def poll_or_look(process: Any, *args: Any, **kwargs: Any) -> Any:
         began = process.__dict__.get("_ratoon_began")
         if began is None:
             return poll(process, *args, **kwargs)
-        if _began(process.pid) == began:
+        if program_pipes.began(process.pid) == began:
             return None
         # Python passes `_deadstate` when it cleans up, as the status to use if there is no other.
         deadstate = kwargs.get("_deadstate", args[0] if args else None)
@@ -443,9 +445,9 @@ def _note_new_processes() -> None:
         began = process.__dict__.get("_ratoon_began")
         if began is None:
             return wait(process, flags)
-        if _began(process.pid) == began and not flags & os.WNOHANG:
+        if program_pipes.began(process.pid) == began and not flags & os.WNOHANG:
             _wait_for_other(process.pid)
-        return (0, 0) if _began(process.pid) == began else _ended_elsewhere(process)
+        return (0, 0) if program_pipes.began(process.pid) == began else _ended_elsewhere(process)
 
     popen._execute_child, popen._internal_poll, popen._try_wait = (
         execute_and_note,
@@ -458,18 +460,7 @@ def _give_away_processes() -> None:
     """Marks all subprocesses as children of another process. Called in the child after a fork."""
     for process in list(_processes.values()):
         if process.returncode is None and "_ratoon_began" not in process.__dict__:
-            process._ratoon_began = _began(process.pid) or "ended"
-
-
-def _began(pid: int) -> Any:
-    """Returns the start time of a running process, or None. The pid and the start time together
-    identify a process."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as stat:
-            fields = stat.read().rpartition(b")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] in b"ZX" else fields[19]
+            process._ratoon_began = program_pipes.began(process.pid) or "ended"
 
 
 def _wait_for_other(pid: int) -> None:

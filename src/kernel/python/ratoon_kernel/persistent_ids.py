@@ -1,27 +1,31 @@
 """Writes objects that pickle would change as persistent ids: floats that are no number, and sets.
 
 Code tests `value is nan`, `nan in values` or `d[nan]`, which depend on the identity of the float.
-pickle makes a new float of each reference. For sets see set_order.py.
+pickle makes a new float of each reference. For small sets see set_order.py. Large ones of numbers
+or texts are written as one piece, because pickle takes seconds for millions of items.
 """
 
 from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from typing import Any
 
-from . import set_order
+from . import packing, set_order
 from ._native import PickleWatch
-from .rebuilding import import_module
+from .rebuilding import Filled, import_module, make_set_of_piece
 
 # The modules whose NaN has the id -1, -2 and so on.
 _MODULES = ("math", "cmath", "numpy")
 
 
 class PersistentIds:
-    """Gives ids. They are valid for all records of a checkpoint."""
+    """Gives ids. They are valid for all records of a checkpoint. `keep_buffer` stores bytes and
+    returns the number of the buffer."""
 
-    def __init__(self) -> None:
+    def __init__(self, keep_buffer: Callable[[bytes], int]) -> None:
+        self.keep_buffer = keep_buffer
         # The number of each NaN, by its address. The floats are kept, so that no other object gets
         # the address.
         self.numbers: dict[int, tuple[int, float]] = {}
@@ -30,7 +34,7 @@ class PersistentIds:
             nan = getattr(sys.modules.get(name), "nan", None)
             if type(nan) is float:
                 self.numbers.setdefault(id(nan), (-number, nan))
-        self.sets: dict[int, tuple[set[Any], _InOrder | None]] = {}
+        self.sets: dict[int, tuple[set[Any], _Made | None]] = {}
         # The attribute `persistent_id` of the pickler. It is called for every object that is
         # pickled, so it is written in Rust and calls Python only for the few that matter.
         self.of = PickleWatch(self._of).persistent_id
@@ -43,21 +47,31 @@ class PersistentIds:
         free = -2 * (len(self.numbers) + len(_MODULES)) - (math.copysign(1, nan) < 0)
         return self.numbers.setdefault(id(nan), (free, nan))[0]
 
-    def _set(self, value: set[Any]) -> _InOrder | None:
+    def _set(self, value: set[Any]) -> _Made | None:
         if id(value) not in self.sets:
-            recipe = set_order.recipe(value)
-            self.sets[id(value)] = (value, recipe and _InOrder(recipe))
+            self.sets[id(value)] = (value, self._made(value))
         return self.sets[id(value)][1]
 
+    def _made(self, value: set[Any]) -> _Made | None:
+        if len(value) <= set_order.MAX_ITEMS:
+            recipe = set_order.recipe(value)
+            return _Made(set_order.make_set, recipe) if recipe else None
+        packed = packing.pack(value)
+        if packed is None:
+            return None
+        letter, count, data = packed
+        filled = Filled(self.keep_buffer(data))
+        return _Made(make_set_of_piece, (letter, count, len(data), filled))
 
-class _InOrder:
-    """Is pickled as a set with a given order."""
 
-    def __init__(self, recipe: set_order.Recipe) -> None:
-        self.recipe = recipe
+class _Made:
+    """Is pickled as what a function makes."""
+
+    def __init__(self, make: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self.reduced = make, arguments
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return set_order.make_set, self.recipe
+        return self.reduced
 
 
 class PersistentObjects:

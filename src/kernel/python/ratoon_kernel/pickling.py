@@ -12,6 +12,7 @@ from __future__ import annotations
 import _thread
 import builtins
 import collections
+import copyreg
 import dataclasses
 import functools
 import gc
@@ -32,6 +33,7 @@ from typing import Any, NoReturn
 import cloudpickle
 
 from .adapter import Reduce, Reduced, registry
+from .classes import module_of
 from .importable import can_be_imported, is_importable
 from .rebuilding import (
     EMPTY,
@@ -54,6 +56,7 @@ from .rebuilding import (
     set_exception,
     set_function,
     set_module,
+    set_state_and_attributes,
 )
 
 PROTOCOL = 5
@@ -65,6 +68,8 @@ MAX_FOREIGN_NAMES = 200
 
 # Stores the bytes of a buffer and returns its number.
 KeepBuffer = Callable[..., int]
+# Is called with each object whose class a library pickles in its own way.
+Note = Callable[[Any], None]
 OwnReduce = Callable[[Any, Any], Reduced]
 
 _by_cloudpickle: Any = cloudpickle.CloudPickler
@@ -173,12 +178,19 @@ class Reducers:
     own_cells: dict[int, Any]
     # The reducer for each type of object that was pickled.
     decided: dict[type, Reduce]
+    on_own_pickling: Note | None
 
-    def prepare(self, namespace: dict[str, Any], keep_buffer: KeepBuffer) -> Any:
+    def prepare(
+        self,
+        namespace: dict[str, Any],
+        keep_buffer: KeepBuffer,
+        on_own_pickling: Note | None = None,
+    ) -> Any:
         """Initialises the pickler and returns it. `keep_buffer` stores the bytes of an array and
         returns the number of the buffer."""
         self.namespace = namespace
         self.keep_buffer = keep_buffer
+        self.on_own_pickling = on_own_pickling
         self.own_cells = {}
         self.files = set()
         self.defined = {}
@@ -213,6 +225,12 @@ class Reducers:
         what = _refusal(value)
         if what:
             return _refuse(what)
+        reduce = self._decide_without_adapter(kind)
+        if self.on_own_pickling is None or not _has_own_pickling(kind):
+            return reduce
+        return functools.partial(_noting, self.on_own_pickling, reduce)
+
+    def _decide_without_adapter(self, kind: type) -> Any:
         if kind in self.dispatch_table:
             return functools.partial(_reduce_by_table, self.dispatch_table[kind])
         if issubclass(kind, BaseException):
@@ -329,14 +347,14 @@ class Deep(Reducers, pickle._Pickler):
     written in Python, but it can use a stack as large as the memory.
     """
 
-    def prepare(self, namespace: dict[str, Any], keep_buffer: KeepBuffer) -> Any:
+    def prepare(self, *given: Any, **named: Any) -> Any:
         # A plain dictionary, because a lookup in cloudpickle's ChainMap uses C's stack.
         self.dispatch_table = dict(_by_cloudpickle.dispatch_table)
         # A plain function, because calling a bound method with `*` also uses C's stack.
         whole: Any = pickle._Pickler.save_reduce  # type: ignore[attr-defined]
         override: Any = self
         override.save_reduce = lambda *parts, **more: whole(self, *parts, **more)
-        return super().prepare(namespace, keep_buffer)
+        return super().prepare(*given, **named)
 
 
 # -- parts of cloudpickle's answers ----------------------------------------------------------------
@@ -384,6 +402,39 @@ def _refuse(what: str) -> Reduce:
         raise Unsavable(value, what)
 
     return reduce
+
+
+_METHODS = (
+    "__reduce_ex__ __reduce__ __getstate__ __setstate__ __getnewargs_ex__ __getnewargs__".split()
+)
+_NO_LIBRARIES = ("", "__main__", "__mp_main__", "ratoon_kernel")
+
+
+def _has_own_pickling(kind: type) -> bool:
+    """Whether a library defines how objects of a class with attributes are pickled, and may lose
+    some of them."""
+    if not (kind.__dictoffset__ or any("__slots__" in vars(base) for base in kind.__mro__)):
+        return False
+    if kind in copyreg.dispatch_table:
+        return _may_lose(kind)
+    definers = (
+        next((base for base in kind.__mro__ if name in vars(base)), object) for name in _METHODS
+    )
+    return any(_may_lose(base) for base in definers)
+
+
+def _may_lose(kind: type) -> bool:
+    """Whether what this class defines may lose something when an object is pickled."""
+    adapter = registry.of_class(kind)
+    if adapter is not None and adapter.loses_nothing:
+        return False
+    top = module_of(kind).partition(".")[0]
+    return top not in sys.stdlib_module_names and top not in _NO_LIBRARIES
+
+
+def _noting(note: Note, reduce: Any, value: Any) -> Reduced:
+    note(value)
+    return reduce if reduce is NotImplemented else reduce(value)
 
 
 def _reduce_unless_by_name(value: Any) -> Reduced:
@@ -457,6 +508,22 @@ def _reduce_random(value: Any) -> Reduced:
     # name.
     shared: Any = random
     return (getattr, (random, "_inst")) if value is shared._inst else NotImplemented
+
+
+def reduce_with_attributes(value: Any) -> Reduced:
+    """Reduces an object of a library whose own pickling leaves out the attributes that cells have
+    set. For adapters."""
+    kind = type(value)
+    attributes = {
+        name: one
+        for name, one in vars(value).items()
+        if type(name) is str and not name.startswith("_") and not hasattr(kind, name)
+    }
+    reduced = value.__reduce_ex__(PROTOCOL)
+    if not attributes:
+        return reduced
+    make, arguments, state = reduced[:3]
+    return make, arguments, (state, attributes), None, None, set_state_and_attributes
 
 
 # -- objects of the types of `_own_reducers` -------------------------------------------------------

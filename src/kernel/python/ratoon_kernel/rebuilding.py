@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from . import packing
 from .importable import is_importable
 
 # The content that a checkpoint stores for an empty cell of a closure.
@@ -48,6 +49,12 @@ def fill_with(number: int) -> Callable[[Any], None]:
     if loading.fill is None:
         raise ValueError("no checkpoint is being loaded")
     return functools.partial(loading.fill, number)
+
+
+def make_set_of_piece(letter: str, count: int, size: int, fill: Callable[[Any], None]) -> set[Any]:
+    memory = bytearray(size)
+    fill(memory)
+    return set(packing.unpack(letter, count, memory))
 
 
 # -- functions and classes -------------------------------------------------------------------------
@@ -188,6 +195,17 @@ def fill_quietly(made: Any, kept: tuple[Any, Any]) -> None:
 def set_dict(value: Any, state: Mapping[str, Any] | None) -> None:
     if state:
         vars(value).update(state)
+
+
+def make_empty(kind: type) -> Any:
+    """Makes an object of a class whose `__new__` needs arguments."""
+    return object.__new__(kind)
+
+
+def set_state_and_attributes(made: Any, state: tuple[Any, Mapping[str, Any]]) -> None:
+    own, attributes = state
+    made.__setstate__(own)
+    vars(made).update(attributes)
 
 
 def make_exception(kind: Any, arguments: tuple[Any, ...]) -> Any:

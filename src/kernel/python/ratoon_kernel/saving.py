@@ -20,6 +20,7 @@ from .data_encoder import Encoder
 from .keeper import CHUNK_BYTES, Kept, Sink
 from .missing import Lack
 from .persistent_ids import PersistentIds
+from .round_trip import RoundTrip
 from .text import is_clean
 
 FORMAT = "ratoon-checkpoint-1"
@@ -52,6 +53,9 @@ class Saving:
         # The number of each buffer, by its length, access and chunks.
         self.numbers: dict[tuple[Any, ...], int] = {}
         self.missing: dict[str, Lack] = {}
+        # The variables that loading changes, and the reason if this was not tried.
+        self.changed: dict[str, str] = {}
+        self.not_compared: str | None = None
 
     def run(self, form: str, umask: int) -> str:
         """Writes the checkpoint. Returns JSON: the manifest as text, and a summary of the manifest
@@ -74,6 +78,12 @@ class Saving:
         manifest["buffers"] = self.buffers
         manifest["entries"] = [{"name": name, "type": kind} for name, kind in entries.items()]
         manifest["missing"] = list(self.missing.values())
+        manifest["changed"] = [
+            {"name": name, "type": entries[name], "what": what}
+            for name, what in self.changed.items()
+            if name in entries
+        ]
+        manifest["not_compared"] = self.not_compared
         kept = [*self.buffers, *(stream for part in parts for stream in part["streams"])]
         return dumps(
             {
@@ -82,6 +92,8 @@ class Saving:
                 "namespace_bytes": sum(one["bytes"] for one in kept),
                 "includes_source": form == "environment",
                 "missing": manifest["missing"],
+                "changed": manifest["changed"],
+                "not_compared": self.not_compared,
             }
         )
 
@@ -99,7 +111,7 @@ class Saving:
     def _environment(
         self, names: dict[str, Any], umask: int, entries: dict[str, str]
     ) -> dict[str, Any]:
-        writer = RecordWriter(self)
+        writer = RecordWriter(self, RoundTrip())
         taken = cell_imports.imported_from(self.shell, names)
         # Collected before pickling, because pickling may run user code that changes settings.
         wanted = list(self._wanted(names, taken, umask))
@@ -121,6 +133,7 @@ class Saving:
         entries.update((name, missing.type_name(names[name])) for name in taken)
         pickler = writer.pickler
         writer.write_last("cells", cell_sources.collect(pickler.files, pickler.defined.values()))
+        self.changed, self.not_compared = writer.changes()
         imports, modules = cell_imports.imports(self.shell)
         environ = dumps(settings.environ_changes(), sort_keys=True).encode()
         early = dumps(settings.early(), sort_keys=True).encode()
@@ -237,8 +250,9 @@ class RecordWriter:
     """Writes one record for each value. All records share one memo. A record that fails is removed
     completely."""
 
-    def __init__(self, saving: Saving) -> None:
+    def __init__(self, saving: Saving, round_trip: RoundTrip) -> None:
         self.saving = saving
+        self.round_trip = round_trip
         self.stream = RecordStream(saving.keeper)
         # Entries of the manifest: [kind, name, bytes, buffer or None, index of the first buffer in
         # `oob`].
@@ -246,7 +260,7 @@ class RecordWriter:
         # The numbers of the buffers that were pickled out of band.
         self.oob: list[int] = []
         self.target = _Target()
-        self.ids = PersistentIds()
+        self.ids = PersistentIds(self._keep_buffer)
         self.pickler: Any = self._pickler(pickling.Fast)
         # The number of memo objects that belong to complete records.
         self.known = len(self.pickler.memo.copy())
@@ -259,6 +273,7 @@ class RecordWriter:
         except BaseException as error:
             del self.oob[first_buffer:]
             return error
+        self.round_trip.end(name if kind == "name" else None, first_buffer)
         self.records.append([kind, str(name), *self._end(record), first_buffer])
         return None
 
@@ -267,6 +282,16 @@ class RecordWriter:
         record cannot be written."""
         record = self._write(("setting", name, value))
         self.records.append(["setting", name, *self._end(record), len(self.oob)])
+
+    def changes(self) -> tuple[dict[str, str], str | None]:
+        """Returns what loading the records changes; see round_trip.py."""
+        restart_clock()
+        try:
+            return self.round_trip.changes(self.pickler, self.oob)
+        except Exception as error:
+            return {}, f"{type(error).__name__}: {error}"
+        finally:
+            signal.alarm(0)
 
     def _end(self, record: Record) -> list[Any]:
         return record.end(self.stream, self.saving.add)
@@ -286,8 +311,10 @@ class RecordWriter:
     def _dump(self, pickler: Any, value: Any) -> Record:
         restart_clock()
         record = self.target.record = Record(self.saving.keeper)
+        self.target.copy = self.round_trip.begin()
         mark: list[Any] = []
         pickler.dump((value, mark))
+        self.target.copy = None
         # Pickling `mark` again writes a reference that contains its memo number. This finds the
         # size of the memo without copying the memo.
         again = self.target.record = Record(self.saving.keeper)
@@ -326,7 +353,8 @@ class RecordWriter:
         # The pickler reads this attribute when it is initialised.
         pickler.persistent_id = self.ids.of
         pickler.__init__(self.target, pickling.PROTOCOL, buffer_callback=self._take_buffer)
-        return pickler.prepare(self.saving.namespace, self.saving.keep_buffer)
+        trip = self.round_trip
+        return pickler.prepare(self.saving.namespace, self._keep_buffer, trip.note)
 
     def _like(self, pickler: Any, memo: Any, other: Any = None) -> Any:
         other = other or self.pickler
@@ -345,8 +373,13 @@ class RecordWriter:
         raw = buffer.raw()
         if raw.nbytes < pickling.LARGE_BYTES:
             return True
-        self.oob.append(self.saving.keep_buffer(raw, raw.readonly))
+        self.oob.append(self._keep_buffer(raw, raw.readonly))
         return False
+
+    def _keep_buffer(self, memory: Any, readonly: bool = False) -> int:
+        number = self.saving.keep_buffer(memory, readonly)
+        self.round_trip.keep_buffer(number, memory)
+        return number
 
 
 def _number(data: bytes | bytearray) -> int:
@@ -418,9 +451,12 @@ class _Target:
     """The file object of a pickler. Passes all bytes to the record that is being written."""
 
     record: Record
+    copy: RoundTrip | None = None
 
     def write(self, data: Any) -> None:
         self.record.write(data)
+        if self.copy is not None:
+            self.copy.write(data)
 
 
 # -- the clock -------------------------------------------------------------------------------------

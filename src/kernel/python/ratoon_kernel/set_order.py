@@ -21,7 +21,7 @@ from typing import Any
 Recipe = tuple[list[Any], list[Any], list[int]]
 
 # The order of a larger set is not kept, because finding a recipe takes 10 µs for each item.
-_MAX_ITEMS = 20_000
+MAX_ITEMS = 20_000
 # Types whose hashes are the same in the process that loads them.
 _SAME_HASH = {str, bytes, int, float, bool, complex}
 # The number of entries in a table that is a part of the set itself.
@@ -35,7 +35,7 @@ _RANGES = (1, 2, 4, 8)
 def recipe(value: set[Any]) -> Recipe | None:
     """Returns how to make a set of the same items in the same order. Returns None if pickle makes
     it, or if no way is found."""
-    items = list(value) if len(value) <= _MAX_ITEMS else []
+    items = list(value) if len(value) <= MAX_ITEMS else []
     if not _have_same_hashes(items) or _are_in_order(set(items), items):
         return None
     size = _table_size(value)

@@ -25,6 +25,7 @@ from . import (
     import_hooks,
     outputs,
     plain_cells,
+    program_pipes,
     python_versions,
     startup,
     widgets,
@@ -146,6 +147,7 @@ def run(
     outputs.errors_sent.clear()
     tracker = None
     result, count = None, _count_names()
+    program_pipes.begin_run()
     try:
         if _transfer.deliveries:
             _transfer.prepare()

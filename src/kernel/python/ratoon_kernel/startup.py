@@ -12,12 +12,15 @@ import glob
 import os
 import sys
 import traceback
+from collections.abc import Sequence
 from typing import Any
 
 from . import outputs
 
 # Jupyter's kernel reads these two files, the second one last.
 _CONFIG_FILES = ("ipython_config.py", "ipython_kernel_config.py")
+# The extensions that IPython loads unless it is configured otherwise: `%store`.
+_DEFAULT_EXTENSIONS = ("storemagic",)
 # The directories with IPython's files for all users of an environment and of the machine.
 _FOR_ALL = (os.path.join(sys.prefix, "etc", "ipython"), "/etc/ipython", "/usr/local/etc/ipython")
 
@@ -55,7 +58,8 @@ def run(shell: Any) -> None:
     files, in IPython's order. An error is printed, and ends only what raised it."""
     before = set(shell.user_ns)
     with _printing_to_the_log():
-        for extension in _configured(shell.config, "extensions"):
+        extensions = _configured(shell.config, "default_extensions", _DEFAULT_EXTENSIONS)
+        for extension in [*extensions, *_configured(shell.config, "extensions")]:
             with _reporting(f"the extension {extension}"):
                 shell.extension_manager.load_extension(extension)
         for path in _startup_files():
@@ -69,14 +73,14 @@ def run(shell: Any) -> None:
     _names.update(name for name in shell.user_ns if name not in before)
 
 
-def _configured(config: Any, name: str) -> list[str]:
+def _configured(config: Any, name: str, default: Sequence[str] = ()) -> list[str]:
     """Returns a list that the configuration sets for IPython or only for its kernel."""
     found: list[str] = []
-    for section in (config.InteractiveShellApp, config.IPKernelApp):
-        value = section.get(name, [])
+    sections = [one for one in (config.InteractiveShellApp, config.IPKernelApp) if name in one]
+    for value in [section[name] for section in sections]:
         # `c.InteractiveShellApp.extensions.append(…)` leaves a lazy value, which has `get_value`.
-        found += value.get_value([]) if hasattr(value, "get_value") else value
-    return found
+        found += value.get_value([*default]) if hasattr(value, "get_value") else value
+    return found if sections else [*default]
 
 
 def forget(namespace: dict[str, Any]) -> None:

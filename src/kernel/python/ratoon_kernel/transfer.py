@@ -25,6 +25,7 @@ from . import missing, symbols, variables
 from . import shell as kernel
 from .keeper import CHUNK_BYTES
 from .loading import Buffers, RecordBytes
+from .round_trip import RoundTrip
 from .saving import RecordWriter, Saving, give_up_standstills, refuse_exits, restart_clock
 from .text import listed
 from .unpickling import Records
@@ -63,7 +64,7 @@ def send(descriptor: int, wanted: str) -> None:
     found = dict(variables.variables())
     names = asked["names"] if "names" in asked else _taken(asked["code"], asked["alias"], found)
     saving = Saving(pipe)
-    writer = RecordWriter(saving)
+    writer = RecordWriter(saving, RoundTrip(max_bytes=0))
     for name in names:
         if name in found:
             error = writer.write_record("name", name, found[name])

@@ -84,7 +84,7 @@ class Records:
         self.uncounted.clear()
         objects = [memo.get(number) for number in range(self.known)]
         made = _words_and_names(record, objects)
-        self.lost.update(len(objects) + at for at, one in enumerate(made) if one is _LOST)
+        self.lost.update(len(objects) + at for at, one in enumerate(made) if one is LOST)
         objects += made
         self.known = len(objects)
         self._begin(objects)
@@ -125,7 +125,7 @@ class _Source:
         return self.left.readline()
 
 
-_LOST = object()
+LOST = object()
 
 
 def _opcodes(record: Record) -> Iterator[tuple[Any, Any, int | None]]:
@@ -145,10 +145,10 @@ def _referred(record: Record) -> set[int]:
 
 def _words_and_names(record: Record, objects: Sequence[Any]) -> list[Any]:
     """Returns the memo objects of a failed record: its texts and importable objects, because other
-    records use them too, and `_LOST` for each other object.
+    records use them too, and `LOST` for each other object.
     """
     made: list[Any] = []
-    last = [_LOST, _LOST]
+    last = [LOST, LOST]
     for op, argument, _ in _opcodes(record):
         if op.name == "MEMOIZE":
             made.append(last[-1])
@@ -163,18 +163,18 @@ def _words_and_names(record: Record, objects: Sequence[Any]) -> list[Any]:
         elif op.name in ("FRAME", "PROTO"):
             continue
         else:
-            one = _LOST
+            one = LOST
         last = [last[-1], one]
     return made
 
 
 def _import_name(module: Any, name: Any) -> Any:
     if type(module) is not str or type(name) is not str:
-        return _LOST
+        return LOST
     try:
         found: Any = rebuilding.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
         return found
     except BaseException:
-        return _LOST
+        return LOST

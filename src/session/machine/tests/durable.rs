@@ -1361,6 +1361,8 @@ fn new_runs_wait_until_states_beyond_the_budget_are_on_disk() {
                         new_bytes: 5,
                         includes_source: true,
                         missing: Vec::new(),
+                        changed: Vec::new(),
+                        not_compared: None,
                     };
                     unsaved.push_back(Input::Reported(child, Report::Saved(contents)));
                 }

@@ -116,6 +116,8 @@ fn contents(child: ProcId) -> Contents {
         new_bytes: 5,
         includes_source: true,
         missing: Vec::new(),
+        changed: Vec::new(),
+        not_compared: None,
     }
 }
 

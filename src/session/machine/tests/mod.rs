@@ -432,6 +432,8 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             new_bytes: 5,
             includes_source: true,
             missing: Vec::new(),
+            changed: Vec::new(),
+            not_compared: None,
         })),
         [_, "ok", "hangs"] => reported(Report::Ended {
             how: How::Ok,
@@ -611,6 +613,8 @@ fn checkpoint(id: &str, rest: &[&str]) -> Checkpoint {
             .filter(|word| !["foreign", "values"].contains(word) && !word.starts_with("by-"))
             .map(|name| missing(name))
             .collect(),
+        changed: Vec::new(),
+        not_compared: None,
         is_trusted: !rest.contains(&"foreign"),
         python: Some(rest.iter().find_map(|word| word.strip_prefix("by-")).unwrap_or("3.12").into()),
     }

@@ -468,6 +468,8 @@ fn contents(form: Form) -> Contents {
         new_bytes: 1,
         includes_source: true,
         missing: Vec::new(),
+        changed: Vec::new(),
+        not_compared: None,
     }
 }
 

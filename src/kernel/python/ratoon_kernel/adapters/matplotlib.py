@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ..adapter import Adapter, Setting
+from ..adapter import Adapter, Change, Setting
 
 
 def backend_in_use() -> str | None:
@@ -61,8 +61,29 @@ def _restore_inline_options(options: dict[str, Any]) -> None:
         setattr(InlineBackend.instance(), name, value)
 
 
+def _colormaps() -> dict[str, tuple[Any, ...]]:
+    """Returns the colormaps that cells have registered, by an expression for each."""
+    known = getattr(sys.modules.get("matplotlib"), "colormaps", None)
+    builtin = getattr(known, "_builtin_cmaps", None)
+    if known is None or builtin is None:
+        return {}
+    return {
+        f"matplotlib.colormaps[{name!r}]": (name, known[name])
+        for name in known
+        if name not in builtin
+    }
+
+
+def _restore_colormap(name: str, colormap: Any) -> None:
+    import matplotlib
+
+    matplotlib.colormaps.register(colormap, name=name, force=True)
+
+
 class Matplotlib(Adapter):
     library = "matplotlib"
+    loses_nothing = True
+    changes = {"colormap": Change(_colormaps, _restore_colormap)}
     settings = {
         "matplotlib": Setting(_changed_parameters, _restore_parameters),
         "inline": Setting(_inline_options, _restore_inline_options),

@@ -473,6 +473,7 @@ def _restore_print_options(options: dict[str, Any]) -> None:
 
 class Numpy(Adapter):
     library = "numpy"
+    loses_nothing = True
     has_own_repr = True
     types = {OwnArray: _reduce_own}
     decoders = {ARRAY: _decode_array, SCALAR: _decode_scalar}
@@ -485,6 +486,9 @@ class Numpy(Adapter):
     def reducer(self, pickler: Reducers, kind: type) -> Reduce | None:
         if issubclass(kind, loaded().ndarray) and is_plain_array(kind):
             return functools.partial(_reduce_array, pickler)
+        masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
+        if masked is not None and issubclass(kind, masked):
+            return pickling.reduce_with_attributes
         if kind.__module__ == "numpy.random.mtrand" and kind.__name__ == "RandomState":
             return _reduce_random
         return None

@@ -382,7 +382,14 @@ def _restore_dtype(kind: type) -> None:
 
 class Pandas(Adapter):
     library = "pandas"
+    loses_nothing = True
     has_own_repr = True
+    families = {
+        ("pandas", "DataFrame"): pickling.reduce_with_attributes,
+        ("pandas", "Series"): pickling.reduce_with_attributes,
+        ("pandas.core.frame", "DataFrame"): pickling.reduce_with_attributes,
+        ("pandas.core.series", "Series"): pickling.reduce_with_attributes,
+    }
     decoders = {FRAME: _decode_frame, SERIES: _decode_series, INDEX: _decode_index}
     settings = {"pandas": Setting(_changed_options, _restore_options)}
     changes = {

@@ -99,6 +99,7 @@ _REDUCERS = {"DataFrame": _reduce_frame, "Series": _reduce_series, "LazyFrame": 
 
 class Polars(Adapter):
     library = "polars"
+    loses_nothing = True
     has_own_repr = True
 
     def reducer(self, pickler: Reducers, kind: type) -> Reduce | None:

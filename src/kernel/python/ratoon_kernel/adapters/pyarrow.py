@@ -83,6 +83,7 @@ def _decode_table(decoder: Decoder, depth: int) -> Any:
 
 class Pyarrow(Adapter):
     library = "pyarrow"
+    loses_nothing = True
     decoders = {TABLE: _decode_table}
 
     def encode(self, encoder: Encoder, value: Any, depth: int) -> bool:

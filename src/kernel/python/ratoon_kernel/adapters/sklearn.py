@@ -24,4 +24,5 @@ def _restore_config(config: dict[str, Any]) -> None:
 
 class Sklearn(Adapter):
     library = "sklearn"
+    loses_nothing = True
     settings = {"sklearn": Setting(_changed_config, _restore_config)}
