@@ -17,6 +17,7 @@
 pub mod problem;
 mod terminal_text;
 mod clock;
+pub mod log;
 pub mod notebook;
 pub mod formats;
 mod blobs;

@@ -9,10 +9,12 @@ use crate::store::InstallKey;
 use crate::workers::Workers;
 
 use crate::blocking_pool::BlockingPool;
+use crate::log::{self, Level};
 use crate::notebook::SandboxRules;
 use crate::options::{Options, Secret};
 use crate::server_file::{Described, ServerFile};
 use crate::session::{Budget, NotebookConfig, Sessions};
+use clap::ValueEnum;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
@@ -58,6 +60,7 @@ pub fn run(options: Options) -> ExitCode {
 }
 
 fn start_and_wait(options: &Options) -> Result<ExitCode, Problem> {
+    let _log = log::start(log_level(options)?, options.log_file.as_deref())?;
     http::check_notebook_name(&options.name)?;
     check_is_no_file(options)?;
     let token = token(options)?;
@@ -114,6 +117,7 @@ async fn serve(
         agent: agent.clone(),
         sandbox,
     };
+    let app_has_sandbox = app_options.sandbox.is_some();
     let app = AppState::new(&listener, sessions.clone(), &options.name, app_options)?;
     let usage = app.usage();
     let server = http::serve(listener, app, &options.reachable_as).map_err(cannot_serve)?;
@@ -121,6 +125,22 @@ async fn serve(
     let server = tokio::spawn(server);
     let host = format!("http://{}", browser_address(address));
     let file = server_file(options, &format!("{host}{}", options.base_url.join("/")), &token, sessions.dir());
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        pid = std::process::id(),
+        %address,
+        dir = ?sessions.dir(),
+        python = ?sessions.pythons().default().executable,
+        timeout = options.timeout,
+        run_memory = options.run_memory,
+        max_frozen = options.max_frozen,
+        max_memory = options.max_memory,
+        saves = !options.no_checkpoints,
+        has_sandbox = app_has_sandbox,
+        store = options.store_settings.is_some(),
+        workers = options.workers.is_some(),
+        "the server started"
+    );
     print_stdout(&format!("Ratoon is at {host}{path}\nCtrl-C stops it."));
 
     let stdin = options.used_while_stdin_is_open.then(stdin_is_open).transpose().map_err(cannot_serve)?;
@@ -147,6 +167,7 @@ async fn serve(
             ExitCode::FAILURE
         }
     };
+    tracing::info!("the server stops");
     // Programs must not find a server that is about to end.
     drop(file);
     let close = async {
@@ -396,6 +417,15 @@ fn token(options: &Options) -> Result<String, Problem> {
             Problem::new(Kind::BadRequest, "make a token", e.to_string(), "give one with --token")
         }),
     }
+}
+
+fn log_level(options: &Options) -> Result<Level, Problem> {
+    let named = options.log_in_environment.as_ref();
+    let level = options.log.map(Ok).or(named.map(|name| Level::from_str(name, true)));
+    level.unwrap_or(Ok(Level::Warn)).map_err(|why| {
+        let how = "set it to off, error, warn, info or debug";
+        Problem::new(Kind::BadRequest, "log at the level in RATOON_LOG", why, how)
+    })
 }
 
 fn check_limits(options: &Options) -> Result<(), Problem> {

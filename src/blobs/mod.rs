@@ -16,11 +16,11 @@ pub(crate) use file::{from_file, to_file};
 
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use verified::Verified;
+use verified::{Stamp, Verified};
 
 /// Size of the chunks that large data is cut into, in bytes. Changing one byte of the data makes
 /// one new chunk. Larger chunks pack and hash no faster (measured).
@@ -143,8 +143,12 @@ impl Blobs {
     /// # Errors
     /// `NotFound` when there is no regular file; other errors when its metadata cannot be read.
     pub(crate) fn stored_bytes(&self, digest: &Digest) -> io::Result<u64> {
+        self.metadata(digest).map(|metadata| metadata.len())
+    }
+
+    fn metadata(&self, digest: &Digest) -> io::Result<Metadata> {
         let metadata = std::fs::symlink_metadata(self.path(digest))?;
-        if metadata.is_file() { Ok(metadata.len()) } else { Err(ErrorKind::NotFound.into()) }
+        if metadata.is_file() { Ok(metadata) } else { Err(ErrorKind::NotFound.into()) }
     }
 
     /// The verified bytes of a blob, unpacked to at most `max_bytes`.
@@ -260,20 +264,21 @@ impl Blobs {
         if let Some(one) = self.under_way.iter().find(|one| one.digest == *digest) {
             return Ok(Some(one.bytes));
         }
-        let stored = match self.stored_bytes(digest) {
+        let metadata = match self.metadata(digest) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             other => other?,
         };
+        let (stored, stamp) = (metadata.len(), Stamp::of(&metadata));
         // A file is at most one byte longer than the content: content is packed only when that
         // makes it shorter.
         if stored == 0 || stored > bytes.len() as u64 + 1 {
             return Ok(None);
         }
-        if !self.verified.has(digest) {
+        if !self.verified.has(digest, stamp) {
             if !self.holds(digest, bytes) {
                 return Ok(None);
             }
-            self.verified.add(digest);
+            self.verified.add(digest, stamp);
         }
         Ok(Some(stored))
     }
@@ -318,7 +323,7 @@ impl Blobs {
             other => other,
         }?;
         self.unsettled.insert(folder);
-        self.verified.add(&one.digest);
+        self.verified.add(&one.digest, Stamp::of(&one.file.metadata()?));
         Ok(())
     }
 

@@ -93,7 +93,7 @@ impl Agents {
             oldest.and_then(|oldest| all.remove(&oldest));
         }
         let agent = all.entry(key.clone()).or_insert_with(|| Agent {
-            visit: Arc::new(session.visit(access.scope.word())),
+            visit: Arc::new(session.visit(access.scope, &key.identity)),
             participant: None,
             name,
             state: StateId::root(),

@@ -1,16 +1,17 @@
 //! The data that all handlers share: the open notebooks, the credentials and the server's limits.
 
 use super::agents::{Agents, CallsInFlight};
-use super::auth::{Access, Keys, Scope, Throttle};
+use super::auth::{Access, Keys, Throttle};
 use super::base_url::BaseUrl;
 use super::connection_limit::ConnectionLimit;
 use super::limits;
+use super::refusals::Refusals;
 use crate::blocking_pool::BlockingPool;
 use crate::directory::Directory;
 use crate::node_agent::Agent;
 use crate::notebook::{Notebook, SandboxRules};
 use crate::problem::{Kind, Problem};
-use crate::session::{Session, Sessions};
+use crate::session::{Scope, Session, Sessions};
 use actix_web::web;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -25,9 +26,16 @@ use utoipa::ToSchema;
 /// Each transfer holds the JSON of one run in memory, up to 32 MB.
 pub(super) const MAX_WHOLES: u32 = 8;
 
+/// Maximum number of long answers that are made or sent at the same time to clients with share
+/// links. Each has up to 10 MB while it is made.
+const MAX_LONG_ANSWERS: usize = 8;
+
 /// How long a client with a share link waits for a permit. Then it gets 503, and the page tries
 /// again.
-const WHOLE_WAIT_TIMEOUT: Duration = Duration::from_secs(20);
+const PERMIT_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// A permit of a client with a share link.
+pub(super) type Permit = Option<OwnedSemaphorePermit>;
 
 /// Time limit for sending a whole notebook: enough for 360 MB at 3 MB/s. A limit is needed because
 /// other clients may wait for the permit.
@@ -41,6 +49,7 @@ const MAX_FILES: usize = 4;
 pub struct AppState {
     pub(super) keys: Keys,
     pub(super) throttle: Throttle,
+    pub(super) refusals: Refusals,
     pub(super) connection_limit: ConnectionLimit,
     /// The name of the owner's cookie. Browsers send a cookie to every port of a host, so the name
     /// contains the port.
@@ -70,6 +79,8 @@ pub struct AppState {
     pub(super) python_setup: tokio::sync::Mutex<()>,
     /// Permits to send a whole notebook to a client with a link.
     wholes: Arc<Semaphore>,
+    /// Permits to send a long answer to a client with a link.
+    long_answers: Arc<Semaphore>,
     /// Permits to upload or download a file.
     files: Arc<Semaphore>,
     /// The notebook that the server was started with. The REST API at the root uses it.
@@ -155,6 +166,7 @@ impl AppState {
             directory,
             keys,
             throttle: Throttle::new(Instant::now()),
+            refusals: Refusals::default(),
             connection_limit: ConnectionLimit::new(),
             cookie: format!("ratoon_{}", bound.port()),
             base_url: options.base_url,
@@ -170,6 +182,7 @@ impl AppState {
             ruff: tokio::sync::Mutex::default(),
             python_search: tokio::sync::Mutex::default(),
             python_setup: tokio::sync::Mutex::default(),
+            long_answers: Arc::new(Semaphore::new(MAX_LONG_ANSWERS)),
             wholes: Arc::new(Semaphore::new(MAX_WHOLES as usize)),
             files: Arc::new(Semaphore::new(MAX_FILES)),
             start,
@@ -191,20 +204,18 @@ impl AppState {
     /// memory that clients with share links can use. The owner needs no permit and gets `None`.
     ///
     /// # Errors
-    /// 503 after `WHOLE_WAIT_TIMEOUT`.
-    pub(super) async fn whole_for(
-        &self,
-        access: &Access,
-        parts: u32,
-    ) -> Result<Option<OwnedSemaphorePermit>, Problem> {
-        if access.scope == Scope::Owner {
-            return Ok(None);
-        }
-        let wait = tokio::time::timeout(WHOLE_WAIT_TIMEOUT, self.wholes.clone().acquire_many_owned(parts));
-        wait.await.ok().and_then(Result::ok).map(Some).ok_or_else(|| {
-            let why = "too many clients with share links are loading notebooks";
-            Problem::new(Kind::Busy, "send the notebook", why, "try again in a moment")
-        })
+    /// 503 after `PERMIT_TIMEOUT`.
+    pub(super) async fn whole_for(&self, access: &Access, parts: u32) -> Result<Permit, Problem> {
+        permit_of(&self.wholes, access, parts, "notebooks").await
+    }
+
+    /// Waits for a permit to send a long answer, such as a list of variables. Does the same as
+    /// `whole_for`, for answers of a few megabytes.
+    ///
+    /// # Errors
+    /// 503 after `PERMIT_TIMEOUT`.
+    pub(super) async fn long_answer_for(&self, access: &Access) -> Result<Permit, Problem> {
+        permit_of(&self.long_answers, access, 1, "long answers").await
     }
 
     /// Takes a permit to upload or download a file.
@@ -319,6 +330,22 @@ impl Usage {
 fn no_notebook(name: &str) -> Problem {
     let (what, how) = (format!("find notebook {name:?}"), "create it with POST /api/notebooks");
     Problem::new(Kind::NotFound, what, "there is no notebook of this name", how)
+}
+
+async fn permit_of(
+    permits: &Arc<Semaphore>,
+    access: &Access,
+    parts: u32,
+    what: &str,
+) -> Result<Permit, Problem> {
+    if access.scope == Scope::Owner {
+        return Ok(None);
+    }
+    let wait = tokio::time::timeout(PERMIT_TIMEOUT, permits.clone().acquire_many_owned(parts));
+    wait.await.ok().and_then(Result::ok).map(Some).ok_or_else(|| {
+        let why = format!("too many clients with share links are loading {what}");
+        Problem::new(Kind::Busy, "send the answer", why, "try again in a moment")
+    })
 }
 
 /// Runs work in a separate task, so that the work is completed even if the client disconnects.

@@ -1,19 +1,14 @@
-//! Checks which commands a caller may send. Code can send a command to a notebook only as an
-//! `Authorized`, which is the result of this check.
+//! Checks the commands of a caller, and sends them to a notebook.
 
 use super::agents::Report;
 use super::app_state::{AppState, detached};
-use super::auth::{Access, Scope};
+use super::auth::Access;
 use super::limits;
-use crate::notebook::{Command, ExecId, Notebook, Python, Reply, State, StateRef};
+use crate::notebook::{Command, ExecId, Notebook, Python, Reply, State};
 use crate::problem::{Kind, Problem};
-use crate::session::{Session, Visit};
+use crate::session::{Owner, Permitted, Scope, Session, Visit};
 use std::path::PathBuf;
 use std::rc::Rc;
-
-/// A command that passed the check. Only this file can make one and unwrap it.
-#[derive(Debug)]
-pub(super) struct Authorized(Command);
 
 impl AppState {
     /// Checks that a caller may send a command, that the command's texts are within their limits,
@@ -22,14 +17,7 @@ impl AppState {
     ///
     /// # Errors
     /// 400, 403, 409 or 413.
-    pub(super) fn authorize(&self, access: &Access, mut command: Command) -> Result<Authorized, Problem> {
-        check_scope(access, &command)?;
-        limits::check_command(&command)?;
-        if matches!(&command, Command::DeleteState { state, .. } if state.is_root()) {
-            let how = "to delete all other states, reset the notebook";
-            let what = "delete state initial";
-            return Err(Problem::new(Kind::Conflict, what, "all other states grow from it", how));
-        }
+    pub(super) fn authorize(&self, access: &Access, mut command: Command) -> Result<Permitted, Problem> {
         if let Command::Run(spec) = &mut command {
             if spec.passing {
                 (spec.with_outputs, spec.allow_stdin) = (true, false);
@@ -41,18 +29,14 @@ impl AppState {
             spec.options.timeout = spec.options.timeout.or(self.timeout);
             spec.options.run_memory = spec.options.run_memory.or(self.run_memory);
         }
-        Ok(Authorized(command))
-    }
-
-    /// Checks that a caller may delete a state. Unlike `authorize`, this check allows deleting
-    /// `initial`, because snapshot-kernel allows it.
-    ///
-    /// # Errors
-    /// 403.
-    pub(super) fn authorize_deletion(&self, access: &Access, state: StateRef) -> Result<Authorized, Problem> {
-        let command = Command::DeleteState { state, subtree: false };
-        check_scope(access, &command)?;
-        Ok(Authorized(command))
+        let permitted = Permitted::check(access.scope, command)?;
+        limits::check_command(permitted.command())?;
+        if matches!(permitted.command(), Command::DeleteState { state, .. } if state.is_root()) {
+            let how = "to delete all other states, reset the notebook";
+            let what = "delete state initial";
+            return Err(Problem::new(Kind::Conflict, what, "all other states grow from it", how));
+        }
+        Ok(permitted)
     }
 
     /// Authorizes a command, sends it to a notebook and returns the reply.
@@ -65,11 +49,51 @@ impl AppState {
         access: &Access,
         command: Command,
     ) -> Result<Reply, Problem> {
-        match self.authorize(access, command)?.send(session).await? {
+        match send(session, self.authorize(access, command)?).await? {
             Reply::Refused(problem) => Err(problem),
             reply => Ok(reply),
         }
     }
+}
+
+/// Sends a command to a notebook and waits for the reply. The command is completed even if the
+/// client disconnects.
+///
+/// # Errors
+/// When the notebook has been closed.
+pub(super) async fn send(session: &Session, permitted: Permitted) -> Result<Reply, Problem> {
+    send_then(session, permitted, |_, reply| reply).await
+}
+
+/// Like `send`, but returns the result of `read`. `read` gets the reply, and the notebook at the
+/// moment of the reply.
+pub(super) async fn send_then<T: Send + 'static>(
+    session: &Session,
+    permitted: Permitted,
+    read: impl FnOnce(&Notebook, Reply) -> T + Send + 'static,
+) -> Result<T, Problem> {
+    let session = session.clone();
+    detached(async move { session.ask_then(permitted, read).await }).await
+}
+
+/// Sends the command of a WebSocket client. `visit` is its presence, for the command that changes
+/// it.
+pub(super) async fn send_for(visit: Option<Rc<Visit>>, session: Session, permitted: Permitted) -> Reply {
+    if let (Some(visit), Command::Stand { state, name, caret, cell, follows }) = (visit, permitted.command())
+    {
+        let (state, name, caret) = (state.clone(), name.clone(), caret.clone());
+        return visit.stand(state, name, caret, cell.clone(), follows.clone(), None).await;
+    }
+    session.ask(permitted).await
+}
+
+/// Deletes a failed run, for requests that must not leave a run in the notebook. A caller may clean
+/// up after itself, even if it may delete nothing else.
+///
+/// # Errors
+/// When the notebook has been closed.
+pub(super) async fn clean_up(session: &Session, exec_id: ExecId) -> Result<(), Problem> {
+    send(session, Permitted::check(Scope::Owner, Command::DropAttempt { exec_id })?).await.map(drop)
 }
 
 /// Presence of agents, which have no WebSocket.
@@ -98,11 +122,12 @@ impl AppState {
         access: &Access,
         path: Option<PathBuf>,
     ) -> Result<Python, Problem> {
-        if access.scope < Scope::Owner {
-            let how = "ask the owner to change it";
-            let why = "only the owner of this server may choose a Python";
-            return Err(Problem::new(Kind::Forbidden, "change the notebook's Python", why, how));
-        }
+        let owner = Owner::check(
+            access.scope,
+            "change the notebook's Python",
+            "only the owner of this server may choose a Python",
+            "ask the owner to change it",
+        )?;
         let pythons = self.sessions.pythons().clone();
         let is_chosen = path.is_some();
         let prepare = move || match path {
@@ -110,113 +135,10 @@ impl AppState {
             None => Ok(pythons.default().clone()),
         };
         let python = self.threads.run(prepare).await??;
-        match session.use_python(python, is_chosen).await {
+        match session.use_python(owner, python, is_chosen).await {
             Reply::Refused(problem) => Err(problem),
             _ => session.read(|notebook| notebook.python().clone()).await,
         }
-    }
-}
-
-impl Authorized {
-    /// A command that deletes a failed run, for requests that must not leave a run in the notebook.
-    pub(super) fn clean_up(exec_id: ExecId) -> Self {
-        Self(Command::DropAttempt { exec_id })
-    }
-
-    /// The command, for reading only.
-    pub(super) fn command(&self) -> &Command {
-        &self.0
-    }
-
-    /// Sends the command to a notebook and waits for the reply. The command is completed even if
-    /// the client disconnects.
-    pub(super) async fn send(self, session: &Session) -> Result<Reply, Problem> {
-        self.send_then(session, |_, reply| reply).await
-    }
-
-    /// Like `send`, but returns the result of `read`. `read` gets the reply, and the notebook at
-    /// the moment of the reply.
-    pub(super) async fn send_then<T: Send + 'static>(
-        self,
-        session: &Session,
-        read: impl FnOnce(&Notebook, Reply) -> T + Send + 'static,
-    ) -> Result<T, Problem> {
-        let session = session.clone();
-        detached(async move { session.ask_then(self.0, read).await }).await
-    }
-
-    /// Sends the command of a WebSocket client. Only WebSocket clients have presence.
-    pub(super) async fn send_for(self, visit: Rc<Visit>, session: Session) -> Reply {
-        match self.0 {
-            Command::Stand { state, name, caret, cell, follows } => {
-                visit.stand(state, name, caret, cell, follows, None).await
-            }
-            command => {
-                // Dropped before the wait, because presence must end with the connection even if
-                // the run continues for an hour.
-                drop(visit);
-                session.ask(command).await
-            }
-        }
-    }
-}
-
-fn check_scope(access: &Access, command: &Command) -> Result<(), Problem> {
-    let needed = scope_for(command);
-    if access.scope >= needed {
-        return Ok(());
-    }
-    let why = format!(
-        "this link has the scope `{}`, and the command needs `{}`",
-        access.scope.word(),
-        needed.word()
-    );
-    Err(Problem::new(
-        Kind::Forbidden,
-        "carry out the command",
-        why,
-        "ask the owner for a link with that scope",
-    ))
-}
-
-/// The lowest scope that allows a command.
-fn scope_for(command: &Command) -> Scope {
-    match command {
-        Command::ListVariables { .. } | Command::Stand { .. } => Scope::View,
-        Command::Run(_)
-        | Command::Merge(_)
-        | Command::KeepPartial { .. }
-        | Command::Interrupt { .. }
-        | Command::AnswerInput { .. }
-        | Command::Widget { .. }
-        | Command::PutDraft { .. }
-        | Command::DeleteDraft { .. }
-        | Command::PutProse { .. }
-        | Command::Label { .. }
-        | Command::Pin { .. }
-        | Command::ForkAnyway { .. }
-        | Command::Checkpoint { .. }
-        | Command::Replay { .. }
-        | Command::Load { .. }
-        | Command::Complete { .. }
-        | Command::Inspect { .. }
-        | Command::Check { .. }
-        | Command::Evaluate { .. }
-        | Command::Sweep(_)
-        | Command::StopSweep { .. }
-        | Command::FindParameters { .. }
-        | Command::Table { .. }
-        | Command::Digest { .. }
-        | Command::SaveTask { .. } => Scope::Run,
-        Command::Trust
-        | Command::TakeOver
-        | Command::DeleteState { .. }
-        | Command::Collapse { .. }
-        | Command::DeleteSweep { .. }
-        | Command::DropAttempt { .. }
-        | Command::Restore { .. }
-        | Command::EmptyTrash
-        | Command::Reset => Scope::Owner,
     }
 }
 
@@ -236,26 +158,5 @@ pub(super) fn unexpected(reply: Reply) -> Problem {
     match reply {
         Reply::Refused(problem) => problem,
         _ => Problem::internal("the notebook sent the answer to another command"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    /// If another file sent commands to notebooks, they would not be checked.
-    #[test]
-    fn only_this_file_sends_commands() {
-        let mut pending = vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/http")];
-        while let Some(path) = pending.pop() {
-            if path.is_dir() {
-                let entries = std::fs::read_dir(&path).expect("a folder of src can be read");
-                pending.extend(entries.map(|entry| entry.expect("its entries too").path()));
-            } else if path.extension().is_some_and(|ending| ending == "rs") && !path.ends_with("authorize.rs")
-            {
-                let text = std::fs::read_to_string(&path).expect("a source file is text");
-                for call in ["session.ask(", "start.ask(", ".ask_then(", "visit.stand(", ".use_python("] {
-                    assert!(!text.contains(call), "{} calls {call}", path.display());
-                }
-            }
-        }
     }
 }

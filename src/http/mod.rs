@@ -6,7 +6,7 @@
 //! the root, as snapshot-kernel has it), `api` (the rest of the REST API), `socket` (the
 //! WebSocket), `mcp` (agents) and `page` (the page itself). They share `app_state`, `agents` (which
 //! of them are present), `request` (reads a request), `authorize` (checks a command and sends it to
-//! a notebook), `base_url`, `limits` and `error`.
+//! a notebook), `refusals`, `base_url`, `limits` and `error`.
 
 mod agents;
 mod api;
@@ -19,12 +19,14 @@ mod connection_limit;
 mod error;
 mod guard;
 mod headers;
+mod held_body;
 mod limits;
 mod mcp;
 mod page;
 mod percent;
 #[cfg(test)]
 mod protocol_types;
+mod refusals;
 mod request;
 mod routes;
 mod saved_credentials;

@@ -9,10 +9,10 @@ use super::api::{
     agents, commands, deleted, documents, files, health, libraries, lint, memory, merge, node, notebooks,
     openapi, pictures, pythons, run_many, share_links, state_files, states, sweeps, tasks, trash, workers,
 };
-use super::auth::Scope;
 use super::headers::Content;
 use super::percent::segments;
 use super::{compat, mcp, page, socket};
+use crate::session::Scope;
 use crate::store::MAX_ATTACHMENT_BYTES;
 use actix_web::guard::fn_guard;
 use actix_web::http::Method;
@@ -95,7 +95,7 @@ pub(crate) const TABLE: &[Route] = routes! {
     POST   "/api/notebooks/{}/duplicate"          OWNER  Named  Data  SMALL    => notebooks::duplicate;
     DELETE "/api/notebooks/{}"                    OWNER  Named  Data  NONE     => notebooks::remove;
     GET    "/api/notebooks/{}"                    VIEW   Named  Data  NONE     => commands::snapshot;
-    // `authorize::scope_for` decides which scope each command needs.
+    // `session::Permitted` decides which scope each command needs.
     POST   "/api/notebooks/{}/commands"           VIEW   Named  Data  SOURCE   => commands::command;
     POST   "/api/notebooks/{}/commands/batch"     VIEW   Named  Data  SOURCE   => commands::batch;
     GET    "/api/notebooks/{}/states/{}/variables" VIEW   Named  Data  NONE     => commands::variables;

@@ -41,6 +41,7 @@ pub fn serve(listener: TcpListener, app: AppState, reachable_as: &[String]) -> i
     // same time.
     nix::sys::socket::listen(&listener, nix::sys::socket::Backlog::new(1024)?)?;
     let limit = app.connection_limit.clone();
+    tokio::spawn(app.refusals.clone().log_regularly());
     let app = web::Data::new(app);
     tokio::spawn(saved_credentials::store_time_regularly(app.clone()));
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_WORKERS);

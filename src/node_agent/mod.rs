@@ -13,7 +13,7 @@ use crate::notebook::{
 };
 use crate::problem::{Kind, Problem};
 use crate::remote::RemoteStore;
-use crate::session::{Adopted, Session, Sessions};
+use crate::session::{Adopted, Permitted, Scope, Session, Sessions};
 use crate::store::InstallKey;
 use crate::workers::TaskText;
 use crate::workers::letter::{self, Purpose};
@@ -283,7 +283,7 @@ impl Inner {
     /// Waits for the end of a run. Stores what it shows, and interrupts it when the task is gone.
     async fn watch(&self, session: &Session, spec: RunSpec, live: &mut Live<'_>) -> Result<Ended, TaskEnd> {
         let exec_id = spec.exec_id.clone();
-        let asked = session.ask(Command::Run(spec));
+        let asked = ask(session, Command::Run(spec));
         tokio::pin!(asked);
         let mut checked = Instant::now();
         live.show(Vec::new());
@@ -305,7 +305,7 @@ impl Inner {
                 live.is_withdrawn |= matches!(self.store.age(&live.key.task()), Ok(None));
                 if live.is_withdrawn {
                     // A second interrupt kills the process.
-                    session.ask(Command::Interrupt { exec_id: exec_id.clone() }).await;
+                    ask(session, Command::Interrupt { exec_id: exec_id.clone() }).await;
                 }
             }
         }
@@ -338,7 +338,7 @@ impl Inner {
                 label: None,
                 metadata: serde_json::Map::new(),
             };
-            match self.runtime.block_on(session.ask(save)) {
+            match self.runtime.block_on(ask(session, save)) {
                 Reply::Checkpointed { checkpoint } => {
                     let blobs = &session.files().blobs;
                     let push = || objects::push(&self.store, blobs, &checkpoint.checkpoint_id, &self.known);
@@ -381,14 +381,22 @@ impl Inner {
         let remove = async {
             match state.await.ok().flatten() {
                 Some(state) => {
-                    session.ask(Command::DeleteState { state: StateRef::Id(state), subtree: true }).await
+                    ask(session, Command::DeleteState { state: StateRef::Id(state), subtree: true }).await
                 }
-                None => session.ask(Command::DropAttempt { exec_id: exec_id.clone() }).await,
+                None => ask(session, Command::DropAttempt { exec_id: exec_id.clone() }).await,
             };
-            session.ask(Command::EmptyTrash).await
+            ask(session, Command::EmptyTrash).await
         };
         // Fails if the agent is being stopped, and then nothing is left either.
         let _ = self.runtime.block_on(remove);
+    }
+}
+
+/// Sends a command of the agent itself to its notebook.
+async fn ask(session: &Session, command: Command) -> Reply {
+    match Permitted::check(Scope::Owner, command) {
+        Ok(permitted) => session.ask(permitted).await,
+        Err(refused) => Reply::Refused(refused),
     }
 }
 

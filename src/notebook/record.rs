@@ -152,6 +152,9 @@ pub struct Reading {
 pub struct Participant {
     /// The visitor's id, which is not reused while the notebook is open.
     pub id: String,
+    /// Tells people apart who have chosen no name, and gives each a colour: 0 for the owner, and
+    /// from 1 for the browsers of others and for agents. It stays when a page is loaded again.
+    pub number: usize,
     /// The name that the visitor chose.
     pub name: Option<String>,
     /// `owner`, `run` or `view`.

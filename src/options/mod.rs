@@ -3,6 +3,7 @@
 mod argv;
 
 use crate::http::BaseUrl;
+use crate::log::Level;
 use crate::remote::StoreSettings;
 use clap::Parser;
 use std::fmt;
@@ -105,6 +106,15 @@ pub struct Options {
     #[arg(long, value_name = "ENGINE")]
     pub workers: Option<String>,
 
+    /// What to log [default: $RATOON_LOG, else warn].
+    #[arg(long, value_name = "LEVEL")]
+    pub log: Option<Level>,
+
+    /// The file to log to. A file of 10 MiB is renamed to FILE.1, and a new one begins [default:
+    /// stderr].
+    #[arg(long, value_name = "FILE")]
+    pub log_file: Option<PathBuf>,
+
     /// Run tasks of another Ratoon, and write the address of this server to a file.
     /// `ratoon_worker.run` starts Ratoon so.
     #[arg(long, value_name = "FILE", hide = true, requires = "store")]
@@ -127,6 +137,10 @@ pub struct Options {
     /// ends that has started this one.
     #[arg(long, hide = true)]
     pub used_while_stdin_is_open: bool,
+
+    /// The value of $RATOON_LOG.
+    #[arg(skip)]
+    pub log_in_environment: Option<String>,
 
     /// The value of $VIRTUAL_ENV.
     #[arg(skip)]
@@ -364,6 +378,7 @@ impl Options {
         let config = of("XDG_CONFIG_HOME").or_else(|| of("HOME").map(|home| home.join(".config")));
         options.config_dir = config.map(|dir| dir.join("ratoon"));
         let variable = |name: &str| std::env::var(name).ok();
+        options.log_in_environment = variable("RATOON_LOG").filter(|level| !level.is_empty());
         options.workers_key = variable("RATOON_WORKERS_KEY").filter(|key| !key.is_empty()).map(Secret);
         argv::forget(&["RATOON_WORKERS_KEY".to_owned()]);
         let named = variable("RATOON_STORE").filter(|url| !url.is_empty());

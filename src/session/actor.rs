@@ -7,7 +7,7 @@
 
 use super::event_log::EventLog;
 use super::handle::{Ask, OnReply};
-use super::machine::{Alarm, Budget, Effect, Input, Machine, RunMemory, Serial, Ticket};
+use super::machine::{Alarm, Budget, Effect, Input, Killed, Machine, RunMemory, Serial, Ticket};
 use super::offsite::{OffsiteNews, OffsiteThread};
 use super::{NotebookConfig, NotebookFiles, Session, system_memory};
 use crate::allocator;
@@ -31,6 +31,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tracing::Instrument;
 
 /// Maximum number of client requests in the inbox.
 const ASKS: usize = 256;
@@ -51,6 +52,9 @@ const MANY_BYTES: usize = 1024 * 1024;
 /// Limit of bytes that wait to be written to disk. Above it, the server stops reading the output of
 /// cells, so that cells that print have to wait.
 const MAX_UNSAVED_BYTES: usize = 8 * 1024 * 1024;
+
+/// A step of the machine that takes longer is logged.
+const SLOW_STEP: Duration = Duration::from_millis(100);
 
 /// The parameters for opening a notebook, and for opening it again after a panic.
 pub(super) struct OpenRequest {
@@ -80,7 +84,8 @@ impl OpenRequest {
         let attachments = Attachments::in_notebook(&self.dir);
         let home = NotebookFiles { notebook_id, blobs, attachments, credentials, damage };
         let session = Session::new(&self.name, home, asks, self.threads.clone());
-        runtime.spawn(Arc::new(self).serve(asked, (opened, told)));
+        let span = tracing::error_span!("notebook", name = self.name);
+        runtime.spawn(Arc::new(self).serve(asked, (opened, told)).instrument(span));
         Ok(session)
     }
 
@@ -97,16 +102,21 @@ impl OpenRequest {
     async fn serve(self: Arc<Self>, mut asked: mpsc::Receiver<Ask>, found: ReadNotebook) {
         let mut next = Some((found, None));
         while let Some((found, first)) = next.take() {
+            tracing::info!("opened");
             let (mut actor, mut inboxes) = self.start(found);
             let end = AssertUnwindSafe(actor.run(first, &mut asked, &mut inboxes)).catch_unwind().await;
             let ended = AssertUnwindSafe(actor.end(inboxes)).catch_unwind().await;
             match (end, ended) {
                 (Ok(closed), _) => {
+                    tracing::info!("closed");
                     // The send fails if the requester no longer waits.
                     closed.map(|done| done.send(()));
                     return;
                 }
-                (Err(_), _) => next = self.open_again(&mut asked).await,
+                (Err(_), _) => {
+                    tracing::error!("its task panicked; the next request opens it again from disk");
+                    next = self.open_again(&mut asked).await;
+                }
             }
         }
     }
@@ -448,6 +458,7 @@ impl Actor {
 
     /// Notes that the disk has failed, and refuses the commands whose answers wait for the disk.
     fn on_disk_failure(&mut self, trouble: DiskStatus) {
+        tracing::warn!(what = trouble.what, why = trouble.why, "the disk fails");
         self.feed(Input::Trouble(Some(trouble.clone())));
         for (_, waiting, reply) in self.unsaved.answers.drain(..) {
             waiting(self.machine.notebook(), not_on_disk(&reply, &trouble));
@@ -474,6 +485,7 @@ impl Actor {
             store::StoreEvent::Saved { up_to } => {
                 let states = self.unsaved.note_saved(up_to, self.machine.notebook());
                 if up_to >= self.unsaved.rewritten && self.machine.notebook().disk_status().is_some() {
+                    tracing::warn!("the disk works again, and all is saved");
                     self.feed(Input::Trouble(None));
                 }
                 for state in states {
@@ -565,6 +577,7 @@ impl Actor {
             Some(ProcessEvent::Report(process, report)) => self.feed(Input::Reported(process, report)),
             Some(ProcessEvent::Gone(process, exit)) => {
                 let exit = self.cause_of(exit);
+                tracing::debug!(process = process.0, ?exit, "a process ended");
                 self.feed(Input::Gone(process, exit));
             }
             None => {}
@@ -588,7 +601,12 @@ impl Actor {
     }
 
     fn feed(&mut self, input: Input) {
+        let (kind, began) = (input.name(), Instant::now());
         let effects = self.machine.step(now_ms(), input);
+        let took = began.elapsed();
+        if took >= SLOW_STEP {
+            tracing::warn!(input = kind, ms = took.as_millis(), "a step was slow");
+        }
         let is_fact = |effect: &Effect| matches!(effect, Effect::Publish(event) if event.fact().is_some());
         self.unsaved.coming = effects.iter().filter(|effect| is_fact(effect)).count();
         for effect in effects {
@@ -658,6 +676,7 @@ impl Actor {
             Effect::UsePython(python) => self.python = PythonInUse::Ready(python),
             Effect::SpawnRoot(root) => match (self.python.to_be_checked(), &self.python) {
                 (None, PythonInUse::Ready(python)) => {
+                    tracing::info!(process = root.0, python = ?python.executable, "Python starts");
                     let done = self.tree.spawn_root(root, python);
                     self.check(root, done);
                 }
@@ -665,6 +684,7 @@ impl Actor {
                 (None, _) => {}
             },
             Effect::Fork { from, child, role, load } => {
+                tracing::debug!(process = child.0, from = from.0, "a process is forked");
                 let done = self.tree.fork(from, child, role, load);
                 self.check(child, done);
             }
@@ -690,7 +710,18 @@ impl Actor {
                 let seen = self.tree.observe(head);
                 self.feed(Input::Observed(exec_id, serial, seen));
             }
-            Effect::Kill(process) => self.tree.kill(process),
+            Effect::Kill(process, why) => {
+                match why {
+                    Killed::NotNeeded => tracing::debug!(process = process.0, ?why, "a process is killed"),
+                    Killed::Late | Killed::RunStopped => {
+                        tracing::info!(process = process.0, ?why, "a process is killed")
+                    }
+                    Killed::Hung | Killed::Failed => {
+                        tracing::warn!(process = process.0, ?why, "a process is killed")
+                    }
+                }
+                self.tree.kill(process);
+            }
             Effect::EndStarted(head) => drop(self.tree.end_started(head)),
             Effect::EndRun(head) => self.tree.end_run(head),
             Effect::EndCells => self.tree.end_cells(),
@@ -759,6 +790,9 @@ impl Actor {
         let number = self.log.publish(event);
         if let Event::Fact(fact) = event {
             self.unsaved.given = number;
+            if let Fact::RunEnded { exec_id, error: Some(RunError { cause: Some(cause), .. }), .. } = fact {
+                tracing::info!(run = exec_id.as_str(), ?cause, "a run was ended");
+            }
             if let Fact::StateAdded { state } = fact {
                 self.unsaved.states.push_back((number, state.id.clone()));
             }
@@ -855,6 +889,7 @@ impl Actor {
 
     fn check(&mut self, process: ProcId, done: io::Result<()>) {
         if let Err(error) = done {
+            tracing::warn!(process = process.0, %error, "no process could be created");
             self.feed(Input::Unable(
                 process,
                 format!("the system refused to create another process: {error}"),
@@ -869,7 +904,7 @@ mod tests {
     use super::*;
     use crate::kernel::interpreter::Version;
     use crate::notebook::{Command, Draft, DraftId, DraftKind};
-    use crate::session::Budget;
+    use crate::session::{Budget, Permitted, Scope};
 
     fn draft(id: &str) -> Command {
         let (id, on) = (DraftId::new(id), StateId::root());
@@ -930,7 +965,8 @@ mod tests {
         let session = request.open(&Handle::current()).unwrap();
         for round in 0..3 {
             let mut events = session.subscribe(crate::session::Since::Beginning).await.unwrap().events;
-            assert_eq!(session.ask(draft(&format!("draft {round}"))).await, Reply::Done);
+            let permitted = Permitted::check(Scope::Run, draft(&format!("draft {round}"))).unwrap();
+            assert_eq!(session.ask(permitted).await, Reply::Done);
             let failed = session.read(|notebook| assert!(notebook.name().is_empty(), "as it should")).await;
             assert_eq!(failed.unwrap_err().kind, Kind::Closed);
             // The stream of events ends with the actor.

@@ -2,6 +2,7 @@
 //! its events. All requests go through the actor's inbox, so they have one order and need no lock.
 
 use super::machine::{Adopted, Standing, Visitor};
+use super::permit::{Owner, Permitted, Scope};
 use super::system_memory;
 use crate::blocking_pool::BlockingPool;
 use crate::kernel::ReadyPython;
@@ -137,8 +138,8 @@ pub enum CloseReason {
 #[derive(Debug)]
 pub struct Visit {
     visitor: Visitor,
-    /// What the client may do: `owner`, `run` or `view`.
-    scope: &'static str,
+    scope: Scope,
+    identity: Arc<str>,
     session: Session,
 }
 
@@ -155,7 +156,8 @@ impl Visit {
         agent: Option<AgentStatus>,
     ) -> Reply {
         let (tx, rx) = oneshot::channel();
-        let standing = Standing { scope: self.scope, state, name, caret, cell, follows, agent };
+        let (scope, identity) = (self.scope, self.identity.clone());
+        let standing = Standing { scope, identity, state, name, caret, cell, follows, agent };
         self.session.send(Ask::Stand(self.visitor, standing, tx), rx).await.unwrap_or_else(Reply::Refused)
     }
 }
@@ -221,16 +223,17 @@ impl Session {
     }
 
     /// Adds a client. Other clients see the client after it reports which state it looks at.
-    pub fn visit(&self, scope: &'static str) -> Visit {
+    /// `identity` is the same for all visits of one browser or one agent.
+    pub fn visit(&self, scope: Scope, identity: &str) -> Visit {
         let visitor = Visitor(self.visitors.fetch_add(1, Ordering::Relaxed) + 1);
-        Visit { visitor, scope, session: self.clone() }
+        Visit { visitor, scope, identity: identity.into(), session: self.clone() }
     }
 
     /// Carries out a command and waits for its reply. The reply to a run comes when the run has
     /// ended. If the future is dropped, the command continues. A reset first puts a copy of the
     /// notebook into the trash.
-    pub async fn ask(&self, command: Command) -> Reply {
-        self.ask_then(command, |_, reply| reply).await.unwrap_or_else(Reply::Refused)
+    pub async fn ask(&self, permitted: Permitted) -> Reply {
+        self.ask_then(permitted, |_, reply| reply).await.unwrap_or_else(Reply::Refused)
     }
 
     /// Carries out a command, and calls `read` with the notebook and the reply before the notebook
@@ -241,9 +244,10 @@ impl Session {
     /// notebook into the trash.
     pub async fn ask_then<T: Send + 'static>(
         &self,
-        command: Command,
+        permitted: Permitted,
         read: impl FnOnce(&Notebook, Reply) -> T + Send + 'static,
     ) -> Result<T, Problem> {
+        let command = permitted.into_command();
         if matches!(command, Command::Reset) {
             self.set_aside().await?;
         }
@@ -331,7 +335,7 @@ impl Session {
 
     /// Restarts the notebook in this Python, and stores the choice; `is_chosen` is false for the
     /// server's default. Refused while cells run.
-    pub async fn use_python(&self, python: ReadyPython, is_chosen: bool) -> Reply {
+    pub async fn use_python(&self, _: Owner, python: ReadyPython, is_chosen: bool) -> Reply {
         let (tx, rx) = oneshot::channel();
         let ask = Ask::UsePython(Box::new(python), is_chosen, tx);
         self.send(ask, rx).await.unwrap_or_else(Reply::Refused)

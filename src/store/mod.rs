@@ -161,7 +161,7 @@ impl Store {
         let thread = std::thread::Builder::new()
             .name("store".into())
             .spawn(move || thread.run(tables, has_crashed))
-            .map_err(|e| paths.refused(e.to_string(), "close some programs and try again"))?;
+            .map_err(|e| paths.failed(e))?;
         let thread = Mutex::new(Some(thread));
         let store = Self { inner: Arc::new(StoreInner { jobs, backlog, notebook_id, paths, thread }) };
         Ok(Opened {

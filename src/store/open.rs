@@ -102,11 +102,12 @@ impl Paths {
         match fault.cause {
             Cause::Content => self.malformed(&fault.why),
             Cause::Disk => Problem { kind: Kind::Disk, ..self.refused(fault.why, fault.how) },
+            Cause::Scarce => Problem { kind: Kind::Busy, ..self.refused(fault.why, fault.how) },
             Cause::Other => self.refused(fault.why, fault.how),
         }
     }
 
-    fn failed(&self, error: io::Error) -> Problem {
+    pub(super) fn failed(&self, error: io::Error) -> Problem {
         self.fault(error.into())
     }
 

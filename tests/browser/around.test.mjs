@@ -149,11 +149,15 @@ testOnOwnServer('a notebook can be created, and a missing one is reported', { sk
     await page.getByText('There is no notebook called “lost”.').waitFor();
     await page.goto(origin);
     await page.getByRole('button', { name: 'New notebook' }).click();
-    await page.getByRole('textbox', { name: 'New notebook' }).fill('bad/name');
-    await page.keyboard.press('Enter');
-    await page.locator('.said[data-bad]', { hasText: 'Cannot' }).waitFor();
-    await page.getByRole('button', { name: 'New notebook' }).click();
-    await page.getByRole('textbox', { name: 'New notebook' }).fill('second one');
+    const field = page.getByRole('textbox', { name: 'New notebook' });
+    for (const name of ['  ', 'what? a name that nobody wants to type again']) {
+        await field.fill(name);
+        await field.press('Enter');
+    }
+    await page.locator('dialog [role=alert]', { hasText: 'letters, digits, spaces' }).waitFor();
+    assert.equal(await field.inputValue(), 'what? a name that nobody wants to type again');
+    assert.equal(await field.evaluate((one) => one === document.activeElement), true);
+    await field.fill('second one');
     await page.getByRole('button', { name: 'Create' }).click();
     await page.waitForURL(`${origin}/n/second%20one**`);
     await page.waitForSelector('.notebook[aria-busy="false"]');

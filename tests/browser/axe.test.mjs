@@ -477,6 +477,7 @@ for (const [i, [name, lead, state = {}]] of STATES.entries()) {
         t.after(() => server.stop());
         server.notebook.people = Array.from({ length: people }, (_, i) => ({
             id: `p${i}`,
+            number: i + 1,
             name: i ? `Person ${i}` : null,
             scope: 'run',
             state: 'h',

@@ -325,8 +325,8 @@ testWithoutPage('a state with a plot shows a thumbnail', nightly(), async (t) =>
 testWithoutPage('the graph shows who is at which state', async (t) => {
     const one = await at(short(), 'f', t, {}, (notebook) => {
         notebook.people = [
-            { id: 'p1', name: 'Ada', scope: 'run', state: 'h' },
-            { id: 'p2', name: null, scope: 'view', state: 'h' },
+            { id: 'p1', number: 2, name: 'Ada', scope: 'run', state: 'h' },
+            { id: 'p2', number: 1, name: null, scope: 'view', state: 'h' },
         ];
     });
     await row('h', one).locator('.standing i').nth(1).waitFor();

@@ -117,8 +117,7 @@ testOnOwnServer(
         await focusIs('main copy');
         await choose('main copy', 'Rename');
         await answer('Rename', 'main');
-        await said(/there is a notebook of this name/);
-        await choose('main copy', 'Rename');
+        await page.locator('dialog [role=alert]', { hasText: 'there is a notebook of this name' }).waitFor();
         await answer('Rename', 'other');
         await named(['main', 'other']);
         await focusIs('other');
@@ -277,6 +276,8 @@ testOnOwnServer(
         await post('/api/notebooks', { name: 'old' });
         const other = await open(`${origin()}/n/old`, { storageState: await page.context().storageState() });
         await run('x = 1', 'Shift+Enter', other);
+        // A check of the code may be on its way when the notebook is renamed.
+        forgive(other, /status of 404.*notebooks\/old\/lint/);
         await ran(1, other);
         await goHome();
         await choose('old', 'Rename');

@@ -268,7 +268,12 @@ class Notebook {
             this.log.slice(seq).forEach(send);
         else send({ epoch: this.epoch, seq: this.log.length, snapshot: this.snapshot() });
         this.sockets.add(send);
-        const person = { id: `v${(this.visitors += 1)}`, scope };
+        this.visitors += 1;
+        const person = {
+            id: `v${this.visitors}`,
+            number: scope === 'owner' ? 0 : this.visitors,
+            scope,
+        };
         socket.on('close', () => {
             this.sockets.delete(send);
             if (this.people.some(({ id }) => id === person.id))
@@ -523,8 +528,8 @@ class Notebook {
         return { kind: 'interrupted', interrupted: true };
     }
 
-    stand({ state, name = null, ...more }, { id, scope }) {
-        const person = { id, name, scope, state, ...more };
+    stand({ state, name = null, ...more }, { id, number, scope }) {
+        const person = { id, number, name, scope, state, ...more };
         this.tellPeople(
             this.people.some((one) => one.id === id)
                 ? this.people.map((one) => (one.id === id ? person : one))

@@ -105,6 +105,9 @@ fn works_in_memory(server: &TestServer, tip: &str) {
 /// Checks that everything is saved when the disk works again, and that a restart loses nothing.
 fn all_is_saved(server: &mut TestServer) {
     until("the trouble is over", || trouble(server).is_null());
+    for line in ["the disk fails what=", "the disk works again"] {
+        until("the log says so", || server.errors().contains(line));
+    }
     assert_eq!(execute(server, "in memory", "after", "x += 1; print(x)").status, 200);
     for name in ["in memory", "after"] {
         command(server, json!({"do": "checkpoint", "state": state_of(server, name)["id"]}));

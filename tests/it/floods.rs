@@ -1,7 +1,7 @@
 //! Tests of cells that print or display without end. Their outputs are cut and a message says so.
 //! The cells can be interrupted. Neither the server nor other cells are affected.
 
-use crate::breadth::examples;
+use crate::breadth::{examples, in_full};
 use crate::cells::Live;
 use crate::request::Request;
 use crate::server::{TOKEN, TestServer, until};
@@ -181,6 +181,49 @@ fn slow_clients_with_view_links_use_limited_memory() {
     // After these clients have disconnected, the server still works.
     drop(asleep);
     assert_eq!(server.run("initial", "print(1)").text(), "1\n");
+}
+
+/// Asks 250 times for an answer of 5 MB, by each of several view links, and never reads.
+#[test]
+fn clients_that_never_read_long_answers_use_limited_memory() {
+    let server = TestServer::fresh();
+    let ran = server.run("initial", "for n in range(500): globals()[f'v{n}'] = chr(65 + n % 26) * 9_990");
+    let path = format!("/api/notebooks/main/states/{}/variables", ran.state());
+    let listed = server.owner(Request::get(&path));
+    assert!(listed.status == 200 && listed.body.len() > 4 << 20, "{}", listed.body.len());
+    let link = server.owner(Request::post("/api/links", r#"{"scope":"view"}"#)).json();
+    let token = link["token"].as_str().unwrap();
+    let before = server.forget_peak();
+    let count = if in_full() { 20 } else { 4 };
+    let clients: Vec<Wire> = (0..count)
+        .map(|_| {
+            let mut client = Wire::socket(&server, token);
+            for id in 1..=250 {
+                client.say(&format!(r#"{{"id":{id},"do":"look_at_variables","state":"{}"}}"#, ran.state()));
+            }
+            client.say(r#"{"id":251,"do":"stand","state":"initial"}"#);
+            client
+        })
+        .collect();
+    until("all questions were read", || {
+        server.notebook()["people"].as_array().is_some_and(|people| people.len() == clients.len())
+    });
+    // The owner needs no permit.
+    for _ in 0..20 {
+        assert_eq!(server.owner(Request::get("/states")).status, 200);
+        assert_eq!(server.owner(Request::get(&path)).body.len(), listed.body.len());
+    }
+    let grown = server.peak().saturating_sub(before);
+    eprintln!("{count} clients that never read: the server grew by {} MiB", grown >> 20);
+    assert!(grown < 200 << 20, "the server grew by {grown} bytes");
+    if in_full() {
+        // After 45 s, they make room for others.
+        for mut client in clients {
+            assert!(matches!(client.closing(), Some(4408) | None));
+        }
+        let reading = server.send(Request::get(&path).bearer(token));
+        assert_eq!(reading.body.len(), listed.body.len());
+    }
 }
 
 #[test]

@@ -369,3 +369,23 @@ fn an_expired_link_stays_expired_when_the_clock_is_set_back() {
         assert_eq!(server.send(Request::get("/states").bearer(&fresh)).status, 200, "a new link is valid");
     }
 }
+
+#[test]
+fn a_guest_who_signs_in_again_and_again_signs_nobody_out() {
+    let server = TestServer::fresh();
+    let link = server.owner(Request::post("/api/links", r#"{"scope":"view"}"#)).json();
+    let address = format!("/n/main?token={}", link["token"].as_str().unwrap());
+    let first = server.send(Request::get(&address).by_browser()).cookie();
+    let answers: Vec<_> = (0..100).map(|_| server.send(Request::get(&address).by_browser())).collect();
+    let (begun, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 200);
+    // A slow machine needs more than 10 s for these requests.
+    assert!((19..40).contains(&begun.len()), "{}", begun.len());
+    for answer in refused {
+        assert_eq!(answer.status, 503);
+        assert!(answer.text().contains("too many sign-ins by this link"), "{}", answer.text());
+    }
+    assert_eq!(server.send(Request::get("/states").header("cookie", &first)).status, 200);
+    // By its token, the link is not limited.
+    let by_token = Request::get("/states").bearer(link["token"].as_str().unwrap());
+    assert_eq!(server.send(by_token).status, 200);
+}

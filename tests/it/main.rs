@@ -32,6 +32,7 @@ mod interrupts;
 mod lifetime;
 mod limits;
 mod lint;
+mod log;
 mod machines;
 mod links;
 mod list_variables;

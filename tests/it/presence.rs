@@ -13,7 +13,8 @@ fn people(message: &Value) -> Option<&Vec<Value>> {
     message["people"].as_array()
 }
 
-/// Waits until the notebook has `count` visitors, and returns them.
+/// Waits until the notebook has `count` visitors, and returns them. For servers that no other test
+/// has used: agents of others may still be there.
 fn until_there_are(socket: &mut Wire, count: usize) -> Vec<Value> {
     let message = socket.hear_until(|m| people(m).is_some_and(|all| all.len() == count));
     people(&message).cloned().unwrap_or_default()
@@ -26,13 +27,16 @@ fn view_link(server: &TestServer) -> (String, String) {
 
 #[test]
 fn presence_is_sent_to_the_others_until_the_socket_closes() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let a = server.run("initial", "x = 1");
     let (mut ada, mut bob) = (Wire::socket(&server, TOKEN), Wire::socket(&server, TOKEN));
     let stands = ada.command(1, r#""do":"stand","state":"initial","name":"Ada""#);
     assert_eq!(stands["kind"], "standing");
     let seen = until_there_are(&mut bob, 1);
-    assert_eq!(seen[0], json!({"id": stands["id"], "name": "Ada", "scope": "owner", "state": "initial"}));
+    assert_eq!(
+        seen[0],
+        json!({"id": stands["id"], "number": 0, "name": "Ada", "scope": "owner", "state": "initial"})
+    );
 
     assert_eq!(bob.command(1, r#""do":"stand","state":"nowhere""#)["code"], "not_found");
     let own = bob.command(2, &format!(r#""do":"stand","state":"{}""#, a.state()));
@@ -74,7 +78,7 @@ fn presence_needs_a_websocket_and_a_short_visible_name() {
 
 #[test]
 fn a_viewer_is_present_until_the_link_is_revoked() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let (id, token) = view_link(&server);
     let (mut owner, mut viewer) = (Wire::socket(&server, TOKEN), Wire::socket(&server, &token));
     assert_eq!(viewer.command(1, r#""do":"stand","state":"initial","name":"Vi""#)["kind"], "standing");
@@ -88,7 +92,7 @@ fn a_viewer_is_present_until_the_link_is_revoked() {
 
 #[test]
 fn presence_at_a_deleted_state_moves_to_its_parent() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let a = server.run("initial", "x = 1");
     let b = server.run(a.state(), "x = 2");
     let (mut ada, mut bob) = (Wire::socket(&server, TOKEN), Wire::socket(&server, TOKEN));
@@ -293,4 +297,32 @@ fn only_the_rest_call_of_snapshot_kernel_can_delete_the_root() {
         assert_eq!((answer.status, &answer.json()["code"]), (409, &json!("conflict")));
     }
     assert_eq!(server.owner(Request::new("DELETE", "/states/initial")).status, 200);
+}
+
+/// A page that is loaded again is another WebSocket of the same person.
+#[test]
+fn the_numbers_of_people_stay_when_they_come_back() {
+    let server = TestServer::fresh();
+    let tokens = [view_link(&server).1, view_link(&server).1];
+    let arrive = |token: &str| {
+        let mut socket = Wire::socket(&server, token);
+        assert_eq!(socket.command(1, r#""do":"stand","state":"initial""#)["kind"], "standing");
+        socket
+    };
+    let mut owner = arrive(TOKEN);
+    let [first, second] = tokens.each_ref().map(|token| arrive(token));
+    let numbers = |all: Vec<Value>| all.iter().map(|one| one["number"].as_u64().unwrap()).collect::<Vec<_>>();
+    assert_eq!(numbers(until_there_are(&mut owner, 3)), [0, 1, 2]);
+    drop(first);
+    assert_eq!(numbers(until_there_are(&mut owner, 2)), [0, 2]);
+    let first = arrive(&tokens[0]);
+    assert_eq!(numbers(until_there_are(&mut owner, 3)), [0, 2, 1]);
+    // A newcomer takes the lowest number that nobody present has.
+    drop(first);
+    assert_eq!(numbers(until_there_are(&mut owner, 2)), [0, 2]);
+    let _newcomer = arrive(&view_link(&server).1);
+    assert_eq!(numbers(until_there_are(&mut owner, 3)), [0, 2, 1]);
+    let _first = arrive(&tokens[0]);
+    assert_eq!(numbers(until_there_are(&mut owner, 4)), [0, 2, 1, 3]);
+    drop(second);
 }

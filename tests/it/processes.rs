@@ -86,6 +86,9 @@ fn at_the_limit_of_processes_the_notebook_keeps_working_and_recovers() {
     });
     let measured = |notebook: serde_json::Value| notebook["states"][1]["memory_bytes"].is_u64();
     until("its memory was measured nevertheless", || measured(server.notebook()));
+    // A notebook needs a thread of its own.
+    let new = server.owner(Request::post("/api/notebooks", r#"{"name":"another"}"#));
+    assert!(matches!(new.status, 200 | 503), "{new:?}");
     for path in ["/api/notebooks/main/states/initial/document", "/api/notebooks", "/api/libraries/plotly"] {
         let answer = server.owner(Request::get(path));
         assert!(matches!(answer.status, 200 | 204), "{path}: {answer:?}");

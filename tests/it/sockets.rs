@@ -167,6 +167,18 @@ fn an_invalid_frame_closes_only_its_own_socket() {
 }
 
 #[test]
+fn a_view_link_sends_short_messages_only() {
+    let server = TestServer::start();
+    let link = server.owner(Request::post("/api/links", r#"{"scope":"view"}"#)).json();
+    let mut socket = Wire::socket(&server, link["token"].as_str().unwrap());
+    let stand = format!(r#""do":"stand","state":"initial"{}"#, " ".repeat(15_000));
+    assert_eq!(socket.command(1, &stand)["kind"], "standing");
+    // Refused at its header.
+    socket.write(&[0x81, 0xfe, 0x40, 0x01]);
+    assert_eq!(socket.closing(), Some(1009));
+}
+
+#[test]
 fn a_fragmented_message_is_one_message() {
     let server = TestServer::start();
     let mut socket = Wire::socket(&server, TOKEN);

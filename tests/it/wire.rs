@@ -203,10 +203,15 @@ impl Wire {
         }
         loop {
             let (next, more) = self.one_frame()?;
-            content.extend(more);
+            match next {
+                0x00 | 0x80 => content.extend_from_slice(&more),
+                _ => (),
+            }
             match next {
                 0x00 => (),
                 0x80 => return Some((0x81, content)),
+                // It may come between the parts of a message that will not be completed.
+                0x88 => return Some((next, more)),
                 other => panic!("a frame within a message: {other:x}"),
             }
         }

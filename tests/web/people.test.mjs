@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { countBelow, subtreeOf, UNDO_MS } from '../../web/notebook/deletion.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
-import { colourOf, COLOURS, initialsOf, others, positionText } from '../../web/presence/presence.js';
+import { COLOURS, initialsOf, others, positionText } from '../../web/presence/presence.js';
 import { OwnTabs } from '../../web/presence/own-tabs.js';
 import { isThisMachine, linkOrigin, waysIn } from '../../web/share/reach.js';
 import { applied, changesBetween, claimedChanges, wordChangesBetween } from '../../web/text/changes.js';
@@ -242,7 +242,13 @@ test('two people who type at the same position do not split each other’s words
 // People
 
 test('others are shown by name, or as guests with the same numbers on every page', () => {
-    const person = (id, name, at = 'initial') => ({ id, name, scope: 'run', state: at });
+    const person = (id, name, at = 'initial') => ({
+        id,
+        number: Number(id[1]),
+        name,
+        scope: 'run',
+        state: at,
+    });
     const people = [
         person('v1', null),
         person('v2', 'Ada Lovelace'),
@@ -253,17 +259,18 @@ test('others are shown by name, or as guests with the same numbers on every page
         others(people, 'v1').map(({ called, initials }) => [called, initials]),
         [
             ['Ada Lovelace', 'AL'],
-            ['Guest 2', 'G2'],
+            ['Guest 3', 'G3'],
             ['Grace', 'G'],
         ],
     );
     assert.deepEqual(
         others(people, 'v2').map(({ called }) => called),
-        ['Guest 1', 'Guest 2', 'Grace'],
+        ['Guest 1', 'Guest 3', 'Grace'],
     );
     assert.equal(others(people, null).length, 4);
     assert.equal(initialsOf('  émile  du  châtelet '), 'ÉC');
-    assert.equal(new Set(Array.from({ length: COLOURS }, (_, i) => colourOf(`v${i + 9}`))).size, COLOURS);
+    const many = Array.from({ length: COLOURS }, (_, i) => ({ ...person('v1', null), number: i + 9 }));
+    assert.equal(new Set(others(many, null).map(({ colour }) => colour)).size, COLOURS);
 });
 
 test('a person’s current state is named by label or cell number', () => {
@@ -325,8 +332,8 @@ test('the page sends its current state after a delay, once for several steps, an
     page.onEvent({
         event: 'people_changed',
         people: [
-            { id: 'v7', name: null, scope: 'owner', state: 'd' },
-            { id: 'v8', name: null, scope: 'view', state: 'a' },
+            { id: 'v7', number: 0, name: null, scope: 'owner', state: 'd' },
+            { id: 'v8', number: 1, name: null, scope: 'view', state: 'a' },
         ],
     });
     assert.deepEqual(
@@ -379,7 +386,14 @@ test('the page sends its caret with its current state, and shows the carets of o
     answers.at(-1)({ kind: 'standing', id: 'v7' });
     await settle();
     const caret = { draft: 'd1', version: 3, anchor: 3, head: 3 };
-    const others = ['v7', 'v8'].map((id) => ({ id, name: id, scope: 'run', state: 'c', caret }));
+    const others = ['v7', 'v8'].map((id) => ({
+        id,
+        number: Number(id[1]),
+        name: id,
+        scope: 'run',
+        state: 'c',
+        caret,
+    }));
     page.onEvent({ event: 'people_changed', people: others });
     assert.deepEqual(shown.at(-1), [['v8', 3, 3]]);
     page.presence.onCaret(null);
@@ -393,7 +407,7 @@ test('a page follows a person to their states and cells until its user acts or t
     const { page, sent, answers, ring } = open(t);
     await ring(200);
     answers.at(-1)({ kind: 'standing', id: 'v7' });
-    const ada = (more) => ({ id: 'v8', name: 'Ada', scope: 'run', state: 'c', ...more });
+    const ada = (more) => ({ id: 'v8', number: 8, name: 'Ada', scope: 'run', state: 'c', ...more });
     const people = (...all) => page.onEvent({ event: 'people_changed', people: all });
     people(ada({ state: 'a' }));
     page.following.toggle('v8');
@@ -425,7 +439,7 @@ test('a page follows a person to their states and cells until its user acts or t
 });
 
 test('the other tabs of a browser are not other people', (t) => {
-    const all = ['v1', 'v2', 'v3'].map((id) => ({ id, name: null, scope: 'owner', state: 'a' }));
+    const all = ['v1', 'v2', 'v3'].map((id) => ({ id, number: 0, name: null, scope: 'owner', state: 'a' }));
     assert.deepEqual(
         others(all, 'v1', new Set(['v3'])).map(({ id }) => id),
         ['v2'],

@@ -105,49 +105,61 @@ export class FilesPane extends Component {
 
     /** @param {() => Promise<void>} deed */
     async #do(deed) {
+        const refusal = await this.#attempt(deed);
+        if (refusal) this.props.page.notify(refusal, true);
+    }
+
+    /**
+     * Does something, and returns why it was refused, else ''.
+     * @param {() => Promise<void>} deed
+     * @returns {Promise<string>}
+     */
+    async #attempt(deed) {
+        let refusal = '';
         try {
             await deed();
         } catch (error) {
-            const isRefused = error instanceof Refusal;
-            this.props.page.notify(isRefused ? error.message : messageOf(error), true);
+            refusal = error instanceof Refusal ? error.message : messageOf(error);
         }
         await this.browser.refresh();
+        return refusal;
     }
 
     async #makeFolder() {
         const { folder } = this.browser;
-        const name = (
-            await ask({
-                title: SAY.newFolderAsk,
-                why: SAY.newFolderWhy(folder),
-                act: SAY.newFolderDo,
-                input: SAY.newFolderName,
-            })
-        )?.trim();
-        if (!name) return;
-        await this.#do(async () => {
-            await api.makeFolder(joined(folder, name.normalize('NFC')));
-            this.next = name;
+        const made = await ask({
+            title: SAY.newFolderAsk,
+            why: SAY.newFolderWhy(folder),
+            act: SAY.newFolderDo,
+            input: SAY.newFolderName,
+            attempt: (name) => this.#attempt(() => api.makeFolder(joined(folder, name.normalize('NFC')))),
         });
+        this.#focusEntry(made);
     }
 
     /** @param {FileEntry} entry */
     async #rename({ name }) {
         const { folder } = this.browser;
-        const to = (
-            await ask({
-                title: SAY.renameAsk(name),
-                why: SAY.renameWhy,
-                act: SAY.renameDo,
-                input: name,
-                longest: 255,
-            })
-        )?.trim();
-        if (!to || to === name) return;
-        await this.#do(async () => {
-            await api.renameFile(joined(folder, name), joined(folder, to.normalize('NFC')));
-            this.next = to;
+        const renamed = await ask({
+            title: SAY.renameAsk(name),
+            why: SAY.renameWhy,
+            act: SAY.renameDo,
+            input: name,
+            longest: 255,
+            attempt: async (to) => {
+                if (to === name) return '';
+                return this.#attempt(() =>
+                    api.renameFile(joined(folder, name), joined(folder, to.normalize('NFC'))),
+                );
+            },
         });
+        this.#focusEntry(renamed);
+    }
+
+    /** @param {string | null} name */
+    #focusEntry(name) {
+        this.next = name;
+        this.forceUpdate();
     }
 
     /** @param {FileEntry} entry */

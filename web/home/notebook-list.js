@@ -76,50 +76,69 @@ export class Home extends Component {
      * @param {string} [next] the notebook whose row then gets the focus
      */
     async #do(deed, next) {
+        const refusal = await this.#attempt(deed, next);
+        if (refusal) this.#say(refusal, true);
+    }
+
+    /**
+     * Does the same, but returns the reason if the action was refused, else ''.
+     * @param {() => Promise<string>} deed
+     * @param {string | null} [next]
+     * @returns {Promise<string>}
+     */
+    async #attempt(deed, next = null) {
         try {
             const text = await deed();
             const [all, trash] = await Promise.all([notebooks.list(), notebooks.listTrash()]);
             this.next = next ?? this.next;
             this.setState({ all, trash, said: { text, isBad: false } });
+            return '';
         } catch (error) {
-            this.#say(error instanceof notebooks.Refusal ? error.message : NOTEBOOK_WORDS.failed, true);
             await this.#refresh();
+            return error instanceof notebooks.Refusal ? error.message : NOTEBOOK_WORDS.failed;
         }
     }
 
     async #make() {
-        const name = await ask({
+        await ask({
             title: HOME_WORDS.makeAsk,
             why: HOME_WORDS.makeWhy,
             act: HOME_WORDS.makeDo,
             input: this.props.wanted,
+            attempt: async (name) => {
+                const { path, why } = await openNotebook(name).catch(() => ({
+                    path: null,
+                    why: NOTEBOOK_WORDS.failed,
+                }));
+                if (path !== null) location.assign(path);
+                return why;
+            },
         });
-        if (!name?.trim()) return;
-        const { path, why } = await openNotebook(name.trim()).catch(() => ({
-            path: null,
-            why: NOTEBOOK_WORDS.failed,
-        }));
-        if (path !== null) location.assign(path);
-        else this.#say(why, true);
     }
 
     /** @param {About} one */
     async #rename(one) {
         if (one.is_start) return this.#say(HOME_WORDS.startWhy(one.name));
-        const why = HOME_WORDS.renameWhy(one.is_open, one.running);
-        const to = (
-            await ask({
-                title: HOME_WORDS.renameAsk(one.name),
-                why,
-                act: HOME_WORDS.renameDo,
-                input: one.name,
-            })
-        )?.trim();
-        if (!to || to === one.name) return undefined;
-        return this.#do(async () => {
-            await notebooks.rename(one.name, to, one.running > 0);
-            return HOME_WORDS.renamed(to);
-        }, to);
+        const renamed = await ask({
+            title: HOME_WORDS.renameAsk(one.name),
+            why: HOME_WORDS.renameWhy(one.is_open, one.running),
+            act: HOME_WORDS.renameDo,
+            input: one.name,
+            attempt: async (to) => {
+                if (to === one.name) return '';
+                return this.#attempt(async () => {
+                    await notebooks.rename(one.name, to, one.running > 0);
+                    return HOME_WORDS.renamed(to);
+                });
+            },
+        });
+        return this.#focusRow(renamed);
+    }
+
+    /** @param {string | null} name */
+    #focusRow(name) {
+        this.next = name;
+        this.forceUpdate();
     }
 
     /** @param {About} one */
@@ -128,19 +147,18 @@ export class Home extends Component {
             `${HOME_WORDS.copyOf(one.name)}.`,
             this.state.all.map(({ name }) => name),
         );
-        const to = (
-            await ask({
-                title: HOME_WORDS.duplicateAsk(one.name),
-                why: HOME_WORDS.duplicateWhy,
-                act: HOME_WORDS.duplicateDo,
-                input,
-            })
-        )?.trim();
-        if (!to) return;
-        await this.#do(async () => {
-            await notebooks.duplicate(one.name, to);
-            return HOME_WORDS.duplicated(to);
-        }, to);
+        const made = await ask({
+            title: HOME_WORDS.duplicateAsk(one.name),
+            why: HOME_WORDS.duplicateWhy,
+            act: HOME_WORDS.duplicateDo,
+            input,
+            attempt: (to) =>
+                this.#attempt(async () => {
+                    await notebooks.duplicate(one.name, to);
+                    return HOME_WORDS.duplicated(to);
+                }),
+        });
+        this.#focusRow(made);
     }
 
     /** @param {About} one */

@@ -26,18 +26,12 @@ export const COLOURS = 8;
  * @returns {Other[]}
  */
 export function others(people, own, ownTabs = new Set()) {
-    // All pages number guests in the same way, so that “Guest 2” is the same person everywhere.
-    let guests = 0;
     const shown = people.map((person) => {
-        const isOwner = person.scope === 'owner';
-        if (!person.name && !isOwner) guests += 1;
-        const called = person.name ?? (isOwner ? WORDS.owner : WORDS.guest(guests));
-        return {
-            ...person,
-            called,
-            initials: person.name || isOwner ? initialsOf(called) : `G${guests}`,
-            colour: colourOf(person.id),
-        };
+        const { name, scope, number } = person;
+        const isOwner = scope === 'owner';
+        const called = name ?? (isOwner ? WORDS.owner : WORDS.guest(number));
+        const initials = name || isOwner ? initialsOf(called) : `G${number}`;
+        return { ...person, called, initials, colour: number % COLOURS };
     });
     return shown.filter(({ id }) => id !== own && !ownTabs.has(id));
 }
@@ -50,15 +44,6 @@ export function initialsOf(name) {
     );
     return letters.join('').toLocaleUpperCase();
 }
-
-/**
- * The colour of a participant. Consecutive arrivals get different colours.
- * @param {string} id
- * @returns {number}
- */
-export const colourOf = (id) =>
-    [...id].reduce((sum, letter) => (/\d/.test(letter) ? sum * 10 + Number(letter) : sum) % 1_000_000, 0) %
-    COLOURS;
 
 /** Describes a position. @param {import('../shell/model.js').Model} model @param {string} id */
 export function positionText(model, id) {

@@ -382,6 +382,7 @@ export type Output =
 export type Parameter = { name: string; value: string; type: string; from: number; to: number };
 export type Participant = {
     id: string;
+    number: number;
     name: string | null;
     scope: string;
     state: StateId;

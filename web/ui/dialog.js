@@ -1,7 +1,7 @@
 // @ts-check
 // Questions before an action, as native dialogs.
 
-import { h, html, render } from '../vendor/preact.js';
+import { Component, h, html, render } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
 
 /**
@@ -12,6 +12,8 @@ import { WORDS } from '../shell/words.js';
  * @property {boolean} [isBad] whether the action is destructive
  * @property {string} [input] the initial text of the input
  * @property {number} [longest]
+ * @property {(text: string) => Promise<string>} [attempt] does what is asked for with the text of
+ *   the input. Returns '', or why it was refused; then the dialog stays open and shows the reason.
  * @property {{text: string, act: () => void}} [other] another action
  */
 
@@ -21,24 +23,54 @@ import { WORDS } from '../shell/words.js';
  * @param {Question} question
  * @returns {Promise<string | null>}
  */
-export function ask({ title, why, act, isBad, input, longest = 120, other }) {
-    return show((done) => {
-        const field = () => /** @type {HTMLInputElement | null} */ (document.querySelector('dialog input'));
-        const value = () => field()?.value ?? '';
-        const key = (/** @type {KeyboardEvent} */ event) => {
-            if (event.key !== 'Enter' || event.isComposing) return;
-            // Otherwise the same key press would also activate the button that regains the focus.
-            event.preventDefault();
-            done(value());
-        };
+export function ask(question) {
+    return show((done) => html`<${QuestionView} ...${question} done=${done} />`);
+}
+
+/**
+ * @typedef {Question & {done: (answer: string | null) => void}} Props
+ * @extends {Component<Props, {refusal: string, isBusy: boolean}>}
+ */
+class QuestionView extends Component {
+    state = { refusal: '', isBusy: false };
+    /** @type {HTMLInputElement | null} */
+    field = null;
+
+    async #answer() {
+        const { attempt, done } = this.props;
+        const typed = this.field?.value ?? '';
+        if (!attempt) return done(typed);
+        const text = typed.trim();
+        if (this.state.isBusy || !text) return undefined;
+        this.setState({ isBusy: true });
+        const refusal = await attempt(text);
+        if (!refusal) return done(text);
+        this.setState({ refusal, isBusy: false });
+        return this.field?.focus();
+    }
+
+    /** @param {KeyboardEvent} event */
+    #key(event) {
+        if (event.key !== 'Enter' || event.isComposing) return;
+        // Otherwise the same key press would also activate the button that regains the focus.
+        event.preventDefault();
+        this.#answer();
+    }
+
+    render() {
+        const { title, why, act, isBad, input, longest = 120, other, done } = this.props;
+        const { refusal, isBusy } = this.state;
         const calm = input === undefined;
         return html`
             <h2>${title}</h2>
             <p>${why}</p>
             ${
                 input !== undefined &&
-                html`<input class="field" value=${input} maxlength=${longest}
-                aria-label=${title} autofocus onKeyDown=${key} />`
+                html`<input class="field" defaultValue=${input} maxlength=${longest} aria-label=${title}
+                    aria-invalid=${refusal ? 'true' : null} autofocus
+                    ref=${(/** @type {HTMLInputElement | null} */ field) => (this.field = field)}
+                    onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} />
+                ${refusal && html`<p class="trouble" role="alert">${refusal}</p>`}`
             }
             <div class="answers">
                 ${
@@ -49,9 +81,9 @@ export function ask({ title, why, act, isBad, input, longest = 120, other }) {
                 <button class="button" autofocus=${calm && isBad} onClick=${() => done(null)}>
                     ${WORDS.cancel}</button>
                 <button class="button" data-main data-bad=${isBad ? '' : null} autofocus=${calm && !isBad}
-                    onClick=${() => done(value())}>${act}</button>
+                    aria-busy=${isBusy ? 'true' : null} onClick=${() => this.#answer()}>${act}</button>
             </div>`;
-    });
+    }
 }
 
 /**

@@ -2,7 +2,9 @@
 //! variables.
 
 use crate::http::app_state::{AppState, WHOLE_TIMEOUT, detached};
+use crate::http::authorize::send;
 use crate::http::error::ErrorBody;
+use crate::http::held_body::json_with;
 use crate::http::request::{Caller, Json, PathParams};
 use crate::notebook::{Command, Reply, Snapshot, StateId};
 use crate::problem::Problem;
@@ -41,7 +43,7 @@ pub(crate) async fn snapshot(
     path: PathParams,
 ) -> Result<HttpResponse, Problem> {
     let session = AppState::notebook(&app, path.get(0)).await?;
-    let permit = app.whole_for(caller.access()?, 1).await?;
+    let permit = app.long_answer_for(caller.access()?).await?;
     let mut pieces = session.snapshot().await?.into_pieces("", "");
     let by = Instant::now() + WHOLE_TIMEOUT;
     let body = stream::iter(std::iter::from_fn(move || {
@@ -77,7 +79,7 @@ pub(crate) async fn command(
 ) -> Result<HttpResponse, Problem> {
     let session = AppState::notebook(&app, path.get(0)).await?;
     let reply = match app.authorize(caller.access()?, command) {
-        Ok(command) => command.send(&session).await?,
+        Ok(command) => send(&session, command).await?,
         Err(refused) => Reply::Refused(refused),
     };
     let status = match &reply {
@@ -109,7 +111,7 @@ pub(crate) async fn batch(
     let commands: Vec<_> = commands.into_iter().map(|command| app.authorize(access, command)).collect();
     detached(async move {
         let replies = join_all(commands.into_iter().map(async |command| match command {
-            Ok(command) => command.send(&session).await,
+            Ok(command) => send(&session, command).await,
             Err(refused) => Ok(Reply::Refused(refused)),
         }));
         let replies = replies.await.into_iter().collect::<Result<_, _>>()?;
@@ -131,6 +133,7 @@ pub(crate) async fn variables(
 ) -> Result<HttpResponse, Problem> {
     let state = StateId::new(path.get(1));
     let session = AppState::notebook(&app, path.get(0)).await?;
+    let whole = app.whole_for(caller.access()?, 1).await?;
     let reply = app.ask(&session, caller.access()?, Command::ListVariables { state: state.into() }).await?;
-    Ok(HttpResponse::Ok().json(reply))
+    json_with(&reply, whole)
 }

@@ -6,6 +6,7 @@ use crate::formats::{Document, Format};
 use crate::http::app_state::{AppState, MAX_WHOLES, detached};
 use crate::http::authorize::find_state;
 use crate::http::error::ErrorBody;
+use crate::http::held_body::sent_with;
 use crate::http::limits;
 use crate::http::request::{Caller, PathParams, each_chunk, query_value};
 use crate::notebook::Notebook;
@@ -15,14 +16,9 @@ use crate::store::read_imported_file;
 
 use actix_web::body::SizedStream;
 use actix_web::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
-use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse, web};
-use futures_util::{Stream, StreamExt, stream};
 use serde::Serialize;
-use std::future::ready;
-use std::io;
 use std::sync::Arc;
-use std::task::Poll;
 use utoipa::ToSchema;
 
 /// The answer to `POST /api/notebooks/import`.
@@ -82,14 +78,6 @@ pub(crate) async fn document(
         .insert_header((CONTENT_TYPE, format.media_type()))
         .insert_header((CONTENT_DISPOSITION, file_name(session.name(), &format!(".{}", format.word()))))
         .body(SizedStream::new(text.len() as u64, sent_with(text.into(), whole))))
-}
-
-/// A body that consists of one text. Drops `held` when the whole text has been sent.
-pub(super) fn sent_with<T: 'static>(text: Bytes, held: T) -> impl Stream<Item = Result<Bytes, io::Error>> {
-    stream::once(ready(Ok(text))).chain(stream::poll_fn(move |_| {
-        let _held = &held;
-        Poll::Ready(None)
-    }))
 }
 
 /// Imports a file as a new notebook. Each cell of the file becomes a draft on the root, with the

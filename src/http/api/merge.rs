@@ -1,7 +1,7 @@
 //! `POST /api/states/{name}/merge`: takes variables of another state into a new child of a state.
 
 use crate::http::app_state::AppState;
-use crate::http::authorize::{Authorized, unexpected};
+use crate::http::authorize::{clean_up, send_then, unexpected};
 use crate::http::error::ErrorBody;
 use crate::http::request::{Caller, Json, PathParams};
 use crate::notebook::{
@@ -108,7 +108,7 @@ pub(crate) async fn merge(
         let take = notebook.run(&of_run).and_then(|run| Take::read(&run.code)).map(|(_, take)| take);
         (reply, take.unwrap_or_default())
     };
-    match command.send_then(&app.start, read).await? {
+    match send_then(&app.start, command, read).await? {
         (Reply::MergePlanned { plan, refusal }, _) => Ok(HttpResponse::Ok().json(Planned { plan, refusal })),
         (
             Reply::Ended(Ended {
@@ -123,7 +123,7 @@ pub(crate) async fn merge(
             Ok(HttpResponse::Ok().json(Merged { state, state_name, taken: names, deleted: delete, warnings }))
         }
         (Reply::Ended(Ended { status, error, .. }), _) => {
-            Authorized::clean_up(exec_id).send(&app.start).await?;
+            clean_up(&app.start, exec_id).await?;
             let how = "leave these variables out, or run the cells that made them";
             let why = match error {
                 Some(error) if status != RunStatus::Interrupted => error.evalue,

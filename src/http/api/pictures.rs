@@ -1,17 +1,17 @@
 //! The pictures that the text cells of a notebook show: attachments, which users paste into a text,
 //! and files in the directory in which cells run.
 
-use super::documents::sent_with;
 use super::state_files::file_name;
 use crate::directory::FilePath;
 use crate::formats::{local_path, picture_addresses};
 use crate::http::app_state::AppState;
-use crate::http::auth::Scope;
 use crate::http::error::ErrorBody;
+use crate::http::held_body::sent_with;
 use crate::http::request::{Caller, PathParams, each_chunk, query_value};
 use crate::notebook::{DraftKind, Notebook};
 use crate::pictures::{MAX_PICTURE_BYTES, media_type, read};
 use crate::problem::{Kind, Problem};
+use crate::session::Scope;
 use actix_web::body::SizedStream;
 use actix_web::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use actix_web::{HttpRequest, HttpResponse, web};

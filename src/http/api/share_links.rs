@@ -2,13 +2,14 @@
 //! restart.
 
 use crate::http::app_state::{AppState, Listens, detached};
-use crate::http::auth::{HeldLink, Link, LinkError, NewLink, Scope};
+use crate::http::auth::{HeldLink, Link, LinkError, NewLink};
 use crate::http::error::ErrorBody;
 use crate::http::limits;
 use crate::http::percent::percent_encoded;
 use crate::http::request::{Json, NoBody, PathParams};
 use crate::http::saved_credentials::store;
 use crate::problem::{Kind, Problem};
+use crate::session::Scope;
 use actix_web::{HttpResponse, web};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! The access that a valid credential gives, and the clocks by which credentials expire.
 
-use super::scope::Scope;
 use super::secret::SecretHash;
+use crate::session::Scope;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Separates two parts of the cookie name of a link: the owner's cookie name and the link's id.
@@ -62,6 +62,11 @@ impl Access {
     /// A text that tells apart the owner and each share link.
     pub(crate) fn identity(&self) -> String {
         self.link.as_ref().map_or_else(|| self.scope.word().to_owned(), |link| format!("link {link}"))
+    }
+
+    /// A text that tells browsers apart, also those of one share link.
+    pub(crate) fn browser(&self) -> String {
+        self.session.map_or_else(|| self.identity(), |session| session.to_string())
     }
 
     /// Whether this access includes the notebook of this name.

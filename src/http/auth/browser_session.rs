@@ -13,4 +13,6 @@ pub(super) struct BrowserSession {
     pub(super) id: SecretHash,
     pub(super) link: Option<String>,
     pub(super) ends: Instant,
+    /// When a request last had this cookie; after a restart of the server, the start.
+    pub(super) used: Instant,
 }

@@ -5,17 +5,26 @@
 
 use super::access::{Access, Now};
 use super::browser_session::{BrowserSession, SESSION_LASTS};
-use super::scope::Scope;
 use super::secret::{SecretHash, new_secret};
 use super::share_link::{HeldLink, Link, NewLink};
+use super::throttle::{Bucket, Rate};
 use crate::notebook::{KeptLink, KeptSession};
+use crate::session::Scope;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// Maximum number of browser sessions of one credential. A further session replaces the oldest one,
-/// so that the holder of a link cannot fill the memory.
+/// Maximum number of browser sessions of one credential, so that the holder of a link cannot fill
+/// the memory. A further session replaces the one that was not used for the longest time.
 const MAX_SESSIONS_EACH: usize = 64;
+
+/// How long a session of a link must be unused before another may replace it. The holder of a link
+/// must not be able to sign others out.
+const UNUSED: Duration = Duration::from_secs(24 * 3600);
+
+/// Sign-ins by one link. Each is written to disk.
+const SIGN_INS: Rate = Rate { per_second: 0.1, at_once: 20.0 };
 
 /// Maximum number of share links. The server compares the token of a request with the token of
 /// every link.
@@ -46,6 +55,22 @@ struct Credentials {
     links: Vec<HeldLink>,
     /// The browser sessions, in the order in which they began.
     sessions: Vec<BrowserSession>,
+    /// By the id of the link.
+    sign_ins: BTreeMap<String, Bucket>,
+}
+
+/// Why a browser session did not begin.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SignInError {
+    /// The link's sessions are all in use.
+    #[error("{MAX_SESSIONS_EACH} browsers are signed in by this link, the maximum")]
+    TooMany,
+    /// The link was used for too many sign-ins just now.
+    #[error("there were too many sign-ins by this link just now")]
+    TooFast,
+    /// The operating system provided no random numbers.
+    #[error("the operating system provides no random numbers")]
+    NoSecret(#[from] getrandom::Error),
 }
 
 /// Why a link was not made.
@@ -98,8 +123,9 @@ impl Keys {
     /// The access that a browser session gives; `None` if no valid session has this id.
     pub(crate) fn by_session(&self, id: &str, now: Now) -> Option<Access> {
         let id = SecretHash::of(id);
-        let kept = self.lock();
-        let session = kept.sessions.iter().find(|s| s.id.is(&id) && now.at < s.ends)?;
+        let mut kept = self.lock();
+        let session = kept.sessions.iter_mut().find(|s| s.id.is(&id) && now.at < s.ends)?;
+        session.used = now.at;
         let Some(link) = session.link.clone() else {
             return Some(Access { scope: Scope::Owner, notebook: None, link: None, session: Some(id) });
         };
@@ -119,19 +145,34 @@ impl Keys {
     /// into the cookie.
     ///
     /// # Errors
-    /// When the system's random number generator fails.
-    pub(crate) fn begin_session(&self, access: &Access, now: Now) -> Result<String, getrandom::Error> {
+    /// When the link has too many sessions or sign-ins, or the system's random number generator
+    /// fails.
+    pub(crate) fn begin_session(&self, access: &Access, now: Now) -> Result<String, SignInError> {
         let id = new_secret()?;
         let mut kept = self.lock();
         kept.sessions.retain(|s| now.at < s.ends);
-        let of_same = |s: &BrowserSession| s.link == access.link;
-        if kept.sessions.iter().filter(|s| of_same(s)).count() >= MAX_SESSIONS_EACH
-            && let Some(oldest) = kept.sessions.iter().position(of_same)
-        {
-            kept.sessions.remove(oldest);
+        let same: Vec<(usize, Instant)> = kept
+            .sessions
+            .iter()
+            .enumerate()
+            .filter(|(_, s)| s.link == access.link)
+            .map(|(n, s)| (n, s.used))
+            .collect();
+        let replaced = same.iter().min_by_key(|(_, used)| *used).filter(|_| same.len() >= MAX_SESSIONS_EACH);
+        if let Some(link) = &access.link {
+            if replaced.is_some_and(|(_, used)| now.at.saturating_duration_since(*used) < UNUSED) {
+                return Err(SignInError::TooMany);
+            }
+            let bucket = kept.sign_ins.entry(link.clone());
+            if !bucket.or_insert_with(|| Bucket::new(SIGN_INS, now.at)).admits(now.at) {
+                return Err(SignInError::TooFast);
+            }
         }
-        let ends = now.at + SESSION_LASTS;
-        kept.sessions.push(BrowserSession { id: SecretHash::of(&id), link: access.link.clone(), ends });
+        if let Some((at, _)) = replaced {
+            kept.sessions.remove(*at);
+        }
+        let (link, ends) = (access.link.clone(), now.at + SESSION_LASTS);
+        kept.sessions.push(BrowserSession { id: SecretHash::of(&id), link, ends, used: now.at });
         Ok(id)
     }
 
@@ -223,7 +264,7 @@ impl Keys {
         }
         let left = Duration::from_millis((kept.expires_at as u64).saturating_sub(now.wall_ms));
         let id = SecretHash::from_hex(&kept.cookie_sha256)?;
-        Some(BrowserSession { id, link, ends: now.at + left.min(SESSION_LASTS) })
+        Some(BrowserSession { id, link, ends: now.at + left.min(SESSION_LASTS), used: now.at })
     }
 
     /// The valid links of a notebook, with the hashes of their tokens.
@@ -249,6 +290,7 @@ impl Keys {
         let before = kept.links.len();
         kept.links.retain(|l| l.shown.id != link);
         kept.sessions.retain(|s| s.link.as_deref() != Some(link));
+        kept.sign_ins.remove(link);
         let found = kept.links.len() < before;
         drop(kept);
         self.revocations.send_modify(|n| *n += 1);
@@ -449,16 +491,38 @@ mod tests {
     }
 
     #[test]
-    fn sessions_end_after_a_week_and_the_oldest_makes_way() {
+    fn the_holder_of_a_link_signs_nobody_out_and_is_slowed() {
+        let (keys, now) = (Keys::new("owner", false, 0), Now::read());
+        let (link, token) = keys.make_link(view_link(None), now).unwrap();
+        keys.add_link(link, now);
+        let guest = keys.by_token(&token, now).unwrap();
+        let first = keys.begin_session(&guest, now).unwrap();
+        let begun = |now| (0..1000).filter(|_| keys.begin_session(&guest, now).is_ok()).count();
+        assert_eq!(begun(now), 19);
+        assert!(matches!(keys.begin_session(&guest, now), Err(SignInError::TooFast)));
+        let hours = |count: u64| now.after(Duration::from_secs(3600 * count));
+        assert_eq!((begun(hours(1)), begun(hours(2)), begun(hours(3))), (20, 20, 4));
+        assert!(matches!(keys.begin_session(&guest, hours(4)), Err(SignInError::TooMany)));
+        assert!(keys.by_session(&first, hours(4)).is_some(), "it is used");
+        // A day later, the 19 others of the first hour are unused. Another link has its own room.
+        assert_eq!(begun(hours(24)), 19);
+        assert!(keys.by_session(&first, hours(24)).is_some());
+        assert!(keys.begin_session(&keys.by_token("owner", now).unwrap(), now).is_ok());
+    }
+
+    #[test]
+    fn sessions_end_after_a_week_and_the_least_used_makes_way() {
         let (keys, now) = (Keys::new("owner", false, 0), Now::read());
         let owner = keys.by_token("owner", now).unwrap();
-        let first = keys.begin_session(&owner, now).unwrap();
-        assert!(keys.by_session(&first, now.after(SESSION_LASTS - Duration::from_secs(1))).is_some());
-        assert!(keys.by_session(&first, now.after(SESSION_LASTS)).is_none());
-        for _ in 0..MAX_SESSIONS_EACH {
+        let used = keys.begin_session(&owner, now).unwrap();
+        let unused = keys.begin_session(&owner, now).unwrap();
+        assert!(keys.by_session(&used, now.after(SESSION_LASTS - Duration::from_secs(1))).is_some());
+        assert!(keys.by_session(&used, now.after(SESSION_LASTS)).is_none());
+        for _ in 0..MAX_SESSIONS_EACH - 1 {
             keys.begin_session(&owner, now).unwrap();
         }
-        assert!(keys.by_session(&first, now).is_none());
+        assert!(keys.by_session(&used, now).is_some());
+        assert!(keys.by_session(&unused, now).is_none());
     }
 
     #[test]

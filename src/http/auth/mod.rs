@@ -1,12 +1,11 @@
 //! Credentials: the owner's token, share links, and browser sessions. A browser gets a session in
 //! exchange for the owner's token or the token of a link.
 //!
-//! A `Scope` is the set of rights that a credential gives. `guard` decides which requests pass.
+//! Each credential gives a `Scope`, which is a set of rights. `guard` decides which requests pass.
 
 mod access;
 mod browser_session;
 mod keys;
-mod scope;
 mod secret;
 mod share_link;
 mod throttle;
@@ -14,7 +13,6 @@ mod throttle;
 pub(crate) use access::{Access, LINK_COOKIE};
 pub(crate) use browser_session::SESSION_LASTS;
 pub(crate) use keys::{Keys, LinkError};
-pub(crate) use scope::Scope;
 pub use secret::new_secret;
 pub(crate) use share_link::{HeldLink, Link, NewLink};
 pub(crate) use throttle::Throttle;

@@ -2,9 +2,9 @@
 //! cells. `keys` looks up the link of a request's token.
 
 use super::access::{Access, Now};
-use super::scope::Scope;
 use super::secret::SecretHash;
 use crate::notebook::KeptLink;
+use crate::session::Scope;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 use utoipa::ToSchema;

@@ -2,7 +2,7 @@
 
 use super::digests::{Groups, groups};
 use crate::http::app_state::AppState;
-use crate::http::authorize::{Authorized, find_state, unexpected};
+use crate::http::authorize::{clean_up, find_state, send, unexpected};
 use crate::http::error::ErrorBody;
 use crate::http::request::{Caller, Json};
 use crate::notebook::{Base, Command, Ended, ExecId, Rebuild, Reply, Residency, RunSpec, RunStatus, State};
@@ -82,7 +82,7 @@ pub(crate) async fn rebuild_state(
         ..RunSpec::new(exec_id.clone(), code, Base::State(input.id))
     });
     let access = caller.access()?;
-    match app.authorize(access, run)?.send(&app.start).await? {
+    match send(&app.start, app.authorize(access, run)?).await? {
         Reply::Ended(Ended {
             status: RunStatus::Ok,
             state: Some(state),
@@ -93,7 +93,7 @@ pub(crate) async fn rebuild_state(
             Ok(HttpResponse::Ok().json(Rebuilt { state_name, groups, fingerprints }))
         }
         Reply::Ended(Ended { status, error, .. }) => {
-            Authorized::clean_up(exec_id).send(&app.start).await?;
+            clean_up(&app.start, exec_id).await?;
             let how = if status == RunStatus::Interrupted { "send it again" } else { "run the cell instead" };
             let why = match error.map(|error| error.evalue).filter(|evalue| !evalue.is_empty()) {
                 Some(evalue) => evalue,

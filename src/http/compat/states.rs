@@ -1,11 +1,13 @@
 //! `GET /states`, `GET` and `DELETE /states/{name}`, and `POST /reset`.
 
 use crate::http::app_state::AppState;
-use crate::http::authorize::unexpected;
+use crate::http::authorize::{send, send_then, unexpected};
 use crate::http::error::ErrorBody;
+use crate::http::held_body::json_with;
 use crate::http::request::{Caller, NoBody, PathParams};
 use crate::notebook::{Command, Notebook, Reply, StateRef, Variable};
 use crate::problem::Problem;
+use crate::session::Permitted;
 use actix_web::{HttpResponse, web};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -97,12 +99,13 @@ pub(crate) async fn state(
     path: PathParams,
 ) -> Result<HttpResponse, Problem> {
     let name = path.get(0).to_owned();
+    let whole = app.long_answer_for(caller.access()?).await?;
     let command = app.authorize(caller.access()?, Command::ListVariables { state: StateRef::name(&name) })?;
     let wanted = name.clone();
     let read = move |notebook: &Notebook, reply| (reply, notebook.find(&wanted).map(|s| s.created_at));
-    match command.send_then(&app.start, read).await? {
+    match send_then(&app.start, command, read).await? {
         (Reply::Variables { variables }, Some(created_at)) => {
-            Ok(HttpResponse::Ok().json(StateView::new(name, created_at, variables)))
+            json_with(&StateView::new(name, created_at, variables), whole)
         }
         (other, _) => Err(unexpected(other)),
     }
@@ -121,8 +124,10 @@ pub(crate) async fn delete_state(
     _: NoBody,
 ) -> Result<HttpResponse, Problem> {
     let name = path.get(0).to_owned();
-    let command = app.authorize_deletion(caller.access()?, StateRef::name(&name))?;
-    match command.send(&app.start).await? {
+    let command = Command::DeleteState { state: StateRef::name(&name), subtree: false };
+    // Not by `authorize`, because snapshot-kernel deletes `initial`, too.
+    let command = Permitted::check(caller.access()?.scope, command)?;
+    match send(&app.start, command).await? {
         Reply::Done => Ok(HttpResponse::Ok().json(Deleted { deleted: name })),
         other => Err(unexpected(other)),
     }

@@ -53,6 +53,9 @@ pub(crate) async fn guard(
             (content, request.into_response(answer))
         }
     };
+    if let Some(app) = response.request().app_data::<web::Data<AppState>>() {
+        app.refusals.count(response.status());
+    }
     headers::harden(response.headers_mut(), content);
     Ok(match busy {
         Some(busy) => response.map_body(|_, body| busy.body(body)),

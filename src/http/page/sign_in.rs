@@ -8,10 +8,10 @@ use crate::http::auth::SESSION_LASTS;
 use crate::http::base_url::BaseUrl;
 use crate::http::request::{Caller, NoBody, session_cookies};
 use crate::http::saved_credentials::store_sessions;
-use crate::problem::Problem;
+use crate::problem::{Kind, Problem};
 use actix_web::http::StatusCode;
 use actix_web::http::header::SET_COOKIE;
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, ResponseError, web};
 use askama::Template;
 
 #[derive(Template)]
@@ -37,10 +37,14 @@ pub(super) async fn begin_session(
     caller: &Caller,
 ) -> Result<HttpResponse, Problem> {
     let access = caller.access()?;
-    let id = app
-        .keys
-        .begin_session(access, app.keys.now())
-        .map_err(|_| Problem::internal("the operating system provides no random numbers"))?;
+    let id = match app.keys.begin_session(access, app.keys.now()) {
+        Ok(id) => id,
+        Err(error) => {
+            let how = "try again later, or ask the owner for another link";
+            let problem = Problem::new(Kind::Busy, "sign in", error.to_string(), how);
+            return Ok(sign_in(&app.base_url, problem.status_code(), &problem));
+        }
+    };
     // If the session cannot be stored, it is valid until the server restarts.
     let _ = store_sessions(app.clone()).await;
     let (name, lasts) = (access.cookie(&app.cookie), SESSION_LASTS.as_secs());

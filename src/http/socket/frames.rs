@@ -17,6 +17,10 @@ use std::task::{Context, Poll};
 /// The largest message, in bytes. A cell whose JSON is longer can be sent over REST.
 pub(super) const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 
+/// The largest message of a client that may only look, in bytes. Its commands are short, and there
+/// may be thousands of such clients, each with an unfinished message.
+pub(super) const MAX_VIEW_MESSAGE_BYTES: usize = 16 * 1024;
+
 /// Why a frame is refused. The close frame names this reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
@@ -47,8 +51,10 @@ impl SharedFault {
 }
 
 /// Parses the frame headers in a stream of bytes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct FrameParser {
+    /// The largest message, in bytes.
+    max: usize,
     /// The bytes of the header that have arrived: 2 bytes, then up to 8 bytes of length and 4 bytes
     /// of mask.
     header: [u8; 14],
@@ -60,6 +66,10 @@ struct FrameParser {
 }
 
 impl FrameParser {
+    fn new(max: usize) -> Self {
+        Self { max, header: [0; 14], have: 0, content: 0, message: 0 }
+    }
+
     /// Parses the next bytes.
     fn parse(&mut self, mut bytes: &[u8]) -> Result<(), Fault> {
         while !bytes.is_empty() {
@@ -109,7 +119,7 @@ impl FrameParser {
             _ => extended.iter().fold(0, |all, byte| all << 8 | u64::from(*byte)),
         };
         let is_control = header[0] & 0x08 != 0;
-        let room = if is_control { MAX_MESSAGE_BYTES } else { MAX_MESSAGE_BYTES - self.message };
+        let room = if is_control { self.max } else { self.max - self.message };
         let length = usize::try_from(length).ok().filter(|l| *l <= room).ok_or(Fault::TooLong)?;
         let mask_bytes = if second & 0x80 == 0 { 0 } else { 4 };
         Ok((self.have == 2 + length_bytes + mask_bytes).then_some(length))
@@ -124,9 +134,9 @@ pub(super) struct CheckedPayload {
 }
 
 impl CheckedPayload {
-    /// Wraps the bytes of an upgraded connection.
-    pub(super) fn new(bytes: Rc<RefCell<Payload>>, shared: SharedFault) -> Self {
-        Self { bytes, parser: FrameParser::default(), shared }
+    /// Wraps the bytes of an upgraded connection whose messages have at most `max` bytes.
+    pub(super) fn new(bytes: Rc<RefCell<Payload>>, shared: SharedFault, max: usize) -> Self {
+        Self { bytes, parser: FrameParser::new(max), shared }
     }
 }
 
@@ -181,7 +191,7 @@ mod tests {
         let all: Vec<u8> =
             [0, 1, 125, 126, 300, 65_535, 65_536, MAX_MESSAGE_BYTES, 5].into_iter().flat_map(frame).collect();
         for size in [1, 2, 3, 7, 13, 4096, all.len()] {
-            let mut parser = FrameParser::default();
+            let mut parser = FrameParser::new(MAX_MESSAGE_BYTES);
             assert!(all.chunks(size).all(|chunk| parser.parse(chunk) == Ok(())), "chunks of {size}");
             assert_eq!((parser.have, parser.content), (0, 0), "chunks of {size}");
         }
@@ -193,11 +203,15 @@ mod tests {
             let whole = header(length);
             // The mask has not arrived yet. The first ten bytes contain the length, so they are
             // enough.
-            assert_eq!(FrameParser::default().parse(&whole[..10]), Err(Fault::TooLong), "{length}");
+            assert_eq!(
+                FrameParser::new(MAX_MESSAGE_BYTES).parse(&whole[..10]),
+                Err(Fault::TooLong),
+                "{length}"
+            );
         }
         let mut after_good = frame(300);
         after_good.extend(header(1 << 40));
-        assert_eq!(FrameParser::default().parse(&after_good), Err(Fault::TooLong));
+        assert_eq!(FrameParser::new(MAX_MESSAGE_BYTES).parse(&after_good), Err(Fault::TooLong));
     }
 
     #[test]
@@ -208,7 +222,7 @@ mod tests {
             bytes
         };
         let half = MAX_MESSAGE_BYTES / 2;
-        let mut parser = FrameParser::default();
+        let mut parser = FrameParser::new(MAX_MESSAGE_BYTES);
         for _ in 0..3 {
             for whole in [part(0x01, half), part(0x00, half), part(0x89, 5), part(0x80, 0)] {
                 assert_eq!(parser.parse(&whole), Ok(()));
@@ -222,13 +236,16 @@ mod tests {
     #[test]
     fn reserved_bits_are_refused() {
         for bits in [0x40, 0x20, 0x10] {
-            assert_eq!(FrameParser::default().parse(&[0x81 | bits, 0x80]), Err(Fault::ReservedBits));
+            assert_eq!(
+                FrameParser::new(MAX_MESSAGE_BYTES).parse(&[0x81 | bits, 0x80]),
+                Err(Fault::ReservedBits)
+            );
         }
     }
 
     #[test]
     fn a_frame_without_a_mask_is_followed_too() {
-        let mut parser = FrameParser::default();
+        let mut parser = FrameParser::new(MAX_MESSAGE_BYTES);
         assert_eq!(parser.parse(&[0x81, 2, b'h', b'i']), Ok(()));
         assert_eq!((parser.have, parser.content), (0, 0));
     }

@@ -1,8 +1,13 @@
-//! Limits the number of commands of one client that await their replies.
+//! Limits the commands of one client that await their replies, and the memory of their replies.
 
-use super::message::is_urgent;
+use super::message::{has_long_answer, is_urgent};
+use crate::http::app_state::{AppState, Permit};
+use crate::http::auth::Access;
 use crate::notebook::Command;
+use crate::problem::Problem;
 use std::cell::Cell;
+use std::sync::Arc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Maximum number of commands of one client that await their replies.
 pub(super) const MAX_IN_FLIGHT: usize = 256;
@@ -11,15 +16,52 @@ pub(super) const MAX_IN_FLIGHT: usize = 256;
 /// many clients may send updates at the same time.
 const MAX_PRESENCE_UPDATES: usize = 16;
 
+/// Maximum number of long answers of one client that are being made or wait to be sent. Each may
+/// have some megabytes. Further questions wait, as texts.
+const MAX_LONG_ANSWERS: usize = 4;
+
 /// Counts the commands of one client that await their replies.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct InFlight {
     all: Cell<usize>,
     /// The number of presence updates among these commands.
     presence_updates: Cell<usize>,
+    long_answers: Arc<Semaphore>,
 }
 
+/// The permit for a long answer. It is dropped when the answer has been sent.
+#[derive(Debug)]
+pub(super) struct Held(#[allow(dead_code)] OwnedSemaphorePermit, #[allow(dead_code)] Permit);
+
 impl InFlight {
+    pub(super) fn new() -> Self {
+        let long_answers = Arc::new(Semaphore::new(MAX_LONG_ANSWERS));
+        Self { all: Cell::default(), presence_updates: Cell::default(), long_answers }
+    }
+
+    /// Waits until a long answer may be made. `None` for commands with short answers.
+    ///
+    /// # Errors
+    /// When many clients with share links read their answers slowly, or this connection has ended.
+    pub(super) async fn hold(
+        &self,
+        command: &Command,
+        app: &AppState,
+        access: &Access,
+    ) -> Result<Option<Held>, Problem> {
+        if !has_long_answer(command) {
+            return Ok(None);
+        }
+        let own = self.long_answers.clone().acquire_owned().await;
+        let own = own.map_err(|_| Problem::internal("the connection has ended"))?;
+        Ok(Some(Held(own, app.long_answer_for(access).await?)))
+    }
+
+    /// Ends the questions that wait, because the connection has ended.
+    pub(super) fn close(&self) {
+        self.long_answers.close();
+    }
+
     /// Returns the limit that one more command would exceed, if any.
     pub(super) fn exceeded_limit(&self, command: &Command) -> Option<usize> {
         let is_full = |count: &Cell<usize>, limit| (count.get() >= limit).then_some(limit);
@@ -48,7 +90,7 @@ mod tests {
 
     #[test]
     fn many_presence_updates_do_not_delay_other_commands() {
-        let in_flight = InFlight::default();
+        let in_flight = InFlight::new();
         let stand =
             Command::Stand { state: StateId::root(), name: None, caret: None, cell: None, follows: None };
         let list = Command::ListVariables { state: StateId::root().into() };

@@ -1,9 +1,9 @@
 //! The messages of the WebSocket except events: commands, replies, the greeting and the beat.
 
-use crate::http::auth::Scope;
 use crate::http::request::parse_json;
 use crate::notebook::{Command, Reply, SandboxRules};
 use crate::problem::{Kind, Problem};
+use crate::session::Scope;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -42,6 +42,17 @@ fn unreadable(why: &str) -> Problem {
 /// answer `input()` while many runs await their replies.
 pub(super) fn is_urgent(command: &Command) -> bool {
     matches!(command, Command::Interrupt { .. } | Command::AnswerInput { .. } | Command::Reset)
+}
+
+/// Whether the answer to a command may have megabytes.
+pub(super) fn has_long_answer(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::ListVariables { .. }
+            | Command::Evaluate { .. }
+            | Command::Table { .. }
+            | Command::Inspect { .. }
+    )
 }
 
 /// The error for a client that has too many commands in flight.

@@ -11,19 +11,20 @@ mod in_flight;
 mod message;
 mod waiting;
 
-use crate::http::app_state::{AppState, WHOLE_TIMEOUT};
+use crate::http::app_state::{AppState, Permit, WHOLE_TIMEOUT};
 use crate::http::auth::Access;
+use crate::http::authorize::send_for;
 use crate::http::request::{Caller, PathParams, query_value};
-use crate::notebook::Command;
+use crate::notebook::{Command, Reply};
 use crate::problem::Problem;
-use crate::session::{CloseReason, Missed, Position, Session, Since, Subscription, Visit};
+use crate::session::{CloseReason, Missed, Position, Scope, Session, Since, Subscription, Visit};
 use actix_web::dev::Payload;
 use actix_web::web::Bytes;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, web};
 use actix_ws::{
     AggregatedMessage, AggregatedMessageStream, CloseCode, CloseReason as CloseFrame, Message, ProtocolError,
 };
-use frames::{CheckedPayload, Fault, MAX_MESSAGE_BYTES, SharedFault};
+use frames::{CheckedPayload, Fault, MAX_MESSAGE_BYTES, MAX_VIEW_MESSAGE_BYTES, SharedFault};
 use futures_util::{Stream, StreamExt};
 use in_flight::{InFlight, MAX_IN_FLIGHT};
 use message::ClientMessage;
@@ -32,9 +33,9 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
-use waiting::Waiting;
+use waiting::{Outgoing, Waiting};
 
 /// The interval of pings and beats.
 const BEAT: Duration = Duration::from_secs(15);
@@ -69,18 +70,17 @@ pub(crate) async fn open(
 
     let fault = SharedFault::default();
     let bytes = Rc::new(RefCell::new(body.into_inner()));
-    let checked = Box::pin(CheckedPayload::new(bytes.clone(), fault.clone()));
+    let max_message = if access.scope == Scope::View { MAX_VIEW_MESSAGE_BYTES } else { MAX_MESSAGE_BYTES };
+    let checked = Box::pin(CheckedPayload::new(bytes.clone(), fault.clone(), max_message));
     let checked = web::Payload::from_request(&request, &mut Payload::Stream { payload: checked }).await?;
     let (response, sink, messages) = actix_ws::handle(&request, checked)?;
-    let messages = messages
-        .max_frame_size(MAX_MESSAGE_BYTES)
-        .aggregate_continuations()
-        .max_continuation_size(MAX_MESSAGE_BYTES);
+    let messages =
+        messages.max_frame_size(max_message).aggregate_continuations().max_continuation_size(max_message);
 
     let permit = app.whole_for(&access, 1).await?;
     let subscription = session.subscribe(since).await?;
     let permit = permit.filter(|_| matches!(subscription.missed, Missed::Whole(_)));
-    let visit = Rc::new(session.visit(access.scope.word()));
+    let visit = Rc::new(session.visit(access.scope, &access.browser()));
     let client = Client { app, access, session, visit, fault, bytes, permit: Cell::new(permit) };
     actix_web::rt::spawn(run_connection(client, sink, messages, subscription));
     Ok(response)
@@ -114,7 +114,7 @@ struct Client {
     /// The bytes that the client sends.
     bytes: Rc<RefCell<Payload>>,
     /// The permit to send a whole notebook. It is dropped when the whole notebook has been sent.
-    permit: Cell<Option<OwnedSemaphorePermit>>,
+    permit: Cell<Permit>,
 }
 
 /// The reason why a connection ends. It determines the close frame.
@@ -143,14 +143,16 @@ async fn run_connection(
 ) {
     let (answers, to_send) = mpsc::channel(ANSWER_QUEUE);
     let last_received = Rc::new(Cell::new(Instant::now()));
+    let in_flight = Rc::new(InFlight::new());
     let end = tokio::select! {
-        end = read_messages(&client, messages, answers, &last_received) => end,
+        end = read_messages(&client, messages, answers, &in_flight, &last_received) => end,
         end = write_messages(&mut sink, &client, events, to_send, &last_received) => end,
         () = client.app.keys.wait_until_invalid(&client.access) => End::SignedOut,
     };
     let end = if end == End::Behind && client.session.close_reason().is_some() { End::Moved } else { end };
-    // Frees the permit, so that another client can load a notebook.
+    // Frees the permits, so that another client can load a notebook.
     client.permit.take();
+    in_flight.close();
     let Client { visit, bytes, session, .. } = client;
     // Presence must end before the close frame is sent, because sending may take long.
     drop(visit);
@@ -190,20 +192,14 @@ async fn drain(bytes: &RefCell<Payload>) {
     let _ = tokio::time::timeout(CLOSE_TIMEOUT, until_it_pauses).await;
 }
 
-/// A message to the client, other than an event of the notebook.
-enum Outgoing {
-    Text(String),
-    Pong(Vec<u8>),
-}
-
 /// Reads the client's messages until the connection ends. Returns the reason.
 async fn read_messages(
     client: &Client,
     mut messages: AggregatedMessageStream,
     answers: mpsc::Sender<Outgoing>,
+    in_flight: &Rc<InFlight>,
     last_received: &Cell<Instant>,
 ) -> End {
-    let in_flight = Rc::new(InFlight::default());
     loop {
         let message = match messages.next().await {
             Some(Ok(message)) => message,
@@ -212,13 +208,13 @@ async fn read_messages(
         };
         last_received.set(Instant::now());
         match message {
-            AggregatedMessage::Text(text) => handle_message(client, &text, &answers, &in_flight),
+            AggregatedMessage::Text(text) => handle_message(client, &text, &answers, in_flight),
             AggregatedMessage::Binary(_) => {
                 return End::Broken(CloseCode::Unsupported, "only text messages are accepted");
             }
             // If the queue is full, the pong is dropped. The queued answers also show that the
             // server is alive.
-            AggregatedMessage::Ping(bytes) => drop(answers.try_send(Outgoing::Pong(bytes.to_vec()))),
+            AggregatedMessage::Ping(bytes) => drop(answers.try_send(Outgoing::Control(Message::Pong(bytes)))),
             AggregatedMessage::Pong(_) => (),
             AggregatedMessage::Close(_) => return End::Left,
         }
@@ -239,23 +235,29 @@ fn handle_message(client: &Client, text: &str, answers: &mpsc::Sender<Outgoing>,
         Err((id, refused)) => {
             // If the queue is full, the refusal is dropped. This happens only to a client that
             // sends invalid messages without reading the answers.
-            let _ = answers.try_send(Outgoing::Text(message::refusal(id, refused)));
+            let _ = answers.try_send(Outgoing::Answer(message::refusal(id, refused), None));
             return;
         }
     };
-    let (session, visit) = (client.session.clone(), client.visit.clone());
+    let (app, access, session) = (client.app.clone(), client.access.clone(), client.session.clone());
     let (answers, in_flight) = (answers.clone(), in_flight.clone());
     let is_presence = matches!(command.command(), Command::Stand { .. });
+    // Other commands do not hold the visit, because presence must end with the connection even if a
+    // run continues for an hour.
+    let visit = is_presence.then(|| client.visit.clone());
     in_flight.begin(is_presence);
     actix_web::rt::spawn(async move {
-        let reply = command.send_for(visit, session).await;
+        let (reply, held) = match in_flight.hold(command.command(), &app, &access).await {
+            Ok(held) => (send_for(visit, session, command).await, held),
+            Err(refused) => (Reply::Refused(refused), None),
+        };
         // Sending fails if the connection has ended. Then nobody needs the reply.
-        let _ = answers.send(Outgoing::Text(message::reply(id, &reply))).await;
+        let _ = answers.send(Outgoing::Answer(message::reply(id, &reply), held)).await;
         in_flight.end(is_presence);
     });
 }
 
-const TOO_LONG: End = End::Broken(CloseCode::Size, "a message has at most 1 MiB");
+const TOO_LONG: End = End::Broken(CloseCode::Size, "a message has at most 1 MiB, and of a view link 16 KiB");
 
 fn broken(fault: Option<Fault>, error: &ProtocolError) -> End {
     match (fault, error) {
@@ -296,10 +298,7 @@ async fn write_messages(
                 while let Ok(text) = events.try_recv() {
                     waiting.event(&text);
                 }
-                waiting.push(match answer {
-                    Outgoing::Text(text) => Message::Text(text.into()),
-                    Outgoing::Pong(bytes) => Message::Pong(bytes.into()),
-                });
+                waiting.push(answer);
             },
             _ = beat.tick() => {
                 if waiting.has_whole() && Instant::now() > whole_by {
@@ -308,8 +307,11 @@ async fn write_messages(
                 if last_received.get().elapsed() > SILENCE_TIMEOUT {
                     return End::Unreachable;
                 }
-                waiting.push(Message::Ping(Bytes::new()));
-                waiting.push(Message::Text(message::BEAT.into()));
+                if waiting.stands_still_for() > SILENCE_TIMEOUT {
+                    return End::Behind;
+                }
+                waiting.push(Outgoing::Control(Message::Ping(Bytes::new())));
+                waiting.push(Outgoing::Event(message::BEAT.into()));
             }
             sent = waiting.send_some(sink), if !waiting.is_empty() => if sent.is_err() {
                 return End::Left;

@@ -8,7 +8,7 @@
 
 use super::core::Core;
 use super::processes::{Duty, Origin};
-use super::{Alarm, Effect};
+use super::{Alarm, Effect, Killed};
 use crate::kernel::{Fingerprint, Fingerprints, ProcId};
 use crate::notebook::{Changes, Fact, RunStatus, StateId};
 use std::collections::VecDeque;
@@ -162,7 +162,7 @@ impl Comparer {
 
     /// Kills a process that takes too long to fingerprint.
     pub(super) fn is_late(&mut self, core: &mut Core, process: ProcId) {
-        core.effects.push(Effect::Kill(process));
+        core.effects.push(Effect::Kill(process, Killed::Late));
         self.failed(core, process);
     }
 

@@ -10,7 +10,7 @@ use super::lifecycle::hangs::{READY_TIMEOUT, START_TIMEOUT};
 use super::processes::{Doing, Duty, Head, Origin, Processes};
 use super::runs::Outcome;
 use super::saving::Due;
-use super::{Alarm, Effect, Ticket, not_found};
+use super::{Alarm, Effect, Killed, Ticket, not_found};
 use crate::kernel::{Load, ProcId};
 use crate::notebook::{
     Checkpoint, Digests, Event, ExecId, Fact, Form, Live, Notebook, Reply, Residency, RestoredFrom, Run,
@@ -410,7 +410,7 @@ impl Core {
 
     /// Kills a head and forgets it.
     pub(super) fn discard(&mut self, head: ProcId) {
-        self.effects.push(Effect::Kill(head));
+        self.effects.push(Effect::Kill(head, Killed::NotNeeded));
         if self.processes.head(head).is_some()
             && let Some(process) = self.processes.remove(head)
         {
@@ -426,7 +426,7 @@ impl Core {
                 head.is_killed = true;
             }
             self.effects.push(Effect::EndRun(head));
-            self.effects.push(Effect::Kill(head));
+            self.effects.push(Effect::Kill(head, Killed::RunStopped));
         }
     }
 

@@ -8,7 +8,7 @@
 
 use super::core::Core;
 use super::processes::{Duty, Origin, Process};
-use super::{Alarm, Effect, Ticket};
+use super::{Alarm, Effect, Killed, Ticket};
 use crate::kernel::{Introspected, ProcId, Question};
 use crate::notebook::{Reply, StateId, TableAnswer};
 use crate::problem::{Kind, Problem};
@@ -232,7 +232,8 @@ pub(super) fn end_answerer(core: &mut Core, process: ProcId, kind: Kind, why: &s
     if answerer(core, process).is_none() {
         return;
     }
-    core.effects.push(Effect::Kill(process));
+    let killed = if kind == Kind::Timeout { Killed::Late } else { Killed::NotNeeded };
+    core.effects.push(Effect::Kill(process, killed));
     if let Some(Process { at, duty: Duty::Answering(answerer), .. }) = core.processes.remove(process) {
         for (ticket, _) in answerer.waiting.into_values() {
             core.answer(ticket, refused(&at, kind, why));

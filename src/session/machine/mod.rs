@@ -140,6 +140,39 @@ pub(super) enum Input {
     Closing,
 }
 
+impl Input {
+    /// The kind of input, for the log.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Opened => "Opened",
+            Self::Command(..) => "Command",
+            Self::Stand(..) => "Stand",
+            Self::Left(..) => "Left",
+            Self::Reported(..) => "Reported",
+            Self::HeadStopped(..) => "HeadStopped",
+            Self::Gone(..) => "Gone",
+            Self::Unable(..) => "Unable",
+            Self::Examined(..) => "Examined",
+            Self::AlarmDue(..) => "AlarmDue",
+            Self::Kept(..) => "Kept",
+            Self::Trusted(..) => "Trusted",
+            Self::Measured(..) => "Measured",
+            Self::RunMeasured(..) => "RunMeasured",
+            Self::Observed(..) => "Observed",
+            Self::Trouble(..) => "Trouble",
+            Self::Worker(..) => "Worker",
+            Self::Offsite(..) => "Offsite",
+            Self::TakenOver(..) => "TakenOver",
+            Self::Adopt(..) => "Adopt",
+            Self::ChangePython(..) => "ChangePython",
+            Self::PythonChecked(..) => "PythonChecked",
+            Self::SaveNow(..) => "SaveNow",
+            Self::StopRuns => "StopRuns",
+            Self::Closing => "Closing",
+        }
+    }
+}
+
 /// A state that was read from a file. Its blobs are stored already.
 #[derive(Clone, Debug)]
 pub struct Adopted {
@@ -151,6 +184,21 @@ pub struct Adopted {
     pub label: Option<String>,
     /// The state's checkpoint, which is not trusted.
     pub checkpoint: Checkpoint,
+}
+
+/// Why a process is killed, for the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Killed {
+    /// Nothing needs it any more, or others need its memory more.
+    NotNeeded,
+    /// What it was asked for took too long, for example the list of its variables.
+    Late,
+    /// The run in it is to end.
+    RunStopped,
+    /// It does not answer, although it should have started or forked long ago.
+    Hung,
+    /// It could not be made, or could not load its state.
+    Failed,
 }
 
 /// An action for the actor.
@@ -186,7 +234,7 @@ pub(super) enum Effect {
     /// Examine a late process from outside.
     Examine(ProcId),
     /// End a process.
-    Kill(ProcId),
+    Kill(ProcId, Killed),
     /// End a head and all processes that its last cell started, even in other Unix sessions.
     EndRun(ProcId),
     /// End all processes that the last cell of a head started, even in other Unix sessions, but not
@@ -230,7 +278,7 @@ impl Effect {
             | Self::Stop(_)
             | Self::Continue(_)
             | Self::Examine(_)
-            | Self::Kill(_)
+            | Self::Kill(..)
             | Self::EndRun(_)
             | Self::EndStarted(_)
             | Self::EndCells => true,

@@ -4,6 +4,9 @@ use super::core::Core;
 use super::{Alarm, Ticket, not_found};
 use crate::notebook::{AgentStatus, Caret, Live, Participant, Reply, StateId};
 use crate::problem::{Kind, Problem};
+use crate::session::permit::Scope;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Maximum number of clients in the list. Each change sends the whole list to every client.
@@ -20,8 +23,9 @@ pub(in crate::session) struct Visitor(pub(in crate::session) u64);
 /// Which state a client looks at.
 #[derive(Clone, Debug)]
 pub(in crate::session) struct Standing {
-    /// The client's scope: `owner`, `run` or `view`.
-    pub(in crate::session) scope: &'static str,
+    pub(in crate::session) scope: Scope,
+    /// The same for all visits of one browser or one agent.
+    pub(in crate::session) identity: Arc<str>,
     /// The state that the client looks at.
     pub(in crate::session) state: StateId,
     /// The name that the client's user has chosen.
@@ -41,6 +45,9 @@ pub(in crate::session) struct Standing {
 pub(super) struct Presence {
     /// In the order of arrival.
     pub(super) participants: Vec<Participant>,
+    /// The numbers of visitors that are not the owner, by identity. No two have the same number.
+    /// One that has left keeps its number until somebody else needs it.
+    numbers: BTreeMap<Arc<str>, usize>,
     published: Vec<Participant>,
     /// When presence was last published, in milliseconds since the Unix epoch.
     published_at: f64,
@@ -51,7 +58,7 @@ pub(super) struct Presence {
 impl Presence {
     /// Notes which state a client looks at.
     pub(super) fn stand(&mut self, core: &mut Core, ticket: Ticket, visitor: Visitor, standing: Standing) {
-        let Standing { scope, state, name, caret, cell, follows, agent } = standing;
+        let Standing { scope, identity, state, name, caret, cell, follows, agent } = standing;
         if core.notebook.state(&state).is_none() {
             return core.answer(ticket, Reply::Refused(not_found("state", state)));
         }
@@ -63,10 +70,13 @@ impl Presence {
                 (one.cell, one.follows, one.agent) = (cell, follows, agent);
             }
             None if has_room => {
+                let is_owner = scope == Scope::Owner && agent.is_none();
+                let number = if is_owner { 0 } else { self.number_of(&identity) };
                 self.participants.push(Participant {
                     id: id.clone(),
+                    number,
                     name,
-                    scope: scope.to_owned(),
+                    scope: scope.word().to_owned(),
                     state,
                     caret,
                     cell,
@@ -79,6 +89,19 @@ impl Presence {
         }
         self.changed(core);
         core.answer(ticket, Reply::Standing { id });
+    }
+
+    /// The number of a visitor that is not the owner: that of its last visit, or else the lowest
+    /// that nobody present has.
+    fn number_of(&mut self, identity: &Arc<str>) -> usize {
+        if let Some(number) = self.numbers.get(identity) {
+            return *number;
+        }
+        let taken: BTreeSet<usize> = self.participants.iter().map(|one| one.number).collect();
+        let number = (1..).find(|number| !taken.contains(number)).unwrap_or_default();
+        self.numbers.retain(|_, other| *other != number);
+        self.numbers.insert(identity.clone(), number);
+        number
     }
 
     /// Handles the disconnection of a client.

@@ -9,7 +9,7 @@
 use super::introspect::Answerer;
 use super::listings::Listing;
 use super::transfers::Sender;
-use super::{Alarm, Effect};
+use super::{Alarm, Effect, Killed};
 use crate::kernel::{Load, ProcId, Role};
 use crate::notebook::{ExecId, Form, StateId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -230,7 +230,7 @@ impl Processes {
 
     /// Kills a process and removes it from the registry.
     pub(super) fn end(&mut self, id: ProcId, effects: &mut Vec<Effect>) -> Option<Process> {
-        effects.push(Effect::Kill(id));
+        effects.push(Effect::Kill(id, Killed::NotNeeded));
         self.remove(id)
     }
 
@@ -502,7 +502,7 @@ impl Processes {
 
     /// Kills a held head. The head stays in the registry until it has exited.
     pub(super) fn end_held(&mut self, id: ProcId, effects: &mut Vec<Effect>) {
-        effects.push(Effect::Kill(id));
+        effects.push(Effect::Kill(id, Killed::NotNeeded));
         self.change_duty(id, |_| Duty::Ending);
     }
 
@@ -553,6 +553,8 @@ mod tests {
         assert_eq!(effects, vec![fork, Effect::Wake(deadline, Alarm::Late(child))]);
         assert_eq!(processes.of(&state(1), |duty| matches!(duty, Duty::Fingerprinting)), vec![child]);
         processes.end(child, &mut effects);
-        assert!(processes.get(child).is_none() && effects.last() == Some(&Effect::Kill(child)));
+        assert!(
+            processes.get(child).is_none() && effects.last() == Some(&Effect::Kill(child, Killed::NotNeeded))
+        );
     }
 }

@@ -5,7 +5,7 @@
 //! checkpoint, only the plain values in it can be loaded (`Checkpoint::is_loadable_by`).
 
 use super::processes::Duty;
-use super::{Effect, Machine, Ticket, introspect, listings};
+use super::{Effect, Killed, Machine, Ticket, introspect, listings};
 use crate::kernel::{ProcId, ReadyPython};
 use crate::notebook::{Fact, Python, Reply, Residency, Saving, State, StateId};
 use crate::problem::{Kind, Problem};
@@ -94,7 +94,7 @@ impl Machine {
         self.loads.reset(core, Kind::Conflict, RESTARTED);
         let root = core.processes.root();
         for process in core.processes.take_frozen() {
-            core.effects.push(Effect::Kill(process));
+            core.effects.push(Effect::Kill(process, Killed::NotNeeded));
         }
         for process in core.processes.all_of(|duty| !matches!(duty, Duty::Root)).into_iter().chain(root) {
             core.end(process);

@@ -9,7 +9,7 @@ use super::core::{Core, FollowUp};
 use super::lifecycle::hangs::READY_TIMEOUT;
 use super::processes::{Doing, Duty, Origin};
 use super::runs::{CellReport, Outcome};
-use super::{Effect, Ticket, not_found, transfers};
+use super::{Effect, Killed, Ticket, not_found, transfers};
 use crate::kernel::{CellOrder, How, ProcId, Remains, RunOrder};
 use crate::notebook::{
     Cause, Checkpoint, ExecId, Live, Reply, Residency, RestoredFrom, RunError, Saving, State, StateId,
@@ -209,7 +209,7 @@ impl Replays {
         let old = core.processes.frozen(id).and_then(|old| core.processes.remove(old).map(|_| old));
         core.spawn(Origin::fork(head, id), Duty::Frozen, READY_TIMEOUT);
         core.publish_state(id);
-        core.effects.extend(old.map(Effect::Kill));
+        core.effects.extend(old.map(|old| Effect::Kill(old, Killed::NotNeeded)));
         false
     }
 

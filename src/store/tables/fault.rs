@@ -19,6 +19,8 @@ pub(in crate::store) enum Cause {
     Disk,
     /// The content of the database is wrong.
     Content,
+    /// The system has no more descriptors, processes or memory for now.
+    Scarce,
     /// Anything else, for example a missing permission, or another program that has the database
     /// open.
     Other,
@@ -53,6 +55,13 @@ impl Fault {
 
 impl From<io::Error> for Fault {
     fn from(error: io::Error) -> Self {
+        if let Some(libc::EMFILE | libc::ENFILE | libc::EAGAIN | libc::ENOMEM) = error.raw_os_error() {
+            return Self {
+                why: error.to_string(),
+                how: "close some programs and try again",
+                cause: Cause::Scarce,
+            };
+        }
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::disk("the disk is full", FREE),
             ErrorKind::ReadOnlyFilesystem => Self::disk("the file system is read-only", LOOK),

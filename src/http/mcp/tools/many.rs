@@ -1,7 +1,7 @@
 //! `run_many`: a sweep for a grid of values, and single runs for variants of a cell.
 
 use super::{Answer, Call, MAX_WAIT_S, OpenCall, POLL, new_run, word};
-use crate::http::authorize::{Authorized, unexpected};
+use crate::http::authorize::{send, unexpected};
 use crate::http::mcp::arguments::{ManyResult, RowResult, RunManyArguments};
 use crate::http::mcp::text::{Cursor, MAX_TEXT_CHARS, cut, show};
 use crate::notebook::{
@@ -183,7 +183,7 @@ async fn run_variants(
         .collect();
     let runs: Vec<ExecId> = specs.iter().map(|spec| spec.exec_id.clone()).collect();
     let commands = specs.into_iter().map(|spec| call.app.authorize(&call.access, Command::Run(spec)));
-    let commands = commands.collect::<Result<Vec<Authorized>, Problem>>()?;
+    let commands = commands.collect::<Result<Vec<_>, Problem>>()?;
     call.agent.add_runs(runs.iter().cloned());
     let interrupts = runs.iter().map(|run| Command::Interrupt { exec_id: run.clone() });
     let guard = call.stop_if_cancelled(interrupts.collect());
@@ -203,7 +203,7 @@ async fn run_variants(
                 if let Err(stopped) = agent.check_may_run() {
                     return Some(Err(stopped));
                 }
-                Some(command.send(&session).await)
+                Some(send(&session, command).await)
             }
         });
         each.buffered(at_once.max(1)).collect::<Vec<_>>().await

@@ -16,10 +16,10 @@ use super::arguments::{
 use super::message::RpcError;
 use crate::http::agents::{AgentCall, Caller};
 use crate::http::app_state::AppState;
-use crate::http::auth::{Access, Scope};
+use crate::http::auth::Access;
 use crate::notebook::{Command, ExecId, Reply, StateId};
 use crate::problem::{Kind, Problem};
-use crate::session::Session;
+use crate::session::{Scope, Session};
 use actix_web::web;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -1,7 +1,7 @@
 //! `take` and `interrupt`.
 
 use super::{Answer, Call, new_run};
-use crate::http::authorize::{Authorized, unexpected};
+use crate::http::authorize::{clean_up, send_then, unexpected};
 use crate::http::mcp::arguments::{InterruptArguments, InterruptResult, TakeArguments, TakeResult};
 use crate::notebook::{
     Command, Ended, ExecId, MergeSpec, Notebook, Reply, RunStatus, StateRef, SweepId, SweepStatus, Take,
@@ -36,7 +36,7 @@ pub(super) async fn take(call: Call, arguments: TakeArguments) -> Result<Answer,
         let take = notebook.run(&id).and_then(|run| Take::read(&run.code)).map(|(_, take)| take);
         (reply, take.unwrap_or_default())
     };
-    let reply = command.send_then(&call.session, read).await;
+    let reply = send_then(&call.session, command, read).await;
     guard.finish();
     call.agent.remove_run(&exec_id);
     match reply? {
@@ -52,7 +52,7 @@ pub(super) async fn take(call: Call, arguments: TakeArguments) -> Result<Answer,
             Ok(Answer::new(&result, Vec::new()))
         }
         (Reply::Ended(Ended { status, error, .. }), _) => {
-            Authorized::clean_up(exec_id).send(&call.session).await?;
+            clean_up(&call.session, exec_id).await?;
             let why = match error {
                 Some(error) if status != RunStatus::Interrupted => error.evalue,
                 _ => "the run was interrupted".into(),

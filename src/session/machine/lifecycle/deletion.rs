@@ -8,7 +8,7 @@ use crate::session::machine::cancel::interrupted;
 use crate::session::machine::imported::sweep_imported;
 use crate::session::machine::processes::Duty;
 use crate::session::machine::runs::Outcome;
-use crate::session::machine::{Effect, Machine, introspect, listings, not_found};
+use crate::session::machine::{Effect, Killed, Machine, introspect, listings, not_found};
 use indexmap::IndexMap;
 use std::collections::HashSet;
 
@@ -253,7 +253,7 @@ impl Machine {
         let root = core.processes.root();
         let is_new = core.notebook.state(&StateId::root()).is_none_or(|s| s.residency == Residency::Freezing);
         for process in core.processes.take_frozen() {
-            core.effects.push(Effect::Kill(process));
+            core.effects.push(Effect::Kill(process, Killed::NotNeeded));
         }
         listings::end_all(core, Kind::NotFound, WAS_RESET);
         self.loads.reset(core, Kind::NotFound, WAS_RESET);

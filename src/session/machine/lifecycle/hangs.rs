@@ -5,7 +5,7 @@ use crate::kernel::{Hung, ProcId};
 use crate::notebook::{Residency, StateId};
 use crate::session::machine::core::Core;
 use crate::session::machine::processes::Duty;
-use crate::session::machine::{Alarm, Effect, Machine};
+use crate::session::machine::{Alarm, Effect, Killed, Machine};
 use std::time::Duration;
 
 /// How long a forked process may take to report that it is ready. A fork takes milliseconds; with
@@ -54,7 +54,7 @@ impl Machine {
         } else {
             why_it_hangs(&self.core, &state, hung)
         };
-        self.core.effects.push(Effect::Kill(process));
+        self.core.effects.push(Effect::Kill(process, Killed::Hung));
         if self.core.processes.head(process).is_some() && !hung.is_there && self.core.forks(&state) {
             self.end_stuck(&state);
         }
@@ -67,7 +67,7 @@ impl Machine {
     fn end_stuck(&mut self, state: &StateId) {
         let is_there = self.core.notebook.state(state).is_some_and(|s| s.residency == Residency::Memory);
         if let Some(frozen) = self.core.processes.frozen(state).filter(|_| is_there) {
-            self.core.effects.push(Effect::Kill(frozen));
+            self.core.effects.push(Effect::Kill(frozen, Killed::Hung));
         }
     }
 }

@@ -20,7 +20,7 @@ use super::core::Core;
 use super::held::NotHeld;
 use super::processes::{Doing, Duty, Process};
 use super::runs::Outcome;
-use super::{Effect, Machine, introspect, listings, transfers};
+use super::{Effect, Killed, Machine, introspect, listings, transfers};
 use crate::kernel::{Exit, ProcId};
 use crate::notebook::{
     Cause, ExecId, Form, Missing, Reply, Residency, RestoredFrom, RunError, Saving, StateId,
@@ -195,7 +195,7 @@ impl Machine {
 
     /// Kills a head, and returns what it was doing.
     fn end_head(&mut self, head: ProcId) -> Doing {
-        self.core.effects.push(Effect::Kill(head));
+        self.core.effects.push(Effect::Kill(head, Killed::Failed));
         match self.core.processes.remove(head) {
             Some(Process { duty: Duty::Head(head), .. }) => head.doing,
             _ => Doing::Rest,
@@ -332,7 +332,7 @@ impl Machine {
         match self.core.processes.held_by(process) {
             Some(_) => self.core.end(process),
             // The process is a head. The loop over heads below ends it.
-            None => self.core.effects.push(Effect::Kill(process)),
+            None => self.core.effects.push(Effect::Kill(process, Killed::Failed)),
         }
         let failed = || Outcome::Error(RunError::of(Cause::RestoreFailed, why));
         let late = self.loads.take_runs(&state).into_iter();

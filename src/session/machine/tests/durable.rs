@@ -1373,7 +1373,7 @@ fn new_runs_wait_until_states_beyond_the_budget_are_on_disk() {
                     inputs.push_back(Input::Reported(head, Report::Started));
                     inputs.push_back(Input::Reported(head, ended()));
                 }
-                Effect::Kill(process) => drop(alive.remove(&process)),
+                Effect::Kill(process, _) => drop(alive.remove(&process)),
                 Effect::Answer(_, reply) if matches!(*reply, Reply::Ended(Ended { state: Some(_), .. })) => {
                     states += 1;
                     if states < 300 {

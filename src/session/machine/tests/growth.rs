@@ -78,7 +78,7 @@ impl Chain {
             Effect::Measure(processes) => {
                 vec![Input::Measured(processes.into_iter().map(|process| (process, 1000)).collect(), None)]
             }
-            Effect::Kill(process) => vec![Input::Gone(process, None)],
+            Effect::Kill(process, _) => vec![Input::Gone(process, None)],
             Effect::Wake(_, alarm @ (Alarm::Save | Alarm::Compare | Alarm::Measure)) => {
                 self.alarms.push(alarm);
                 Vec::new()

@@ -31,6 +31,7 @@ use crate::notebook::{
     RunError, RunSpec, RunStatus, StateId, StateRef, StreamName, TableAnswer, TextUpdate, Wanted,
     WidgetMessage, WorkerReport, WorkerResult, WorkerState,
 };
+use crate::session::permit::Scope;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -297,7 +298,8 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         }
         [who, "stands", at] => {
             let standing = Standing {
-                scope: "run",
+                scope: Scope::Run,
+                identity: (*who).into(),
                 state: state(at),
                 name: None,
                 caret: None,
@@ -653,7 +655,7 @@ fn effect_text(effect: &Effect) -> Option<String> {
         Effect::Stop(head) => format!("stop p{}", head.0),
         Effect::Continue(head) => format!("continue p{}", head.0),
         Effect::Examine(process) => format!("examine p{}", process.0),
-        Effect::Kill(process) => format!("kill p{}", process.0),
+        Effect::Kill(process, _) => format!("kill p{}", process.0),
         Effect::EndStarted(head) => format!("end what the cell of p{} has started", head.0),
         Effect::EndRun(head) => format!("end p{} and what its cell has started", head.0),
         Effect::EndCells => "end what cells have started".into(),

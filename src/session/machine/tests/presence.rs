@@ -3,6 +3,7 @@
 use super::{Input, Standing, Ticket, Visitor, machine, play};
 use crate::notebook::{Event, Live, StateId};
 use crate::session::machine::Effect;
+use crate::session::permit::Scope;
 use expect_test::expect;
 
 #[test]
@@ -135,7 +136,8 @@ fn quick_moves_are_published_together() {
     };
     let step = |who: u64| {
         let standing = Standing {
-            scope: "view",
+            scope: Scope::View,
+            identity: format!("{who}").into(),
             state: StateId::root(),
             name: Some(format!("{who}")),
             caret: None,

@@ -115,7 +115,7 @@ impl World {
                         *life = Life::Begins;
                     }
                 }
-                Effect::Kill(id) if self.processes.remove(&id).is_some() => drop(self.dying.insert(id)),
+                Effect::Kill(id, _) if self.processes.remove(&id).is_some() => drop(self.dying.insert(id)),
                 Effect::Answer(ticket, _) => {
                     assert!(self.open.remove(&ticket.0), "answered twice: {ticket:?}")
                 }
