@@ -9,7 +9,7 @@ use super::refusals::Refusals;
 use crate::blocking_pool::BlockingPool;
 use crate::directory::Directory;
 use crate::node_agent::Agent;
-use crate::notebook::{Notebook, SandboxRules};
+use crate::notebook::{Command, Notebook, SandboxRules};
 use crate::problem::{Kind, Problem};
 use crate::session::{Scope, Session, Sessions};
 use actix_web::web;
@@ -209,12 +209,19 @@ impl AppState {
         permit_of(&self.wholes, access, parts, "notebooks").await
     }
 
-    /// Waits for a permit to send a long answer, such as a list of variables. Does the same as
-    /// `whole_for`, for answers of a few megabytes.
+    /// Waits for a permit to send the answer to a command, if the answer may be long. Does the same
+    /// as `whole_for`, for answers of a few megabytes.
     ///
     /// # Errors
     /// 503 after `PERMIT_TIMEOUT`.
-    pub(super) async fn long_answer_for(&self, access: &Access) -> Result<Permit, Problem> {
+    pub(super) async fn long_answer_for(
+        &self,
+        access: &Access,
+        command: &Command,
+    ) -> Result<Permit, Problem> {
+        if !command.has_long_answer() {
+            return Ok(None);
+        }
         permit_of(&self.long_answers, access, 1, "long answers").await
     }
 

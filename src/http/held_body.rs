@@ -3,6 +3,7 @@
 use crate::problem::Problem;
 use actix_web::HttpResponse;
 use actix_web::body::SizedStream;
+use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::Bytes;
 use futures_util::{Stream, StreamExt, stream};
@@ -19,13 +20,17 @@ pub(super) fn sent_with<T: 'static>(text: Bytes, held: T) -> impl Stream<Item = 
     }))
 }
 
-/// A 200 with JSON. Drops `held` when all of it has been sent.
+/// An answer in JSON. Drops `held` when all of it has been sent.
 ///
 /// # Errors
 /// When the value cannot be serialised.
-pub(super) fn json_with<T: 'static>(value: &impl Serialize, held: T) -> Result<HttpResponse, Problem> {
+pub(super) fn json_with<T: 'static>(
+    status: StatusCode,
+    value: &impl Serialize,
+    held: T,
+) -> Result<HttpResponse, Problem> {
     let text = serde_json::to_vec(value).map_err(|_| Problem::internal("the answer is no JSON"))?;
-    let mut response = HttpResponse::Ok();
+    let mut response = HttpResponse::build(status);
     let response = response.insert_header((CONTENT_TYPE, "application/json"));
     Ok(response.body(SizedStream::new(text.len() as u64, sent_with(text.into(), held))))
 }

@@ -416,6 +416,14 @@ fn yes() -> bool {
 }
 
 impl Command {
+    /// Whether the answer may have megabytes.
+    pub fn has_long_answer(&self) -> bool {
+        matches!(
+            self,
+            Self::ListVariables { .. } | Self::Evaluate { .. } | Self::Table { .. } | Self::Inspect { .. }
+        )
+    }
+
     /// Whether the command is allowed while the notebook is read-only, because it changes nothing
     /// that a copy has.
     pub fn keeps_the_notebook(&self) -> bool {

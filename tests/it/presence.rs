@@ -196,6 +196,13 @@ fn a_batch_is_carried_out_in_its_order_and_a_run_delays_no_later_command() {
     let (_, token) = view_link(&server);
     let refused = server.send(batch(&[put(1)]).bearer(&token)).json();
     assert_eq!(refused["replies"][0]["code"], "forbidden");
+
+    // All answers of a batch are in memory at the same time.
+    let look = json!({"do": "look_at_variables", "state": "initial"});
+    let looked = server.send(batch(&vec![look.clone(); 4]).bearer(&token)).json();
+    assert!(looked["replies"].as_array().unwrap().iter().all(|reply| reply["kind"] == "variables"));
+    let refused = server.send(batch(&vec![look; 5]).bearer(&token));
+    assert_eq!((refused.status, refused.error_code().as_str()), (413, "too_large"));
 }
 
 /// There are two thousand drafts of a hundred bytes on one state. Another client receives each

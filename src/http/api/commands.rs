@@ -7,7 +7,7 @@ use crate::http::error::ErrorBody;
 use crate::http::held_body::json_with;
 use crate::http::request::{Caller, Json, PathParams};
 use crate::notebook::{Command, Reply, Snapshot, StateId};
-use crate::problem::Problem;
+use crate::problem::{Kind, Problem};
 use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::Bytes;
@@ -18,6 +18,10 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::time::Instant;
 use utoipa::ToSchema;
+
+/// Maximum number of commands with long answers in one batch, because all answers are sent
+/// together.
+const MAX_QUESTIONS: usize = 4;
 
 /// Several commands.
 #[derive(Deserialize, ToSchema)]
@@ -43,7 +47,7 @@ pub(crate) async fn snapshot(
     path: PathParams,
 ) -> Result<HttpResponse, Problem> {
     let session = AppState::notebook(&app, path.get(0)).await?;
-    let permit = app.long_answer_for(caller.access()?).await?;
+    let permit = app.whole_for(caller.access()?, 1).await?;
     let mut pieces = session.snapshot().await?.into_pieces("", "");
     let by = Instant::now() + WHOLE_TIMEOUT;
     let body = stream::iter(std::iter::from_fn(move || {
@@ -78,6 +82,7 @@ pub(crate) async fn command(
     Json(command): Json<Command>,
 ) -> Result<HttpResponse, Problem> {
     let session = AppState::notebook(&app, path.get(0)).await?;
+    let permit = app.long_answer_for(caller.access()?, &command).await?;
     let reply = match app.authorize(caller.access()?, command) {
         Ok(command) => send(&session, command).await?,
         Err(refused) => Reply::Refused(refused),
@@ -86,7 +91,7 @@ pub(crate) async fn command(
         Reply::Refused(refused) => refused.status_code(),
         _ => StatusCode::OK,
     };
-    Ok(HttpResponse::build(status).json(reply))
+    json_with(status, &reply, permit)
 }
 
 /// Carries out several commands, in their order, as if they had come over one WebSocket: a run
@@ -108,6 +113,15 @@ pub(crate) async fn batch(
 ) -> Result<HttpResponse, Problem> {
     let session = AppState::notebook(&app, path.get(0)).await?;
     let access = caller.access()?;
+    let questions = || commands.iter().filter(|command| command.has_long_answer());
+    if questions().count() > MAX_QUESTIONS {
+        let why = format!("more than {MAX_QUESTIONS} of them have long answers");
+        return Err(Problem::new(Kind::TooLarge, "carry out the commands", why, "send them one by one"));
+    }
+    let permit = match questions().next() {
+        Some(question) => app.long_answer_for(access, question).await?,
+        None => None,
+    };
     let commands: Vec<_> = commands.into_iter().map(|command| app.authorize(access, command)).collect();
     detached(async move {
         let replies = join_all(commands.into_iter().map(async |command| match command {
@@ -115,7 +129,7 @@ pub(crate) async fn batch(
             Err(refused) => Ok(Reply::Refused(refused)),
         }));
         let replies = replies.await.into_iter().collect::<Result<_, _>>()?;
-        Ok(HttpResponse::Ok().json(Replies { replies }))
+        json_with(StatusCode::OK, &Replies { replies }, permit)
     })
     .await
 }
@@ -133,7 +147,8 @@ pub(crate) async fn variables(
 ) -> Result<HttpResponse, Problem> {
     let state = StateId::new(path.get(1));
     let session = AppState::notebook(&app, path.get(0)).await?;
-    let whole = app.whole_for(caller.access()?, 1).await?;
-    let reply = app.ask(&session, caller.access()?, Command::ListVariables { state: state.into() }).await?;
-    json_with(&reply, whole)
+    let command = Command::ListVariables { state: state.into() };
+    let permit = app.long_answer_for(caller.access()?, &command).await?;
+    let reply = app.ask(&session, caller.access()?, command).await?;
+    json_with(StatusCode::OK, &reply, permit)
 }

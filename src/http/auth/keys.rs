@@ -6,11 +6,10 @@
 use super::access::{Access, Now};
 use super::browser_session::{BrowserSession, SESSION_LASTS};
 use super::secret::{SecretHash, new_secret};
-use super::share_link::{HeldLink, Link, NewLink};
-use super::throttle::{Bucket, Rate};
+use super::share_link::{HeldLink, Link, NewLink, SIGN_INS};
+use super::throttle::Bucket;
 use crate::notebook::{KeptLink, KeptSession};
 use crate::session::Scope;
-use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -22,9 +21,6 @@ const MAX_SESSIONS_EACH: usize = 64;
 /// How long a session of a link must be unused before another may replace it. The holder of a link
 /// must not be able to sign others out.
 const UNUSED: Duration = Duration::from_secs(24 * 3600);
-
-/// Sign-ins by one link. Each is written to disk.
-const SIGN_INS: Rate = Rate { per_second: 0.1, at_once: 20.0 };
 
 /// Maximum number of share links. The server compares the token of a request with the token of
 /// every link.
@@ -55,8 +51,6 @@ struct Credentials {
     links: Vec<HeldLink>,
     /// The browser sessions, in the order in which they began.
     sessions: Vec<BrowserSession>,
-    /// By the id of the link.
-    sign_ins: BTreeMap<String, Bucket>,
 }
 
 /// Why a browser session did not begin.
@@ -151,25 +145,20 @@ impl Keys {
         let id = new_secret()?;
         let mut kept = self.lock();
         kept.sessions.retain(|s| now.at < s.ends);
-        let same: Vec<(usize, Instant)> = kept
-            .sessions
-            .iter()
-            .enumerate()
-            .filter(|(_, s)| s.link == access.link)
-            .map(|(n, s)| (n, s.used))
-            .collect();
-        let replaced = same.iter().min_by_key(|(_, used)| *used).filter(|_| same.len() >= MAX_SESSIONS_EACH);
+        let same = || kept.sessions.iter().enumerate().filter(|(_, s)| s.link == access.link);
+        let least_used = same().map(|(at, s)| (at, s.used)).min_by_key(|(_, used)| *used);
+        let replaced = least_used.filter(|_| same().count() >= MAX_SESSIONS_EACH);
         if let Some(link) = &access.link {
-            if replaced.is_some_and(|(_, used)| now.at.saturating_duration_since(*used) < UNUSED) {
+            if replaced.is_some_and(|(_, used)| now.at.saturating_duration_since(used) < UNUSED) {
                 return Err(SignInError::TooMany);
             }
-            let bucket = kept.sign_ins.entry(link.clone());
-            if !bucket.or_insert_with(|| Bucket::new(SIGN_INS, now.at)).admits(now.at) {
+            let link = kept.links.iter_mut().find(|l| &l.shown.id == link);
+            if !link.is_some_and(|link| link.sign_ins.admits(now.at)) {
                 return Err(SignInError::TooFast);
             }
         }
         if let Some((at, _)) = replaced {
-            kept.sessions.remove(*at);
+            kept.sessions.remove(at);
         }
         let (link, ends) = (access.link.clone(), now.at + SESSION_LASTS);
         kept.sessions.push(BrowserSession { id: SecretHash::of(&id), link, ends, used: now.at });
@@ -229,7 +218,8 @@ impl Keys {
             expires_at: end.map(|e| e.wall_ms),
             last_used: None,
         };
-        Ok((HeldLink { shown, token: SecretHash::of(&token), ends: end.map(|e| e.at) }, token))
+        let sign_ins = Bucket::new(SIGN_INS, now.at);
+        Ok((HeldLink { shown, token: SecretHash::of(&token), ends: end.map(|e| e.at), sign_ins }, token))
     }
 
     /// Adds a link. From now on the link is valid.
@@ -290,7 +280,6 @@ impl Keys {
         let before = kept.links.len();
         kept.links.retain(|l| l.shown.id != link);
         kept.sessions.retain(|s| s.link.as_deref() != Some(link));
-        kept.sign_ins.remove(link);
         let found = kept.links.len() < before;
         drop(kept);
         self.revocations.send_modify(|n| *n += 1);

@@ -3,11 +3,15 @@
 
 use super::access::{Access, Now};
 use super::secret::SecretHash;
+use super::throttle::{Bucket, Rate};
 use crate::notebook::KeptLink;
 use crate::session::Scope;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 use utoipa::ToSchema;
+
+/// Sign-ins by one link. Each is written to disk.
+pub(super) const SIGN_INS: Rate = Rate { per_second: 0.1, at_once: 20.0 };
 
 /// A share link without its token, as the list of links shows it. The server sends the token only
 /// once, in the answer to the request that makes the link.
@@ -37,6 +41,8 @@ pub(crate) struct HeldLink {
     /// When the link expires, on the monotonic clock; `None` if never. Checks use this time instead
     /// of `Link::expires_at`.
     pub(super) ends: Option<Instant>,
+    /// The sign-ins by the link.
+    pub(super) sign_ins: Bucket,
 }
 
 impl HeldLink {
@@ -96,7 +102,8 @@ impl HeldLink {
             expires_at,
             last_used: None,
         };
-        Some(Self { shown, token: SecretHash::from_hex(&kept.token_sha256)?, ends: ends.flatten() })
+        let token = SecretHash::from_hex(&kept.token_sha256)?;
+        Some(Self { shown, token, ends: ends.flatten(), sign_ins: Bucket::new(SIGN_INS, now.at) })
     }
 }
 

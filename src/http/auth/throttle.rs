@@ -18,7 +18,7 @@ pub(super) struct Rate {
 }
 
 /// A token bucket: it refills over time, and each use takes one token out.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Bucket {
     rate: Rate,
     left: f64,

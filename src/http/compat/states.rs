@@ -8,6 +8,7 @@ use crate::http::request::{Caller, NoBody, PathParams};
 use crate::notebook::{Command, Notebook, Reply, StateRef, Variable};
 use crate::problem::Problem;
 use crate::session::Permitted;
+use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -99,13 +100,14 @@ pub(crate) async fn state(
     path: PathParams,
 ) -> Result<HttpResponse, Problem> {
     let name = path.get(0).to_owned();
-    let whole = app.long_answer_for(caller.access()?).await?;
-    let command = app.authorize(caller.access()?, Command::ListVariables { state: StateRef::name(&name) })?;
+    let command = Command::ListVariables { state: StateRef::name(&name) };
+    let permit = app.long_answer_for(caller.access()?, &command).await?;
+    let command = app.authorize(caller.access()?, command)?;
     let wanted = name.clone();
     let read = move |notebook: &Notebook, reply| (reply, notebook.find(&wanted).map(|s| s.created_at));
     match send_then(&app.start, command, read).await? {
         (Reply::Variables { variables }, Some(created_at)) => {
-            json_with(&StateView::new(name, created_at, variables), whole)
+            json_with(StatusCode::OK, &StateView::new(name, created_at, variables), permit)
         }
         (other, _) => Err(unexpected(other)),
     }

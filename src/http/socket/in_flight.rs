@@ -1,6 +1,6 @@
 //! Limits the commands of one client that await their replies, and the memory of their replies.
 
-use super::message::{has_long_answer, is_urgent};
+use super::message::is_urgent;
 use crate::http::app_state::{AppState, Permit};
 use crate::http::auth::Access;
 use crate::notebook::Command;
@@ -49,12 +49,12 @@ impl InFlight {
         app: &AppState,
         access: &Access,
     ) -> Result<Option<Held>, Problem> {
-        if !has_long_answer(command) {
+        if !command.has_long_answer() {
             return Ok(None);
         }
         let own = self.long_answers.clone().acquire_owned().await;
         let own = own.map_err(|_| Problem::internal("the connection has ended"))?;
-        Ok(Some(Held(own, app.long_answer_for(access).await?)))
+        Ok(Some(Held(own, app.long_answer_for(access, command).await?)))
     }
 
     /// Ends the questions that wait, because the connection has ended.

@@ -44,17 +44,6 @@ pub(super) fn is_urgent(command: &Command) -> bool {
     matches!(command, Command::Interrupt { .. } | Command::AnswerInput { .. } | Command::Reset)
 }
 
-/// Whether the answer to a command may have megabytes.
-pub(super) fn has_long_answer(command: &Command) -> bool {
-    matches!(
-        command,
-        Command::ListVariables { .. }
-            | Command::Evaluate { .. }
-            | Command::Table { .. }
-            | Command::Inspect { .. }
-    )
-}
-
 /// The error for a client that has too many commands in flight.
 pub(super) fn too_many(limit: usize) -> Problem {
     Problem::new(

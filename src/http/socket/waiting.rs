@@ -132,22 +132,32 @@ impl Waiting {
                 (text, None)
             }
             Outgoing::Answer(text, held) => (text, held),
-            Outgoing::Rest(mut left, held) => {
-                let part = left.split_to(left.len().min(PART_BYTES));
-                if left.is_empty() {
-                    return Some(Message::Continuation(Item::Last(part)));
-                }
-                self.messages.push_front(Outgoing::Rest(left, held));
-                return Some(Message::Continuation(Item::Continue(part)));
-            }
+            Outgoing::Rest(left, held) => return Some(self.next_part(left, false, held)),
         };
-        if text.len() <= PART_BYTES {
-            return Some(Message::Text(text.into()));
+        Some(if text.len() <= PART_BYTES {
+            Message::Text(text.into())
+        } else {
+            self.next_part(text.into(), true, held)
+        })
+    }
+
+    fn next_part(&mut self, mut left: Bytes, is_first: bool, held: Option<Held>) -> Message {
+        let part = left.split_to(left.len().min(PART_BYTES));
+        let is_last = left.is_empty();
+        if !is_last {
+            self.messages.push_front(Outgoing::Rest(left, held));
         }
-        let mut left = Bytes::from(text);
-        let part = left.split_to(PART_BYTES);
-        self.messages.push_front(Outgoing::Rest(left, held));
-        Some(Message::Continuation(Item::FirstText(part)))
+        message_of(part, is_first, is_last)
+    }
+}
+
+/// The message with a part of a text.
+fn message_of(part: Bytes, is_first: bool, is_last: bool) -> Message {
+    match (is_first, is_last) {
+        (true, true) => Message::Text(String::from_utf8_lossy(&part).into_owned().into()),
+        (true, false) => Message::Continuation(Item::FirstText(part)),
+        (false, false) => Message::Continuation(Item::Continue(part)),
+        (false, true) => Message::Continuation(Item::Last(part)),
     }
 }
 
@@ -180,12 +190,8 @@ impl Whole {
         let part = self.left.split_to(self.left.len().min(PART_BYTES));
         self.refill();
         self.is_over = self.left.is_empty();
-        match (std::mem::replace(&mut self.has_begun, true), self.is_over) {
-            (false, true) => Message::Text(String::from_utf8_lossy(&part).into_owned().into()),
-            (false, false) => Message::Continuation(Item::FirstText(part)),
-            (true, false) => Message::Continuation(Item::Continue(part)),
-            (true, true) => Message::Continuation(Item::Last(part)),
-        }
+        let has_begun = std::mem::replace(&mut self.has_begun, true);
+        message_of(part, !has_begun, self.is_over)
     }
 }
 
