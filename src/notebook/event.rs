@@ -229,12 +229,14 @@ pub enum Live {
         /// The progress.
         saving: Saving,
     },
-    /// The private memory of a state's frozen process was measured.
+    /// The memory of a state's frozen process was measured.
     MemoryMeasured {
         /// The state.
         state: StateId,
-        /// The private memory, in bytes.
+        /// Memory that only this process uses, in bytes.
         memory_bytes: u64,
+        /// Memory that it shares with other processes, in bytes.
+        shared_bytes: u64,
     },
     /// A replay of a state's lineage made progress. The replay is complete when `done` equals
     /// `total`. A `total` of 0 means that the replay was abandoned.

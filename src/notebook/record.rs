@@ -44,6 +44,10 @@ pub struct State {
     /// Where the state's variables are.
     #[serde(rename = "living")]
     pub residency: Residency,
+    /// Since when the state is in memory, in milliseconds since the Unix epoch. Absent if it is
+    /// not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_memory_since: Option<f64>,
     /// When the state was deleted, in milliseconds since the Unix epoch. States that one command
     /// deleted have the same time. Absent unless the state was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,8 +60,12 @@ pub struct State {
     /// How the state was restored to memory; null if it was not restored since its cell ran.
     #[serde(rename = "revival")]
     pub restored_from: Option<RestoredFrom>,
-    /// Private memory of the state's frozen process in bytes, as last measured.
+    /// Memory that only the state's frozen process uses, in bytes, as last measured.
     pub memory_bytes: Option<u64>,
+    /// Memory that the state's frozen process shares with other processes, in bytes, as last
+    /// measured.
+    #[serde(default)]
+    pub shared_bytes: Option<u64>,
     /// How the state's cell changed the variables; null until that is known.
     pub changes: Option<Changes>,
     /// Whether the state's cell failed. Such a state holds the variables that the cell had set
@@ -84,13 +92,23 @@ impl State {
             fork_anyway: false,
             pinned: false,
             residency: Residency::Freezing,
+            in_memory_since: None,
             deleted_at: None,
             checkpoint: None,
             saving: Saving::Idle,
             restored_from: None,
             memory_bytes: None,
+            shared_bytes: None,
             changes: None,
             partial: false,
+        }
+    }
+
+    /// Notes that the state's variables are somewhere else now.
+    pub(crate) fn move_to(&mut self, residency: Residency, now_ms: f64) {
+        if self.residency != residency {
+            self.in_memory_since = (residency == Residency::Memory).then_some(now_ms);
+            self.residency = residency;
         }
     }
 }

@@ -7,7 +7,7 @@
 
 use super::event_log::EventLog;
 use super::handle::{Ask, OnReply};
-use super::machine::{Alarm, Budget, Effect, Input, Killed, Machine, RunMemory, Serial, Ticket};
+use super::machine::{Alarm, Budget, Effect, Footprint, Input, Killed, Machine, RunMemory, Serial, Ticket};
 use super::offsite::{OffsiteNews, OffsiteThread};
 use super::{NotebookConfig, NotebookFiles, Session, system_memory};
 use crate::allocator;
@@ -266,9 +266,9 @@ impl PythonInUse {
     }
 }
 
-/// The private memory of processes, in bytes; the computer's available memory, in bytes; and how
-/// many processes Linux has killed for lack of memory.
-type Measured = (Vec<(ProcId, u64)>, Option<u64>, Option<u64>);
+/// The memory of processes; the computer's available memory, in bytes; and how many processes Linux
+/// has killed for lack of memory.
+type Measured = (Vec<(ProcId, Footprint)>, Option<u64>, Option<u64>);
 
 /// The inputs of the actor, except client requests.
 struct Inboxes {
@@ -857,13 +857,11 @@ impl Actor {
             processes.iter().filter_map(|p| Some((*p, self.tree.pid(*p)?))).collect();
         let tell = self.measures.clone();
         self.threads.spawn(move || {
-            let bytes = pids
-                .into_iter()
-                .filter_map(|(p, pid)| Some((p, system_memory::private_bytes(pid)?)))
-                .collect();
+            let footprints =
+                pids.into_iter().filter_map(|(p, pid)| Some((p, system_memory::footprint(pid)?))).collect();
             // The send fails if the notebook was closed.
             let _ = tell.try_send((
-                bytes,
+                footprints,
                 system_memory::available_bytes(),
                 system_memory::out_of_memory_kills(),
             ));

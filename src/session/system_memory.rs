@@ -1,16 +1,19 @@
 //! Reads from Linux how much memory processes use and how much the computer has (proc_pid_smaps(5),
 //! proc_meminfo(5)).
 
+use super::machine::Footprint;
 use crate::kernel::{below, kilobytes};
 use std::collections::HashSet;
 
-/// The private memory of a process, in bytes. None when the process has exited.
-pub(super) fn private_bytes(pid: i32) -> Option<u64> {
+/// The memory of a process. None when the process has exited.
+pub(super) fn footprint(pid: i32) -> Option<Footprint> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
-    Some(
-        ["Private_Clean:", "Private_Dirty:"].iter().filter_map(|field| kilobytes(&text, field)).sum::<u64>()
-            * 1024,
-    )
+    let sum =
+        |fields: [&str; 2]| fields.iter().filter_map(|field| kilobytes(&text, field)).sum::<u64>() * 1024;
+    Some(Footprint {
+        own: sum(["Private_Clean:", "Private_Dirty:"]),
+        shared: sum(["Shared_Clean:", "Shared_Dirty:"]),
+    })
 }
 
 /// The memory of several processes and of the other processes that they started, in bytes. Memory
@@ -45,9 +48,9 @@ mod tests {
     #[test]
     fn this_process_and_this_machine_have_memory() {
         let pid = i32::try_from(std::process::id()).unwrap_or_default();
-        let (own, left, all) = (private_bytes(pid), available_bytes(), total_bytes());
+        let (own, left, all) = (footprint(pid).map(|f| f.own), available_bytes(), total_bytes());
         assert!(own > Some(100_000) && own < all && left < all, "{own:?} {left:?} {all:?}");
-        assert_eq!(private_bytes(i32::MAX), None);
+        assert_eq!(footprint(i32::MAX), None);
         let me = HashSet::from([i32::try_from(std::process::id()).unwrap_or_default()]);
         let together = bytes_together(&me);
         assert!(together > 100_000 && Some(together) < all, "{together} {all:?}");

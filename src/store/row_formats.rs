@@ -141,6 +141,8 @@ pub(super) fn state(place: TreePosition, body: StoredState) -> State {
         saving: Saving::Idle,
         restored_from: None,
         memory_bytes: None,
+        shared_bytes: None,
+        in_memory_since: None,
         changes: body.changes,
         partial: body.partial,
     }

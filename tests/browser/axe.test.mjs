@@ -325,10 +325,18 @@ const STATES = [
         },
         { notebook: branches },
     ],
-    ...['load', 'disk', 'restored', 'writing', 'failed', 'only', 'replay', 'foreign', 'gone'].map(
+    ...['load', 'disk', 'restored', 'writing', 'failed', 'only', 'replay', 'foreign'].map(
         (id) =>
             /** @type {ShownState} */ ([`the state "${id}" of the fixture`, node(id), { notebook: kept }]),
     ),
+    [
+        'a deleted state that a link leads to',
+        async (page) => {
+            await page.evaluate(() => (location.hash = 'gone'));
+            await page.waitForSelector('.row[data-here][data-status="deleted"]');
+        },
+        { notebook: kept },
+    ],
     ['view only', node('restored'), { notebook: kept, scope: 'view' }],
     [
         'a disk that cannot be written',

@@ -33,7 +33,12 @@ const LINES = [
         'load',
         'initial',
         'import pandas as pd\ndf = pd.read_csv("cities.csv")',
-        { memory_bytes: 184_000_000, checkpoint: checkpoint(52_000_000), pinned: true },
+        {
+            memory_bytes: 184_000_000,
+            shared_bytes: 41_000_000,
+            checkpoint: checkpoint(52_000_000),
+            pinned: true,
+        },
     ],
     ['clean', 'load', 'df = df.dropna()', { memory_bytes: 3_100_000, checkpoint: checkpoint(1_200_000) }],
     [

@@ -267,21 +267,22 @@ test('deleting a failed attempt also deletes its draft, and Undo restores both',
     await page.waitForFunction(
         () =>
             !document.querySelector('.cell[data-status="error"]') &&
-            document.querySelector('.row[data-going]'),
+            document.querySelectorAll('.row').length === 2,
     );
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.waitForFunction(
         () =>
             document.querySelector('.cell[data-kind="draft"]')?.textContent.includes('1/0') &&
-            !document.querySelector('.row[data-going]'),
+            document.querySelectorAll('.row').length === 3,
     );
     // Without Undo, the attempt is deleted when the time for Undo is over.
     await page.clock.install();
     await page.locator('.row').nth(1).click();
     await page.waitForSelector('.cell[data-status="error"]');
     await choose(0, 'Delete this attempt');
-    await page.waitForSelector('.row[data-going]');
+    await page.waitForSelector('.notice[data-open]');
     await page.clock.fastForward(UNDO_MS);
+    await page.waitForSelector('.notice[data-open]', { state: 'detached' });
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 2);
 });
 

@@ -96,6 +96,7 @@ export const KEPT = {
     saving: { now: 'idle' },
     revival: null,
     memory_bytes: null,
+    shared_bytes: null,
     changes: null,
 };
 

@@ -281,6 +281,7 @@ fn named_states_survive_a_crash() {
 fn the_list_of_states_has_their_residency_and_sizes() {
     let server = TestServer::start();
     let state = server.run("initial", "x = bytearray(8 << 20)").state().to_owned();
+    let child = server.run(&state, "y = 1").state().to_owned();
     let one = || {
         let states = server.get("/api/states").json()["states"].clone();
         states.as_array().unwrap().iter().find(|s| s["id"] == state).unwrap().clone()
@@ -288,6 +289,11 @@ fn the_list_of_states_has_their_residency_and_sizes() {
     until("the state is in memory and on disk, and measured", || {
         let one = one();
         one["living"] == "memory" && one["checkpoint"].is_object() && one["memory_bytes"].is_u64()
+    });
+    // The child has the same bytes, and they are in memory once.
+    until("most of the state's memory is shared with its child", || {
+        let one = one();
+        one["memory_bytes"].as_u64() < Some(8 << 20) && one["shared_bytes"].as_u64() > Some(8 << 20)
     });
     let mut keys: Vec<String> = one().as_object().unwrap().keys().cloned().collect();
     keys.sort_unstable();
@@ -306,6 +312,7 @@ fn the_list_of_states_has_their_residency_and_sizes() {
             "pinned",
             "revival",
             "saving",
+            "shared_bytes",
             "warnings"
         ]
     );
@@ -317,6 +324,8 @@ fn the_list_of_states_has_their_residency_and_sizes() {
     // The state is in memory with all its variables, so a replay does nothing.
     assert_eq!(change("replay", json!({}))["living"], "memory");
     assert_eq!(server.owner(Request::new("POST", "/api/trust")).json(), json!({"trusted": 0}));
-    server.owner(Request::new("DELETE", &format!("/states/{state}")));
+    for state in [child, state] {
+        server.owner(Request::new("DELETE", &format!("/states/{state}")));
+    }
     assert_eq!(server.get("/api/states").json()["states"].as_array().unwrap().len(), 1);
 }

@@ -252,6 +252,23 @@ fn clients_can_tell_whether_a_checkpoint_will_follow() {
 }
 
 #[test]
+fn a_state_that_hangs_while_it_is_saved_does_not_hold_up_others() {
+    let server = TestServer::start();
+    let list = || server.get("/api/states").json();
+    assert_eq!(list()["unsaved"], json!({ "count": 0, "longest_ms": null }));
+    let hangs = "import time\nclass Slow:\n  def __reduce__(self): time.sleep(1000)\nslow = Slow()";
+    let hanging = grow(&server, "hangs", &[hangs]);
+    let is_written = || state_of(&server, &hanging)["saving"]["now"] == "writing";
+    until("the state that hangs is being saved", is_written);
+    let other = grow(&server, "other", &["x = 1"]);
+    wait_for_checkpoints(&server, &[other]);
+    assert!(is_written(), "{}", state_of(&server, &hanging));
+    let unsaved = list()["unsaved"].clone();
+    assert_eq!(unsaved["count"], 1);
+    assert!(unsaved["longest_ms"].as_f64().is_some_and(|ms| ms > 0.0), "{unsaved}");
+}
+
+#[test]
 fn only_the_names_of_hostile_objects_are_missing() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());

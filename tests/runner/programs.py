@@ -220,7 +220,7 @@ class Node:
     together: str | None = None
 
     def run(self, words: Words, env: Environment, write: Write) -> list[Test]:
-        files = [word for word in words if word.endswith(".mjs")]
+        files = [self._file(word) for word in words if word.endswith(".mjs")]
         files = files or sorted(map(str, Path(self.directory).glob("*.test.mjs")))
         patterns = [f"--test-name-pattern={word}" for word in words if not word.endswith(".mjs")]
         # The large files first, so that none of them runs alone at the end.
@@ -233,6 +233,15 @@ class Node:
         calls = [partial(self._run, [*patterns, *one], env, write) for one in commands]
         ran = processes.side_by_side(self.processes, calls, env[processes.MARK])
         return [test for tests in ran for test in tests]
+
+    def _file(self, word: str) -> str:
+        """The path of a file that may be named without its directory."""
+        for path in (word, f"{self.directory}/{word}"):
+            if os.path.isfile(path):
+                return path
+        raise SystemExit(
+            f"\ntests/run: there is no file {word!r}\n  {self.directory} has the tests"
+        )
 
     def _run(self, arguments: Sequence[str], env: Environment, write: Write) -> list[Test]:
         """Runs a process. What it writes is shown when it has ended."""

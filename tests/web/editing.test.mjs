@@ -137,7 +137,7 @@ test('a restart puts the cells of the lineage on the start as drafts, in order, 
     assert.deepEqual(sources(page, 'c'), ['# t', ' '], 'the old lineage is unchanged');
     assert.match(
         page.notice.text,
-        /5 cells are now drafts\. They come before the draft that was already here\./,
+        /3 cells are now drafts\. They come before the draft that was already here\./,
     );
     page.notice.act.act();
     assert.equal(page.here, 'c');
@@ -180,7 +180,7 @@ test('the drafts of a restart are shown at the start only, and the next restart 
     );
     page.goTo('b');
     operations.restart();
-    assert.match(page.notice.text, /3 cells are now drafts\. They come before/);
+    assert.match(page.notice.text, /2 cells are now drafts\. They come before/);
     assert.equal(shown(page), '# Title code of run-a code of run-b own ?');
     operations.restart();
     assert.equal(
@@ -267,6 +267,9 @@ test('a lineage can continue without a cell: the later cells become drafts, with
     assert.deepEqual(sources(page), ['# Why', 'code of run-c']);
     assert.equal(page.model.states.size, 4);
     assert.equal(isRestOfLine(page, page.runnable()), true);
+    // The notice counts the cells that *Run … below* runs.
+    assert.match(page.notice.text, /The cell that followed is now a draft\./);
+    assert.equal(page.runnable().length, 1);
     page.notice.act.act();
     assert.equal(page.here, 'c');
     assert.deepEqual(sources(page, 'a'), []);
@@ -284,7 +287,7 @@ test('continuing without a cell copies the drafts, and leaves the old lineage un
     for (const time of ['once', 'again']) {
         operations.skip([cell(page, 'b')]);
         assert.equal(shown(page), 'a # t between code of run-c tail other ?', time);
-        assert.match(page.notice.text, /4 cells that followed are now drafts/);
+        assert.match(page.notice.text, /3 cells that followed are now drafts/);
         page.goTo('c');
         assert.equal(shown(page), 'a # t b between c tail ?', time);
     }

@@ -146,11 +146,6 @@ test('a branch keeps its colour while others are deleted and restored', () => {
     assert.deepEqual(colours('a a>b a>c c>d a>e'), before, 'also after they are restored');
 });
 
-test('the number of descendants is known', () => {
-    const list = nodes('a a>b b>c a>x x>y x>!z');
-    assert.deepEqual(treeOf(list).sizes, [5, 1, 0, 2, 0, 0]);
-});
-
 test('10,000 nodes are laid out at once, whatever their shape', (t) => {
     const star = [];
     add(star, 'r', -1);

@@ -292,7 +292,7 @@ test('a long linear section is one row; its ends, labelled states and states nea
     assert.equal(scene.rows.length, 9);
 });
 
-test('a state is never folded if it is pinned or deleted, has a new warning, a viewer or an image, or branches', () => {
+test('a state is never folded if it is pinned, has a new warning, a viewer or an image, or branches', () => {
     const growing = new Growing();
     growing.line('initial', 40);
     const set = (id, values) =>
@@ -308,12 +308,37 @@ test('a state is never folded if it is pinned or deleted, has a new warning, a v
     growing.run('s30');
     const scene = new Scene();
     scene.update(growing.model, look('s40', { standing: ['s36'] }));
-    for (const id of ['s6', 's12', 's18', 's24', 's30', 's36', 's40', 's41'])
-        assert.ok(ids(scene).includes(id), id);
+    for (const id of ['s6', 's12', 's24', 's30', 's36', 's40', 's41']) assert.ok(ids(scene).includes(id), id);
     assert.deepEqual(
         ids(scene).filter((id) => id.includes('cells')),
-        ['5 cells', '5 cells', '5 cells', '5 cells', '5 cells', '5 cells'],
+        ['5 cells', '5 cells', '10 cells', '5 cells', '5 cells'],
     );
+});
+
+test('deleted states have no row, from the moment of their deletion; what grew from them stays', () => {
+    const growing = new Growing();
+    growing.line('initial', 4);
+    const fork = growing.run('s2');
+    const scene = new Scene();
+    const seen = (here, going) => (scene.update(growing.model, look(here, { going })), ids(scene));
+    assert.deepEqual(seen('s4', new Set()), ['initial', 's1', 's2', fork, 's3', 's4']);
+    const [branch, tip] = [laneOf(scene, fork), laneOf(scene, 's4')];
+    assert.deepEqual(seen('s4', new Set(['s2', 's3'])), ['initial', 's1', fork, 's4']);
+    assert.deepEqual([laneOf(scene, fork), laneOf(scene, 's4')], [branch, tip], 'in their lanes');
+    const { place } = scene.rows[scene.rowAt('s4')];
+    assert.equal(place.from, scene.rowAt('s1'));
+    assert.equal(scene.rowAt('s3'), scene.rowAt('s1'), 'who is there is shown above');
+    scene.close(scene.nodes.get('s1'), true);
+    assert.equal(scene.rows[1].closed, 2, 'only states with rows are counted');
+    scene.close(scene.nodes.get('s1'), false);
+    const change = (id, values) =>
+        growing.model.fold({ event: 'state_changed', state: { ...growing.model.states.get(id), ...values } });
+    for (const id of ['s2', 's3']) change(id, { living: 'deleted' });
+    assert.deepEqual(seen('s4', new Set()), ['initial', 's1', fork, 's4']);
+    assert.deepEqual(seen('s3', new Set()), ['initial', 's1', fork, 's3', 's4'], 'a link leads to one');
+    assert.deepEqual(seen('s4', new Set()), ['initial', 's1', fork, 's4']);
+    change('s3', { living: 'memory' });
+    assert.deepEqual(seen('s4', new Set()), ['initial', 's1', fork, 's3', 's4'], 'it was restored');
 });
 
 test('going to a folded state opens the fold, and it stays open', () => {

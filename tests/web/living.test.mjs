@@ -27,9 +27,9 @@ test('a state’s text names its residency and how it is saved', () => {
     const cases = [
         [{}, 'In memory', 'In memory'],
         [
-            { memory_bytes: 3_100_000, checkpoint: checkpoint() },
-            'In memory, 3.1 MB',
-            'In memory · 3.1 MB · 1.2 MB on disk',
+            { memory_bytes: 3_100_000, shared_bytes: 160_000_000, checkpoint: checkpoint() },
+            'In memory, 3.1 MB own, 160 MB shared',
+            'In memory · 3.1 MB own, 160 MB shared · 1.2 MB on disk',
         ],
         [
             { living: 'disk', checkpoint: checkpoint(MISSING) },

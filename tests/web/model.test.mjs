@@ -146,8 +146,9 @@ test('saving a checkpoint marks the node and does not change the shape of the gr
         assert.equal(model.marksRev, model.rev);
     }
     model.fold({ event: 'state_changed', state: { ...root, living: 'disk', pinned: true } });
-    model.fold({ event: 'memory_measured', state: 'initial', memory_bytes: 5 });
+    model.fold({ event: 'memory_measured', state: 'initial', memory_bytes: 5, shared_bytes: 6 });
     assert.deepEqual([node.state.living, node.state.pinned, node.state.memory_bytes], ['disk', true, 5]);
+    assert.equal(node.state.shared_bytes, 6);
     assert.equal(model.graphRev, graphRev);
     model.fold({ event: 'saving_changed', state: 'unknown', saving: { now: 'waiting' } });
     assert.equal(model.states.size, 1);

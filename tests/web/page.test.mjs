@@ -799,7 +799,8 @@ test('all drafts above a cell run, and nothing below', () => {
 
 test('the page says whether all changes are on disk, and where edits are that are not', async () => {
     const { page, answers } = open({ drafts: [draft('d', 'b', 'x')] });
-    const said = () => saveStatus(page)?.text ?? null;
+    const status = (now = 0) => saveStatus(page, now);
+    const said = () => status()?.text ?? null;
     assert.equal(said(), 'All changes saved');
     page.type(page.cells()[2], 'xy');
     assert.equal(said(), 'Saving…', 'typing that is not sent');
@@ -822,7 +823,12 @@ test('the page says whether all changes are on disk, and where edits are that ar
     page.onEvent({ event: 'state_added', state: state('c', 'b', { exec_id: null }) });
     assert.equal(said(), 'Saving…', 'a state that is not on disk');
     page.onEvent({ event: 'state_saved', state: 'c' });
-    assert.match(saveStatus(page)?.hint ?? '', /The variables of 3 states are only in memory/);
+    assert.match(status()?.hint ?? '', /The variables of 3 states are only in memory\./);
+    page.onEvent({ event: 'state_changed', state: state('c', 'b', { exec_id: null, in_memory_since: 0 }) });
+    assert.deepEqual([status(9000)?.text, status(9000)?.until], ['All changes saved', 15_000]);
+    assert.equal(status(15_000)?.text, 'Saved · 3 states only in memory');
+    assert.match(status(25_000)?.hint ?? '', /The variables of 3 states are only in memory, for 25 s\./);
+    assert.equal(status(25_000)?.until, 35_000);
 
     /** @type {import('../../web/shell/protocol.js').OffsiteStatus} */
     const offsite = { phase: 'pushed', at: Date.parse('2026-11-24T09:05:00'), why: null, how: null };
@@ -832,7 +838,7 @@ test('the page says whether all changes are on disk, and where edits are that ar
     const waiting = { ...offsite, phase: 'waiting', why: 'no connection can be made', how: 'check it' };
     page.onEvent({ event: 'offsite_changed', offsite: waiting });
     assert.match(said() ?? '', /^Saved here · not pushed since/);
-    assert.match(saveStatus(page)?.hint ?? '', /nothing is lost: no connection can be made/);
+    assert.match(status()?.hint ?? '', /nothing is lost: no connection can be made/);
     assert.equal(page.mayRun, true);
     page.onEvent({
         event: 'offsite_changed',

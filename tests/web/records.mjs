@@ -28,6 +28,7 @@ export const state = (id, parent, more = {}) => ({
     saving: { now: 'idle' },
     revival: null,
     memory_bytes: null,
+    shared_bytes: null,
     changes: null,
     ...more,
 });

@@ -65,7 +65,8 @@ test('a keystroke renders its own cell again, and no other', () => {
 
 test('a change that only the graph shows renders no cell, a change that a cell shows renders it', () => {
     const page = open();
-    const measured = (id) => () => page.onEvent({ event: 'memory_measured', state: id, memory_bytes: 5 });
+    const measured = (id) => () =>
+        page.onEvent({ event: 'memory_measured', state: id, memory_bytes: 5, shared_bytes: 6 });
     assert.deepEqual(changedBy(page, measured('s3')), []);
     assert.deepEqual(changedBy(page, measured(`s${CELLS - 1}`)), [`s${CELLS - 1}`]);
     const now = { ...page.model.states.get('s5'), label: 'best' };

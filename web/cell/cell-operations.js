@@ -229,11 +229,11 @@ export class CellOperations {
         const behind = cells.slice(
             cells.findIndex((cell) => cell.kind === 'ran' && cell.state.id === parent) + 1,
         );
-        const { made, back } = this.#replaceDrafts(
+        const { count, back } = this.#replaceDrafts(
             parent,
             behind.filter(({ key }) => !gone.has(key)),
         );
-        page.notify(WORDS.leftOut(out.length, made.length), false, { act: { text: WORDS.undo, act: back } });
+        page.notify(WORDS.leftOut(out.length, count), false, { act: { text: WORDS.undo, act: back } });
     }
 
     /**
@@ -246,11 +246,11 @@ export class CellOperations {
             page.notify(ALL.atStart, false);
             return page.drafts.on(ROOT_STATE)[0]?.id ?? null;
         }
-        const { made, back } = this.#replaceDrafts(ROOT_STATE, page.cells());
+        const { made, count, back } = this.#replaceDrafts(ROOT_STATE, page.cells());
         const others = page.drafts
             .on(ROOT_STATE)
             .filter(({ id, source }) => source.trim() && !made.includes(id)).length;
-        page.notify(ALL.restarted(made.length, others), false, { act: { text: WORDS.undo, act: back } });
+        page.notify(ALL.restarted(count, others), false, { act: { text: WORDS.undo, act: back } });
         return made[0] ?? null;
     }
 
@@ -260,8 +260,8 @@ export class CellOperations {
      * elsewhere, because an earlier restart or skip added them.
      * @param {string} on
      * @param {Cell[]} cells
-     * @returns {{made: string[], back: () => void}} the ids of the added drafts, and an undo
-     *   function
+     * @returns {{made: string[], count: number, back: () => void}} the ids of the added drafts, how
+     *   many of them can run, and an undo function
      */
     #replaceDrafts(on, cells) {
         const { page } = this;
@@ -286,7 +286,8 @@ export class CellOperations {
                 ids.set(draft.id, drafts.add({ ...draft, id: newId() }, ids.get(after) ?? after));
             page.goTo(here);
         };
-        return { made, back };
+        const count = pieces.filter(({ kind, source }) => kind === 'code' && source.trim()).length;
+        return { made, count, back };
     }
 
     /**

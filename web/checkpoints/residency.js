@@ -68,17 +68,29 @@ export function residencyMark(state) {
 }
 
 /**
+ * The memory that only the state's process uses, and the memory that it shares with those of other
+ * states. Null if the state is not in memory or was not measured yet.
+ * @param {State} state
+ */
+function memoryOf(state) {
+    const { memory_bytes: own, shared_bytes: shared } = state;
+    if (!isInMemory(state) || own === null) return null;
+    return WORDS.memory(bytes(own), shared == null ? null : bytes(shared));
+}
+
+/**
  * Short texts about a state's residency, memory, checkpoint and pin.
  * @param {State} state
  * @returns {string[]}
  */
 export function residencyParts(state) {
-    const { living, saving, memory_bytes, checkpoint, pinned } = state;
+    const { living, saving, checkpoint, pinned } = state;
     if (living === 'deleted') return [];
     const size = checkpoint && bytes(checkpoint.compressed_size_bytes);
     /** @type {string[]} */
     const parts = [WORDS.lives[living]];
-    if (isInMemory(state) && memory_bytes !== null) parts.push(bytes(memory_bytes));
+    const memory = memoryOf(state);
+    if (memory) parts.push(memory);
     if (living === 'disk') parts.push(...[size, WORDS.comesBack].filter((part) => part !== null));
     else if (size) parts.push(WORDS.savedAs(size));
     if (state.revival?.by === 'replay') parts.push(WORDS.replayed);
@@ -97,9 +109,8 @@ export function residencyParts(state) {
 export function residencyText(state, progress, isUnsaved = false) {
     const { saving, pinned, checkpoint, living } = state;
     if (living === 'deleted') return '';
-    const size =
-        living === 'disk' ? checkpoint?.compressed_size_bytes : isInMemory(state) ? state.memory_bytes : null;
-    const lives = [WORDS.lives[living], size != null && bytes(size)].filter(Boolean).join(', ');
+    const size = living === 'disk' ? checkpoint && bytes(checkpoint.compressed_size_bytes) : memoryOf(state);
+    const lives = [WORDS.lives[living], size].filter(Boolean).join(', ');
     const [missing, changed] = [missingOf(state).length, changedOf(state).length];
     return [
         lives,

@@ -18,14 +18,16 @@ const NEAR = 3;
  * The foldable sequences of nodes, each in row order.
  * @param {Node[]} nodes
  * @param {(node: Node) => boolean} isKept whether a node must stay visible
+ * @param {Set<number>} [gone] the indexes of nodes without a row
  * @returns {number[][]} for each sequence, the indexes of its nodes
  */
-export function foldsOf(nodes, isKept) {
+export function foldsOf(nodes, isKept, gone = new Set()) {
     if (nodes.length <= SMALL) return [];
     /** @type {(number[] | undefined)[]} */
     const runs = new Array(nodes.length);
     const all = [];
     for (const node of nodes) {
+        if (gone.has(node.at) && node.children.length === 1) runs[node.at] = runs[node.from];
         if (!isTrivial(node, nodes[node.from]) || isKept(node)) continue;
         const run = runs[node.from] ?? [];
         if (run.length === 0) all.push(run);

@@ -28,7 +28,6 @@ const SHOWN = 3;
  * @property {boolean} isHere
  * @property {boolean} isOnLine
  * @property {boolean} isCursor
- * @property {boolean} isGoing whether the node is about to be deleted
  * @property {string} letter of the state in the open comparison; '' if it is not compared
  * @property {boolean} isFiltered whether a search hides rows; subtrees then cannot be closed
  * @property {boolean} isDim whether a search is active and this row does not match
@@ -50,8 +49,7 @@ export class GraphRow extends Component {
     }
 
     render() {
-        const { row, siblings, left, isHere, isOnLine, isCursor, isGoing, letter, isDim, people } =
-            this.props;
+        const { row, siblings, left, isHere, isOnLine, isCursor, letter, isDim, people } = this.props;
         const { node, fold, closed, place } = row;
         return html`
             <div class="row" id=${rowId(row.id)} role="treeitem" aria-selected=${isHere ? 'true' : 'false'}
@@ -62,7 +60,7 @@ export class GraphRow extends Component {
                 data-closed=${closed ? '' : null} data-row=${place.row}
                 data-status=${fold ? null : statusOf(node)} data-here=${isHere ? '' : null}
                 data-line=${isOnLine ? '' : null} data-cursor=${isCursor ? '' : null}
-                data-going=${isGoing ? '' : null} data-compared=${letter ? '' : null}
+                data-compared=${letter ? '' : null}
                 data-dim=${isDim ? '' : null}
                 style=${{ top: `${place.row * ROW}px`, paddingLeft: `${left}px` }}>
                 ${
@@ -154,10 +152,9 @@ export class GraphRow extends Component {
     }
 
     #status() {
-        const { row, model, isGoing } = this.props;
+        const { row, model } = this.props;
         const { state } = row.node;
         const progress = model.replays.get(row.node.id);
-        if (isGoing) return GRAPH_WORDS.going;
         if (progress) return WORDS.replaying(progress.done, progress.total);
         return state?.saving.now === 'failed' ? WORDS.notSaved : WORDS.nodeStatus[statusOf(row.node)];
     }

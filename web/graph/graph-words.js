@@ -31,7 +31,6 @@ export const GRAPH_WORDS = Object.freeze({
         parent ? `Cell ${child} branches from cell ${parent}.` : `Cell ${child} branches from the start.`,
     wentTo: (/** @type {string} */ name) => `The page shows ${name}.`,
     waiting: (/** @type {number} */ n) => (n === 1 ? 'one draft' : `${n} drafts`),
-    going: 'being deleted',
     compared: (/** @type {string} */ letter) => `compared as ${letter}`,
     warned: 'has a warning',
     standsHere: (/** @type {string} */ names) => `here: ${names}`,

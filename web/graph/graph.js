@@ -151,7 +151,8 @@ export class Graph extends Component {
         const { page } = this.props;
         const { model, here } = page;
         const looked = `${here} ${page.attempt}`;
-        if (this.rev === model.graphRev && this.looked === looked) return;
+        const going = page.pendingDeletion;
+        if (this.rev === model.graphRev && this.looked === looked && this.scene.going === going) return;
         const isFirst = this.scene.rows.length === 0;
         // A search that was left open has scrolled the graph; the user has not.
         const wasSearched = this.state.query !== '' && !this.#isUsed();
@@ -160,6 +161,7 @@ export class Graph extends Component {
         const change = this.scene.update(model, {
             here,
             attempt: page.attempt,
+            going,
             standing: othersByState(page).keys(),
             seen: this.#seen(),
         });
@@ -435,7 +437,11 @@ export class Graph extends Component {
         if (stamp === this.searched) return;
         const before = this.#cursor();
         this.searched = stamp;
-        this.hits = search(this.scene.nodes.list, query);
+        const { nodes } = this.scene;
+        this.hits = search(nodes.list, query).filter(({ at }) => {
+            const node = nodes.list[at];
+            return node && !this.scene.isGone(node);
+        });
         const anchor = this.#anchor();
         if (this.scene.search(this.hits.map(({ at }) => at))) this.#restore(anchor);
         if (this.state.cursor === ON_HIT && this.#cursor() !== before) this.#seeHit(this.#hitAt());

@@ -22,7 +22,6 @@ export const COLOURS = 6;
  * @property {number[]} lanes
  * @property {number[]} colours 0 to `COLOURS` - 1; siblings, and a branch and its parent, differ
  *   while there are enough colours
- * @property {number[]} sizes the number of descendants
  */
 
 /**
@@ -40,7 +39,6 @@ export function treeOf(nodes, given = new Map()) {
     const heirs = nodes.map(({ children, sweep }) => (sweep ? -1 : heirOf(nodes, children)));
     const lanes = new Array(nodes.length).fill(0);
     const colours = new Array(nodes.length).fill(0);
-    const sizes = new Array(nodes.length).fill(0);
     for (const { at, children, sweep } of nodes) {
         for (const child of children) lanes[child] = lanes[at] + (child === heirs[at] ? 0 : 1);
         if (sweep)
@@ -48,8 +46,7 @@ export function treeOf(nodes, given = new Map()) {
                 colours[child] = branchColour(colours[at], nodes[child]?.member?.row ?? 0);
         else colourChildren(nodes, children, { heir: heirs[at] ?? -1, colours, own: colours[at] }, given);
     }
-    for (const { at, from } of nodes.toReversed()) if (from >= 0) sizes[from] += sizes[at] + 1;
-    return { order: orderOf(nodes, heirs), lanes, colours, sizes };
+    return { order: orderOf(nodes, heirs), lanes, colours };
 }
 
 /**

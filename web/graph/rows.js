@@ -28,7 +28,7 @@ export function renderRows({ scene, page, hits, first, last, cursorAt, isNew }) 
     const { rows } = scene;
     const at = page.attempt ?? page.here;
     const line = lineOf(scene, at);
-    const [standing, going, compared] = [othersByState(page), page.pendingDeletion, comparedIn(page)];
+    const [standing, compared] = [othersByState(page), comparedIn(page)];
     const found = hits && new Map(hits.map((hit) => [hit.at, hit]));
     const shown = rows.slice(first, last + 1);
     const isOnLine = (/** @type {Row} */ row) => line.has(row.place.row);
@@ -48,7 +48,6 @@ export function renderRows({ scene, page, hits, first, last, cursorAt, isNew }) 
                     isHere: isHere(row),
                     isOnLine: isOnLine(row),
                     isCursor: row.place.row === cursorAt,
-                    isGoing: going.has(id),
                     letter: compared.includes(id) ? letterOf(compared.indexOf(id)) : '',
                     isFiltered: scene.found !== null,
                     isDim: found !== null && (!hit || row.fold !== null),

@@ -3,7 +3,8 @@
 //
 // Long sections without branches fold into one row by themselves, but only outside the viewport.
 // The user closes and opens the subtree of a node, and a search shows only its hits. A closed sweep
-// hides its rows (see nodes.js); long sweeps are closed until the user opens them.
+// hides its rows (see nodes.js); long sweeps are closed until the user opens them. Deleted states
+// have no row, also those with living descendants.
 
 import { foldsOf, nearTo } from './folding.js';
 import { treeOf } from './layout.js';
@@ -71,6 +72,8 @@ export class Scene {
         /** The number of lanes. */
         this.lanes = 1;
         this.here = '';
+        /** The states and runs about to be deleted. @type {Set<string>} */
+        this.going = new Set();
         /** The ids of what the page shows: the current state, and the run below it. @type {string[]} */
         this.looked = [];
         /** @type {Row[]} */
@@ -94,12 +97,14 @@ export class Scene {
     /**
      * Updates the rows from the model and the current state.
      * @param {import('../shell/model.js').Model} model
-     * @param {{here: string, attempt?: string | null, standing: Iterable<string>,
-     *   seen: [number, number]}} look `attempt`: the run shown below the current state; `standing`:
-     *   the ids of the states where other people are; `seen`: the first and the last visible row
+     * @param {{here: string, attempt?: string | null, going?: Set<string>,
+     *   standing: Iterable<string>, seen: [number, number]}} look
+     *   `attempt`: the run shown below the current state; `going`: the states and runs about to be
+     *   deleted, another set after each change; `standing`: the ids of the states where other
+     *   people are; `seen`: the first and the last visible row
      * @returns {Change}
      */
-    update(model, { here, attempt = null, standing, seen }) {
+    update(model, { here, attempt = null, going = this.going, standing, seen }) {
         this.standing = new Set(standing);
         // At first, no row must stay unfolded, and what the user hid before a reload stays hidden.
         const isFirst = this.rows.length < 2;
@@ -118,10 +123,28 @@ export class Scene {
             (node.at >= from || changed.includes(node));
         const hasGone = here !== this.here && !isFirst;
         const isElsewhere = hasGone && (this.#showNode(here) || this.found !== null);
+        const wasGone = here !== this.here && (this.#isDeleted(this.here) || this.#isDeleted(here));
+        const isOther = going !== this.going || wasGone;
         this.here = here;
-        const isMoved = from === 0 || from < list.length || changed.length > 0 || isElsewhere;
+        this.going = going;
+        const isMoved = from === 0 || from < list.length || changed.length > 0 || isElsewhere || isOther;
         if (isMoved) this.#build(isFirst ? null : seen);
         return { isMoved, followed, added, ended: changed };
+    }
+
+    /** @param {string} id */
+    #isDeleted(id) {
+        const node = this.nodes.get(id);
+        return node?.state?.living === 'deleted' || this.going.has(node?.id ?? '');
+    }
+
+    /**
+     * Whether a node has no row because it is deleted, or about to be. The current state keeps its
+     * row.
+     * @param {Node} node
+     */
+    isGone({ id }) {
+        return id !== this.here && this.#isDeleted(id);
     }
 
     /**
@@ -205,8 +228,10 @@ export class Scene {
      */
     #build(seen) {
         const { list } = this.nodes;
-        const { order, lanes, colours, sizes } = treeOf(list, this.given);
-        const folds = this.found || this.isWhole ? [] : this.#folds(seen);
+        const { order, lanes, colours } = treeOf(list, this.given);
+        const gone = new Set(list.filter((node) => this.isGone(node)).map(({ at }) => at));
+        const sizes = sizesOf(list, gone);
+        const folds = this.found || this.isWhole ? [] : this.#folds(seen, gone);
         /** @type {Map<number, number[]>} */
         const starts = new Map(folds.map((fold) => [fold[0] ?? -1, fold]));
         const inside = new Set(folds.flatMap((fold) => fold.slice(1)));
@@ -222,7 +247,7 @@ export class Scene {
             const isShown = this.found
                 ? this.found.has(at) || node.from < 0 || node.id === this.here || this.nodes.open.has(node)
                 : !inside.has(at) && !isClosed;
-            if (!isShown) {
+            if (!isShown || gone.has(at)) {
                 this.rowOf[at] = above;
                 continue;
             }
@@ -236,7 +261,7 @@ export class Scene {
         });
     }
 
-    /** See `Row`. @param {Node} node @param {number} size the number of its descendants */
+    /** See `Row`. @param {Node} node @param {number} size see `sizesOf` */
     #closedOf({ id, sweep, children }, size) {
         if (!sweep) return this.closed.has(id) ? size : 0;
         return this.#isFolded(sweep) ? Math.max(1, sweep.rows.length - children.length) : 0;
@@ -270,9 +295,10 @@ export class Scene {
 
     /**
      * @param {[number, number] | null} seen the first and the last row that must stay unfolded
+     * @param {Set<number>} gone the indexes of nodes without a row
      * @returns {number[][]} for each fold, the indexes of the folded nodes
      */
-    #folds(seen) {
+    #folds(seen, gone) {
         const kept = new Set();
         if (seen)
             for (const { node, fold } of this.rows.slice(seen[0], seen[1] + 1)) if (!fold) kept.add(node.id);
@@ -280,11 +306,25 @@ export class Scene {
         return foldsOf(
             this.nodes.list,
             ({ id, at }) =>
+                gone.has(at) ||
                 near.has(at) ||
                 kept.has(id) ||
                 this.opened.has(id) ||
                 this.closed.has(id) ||
                 this.standing.has(id),
+            gone,
         );
     }
+}
+
+/**
+ * The number of the descendants of each node, by index.
+ * @param {Node[]} nodes parents before their children
+ * @param {Set<number>} gone the indexes of nodes that do not count
+ */
+function sizesOf(nodes, gone) {
+    const sizes = new Array(nodes.length).fill(0);
+    for (const { at, from } of nodes.toReversed())
+        if (from >= 0) sizes[from] += sizes[at] + (gone.has(at) ? 0 : 1);
+    return sizes;
 }

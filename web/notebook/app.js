@@ -14,7 +14,6 @@ import { Cell } from '../cell/cell.js';
 import { copyText } from '../ui/copy.js';
 import { CellDrag } from '../cell/cell-drag.js';
 import { DropOverlay, elementAt, watchDrops } from '../ui/file-drop.js';
-import { takeDropped } from './dropped-files.js';
 import { FollowingBar } from '../presence/avatars.js';
 import { FollowOutput } from './follow-output.js';
 import { keepPointerSteady } from './steady-pointer.js';
@@ -23,7 +22,7 @@ import { Header, openPython } from './header.js';
 import { NotebookGone } from './notebook-gone.js';
 import { CellController } from '../cell/cell-controller.js';
 import { keepHistories } from '../editor/typing-history.js';
-import { LazyPart, preloadParts, whenLoaded } from '../shell/lazy-parts.js';
+import { LazyPart, preloadParts, whenLoaded, withPart } from '../shell/lazy-parts.js';
 import { ROW_WORDS } from '../sweep/row-words.js';
 import { showSweep } from '../sweep/sweep-commands.js';
 import { memberOf } from '../sweep/sweeps.js';
@@ -126,6 +125,7 @@ export class App extends Component {
                 if (this.state.over !== over) this.setState({ over });
             },
             (files, at, folders) => {
+                const { page } = this.props;
                 const over = this.#overWhat(
                     at,
                     files.map(({ type }) => type),
@@ -133,7 +133,10 @@ export class App extends Component {
                 const key = over === 'text' && elementAt(at, TEXT)?.closest('[data-cell]');
                 const view = key && this.controller.views.get(key.getAttribute('data-cell') ?? '');
                 if (view) void this.controller.attach(view, files);
-                else takeDropped(this.props.page, files, over === 'files', folders);
+                else
+                    void withPart('dropped', page, ({ takeDropped }) =>
+                        takeDropped(page, files, over === 'files', folders),
+                    );
             },
         );
         addEventListener('pagehide', () => {

@@ -3,7 +3,7 @@
 
 import { displayName, setDisplayName } from '../presence/display-name.js';
 import { listTrash, notebookAt, Refusal, restore } from '../home/notebooks-api.js';
-import { html } from '../vendor/preact.js';
+import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
 import { nameOf } from '../python/python-names.js';
 import { PYTHON_WORDS } from '../python/python-words.js';
@@ -133,12 +133,24 @@ function Status({ page }) {
         <i aria-hidden="true"></i><span>${word}</span></button>`;
 }
 
-/** Whether all changes are on disk. @param {{page: import('./page.js').Page}} props */
-function SaveStatus({ page }) {
-    const status = saveStatus(page);
-    if (!status) return null;
-    const { state, text, hint } = status;
-    return html`<span class="save-status" data-state=${state} title=${hint} key=${state}>${text}</span>`;
+/** Whether all changes are on disk. @extends {Component<{page: import('./page.js').Page}>} */
+class SaveStatus extends Component {
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    timer = undefined;
+
+    componentWillUnmount() {
+        clearTimeout(this.timer);
+    }
+
+    render() {
+        const now = Date.now();
+        const status = saveStatus(this.props.page, now);
+        clearTimeout(this.timer);
+        if (!status) return null;
+        const { state, text, hint, until } = status;
+        if (until !== undefined) this.timer = setTimeout(() => this.forceUpdate(), until - now);
+        return html`<span class="save-status" data-state=${state} title=${hint} key=${state}>${text}</span>`;
+    }
 }
 
 /** The name of the notebook's Python. @param {{page: import('./page.js').Page}} props */

@@ -9,17 +9,24 @@ import { SAVE_WORDS as WORDS } from './save-words.js';
 
 /**
  * @typedef {{state: 'saved' | 'saving' | 'tab' | 'failing' | 'unpushed' | 'held', text: string,
- *   hint: string}} SaveStatus
+ *   hint: string, until?: number}} SaveStatus
+ *   `until`: when the text or the hint is no longer true although nothing has happened;
  *   `tab`: only this tab has some edits; `unpushed`: the store off the machine does not answer;
  *   `held`: another server writes the notebook, so it is read-only here
  */
 
+/** How long a state may have no checkpoint before the header says so, in milliseconds. */
+const LONG_MS = 15_000;
+/** How often the header says anew how long, in milliseconds. */
+const AGAIN_MS = 10_000;
+
 /**
  * @param {import('./page.js').Page} page
+ * @param {number} now milliseconds since the Unix epoch
  * @returns {SaveStatus | null} null if other parts of the page say why nothing is saved now, or if
  *   this browser may not change anything
  */
-export function saveStatus(page) {
+export function saveStatus(page, now) {
     const { model, drafts, host } = page;
     const { offsite } = model;
     if (!page.isLoaded || page.connection !== 'open' || page.ownScope === 'view') return null;
@@ -37,8 +44,11 @@ export function saveStatus(page) {
     if (local > 0) return { state: 'tab', text: WORDS.inTab(local), hint: WORDS.inTabHint(local) };
     const waiting = [...model.states.values()].filter(
         (state) => state.parent !== null && isInMemory(state) && state.checkpoint === null,
-    ).length;
-    const hint = WORDS.savedHint(waiting);
+    );
+    const since = Math.min(...waiting.map((state) => state.in_memory_since ?? now));
+    const hint = WORDS.savedHint(waiting.length, now - since);
+    const until = waiting.length ? (now - since < LONG_MS ? since + LONG_MS : now + AGAIN_MS) : undefined;
+    if (now - since >= LONG_MS) return { state: 'saved', text: WORDS.inMemory(waiting.length), hint, until };
     if (offsite?.phase === 'waiting')
         return {
             state: 'unpushed',
@@ -53,7 +63,7 @@ export function saveStatus(page) {
             text: WORDS.pushed(timeOf(offsite.at)),
             hint: `${hint} ${WORDS.pushedHint}`,
         };
-    return { state: 'saved', text: WORDS.saved, hint };
+    return { state: 'saved', text: WORDS.saved, hint, until };
 }
 
 /** A time as the user's clock shows it. @param {number | null} ms */

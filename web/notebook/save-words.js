@@ -1,16 +1,21 @@
 // @ts-check
 // Texts about what is on disk, and about memory.
 
+import { duration } from '../text/format.js';
+
 /** @param {number} n */
 const edits = (n) => (n === 1 ? '1 edit' : `${n} edits`);
 
 export const SAVE_WORDS = Object.freeze({
     saved: 'All changes saved',
-    savedHint: (/** @type {number} */ states) =>
+    savedHint: (/** @type {number} */ states, /** @type {number} */ ms) =>
         'Cells, drafts and outputs are on disk.' +
         (states
-            ? ` The variables of ${states === 1 ? 'one state are' : `${states} states are`} only in memory.`
+            ? ` The variables of ${states === 1 ? 'one state are' : `${states} states are`} only in memory` +
+              (ms > 1000 ? `, for ${duration(ms)}.` : '.')
             : ''),
+    inMemory: (/** @type {number} */ states) =>
+        `Saved · ${states === 1 ? 'one state' : `${states} states`} only in memory`,
     saving: 'Saving…',
     savingHint: 'The last changes are not on disk yet.',
     inTab: (/** @type {number} */ n) => `${edits(n)} in this tab`,

@@ -27,7 +27,7 @@ const MOST = 1000;
  * Longer texts are shown as source, because parsing them would block the page for seconds. In
  * characters, not counting embedded images.
  */
-const LONGEST_TEXT = 200_000;
+const LONGEST_TEXT = 100_000;
 /**
  * The time per frame for rendering formulas, in milliseconds. If frames take long, rendering may
  * take half of the last frame's time, up to `LONGEST_BUDGET_MS`, because each frame lays out the

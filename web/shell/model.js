@@ -173,7 +173,10 @@ export class Model {
             case 'saving_changed':
                 return this.#changeState(event.state, { saving: event.saving });
             case 'memory_measured':
-                return this.#changeState(event.state, { memory_bytes: event.memory_bytes });
+                return this.#changeState(event.state, {
+                    memory_bytes: event.memory_bytes,
+                    shared_bytes: event.shared_bytes,
+                });
             case 'changes_found':
                 return this.#changeState(event.state, { changes: event.changes });
             case 'people_changed':
@@ -349,7 +352,11 @@ export class Model {
     /** @param {string} id @param {Partial<State>} values */
     #changeState(id, values) {
         const state = this.states.get(id);
-        if (state) Object.assign(state, values);
+        if (!state) return;
+        const was = state.living;
+        Object.assign(state, values);
+        // The graph hides deleted states.
+        if ((was === 'deleted') !== (state.living === 'deleted')) this.graphRev = this.shrunkRev = this.rev;
     }
 
     /**

@@ -7,6 +7,7 @@ export const PARTS = {
     attachPictures: () => import('../files/attach-pictures.js'),
     branches: () => import('../branches/branches-dialog.js'),
     compare: () => import('../compare/compare-view.js'),
+    dropped: () => import('../notebook/dropped-files.js'),
     files: () => import('../files/files-pane.js'),
     finder: () => import('../find/find-panel.js'),
     lint: () => import('../lint/lint.js'),

@@ -337,7 +337,12 @@ export type Live =
     | { event: 'prompt_changed'; exec_id: ExecId; prompt: Prompt | null }
     | { event: 'keepable_changed'; exec_id: ExecId; keepable: boolean }
     | { event: 'saving_changed'; state: StateId; saving: Saving }
-    | { event: 'memory_measured'; state: StateId; memory_bytes: number }
+    | {
+        event: 'memory_measured';
+        state: StateId;
+        memory_bytes: number;
+        shared_bytes: number;
+    }
     | { event: 'replaying'; state: StateId; done: number; total: number }
     | { event: 'state_saved'; state: StateId }
     | { event: 'trouble_changed'; trouble: DiskStatus | null }
@@ -532,11 +537,13 @@ export type State = {
     fork_anyway?: boolean;
     pinned: boolean;
     living: Residency;
+    in_memory_since?: number | null;
     deleted_at?: number | null;
     checkpoint: Checkpoint | null;
     saving: Saving;
     revival: RestoredFrom | null;
     memory_bytes: number | null;
+    shared_bytes: number | null;
     changes: Changes | null;
     partial?: boolean;
 };

@@ -76,8 +76,8 @@ export const WORDS = Object.freeze({
     restartRunDo: 'Restart and run all',
     restartDo: 'Restart',
     restarted: (/** @type {number} */ n, /** @type {number} */ others) =>
-        `Restarted. ${n === 1 ? 'One cell is now a draft.' : `${n} cells are now drafts.`}` +
-        `${others ? ` ${n === 1 ? 'It comes' : 'They come'} before ${draftsHere(others)}.` : ''}`,
+        `Restarted.${n === 1 ? ' One cell is now a draft.' : n ? ` ${n} cells are now drafts.` : ''}` +
+        `${n && others ? ` ${n === 1 ? 'It comes' : 'They come'} before ${draftsHere(others)}.` : ''}`,
     atStart: 'You are already at the start.',
     reset: 'Reset notebook…',
     resetAsk: 'Reset this notebook?',
@@ -178,6 +178,8 @@ export const WORDS = Object.freeze({
         replay: 'Needs replay',
     }),
     comesBack: 'restored on next run',
+    memory: (/** @type {string} */ own, /** @type {string | null} */ shared) =>
+        shared === null ? own : `${own} own, ${shared} shared`,
     savedAs: (/** @type {string} */ size) => `${size} on disk`,
     saving: (/** @type {number} */ percent) => `saving ${percent}%`,
     waitsToBeSaved: 'waiting to be saved',

@@ -1,6 +1,7 @@
 //! The REST API of the start notebook's states: list, checkpoints, replay, pins, labels, and
 //! clearing the namespace.
 
+use crate::clock::now_ms;
 use crate::http::app_state::AppState;
 use crate::http::authorize::{find_state, send_then, unexpected};
 use crate::http::compat::{self, Executed};
@@ -105,6 +106,27 @@ pub(crate) struct Trusted {
 pub(crate) struct StateList {
     /// The states in creation order; the root first.
     states: Vec<StateSummary>,
+    /// The states whose variables are only in memory.
+    unsaved: Unsaved,
+}
+
+/// The states that are in memory and have no checkpoint.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Unsaved {
+    /// How many there are.
+    count: usize,
+    /// For how long the longest has been so, in milliseconds; null if there is none.
+    longest_ms: Option<f64>,
+}
+
+impl Unsaved {
+    fn of(notebook: &Notebook, now_ms: f64) -> Self {
+        let is_unsaved = |s: &&State| s.checkpoint.is_none() && !s.id.is_root();
+        let since: Vec<f64> =
+            notebook.states().filter(is_unsaved).filter_map(|s| s.in_memory_since).collect();
+        let longest = since.iter().copied().reduce(f64::min).map(|since| (now_ms - since).max(0.0));
+        Self { count: since.len(), longest_ms: longest }
+    }
 }
 
 /// An entry in the list of states.
@@ -126,8 +148,11 @@ pub(crate) struct StateSummary {
     forks: bool,
     /// Whether the user allows forks although the state's warnings advise against them.
     fork_anyway: bool,
-    /// Private memory of the state's frozen process in bytes, as last measured.
+    /// Memory that only the state's frozen process uses, in bytes, as last measured.
     memory_bytes: Option<u64>,
+    /// Memory that the state's frozen process shares with other processes, in bytes, as last
+    /// measured.
+    shared_bytes: Option<u64>,
     /// The progress of the state's checkpoint: `done`, `waiting`, `writing`, `failed`, or `never`
     /// with the reason.
     saving: Saving,
@@ -187,6 +212,7 @@ impl StateSummary {
             forks: state.forks,
             fork_anyway: state.fork_anyway,
             memory_bytes: state.memory_bytes,
+            shared_bytes: state.shared_bytes,
             saving: notebook.outlook(state),
             partial: state.partial,
             warnings: state.warnings.clone(),
@@ -203,7 +229,9 @@ pub(crate) async fn states(app: web::Data<AppState>) -> Result<HttpResponse, Pro
     let look = move |notebook: &Notebook| {
         notebook.states().filter(living).map(|state| StateSummary::of(notebook, state)).collect()
     };
-    Ok(HttpResponse::Ok().json(StateList { states: app.start.read(look).await? }))
+    let (states, unsaved) =
+        app.start.read(move |notebook| (look(notebook), Unsaved::of(notebook, now_ms()))).await?;
+    Ok(HttpResponse::Ok().json(StateList { states, unsaved }))
 }
 
 /// Writes a state's checkpoint. The answer is sent when the checkpoint is on disk.

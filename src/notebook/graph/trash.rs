@@ -57,7 +57,14 @@ impl Trash {
     }
 
     pub(super) fn add_state(&mut self, state: State) {
-        let state = State { saving: Saving::Idle, restored_from: None, memory_bytes: None, ..state };
+        let state = State {
+            saving: Saving::Idle,
+            restored_from: None,
+            memory_bytes: None,
+            shared_bytes: None,
+            in_memory_since: None,
+            ..state
+        };
         self.states.insert(state.id.clone(), state);
     }
 

@@ -28,6 +28,15 @@ const MAX_PROCESSES: usize = 1000;
 /// delaying a short series of cells.
 const MAX_OVER: usize = 32;
 
+/// The memory of a process, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Footprint {
+    /// Memory that no other process uses. Ending the process frees it.
+    pub own: u64,
+    /// Memory that it shares with other processes.
+    pub shared: u64,
+}
+
 /// Limits for the frozen processes of one notebook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
@@ -120,7 +129,7 @@ impl Core {
         self.uses.forget(id);
         introspect::end_answers(self, id, Kind::Busy, "the state was unloaded because memory is short");
         if let Some(state) = self.notebook.state_mut(id) {
-            (state.restored_from, state.memory_bytes) = (None, None);
+            (state.restored_from, state.memory_bytes, state.shared_bytes) = (None, None, None);
         }
         self.set_residency(id, Residency::Disk);
     }
@@ -189,19 +198,19 @@ impl Memory {
         &mut self,
         core: &mut Core,
         held: &mut HeldHeads,
-        processes: Vec<(ProcId, u64)>,
+        processes: Vec<(ProcId, Footprint)>,
         available: Option<u64>,
     ) {
         self.available = available;
-        for (process, bytes) in processes {
-            held.note_bytes(process, bytes);
+        for (process, Footprint { own, shared }) in processes {
+            held.note_bytes(process, own);
             let Some(id) = core.processes.held_by(process).cloned() else { continue };
-            core.processes.note_bytes(process, bytes);
+            core.processes.note_bytes(process, own);
             if let Some(state) = core.notebook.state_mut(&id)
-                && state.memory_bytes != Some(bytes)
+                && (state.memory_bytes, state.shared_bytes) != (Some(own), Some(shared))
             {
-                state.memory_bytes = Some(bytes);
-                core.publish(Live::MemoryMeasured { state: id, memory_bytes: bytes });
+                (state.memory_bytes, state.shared_bytes) = (Some(own), Some(shared));
+                core.publish(Live::MemoryMeasured { state: id, memory_bytes: own, shared_bytes: shared });
             }
         }
         self.alarm_is_set = false;

@@ -6,10 +6,10 @@
 //! the state's checkpoint in the fork.
 
 use super::budget::Uses;
+use super::due::Due;
 use super::lifecycle::hangs::{READY_TIMEOUT, START_TIMEOUT};
 use super::processes::{Doing, Duty, Head, Origin, Processes};
 use super::runs::Outcome;
-use super::saving::Due;
 use super::{Alarm, Effect, Killed, Ticket, not_found};
 use crate::kernel::{Load, ProcId};
 use crate::notebook::{
@@ -231,11 +231,12 @@ impl Core {
 
     /// Sets whether a state is in memory, on disk or lost, and publishes the state.
     pub(super) fn set_residency(&mut self, id: &StateId, residency: Residency) {
+        let now_ms = self.now_ms;
         let Some(state) = self.notebook.state_mut(id).filter(|s| s.residency != Residency::Deleted) else {
             return;
         };
         if state.residency != residency {
-            state.residency = residency;
+            state.move_to(residency, now_ms);
             self.publish_state(id);
             self.note_may_be_due(id);
         }
@@ -395,7 +396,7 @@ impl Core {
             return;
         }
         let Some(state) = self.notebook.state_mut(id) else { return };
-        (state.restored_from, state.memory_bytes) = (None, None);
+        (state.restored_from, state.memory_bytes, state.shared_bytes) = (None, None, None);
         let is_on_disk = state.checkpoint.is_some() && !state.id.is_root();
         // A state whose checkpoint could not be loaded keeps the residency `Replay`.
         if state.residency != Residency::Replay {

@@ -18,6 +18,7 @@ mod cancel;
 mod changes;
 mod core;
 mod drafts;
+mod due;
 mod held;
 mod imported;
 mod introspect;
@@ -52,9 +53,11 @@ use crate::notebook::{
 use crate::problem::{Kind, Problem};
 use adoption::Adoption;
 pub use budget::Budget;
+pub(super) use budget::Footprint;
 use budget::Memory;
 use cancel::Stop;
 use changes::Comparer;
+use due::Due;
 use held::HeldHeads;
 use introspect::Introspection;
 use listings::{ListingKind, Listings};
@@ -65,7 +68,7 @@ use presence::Presence;
 pub(super) use presence::{Standing, Visitor};
 use replay::Replays;
 use runs::{CellReport, Runs};
-use saving::{Due, Saver};
+use saving::Saver;
 use std::time::Duration;
 use sweeps::Sweeps;
 use trust::Trust;
@@ -110,8 +113,8 @@ pub(super) enum Input {
     /// The store signed the checkpoints of these states, or failed to. Signed checkpoints are
     /// trusted.
     Trusted(Result<Vec<StateId>, DiskStatus>),
-    /// The private memory of processes and the computer's available memory were measured, in bytes.
-    Measured(Vec<(ProcId, u64)>, Option<u64>),
+    /// The memory of processes was measured, and the computer's available memory, in bytes.
+    Measured(Vec<(ProcId, Footprint)>, Option<u64>),
     /// The memory of a run with a memory limit was measured; none if the run's process has exited.
     RunMeasured(ExecId, Serial, Option<RunMemory>),
     /// A run in a branch was observed; none if the run's process has exited.

@@ -112,12 +112,13 @@ impl Machine {
             self.core.due.forget_broken(&id);
             let Some(state) = self.core.notebook.state_mut(&id) else { continue };
             let before = (state.residency, state.restored_from.take(), state.warnings.len());
-            state.memory_bytes = None;
-            state.residency = match &state.checkpoint {
+            (state.memory_bytes, state.shared_bytes) = (None, None);
+            let residency = match &state.checkpoint {
                 _ if id.is_root() => Residency::Freezing,
                 Some(_) => Residency::Disk,
                 None => Residency::Replay,
             };
+            state.move_to(residency, self.core.now_ms);
             if id.is_root() {
                 state.warnings.clear();
             }

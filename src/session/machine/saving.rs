@@ -1,5 +1,6 @@
-//! Decides when each state is saved: one state at a time, the newest first, while no client waits
-//! for a cell.
+//! Decides when each state is saved: the newest first, while no client waits for a cell. The next
+//! state is saved when the one before it has been saved, or takes long. States whose checkpoints
+//! take long, or hang, give way to others and are saved when only they are left.
 //!
 //! A short-lived fork of the state's frozen process writes the checkpoint (`Role::Save`), so the
 //! state does not change and no cell has to wait. The store then adds the checkpoint to the
@@ -11,12 +12,11 @@ use super::runs::Outcome;
 use super::{Alarm, Effect, Ticket, not_found};
 use crate::kernel::{Contents, ProcId};
 use crate::notebook::{
-    Checkpoint, DiskStatus, ExecId, Form, Live, Notebook, Reply, Residency, RestoredFrom, Saving, State,
-    StateId,
+    Checkpoint, DiskStatus, ExecId, Form, Live, Reply, Residency, RestoredFrom, Saving, State, StateId,
 };
 use crate::problem::{Kind, Problem};
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 /// An automatic checkpoint begins only if no run was requested for this long. So saving does not
@@ -28,6 +28,11 @@ const MAX_WAIT_MS: f64 = 5000.0;
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
 /// How many times `AGAIN_AFTER` doubles. The longest time between attempts is some five minutes.
 const MAX_DOUBLINGS: u32 = 6;
+/// How long a checkpoint may take before the next one begins beside it. So a state that is slow to
+/// save, or hangs, does not hold up the others.
+const SLOW: Duration = Duration::from_secs(2);
+/// Maximum number of checkpoints that are written at the same time. Each is a process.
+const MAX_AT_ONCE: usize = 3;
 /// How long a saving process may report no progress. Normally it reports its progress many times a
 /// second.
 const STALL: Duration = Duration::from_secs(180);
@@ -49,25 +54,38 @@ impl SaveRequest {
     }
 }
 
-/// The checkpoint that is being written.
+/// The checkpoint to write next.
+#[derive(Clone, Debug)]
+struct Next {
+    state: StateId,
+    /// The index of its request. None if it is automatic.
+    requested: Option<usize>,
+    /// Whether it is known to take long.
+    is_slow: bool,
+}
+
+/// A checkpoint that is being written.
 #[derive(Debug)]
 struct Writing {
     request: SaveRequest,
     /// The process that writes the checkpoint. None when it has finished and the store is adding
     /// the checkpoint to the notebook.
     process: Option<ProcId>,
+    began_ms: f64,
     heard_ms: f64,
 }
 
-/// Writes checkpoints, one at a time.
+/// Writes checkpoints.
 #[derive(Debug, Default)]
 pub(super) struct Saver {
-    writing: Option<Writing>,
+    /// At most one for each state.
+    writing: Vec<Writing>,
     requests: VecDeque<SaveRequest>,
     /// Whether the notebook is about to be closed or restarted. If so, checkpoints are written
     /// without a pause.
     pub(super) is_closing: bool,
-    alarm_is_set: bool,
+    /// When the next alarm is due. Earlier alarms do no harm.
+    alarm_ms: Option<f64>,
     waiting_since_ms: Option<f64>,
     /// Number of consecutive failures, by state.
     failures: BTreeMap<StateId, u32>,
@@ -78,86 +96,17 @@ pub(super) struct Saver {
 impl Saver {
     /// Whether a checkpoint of this state is being written.
     pub(super) fn is_at(&self, state: &StateId) -> bool {
-        self.writing.as_ref().is_some_and(|w| &w.request.state == state)
-    }
-}
-
-/// The states that still need a checkpoint.
-#[derive(Debug, Default)]
-pub(super) struct Due {
-    /// Whether checkpoints are written automatically.
-    by_itself: bool,
-    /// States that may need a checkpoint, the newest last. `newest` removes those that need none.
-    states: BTreeSet<(u64, StateId)>,
-    /// States whose checkpoint could not be loaded. A new checkpoint is written when the state has
-    /// a process again.
-    broken: BTreeSet<StateId>,
-}
-
-impl Due {
-    /// Starts with no states. If `by_itself` is true, checkpoints are written automatically.
-    pub(super) fn new(by_itself: bool) -> Self {
-        Self { by_itself, ..Self::default() }
+        self.writing.iter().any(|w| &w.request.state == state)
     }
 
-    /// Adds a state if it needs a checkpoint. Must be called after each change of the state's
-    /// residency or of the progress of its checkpoint.
-    pub(super) fn note(&mut self, state: &State) {
-        if self.by_itself && self.is_due(state) {
-            // The bit patterns of positive floats have the same order as the floats.
-            self.states.insert((state.created_at.to_bits(), state.id.clone()));
-        }
+    fn by_process(&mut self, process: ProcId) -> Option<&mut Writing> {
+        self.writing.iter_mut().find(|w| w.process == Some(process))
     }
 
-    /// Whether the checkpoint of a state could not be loaded.
-    pub(super) fn is_broken(&self, state: &StateId) -> bool {
-        self.broken.contains(state)
-    }
-
-    /// Notes that the checkpoint of a state could not be loaded.
-    pub(super) fn note_broken(&mut self, state: &StateId) {
-        self.broken.insert(state.clone());
-    }
-
-    /// Notes that the checkpoint of a state was written again, or that it may be loadable now.
-    pub(super) fn forget_broken(&mut self, state: &StateId) {
-        self.broken.remove(state);
-    }
-
-    /// Whether a checkpoint of the state's process is missing: there is no checkpoint, or it could
-    /// not be loaded, or it has only the plain values although the process holds everything.
-    fn is_missing(&self, state: &State) -> bool {
-        let is_whole = !matches!(state.restored_from, Some(RestoredFrom::Checkpoint { .. }));
-        let is_enough = |c: &Checkpoint| c.form == Form::Environment || !is_whole;
-        !state.checkpoint.as_ref().is_some_and(is_enough) || self.is_broken(&state.id)
-    }
-
-    fn is_due(&self, state: &State) -> bool {
-        state.residency == Residency::Memory
-            && self.is_missing(state)
-            && state.saving == Saving::Idle
-            && !state.id.is_root()
-    }
-
-    fn newest(&mut self, notebook: &Notebook) -> Option<StateId> {
-        while let Some((_, id)) = self.states.last() {
-            if notebook.state(id).is_some_and(|state| self.is_due(state)) {
-                return Some(id.clone());
-            }
-            self.states.pop_last();
-        }
-        None
-    }
-
-    /// Whether a cell's state will need a checkpoint as soon as it has a process.
-    fn is_coming(&self, notebook: &Notebook) -> bool {
-        let is_coming =
-            |s: &State| s.residency == Residency::Freezing && !s.id.is_root() && self.is_missing(s);
-        self.by_itself && notebook.states().any(is_coming)
-    }
-
-    fn is_any(&self, notebook: &Notebook) -> bool {
-        self.states.iter().any(|(_, id)| notebook.state(id).is_some_and(|state| self.is_due(state)))
+    /// Removes the checkpoint of a state that is being written.
+    fn take_at(&mut self, state: &StateId) -> Option<Writing> {
+        let at = self.writing.iter().position(|w| &w.request.state == state)?;
+        Some(self.writing.remove(at))
     }
 }
 
@@ -238,20 +187,66 @@ impl Saver {
     /// Begins the next checkpoint. A requested checkpoint begins at once. An automatic one waits
     /// for a pause between cells, unless memory is short.
     pub(super) fn save_next(&mut self, core: &mut Core, is_short: bool) {
-        while self.writing.is_none() && core.notebook.disk_status().is_none() {
-            if let Some(request) = self.requests.pop_front() {
-                self.begin_saving(core, request);
-                continue;
-            }
-            let Some(state) = core.due.newest(&core.notebook) else {
+        while core.notebook.disk_status().is_none() {
+            let Some(next) = self.next(core) else {
                 self.waiting_since_ms = None;
                 return;
             };
-            if !(self.is_time_to_save(core) || is_short) {
-                return self.wake_to_save(core);
+            if let Some(left) = self.left_until_slow(core) {
+                return self.wake_to_save(core, left);
             }
-            self.begin_saving(core, SaveRequest::by_itself(state));
+            if next.requested.is_none() && !(self.is_time_to_save(core) || is_short) {
+                return self.wake_to_save(core, REST);
+            }
+            if self.writing.len() >= MAX_AT_ONCE && (next.is_slow || !self.make_room(core)) {
+                return;
+            }
+            let request = next.requested.and_then(|at| self.requests.remove(at));
+            self.begin_saving(core, request.unwrap_or_else(|| SaveRequest::by_itself(next.state)));
         }
+    }
+
+    /// What to save next: requested states before others, but all that are known to be slow last.
+    fn next(&self, core: &mut Core) -> Option<Next> {
+        let requested = |is_slow: bool| {
+            let fits = |r: &SaveRequest| !self.is_at(&r.state) && core.due.is_slow(&r.state) == is_slow;
+            let at = self.requests.iter().position(fits)?;
+            Some(Next { state: self.requests[at].state.clone(), requested: Some(at), is_slow })
+        };
+        let (fast, slow) = (requested(false), requested(true));
+        let due = core.due.first(&core.notebook).map(|state| {
+            let is_slow = core.due.is_slow(&state);
+            Next { state, requested: None, is_slow }
+        });
+        fast.or(due.clone().filter(|due| !due.is_slow)).or(slow).or(due)
+    }
+
+    /// The time until the checkpoint that began last takes long. None if it does already, or if
+    /// none is being written.
+    fn left_until_slow(&self, core: &Core) -> Option<Duration> {
+        let began_ms = self.writing.iter().map(|w| w.began_ms).reduce(f64::max)?;
+        // It is negative if the clock was set back.
+        let passed_ms = core.now_ms - began_ms;
+        let slow_ms = SLOW.as_secs_f64() * 1000.0;
+        (0.0..slow_ms).contains(&passed_ms).then(|| Duration::from_secs_f64((slow_ms - passed_ms) / 1000.0))
+    }
+
+    /// Sets the checkpoint aside that began last. It begins again when only such states are left.
+    /// Returns whether there is one.
+    fn make_room(&mut self, core: &mut Core) -> bool {
+        let began_last = |a: &&Writing, b: &&Writing| a.began_ms.total_cmp(&b.began_ms);
+        let last = self.writing.iter().filter(|w| w.process.is_some()).max_by(began_last);
+        let Some(state) = last.map(|w| w.request.state.clone()) else { return false };
+        let Some(Writing { request, process, .. }) = self.take_at(&state) else { return false };
+        process.into_iter().for_each(|process| core.end(process));
+        core.due.note_slow(&state);
+        if request.tickets.is_empty() && !self.runs.contains_key(&state) {
+            core.set_saving(&state, Saving::Idle);
+        } else {
+            self.requests.push_back(request);
+            core.set_saving(&state, Saving::Waiting);
+        }
+        true
     }
 
     fn is_time_to_save(&mut self, core: &Core) -> bool {
@@ -260,16 +255,17 @@ impl Saver {
         self.is_closing || rested || core.now_ms - since >= MAX_WAIT_MS
     }
 
-    fn wake_to_save(&mut self, core: &mut Core) {
-        if !self.alarm_is_set {
-            self.alarm_is_set = true;
-            core.wake(REST, Alarm::Save);
+    fn wake_to_save(&mut self, core: &mut Core, after: Duration) {
+        let at_ms = core.now_ms + after.as_secs_f64() * 1000.0;
+        if self.alarm_ms.is_none_or(|alarm_ms| at_ms < alarm_ms || alarm_ms < core.now_ms) {
+            self.alarm_ms = Some(at_ms);
+            core.wake(after, Alarm::Save);
         }
     }
 
     /// Handles the alarm: writes the next checkpoint if no cell is about to run.
     pub(super) fn time_to_save(&mut self, core: &mut Core) {
-        self.alarm_is_set = false;
+        self.alarm_ms = None;
         core.follow_up(FollowUp::SaveNext);
     }
 
@@ -288,8 +284,13 @@ impl Saver {
         let duty = Duty::Saving(request.form);
         let process = core.spawn(Origin::fork(source, &state), duty, STALL);
         self.waiting_since_ms = None;
-        self.writing = Some(Writing { request, process: Some(process), heard_ms: core.now_ms });
+        self.begin_writing(core, request, Some(process));
         core.set_saving(&state, Saving::Writing { percent: 0 });
+    }
+
+    fn begin_writing(&mut self, core: &Core, request: SaveRequest, process: Option<ProcId>) {
+        let now_ms = core.now_ms;
+        self.writing.push(Writing { request, process, began_ms: now_ms, heard_ms: now_ms });
     }
 
     /// If the state already has the requested checkpoint, answers the request and returns true.
@@ -317,7 +318,7 @@ impl Saver {
                 state: request.state.clone(),
                 ..*request
             };
-            self.writing = Some(Writing { request, process: None, heard_ms: core.now_ms });
+            self.begin_writing(core, request, None);
         } else {
             let reply = Reply::Checkpointed { checkpoint: Box::new(checkpoint) };
             core.answer_all(request.tickets.clone(), &reply);
@@ -328,7 +329,7 @@ impl Saver {
     /// Notes the progress that a saving process reports.
     pub(super) fn progressed(&mut self, core: &mut Core, process: ProcId, percent: u8) {
         let now_ms = core.now_ms;
-        if let Some(writing) = self.writing.as_mut().filter(|w| w.process == Some(process)) {
+        if let Some(writing) = self.by_process(process) {
             writing.heard_ms = now_ms;
             let state = writing.request.state.clone();
             core.set_saving(&state, Saving::Writing { percent: percent.min(100) });
@@ -337,9 +338,7 @@ impl Saver {
 
     /// Passes the checkpoint that a saving process has written to the store.
     pub(super) fn written(&mut self, core: &mut Core, process: ProcId, contents: Contents) {
-        let Some(writing) = self.writing.as_mut().filter(|w| w.process == Some(process)) else {
-            return;
-        };
+        let Some(writing) = self.by_process(process) else { return };
         // The process has finished and exits without being killed.
         writing.process = None;
         core.processes.remove(process);
@@ -388,9 +387,13 @@ impl Saver {
         }
         self.failures.remove(id);
         core.due.forget_broken(id);
+        core.due.forget_slow(id);
         core.note_may_be_due(id);
         core.note_evictable(id);
-        if let Some(writing) = self.writing.take_if(|w| &w.request.state == id && w.process.is_none()) {
+        let is_stored = |w: &Writing| &w.request.state == id && w.process.is_none();
+        if self.writing.iter().any(is_stored)
+            && let Some(writing) = self.take_at(id)
+        {
             core.answer_all(writing.request.tickets, &Reply::Checkpointed { checkpoint });
         }
         if form == Form::Environment {
@@ -407,7 +410,7 @@ impl Saver {
 
     /// Handles a checkpoint that could not be written, and schedules another attempt.
     pub(super) fn not_saved(&mut self, core: &mut Core, id: &StateId, kind: Kind, why: &str) {
-        if let Some(writing) = self.writing.take_if(|w| &w.request.state == id) {
+        if let Some(writing) = self.take_at(id) {
             writing.process.into_iter().for_each(|process| core.end(process));
             self.refuse(core, writing.request, kind, why);
             let failures = self.failures.entry(id.clone()).or_default();
@@ -447,8 +450,7 @@ impl Saver {
 
     /// Handles the failure or exit of a saving process.
     pub(super) fn failed(&mut self, core: &mut Core, process: ProcId, kind: Kind, why: &str) {
-        let writing = self.writing.as_ref().filter(|w| w.process == Some(process));
-        if let Some(state) = writing.map(|w| w.request.state.clone()) {
+        if let Some(state) = self.by_process(process).map(|w| w.request.state.clone()) {
             self.not_saved(core, &state, kind, why);
         }
     }
@@ -456,9 +458,7 @@ impl Saver {
     /// Handles the alarm of a saving process. Kills the process if it reported nothing for `STALL`;
     /// otherwise sets the alarm again.
     pub(super) fn stalled(&mut self, core: &mut Core, process: ProcId) {
-        let Some(writing) = self.writing.as_ref().filter(|w| w.process == Some(process)) else {
-            return;
-        };
+        let Some(writing) = self.by_process(process) else { return };
         if core.now_ms - writing.heard_ms >= STALL.as_secs_f64() * 1000.0 {
             let why = format!(
                 "saving made no progress for {} s: a library in this state may hang in forks",
@@ -495,13 +495,14 @@ impl Saver {
         let gone = Reply::Refused(refused);
         self.failures.remove(id);
         core.due.forget_broken(id);
+        core.due.forget_slow(id);
         let requests = std::mem::take(&mut self.requests);
         let (theirs, others): (VecDeque<SaveRequest>, _) = requests.into_iter().partition(|w| &w.state == id);
         self.requests = others;
         for request in theirs {
             core.answer_all(request.tickets, &gone);
         }
-        if let Some(writing) = self.writing.take_if(|w| &w.request.state == id) {
+        if let Some(writing) = self.take_at(id) {
             writing.process.into_iter().for_each(|process| core.end(process));
             core.answer_all(writing.request.tickets, &gone);
         }
@@ -514,8 +515,9 @@ impl Saver {
     /// that checkpoint again.
     pub(super) fn is_out_of_date(&mut self, core: &mut Core, id: &StateId) {
         core.due.forget_broken(id);
-        if let Some(Writing { mut request, process: Some(process), .. }) =
-            self.writing.take_if(|w| &w.request.state == id && w.process.is_some())
+        let is_written = |w: &Writing| &w.request.state == id && w.process.is_some();
+        if self.writing.iter().any(is_written)
+            && let Some(Writing { mut request, process: Some(process), .. }) = self.take_at(id)
         {
             core.end(process);
             request.form = if request.tickets.is_empty() { Form::Environment } else { request.form };
@@ -535,15 +537,15 @@ impl Saver {
 
     /// Whether automatic checkpoints are being written or need to be written.
     pub(super) fn is_saving(&self, core: &Core) -> bool {
-        core.due.by_itself
+        core.due.is_by_itself()
             && core.notebook.disk_status().is_none()
-            && (self.writing.is_some() || core.due.is_any(&core.notebook))
+            && (!self.writing.is_empty() || core.due.is_any(&core.notebook))
     }
 
     /// Whether every state that can be saved is saved. While the disk fails, no state can be saved.
     pub(super) fn is_all_saved(&self, core: &Core) -> bool {
         let is_left = || core.due.is_any(&core.notebook) || core.due.is_coming(&core.notebook);
-        self.writing.is_none() && (core.notebook.disk_status().is_some() || !is_left())
+        self.writing.is_empty() && (core.notebook.disk_status().is_some() || !is_left())
     }
 
     /// Notes that writing to the disk has failed, or works again.

@@ -40,6 +40,8 @@ pub(super) fn new_state(id: &str, name: &str, parent: &StateId, run: Option<&Exe
         saving: Saving::Idle,
         restored_from: None,
         memory_bytes: None,
+        shared_bytes: None,
+        in_memory_since: None,
         changes: None,
         partial: true,
     }
@@ -273,7 +275,7 @@ impl Story {
         let state = self.notebook.state_mut(&id).unwrap();
         (state.label, state.prose, state.pinned) = (Some(format!("l{n}")), vec!["# p".into()], n > 50);
         state.fork_anyway = n > 30;
-        (state.residency, state.memory_bytes) = (Residency::Memory, Some(5));
+        (state.residency, state.memory_bytes, state.shared_bytes) = (Residency::Memory, Some(5), Some(6));
         let state = state.clone();
         self.facts.push(Fact::StateChanged { state });
     }

@@ -111,7 +111,8 @@ fn lasting(parts: &Parts) -> Value {
                 _ if state.checkpoint.is_some() => Residency::Disk,
                 _ => Residency::Replay,
             };
-            (state.saving, state.restored_from, state.memory_bytes) = (Saving::Idle, None, None);
+            (state.saving, state.restored_from) = (Saving::Idle, None);
+            (state.memory_bytes, state.shared_bytes) = (None, None);
             serde_json::to_value(state).unwrap()
         })
         .collect();

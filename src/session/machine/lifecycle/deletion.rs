@@ -201,7 +201,9 @@ impl Machine {
             && let Some(root) = restored.states.iter_mut().find(|state| state.id.is_root())
             && let Some(own) = self.core.notebook.state_mut(&StateId::root())
         {
-            (root.residency, own.residency) = (Residency::Memory, Residency::Memory);
+            let now_ms = self.core.now_ms;
+            root.move_to(Residency::Memory, now_ms);
+            own.move_to(Residency::Memory, now_ms);
         }
         self.core.publish(Fact::Restored { states: restored.states, runs: restored.runs });
         let mut drafts: IndexMap<StateId, HashSet<DraftId>> = IndexMap::new();
@@ -268,7 +270,7 @@ impl Machine {
             && root.is_some()
             && let Some(state) = core.notebook.state_mut(&StateId::root())
         {
-            state.residency = Residency::Memory;
+            state.move_to(Residency::Memory, core.now_ms);
         }
         if root.is_none() {
             core.spawn_root();

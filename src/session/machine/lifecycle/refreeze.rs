@@ -76,7 +76,7 @@ impl Machine {
         introspect::end_answers(core, &at, Kind::Busy, why);
         if let Some(state) = core.notebook.state_mut(&at) {
             (state.checkpoint, state.restored_from, state.changes) = (None, None, None);
-            state.residency = Residency::Freezing;
+            state.move_to(Residency::Freezing, core.now_ms);
         }
         if let Some(old) = core.processes.set_aside(&at) {
             self.retire(old);

@@ -93,18 +93,123 @@ fn a_checkpoint_of_plain_values_does_not_replace_that_of_the_process() {
 }
 
 #[test]
-fn the_newest_state_is_saved_first_when_nobody_waits() {
+fn a_state_that_is_slow_to_save_does_not_hold_up_others() {
     expect![[r#"
         p5 ready
             s2 is in Memory
+            p5 forks p6, save(environment)
+            s2 saving: Writing { percent: 0 }
+        run c on s2
+            p2 runs c
+        p2 began
+            c began
+        p2 ok
+            answer 12: c Ok s3
+            p2 forks p7, frozen
+        p7 ready
+            s3 is in Memory
+            p7 forks p8, save(environment)
+            s3 saving: Writing { percent: 0 }
+        run d on s3
+            p2 runs d
+        p2 began
+            d began
+        p2 ok
+            answer 16: d Ok s4
+            p2 forks p9, frozen
+        p9 ready
+            s4 is in Memory
+            kill p8
+            s3 saving: Idle
+            p9 forks p10, save(environment)
+            s4 saving: Writing { percent: 0 }
+        run e on s4
+            p2 runs e
+        p2 began
+            e began
+        p2 ok
+            answer 20: e Ok s5
+            p2 forks p11, frozen
+        p11 ready
+            s5 is in Memory
+            kill p10
+            s4 saving: Idle
+            p11 forks p12, save(environment)
+            s5 saving: Writing { percent: 0 }
+        alarm save
+        p12 saved c-s5
+            keep checkpoint c-s5 of s5
+        kept s5
+            s5 is in Memory
+            p9 forks p13, save(environment)
+            s4 saving: Writing { percent: 0 }
+        checkpoint s3
+            s3 saving: Waiting
+        p13 saved c-s4
+            keep checkpoint c-s4 of s4
+        kept s4
+            s4 is in Memory
+            p7 forks p14, save(environment)
+            s3 saving: Writing { percent: 0 }
+        alarm save
+        p6 saved c-s2
+            keep checkpoint c-s2 of s2
+        kept s2
+            s2 is in Memory
+        p14 saved c-s3
+            keep checkpoint c-s3 of s3
+        kept s3
+            s3 is in Memory
+            answer 27: checkpoint c-s3
+        initial
+        └─ s1 (a)
+           └─ s2 (b)
+              └─ s3 (c)
+                 └─ s4 (d)
+                    └─ s5 (e)
+    "#]]
+    .assert_eq(&after_two_saving(
+        "
+        run c on s2
+        p2 began
+        p2 ok
+        p7 ready
+        run d on s3
+        p2 began
+        p2 ok
+        p9 ready
+        run e on s4
+        p2 began
+        p2 ok
+        p11 ready
+        alarm save
+        p12 saved c-s5
+        kept s5
+        checkpoint s3
+        p13 saved c-s4
+        kept s4
+        alarm save
+        p6 saved c-s2
+        kept s2
+        p14 saved c-s3
+        kept s3
+        ",
+    ));
+}
+
+#[test]
+fn a_run_does_not_interrupt_saving() {
+    expect![[r#"
+        p5 ready
+            s2 is in Memory
+            p5 forks p6, save(environment)
+            s2 saving: Writing { percent: 0 }
         p4 saving 50
             s1 saving: Writing { percent: 50 }
         p4 saved c-s1
             keep checkpoint c-s1 of s1
         kept s1
             s1 is in Memory
-            p5 forks p6, save(environment)
-            s2 saving: Writing { percent: 0 }
         run c on s1
             p3 forks p7, head
             p7 runs c
@@ -139,11 +244,11 @@ fn a_checkpoint_that_fails_harms_nothing_and_is_reported() {
     expect![[r#"
         p5 ready
             s2 is in Memory
+            p5 forks p6, save(environment)
+            s2 saving: Writing { percent: 0 }
         p4 cannot save
             kill p4
             s1 saving: Failed { why: "no space left" }
-            p5 forks p6, save(environment)
-            s2 saving: Writing { percent: 0 }
         p6 gone
             kill p6
             s2 saving: Failed { why: "the process that wrote the checkpoint died" }
@@ -933,12 +1038,12 @@ fn a_client_learns_whether_the_disk_or_something_else_kept_a_state_from_being_sa
     expect![[r#"
         p5 ready
             s2 is in Memory
+            p5 forks p6, save(environment)
+            s2 saving: Writing { percent: 0 }
         p4 saved c-s1
             keep checkpoint c-s1 of s1
         kept s1
             s1 is in Memory
-            p5 forks p6, save(environment)
-            s2 saving: Writing { percent: 0 }
         checkpoint s2
         p6 saving 10
             s2 saving: Writing { percent: 10 }
@@ -992,8 +1097,9 @@ fn nothing_is_saved_while_the_disk_is_full() {
     expect![[r#"
         p5 ready
             s2 is in Memory
+            p5 forks p6, save(environment)
+            s2 saving: Writing { percent: 0 }
         checkpoint s2
-            s2 saving: Waiting
         trouble
             trouble: the disk is full
             s2 saving: Failed { why: "the disk is full" }
@@ -1010,7 +1116,7 @@ fn nothing_is_saved_while_the_disk_is_full() {
             trouble: none
             s1 saving: Idle
             s2 saving: Idle
-            p5 forks p6, save(environment)
+            p5 forks p7, save(environment)
             s2 saving: Writing { percent: 0 }
         initial
         └─ s1 (a)
@@ -1035,6 +1141,8 @@ fn closing_ends_runs_and_saves_what_can_be_saved() {
     expect![[r#"
         p5 ready
             s2 is in Memory
+            p5 forks p6, save(environment)
+            s2 saving: Writing { percent: 0 }
         run c on s2
             p2 runs c
         p2 began
@@ -1043,8 +1151,6 @@ fn closing_ends_runs_and_saves_what_can_be_saved() {
             keep checkpoint c-s1 of s1
         kept s1
             s1 is in Memory
-            p5 forks p6, save(environment)
-            s2 saving: Writing { percent: 0 }
         closing
             kill p2
             answer 12: c Interrupted KeyboardInterrupt: interrupted by server stop

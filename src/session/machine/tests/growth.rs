@@ -4,7 +4,7 @@
 use super::{exec, machine_with, run};
 use crate::kernel::{Contents, How, ProcId, Remains, Report, Role};
 use crate::notebook::{Base, Checkpoint, Form, SEEN, StateId};
-use crate::session::machine::{Alarm, Budget, Effect, Input, Machine, Ticket};
+use crate::session::machine::{Alarm, Budget, Effect, Footprint, Input, Machine, Ticket};
 use std::collections::VecDeque;
 
 /// Number of cells that are measured near the beginning of a chain, and again at its end.
@@ -76,7 +76,13 @@ impl Chain {
             }
             Effect::Keep { state, checkpoint, .. } => vec![Input::Kept(state, Ok(checkpoint))],
             Effect::Measure(processes) => {
-                vec![Input::Measured(processes.into_iter().map(|process| (process, 1000)).collect(), None)]
+                vec![Input::Measured(
+                    processes
+                        .into_iter()
+                        .map(|process| (process, Footprint { own: 1000, shared: 0 }))
+                        .collect(),
+                    None,
+                )]
             }
             Effect::Kill(process, _) => vec![Input::Gone(process, None)],
             Effect::Wake(_, alarm @ (Alarm::Save | Alarm::Compare | Alarm::Measure)) => {

@@ -18,7 +18,9 @@ mod transfers;
 mod widgets;
 mod workers;
 
-use super::{Adopted, Alarm, Budget, Effect, Input, Machine, RunMemory, Serial, Standing, Ticket, Visitor};
+use super::{
+    Adopted, Alarm, Budget, Effect, Footprint, Input, Machine, RunMemory, Serial, Standing, Ticket, Visitor,
+};
 use crate::kernel::interpreter::Version;
 use crate::kernel::{
     Contents, Delivery, Exit, Fingerprint, How, Hung, Introspected, MemoryUse, ProcId, ReadyPython, Remains,
@@ -387,7 +389,8 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         ["python", version, "is", "there"] => Input::PythonChecked(Ok(Box::new(python(version)))),
         ["python", "is", "gone"] => Input::PythonChecked(Err("cannot use the Python: it is gone".into())),
         ["measured", pairs @ ..] => {
-            let pair = |p: &[&str]| (proc(p[0]), p[1].parse().expect("a number"));
+            let own = |p: &[&str]| p[1].parse().expect("a number");
+            let pair = |p: &[&str]| (proc(p[0]), Footprint { own: own(p), shared: 0 });
             Input::Measured(pairs.chunks(2).map(pair).collect(), None)
         }
         ["alarm", "again", id] => Input::AlarmDue(Alarm::SaveAgain(state(id))),
@@ -833,7 +836,7 @@ fn live_text(live: &Live) -> String {
         },
         Live::SavingChanged { state, saving } => format!("{state} saving: {saving:?}"),
         Live::Replaying { state, done, total } => format!("replaying {state}: {done} of {total}"),
-        Live::MemoryMeasured { state, memory_bytes } => format!("{state} holds {memory_bytes}"),
+        Live::MemoryMeasured { state, memory_bytes, .. } => format!("{state} holds {memory_bytes}"),
         Live::StateSaved { state } => format!("{state} is saved"),
         Live::OffsiteChanged { offsite } => format!("copy {:?}", offsite.phase).to_lowercase(),
         Live::DiskStatusChanged { disk_status: trouble } => {
