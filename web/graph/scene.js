@@ -123,7 +123,8 @@ export class Scene {
             (node.at >= from || changed.includes(node));
         const hasGone = here !== this.here && !isFirst;
         const isElsewhere = hasGone && (this.#showNode(here) || this.found !== null);
-        const wasGone = here !== this.here && (this.#isDeleted(this.here) || this.#isDeleted(here));
+        const wasGone =
+            here !== this.here && (this.#isDeleted(this.nodes.get(this.here)) || this.#isDeleted(node));
         const isOther = going !== this.going || wasGone;
         this.here = here;
         this.going = going;
@@ -132,19 +133,16 @@ export class Scene {
         return { isMoved, followed, added, ended: changed };
     }
 
-    /** @param {string} id */
-    #isDeleted(id) {
-        const node = this.nodes.get(id);
-        return node?.state?.living === 'deleted' || this.going.has(node?.id ?? '');
-    }
+    /** @param {Node | undefined} node */
+    #isDeleted = (node) => !!node && (node.state?.living === 'deleted' || this.going.has(node.id));
 
     /**
      * Whether a node has no row because it is deleted, or about to be. The current state keeps its
      * row.
      * @param {Node} node
      */
-    isGone({ id }) {
-        return id !== this.here && this.#isDeleted(id);
+    isGone(node) {
+        return node.id !== this.here && this.#isDeleted(node);
     }
 
     /**

@@ -103,9 +103,9 @@ impl Saver {
         self.writing.iter_mut().find(|w| w.process == Some(process))
     }
 
-    /// Removes the checkpoint of a state that is being written.
-    fn take_at(&mut self, state: &StateId) -> Option<Writing> {
-        let at = self.writing.iter().position(|w| &w.request.state == state)?;
+    /// Removes the first checkpoint that fits from those that are being written.
+    fn take(&mut self, fits: impl Fn(&Writing) -> bool) -> Option<Writing> {
+        let at = self.writing.iter().position(fits)?;
         Some(self.writing.remove(at))
     }
 }
@@ -237,7 +237,9 @@ impl Saver {
         let began_last = |a: &&Writing, b: &&Writing| a.began_ms.total_cmp(&b.began_ms);
         let last = self.writing.iter().filter(|w| w.process.is_some()).max_by(began_last);
         let Some(state) = last.map(|w| w.request.state.clone()) else { return false };
-        let Some(Writing { request, process, .. }) = self.take_at(&state) else { return false };
+        let Some(Writing { request, process, .. }) = self.take(|w| w.request.state == state) else {
+            return false;
+        };
         process.into_iter().for_each(|process| core.end(process));
         core.due.note_slow(&state);
         if request.tickets.is_empty() && !self.runs.contains_key(&state) {
@@ -390,10 +392,7 @@ impl Saver {
         core.due.forget_slow(id);
         core.note_may_be_due(id);
         core.note_evictable(id);
-        let is_stored = |w: &Writing| &w.request.state == id && w.process.is_none();
-        if self.writing.iter().any(is_stored)
-            && let Some(writing) = self.take_at(id)
-        {
+        if let Some(writing) = self.take(|w| &w.request.state == id && w.process.is_none()) {
             core.answer_all(writing.request.tickets, &Reply::Checkpointed { checkpoint });
         }
         if form == Form::Environment {
@@ -410,7 +409,7 @@ impl Saver {
 
     /// Handles a checkpoint that could not be written, and schedules another attempt.
     pub(super) fn not_saved(&mut self, core: &mut Core, id: &StateId, kind: Kind, why: &str) {
-        if let Some(writing) = self.take_at(id) {
+        if let Some(writing) = self.take(|w| &w.request.state == id) {
             writing.process.into_iter().for_each(|process| core.end(process));
             self.refuse(core, writing.request, kind, why);
             let failures = self.failures.entry(id.clone()).or_default();
@@ -502,7 +501,7 @@ impl Saver {
         for request in theirs {
             core.answer_all(request.tickets, &gone);
         }
-        if let Some(writing) = self.take_at(id) {
+        if let Some(writing) = self.take(|w| &w.request.state == id) {
             writing.process.into_iter().for_each(|process| core.end(process));
             core.answer_all(writing.request.tickets, &gone);
         }
@@ -515,9 +514,8 @@ impl Saver {
     /// that checkpoint again.
     pub(super) fn is_out_of_date(&mut self, core: &mut Core, id: &StateId) {
         core.due.forget_broken(id);
-        let is_written = |w: &Writing| &w.request.state == id && w.process.is_some();
-        if self.writing.iter().any(is_written)
-            && let Some(Writing { mut request, process: Some(process), .. }) = self.take_at(id)
+        if let Some(Writing { mut request, process: Some(process), .. }) =
+            self.take(|w| &w.request.state == id && w.process.is_some())
         {
             core.end(process);
             request.form = if request.tickets.is_empty() { Form::Environment } else { request.form };
