@@ -1258,6 +1258,20 @@ fn sqlite_files_are_shared_safely() {
 }
 
 #[test]
+fn a_database_without_locks_has_what_the_last_branch_wrote() {
+    let server = TestServer::start();
+    let opens =
+        "import dbm.dumb, shelve; kept = shelve.Shelf(dbm.dumb.open('kept')); kept['x'] = 1; kept.sync()";
+    let state = server.run("initial", opens).state().to_owned();
+    for name in ["a", "b"] {
+        let ran = server.run(&state, &format!("kept['{name}'] = 1; print(sorted(kept)); kept.close()"));
+        assert_eq!(ran.text(), format!("['{name}', 'x']\n"));
+    }
+    let last = server.run(&state, "print(sorted(dbm.dumb.open('kept').keys()))");
+    assert_eq!(last.text(), "[b'b', b'x']\n");
+}
+
+#[test]
 fn the_output_of_a_program_belongs_to_the_line_that_reads_it_first() {
     let server = TestServer::start();
     let begun = "import subprocess, os, threading\n\

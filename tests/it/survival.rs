@@ -359,6 +359,28 @@ fn libraries_that_hang_in_forks_are_reported_and_branched_from_the_checkpoint() 
 }
 
 #[test]
+fn a_state_that_holds_a_lock_between_processes_is_not_forked() {
+    let server = TestServer::start();
+    // What LMDB does when a transaction begins to write.
+    let code = "import ctypes, mmap; libc = ctypes.CDLL(None); x = [1]\n\
+        memory = mmap.mmap(-1, 4096); lock = ctypes.c_char.from_buffer(memory); kind = (ctypes.c_char * 64)()\n\
+        print(libc.pthread_mutexattr_init(kind), libc.pthread_mutexattr_setpshared(kind, 1))\n\
+        print(libc.pthread_mutexattr_setrobust(kind, 1), libc.pthread_mutex_init(ctypes.byref(lock), kind))\n\
+        print(libc.pthread_mutex_lock(ctypes.byref(lock)))";
+    let state = server.run("initial", code);
+    assert_eq!(state.text(), "0 0\n0 0\n0\n", "{state:?}");
+    warns_of(&server, state.state(), &["a lock between processes is held, as by a transaction that writes"]);
+    assert_eq!(state_of(&server, state.state())["forks"], false);
+    // The next cell has the lock. A branch has no access to what the lock protects.
+    let next = server.run(state.state(), "x.append(2); print(libc.pthread_mutex_unlock(ctypes.byref(lock)))");
+    assert_eq!(next.text(), "0\n", "{next:?}");
+    assert_eq!(state_of(&server, next.state())["forks"], true);
+    assert_eq!(server.run(state.state(), "print(x)").text(), "[1]\n");
+    let refused = server.run(state.state(), "libc.pthread_mutex_unlock(ctypes.byref(lock))");
+    assert_eq!(refused.ename(), "NameError", "{refused:?}");
+}
+
+#[test]
 #[ignore = "nightly: it takes 4 s of processor time"]
 fn numbas_compiled_loops_work_in_branches() {
     let Some(server) = TestServer::with_science() else { return };

@@ -22,6 +22,7 @@ const UNSAFE: &[&str] = &[
     "src/kernel/state/descriptors.rs",
     "src/kernel/state/process_exit.rs",
     "src/kernel/state/priority.rs",
+    "src/kernel/state/robust_locks.rs",
     "src/kernel/state/symbols.rs",
     "src/kernel/state/threads.rs",
     "src/kernel/tree/spawn.rs",

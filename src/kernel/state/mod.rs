@@ -36,6 +36,7 @@ mod pickle_watch;
 mod priority;
 mod process_exit;
 mod python;
+mod robust_locks;
 mod roles;
 mod root;
 mod run_cell;

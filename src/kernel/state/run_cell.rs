@@ -4,7 +4,7 @@ use super::descriptors::Spare;
 use super::process_exit::leave;
 use super::python::Ran;
 use super::roles::FrozenCopy;
-use super::{KernelProcess, capture, children, control, freezable, sigint, threads};
+use super::{KernelProcess, capture, children, control, freezable, robust_locks, sigint, threads};
 use crate::kernel::memory::MemoryUse;
 use crate::kernel::protocol::{CellOrder, How, Remains, Report, WidgetEnd};
 use crate::notebook::{Cause, RunError, StreamName, WidgetMessage};
@@ -105,6 +105,10 @@ impl KernelProcess {
         let (mut warnings, mut may_fork, mut is_alone) = self.shell.hazards(py);
         warnings.extend(repairs);
         if let Some(warning) = threads::warning(|| self.shell.native_ids(py)) {
+            warnings.push(warning);
+            (may_fork, is_alone) = (false, true);
+        }
+        if let Some(warning) = robust_locks::warning() {
             warnings.push(warning);
             (may_fork, is_alone) = (false, true);
         }

@@ -295,7 +295,7 @@ fn python_file(maps: &Maps) -> Option<&str> {
 }
 
 /// An address in a thread's `struct pthread`. None if the thread has not run yet.
-fn robust_list(id: i32) -> Option<u64> {
+pub(super) fn robust_list(id: i32) -> Option<u64> {
     let mut head: *mut libc::c_void = std::ptr::null_mut();
     let mut length: libc::size_t = 0;
     // SAFETY: Linux writes an address and a length into these two. The address is not dereferenced.

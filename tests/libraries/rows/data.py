@@ -181,6 +181,14 @@ ROWS = (
         told=("memory", "lock"),
     ),
     row(
+        "lmdb transaction that writes",
+        "import lmdb\n"
+        "env = lmdb.open('writes.lmdb')\n"
+        "t = env.begin(write=True); print(t.put(b'a', b'1'))",
+        "print(t.get(b'a'))",
+        told=("lock between processes",),
+    ),
+    row(
         "h5py file kept",
         "import h5py, numpy as np\n"
         "f = h5py.File('a.h5', 'w'); d = f.create_dataset('d', data=np.arange(5)); "
