@@ -161,7 +161,7 @@ impl Comparer {
     }
 
     /// Kills a process that takes too long to fingerprint.
-    pub(super) fn is_late(&mut self, core: &mut Core, process: ProcId) {
+    pub(super) fn timed_out(&mut self, core: &mut Core, process: ProcId) {
         core.effects.push(Effect::Kill(process, Killed::Late));
         self.failed(core, process);
     }

@@ -367,10 +367,10 @@ impl Core {
         state.is_root() && (self.processes.root().is_none() || self.notebook.state(state).is_some_and(is_new))
     }
 
-    /// Begins to load a state if needed. Returns whether the state's branches have to wait until
-    /// the state is loaded. Loading may start threads; a process with such threads must not be
+    /// Begins to load a state if needed, before a branch is forked from it. Returns whether the
+    /// branch has to wait until the state is loaded. Loading may start threads; a process with such threads must not be
     /// forked, and this is known only after loading.
-    pub(super) fn has_to_wait_until_loaded(&mut self, state: &StateId) -> bool {
+    pub(super) fn load_before_forking(&mut self, state: &StateId) -> bool {
         if self.forks(state) {
             self.load(state);
         }

@@ -214,7 +214,7 @@ impl HeldHeads {
     }
 
     /// Handles the exit of a held head that was killed. Begins the runs that waited for the exit.
-    pub(super) fn has_ended(&mut self, core: &mut Core, process: ProcId) {
+    pub(super) fn exited(&mut self, core: &mut Core, process: ProcId) {
         core.processes.remove(process);
         let ending = self.ending.remove(&process);
         for run in ending.into_iter().flat_map(|ending| ending.waiting) {
@@ -272,8 +272,8 @@ impl HeldHeads {
 
     /// Kills the heads that are held for earlier versions of a run's cell. An earlier version has
     /// the same base state and the same draft. Without drafts, the same base state is enough.
-    /// Returns whether the run has to wait until such a head has exited.
-    pub(super) fn waits_for_earlier_version(&mut self, core: &mut Core, run: &ExecId, at: &StateId) -> bool {
+    /// Makes the run wait until such a head has exited, and returns whether it waits.
+    pub(super) fn wait_for_earlier_version(&mut self, core: &mut Core, run: &ExecId, at: &StateId) -> bool {
         let draft = core.notebook.run(run).and_then(|own| own.draft.clone());
         self.end_those(core, &NotHeld::RunAgain, |held| &held.at == at && held.draft == draft);
         let ending = self.ending.values_mut().find(|ending| &ending.at == at && ending.draft == draft);

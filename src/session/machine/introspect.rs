@@ -200,7 +200,7 @@ pub(super) fn found(core: &mut Core, process: ProcId, number: u64, found: Intros
 }
 
 /// Kills an answering process that did not answer a question in time.
-pub(super) fn answer_is_late(core: &mut Core, process: ProcId, number: u64) {
+pub(super) fn answer_timed_out(core: &mut Core, process: ProcId, number: u64) {
     let (now_ms, waits_for_a_load) = (core.now_ms, core.processes.waits_for_a_load(process));
     let Some(answerer) = answerer(core, process) else { return };
     let Some(&(_, limit)) = answerer.waiting.get(&number) else { return };

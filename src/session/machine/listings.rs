@@ -183,7 +183,7 @@ fn take(core: &mut Core, process: ProcId) -> Option<(StateId, Listing)> {
 
 /// Kills a listing process that is late. The time limit does not include the time for loading the
 /// state.
-pub(super) fn is_late(core: &mut Core, process: ProcId) {
+pub(super) fn timed_out(core: &mut Core, process: ProcId) {
     let is_waiting = core.processes.waits_for_a_load(process);
     let Some(Process { duty: Duty::Listing(listing), .. }) = core.processes.get_mut(process) else { return };
     let timeout = listing.kind.timeout();

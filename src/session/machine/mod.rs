@@ -680,8 +680,8 @@ impl Machine {
     fn on_alarm(&mut self, alarm: Alarm) {
         let core = &mut self.core;
         match alarm {
-            Alarm::Late(process) => self.is_late(process),
-            Alarm::AnswerTimeout(process, number) => introspect::answer_is_late(core, process, number),
+            Alarm::Late(process) => self.timed_out(process),
+            Alarm::AnswerTimeout(process, number) => introspect::answer_timed_out(core, process, number),
             Alarm::Compare => self.comparer.time_to_compare(core),
             Alarm::BeginTimeout(head, run, serial) => self.runs.did_not_begin(core, head, &run, serial),
             Alarm::StopTimeout(run, serial) => self.runs.did_not_stop(core, &run, serial),

@@ -78,7 +78,7 @@ pub(super) struct Request {
     waiting: Vec<Ticket>,
     /// Whether the run began a second time because the process that should have forked its head
     /// died. This happens at most once.
-    is_begun_again: bool,
+    has_used_its_retry: bool,
     pub(super) stop: Option<Stop>,
     pub(super) watch: Watch,
     pub(super) serial: Serial,
@@ -94,7 +94,7 @@ impl Request {
             spec,
             is_replayed: false,
             waiting: ticket.into_iter().collect(),
-            is_begun_again: false,
+            has_used_its_retry: false,
             stop: None,
             watch: Watch::default(),
             serial: Serial(0),
@@ -226,10 +226,10 @@ impl Runs {
         }
     }
 
-    /// Whether a run may begin again after the process that should have forked its head died.
-    /// Returns true only once for each run.
-    pub(super) fn may_begin_again(&mut self, run: &ExecId) -> bool {
-        let again = self.get_mut(run).map(|request| &mut request.is_begun_again);
+    /// Takes the one retry of a run: it begins again after the process that should have forked its
+    /// head died. Returns false if the run has had its retry.
+    pub(super) fn take_retry(&mut self, run: &ExecId) -> bool {
+        let again = self.get_mut(run).map(|request| &mut request.has_used_its_retry);
         again.is_some_and(|again| !std::mem::replace(again, true))
     }
 

@@ -195,8 +195,11 @@ impl Saver {
             if let Some(left) = self.left_until_slow(core) {
                 return self.wake_to_save(core, left);
             }
-            if next.requested.is_none() && !(self.is_time_to_save(core) || is_short) {
-                return self.wake_to_save(core, REST);
+            if next.requested.is_none() {
+                let since_ms = *self.waiting_since_ms.get_or_insert(core.now_ms);
+                if !(is_short || self.is_time_to_save(core, since_ms)) {
+                    return self.wake_to_save(core, REST);
+                }
             }
             if self.writing.len() >= MAX_AT_ONCE && (next.is_slow || !self.make_room(core)) {
                 return;
@@ -251,10 +254,9 @@ impl Saver {
         true
     }
 
-    fn is_time_to_save(&mut self, core: &Core) -> bool {
-        let since = *self.waiting_since_ms.get_or_insert(core.now_ms);
+    fn is_time_to_save(&self, core: &Core, since_ms: f64) -> bool {
         let rested = core.now_ms - core.asked_ms >= REST.as_secs_f64() * 1000.0;
-        self.is_closing || rested || core.now_ms - since >= MAX_WAIT_MS
+        self.is_closing || rested || core.now_ms - since_ms >= MAX_WAIT_MS
     }
 
     fn wake_to_save(&mut self, core: &mut Core, after: Duration) {
@@ -273,7 +275,7 @@ impl Saver {
 
     fn begin_saving(&mut self, core: &mut Core, request: SaveRequest) {
         let state = request.state.clone();
-        if self.is_saved_already(core, &request) {
+        if self.answer_if_saved(core, &request) {
             return;
         }
         let source = match core.runnable(&state) {
@@ -297,7 +299,7 @@ impl Saver {
 
     /// If the state already has the requested checkpoint, answers the request and returns true.
     /// States are immutable, so at most the checkpoint's label and metadata change.
-    fn is_saved_already(&mut self, core: &mut Core, request: &SaveRequest) -> bool {
+    fn answer_if_saved(&mut self, core: &mut Core, request: &SaveRequest) -> bool {
         let saved = core.notebook.state(&request.state).and_then(|s| s.checkpoint.clone());
         let is_good =
             |c: &Checkpoint| c.form == request.form && c.is_trusted && !core.due.is_broken(&request.state);
@@ -512,7 +514,7 @@ impl Saver {
 
     /// Notes that the variables of a state have changed. If its checkpoint is being written, begins
     /// that checkpoint again.
-    pub(super) fn is_out_of_date(&mut self, core: &mut Core, id: &StateId) {
+    pub(super) fn variables_changed(&mut self, core: &mut Core, id: &StateId) {
         core.due.forget_broken(id);
         if let Some(Writing { mut request, process: Some(process), .. }) =
             self.take(|w| &w.request.state == id && w.process.is_some())

@@ -55,7 +55,7 @@ fn send_from(core: &mut Core, state: &StateId, run: &ExecId, wanted: Wanted) -> 
 }
 
 /// Ends a sender that is late. The time limit does not include the time for loading its state.
-pub(super) fn is_late(core: &mut Core, process: ProcId) {
+pub(super) fn timed_out(core: &mut Core, process: ProcId) {
     if core.processes.waits_for_a_load(process) {
         core.wake(SENDER_TIMEOUT, Alarm::Late(process));
     } else if core.processes.get(process).is_some_and(|sender| !sender.is_ready) {

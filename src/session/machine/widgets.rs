@@ -223,7 +223,7 @@ impl Widgets {
     }
 
     /// Makes a run wait if a widget's code runs at its state. Returns whether it has to wait.
-    pub(super) fn makes_wait(&mut self, core: &Core, run: &ExecId, state: &StateId) -> bool {
+    pub(super) fn wait_for_widget(&mut self, core: &Core, run: &ExecId, state: &StateId) -> bool {
         let waits = self.ahead_at(core, state).is_some_and(|head| self.is_handling(head));
         if waits {
             self.runs.push((run.clone(), state.clone()));

@@ -64,12 +64,12 @@ impl Machine {
         if !self.may_begin() {
             return self.runs.backlog.push_back(exec_id.clone());
         }
-        if self.waits_to_be_whole(exec_id, state)
-            || self.held.waits_for_earlier_version(&mut self.core, exec_id, state)
+        if self.wait_until_whole(exec_id, state)
+            || self.held.wait_for_earlier_version(&mut self.core, exec_id, state)
         {
             return;
         }
-        if self.widgets.makes_wait(&self.core, exec_id, state) {
+        if self.widgets.wait_for_widget(&self.core, exec_id, state) {
             return;
         }
         self.refreeze_at(state);
@@ -80,7 +80,7 @@ impl Machine {
 
     /// Sends a run to the workers, once its state has a checkpoint.
     fn begin_at_workers(&mut self, exec_id: &ExecId, id: &StateId) {
-        if self.widgets.makes_wait(&self.core, exec_id, id) {
+        if self.widgets.wait_for_widget(&self.core, exec_id, id) {
             return;
         }
         self.refreeze_at(id);
@@ -109,9 +109,9 @@ impl Machine {
             && !(self.memory.is_full(&self.core) && self.saver.is_saving(&self.core))
     }
 
-    /// With `replay`, a run begins only at a whole state: if the checkpoint lacks variables, the
-    /// state is replayed first. Returns whether the run has to wait for this.
-    fn waits_to_be_whole(&mut self, exec_id: &ExecId, id: &StateId) -> bool {
+    /// With `replay`, a run begins only at a whole state: if the checkpoint lacks variables, replays
+    /// the state first. Returns whether the run waits for this.
+    fn wait_until_whole(&mut self, exec_id: &ExecId, id: &StateId) -> bool {
         if id.is_root() || !self.runs.wants_whole_state(exec_id) {
             return false;
         }
@@ -156,7 +156,7 @@ impl Machine {
             self.saver.wait(core, exec_id, state);
             return None;
         }
-        if core.has_to_wait_until_loaded(state) {
+        if core.load_before_forking(state) {
             self.wait_until_loaded(exec_id, state);
             return None;
         }
@@ -193,7 +193,7 @@ impl Machine {
     /// checkpoint can be loaded.
     pub(super) fn begin_again(&mut self, exec_id: &ExecId, source: Option<ProcId>, at: &StateId) {
         let has_lost_its_source = source.is_none_or(|source| self.core.processes.held_by(source).is_none());
-        if has_lost_its_source && self.runs.may_begin_again(exec_id) {
+        if has_lost_its_source && self.runs.take_retry(exec_id) {
             self.core.left(at);
             return self.begin(exec_id, at);
         }

@@ -104,14 +104,14 @@ impl Machine {
     }
 
     /// Handles a late process, which hangs or waits for something slow.
-    pub(super) fn is_late(&mut self, process: ProcId) {
+    pub(super) fn timed_out(&mut self, process: ProcId) {
         let Some(known) = self.core.processes.get(process) else { return };
         match known.duty {
             Duty::Root | Duty::Frozen | Duty::Head(_) => self.not_ready(process),
-            Duty::Listing(_) => listings::is_late(&mut self.core, process),
-            Duty::Sending(_) => transfers::is_late(&mut self.core, process),
+            Duty::Listing(_) => listings::timed_out(&mut self.core, process),
+            Duty::Sending(_) => transfers::timed_out(&mut self.core, process),
             Duty::Answering(_) => introspect::end_if_idle(&mut self.core, process),
-            Duty::Fingerprinting => self.comparer.is_late(&mut self.core, process),
+            Duty::Fingerprinting => self.comparer.timed_out(&mut self.core, process),
             Duty::Saving(_) => self.saver.stalled(&mut self.core, process),
             Duty::Held(_) | Duty::Ending | Duty::Spare => {}
         }
@@ -140,7 +140,7 @@ impl Machine {
             Duty::Root | Duty::Frozen => self.frozen_gone(process, &at),
             Duty::Head(_) => self.head_is_gone(process, exit),
             Duty::Held(_) => self.held.died(&mut self.core, process, exit),
-            Duty::Ending => self.held.has_ended(&mut self.core, process),
+            Duty::Ending => self.held.exited(&mut self.core, process),
             Duty::Listing(_) => {
                 let how = "the repr of a variable may have ended it; print values in a cell";
                 let why = "the process that listed the variables has died";

@@ -67,7 +67,7 @@ impl Machine {
         if !has_run || core.notebook.state(&at).is_none_or(|s| s.residency == Residency::Deleted) {
             return;
         }
-        self.saver.is_out_of_date(core, &at);
+        self.saver.variables_changed(core, &at);
         self.listings.forget(&at);
         self.comparer.forget(core, std::slice::from_ref(&at));
         let why = "a widget has changed the variables";
