@@ -524,6 +524,14 @@ const IN_LIBRARIES: &[Row] = &[
         ip.history_manager)",
     ),
     row(
+        "the settings of matplotlib, imported from it",
+        &[
+            "from matplotlib import rcParams, colormaps\nimport matplotlib as mpl; rc = mpl.rcParams; rc['lines.linewidth'] = 9",
+        ],
+        "rcParams['figure.figsize'] = (2, 2)\n\
+         print(mpl.rcParams['figure.figsize'], rc['lines.linewidth'], colormaps is mpl.colormaps)",
+    ),
+    row(
         "a renderer of plotly",
         &["import plotly.io as pio; pio.renderers.default = 'json'; pio.templates.default = 'plotly_dark'"],
         "print(pio.renderers.default, pio.templates.default)",
@@ -980,6 +988,56 @@ s = io.StringIO('one\ntwo'); s.readline(); b = io.BytesIO(b'abcdef'); b.seek(3)"
         "numbers that are none",
         &["import math\nown = float('nan'); l = [math.nan, own, float('nan')]; d = {own: 1}; p = (own, l)"],
         "print(l[0] is math.nan, own in l, d[own], p[0] is own, float('nan') in l, len({*l, own}))",
+    ),
+    row(
+        "what belongs to a module",
+        &[
+            "import argparse, os, pathlib, sys, warnings\nfrom dataclasses import dataclass, field\n\
+            from os import environ\nfrom sys import path\nfrom warnings import filters\n\
+            from unittest.mock import ANY\n\
+            pathlib.Path('own_module.py').write_text('MISSING = object()\\nclass Option:\\n    def \
+            __init__(self, v=MISSING): self.v = v\\n    def is_set(self): return self.v is not MISSING')\n\
+            import own_module\n\
+            @dataclass\nclass A:\n    x: int\n    items: list = field(default_factory=list)",
+            "a = argparse.ArgumentParser(prog='p'); a.add_argument('-x')\n\
+            o = own_module.Option(); bare = object(); same = [bare, bare]",
+        ],
+        "@dataclass\nclass B(A): z: int = 1\n\
+         environ['OWN'] = '1'; path.append('/zzz')\n\
+         print(B(5), o.is_set(), a.parse_args([]), os.getenv('OWN'), sys.path[-1], same[0] is bare)\n\
+         print(filters is warnings.filters, ANY is sys.modules['unittest.mock'].ANY)\n\
+         try: B()\n\
+         except TypeError as e: print(e)",
+    ),
+    row(
+        "attributes of a class, in order",
+        &[
+            "class Config: lr = 0.1; epochs = 5; batch = 32\nclass C(Config):\n    def f(self): pass\n    a = 1",
+        ],
+        "print([*filter(lambda n: n[0] != '_', [*vars(Config), *vars(C)])])",
+    ),
+    row(
+        "objects whose class has a constructor with other arguments",
+        &[
+            "class S(str):\n    def __new__(cls, v, tag): o = super().__new__(cls, v); o.tag = tag; return o\n\
+            class P:\n    __slots__ = ('a', 'b')\n    def __new__(cls, a, b): o = object.__new__(cls); o.a, o.b = a, b; \
+            return o\nclass L(list):\n    def __new__(cls, first, *more): return super().__new__(cls)\n    \
+            def __init__(self, *all): self.extend(all)\ns = S('x', 3); p = P(1, 2); l = L(1, 2)",
+        ],
+        "print(s, s.tag, type(s) is S, p.a, p.b, l, type(l) is L)",
+    ),
+    row(
+        "types of iterators and views",
+        &[
+            "t = [type(iter([])), type({}.keys()), type(reversed({}.items())), type(iter(int, 1))]; y = iter('é')\n\
+            kinds = {type(iter('')): 1}",
+        ],
+        "print(t, type(iter([])) is t[0], kinds[type(iter(''))])",
+    ),
+    row(
+        "a feature from __future__",
+        &["from __future__ import annotations\nx = 1"],
+        "def f(x: Undefined): pass\nprint(f.__annotations__)",
     ),
     row(
         "sets that shrank, and sets of many words",

@@ -363,7 +363,8 @@ fn a_state_that_holds_a_lock_between_processes_is_not_forked() {
     let server = TestServer::start();
     // What LMDB does when a transaction begins to write.
     let code = "import ctypes, mmap; libc = ctypes.CDLL(None); x = [1]\n\
-        memory = mmap.mmap(-1, 4096); lock = ctypes.c_char.from_buffer(memory); kind = (ctypes.c_char * 64)()\n\
+        memory = mmap.mmap(-1, 4096); lock = ctypes.c_char.from_buffer(memory)\n\
+        kind = (ctypes.c_char * 64)()\n\
         print(libc.pthread_mutexattr_init(kind), libc.pthread_mutexattr_setpshared(kind, 1))\n\
         print(libc.pthread_mutexattr_setrobust(kind, 1), libc.pthread_mutex_init(ctypes.byref(lock), kind))\n\
         print(libc.pthread_mutex_lock(ctypes.byref(lock)))";

@@ -33,12 +33,15 @@ class Contents:
 
 
 class PickleWatch:
-    def __init__(self, found):
+    def __init__(self, found, named):
         self.found = found
+        self.named = {id(one): (place, one) for one, place in named}
 
     def persistent_id(self, value):
         is_nan = type(value) is float and value != value
-        return self.found(value) if is_nan or type(value) is set else None
+        if is_nan or type(value) is set:
+            return self.found(value)
+        return self.named.get(id(value), [None])[0]
 
 
 class SharedNumber:

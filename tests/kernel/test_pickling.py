@@ -3,6 +3,7 @@
 import math
 import sys
 
+import executing
 import pytest
 
 from store import Checkpoint, saved_and_loaded
@@ -90,6 +91,8 @@ def test_an_exception_keeps_its_traceback(run, namespace):
     kept = namespace["kept"]
     assert type(kept) is FileNotFoundError and kept.filename == "/no/file" and kept.errno == 2
     assert kept.note[0] is kept
+    # IPython looks for the node of each frame.
+    assert executing.Source.executing(kept.__traceback__).node is None
     with pytest.raises(FileNotFoundError):
         raise kept
 

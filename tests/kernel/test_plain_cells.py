@@ -181,6 +181,12 @@ SCENARIOS = {
         "InteractiveShell.ast_node_interactivity = 'all'",
         "1\n2",
     ],
+    "warnings of several cells": [
+        "import warnings\ndef f(): warnings.warn('careful')\nf()",
+        "f()",
+        "warnings.warn('once')\nwarnings.warn('twice')",
+        "warnings.warn('once')\nwarnings.warn('twice')",
+    ],
     "precision": ["%precision 3", "3.14159265", "[3.14159265]"],
     "underscores": [
         "_ = 5",

@@ -1,9 +1,10 @@
 //! Finds locks between processes that the main thread holds.
 //!
 //! A database like LMDB locks a mutex in shared memory while a transaction writes. In a branch the
-//! transaction would go on without the lock, beside the process that holds it, and both would write.
-//! Such mutexes are robust: Linux unlocks them when their thread ends. For this purpose glibc lists
-//! those that a thread holds (`get_robust_list(2)`). The list of a forked child is empty.
+//! transaction would go on without the lock, beside the process that holds it, and both would
+//! write. Such mutexes are robust: Linux unlocks them when their thread ends. For this purpose
+//! glibc lists those that a thread holds (`get_robust_list(2)`). The list of a forked child is
+//! empty.
 
 #![allow(unsafe_code)]
 

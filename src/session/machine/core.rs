@@ -368,8 +368,8 @@ impl Core {
     }
 
     /// Begins to load a state if needed, before a branch is forked from it. Returns whether the
-    /// branch has to wait until the state is loaded. Loading may start threads; a process with such threads must not be
-    /// forked, and this is known only after loading.
+    /// branch has to wait until the state is loaded. Loading may start threads; a process with such
+    /// threads must not be forked, and this is known only after loading.
     pub(super) fn load_before_forking(&mut self, state: &StateId) -> bool {
         if self.forks(state) {
             self.load(state);

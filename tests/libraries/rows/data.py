@@ -6,6 +6,14 @@ FRAME = "import pandas as pd\ndf = pd.DataFrame({'a': [1, 2, 3]})\n"
 
 ROWS = (
     row(
+        "xarray and zarr options",
+        "import xarray as xr, zarr\n"
+        "xr.set_options(keep_attrs=False, display_width=50); zarr.config.set({'array.order': 'F'})\n"
+        "print(xr.get_options()['display_width'])",
+        "print(xr.get_options()['keep_attrs'], xr.get_options()['display_width'],\n"
+        "      zarr.config.get('array.order'))",
+    ),
+    row(
         "polars",
         "import polars as pl\n"
         "df = pl.DataFrame({'a': [1, 2, 3]})\n"

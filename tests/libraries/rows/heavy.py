@@ -4,6 +4,11 @@ from model import row
 
 ROWS = (
     row(
+        "arviz options",
+        "import arviz\nfrom arviz import rcParams\nrcParams['stats.ci_prob'] = 0.5; print(len(rcParams))",
+        "print(arviz.rcParams['stats.ci_prob'], rcParams is arviz.rcParams)",
+    ),
+    row(
         "spacy blank",
         "import spacy\nnlp = spacy.blank('en')\nprint([t.text for t in nlp('Hello world')])",
         "print(len(nlp('one two three')), nlp.lang)",

@@ -4,6 +4,13 @@ from model import row
 
 ROWS = (
     row(
+        "jax settings",
+        "import jax, jax.numpy as jnp\nfrom jax import config\n"
+        "jax.config.update('jax_enable_x64', True); jax.config.update('jax_default_prng_impl', 'rbg')\n"
+        "print(jnp.array([0.1]).dtype)",
+        "print(jnp.array([0.1]).dtype, jax.random.uniform(jax.random.key(0)), config is jax.config)",
+    ),
+    row(
         "jax cpu",
         "import jax.numpy as jnp\nx = jnp.arange(1000.)\nprint(x.sum())",
         "print((x * 2).sum())",

@@ -9,6 +9,13 @@ DATA = (
 
 ROWS = (
     row(
+        "sympy and mpmath, all names",
+        "import matplotlib.pyplot as plt\nfrom sympy import *\nfrom mpmath import mp, matrix\n"
+        "mp.dps = 40; A = matrix([[1, 2], [3, 4]]); q = mp.mpf(1) / 3; fig, ax = plt.subplots()\n"
+        "ax.plot([1, 2]); print(q)",
+        "print(A, mp.dps, q + mp.mpf(1) / 7, S(1) / 3, RR, fig)",
+    ),
+    row(
         "umap",
         DATA + "import umap\n"
         "m = umap.UMAP(n_neighbors=5, random_state=1, n_epochs=20).fit(X[:100])\n"

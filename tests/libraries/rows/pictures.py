@@ -9,6 +9,20 @@ CHART = (
 
 ROWS = (
     row(
+        "altair options",
+        "import altair as alt\nfrom altair import data_transformers\n"
+        "alt.data_transformers.disable_max_rows(); alt.theme.enable('dark')\n"
+        "print(alt.data_transformers.options)",
+        "print(alt.data_transformers.options, alt.theme.active,\n"
+        "      data_transformers is alt.data_transformers)",
+    ),
+    row(
+        "plotly templates",
+        "import plotly.io as pio\nfrom plotly.io import templates\n"
+        "pio.templates.default = 'plotly_dark'; print(templates.default)",
+        "print(templates.default, templates is pio.templates)",
+    ),
+    row(
         "vl-convert",
         "import vl_convert as vlc\n"
         f"chart = {CHART}\n"

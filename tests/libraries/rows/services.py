@@ -4,6 +4,12 @@ from model import row
 
 ROWS = (
     row(
+        "dask settings",
+        "import dask\ndask.config.set({'scheduler': 'synchronous', 'array.chunk-size': '1MiB'})\n"
+        "print(dask.config.get('scheduler'))",
+        "print(dask.config.get('scheduler'), dask.config.get('array.chunk-size'))",
+    ),
+    row(
         "grpc channel/server",
         """
         import grpc

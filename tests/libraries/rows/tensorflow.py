@@ -4,6 +4,15 @@ from model import row
 
 ROWS = (
     row(
+        "tensorflow seed, keras settings",
+        "import tensorflow as tf, keras\n"
+        "tf.random.set_seed(3); keras.config.set_floatx('float64'); keras.config.set_epsilon(1e-3)\n"
+        "tf.config.run_functions_eagerly(True)\n"
+        "print(float(tf.random.uniform((1,))[0]))",
+        "print(float(tf.random.uniform((1,))[0]), keras.config.floatx(), keras.config.epsilon(),\n"
+        "      tf.config.functions_run_eagerly())",
+    ),
+    row(
         "tensorflow import only",
         "import tensorflow as tf\nprint(tf.float32.name)",
         "print(tf.int32.name)",

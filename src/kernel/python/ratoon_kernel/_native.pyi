@@ -26,11 +26,13 @@ class Contents:
         """Whether all of it is as it was. Touches none of the objects."""
 
 class PickleWatch:
-    """Calls a function for each float that is not a number, and for each set."""
+    """Calls a function for each float that is not a number, and for each set. Knows the ids of
+    objects that are written by name."""
 
-    def __init__(self, found: Callable[[Any], Any]) -> None: ...
+    def __init__(self, found: Callable[[Any], Any], named: list[tuple[Any, Any]]) -> None: ...
     def persistent_id(self, value: object) -> Any:
-        """`Pickler.persistent_id`: what the function returns, and None for all other objects."""
+        """`Pickler.persistent_id`: what the function returns or the id of a named object, and None
+        for all other objects."""
 
 class SharedNumber:
     """A number that this process shares with its forks and its ancestors. It begins with 0."""

@@ -100,6 +100,9 @@ class Adapter:
 
     # -- settings and changes --
 
+    # Variables of the library's modules whose objects are pickled by name (named_objects.py): the
+    # module and the name of each.
+    named: tuple[tuple[str, str], ...] = ()
     settings: Mapping[str, Setting] = {}
     changes: Mapping[str, Change] = {}
 
@@ -117,6 +120,7 @@ class Registry:
         self.decoders: dict[int, Callable[[Decoder, int], Any]] = {}
         self.settings: dict[str, Setting] = {}
         self.changes: dict[str, Change] = {}
+        self.named: list[tuple[str, str]] = []
         self._by_library: dict[str, Adapter] = {}
         self._reducers: dict[ClassName, Reduce] = {}
         self._families: dict[ClassName, Reduce] = {}
@@ -130,6 +134,7 @@ class Registry:
         self.decoders.update(adapter.decoders)
         self.settings.update(adapter.settings)
         self.changes.update(adapter.changes)
+        self.named.extend(adapter.named)
 
     def of_class(self, kind: type) -> Adapter | None:
         """Returns the adapter for the top-level package in the class's module name, if the package

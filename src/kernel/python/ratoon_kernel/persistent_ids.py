@@ -1,4 +1,5 @@
-"""Writes objects that pickle would change as persistent ids: floats that are no number, and sets.
+"""Writes objects that pickle would change as persistent ids: floats that are no number, sets, and
+objects that belong to a module (named_objects.py).
 
 Code tests `value is nan`, `nan in values` or `d[nan]`, which depend on the identity of the float.
 pickle makes a new float of each reference. For small sets see set_order.py. Large ones of numbers
@@ -12,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from . import packing, set_order
+from . import named_objects, packing, set_order
 from ._native import PickleWatch
 from .rebuilding import Filled, import_module, make_set_of_piece
 
@@ -37,7 +38,7 @@ class PersistentIds:
         self.sets: dict[int, tuple[set[Any], _Made | None]] = {}
         # The attribute `persistent_id` of the pickler. It is called for every object that is
         # pickled, so it is written in Rust and calls Python only for the few that matter.
-        self.of = PickleWatch(self._of).persistent_id
+        self.of = PickleWatch(self._of, list(named_objects.known())).persistent_id
 
     def _of(self, value: Any) -> Any:
         return self._number(value) if type(value) is float else self._set(value)
@@ -83,6 +84,9 @@ class PersistentObjects:
     def load(self, number: Any) -> Any:
         if type(number) is set:
             return number
+        if type(number) is tuple:
+            module, name = number
+            return getattr(import_module(module), name)
         if number not in self.nans:
             self.nans[number] = _nan(number)
         return self.nans[number]

@@ -16,6 +16,7 @@ import copyreg
 import dataclasses
 import functools
 import gc
+import inspect
 import io
 import marshal
 import pickle
@@ -32,6 +33,7 @@ from typing import Any, NoReturn
 
 import cloudpickle
 
+from . import named_objects
 from .adapter import Reduce, Reduced, registry
 from .classes import module_of
 from .importable import can_be_imported, is_importable
@@ -49,7 +51,9 @@ from .rebuilding import (
     make_memoryview,
     make_parameter,
     make_traceback,
+    make_unnamed_type,
     make_weak_dict,
+    make_without_new,
     set_cell,
     set_dict,
     set_enum,
@@ -57,6 +61,7 @@ from .rebuilding import (
     set_function,
     set_module,
     set_state_and_attributes,
+    unnamed_types,
 )
 
 PROTOCOL = 5
@@ -207,7 +212,10 @@ class Reducers:
             return self._class(value)
         reduce = self.decided.get(kind)
         if reduce is None:
-            reduce = self.decided[kind] = self._decide(kind, value)
+            reduce = self._decide(kind, value)
+            if named_objects.is_bare(kind):
+                reduce = functools.partial(_reduce_bare, reduce)
+            self.decided[kind] = reduce
         return reduce if reduce is NotImplemented else reduce(value)
 
     def _decide(self, kind: type, value: Any) -> Any:
@@ -225,17 +233,19 @@ class Reducers:
         what = _refusal(value)
         if what:
             return _refuse(what)
-        reduce = self._decide_without_adapter(kind)
+        reduce = self._decide_without_adapter(kind, value)
         if self.on_own_pickling is None or not _has_own_pickling(kind):
             return reduce
         return functools.partial(_noting, self.on_own_pickling, reduce)
 
-    def _decide_without_adapter(self, kind: type) -> Any:
+    def _decide_without_adapter(self, kind: type, value: Any) -> Any:
         if kind in self.dispatch_table:
             return functools.partial(_reduce_by_table, self.dispatch_table[kind])
         if issubclass(kind, BaseException):
             return _reduce_exception
         if _is_reduced_as_any(kind):
+            if _lacks_arguments(kind, value):
+                return _reduce_without_new
             return _reduce_quietly if _runs_when_filled(kind) else NotImplemented
         return _reduce_unless_by_name
 
@@ -297,6 +307,9 @@ class Reducers:
             return types.CellType, ()
 
     def _class(self, value: type) -> Reduced:
+        place = next((at for at, one in enumerate(unnamed_types()) if one is value), None)
+        if place is not None:
+            return make_unnamed_type, (place,)
         reduced = _by_cloudpickle.reducer_override(self, value)
         if not isinstance(reduced, tuple) or len(reduced) != 6:
             return reduced
@@ -378,6 +391,10 @@ def _skeleton(value: Any, make: Any, arguments: list[Any], state: Any, set_state
     bases, named = arguments[2], {"__module__": value.__module__, **arguments[3]}
     # Without the tracker, because it is random and the same class would always have new bytes.
     arguments[4] = None
+    # cloudpickle sorts the attributes.
+    order = {key: at for at, key in enumerate(vars(value))}
+    attributes = sorted(state[0].items(), key=lambda pair: order.get(pair[0], len(order)))
+    state = (dict(attributes), *state[1:])
     if typing.NamedTuple in bases:
         # NamedTuple defines the slots itself, and refuses a class that has `__slots__`.
         named.pop("__slots__", None)
@@ -478,6 +495,25 @@ def _reduce_quietly(value: Any) -> Reduced:
     return make, arguments, (state, inside), None, None, fill_quietly
 
 
+def _lacks_arguments(kind: Any, value: Any) -> bool:
+    """Whether unpickling would call a `__new__` without the arguments that it needs."""
+    new = kind.__new__
+    if not isinstance(new, types.FunctionType):
+        return False
+    try:
+        inspect.signature(new).bind(*value.__reduce_ex__(PROTOCOL)[1])
+    except TypeError:
+        return True
+    return False
+
+
+def _reduce_without_new(value: Any) -> Reduced:
+    kind = type(value)
+    base = next(one for one in kind.__mro__ if not isinstance(one.__new__, types.FunctionType))
+    _, arguments, *others = value.__reduce_ex__(PROTOCOL)
+    return make_without_new, (base, *arguments), *others
+
+
 def _reduce_cached_property(value: Any) -> Reduced:
     # Up to Python 3.11, a cached property contains a lock. A lock cannot be saved.
     kept = {key: one for key, one in vars(value).items() if key not in ("lock", "func")}
@@ -501,6 +537,13 @@ def _reduce_exception(value: Any) -> Reduced:
         make, arguments = make_exception, (kind, arguments)
     links = (value.__cause__, value.__context__, value.__suppress_context__, value.__traceback__)
     return make, arguments, (own[0] if own else {}, *links), None, None, set_exception
+
+
+def _reduce_bare(reduce: Any, value: Any) -> Reduced:
+    place = named_objects.place_of(value)
+    if place is not None:
+        return getattr, (sys.modules[place[0]], place[1])
+    return reduce if reduce is NotImplemented else reduce(value)
 
 
 def _reduce_random(value: Any) -> Reduced:

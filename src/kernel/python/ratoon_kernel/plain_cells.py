@@ -9,7 +9,6 @@ user has changed the shell.
 """
 
 from __future__ import annotations
-import __future__
 
 import ast
 import bdb
@@ -21,6 +20,7 @@ import warnings
 from typing import Any
 
 from ._native import Contents
+from .compiler_flags import FEATURES
 
 _compile = compile
 
@@ -48,9 +48,6 @@ _printers: Contents | None = None
 _SPECIAL = ("await", "async", "...", ">>>", "In [", "get_ipython().run_")
 # Major versions of IPython whose `run_cell` has the steps below.
 _KNOWN_VERSIONS = (9,)
-_FEATURES = 0
-for _name in __future__.all_feature_names:
-    _FEATURES |= getattr(__future__, _name).compiler_flag
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 # Classes whose only representation is their `repr`.
 _SIMPLE = (int, float, bool, str, bytes, complex)
@@ -295,6 +292,8 @@ def _run(
     if _has_users_hooks():
         _shell.events.trigger("pre_execute")
         _shell.events.trigger("pre_run_cell", result.info)
+    # A warning at the same place of an earlier cell suppresses none of this cell.
+    _shell.user_ns.pop("__warningregistry__", None)
     _store_input(cell.rstrip("\n"), raw.rstrip("\n"), count)
     # Does the same as IPython's `CachingCompiler.cache`.
     _shell.compile._filename_map[name] = count
@@ -359,8 +358,8 @@ def _run_nodes(nodes: list[ast.stmt], name: str, result: Any, tracker: Any) -> b
 def _compiled(tree: ast.Module | ast.Interactive, name: str, mode: str) -> Any:
     """Compiles a statement and remembers imports from `__future__`, as `codeop.Compile` does."""
     code = _compile(tree, name, mode, _shell.compile.flags | _FLAGS, True)
-    if code.co_flags & _FEATURES:
-        _shell.compile.flags |= code.co_flags & _FEATURES
+    if code.co_flags & FEATURES:
+        _shell.compile.flags |= code.co_flags & FEATURES
     return code
 
 

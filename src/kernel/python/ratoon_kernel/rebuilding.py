@@ -7,6 +7,7 @@ change their parameters.
 from __future__ import annotations
 
 import builtins
+import collections
 import functools
 import sys
 import types
@@ -145,6 +146,30 @@ def set_enum(made: Any, state: tuple[Any, Any, dict[str, dict[str, Any]]]) -> No
         vars(made[name]).update(kept)
 
 
+@functools.cache
+def unnamed_types() -> list[type]:
+    """The types of Python's iterators and views, which no module names. Checkpoints contain their
+    places in this list: append new types at the end."""
+    ordered: Any = collections.OrderedDict()
+    one: dict[Any, Any] = {}
+    samples: list[Any] = [iter([]), iter(()), iter(set()), iter(range(0)), iter(range(1 << 99))]
+    samples += [iter(""), iter("é"), iter(b""), iter(bytearray()), iter(int, 1), reversed([])]
+    for of in (one, ordered):
+        for view in (of.keys(), of.values(), of.items()):
+            samples += [view, iter(view), reversed(view)]
+    return list(map(type, samples))
+
+
+def make_unnamed_type(place: int) -> type:
+    return unnamed_types()[place]
+
+
+def make_without_new(base: Any, kind: Any, *arguments: Any) -> Any:
+    """Makes an object as `base`, a class written in C, does. Its class's own `__new__` needs other
+    arguments."""
+    return base.__new__(kind, *arguments)
+
+
 def make_lru_cache(function: Any, maxsize: int | None, typed: bool) -> Any:
     return functools.lru_cache(maxsize, typed)(function)
 
@@ -229,12 +254,19 @@ _OF_EXCEPTIONS = ("__reduce__", "__setstate__")
 
 def make_traceback(lines: Sequence[tuple[str, str, int]]) -> types.TracebackType | None:
     """Makes a traceback of these lines, as (file, function, number of the line). Its frames have no
-    variables."""
+    variables and no columns."""
     made = None
+    # A table of lines without lines (Objects/locations.md in CPython): its entries are for at most
+    # eight units of code each.
+    units = len(_frame.__code__.co_code) // 2
+    table = bytes(0xF8 + min(8, units - at) - 1 for at in range(0, units, 8))
     for file, function, line in reversed(lines):
-        code = _frame.__code__.replace(co_filename=file, co_name=function, co_firstlineno=line)
+        code = _frame.__code__.replace(
+            co_filename=file, co_name=function, co_firstlineno=line, co_linetable=table
+        )
         frame = types.FunctionType(code, {"_getframe": sys._getframe, "__builtins__": builtins})()
-        made = types.TracebackType(made, frame, -1, line)
+        # Where a traceback has no instruction (-1), `executing` searches for ever.
+        made = types.TracebackType(made, frame, 0, line)
     return made
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from . import cell_sources, history
 from .adapter import Setting, registry
 from .adapters import matplotlib
+from .compiler_flags import FEATURES
 from .rebuilding import import_module
 from .text import is_clean
 
@@ -84,6 +85,9 @@ def collect(shell: Any, umask: int, keep_buffer: Any) -> dict[str, Any]:
             found[name] = value
     if umask != root["umask"]:
         found["umask"] = umask
+    features = shell.compile.flags & FEATURES
+    if features:
+        found["features"] = features
     found["history"] = history.collect(shell, keep_buffer)
     for name in ("_", "__", "___"):
         if name in shell.user_ns:
@@ -94,8 +98,9 @@ def collect(shell: Any, umask: int, keep_buffer: Any) -> dict[str, Any]:
 def early() -> dict[str, Any]:
     """Returns the settings that must be restored before modules are imported, as JSON types."""
     found: dict[str, Any] = {}
-    if _cwd() != root["cwd"]:
-        found["cwd"] = _cwd()
+    cwd = _cwd()
+    if cwd not in (root["cwd"], None):
+        found["cwd"] = cwd
     if sys.path != root["path"]:
         then = root["path"]
         found["path"] = [then.index(one) if one in then else one for one in _texts(sys.path)]
@@ -164,6 +169,7 @@ def restore_late(shell: Any, late: dict[str, Any], outs: dict[Any, Any]) -> None
                 setting.restore(value)
         except Exception:  # another version of a library: this setting is not restored
             continue
+    shell.compile.flags |= late.get("features", 0)
     history.restore(shell, late, outs)
 
 

@@ -1,17 +1,12 @@
 """Finds the syntax error of a cell, without running anything."""
 
-import __future__
-
 import ast
 import warnings
 from typing import Any
 
 from . import shell as kernel_shell
+from .compiler_flags import FEATURES
 from .text import MAX_NAME_CHARACTERS, short, to_json
-
-_FUTURES = 0
-for _name in __future__.all_feature_names:
-    _FUTURES |= getattr(__future__, _name).compiler_flag
 
 
 def check(code: str) -> str:
@@ -43,7 +38,7 @@ def problem(code: str) -> dict[str, Any] | None:
 
 def flags() -> int:
     """Returns the compiler flags with which the shell compiles cells."""
-    features: int = kernel_shell.shell.compile.flags & _FUTURES
+    features: int = kernel_shell.shell.compile.flags & FEATURES
     return ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | features
 
 

@@ -109,8 +109,8 @@ impl Machine {
             && !(self.memory.is_full(&self.core) && self.saver.is_saving(&self.core))
     }
 
-    /// With `replay`, a run begins only at a whole state: if the checkpoint lacks variables, replays
-    /// the state first. Returns whether the run waits for this.
+    /// With `replay`, a run begins only at a whole state: if the checkpoint lacks variables,
+    /// replays the state first. Returns whether the run waits for this.
     fn wait_until_whole(&mut self, exec_id: &ExecId, id: &StateId) -> bool {
         if id.is_root() || !self.runs.wants_whole_state(exec_id) {
             return false;

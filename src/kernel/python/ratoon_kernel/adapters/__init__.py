@@ -3,6 +3,7 @@
 from ..adapter import registry
 from . import (
     duckdb,
+    generators,
     httpx,
     ipython,
     jinja2,
@@ -12,6 +13,7 @@ from . import (
     numba,
     numpy,
     onnxruntime,
+    options,
     pandas,
     polars,
     pools,
@@ -50,5 +52,8 @@ for _adapter in (
     lightgbm.Lightgbm(),
     onnxruntime.Onnxruntime(),
     numba.Numba(),
+    generators.Torch(),
+    generators.Tensorflow(),
+    *options.all_options(),
 ):
     registry.add(_adapter)

@@ -83,6 +83,11 @@ def _restore_colormap(name: str, colormap: Any) -> None:
 class Matplotlib(Adapter):
     library = "matplotlib"
     loses_nothing = True
+    named = (
+        ("matplotlib", "rcParams"),
+        ("matplotlib", "colormaps"),
+        ("matplotlib.style", "library"),
+    )
     changes = {"colormap": Change(_colormaps, _restore_colormap)}
     settings = {
         "matplotlib": Setting(_changed_parameters, _restore_parameters),

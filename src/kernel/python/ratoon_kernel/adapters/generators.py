@@ -1,0 +1,52 @@
+"""Saves and restores the global random generators of PyTorch and TensorFlow."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+from ..adapter import Adapter, Setting
+
+
+def _state_of_torch() -> tuple[int, bytes | None] | None:
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return None
+    seed, state = torch.initial_seed(), torch.get_rng_state()
+    fresh = torch.Generator().manual_seed(seed).get_state()
+    return seed, None if torch.equal(state, fresh) else bytes(state.tolist())
+
+
+def _restore_torch(found: tuple[int, bytes | None]) -> None:
+    torch: Any = import_module("torch")
+    seed, state = found
+    torch.manual_seed(seed)
+    if state is not None:
+        torch.set_rng_state(torch.frombuffer(bytearray(state), dtype=torch.uint8))
+
+
+def _state_of_tensorflow() -> tuple[int, Any] | None:
+    """The seed, and the state of the generator of the seeds of single operations. Without a seed,
+    each operation draws its own seed from the system."""
+    module = sys.modules.get("tensorflow.python.eager.context")
+    context = module.context() if module is not None else None
+    if context is None or context._seed is None:
+        return None
+    return context._seed, context._rng.getstate()
+
+
+def _restore_tensorflow(found: tuple[int, Any]) -> None:
+    seed, state = found
+    import_module("tensorflow").random.set_seed(seed)
+    import_module("tensorflow.python.eager.context").context()._rng.setstate(state)
+
+
+class Torch(Adapter):
+    library = "torch"
+    settings = {"torch": Setting(_state_of_torch, _restore_torch)}
+
+
+class Tensorflow(Adapter):
+    library = "tensorflow"
+    settings = {"tensorflow": Setting(_state_of_tensorflow, _restore_tensorflow)}
