@@ -18,13 +18,13 @@ import functools
 import gc
 import inspect
 import io
+import itertools
 import marshal
 import pickle
 import random
 import socket
 import sys
 import threading
-import traceback
 import types
 import typing
 import weakref
@@ -92,6 +92,13 @@ class Unsavable(Exception):
 def pinned(namespace: dict[str, Any]) -> list[dict[str, Any]]:
     """Returns the objects that the memo contains from the beginning, in order of their numbers."""
     return [namespace, builtins.__dict__]
+
+
+def _place(one: types.TracebackType) -> tuple[int | None, ...]:
+    """Returns the last line and the columns of the instruction that raised, if they are known."""
+    positions = one.tb_frame.f_code.co_positions()
+    line, *place = next(itertools.islice(positions, max(0, one.tb_lasti) // 2, None), (None,) * 4)
+    return tuple(place) if line == one.tb_lineno else (None,) * 3
 
 
 # -- what cannot be saved --------------------------------------------------------------------------
@@ -325,10 +332,12 @@ class Reducers:
 
     def _traceback(self, value: types.TracebackType) -> Reduced:
         lines = []
-        for frame, line in traceback.walk_tb(value):
-            code = frame.f_code
+        one: types.TracebackType | None = value
+        while one is not None:
+            code = one.tb_frame.f_code
             self.files.add(code.co_filename)
-            lines.append((code.co_filename, code.co_name, line))
+            lines.append((code.co_filename, code.co_name, one.tb_lineno, *_place(one)))
+            one = one.tb_next
         return make_traceback, (lines,)
 
     def _module(self, value: Any) -> Reduced:

@@ -252,22 +252,43 @@ def set_exception(made: Any, state: tuple[Any, ...]) -> None:
 _OF_EXCEPTIONS = ("__reduce__", "__setstate__")
 
 
-def make_traceback(lines: Sequence[tuple[str, str, int]]) -> types.TracebackType | None:
-    """Makes a traceback of these lines, as (file, function, number of the line). Its frames have no
-    variables and no columns."""
+def make_traceback(lines: Sequence[tuple[Any, ...]]) -> types.TracebackType | None:
+    """Makes a traceback of these lines, as (file, function, number of the line, its last line and
+    columns or None). Its frames have no variables."""
     made = None
-    # A table of lines without lines (Objects/locations.md in CPython): its entries are for at most
-    # eight units of code each.
-    units = len(_frame.__code__.co_code) // 2
-    table = bytes(0xF8 + min(8, units - at) - 1 for at in range(0, units, 8))
-    for file, function, line in reversed(lines):
+    for file, function, line, *place in reversed(lines):
         code = _frame.__code__.replace(
-            co_filename=file, co_name=function, co_firstlineno=line, co_linetable=table
+            co_filename=file,
+            co_name=function,
+            co_firstlineno=line,
+            co_linetable=_line_table(line, *place),
         )
         frame = types.FunctionType(code, {"_getframe": sys._getframe, "__builtins__": builtins})()
         # Where a traceback has no instruction (-1), `executing` searches for ever.
         made = types.TracebackType(made, frame, 0, line)
     return made
+
+
+def _line_table(
+    line: int, end: int | None = None, column: int | None = None, end_column: int | None = None
+) -> bytes:
+    """Returns the table of lines of `_frame` in which all instructions have one place
+    (InternalDocs/code_objects.md of CPython). Each entry is for at most eight units of code."""
+    units = len(_frame.__code__.co_code) // 2
+    counts = [min(8, units - at) for at in range(0, units, 8)]
+    if end is None or column is None or end_column is None:
+        return bytes(0x80 | 15 << 3 | count - 1 for count in counts)
+    # No entry moves to another line.
+    place = b"\0" + b"".join(map(_variable_length, (end - line, column + 1, end_column + 1)))
+    return b"".join(bytes([0x80 | 14 << 3 | count - 1]) + place for count in counts)
+
+
+def _variable_length(number: int) -> bytes:
+    made = bytearray()
+    while number > 0x3F:
+        made.append(0x40 | number & 0x3F)
+        number >>= 6
+    return bytes([*made, number])
 
 
 def _frame() -> types.FrameType:
