@@ -104,6 +104,11 @@ impl State {
         }
     }
 
+    /// Forgets what is known about the state's process, which has ended.
+    pub(crate) fn forget_process(&mut self) {
+        (self.restored_from, self.memory_bytes, self.shared_bytes) = (None, None, None);
+    }
+
     /// Notes that the state's variables are somewhere else now.
     pub(crate) fn move_to(&mut self, residency: Residency, now_ms: f64) {
         if self.residency != residency {

@@ -129,7 +129,7 @@ impl Core {
         self.uses.forget(id);
         introspect::end_answers(self, id, Kind::Busy, "the state was unloaded because memory is short");
         if let Some(state) = self.notebook.state_mut(id) {
-            (state.restored_from, state.memory_bytes, state.shared_bytes) = (None, None, None);
+            state.forget_process();
         }
         self.set_residency(id, Residency::Disk);
     }

@@ -396,7 +396,7 @@ impl Core {
             return;
         }
         let Some(state) = self.notebook.state_mut(id) else { return };
-        (state.restored_from, state.memory_bytes, state.shared_bytes) = (None, None, None);
+        state.forget_process();
         let is_on_disk = state.checkpoint.is_some() && !state.id.is_root();
         // A state whose checkpoint could not be loaded keeps the residency `Replay`.
         if state.residency != Residency::Replay {

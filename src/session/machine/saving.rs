@@ -237,12 +237,12 @@ impl Saver {
     /// Sets the checkpoint aside that began last. It begins again when only such states are left.
     /// Returns whether there is one.
     fn make_room(&mut self, core: &mut Core) -> bool {
-        let began_last = |a: &&Writing, b: &&Writing| a.began_ms.total_cmp(&b.began_ms);
-        let last = self.writing.iter().filter(|w| w.process.is_some()).max_by(began_last);
-        let Some(state) = last.map(|w| w.request.state.clone()) else { return false };
-        let Some(Writing { request, process, .. }) = self.take(|w| w.request.state == state) else {
+        let running = self.writing.iter().enumerate().filter(|(_, w)| w.process.is_some());
+        let Some((at, _)) = running.max_by(|(_, a), (_, b)| a.began_ms.total_cmp(&b.began_ms)) else {
             return false;
         };
+        let Writing { request, process, .. } = self.writing.remove(at);
+        let state = request.state.clone();
         process.into_iter().for_each(|process| core.end(process));
         core.due.note_slow(&state);
         if request.tickets.is_empty() && !self.runs.contains_key(&state) {

@@ -31,7 +31,7 @@ from typing import Any
 
 from ._native import digest
 from .adapter import Columns, Unknown, registry
-from .classes import module_of, name_of
+from .classes import is_made_at_run_time, module_of, name_of
 
 # Maximum size of a value that is read completely. Reading this many bytes takes some 50 ms.
 MAX_WHOLE_BYTES = 128 * 1024 * 1024
@@ -51,11 +51,8 @@ _FLAT_CODES = 2
 _BASES_OF = type.__dict__["__mro__"].__get__
 _DICT_OF = type.__dict__["__dict__"].__get__
 _QUALNAME_OF = type.__dict__["__qualname__"].__get__
-_FLAGS_OF = type.__dict__["__flags__"].__get__
 _SIZE_OF = type.__dict__["__basicsize__"].__get__
 _ITEM_SIZE_OF = type.__dict__["__itemsize__"].__get__
-# Py_TPFLAGS_HEAPTYPE: the class was made at run time, by a class statement or by C code.
-_MADE_BY_STATEMENT = 1 << 9
 # Attributes that Python adds to a class. They do not belong to its content.
 _NOT_WRITTEN = frozenset(
     "__dict__ __weakref__ __doc__ __module__ __qualname__ __firstlineno__ __static_attributes__"
@@ -394,7 +391,7 @@ class Reader:
         for base in bases[:-1]:
             # Objects of classes written in C may have hidden content. Attributes in `__slots__` are
             # not in the object's dictionary.
-            is_plain = _FLAGS_OF(base) & _MADE_BY_STATEMENT and "__slots__" not in _DICT_OF(base)
+            is_plain = is_made_at_run_time(base) and "__slots__" not in _DICT_OF(base)
             if not is_plain or not isinstance(type.__dict__["__module__"].__get__(base), str):
                 raise Unknown
         holders = (_DICT_OF(base) for base in bases)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .adapter import registry
+from .classes import is_made_at_run_time
 from .importable import can_be_imported, is_importable
 
 # The module and the name of a variable.
@@ -46,14 +47,11 @@ def is_bare(kind: Any) -> bool:
     bases = kind.__mro__[:-1]
     return (
         kind.__mro__[-1] is object
-        and all(one.__flags__ & _HEAP and not vars(one).get("__slots__") for one in bases)
+        and all(is_made_at_run_time(one) and not vars(one).get("__slots__") for one in bases)
         and kind.__reduce_ex__ is object.__reduce_ex__
         and kind.__reduce__ is object.__reduce__
         and is_importable(kind)
     )
-
-
-_HEAP = 1 << 9
 
 
 def place_of(value: Any) -> Place | None:

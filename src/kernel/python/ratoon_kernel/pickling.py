@@ -94,13 +94,6 @@ def pinned(namespace: dict[str, Any]) -> list[dict[str, Any]]:
     return [namespace, builtins.__dict__]
 
 
-def _place(one: types.TracebackType) -> tuple[int | None, ...]:
-    """Returns the last line and the columns of the instruction that raised, if they are known."""
-    positions = one.tb_frame.f_code.co_positions()
-    line, *place = next(itertools.islice(positions, max(0, one.tb_lasti) // 2, None), (None,) * 4)
-    return tuple(place) if line == one.tb_lineno else (None,) * 3
-
-
 # -- what cannot be saved --------------------------------------------------------------------------
 
 _REFUSED: dict[type, str] = {
@@ -336,7 +329,7 @@ class Reducers:
         while one is not None:
             code = one.tb_frame.f_code
             self.files.add(code.co_filename)
-            lines.append((code.co_filename, code.co_name, one.tb_lineno, *_place(one)))
+            lines.append((code.co_filename, code.co_name, one.tb_lineno, *_position(one)))
             one = one.tb_next
         return make_traceback, (lines,)
 
@@ -710,6 +703,13 @@ _OF_EVERY_MODULE = {"__builtins__", "__loader__", "__spec__", "__cached__", "__n
 def own_stream(kind: type) -> None:
     """Makes standard streams of this type load as the standard streams of the loading process."""
     _own_reducers[kind] = _reduce_stream
+
+
+def _position(one: types.TracebackType) -> tuple[int | None, ...]:
+    """Returns the last line and the columns of the instruction that raised, if they are known."""
+    positions = one.tb_frame.f_code.co_positions()
+    line, *place = next(itertools.islice(positions, max(0, one.tb_lasti) // 2, None), (None,) * 4)
+    return tuple(place) if line == one.tb_lineno else (None,) * 3
 
 
 def _names_used(code: types.CodeType) -> set[str]:

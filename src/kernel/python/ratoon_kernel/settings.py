@@ -18,7 +18,6 @@ from typing import Any
 from . import cell_sources, history
 from .adapter import Setting, registry
 from .adapters import matplotlib
-from .compiler_flags import FEATURES
 from .rebuilding import import_module
 from .text import is_clean
 
@@ -85,9 +84,6 @@ def collect(shell: Any, umask: int, keep_buffer: Any) -> dict[str, Any]:
             found[name] = value
     if umask != root["umask"]:
         found["umask"] = umask
-    features = shell.compile.flags & FEATURES
-    if features:
-        found["features"] = features
     found["history"] = history.collect(shell, keep_buffer)
     for name in ("_", "__", "___"):
         if name in shell.user_ns:
@@ -169,7 +165,6 @@ def restore_late(shell: Any, late: dict[str, Any], outs: dict[Any, Any]) -> None
                 setting.restore(value)
         except Exception:  # another version of a library: this setting is not restored
             continue
-    shell.compile.flags |= late.get("features", 0)
     history.restore(shell, late, outs)
 
 

@@ -1,12 +1,13 @@
-"""Saves and restores the global random generators of PyTorch and TensorFlow."""
+"""Saves and restores the global random generators of PyTorch and TensorFlow, and whether TensorFlow
+runs functions eagerly."""
 
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from typing import Any
 
 from ..adapter import Adapter, Setting
+from ..rebuilding import import_module
 
 
 def _state_of_torch() -> tuple[int, bytes | None] | None:
@@ -30,7 +31,8 @@ def _state_of_tensorflow() -> tuple[int, Any] | None:
     """The seed, and the state of the generator of the seeds of single operations. Without a seed,
     each operation draws its own seed from the system."""
     module = sys.modules.get("tensorflow.python.eager.context")
-    context = module.context() if module is not None else None
+    # Not `context()`, which would make one.
+    context = getattr(module, "_context", None)
     if context is None or context._seed is None:
         return None
     return context._seed, context._rng.getstate()
@@ -42,6 +44,14 @@ def _restore_tensorflow(found: tuple[int, Any]) -> None:
     import_module("tensorflow.python.eager.context").context()._rng.setstate(state)
 
 
+def _runs_eagerly() -> bool | None:
+    return sys.modules["tensorflow"].config.functions_run_eagerly() or None
+
+
+def _restore_eagerly(runs: bool) -> None:
+    import_module("tensorflow").config.run_functions_eagerly(runs)
+
+
 class Torch(Adapter):
     library = "torch"
     settings = {"torch": Setting(_state_of_torch, _restore_torch)}
@@ -49,4 +59,7 @@ class Torch(Adapter):
 
 class Tensorflow(Adapter):
     library = "tensorflow"
-    settings = {"tensorflow": Setting(_state_of_tensorflow, _restore_tensorflow)}
+    settings = {
+        "tensorflow": Setting(_state_of_tensorflow, _restore_tensorflow),
+        "tensorflow.functions": Setting(_runs_eagerly, _restore_eagerly),
+    }

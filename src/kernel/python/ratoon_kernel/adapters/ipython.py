@@ -1,5 +1,5 @@
-"""Saves and restores the changes that cells made to IPython's shell: its options, and its printers
-for objects of certain types."""
+"""Saves and restores the changes that cells made to IPython's shell: its options, the features that
+it compiles with, and its printers for objects of certain types."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import shell as kernel
 from ..adapter import Adapter, Change, Setting
+from ..compiler_flags import FEATURES
 
 # The part of the shell that has an option, and the name of the option.
 Option = tuple[str, str]
@@ -48,6 +49,16 @@ def _restore_options(options: dict[Option, Any]) -> None:
         setattr(_parts()[part], name, value)
 
 
+def _features() -> int | None:
+    """The flags that imports from `__future__` have set."""
+    flags: int = kernel.shell.compile.flags
+    return flags & FEATURES or None
+
+
+def _restore_features(features: int) -> None:
+    kernel.shell.compile.flags |= features
+
+
 def _changed_printers() -> dict[str, tuple[Any, ...]]:
     found = {}
     for kind, formatter in _formatters().items():
@@ -65,7 +76,10 @@ def _restore_printers(kind: str, printers: dict[type, Any]) -> None:
 
 class Ipython(Adapter):
     library = "IPython"
-    settings = {"ipython": Setting(_changed_options, _restore_options)}
+    settings = {
+        "ipython": Setting(_changed_options, _restore_options),
+        "features": Setting(_features, _restore_features),
+    }
     changes = {"printers": Change(_changed_printers, _restore_printers)}
 
     def note_root(self) -> None:

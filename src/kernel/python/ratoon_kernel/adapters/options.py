@@ -70,14 +70,9 @@ def _enable_in_altair(module: Any, changed: dict[str, Any]) -> None:
         getattr(module, name).enable(active, **options)
 
 
-def _policy_of_keras(keras: Any) -> str:
-    name: str = keras.config.dtype_policy().name
-    return name
-
-
 def _options_of_keras(keras: Any) -> dict[str, Any]:
     options = {name: getattr(keras.config, name)() for name in _KERAS}
-    return {**options, "dtype_policy": _policy_of_keras(keras)}
+    return {**options, "dtype_policy": keras.config.dtype_policy().name}
 
 
 def _set_in_keras(keras: Any, changed: dict[str, Any]) -> None:
@@ -128,11 +123,6 @@ def all_options() -> list[Adapter]:
             lambda mpmath: {name: getattr(mpmath.mp, name) for name in _MPMATH},
             lambda mpmath, changed: _assign(mpmath.mp, changed),
             (("mpmath", "mp"), ("mpmath", "fp"), ("mpmath", "iv")),
-        ),
-        Options(
-            "tensorflow",
-            lambda tensorflow: {"eagerly": tensorflow.config.functions_run_eagerly()},
-            lambda tensorflow, changed: tensorflow.config.run_functions_eagerly(changed["eagerly"]),
         ),
         Options(
             "xarray.core.options",
