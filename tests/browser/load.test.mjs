@@ -114,6 +114,8 @@ test('a first visit fetches at most 260 KB, each file once and compressed, and a
 test('a second visit fetches the document and nothing else', { skip }, async () => {
     await run('1 + 1');
     await ran(1);
+    // The first visit ends when it has also loaded what it loads when idle.
+    await page.waitForFunction(() => performance.getEntriesByName('parts loaded').length > 0);
     const all = await watched(page, () => page.goto(new URL('/n/main', server.url).href));
     // The page asks for the memory later.
     const asked = all.filter(({ isCached, path }) => !isCached && !path.endsWith('/memory'));

@@ -1022,9 +1022,64 @@ s = io.StringIO('one\ntwo'); s.readline(); b = io.BytesIO(b'abcdef'); b.seek(3)"
             "class S(str):\n    def __new__(cls, v, tag): o = super().__new__(cls, v); o.tag = tag; return o\n\
             class P:\n    __slots__ = ('a', 'b')\n    def __new__(cls, a, b): o = object.__new__(cls); o.a, o.b = a, b; \
             return o\nclass L(list):\n    def __new__(cls, first, *more): return super().__new__(cls)\n    \
-            def __init__(self, *all): self.extend(all)\ns = S('x', 3); p = P(1, 2); l = L(1, 2)",
+            def __init__(self, *all): self.extend(all)\ns = S('x', 3); p = P(1, 2); l = L(1, 2)\n\
+            class K(L):\n    def append(self, one): print('appended'); super().append(one)\n    \
+            def extend(self, all): print('extended'); super().extend(all)\nk = K(1, 2)",
         ],
-        "print(s, s.tag, type(s) is S, p.a, p.b, l, type(l) is L)",
+        "print(s, s.tag, type(s) is S, p.a, p.b, l, type(l) is L, k, type(k) is K)",
+    ),
+    row(
+        "proxies of mappings",
+        &["import types, collections as c\n\
+            o = c.OrderedDict(a=1); p = types.MappingProxyType(o)\n\
+            q = types.MappingProxyType(c.Counter('aab'))\n\
+            u = types.MappingProxyType(c.defaultdict(int, a=1))\n\
+            pp = types.MappingProxyType(c.UserDict(a=1))\n\
+            class C: x = 1\nclass S:\n    __slots__ = ()\nv = vars(C); w = vars(S); b = vars(int)"],
+        "o['b'] = 2; C.y = 3\n\
+        print(p['b'], type(p.copy()), q['z'], u['z'], pp['a'], v['y'], w == vars(S), b == vars(int))",
+    ),
+    row(
+        "changed builtins",
+        &["import builtins\nbuiltins.answer = [42]; same = answer; builtins.len = lambda x: 0; \
+            del builtins.divmod\ndef f(): return len([1]), answer"],
+        "print(len([1]), answer is same, f())\ntry: divmod(3, 2)\nexcept NameError: print('gone')",
+    ),
+    row(
+        "a time zone that is not used yet",
+        &["import os, time; then = time.tzname, time.timezone; os.environ['TZ'] = 'Asia/Tokyo'"],
+        "print((time.tzname, time.timezone) == then); time.tzset(); print(time.tzname)",
+    ),
+    row(
+        "a time zone",
+        &["import os, time; os.environ['TZ'] = 'Asia/Tokyo'; time.tzset()"],
+        "print(time.tzname, time.timezone)",
+    ),
+    row(
+        "variables that every module has, directories and the debugger",
+        &["%cd -q /", "__doc__ = 'mine'; __name__ = 'other'", "%pdb on"],
+        "print(__doc__, __name__, _dh[-1], len(_dh), get_ipython().call_pdb)",
+    ),
+    row(
+        "a variable that is deleted everywhere",
+        &["a = [1]; b = 2", "a"],
+        "get_ipython().run_line_magic('xdel', 'a'); print(b, 'a' in globals(), Out)",
+    ),
+    row(
+        "ctypes",
+        &["import ctypes as c\n\
+            b = c.create_string_buffer(b'abc', 10); a = (c.c_int * 3)(1, 2, 3); m = ((c.c_int * 2) * 2)()\n\
+            class P(c.Structure): _fields_ = [('x', c.c_int), ('y', c.c_double)]; _pack_ = 1\n\
+            class N(c.Structure): pass\nN._fields_ = [('n', c.c_int), ('next', c.POINTER(N)), ('p', P)]\n\
+            class U(c.Union): _anonymous_ = ('p',); _fields_ = [('p', P), ('i', c.c_char)]\n\
+            p = P(1, 2.); u = U(p); T = c.POINTER(c.c_int); ps = (P * 2)(p)"],
+        "print(b.raw, list(a), p.x, p.y, T is c.POINTER(c.c_int), type(a) is c.c_int * 3, m[1][1], ps[0].y, \
+        P.x.offset, P.y.offset, N().p.x, u.x, u.i, c.sizeof(N), isinstance(P.x, property))",
+    ),
+    row(
+        "a directory that no longer exists",
+        &["import os, tempfile\nx = 1; gone = tempfile.mkdtemp(); os.chdir(gone); os.rmdir(gone)"],
+        "print(x)",
     ),
     row(
         "types of iterators and views",
@@ -1160,6 +1215,19 @@ const SCIENCE: &[Row] = &[
         "numpy views without root name",
         &["import numpy as np\nb = np.arange(20)[2:10]; c = b[1:]"],
         "b[1] = 77; print(c[0], len(b))",
+    ),
+    row(
+        "numpy windows and masked arrays",
+        &["import numpy as np\nfrom numpy.lib.stride_tricks import sliding_window_view, as_strided\n\
+            a = np.arange(100_000.); w = sliding_window_view(a, 10_000)\n\
+            s = as_strided(a, (3, 3), (8, 8))[1:]\n\
+            m = np.ma.array([1, 2, 3], mask=[0, 1, 0], fill_value=7); d = m.data; k = m.mask\n\
+            part = m[1:]; e = np.ma.masked_array(np.arange(3) + 1); f = e.data\n\
+            part.name = 'p'; one = np.ma.masked\n\
+            o = np.ma.array([[1], None], mask=[0, 1], dtype=object); z = np.ma.zeros((2, 2), order='F')"],
+        "a[1] = -1; m[0] = 9; f[0] = 8; k[2] = True\n\
+        print(w[1, 0], w.shape, s, d, m, part, part.name, e, one is np.ma.masked, o, z, m.fill_value, \
+        part.data.base is d.base, m.hardmask, m.sharedmask)",
     ),
     row(
         "numpy dtypes",

@@ -466,6 +466,8 @@ fn processes_started_by_pythons_own_means_work() {
             ("", "[1.0, 2.0, 3.0]\nfrom the child\n0\n"),
             "{way}: {ran:?}"
         );
+        let again = server.run(ran.state(), &code);
+        assert_eq!((again.ename(), again.text()), ("", ran.text()), "{way}, in a branch: {again:?}");
     }
     // Text that was printed before the fork without a newline appears only once. Each process gets
     // different random numbers.
@@ -478,8 +480,28 @@ fn processes_started_by_pythons_own_means_work() {
     let mut words: Vec<String> = ran.text().split_whitespace().map(str::to_owned).collect();
     words.sort_unstable();
     assert_eq!(words.join(" "), "0 1 3 after before child child", "{ran:?}");
-    assert_eq!(server.states().len(), 7);
+    assert_eq!(server.states().len(), 10);
     server.has_no_zombies();
+}
+
+#[test]
+fn a_program_in_the_background_belongs_to_its_line() {
+    let server = TestServer::start();
+    let begun = server.run("initial", "%%script --bg --out out --proc proc bash\necho one; exec sleep 1000");
+    warns_of(&server, begun.state(), &["programs in the background"]);
+    let look = "print(await out.readline())";
+    let next = server.run(begun.state(), look);
+    assert_eq!(next.text(), "b'one\\n'\n", "{next:?}");
+    for code in [look, "await proc.wait()"] {
+        let branch = server.run(begun.state(), code);
+        assert_eq!(branch.ename(), "RuntimeError", "{branch:?}");
+        assert!(branch.evalue().contains("belongs to the line that started it"), "{}", branch.evalue());
+    }
+    // A branch starts programs of its own, and does not end the other line's.
+    let own = server.run(begun.state(), "%killbgscripts");
+    let own = server.run(own.state(), "%%script bash\necho three");
+    assert_eq!(own.text(), "three\n", "{own:?}");
+    assert_eq!(server.run(next.state(), "print(proc.returncode)").text(), "None\n");
 }
 
 /// Answers a run's prompts until the run has ended. Returns the text that the run printed, and its

@@ -832,7 +832,10 @@ test('the page says whether all changes are on disk, and where edits are that ar
 
     /** @type {import('../../web/shell/protocol.js').OffsiteStatus} */
     const offsite = { phase: 'pushed', at: Date.parse('2026-11-24T09:05:00'), why: null, how: null };
-    page.onEvent({ event: 'offsite_changed', offsite });
+    for (const phase of /** @type {const} */ (['waiting', 'pushing', 'pushed'])) {
+        page.onEvent({ event: 'offsite_changed', offsite: { ...offsite, phase } });
+        assert.equal(status(9000)?.until, 15_000, `${phase}: the header then says what is only in memory`);
+    }
     assert.match(said() ?? '', /^Saved · pushed 0?9:05/);
     /** @type {import('../../web/shell/protocol.js').OffsiteStatus} */
     const waiting = { ...offsite, phase: 'waiting', why: 'no connection can be made', how: 'check it' };

@@ -54,14 +54,16 @@ export function saveStatus(page, now) {
             state: 'unpushed',
             text: WORDS.unpushed(timeOf(offsite.at)),
             hint: `${hint} ${WORDS.unpushedHint(offsite.why ?? '', offsite.how ?? '')}`,
+            until,
         };
     if (offsite?.phase === 'pushing')
-        return { state: 'saved', text: WORDS.pushing, hint: `${hint} ${WORDS.pushingHint}` };
+        return { state: 'saved', text: WORDS.pushing, hint: `${hint} ${WORDS.pushingHint}`, until };
     if (offsite?.phase === 'pushed')
         return {
             state: 'saved',
             text: WORDS.pushed(timeOf(offsite.at)),
             hint: `${hint} ${WORDS.pushedHint}`,
+            until,
         };
     return { state: 'saved', text: WORDS.saved, hint, until };
 }

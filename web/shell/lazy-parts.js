@@ -118,14 +118,18 @@ function heldKeys() {
     return release;
 }
 
-/** Loads all parts, one after the other, while the page is idle. */
+/** The performance mark that says that all parts are loaded. */
+const ALL_LOADED = 'parts loaded';
+
+/** Loads all parts, one after the other, while the page is idle. Then sets a performance mark. */
 export function preloadParts() {
     const whenIdle = window.requestIdleCallback ?? ((/** @type {() => void} */ what) => setTimeout(what));
     const names = /** @type {(keyof Parts)[]} */ (Object.keys(loaders));
     const next = () => {
         const name = names.shift();
         // After a failure, stop: the other parts would fail as well. Opening a part reports it.
-        if (name)
+        if (!name) performance.mark(ALL_LOADED);
+        else
             loadPart(name).then(
                 () => whenIdle(next),
                 () => {},

@@ -19,13 +19,14 @@ macro_rules! embed {
 }
 
 const MODULES: &[(&str, &str)] = embed! {
-    "__init__" "adapter" "adapters/__init__" "adapters/by_file" "adapters/databases"
-    "adapters/duckdb" "adapters/frames" "adapters/generators" "adapters/httpx" "adapters/ipython"
-    "adapters/jinja2" "adapters/lightgbm" "adapters/logging" "adapters/matplotlib" "adapters/numba"
-    "adapters/numpy" "adapters/onnxruntime" "adapters/options" "adapters/pandas" "adapters/polars"
-    "adapters/pools" "adapters/pyarrow" "adapters/rdkit" "adapters/sklearn" "adapters/spacy"
-    "adapters/sqlalchemy" "adapters/sqlite3" "adapters/threading" "adapters/traitlets"
-    "adapters/xgboost" "cell_imports" "cell_sources" "changes" "checkpoint" "classes"
+    "__init__" "adapter" "adapters/__init__" "adapters/builtins" "adapters/by_file"
+    "adapters/ctypes" "adapters/databases" "adapters/duckdb" "adapters/frames" "adapters/generators"
+    "adapters/httpx" "adapters/ipython" "adapters/jinja2" "adapters/lightgbm" "adapters/logging"
+    "adapters/matplotlib" "adapters/numba" "adapters/numpy" "adapters/onnxruntime"
+    "adapters/options" "adapters/pandas" "adapters/polars" "adapters/pools" "adapters/pyarrow"
+    "adapters/pydantic" "adapters/rdkit" "adapters/sklearn" "adapters/spacy" "adapters/sqlalchemy"
+    "adapters/sqlite3" "adapters/threading" "adapters/traitlets" "adapters/xgboost"
+    "background_scripts" "cell_imports" "cell_sources" "changes" "checkpoint" "classes"
     "code_position" "compiler_flags" "completion" "data_decoder" "data_encoder" "data_form"
     "evaluation" "event_loop" "fingerprint" "forks" "former_names" "history" "import_hooks"
     "importable" "inspection" "keeper" "loading" "missing" "module_names" "named_objects"

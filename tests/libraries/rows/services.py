@@ -146,6 +146,18 @@ ROWS = (
         "print(m.model_dump(), M(a=1) == M(a=1))",
     ),
     row(
+        "pydantic, generic models",
+        "import pydantic, typing\n"
+        "T = typing.TypeVar('T')\n"
+        "class G(pydantic.BaseModel, typing.Generic[T]):\n"
+        "    x: T\n"
+        "    def get(self): return k\n"
+        "class Q(pydantic.BaseModel): g: G[str]\n"
+        "I = G[int]; g = I(x=1); q = Q(g=G[str](x='a')); k = 7; kinds = dict[str, G[float]]\n"
+        "print(g, q)",
+        "k = 8; print(g.get(), type(g) is G[int], I is G[int], type(q.g) is G[str], I(x='3'), kinds)",
+    ),
+    row(
         "dask threaded",
         "import dask.array as da\nx = da.ones((1000, 1000), chunks=250)\nprint(x.sum().compute())",
         "print((x + 1).sum().compute())",

@@ -15,6 +15,7 @@ from json import dumps, loads
 # Imported here so that the adapters are registered before values are pickled or read.
 from . import adapters as adapters
 from . import cell_sources, former_names, missing, pickling, python_versions
+from .adapters import builtins
 from .keeper import LimitedSource, Sink
 from .loading import Loading
 from .missing import still_lacking as still_lacking
@@ -31,6 +32,7 @@ def boot() -> None:
 def save(keeper: Sink, form: str) -> str:
     """Writes the state of this process. Returns JSON: the manifest, and a summary of the manifest
     for the server."""
+    builtins.put_back()
     umask = os.umask(0o077)
     refuse_exits()
     return Saving(keeper).run(form, umask)

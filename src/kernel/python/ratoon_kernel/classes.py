@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import types
+from collections.abc import Iterator
+from typing import Any
+
 _NAME_OF = type.__dict__["__name__"].__get__
 _MODULE_OF = type.__dict__["__module__"].__get__
+_ATTRIBUTES_OF = type.__dict__["__dict__"].__get__
 _FLAGS_OF = type.__dict__["__flags__"].__get__
 # Py_TPFLAGS_HEAPTYPE
 _MADE_AT_RUN_TIME = 1 << 9
@@ -23,3 +29,31 @@ def module_of(kind: type) -> str:
 def is_made_at_run_time(kind: type) -> bool:
     """Whether a class was made by a class statement, or by C code while the program ran."""
     return bool(_FLAGS_OF(kind) & _MADE_AT_RUN_TIME)
+
+
+def class_with_attributes(attributes: Any) -> type | None:
+    """Returns the class whose attributes are in this very dictionary, if there is one."""
+    if type(attributes) is not dict or "__doc__" not in attributes:
+        return None
+    for kind in _classes_near(attributes):
+        if gc.get_referents(_ATTRIBUTES_OF(kind))[0] is attributes:
+            return kind
+    return None
+
+
+_DESCRIPTORS = (
+    types.WrapperDescriptorType,
+    types.MethodDescriptorType,
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+)
+
+
+def _classes_near(attributes: dict[str, Any]) -> Iterator[type]:
+    # The garbage collector does not know classes that are written in C.
+    for value in attributes.values():
+        if type(value) in _DESCRIPTORS:
+            yield value.__objclass__
+    for one in gc.get_referrers(attributes):
+        if isinstance(one, type):
+            yield one

@@ -25,7 +25,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, cast
 
-from . import import_hooks, program_pipes, sqlite_files
+from . import background_scripts, import_hooks, program_pipes, sqlite_files
 from .python_versions import START_NEW_SESSION
 from .text import listed, to_json
 
@@ -70,6 +70,7 @@ def settle(shell: Any) -> None:
 
     global _shell, _pools
     _shell, _pools = shell, pools
+    background_scripts.settle(shell)
 
 
 def hazards() -> str:
@@ -107,10 +108,15 @@ def hazards() -> str:
             "a transaction of sqlite3 is open; the next cell may continue it, and branches get an"
             f" error: {listed(transactions)}"
         )
+    scripts = background_scripts.names(_shell.user_ns)
+    if scripts:
+        warnings.append(
+            f"programs in the background can be read in this line only: {listed(scripts)}"
+        )
     if _uses_cuda():
         warnings.append("CUDA does not survive a fork: branches come from the checkpoint")
         may_fork = False
-    is_alone = bool(threads or timers or transactions) or not may_fork
+    is_alone = bool(threads or timers or transactions or scripts) or not may_fork
     return to_json([warnings, may_fork, is_alone])
 
 
@@ -246,12 +252,7 @@ def _is_ours(thread: threading.Thread) -> bool:
         return True
     if getattr(target, "__name__", "") == "_do_waitpid":
         return getattr(target, "__module__", "") == "asyncio.unix_events"
-    loop = getattr(_script_magics(), "event_loop", None)
-    return loop is not None and target == loop.run_forever
-
-
-def _script_magics() -> Any:
-    return _shell.magics_manager.registry.get("ScriptMagics")
+    return background_scripts.is_loop_of_scripts(target)
 
 
 def before_fork() -> None:
@@ -271,10 +272,7 @@ def _after_fork_in_parent() -> None:
 def after_fork_in_child() -> None:
     """Repairs the parts of a state that a fork breaks. Called in the child."""
     _after_fork_in_parent()
-    if getattr(_script_magics(), "event_loop", None):
-        # The thread of this event loop does not exist in the child. Without the loop, %%bash starts
-        # a new thread instead of waiting forever.
-        _script_magics().event_loop = None
+    background_scripts.after_fork_in_child()
     _give_own_workers()
     _own_openmp_of_numba()
     _give_away_processes()
@@ -302,6 +300,19 @@ def _give_own_workers() -> None:
     if import_hooks.process_pools:
         _pools.begin_anew(list(import_hooks.process_pools))
     _end_pools_of_processes()
+    _give_own_fork_server()
+
+
+def _give_own_fork_server() -> None:
+    """Lets multiprocessing start another server for the start method `forkserver`. The state's
+    server is the child of another process, so Python could not see whether it still runs. It ends
+    when no process has its descriptor open."""
+    module = sys.modules.get("multiprocessing.forkserver")
+    server: Any = getattr(module, "_forkserver", None)
+    if getattr(server, "_forkserver_pid", None) is None:
+        return
+    os.close(server._forkserver_alive_fd)
+    server._forkserver_address = server._forkserver_alive_fd = server._forkserver_pid = None
 
 
 def _end_pools_of_processes() -> None:

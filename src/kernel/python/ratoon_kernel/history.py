@@ -1,11 +1,17 @@
-"""Saves and restores IPython's history: `In`, `Out`, `_` and similar names."""
+"""Saves and restores IPython's history: `In`, `Out`, `_` and similar names. Searches the history
+for magics such as `%rerun`: IPython would search in a database, which the kernel does not use.
+"""
 
 from __future__ import annotations
 
+import fnmatch
+import functools
 import itertools
 from collections.abc import Callable
 from json import dumps, loads
 from typing import Any
+
+from IPython.core.interactiveshell import ExecutionResult
 
 from .rebuilding import Filled
 
@@ -40,6 +46,8 @@ def restore(shell: Any, late: dict[str, Any], outs: dict[Any, Any]) -> None:
         return
     manager, names = shell.history_manager, shell.user_ns
     shell.execution_count = history["count"]
+    # `%xdel` looks at the result of the last cell.
+    shell.last_execution_result = ExecutionResult(None)
     lines = [loads(line) for line in _text_of(history).splitlines()]
     raw = [line[-1] for line in lines if line[-1] is not None]
     manager.input_hist_parsed[:] = [line[0] for line in lines if line[0] is not None]
@@ -69,3 +77,51 @@ def _text_of(history: dict[str, Any]) -> str:
         text += piece
     text += history["rest"]
     return text.decode()
+
+
+# -- searching -------------------------------------------------------------------------------------
+
+# A line of the history as IPython's magics expect it: the session, which is always 0 (the current
+# one), the number of the cell, and its source, or its source and its output.
+Line = tuple[int, int, Any]
+
+
+def search_without_database(manager: Any) -> None:
+    """Replaces the methods of IPython's history manager that read the database."""
+    manager.get_tail = functools.partial(_tail, manager)
+    manager.search = functools.partial(_search, manager)
+
+
+def _tail(
+    manager: Any,
+    n: int | None = 10,
+    raw: bool = True,
+    output: bool = False,
+    include_latest: bool = False,
+) -> list[Line]:
+    """The last `n` lines. The latest one is the cell that runs."""
+    lines = list(manager.get_range(0, 1, None, raw, output))
+    if not include_latest:
+        lines = lines[:-1]
+    return lines[-n:] if n else lines[-10:] if n is None else []
+
+
+def _search(
+    manager: Any,
+    pattern: str = "*",
+    raw: bool = True,
+    search_raw: bool = True,
+    output: bool = False,
+    n: int | None = None,
+    unique: bool = False,
+) -> list[Line]:
+    """The lines that match a pattern with wildcards, the latest last."""
+    searched = manager.get_range(0, 1, None, search_raw, False)
+    lines = manager.get_range(0, 1, None, raw, output)
+    both = [(text, line) for (_, _, text), line in zip(searched, lines)]
+    found = [(text, line) for text, line in both if fnmatch.fnmatchcase(text, pattern)]
+    if unique:
+        latest = dict(found)
+        found = [(text, line) for text, line in found if latest[text] is line]
+    matching = [line for _, line in found]
+    return matching if n is None else matching[len(matching) - min(n, len(matching)) :]

@@ -35,7 +35,7 @@ import cloudpickle
 
 from . import named_objects
 from .adapter import Reduce, Reduced, registry
-from .classes import module_of
+from .classes import class_with_attributes, module_of
 from .importable import can_be_imported, is_importable
 from .rebuilding import (
     EMPTY,
@@ -209,7 +209,9 @@ class Reducers:
         if own is not None:
             return own(self, value)
         if isinstance(value, type):
-            return self._class(value)
+            reduce = registry.reducer_of_class(kind)
+            reduced = NotImplemented if reduce is None else reduce(value)
+            return self._class(value) if reduced is NotImplemented else reduced
         reduce = self.decided.get(kind)
         if reduce is None:
             reduce = self._decide(kind, value)
@@ -244,9 +246,10 @@ class Reducers:
         if issubclass(kind, BaseException):
             return _reduce_exception
         if _is_reduced_as_any(kind):
-            if _lacks_arguments(kind, value):
-                return _reduce_without_new
-            return _reduce_quietly if _runs_when_filled(kind) else NotImplemented
+            reduce = _reduce_without_new if _lacks_arguments(kind, value) else None
+            if _runs_when_filled(kind):
+                return functools.partial(_reduce_quietly, reduce or _reduce_as_any)
+            return reduce or NotImplemented
         return _reduce_unless_by_name
 
     # Functions, classes and tracebacks
@@ -490,8 +493,12 @@ def _runs_when_filled(kind: type) -> bool:
     return has_own or hasattr(kind, "__getattr__")
 
 
-def _reduce_quietly(value: Any) -> Reduced:
-    reduced = (*value.__reduce_ex__(PROTOCOL), None, None, None)
+def _reduce_as_any(value: Any) -> Reduced:
+    return value.__reduce_ex__(PROTOCOL)
+
+
+def _reduce_quietly(reduce: Reduce, value: Any) -> Reduced:
+    reduced = (*reduce(value), None, None, None)
     make, arguments, state, items, pairs = reduced[:5]
     inside = list(items) if items is not None else dict(pairs) if pairs is not None else None
     return make, arguments, (state, inside), None, None, fill_quietly
@@ -637,10 +644,9 @@ def _reduce_dict_view(_: Reducers, value: Any) -> Reduced:
 
 
 def _reduce_proxy(_: Reducers, value: Any) -> Reduced:
-    inner = gc.get_referents(value)
-    if len(inner) == 1 and type(inner[0]) is dict and "__weakref__" not in inner[0]:
-        return types.MappingProxyType, (inner[0],)
-    return types.MappingProxyType, (dict(value),)
+    (inner,) = gc.get_referents(value)
+    owner = class_with_attributes(inner)
+    return (types.MappingProxyType, (inner,)) if owner is None else (vars, (owner,))
 
 
 def _reduce_code(_: Reducers, value: types.CodeType) -> Reduced:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import collections
+import ctypes
 import functools
 import sys
 import types
@@ -99,7 +100,7 @@ def make_class(
     """Makes a class as cloudpickle does, but does not call the user's metaclass nor
     `__init_subclass__` of the base classes, because both already ran when the class was defined.
     """
-    put_back = []
+    put_back, unnamed = [], [type, *unnamed_types()]
     all_bases = (one for base in types.resolve_bases(bases) for one in base.__mro__)
     for base in dict.fromkeys(all_bases):
         own = vars(base).get("__init_subclass__")
@@ -111,7 +112,7 @@ def make_class(
             continue
         put_back.append((base, own))
     try:
-        known = next(one for one in metaclass.__mro__ if one is type or is_importable(one))
+        known = next(one for one in metaclass.__mro__ if one in unnamed or is_importable(one))
         if known is metaclass:
             return make(metaclass, name, bases, kwargs, tracker, extra)
         return _make_class_without(metaclass, known, name, bases, kwargs)
@@ -148,8 +149,8 @@ def set_enum(made: Any, state: tuple[Any, Any, dict[str, dict[str, Any]]]) -> No
 
 @functools.cache
 def unnamed_types() -> list[type]:
-    """The types of Python's iterators and views, which no module names. Checkpoints contain their
-    places in this list: append new types at the end."""
+    """The types of Python's iterators and views, and the metaclasses of ctypes, which no module
+    names. Checkpoints contain their places in this list: append new types at the end."""
     ordered: Any = collections.OrderedDict()
     one: dict[Any, Any] = {}
     samples: list[Any] = [iter([]), iter(()), iter(set()), iter(range(0)), iter(range(1 << 99))]
@@ -157,6 +158,9 @@ def unnamed_types() -> list[type]:
     for of in (one, ordered):
         for view in (of.keys(), of.values(), of.items()):
             samples += [view, iter(view), reversed(view)]
+    number = ctypes.c_int
+    samples += [number, ctypes.Structure, ctypes.Union, number * 1, ctypes.POINTER(number)]
+    samples.append(ctypes.CFUNCTYPE(number))
     return list(map(type, samples))
 
 

@@ -40,6 +40,7 @@ def note_root() -> None:
         decimal=repr(decimal.getcontext()),
         digits=_digits(),
     )
+    root["time zone"] = _time_zone()
     for adapter in registry.adapters:
         adapter.note_root()
 
@@ -55,6 +56,11 @@ def _umask() -> int:
     umask = os.umask(0o077)
     os.umask(umask)
     return umask
+
+
+def _time_zone() -> tuple[Any, ...]:
+    """Returns what `time.tzset` has set last. Setting the variable TZ alone changes nothing."""
+    return time.tzname, time.timezone, time.altzone
 
 
 def _digits() -> int | None:
@@ -114,10 +120,11 @@ def _texts(found: list[Any]) -> list[Any]:
 
 def environ_changes() -> dict[str, Any]:
     """Returns the differences from the environment variables of the root, as {"set": {name: value},
-    "unset": [name]}."""
+    "unset": [name], "tzset": whether the time zone is in use}."""
     now, then = dict(os.environ), root["environ"]
     changed = {name: value for name, value in now.items() if then.get(name) != value}
-    return {"set": changed, "unset": [name for name in then if name not in now]}
+    unset = [name for name in then if name not in now]
+    return {"set": changed, "unset": unset, "tzset": _time_zone() != root["time zone"]}
 
 
 # -- restoring -------------------------------------------------------------------------------------
@@ -127,7 +134,7 @@ def restore_environ(changes: dict[str, Any]) -> None:
     os.environ.update(changes.get("set", {}))
     for name in changes.get("unset", []):
         os.environ.pop(name, None)
-    if changes:
+    if changes.get("tzset"):
         time.tzset()
 
 

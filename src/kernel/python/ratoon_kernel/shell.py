@@ -22,6 +22,7 @@ from typing import Any, cast
 from . import (
     event_loop,
     forks,
+    history,
     import_hooks,
     outputs,
     plain_cells,
@@ -478,13 +479,17 @@ def _make_shell() -> Any:
     interactiveshell.warn = warn
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return Shell.instance(config=config)
+        made = Shell.instance(config=config)
+    history.search_without_database(made.history_manager)
+    return made
 
 
 def _warm_up() -> None:
     """Runs a cell in the root, so that IPython loads all modules that its first cell needs."""
     shell.run_cell("1", store_history=False, silent=True)
     shell.display_formatter.format(1)
+    # Makes the values that traitlets otherwise makes when a cell first needs them.
+    shell.history_manager.trait_values()
     shell.last_execution_result = None
 
 

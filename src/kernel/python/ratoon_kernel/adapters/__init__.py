@@ -2,6 +2,8 @@
 
 from ..adapter import registry
 from . import (
+    builtins,
+    ctypes,
     duckdb,
     generators,
     httpx,
@@ -18,6 +20,7 @@ from . import (
     polars,
     pools,
     pyarrow,
+    pydantic,
     rdkit,
     sklearn,
     spacy,
@@ -29,6 +32,8 @@ from . import (
 )
 
 for _adapter in (
+    builtins.Builtins(),
+    ctypes.Ctypes(),
     threading.Threading(),
     pools.ConcurrentFutures(),
     pools.Multiprocessing(),
@@ -44,6 +49,7 @@ for _adapter in (
     pandas.Pandas(),
     polars.Polars(),
     pyarrow.Pyarrow(),
+    pydantic.Pydantic(),
     matplotlib.Matplotlib(),
     rdkit.Rdkit(),
     sklearn.Sklearn(),

@@ -14,6 +14,7 @@ from ..compiler_flags import FEATURES
 Option = tuple[str, str]
 
 _options_in_root: dict[Option, Any] = {}
+_module_in_root: dict[str, Any] = {}
 # For each output format: the printer of each type.
 _printers_in_root: dict[str, dict[type, Any]] = {}
 
@@ -59,6 +60,42 @@ def _restore_features(features: int) -> None:
     kernel.shell.compile.flags |= features
 
 
+def _debugger() -> bool | None:
+    """Whether `%pdb` is on."""
+    return kernel.shell.call_pdb or None
+
+
+def _restore_debugger(is_on: bool) -> None:
+    kernel.shell.call_pdb = is_on
+
+
+def _directories() -> list[str] | None:
+    """The directories in which the notebook was, if `%cd` has changed it."""
+    visited: list[str] = kernel.shell.user_ns.get("_dh", [])
+    return [str(one) for one in visited] if len(visited) > 1 else None
+
+
+def _restore_directories(visited: list[str]) -> None:
+    kernel.shell.user_ns["_dh"][1:] = visited[1:]
+
+
+# The variables that every module has, and that cells may set.
+_OF_MODULE = ("__doc__", "__name__")
+
+
+def _module() -> dict[str, Any]:
+    return {name: kernel.shell.user_ns.get(name) for name in _OF_MODULE}
+
+
+def _changed_module() -> dict[str, Any] | None:
+    changed = {name: now for name, now in _module().items() if now != _module_in_root[name]}
+    return changed or None
+
+
+def _restore_module(changed: dict[str, Any]) -> None:
+    kernel.shell.user_ns.update(changed)
+
+
 def _changed_printers() -> dict[str, tuple[Any, ...]]:
     found = {}
     for kind, formatter in _formatters().items():
@@ -79,10 +116,14 @@ class Ipython(Adapter):
     settings = {
         "ipython": Setting(_changed_options, _restore_options),
         "features": Setting(_features, _restore_features),
+        "debugger": Setting(_debugger, _restore_debugger),
+        "directories": Setting(_directories, _restore_directories),
+        "module": Setting(_changed_module, _restore_module),
     }
     changes = {"printers": Change(_changed_printers, _restore_printers)}
 
     def note_root(self) -> None:
         _options_in_root.update(_options())
+        _module_in_root.update(_module())
         for kind, formatter in _formatters().items():
             _printers_in_root[kind] = dict(formatter.type_printers)

@@ -114,22 +114,38 @@ def _address(value: Any) -> int:
 def _root(value: Any) -> Any:
     """Returns the array that owns the memory of a view. Returns None if the given array must be
     saved with its own memory."""
-    numpy, root = loaded(), value
-    while isinstance(root.base, numpy.ndarray):
-        root = root.base
+    root = value
+    while (below := _array_below(root)) is not None:
+        root = below
     if root is value or value.dtype.hasobject != root.dtype.hasobject:
         return None
     if not (root.flags.c_contiguous or root.flags.f_contiguous):
         return None
-    if not is_plain_array(type(root)) or (type(root) is numpy.memmap and root.mode == "c"):
+    kind = type(root)
+    if not (is_plain_array(kind) or _is_plain_masked(kind)):
+        return None
+    if kind is loaded().memmap and root.mode == "c":
         return None
     if value.dtype.hasobject and value.dtype != root.dtype:
         return None
-    steps = [(n - 1) * stride for n, stride in zip(value.shape, value.strides) if n]
+    low, high = _span(value)
     start = _address(value) - _address(root)
-    low = start + sum(min(0, step) for step in steps)
-    high = start + sum(max(0, step) for step in steps) + value.itemsize
-    return None if value.size == 0 or low < 0 or high > root.nbytes else root
+    return None if value.size == 0 or start + low < 0 or start + high > root.nbytes else root
+
+
+def _array_below(value: Any) -> Any:
+    """Returns the array of which another one is a view, or None."""
+    below = value.base
+    if type(below).__name__ == "DummyArray":  # what `as_strided` puts between them
+        below = below.base
+    return below if isinstance(below, loaded().ndarray) else None
+
+
+def _span(value: Any) -> tuple[int, int]:
+    """Returns where the memory of an array begins and ends, relative to its first item."""
+    steps = [(n - 1) * stride for n, stride in zip(value.shape, value.strides) if n]
+    low = sum(min(0, step) for step in steps)
+    return low, sum(max(0, step) for step in steps) + value.itemsize
 
 
 def _memory_below(value: Any) -> tuple[Any, int] | None:
@@ -141,6 +157,25 @@ def _memory_below(value: Any) -> tuple[Any, int] | None:
     if type(below) not in (bytearray, array.array) or not value.size or value.dtype.hasobject:
         return None
     return below, _address(value) - _address(numpy.frombuffer(below, numpy.uint8))
+
+
+def _is_plain_masked(kind: type) -> bool:
+    """Whether arrays of a class are pickled by the methods of `numpy.ma.MaskedArray`."""
+    masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
+    return (
+        masked is not None
+        and issubclass(kind, masked)
+        and kind.__reduce__ is masked.__reduce__
+        and kind.__reduce_ex__ is masked.__reduce_ex__
+    )
+
+
+def _reduce_masked(value: Any) -> Reduced:
+    """Reduces a masked array so that it shares its memory with the same arrays as before."""
+    numpy = loaded()
+    plain = numpy.ndarray.view(value, numpy.ndarray)
+    data = OwnArray(plain) if _root(value) is None else plain
+    return make_masked, (type(value), data), dict(vars(value)), None, None, rebuilding.set_dict
 
 
 def _reduce_random(value: Any) -> Reduced:
@@ -176,6 +211,10 @@ def make_view(
         # The view and the root have the same dtype and differ only in their layout.
         plain = plain.reshape(-1, order="A")
     return _finish(numpy.ndarray(shape, dtype, plain, at, strides), kind, writeable)
+
+
+def make_masked(kind: type, data: Any) -> Any:
+    return data.view(kind)
 
 
 def make_array_over(
@@ -270,6 +309,9 @@ def describe_dtype(dtype: Any) -> Any:
 def _encode_array(encoder: Encoder, value: Any, depth: int) -> None:
     if value.dtype.hasobject:
         raise NotPlain("an array of objects")
+    low, high = _span(value)
+    if value.nbytes > LARGE_BYTES and value.nbytes > high - low:
+        raise NotPlain("an array that contains the same memory many times")
     if not encoder.begins(value):
         return
     encoder.mark(ARRAY)
@@ -487,6 +529,8 @@ class Numpy(Adapter):
         if issubclass(kind, loaded().ndarray) and is_plain_array(kind):
             return functools.partial(_reduce_array, pickler)
         masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
+        if _is_plain_masked(kind):
+            return _reduce_masked
         if masked is not None and issubclass(kind, masked):
             return pickling.reduce_with_attributes
         if kind.__module__ == "numpy.random.mtrand" and kind.__name__ == "RandomState":

@@ -1,0 +1,61 @@
+"""Programs that `%%script --bg` runs in the background.
+
+IPython communicates with them in an event loop in a thread of its own. The thread does not exist in
+a branch, so what waits for this loop would wait for ever. The line that started a program continues
+to read it; a branch gets an error at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+# The shell's magics that run scripts. None before the root is complete.
+_magics: Any = None
+
+
+def settle(shell: Any) -> None:
+    global _magics
+    _magics = shell.magics_manager.registry.get("ScriptMagics")
+
+
+def is_loop_of_scripts(target: Any) -> bool:
+    """Whether a thread with this function runs the event loop of scripts."""
+    loop = _loop()
+    return loop is not None and target == loop.run_forever
+
+
+def names(namespace: dict[str, Any]) -> list[str]:
+    """The variables through which cells communicate with programs in the background."""
+    if _loop() is None:
+        return []
+    return [
+        name
+        for name, value in list(namespace.items())
+        if type(name) is str and type(value).__name__ == "_AsyncIOProxy"
+    ]
+
+
+def after_fork_in_child() -> None:
+    """Without its loop, IPython starts a new thread for the next script instead of waiting for
+    ever."""
+    loop = _loop()
+    if loop is None:
+        return
+    loop.call_soon_threadsafe = _refuse
+    _magics.event_loop = None
+    # IPython would end these programs, and the loop, at the end of this process.
+    _magics.bg_processes = []
+    finalizer = getattr(_magics, "_event_loop_finalizer", None)
+    if finalizer is not None:
+        finalizer.detach()
+
+
+def _loop() -> Any:
+    return getattr(_magics, "event_loop", None)
+
+
+def _refuse(*_: object, **__: object) -> NoReturn:
+    raise RuntimeError(
+        "this program in the background belongs to the line that started it, not to its branches:"
+        " start it again in this branch"
+    )
