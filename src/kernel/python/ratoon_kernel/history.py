@@ -11,8 +11,6 @@ from collections.abc import Callable
 from json import dumps, loads
 from typing import Any
 
-from IPython.core.interactiveshell import ExecutionResult
-
 from .rebuilding import Filled
 
 # The size of a full piece of the history, in bytes. Each full piece is a blob.
@@ -44,6 +42,9 @@ def restore(shell: Any, late: dict[str, Any], outs: dict[Any, Any]) -> None:
     history = late.get("history")
     if history is None:
         return
+    # Not imported with this module: the root must first find where IPython is.
+    from IPython.core.interactiveshell import ExecutionResult
+
     manager, names = shell.history_manager, shell.user_ns
     shell.execution_count = history["count"]
     # `%xdel` looks at the result of the last cell.
