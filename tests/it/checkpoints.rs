@@ -1077,6 +1077,16 @@ s = io.StringIO('one\ntwo'); s.readline(); b = io.BytesIO(b'abcdef'); b.seek(3)"
         P.x.offset, P.y.offset, N().p.x, u.x, u.i, c.sizeof(N), isinstance(P.x, property))",
     ),
     row(
+        "objects in a cycle through their own hash",
+        &["class H:\n    def __init__(self, n): self.n = n; self.all = {self}\n    \
+            def __hash__(self): return hash(self.n)\n    def __eq__(self, o): return self.n == o.n\n\
+            h = H(3); lone = H(4); lone.all = None\n\
+            import dataclasses as d\n@d.dataclass(frozen=True, slots=True)\nclass N:\n    name: str\n    \
+            near: dict = d.field(compare=False, default_factory=dict)\na, b = N('a'), N('b')\n\
+            a.near[b] = [a]; b.near[a] = {b}"],
+        "print(h.n, h in h.all, lone.n, lone.all, a.near[b][0] is a, b in b.near[a], list(a.near)[0] is b)",
+    ),
+    row(
         "a directory that no longer exists",
         &["import os, tempfile\nx = 1; gone = tempfile.mkdtemp(); os.chdir(gone); os.rmdir(gone)"],
         "print(x)",

@@ -59,6 +59,7 @@ from .rebuilding import (
     set_enum,
     set_exception,
     set_function,
+    set_late,
     set_module,
     set_state_and_attributes,
     unnamed_types,
@@ -249,6 +250,8 @@ class Reducers:
             reduce = _reduce_without_new if _lacks_arguments(kind, value) else None
             if _runs_when_filled(kind):
                 return functools.partial(_reduce_quietly, reduce or _reduce_as_any)
+            if reduce is None and _hashes_its_attributes(kind):
+                return _reduce_hashed
             return reduce or NotImplemented
         return _reduce_unless_by_name
 
@@ -521,6 +524,58 @@ def _reduce_without_new(value: Any) -> Reduced:
     base = next(one for one in kind.__mro__ if not isinstance(one.__new__, types.FunctionType))
     _, arguments, *others = value.__reduce_ex__(PROTOCOL)
     return make_without_new, (base, *arguments), *others
+
+
+def _hashes_its_attributes(kind: Any) -> bool:
+    """Whether the hash of an object may need the attributes that unpickling sets last."""
+    is_usual = kind.__getstate__ is object.__getstate__ and not hasattr(kind, "__setstate__")
+    has_own_hash = isinstance(kind.__hash__, types.FunctionType)
+    return has_own_hash and (is_usual or _is_frozen_with_slots(kind))
+
+
+def _is_frozen_with_slots(kind: Any) -> bool:
+    """Whether a class has the state methods that `dataclasses` defines: the state is a list."""
+    method = getattr(kind, "__setstate__", None)
+    return method is not None and method is getattr(dataclasses, "_dataclass_setstate", None)
+
+
+_CONTAINERS = (dict, set, frozenset, list)
+
+
+class _Early:
+    """Is pickled as a call that sets these attributes of an object."""
+
+    def __init__(self, made: Any, attributes: Any) -> None:
+        self.parts = made, (attributes, None)
+
+    def __reduce__(self) -> Reduced:
+        return fill_quietly, self.parts
+
+
+def _reduce_hashed(value: Any) -> Reduced:
+    """Reduces an object so that its containers, which may contain the object itself, are loaded
+    after its other attributes."""
+    attributes = getattr(value, "__dict__", None)
+    if attributes and not any(isinstance(one, _CONTAINERS) for one in attributes.values()):
+        return NotImplemented  # the usual case, found quickly
+    reduced = value.__reduce_ex__(PROTOCOL)
+    state = reduced[2]
+    if type(state) is list:
+        state = (None, {field.name: one for field, one in zip(dataclasses.fields(value), state)})
+    parts = state if type(state) is tuple else (state, None)
+    late = [_some(part, isinstance) for part in parts]
+    if not any(late) or any(one is not None for one in reduced[3:]):
+        return NotImplemented
+    early = tuple(_some(part, _is_not) for part in parts)
+    return *reduced[:2], (_Early(value, early), tuple(late)), None, None, set_late
+
+
+def _some(attributes: Any, chosen: Callable[[Any, Any], bool]) -> Any:
+    return {name: one for name, one in (attributes or {}).items() if chosen(one, _CONTAINERS)}
+
+
+def _is_not(value: Any, kinds: Any) -> bool:
+    return not isinstance(value, kinds)
 
 
 def _reduce_cached_property(value: Any) -> Reduced:

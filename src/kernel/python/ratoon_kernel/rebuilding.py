@@ -221,6 +221,11 @@ def fill_quietly(made: Any, kept: tuple[Any, Any]) -> None:
         dict.update(made, inside)
 
 
+def set_late(made: Any, state: tuple[None, Any]) -> None:
+    """Sets the attributes that are loaded last. Loading `state` has set the others."""
+    fill_quietly(made, (state[1], None))
+
+
 def set_dict(value: Any, state: Mapping[str, Any] | None) -> None:
     if state:
         vars(value).update(state)
