@@ -1,4 +1,4 @@
-//! Ratoon: a Python notebook that can grow again from any cell it ever ran.
+//! Ratoon: a Python notebook that can branch from any cell it ever ran.
 //!
 //! Each cell that succeeds leaves an immutable state: a frozen, forked Python process. Any cell can
 //! run against any state, so branches grow. The path of a click:

@@ -1,4 +1,4 @@
-"""Ratoon, a Python notebook that can grow again from any cell it ever ran.
+"""Ratoon, a Python notebook that can branch from any cell it ever ran.
 
     from ratoon import Notebook
 

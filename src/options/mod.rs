@@ -9,7 +9,7 @@ use clap::Parser;
 use std::fmt;
 use std::path::PathBuf;
 
-/// A Python notebook that can grow again from any cell it ever ran.
+/// A Python notebook that can branch from any cell it ever ran.
 ///
 /// Use `ratoon -- NAME` to open a notebook whose name is also a command.
 #[derive(Clone, Debug, Parser)]

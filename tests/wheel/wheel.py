@@ -208,7 +208,7 @@ class TheFiles(unittest.TestCase):
         needed = {re.match(r"[\w-]+", line)[0] for line in lines if "extra" not in line}
         self.assertEqual(needed, {"ipython", "cloudpickle", "matplotlib-inline"})
         self.assertEqual(metadata["Description-Content-Type"], "text/markdown")
-        self.assertIn("grow again", metadata.get_payload())
+        self.assertIn("can branch from any cell", metadata.get_payload())
 
     def test_the_readme_has_links_only_if_the_repository_is_known(self):
         ask = (
