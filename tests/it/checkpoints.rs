@@ -1087,6 +1087,51 @@ s = io.StringIO('one\ntwo'); s.readline(); b = io.BytesIO(b'abcdef'); b.seek(3)"
         "print(h.n, h in h.all, lone.n, lone.all, a.near[b][0] is a, b in b.near[a], list(a.near)[0] is b)",
     ),
     row(
+        "objects whose constructor changes what it is given",
+        &[
+            "import collections, datetime, decimal, fractions\n\
+            class Pct(float):\n    def __new__(c, x): return super().__new__(c, x / 100)\n\
+            class V(tuple):\n    def __new__(c, *xs): return super().__new__(c, xs)\n\
+            class N(collections.namedtuple('N', 'x y')):\n    def __new__(c, x, y=1): return \
+            super().__new__(c, x * 10, y)\n\
+            class M(decimal.Decimal):\n    def __new__(c, x, cur='EUR'): o = super().__new__(c, x); o.cur = cur; \
+            return o\n\
+            class D(datetime.date):\n    def __new__(c, year): return super().__new__(c, year, 2, 3)\n\
+            class F(frozenset):\n    def __new__(c, *xs): return super().__new__(c, xs)\n\
+            class R(fractions.Fraction): pass\n\
+            class E(Exception):\n    made = 0\n    \
+            def __new__(c, *a): E.made += 1; return super().__new__(c, *a)\n\
+            class S:\n    made = []\n    def __new__(c, kind=None): o = super().__new__(T if kind else c); \
+            S.made.append(1); return o\nclass T(S): pass",
+            "p = Pct(50); v = V(1, 2); n = N(1); m = M('2.5', 'USD'); d = D(2020)\n\
+            f = F(1, 2); e = E(3); s = S('t')\n\
+            d.note = 'x'; r = R(1, 3); r.note = 'y'; f.note = 'z'",
+        ],
+        "print(p, v, n, m, m.cur, d, d.note, f, f.note, repr(e), E.made, type(s), S.made, repr(r), r.note, \
+        type(m) is M, N(2), n._replace(y=5))",
+    ),
+    row(
+        "containers that change what they are given",
+        &[
+            "import collections as c\n\
+            class O(c.OrderedDict):\n    def __setitem__(s, k, v): super().__setitem__(k, v * 2)\n\
+            class D(c.defaultdict):\n    def __init__(s): super().__init__(list)\n    \
+            def __setitem__(s, k, v): super().__setitem__(k, v * 2)\n\
+            class Q(c.deque):\n    def append(s, v): super().append(v * 2)\n    def extend(s, v): print('no')\n\
+            class C(c.Counter):\n    def __init__(s, name): super().__init__(); s.name = name\n\
+            class A(dict):\n    def __init__(s, **k): super().__init__(**k); s.__dict__ = s",
+            "o = O(); o['a'] = 1; o['b'] = 2; d = D(); d['x'] = 1; q = Q(); q.append(1); n = C('n'); n['y'] += 3\n\
+            a = A(x=1); a.y = a; o.note = 1; q.note = 2",
+        ],
+        "o.move_to_end('a'); a.z = 3\nprint(list(o.items()), o.note, d, d['new'], q, q.note, n, n.name, type(n) is C, \
+        a['z'], a['y'] is a, a.x, vars(a) is a)",
+    ),
+    row(
+        "variables that are hidden from lists",
+        &["import math; get_ipython().push({'q': [5], 'm': math}, interactive=False)", "x = 1"],
+        "print(q, m.pi)\n%who",
+    ),
+    row(
         "a directory that no longer exists",
         &["import os, tempfile\nx = 1; gone = tempfile.mkdtemp(); os.chdir(gone); os.rmdir(gone)"],
         "print(x)",

@@ -133,6 +133,9 @@ fn objects_that_branches_do_not_share_are_not_reported() {
                 fcntl.LOCK_EX); fcntl.flock(f, fcntl.LOCK_UN)";
     let state = server.run("initial", code);
     let next = server.run(state.state(), "%%bash\necho hi");
+    for _ in 0..2 {
+        assert_eq!(server.run(next.state(), "%%bash\necho again").text(), "again\n");
+    }
     until("it is frozen", || state_of(&server, next.state())["living"] == "memory");
     // When a later state has its warning, the check of the earlier states is also done.
     let last = server.run(next.state(), "import mmap; m = mmap.mmap(-1, 10)");

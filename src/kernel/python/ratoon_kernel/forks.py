@@ -70,7 +70,6 @@ def settle(shell: Any) -> None:
 
     global _shell, _pools
     _shell, _pools = shell, pools
-    background_scripts.settle(shell)
 
 
 def hazards() -> str:
@@ -108,7 +107,7 @@ def hazards() -> str:
             "a transaction of sqlite3 is open; the next cell may continue it, and branches get an"
             f" error: {listed(transactions)}"
         )
-    scripts = background_scripts.names(_shell.user_ns)
+    scripts = background_scripts.names(_shell)
     if scripts:
         warnings.append(
             f"programs in the background can be read in this line only: {listed(scripts)}"
@@ -252,7 +251,7 @@ def _is_ours(thread: threading.Thread) -> bool:
         return True
     if getattr(target, "__name__", "") == "_do_waitpid":
         return getattr(target, "__module__", "") == "asyncio.unix_events"
-    return background_scripts.is_loop_of_scripts(target)
+    return background_scripts.is_loop_of_scripts(_shell, target)
 
 
 def before_fork() -> None:
@@ -272,7 +271,7 @@ def _after_fork_in_parent() -> None:
 def after_fork_in_child() -> None:
     """Repairs the parts of a state that a fork breaks. Called in the child."""
     _after_fork_in_parent()
-    background_scripts.after_fork_in_child()
+    background_scripts.after_fork_in_child(_shell)
     _give_own_workers()
     _own_openmp_of_numba()
     _give_away_processes()

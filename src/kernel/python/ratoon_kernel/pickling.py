@@ -39,12 +39,16 @@ from .classes import class_with_attributes, module_of
 from .importable import can_be_imported, is_importable
 from .rebuilding import (
     EMPTY,
+    fill_as_base,
+    fill_own_dict,
     fill_quietly,
     import_module,
+    make_as_base,
     make_cached_property,
     make_class,
     make_dead_reference,
     make_dict_view,
+    make_empty_dict,
     make_exception,
     make_function,
     make_lru_cache,
@@ -247,13 +251,29 @@ class Reducers:
         if issubclass(kind, BaseException):
             return _reduce_exception
         if _is_reduced_as_any(kind):
-            reduce = _reduce_without_new if _lacks_arguments(kind, value) else None
+            if issubclass(kind, dict) and kind.__dictoffset__ and value.__dict__ is value:
+                return _reduce_own_dict
+            has_own_new = self._is_of_cell(kind.__new__) or _lacks_arguments(kind, value)
+            reduce = _reduce_without_new if has_own_new else None
             if _runs_when_filled(kind):
                 return functools.partial(_reduce_quietly, reduce or _reduce_as_any)
             if reduce is None and _hashes_its_attributes(kind):
                 return _reduce_hashed
             return reduce or NotImplemented
+        if self._extends_python(kind):
+            return _reduce_as_base
         return _reduce_unless_by_name
+
+    def _is_of_cell(self, function: Any) -> bool:
+        return type(function) is types.FunctionType and function.__globals__ is self.namespace
+
+    def _extends_python(self, kind: type) -> bool:
+        """Whether a class is defined in a cell, and Python's library defines its pickling."""
+        if kind.__module__ != "__main__" or kind in self.dispatch_table:
+            return False
+        names = ("__reduce_ex__", "__reduce__", "__getstate__", "__setstate__")
+        bases = [base for base in kind.__mro__ if any(name in vars(base) for name in names)]
+        return all(_is_pythons(base) for base in bases)
 
     # Functions, classes and tracebacks
 
@@ -521,9 +541,40 @@ def _lacks_arguments(kind: Any, value: Any) -> bool:
 
 def _reduce_without_new(value: Any) -> Reduced:
     kind = type(value)
-    base = next(one for one in kind.__mro__ if not isinstance(one.__new__, types.FunctionType))
-    _, arguments, *others = value.__reduce_ex__(PROTOCOL)
-    return make_without_new, (base, *arguments), *others
+    base: Any = next(one for one in kind.__mro__ if not isinstance(one.__new__, types.FunctionType))
+    of_base = base.__getnewargs__(value) if hasattr(base, "__getnewargs__") else ()
+    return make_without_new, (base, kind, *of_base), *value.__reduce_ex__(PROTOCOL)[2:]
+
+
+def _reduce_own_dict(value: Any) -> Reduced:
+    if value.__dict__ is not value:
+        return NotImplemented
+    return make_empty_dict, (type(value),), dict(value), None, None, fill_own_dict
+
+
+def _is_pythons(kind: type) -> bool:
+    return module_of(kind).partition(".")[0] in sys.stdlib_module_names
+
+
+def _reduce_as_base(value: Any) -> Reduced:
+    """Reduces an object of a class that is defined in a cell as the nearest class of Python's
+    library is reduced, without calling methods of the cell's class when it is loaded."""
+    kind: Any = type(value)
+    reduced = value.__reduce_ex__(PROTOCOL)
+    if type(reduced) is not tuple:
+        return _unless_of_notebook(value, reduced)
+    make, arguments, state, items, pairs, set_state = (*reduced, *[None] * 4)[:6]
+    if set_state is not None or hasattr(kind, "__setstate__") or type(state) not in _PLAIN_STATES:
+        return reduced
+    base = next(one for one in kind.__mro__ if _is_pythons(one))
+    if make is kind:
+        make, arguments = make_as_base, (base, kind, arguments)
+    attributes = state or dict(getattr(value, "__dict__", {}))
+    inside = [None if one is None else list(one) for one in (items, pairs)]
+    return make, arguments, (base, attributes, *inside), None, None, fill_as_base
+
+
+_PLAIN_STATES = (type(None), dict)
 
 
 def _hashes_its_attributes(kind: Any) -> bool:
@@ -596,8 +647,11 @@ def _reduce_exception(value: Any) -> Reduced:
         kind.__reduce_ex__ is not object.__reduce_ex__
         or kind.__reduce__ is not BaseException.__reduce__
     )
-    if has_no_fields and not has_own_reduce and isinstance(kind.__init__, types.FunctionType):
-        # Does not call the user's `__init__`, which may take other arguments.
+    is_made_in_python = any(
+        isinstance(one, types.FunctionType) for one in (kind.__new__, kind.__init__)
+    )
+    if has_no_fields and not has_own_reduce and is_made_in_python:
+        # Does not call the user's functions, which may take other arguments.
         make, arguments = make_exception, (kind, arguments)
     links = (value.__cause__, value.__context__, value.__suppress_context__, value.__traceback__)
     return make, arguments, (own[0] if own else {}, *links), None, None, set_exception

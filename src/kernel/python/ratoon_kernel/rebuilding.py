@@ -174,6 +174,19 @@ def make_without_new(base: Any, kind: Any, *arguments: Any) -> Any:
     return base.__new__(kind, *arguments)
 
 
+def make_as_base(base: Any, kind: Any, arguments: tuple[Any, ...]) -> Any:
+    """Makes an object as `base`, a class of Python's library, does. Its class is defined in a cell
+    and may need other arguments."""
+    made = base.__new__(kind, *arguments)
+    if base.__init__ is not object.__init__:
+        base.__init__(made, *arguments)
+    return made
+
+
+def make_empty_dict(kind: type) -> Any:
+    return dict.__new__(kind)
+
+
 def make_lru_cache(function: Any, maxsize: int | None, typed: bool) -> Any:
     return functools.lru_cache(maxsize, typed)(function)
 
@@ -226,6 +239,23 @@ def set_late(made: Any, state: tuple[None, Any]) -> None:
     fill_quietly(made, (state[1], None))
 
 
+def fill_as_base(made: Any, state: tuple[Any, Any, Any, Any]) -> None:
+    """Sets the attributes and items of an object with the methods of `base`."""
+    base, attributes, items, pairs = state
+    if attributes:
+        object.__getattribute__(made, "__dict__").update(attributes)
+    if items:
+        base.extend(made, items)
+    for key, one in pairs or ():
+        base.__setitem__(made, key, one)
+
+
+def fill_own_dict(made: Any, items: Mapping[Any, Any]) -> None:
+    """Fills a dictionary whose attributes are its items (`self.__dict__ = self`)."""
+    dict.update(made, items)
+    object.__setattr__(made, "__dict__", made)
+
+
 def set_dict(value: Any, state: Mapping[str, Any] | None) -> None:
     if state:
         vars(value).update(state)
@@ -243,7 +273,8 @@ def set_state_and_attributes(made: Any, state: tuple[Any, Mapping[str, Any]]) ->
 
 
 def make_exception(kind: Any, arguments: tuple[Any, ...]) -> Any:
-    return kind.__new__(kind, *arguments)
+    base = next(one for one in kind.__mro__ if not isinstance(one.__new__, types.FunctionType))
+    return base.__new__(kind, *arguments)
 
 
 def set_exception(made: Any, state: tuple[Any, ...]) -> None:

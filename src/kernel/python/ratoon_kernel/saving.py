@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from . import cell_imports, cell_sources, changes, data_form, missing, pickling, settings
 from . import shell as kernel
+from .adapters import ipython
 from .data_encoder import Encoder
 from .keeper import CHUNK_BYTES, Kept, Sink
 from .missing import Lack
@@ -98,7 +99,7 @@ class Saving:
         )
 
     def _names(self) -> Iterator[tuple[str, Any]]:
-        hidden = self.shell.user_ns_hidden
+        hidden = ipython.hidden_in_root
         for name, value in list(self.namespace.items()):
             if not isinstance(name, str) or name in _OF_EVERY_MODULE or not is_clean(name):
                 continue

@@ -15,6 +15,8 @@ Option = tuple[str, str]
 
 _options_in_root: dict[Option, Any] = {}
 _module_in_root: dict[str, Any] = {}
+# The variables that IPython has made, which are no variables of cells.
+hidden_in_root: dict[str, Any] = {}
 # For each output format: the printer of each type.
 _printers_in_root: dict[str, dict[type, Any]] = {}
 
@@ -58,6 +60,24 @@ def _features() -> int | None:
 
 def _restore_features(features: int) -> None:
     kernel.shell.compile.flags |= features
+
+
+def _hidden() -> list[str] | None:
+    """The variables that cells have hidden from the list of variables, as `%pylab` does."""
+    namespace = kernel.shell.user_ns
+    hidden = [
+        name
+        for name, value in kernel.shell.user_ns_hidden.items()
+        if name not in hidden_in_root and name in namespace and namespace[name] is value
+    ]
+    return hidden or None
+
+
+def _restore_hidden(names: list[str]) -> None:
+    namespace = kernel.shell.user_ns
+    kernel.shell.user_ns_hidden.update(
+        {name: namespace[name] for name in names if name in namespace}
+    )
 
 
 def _debugger() -> bool | None:
@@ -118,6 +138,7 @@ class Ipython(Adapter):
         "features": Setting(_features, _restore_features),
         "debugger": Setting(_debugger, _restore_debugger),
         "directories": Setting(_directories, _restore_directories),
+        "hidden": Setting(_hidden, _restore_hidden),
         "module": Setting(_changed_module, _restore_module),
     }
     changes = {"printers": Change(_changed_printers, _restore_printers)}
@@ -125,5 +146,6 @@ class Ipython(Adapter):
     def note_root(self) -> None:
         _options_in_root.update(_options())
         _module_in_root.update(_module())
+        hidden_in_root.update(kernel.shell.user_ns_hidden)
         for kind, formatter in _formatters().items():
             _printers_in_root[kind] = dict(formatter.type_printers)
