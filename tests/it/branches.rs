@@ -1308,6 +1308,19 @@ fn the_output_of_a_program_belongs_to_the_line_that_reads_it_first() {
 }
 
 #[test]
+fn a_lock_on_a_file_ends_when_a_later_cell_closes_the_file() {
+    let server = TestServer::start();
+    let code = "import fcntl, os\ndef lock():\n    f = open('locked', 'a'); \
+        fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB); return f\nf = lock(); copy = os.dup(f.fileno())";
+    let locked = server.run("initial", code);
+    let kept = server.run(locked.state(), "f.write('a')");
+    let closed = server.run(kept.state(), "f.close(); os.close(copy)");
+    let again =
+        server.run(closed.state(), "g = lock(); g.write('b'); g.close(); print(open('locked').read())");
+    assert_eq!((again.ename(), again.text().as_str()), ("", "ab\n"), "{again:?}");
+}
+
+#[test]
 fn an_open_transaction_of_sqlite_is_refused_in_branches() {
     let server = TestServer::start();
     let code = "import sqlite3\nc = sqlite3.connect('a.db')\nc.execute('CREATE TABLE t (x)')\n\

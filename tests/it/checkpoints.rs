@@ -1132,6 +1132,28 @@ s = io.StringIO('one\ntwo'); s.readline(); b = io.BytesIO(b'abcdef'); b.seek(3)"
         "print(q, m.pi)\n%who",
     ),
     row(
+        "enums whose members are made by their own constructor",
+        &["import enum\nclass Co(int, enum.Enum):\n    X = 1\n    Y = 2\n    \
+            def __new__(c, v): o = int.__new__(c, v * 10); o._value_ = v; return o\n\
+            class L(enum.Enum):\n    A = 1, 'one'\n    \
+            def __new__(c, v, label): o = object.__new__(c); o._value_ = v; o.label = label; return o\n\
+            class S(str, enum.Enum): A = 'a'\nx = Co.X; s = S.A"],
+        "print(Co.X + 0, Co(1) is Co.X, x is Co.X, s is S.A, s.name, Co.Y.value, L.A.label, L(1), Co['Y'] + 1, len(Co))",
+    ),
+    row(
+        "objects that share their attributes",
+        &[
+            "class Borg:\n    _s = {}\n    def __init__(s): s.__dict__ = Borg._s\na = Borg(); b = Borg(); a.v = 1",
+        ],
+        "a.w = 2; print(b.v, b.w, Borg._s, Borg().v)",
+    ),
+    row(
+        "sentinels of classes of modules",
+        &["open('sentinels.py', 'w').write('class Box:\\n    none = object()\\n    class In: pass\\n    \
+            part = In()')\nimport sentinels; n = sentinels.Box.none; p = sentinels.Box.part; mine = object(); same = mine"],
+        "print(n is sentinels.Box.none, p is sentinels.Box.part, mine is same)",
+    ),
+    row(
         "a directory that no longer exists",
         &["import os, tempfile\nx = 1; gone = tempfile.mkdtemp(); os.chdir(gone); os.rmdir(gone)"],
         "print(x)",

@@ -110,7 +110,7 @@ fn is_copy(one: RawFd, other: RawFd) -> bool {
 
 /// Opens each file again and makes new epoll instances. A file that cannot be opened again, because
 /// its permissions were tightened, stays shared.
-pub(super) fn reopen(files: &[OpenFile]) {
+pub(super) fn reopen<'a>(files: impl IntoIterator<Item = &'a OpenFile>) {
     for OpenFile { number, kind } in files {
         // If this fails, the file stays shared, and module `shared` warns about it.
         let _ = match kind {
@@ -121,6 +121,17 @@ pub(super) fn reopen(files: &[OpenFile]) {
             OpenFileKind::Epoll(watched) => rebuild_epoll(*number, watched),
         };
     }
+}
+
+/// Opens again the files on which the state has a lock. The lock then belongs to the line of cells
+/// alone, and ends when a later cell closes the file.
+pub(super) fn leave_locks(files: &[OpenFile]) {
+    let locked = lose_their_lock(files);
+    let is_of_locked = |file: &&OpenFile| match file.kind {
+        OpenFileKind::CopyOf(first) => locked.contains(&first),
+        _ => locked.contains(&file.number),
+    };
+    reopen(files.iter().filter(is_of_locked));
 }
 
 /// The files that cannot be opened again, and the system's reason: their permissions were tightened

@@ -109,6 +109,10 @@ impl KernelProcess {
         let _ = nix::unistd::setpgid(group, group);
         if let Some(started) = started {
             self.frozen_copy = FrozenCopy::Starting(started);
+            if !files::lose_their_lock(&self.open_files).is_empty() {
+                // Until it exists, it may hold the locks that the next cell wants to end.
+                self.frozen_copy.exists();
+            }
         }
         self.forked.insert(pid);
         control::report(&Report::Forked { child, pid });
@@ -147,7 +151,10 @@ impl KernelProcess {
         // Loading may have started threads: some libraries start them with their first array.
         let hazard = if is_loaded { threads::warning(|| self.shell.native_ids(py)) } else { None };
         match role {
-            Role::Frozen => capture::disconnect()?,
+            Role::Frozen => {
+                capture::disconnect()?;
+                files::leave_locks(&self.open_files);
+            }
             Role::Head => {
                 let pipes = [next()?, next()?];
                 let text = next()?;

@@ -6,6 +6,7 @@ cell would inherit these variables.
 """
 
 import functools
+import importlib
 import os
 import sys
 import types
@@ -44,6 +45,7 @@ class _Prepared:
             "grpc._cython.cygrpc": _allow_forks_again,
             "plotly.io._renderers": _plotly,
             "bokeh.io.notebook": _bokeh,
+            "numpy": _numpy,
             "tqdm.std": _tqdm,
             "tqdm.notebook": _tqdm_notebook,
             "comm": widgets.connect,
@@ -119,6 +121,12 @@ def _allow_forks_again(module: Any) -> None:
 
 # The space distinguishes our value from a value that the user has set.
 _GRPC, _OFF = "GRPC_ENABLE_FORK_SUPPORT", "0 "
+
+
+def _numpy(_: Any) -> None:
+    """Makes numpy's global random generator a part of the state. Newer versions of numpy load it
+    when it is first used, and each branch would then seed its own."""
+    importlib.import_module("numpy.random")
 
 
 def _plotly(module: Any) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .adapter import registry
-from .classes import is_made_at_run_time
+from .classes import is_made_at_run_time, module_of
 from .importable import can_be_imported, is_importable
 
 # The module and the name of a variable.
@@ -54,18 +54,38 @@ def is_bare(kind: Any) -> bool:
     )
 
 
-def place_of(value: Any) -> Place | None:
-    """The variable that has an object of a class for which `is_bare` is true. Returns None if the
-    object has parts or is no module's."""
-    if getattr(value, "__dict__", None):
-        return None
-    places = list(sys.modules) if type(value) is object else [type(value).__module__]
-    for place in places:
+class BareObjects:
+    """Finds the variables of modules, and the attributes of their classes, that have objects of
+    classes for which `is_bare` is true."""
+
+    def __init__(self) -> None:
+        # The owner and the name of each object of the class `object`, by its address.
+        self._plain: dict[int, tuple[Any, str]] | None = None
+
+    def owner_of(self, value: Any) -> tuple[Any, str] | None:
+        """Returns the module or the class that has the object, and the name. Returns None if the
+        object has parts or is no module's."""
+        if getattr(value, "__dict__", None):
+            return None
+        if type(value) is not object:
+            of_module = _variables([type(value).__module__])
+            return next(((owner, name) for owner, name, one in of_module if one is value), None)
+        if self._plain is None:
+            everywhere = _variables(list(sys.modules))
+            self._plain = {
+                id(one): (owner, name) for owner, name, one in everywhere if type(one) is object
+            }
+        return self._plain.get(id(value))
+
+
+def _variables(modules: list[str]) -> Iterator[tuple[Any, str, Any]]:
+    for place in modules:
         module: Any = sys.modules.get(place)
         names = getattr(module, "__dict__", None)
         if type(names) is not dict or place == "__main__" or not can_be_imported(module):
             continue
         for name, one in list(names.items()):
-            if one is value:
-                return place, name
-    return None
+            yield module, name, one
+            if isinstance(one, type) and module_of(one) == place and is_importable(one):
+                for attribute, inner in list(vars(one).items()):
+                    yield one, attribute, inner

@@ -14,6 +14,7 @@ import builtins
 import collections
 import copyreg
 import dataclasses
+import enum
 import functools
 import gc
 import inspect
@@ -48,6 +49,7 @@ from .rebuilding import (
     make_class,
     make_dead_reference,
     make_dict_view,
+    make_empty,
     make_empty_dict,
     make_exception,
     make_function,
@@ -65,6 +67,7 @@ from .rebuilding import (
     set_function,
     set_late,
     set_module,
+    set_own_dict,
     set_state_and_attributes,
     unnamed_types,
 )
@@ -189,6 +192,7 @@ class Reducers:
     # The reducer for each type of object that was pickled.
     decided: dict[type, Reduce]
     on_own_pickling: Note | None
+    bare_objects: named_objects.BareObjects
 
     def prepare(
         self,
@@ -205,6 +209,7 @@ class Reducers:
         self.files = set()
         self.defined = {}
         self.decided = {}
+        self.bare_objects = named_objects.BareObjects()
         self.memo = {id(one): (number, one) for number, one in enumerate(pinned(namespace))}
         return self
 
@@ -221,7 +226,7 @@ class Reducers:
         if reduce is None:
             reduce = self._decide(kind, value)
             if named_objects.is_bare(kind):
-                reduce = functools.partial(_reduce_bare, reduce)
+                reduce = functools.partial(self._bare, reduce)
             self.decided[kind] = reduce
         return reduce if reduce is NotImplemented else reduce(value)
 
@@ -245,24 +250,34 @@ class Reducers:
             return reduce
         return functools.partial(_noting, self.on_own_pickling, reduce)
 
+    def _bare(self, reduce: Any, value: Any) -> Reduced:
+        place = self.bare_objects.owner_of(value)
+        if place is not None:
+            return getattr, place
+        return reduce if reduce is NotImplemented else reduce(value)
+
     def _decide_without_adapter(self, kind: type, value: Any) -> Any:
         if kind in self.dispatch_table:
             return functools.partial(_reduce_by_table, self.dispatch_table[kind])
         if issubclass(kind, BaseException):
             return _reduce_exception
         if _is_reduced_as_any(kind):
-            if issubclass(kind, dict) and kind.__dictoffset__ and value.__dict__ is value:
-                return _reduce_own_dict
-            has_own_new = self._is_of_cell(kind.__new__) or _lacks_arguments(kind, value)
-            reduce = _reduce_without_new if has_own_new else None
-            if _runs_when_filled(kind):
-                return functools.partial(_reduce_quietly, reduce or _reduce_as_any)
-            if reduce is None and _hashes_its_attributes(kind):
-                return _reduce_hashed
-            return reduce or NotImplemented
+            reduce = self._decide_for_any(kind, value)
+            if _may_share_dict(kind, value):
+                return functools.partial(_reduce_with_shared_dict, reduce)
+            return reduce
         if self._extends_python(kind):
             return _reduce_as_base
         return _reduce_unless_by_name
+
+    def _decide_for_any(self, kind: Any, value: Any) -> Any:
+        has_own_new = self._is_of_cell(kind.__new__) or _lacks_arguments(kind, value)
+        reduce = _reduce_without_new if has_own_new else None
+        if _runs_when_filled(kind):
+            return functools.partial(_reduce_quietly, reduce or _reduce_as_any)
+        if reduce is None and _hashes_its_attributes(kind):
+            return _reduce_hashed
+        return reduce or NotImplemented
 
     def _is_of_cell(self, function: Any) -> bool:
         return type(function) is types.FunctionType and function.__globals__ is self.namespace
@@ -271,6 +286,8 @@ class Reducers:
         """Whether a class is defined in a cell, and Python's library defines its pickling."""
         if kind.__module__ != "__main__" or kind in self.dispatch_table:
             return False
+        if issubclass(kind, enum.Enum):
+            return False  # a member is found by its value
         names = ("__reduce_ex__", "__reduce__", "__getstate__", "__setstate__")
         bases = [base for base in kind.__mro__ if any(name in vars(base) for name in names)]
         return all(_is_pythons(base) for base in bases)
@@ -405,12 +422,20 @@ def _enum(value: Any, make: Any, arguments: list[Any], state: Any, set_state: An
     """Changes cloudpickle's result for an enum, so that loading restores the attributes of members.
     `arguments` are (bases, name, qualname, members, module, tracker, extra)."""
     members = dict(value.__members__)
-    arguments[3] = {name: member.value for name, member in members.items()}
+    arguments[3] = {name: _made_of(value, member) for name, member in members.items()}
     arguments[5] = None
     for name in members:
         state[0].pop(name, None)
     kept = {name: dict(vars(one)) for name, one in members.items() if one.name == name}
     return make, tuple(arguments), (set_state, state, kept), None, None, set_enum
+
+
+def _made_of(kind: Any, member: Any) -> Any:
+    """Returns what the base class of an enum's members makes a member of. The enum's own `__new__`
+    may need something else."""
+    base = kind._member_type_
+    has_own_new = "__new_member__" in vars(kind) and hasattr(base, "__getnewargs__")
+    return base.__getnewargs__(member) if has_own_new else member.value
 
 
 def _skeleton(value: Any, make: Any, arguments: list[Any], state: Any, set_state: Any) -> Reduced:
@@ -546,10 +571,24 @@ def _reduce_without_new(value: Any) -> Reduced:
     return make_without_new, (base, kind, *of_base), *value.__reduce_ex__(PROTOCOL)[2:]
 
 
-def _reduce_own_dict(value: Any) -> Reduced:
-    if value.__dict__ is not value:
-        return NotImplemented
-    return make_empty_dict, (type(value),), dict(value), None, None, fill_own_dict
+def _may_share_dict(kind: Any, value: Any) -> bool:
+    """Whether the attributes of an object may be in a dictionary that is also something else: the
+    object itself, or an attribute of its class."""
+    return bool(kind.__dictoffset__) and (issubclass(kind, dict) or _is_of_class(value))
+
+
+def _is_of_class(value: Any) -> bool:
+    own = value.__dict__
+    return any(one is own for base in type(value).__mro__ for one in vars(base).values())
+
+
+def _reduce_with_shared_dict(reduce: Any, value: Any) -> Reduced:
+    kind = type(value)
+    if value.__dict__ is value:
+        return make_empty_dict, (kind,), dict(value), None, None, fill_own_dict
+    if not issubclass(kind, dict) and _is_of_class(value):
+        return make_empty, (kind,), value.__dict__, None, None, set_own_dict
+    return reduce if reduce is NotImplemented else reduce(value)
 
 
 def _is_pythons(kind: type) -> bool:
@@ -655,13 +694,6 @@ def _reduce_exception(value: Any) -> Reduced:
         make, arguments = make_exception, (kind, arguments)
     links = (value.__cause__, value.__context__, value.__suppress_context__, value.__traceback__)
     return make, arguments, (own[0] if own else {}, *links), None, None, set_exception
-
-
-def _reduce_bare(reduce: Any, value: Any) -> Reduced:
-    place = named_objects.place_of(value)
-    if place is not None:
-        return getattr, (sys.modules[place[0]], place[1])
-    return reduce if reduce is NotImplemented else reduce(value)
 
 
 def _reduce_random(value: Any) -> Reduced:

@@ -143,8 +143,13 @@ def _make_class_without(
 def set_enum(made: Any, state: tuple[Any, Any, dict[str, dict[str, Any]]]) -> None:
     set_state, own, members = state
     set_state(made, own)
+    by_value = made._value2member_map_
     for name, kept in members.items():
-        vars(made[name]).update(kept)
+        member, then = made[name], made[name]._value_
+        vars(member).update(kept)
+        if by_value.get(then) is member:
+            del by_value[then]
+            by_value[member._value_] = member
 
 
 @functools.cache
@@ -254,6 +259,10 @@ def fill_own_dict(made: Any, items: Mapping[Any, Any]) -> None:
     """Fills a dictionary whose attributes are its items (`self.__dict__ = self`)."""
     dict.update(made, items)
     object.__setattr__(made, "__dict__", made)
+
+
+def set_own_dict(made: Any, attributes: dict[str, Any]) -> None:
+    object.__setattr__(made, "__dict__", attributes)
 
 
 def set_dict(value: Any, state: Mapping[str, Any] | None) -> None:

@@ -500,6 +500,17 @@ def _restore_error_handling(handling: dict[str, Any]) -> None:
     numpy.seterr(**handling)
 
 
+def _error_function() -> Any:
+    numpy = sys.modules.get("numpy")
+    return None if numpy is None else numpy.geterrcall()
+
+
+def _restore_error_function(function: Any) -> None:
+    import numpy
+
+    numpy.seterrcall(function)
+
+
 def _print_options() -> Any:
     numpy = sys.modules.get("numpy")
     return numpy.get_printoptions() if numpy else None
@@ -522,6 +533,7 @@ class Numpy(Adapter):
     settings = {
         "numpy.random": Setting(_random_state, _restore_random),
         "numpy.errors": Setting(_error_handling, _restore_error_handling),
+        "numpy.error function": Setting(_error_function, _restore_error_function),
         "numpy.print": Setting(_print_options, _restore_print_options),
     }
 
