@@ -1107,6 +1107,9 @@ fn processes_and_threads_can_be_started_in_every_branch() {
 #[ignore = "nightly: it takes 10 s of processor time"]
 fn numeric_libraries_work_in_branches() {
     let Some(server) = TestServer::with_science() else { return };
+    let unused = server.run("initial", "import numpy as np").state().to_owned();
+    let [one, other] = [(); 2].map(|()| server.run(&unused, "print(np.random.rand(3))").text());
+    assert_eq!(one, other, "numpy's global generator, which the state has not used");
     hold(
         &server,
         &[

@@ -1137,8 +1137,9 @@ s = io.StringIO('one\ntwo'); s.readline(); b = io.BytesIO(b'abcdef'); b.seek(3)"
             def __new__(c, v): o = int.__new__(c, v * 10); o._value_ = v; return o\n\
             class L(enum.Enum):\n    A = 1, 'one'\n    \
             def __new__(c, v, label): o = object.__new__(c); o._value_ = v; o.label = label; return o\n\
-            class S(str, enum.Enum): A = 'a'\nx = Co.X; s = S.A"],
-        "print(Co.X + 0, Co(1) is Co.X, x is Co.X, s is S.A, s.name, Co.Y.value, L.A.label, L(1), Co['Y'] + 1, len(Co))",
+            class S(str, enum.Enum): A = 'a'\nclass U(enum.Enum): A = []\n\
+            x = Co.X; s = S.A; u = U.A"],
+        "print(Co.X + 0, Co(1) is Co.X, x is Co.X, s is S.A, s.name, u is U.A, U([]) is u, Co.Y.value, L.A.label, L(1), Co['Y'] + 1, len(Co))",
     ),
     row(
         "objects that share their attributes",

@@ -31,6 +31,11 @@ def is_made_at_run_time(kind: type) -> bool:
     return bool(_FLAGS_OF(kind) & _MADE_AT_RUN_TIME)
 
 
+def base_in_c(kind: type) -> Any:
+    """Returns the nearest class of which `__new__` is written in C."""
+    return next(one for one in kind.__mro__ if not isinstance(one.__new__, types.FunctionType))
+
+
 def class_with_attributes(attributes: Any) -> type | None:
     """Returns the class whose attributes are in this very dictionary, if there is one."""
     if type(attributes) is not dict or "__doc__" not in attributes:

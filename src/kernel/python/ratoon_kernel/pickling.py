@@ -36,7 +36,7 @@ import cloudpickle
 
 from . import named_objects
 from .adapter import Reduce, Reduced, registry
-from .classes import class_with_attributes, module_of
+from .classes import base_in_c, class_with_attributes, module_of
 from .importable import can_be_imported, is_importable
 from .rebuilding import (
     EMPTY,
@@ -49,8 +49,6 @@ from .rebuilding import (
     make_class,
     make_dead_reference,
     make_dict_view,
-    make_empty,
-    make_empty_dict,
     make_exception,
     make_function,
     make_lru_cache,
@@ -566,7 +564,7 @@ def _lacks_arguments(kind: Any, value: Any) -> bool:
 
 def _reduce_without_new(value: Any) -> Reduced:
     kind = type(value)
-    base: Any = next(one for one in kind.__mro__ if not isinstance(one.__new__, types.FunctionType))
+    base = base_in_c(kind)
     of_base = base.__getnewargs__(value) if hasattr(base, "__getnewargs__") else ()
     return make_without_new, (base, kind, *of_base), *value.__reduce_ex__(PROTOCOL)[2:]
 
@@ -585,9 +583,9 @@ def _is_of_class(value: Any) -> bool:
 def _reduce_with_shared_dict(reduce: Any, value: Any) -> Reduced:
     kind = type(value)
     if value.__dict__ is value:
-        return make_empty_dict, (kind,), dict(value), None, None, fill_own_dict
+        return make_without_new, (dict, kind), dict(value), None, None, fill_own_dict
     if not issubclass(kind, dict) and _is_of_class(value):
-        return make_empty, (kind,), value.__dict__, None, None, set_own_dict
+        return make_without_new, (object, kind), value.__dict__, None, None, set_own_dict
     return reduce if reduce is NotImplemented else reduce(value)
 
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import packing
+from .classes import base_in_c
 from .importable import is_importable
 
 # The content that a checkpoint stores for an empty cell of a closure.
@@ -147,7 +148,7 @@ def set_enum(made: Any, state: tuple[Any, Any, dict[str, dict[str, Any]]]) -> No
     for name, kept in members.items():
         member, then = made[name], made[name]._value_
         vars(member).update(kept)
-        if by_value.get(then) is member:
+        if member._value_ is not then and by_value.get(then) is member:
             del by_value[then]
             by_value[member._value_] = member
 
@@ -186,10 +187,6 @@ def make_as_base(base: Any, kind: Any, arguments: tuple[Any, ...]) -> Any:
     if base.__init__ is not object.__init__:
         base.__init__(made, *arguments)
     return made
-
-
-def make_empty_dict(kind: type) -> Any:
-    return dict.__new__(kind)
 
 
 def make_lru_cache(function: Any, maxsize: int | None, typed: bool) -> Any:
@@ -282,8 +279,7 @@ def set_state_and_attributes(made: Any, state: tuple[Any, Mapping[str, Any]]) ->
 
 
 def make_exception(kind: Any, arguments: tuple[Any, ...]) -> Any:
-    base = next(one for one in kind.__mro__ if not isinstance(one.__new__, types.FunctionType))
-    return base.__new__(kind, *arguments)
+    return base_in_c(kind).__new__(kind, *arguments)
 
 
 def set_exception(made: Any, state: tuple[Any, ...]) -> None:
