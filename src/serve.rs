@@ -1,7 +1,7 @@
 //! Starts and stops the parts of the server in order, and reports clearly why it cannot start.
 
 use crate::http::{self, AppOptions, AppState, Usage};
-use crate::kernel::{Launch, Pythons, Sandbox, interpreter};
+use crate::kernel::{Launch, Pythons, Sandbox, end_all_below, interpreter};
 use crate::node_agent::Agent;
 use crate::problem::{Kind, Problem};
 use crate::remote::RemoteStore;
@@ -174,6 +174,8 @@ async fn serve(
         // Notebooks close first: their clients see the end, and no kernel process outlives the
         // server.
         let _ = tokio::time::timeout(NOTEBOOKS_CLOSE_TIMEOUT, sessions.close_all()).await;
+        // Always, also on a busy computer on which a notebook did not close in time.
+        end_all_below().await;
         let _ = tokio::time::timeout(CONNECTIONS_CLOSE_TIMEOUT, handle.stop(true)).await;
     };
     if let Some(file) = &options.agent {

@@ -182,7 +182,7 @@ impl Notebook {
     /// checkpoint exists (`Done`), is due (`Waiting`) or will not be written (`Never`).
     #[must_use]
     pub fn outlook(&self, state: &State) -> Saving {
-        let is_held = matches!(state.residency, Residency::Memory | Residency::Freezing);
+        let is_held = state.residency.is_in_memory();
         let never = |why: &str| Saving::Never { why: why.to_owned() };
         match &state.saving {
             Saving::Idle if state.checkpoint.is_some() => Saving::Done,

@@ -261,7 +261,12 @@ pub enum Residency {
 impl Residency {
     /// Whether a run may start against a state with this residency.
     pub fn can_run(self) -> bool {
-        matches!(self, Self::Freezing | Self::Memory | Self::Disk)
+        self.is_in_memory() || self == Self::Disk
+    }
+
+    /// Whether a process holds the variables.
+    pub fn is_in_memory(self) -> bool {
+        matches!(self, Self::Freezing | Self::Memory)
     }
 }
 

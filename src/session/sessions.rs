@@ -3,7 +3,7 @@
 use super::actor::OpenRequest;
 use super::{Budget, CloseReason, Session};
 use crate::blocking_pool::{BlockingPool, Lost};
-use crate::kernel::{Launch, Pythons, Ruff, end_all_below, find_plot_javascript};
+use crate::kernel::{Launch, Pythons, Ruff, find_plot_javascript};
 use crate::notebook::{KeptCredentials, Notebook};
 use crate::problem::{Kind, Problem};
 use crate::remote::RemoteStore;
@@ -192,12 +192,11 @@ impl Sessions {
         Some(Ruff::new(self.pythons.program(python, "ruff")?, &self.launch.cwd))
     }
 
-    /// Closes all notebooks and kills all their processes.
+    /// Closes all notebooks. Processes that their cells have started may be left.
     pub async fn close_all(&self) {
         let over = Open { by_name: BTreeMap::new(), is_over: true };
         let all: Vec<Session> = std::mem::replace(&mut *self.lock(), over).by_name.into_values().collect();
         futures_util::future::join_all(all.iter().map(Session::close)).await;
-        end_all_below().await;
     }
 
     /// Writes a new notebook to the notebook directory. `file` is the `.ipynb` that it was imported

@@ -269,6 +269,23 @@ fn a_state_that_hangs_while_it_is_saved_does_not_hold_up_others() {
 }
 
 #[test]
+fn a_state_is_unsaved_from_the_beginning() {
+    let server = TestServer::start();
+    let mut state = "initial".to_owned();
+    for _ in 0..20 {
+        state = server.run(&state, "x = 1").state().to_owned();
+        let answer = server.get("/api/states").json();
+        let is_unsaved = |one: &&Value| {
+            one["name"] != "initial"
+                && one["checkpoint"].is_null()
+                && (one["living"] == "memory" || one["living"] == "freezing")
+        };
+        let unsaved = answer["states"].as_array().expect("a list").iter().filter(is_unsaved).count();
+        assert_eq!(answer["unsaved"]["count"], unsaved, "{answer}");
+    }
+}
+
+#[test]
 fn only_the_names_of_hostile_objects_are_missing() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
@@ -503,6 +520,22 @@ const IN_LIBRARIES: &[Row] = &[
             m = np.ma.masked_array([1, 2], [0, 1]); m.unit = 'm'\n\
             matplotlib.colormaps.register(c.ListedColormap(['red'], name='own'))"],
         "print(d.title, d.attrs, s.unit, m.unit, m, matplotlib.colormaps['own'].colors)",
+    ),
+    row(
+        "callbacks of matplotlib",
+        &["import matplotlib.pyplot as plt\nfrom matplotlib.widgets import Slider\nseen = []\n\
+            figure, axes = plt.subplots(); image = axes.imshow([[0, 9]]); bar = figure.colorbar(image)\n\
+            number = axes.callbacks.connect('xlim_changed', lambda a: seen.append(a.get_xlim()[1]))\n\
+            slider = Slider(figure.add_axes([0, 0, 1, .1]), 's', 0, 1); slider.on_changed(seen.append)\n\
+            plt.close('all')"],
+        "image.set_clim(1, 7); axes.set_xlim(0, 5); slider.set_val(.5); image.norm.vmin = 2\n\
+        print(bar.vmin, bar.vmax, [float(one) for one in seen])",
+    ),
+    row(
+        "init_printing of sympy",
+        &["from sympy import *; init_printing(use_latex=False, order='rev-lex'); x = Symbol('x')"],
+        "print(get_ipython().display_formatter.format(x + x ** 2)[0], \
+        get_ipython().display_formatter.format([x + x ** 2])[0])",
     ),
     row(
         "sklearn's configuration",
@@ -1216,6 +1249,24 @@ s = io.StringIO('one\ntwo'); s.readline(); b = io.BytesIO(b'abcdef'); b.seek(3)"
         "class redefined instance",
         &["class C:\n    v = 1\nc = C()\nclass C:\n    v = 2"],
         "print(c.v, C.v, isinstance(c, C), type(c) is C)",
+    ),
+    row(
+        "objects of the user's own module that a cell imports and changes",
+        &["open('own_options.py', 'w').write('''class Options: pass\n\
+            class Box(dict): pass\noptions = Options(); options.d = {}; options.me = options\n\
+            table = {'a': 1}; many = [1]; few = {1}; box = Box(x=1)\n\
+            def get(): return options.d, table['z'] is options, many[1] is table, few, box, box.unit[0] is many''')\n\
+            import own_options; from own_options import *\n\
+            options.d['a'] = [1]; table['z'] = options; many.append(table); few.add(2); box['y'] = 2; \
+            box.unit = [many]; alias = options.d['a']"],
+        "print(own_options.get(), options.me is options, alias is options.d['a'], [getattr(own_options, one) is \
+        globals()[one] for one in ('options', 'table', 'many', 'few', 'box')])",
+    ),
+    row(
+        "a class whose metaclass has a property of the same name",
+        &["class Meta(type):\n    @property\n    def title(self): return 'of the metaclass'\n\
+            class C(metaclass=Meta):\n    @property\n    def title(self): return 'of the class'\nc = [C()]"],
+        "print(C.title, c[0].title)",
     ),
     row(
         "stdout objects",

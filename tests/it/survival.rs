@@ -507,6 +507,23 @@ fn a_program_in_the_background_belongs_to_its_line() {
     assert_eq!(server.run(next.state(), "print(proc.returncode)").text(), "None\n");
 }
 
+#[test]
+fn an_event_loop_that_ran_in_a_thread_refuses_work_in_branches() {
+    let server = TestServer::start();
+    let code = "import asyncio, threading\nloop = asyncio.new_event_loop()\n\
+        threading.Thread(target=loop.run_forever, daemon=True).start()\nasync def f(): return 7\n\
+        def ask(): return asyncio.run_coroutine_threadsafe(f(), loop).result()\nprint(ask())";
+    let state = server.run("initial", code);
+    assert_eq!(state.text(), "7\n", "{state:?}");
+    warns_of(&server, state.state(), &["threads do not survive in a branch"]);
+    assert_eq!(server.run(state.state(), "print(ask())").text(), "7\n");
+    let branch = server.run(state.state(), "print(loop.is_running(), loop.is_closed())\nask()");
+    assert_eq!((branch.text().as_str(), branch.ename()), ("False True\n", "RuntimeError"), "{branch:?}");
+    assert!(branch.evalue().contains("this event loop ran in a thread"), "{}", branch.evalue());
+    let anew = code.replace("import asyncio, threading", "f().close()");
+    assert_eq!(server.run(state.state(), &anew).text(), "7\n");
+}
+
 /// Answers a run's prompts until the run has ended. Returns the text that the run printed, and its
 /// last event.
 fn debug(live: &mut Live, exec_id: &str, answers: &[&str]) -> (String, Value) {

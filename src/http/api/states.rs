@@ -121,11 +121,10 @@ pub(crate) struct Unsaved {
 
 impl Unsaved {
     fn of(notebook: &Notebook, now_ms: f64) -> Self {
-        let is_unsaved = |s: &&State| s.checkpoint.is_none() && !s.id.is_root();
-        let since: Vec<f64> =
-            notebook.states().filter(is_unsaved).filter_map(|s| s.in_memory_since).collect();
-        let longest = since.iter().copied().reduce(f64::min).map(|since| (now_ms - since).max(0.0));
-        Self { count: since.len(), longest_ms: longest }
+        let is_unsaved = |s: &&State| s.residency.is_in_memory() && s.checkpoint.is_none() && !s.id.is_root();
+        let age = |s: &State| s.in_memory_since.map_or(0.0, |since| (now_ms - since).max(0.0));
+        let ages: Vec<f64> = notebook.states().filter(is_unsaved).map(age).collect();
+        Self { count: ages.len(), longest_ms: ages.iter().copied().reduce(f64::max) }
     }
 }
 

@@ -24,11 +24,14 @@ impl PickleWatch {
     /// `Pickler.persistent_id`: what the function returns or the id of a named object, and None for
     /// all other objects.
     fn persistent_id<'py>(&self, object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let at = self.named.binary_search_by_key(&object.as_ptr(), |(object, _)| object.as_ptr());
+        if let Some((_, id)) = at.ok().and_then(|at| self.named.get(at)) {
+            return Ok(Some(id.bind(object.py()).clone()));
+        }
         let is_nan = object.cast_exact::<PyFloat>().is_ok_and(|one| one.value().is_nan());
         if is_nan || object.is_exact_instance_of::<PySet>() {
             return self.found.bind(object.py()).call1((object,)).map(Some);
         }
-        let found = self.named.binary_search_by_key(&object.as_ptr(), |(object, _)| object.as_ptr());
-        Ok(found.ok().and_then(|at| self.named.get(at)).map(|(_, id)| id.bind(object.py()).clone()))
+        Ok(None)
     }
 }

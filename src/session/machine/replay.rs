@@ -294,7 +294,7 @@ fn failed_as_before(core: &Core, step: &StateId, error: &RunError) -> bool {
 }
 
 fn is_whole_in_memory(state: &State) -> bool {
-    matches!(state.residency, Residency::Memory | Residency::Freezing) && !is_partial(state)
+    state.residency.is_in_memory() && !is_partial(state)
 }
 
 fn is_partial(state: &State) -> bool {

@@ -590,7 +590,7 @@ fn before_saved(core: &Core, id: &StateId) -> (Option<String>, f64) {
 /// wrote it.
 pub(super) fn holds_values_only(core: &Core, state: &State) -> bool {
     let has_more = |c: &Checkpoint| c.form == Form::Environment && !c.is_loadable_by(core.notebook.python());
-    let is_whole = matches!(state.residency, Residency::Memory | Residency::Freezing)
+    let is_whole = state.residency.is_in_memory()
         && !matches!(state.restored_from, Some(RestoredFrom::Checkpoint { .. }));
     state.checkpoint.as_ref().is_some_and(has_more) && !is_whole
 }

@@ -12,7 +12,7 @@ import types
 from collections.abc import Mapping
 from typing import Any
 
-from . import importable, rebuilding
+from . import importable, imported_objects, rebuilding
 from .adapter import Change, registry
 
 _ASSIGNED = r"\s*(?:\*\*|//|<<|>>|[-+*/%&|^@])?=(?!=)"
@@ -45,7 +45,8 @@ def restore(parts: Mapping[str, tuple[Any, ...]]) -> dict[str, str]:
 
 def _changes(shell: Any) -> dict[str, Change]:
     attribute = Change(lambda: _attributes(shell), _restore_attribute)
-    return {"attribute": attribute, **registry.changes}
+    contents = Change(imported_objects.contents, imported_objects.restore)
+    return {"attribute": attribute, "contents": contents, **registry.changes}
 
 
 def _attributes(shell: Any) -> dict[str, tuple[Any, ...]]:

@@ -23,7 +23,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from . import background_scripts, import_hooks, program_pipes, sqlite_files
 from .python_versions import START_NEW_SESSION
@@ -277,7 +277,9 @@ def after_fork_in_child() -> None:
     _give_away_processes()
     _lose_watchdog()
     for loop in list(_loops):
-        if not loop.is_closed():
+        if loop._thread_id not in (None, _thread.get_ident()):
+            _end_loop(loop)
+        elif not loop.is_closed():
             _give_own_wakeups(loop)
     if sqlite_files.is_used():
         sqlite_files.after_fork()
@@ -549,6 +551,18 @@ def _note_new_loops() -> None:
         _loops.add(loop)
 
     selector_loop._make_self_pipe = make_and_note
+
+
+def _end_loop(loop: Any) -> None:
+    """Makes an event loop that ran in a thread refuse work, because nothing would ever do it."""
+    loop._thread_id, loop._closed, loop._check_closed = None, True, _refuse_work
+
+
+def _refuse_work() -> NoReturn:
+    raise RuntimeError(
+        "this event loop ran in a thread, and threads do not survive in a branch:"
+        " make the loop, or the client that uses it, anew in this branch"
+    )
 
 
 def _give_own_wakeups(loop: Any) -> None:

@@ -1,5 +1,5 @@
 """Writes objects that pickle would change as persistent ids: floats that are no number, sets, and
-objects that belong to a module (named_objects.py).
+objects that belong to a module (named_objects.py, imported_objects.py).
 
 Code tests `value is nan`, `nan in values` or `d[nan]`, which depend on the identity of the float.
 pickle makes a new float of each reference. For small sets see set_order.py. Large ones of numbers
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from . import named_objects, packing, set_order
+from . import imported_objects, named_objects, packing, set_order
 from ._native import PickleWatch
 from .rebuilding import Filled, import_module, make_set_of_piece
 
@@ -38,7 +38,8 @@ class PersistentIds:
         self.sets: dict[int, tuple[set[Any], _Made | None]] = {}
         # The attribute `persistent_id` of the pickler. It is called for every object that is
         # pickled, so it is written in Rust and calls Python only for the few that matter.
-        self.of = PickleWatch(self._of, list(named_objects.known())).persistent_id
+        known = [*named_objects.known(), *imported_objects.known()]
+        self.of = PickleWatch(self._of, known).persistent_id
 
     def _of(self, value: Any) -> Any:
         return self._number(value) if type(value) is float else self._set(value)

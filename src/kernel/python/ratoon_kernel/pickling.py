@@ -458,8 +458,17 @@ def _skeleton(value: Any, make: Any, arguments: list[Any], state: Any, set_state
         state[0].pop("__slots__", None)
         for name in [slots] if isinstance(slots, str) else slots:
             state[0].pop(f"_{value.__name__.lstrip('_')}{name}", None)
+    for name in [name for name in state[0] if _is_of_metaclass(type(value), name)]:
+        named[name] = state[0].pop(name)
     arguments[3] = named
     return make_class, (make, *arguments), state, None, None, set_state
+
+
+def _is_of_metaclass(metaclass: type, name: str) -> bool:
+    """Whether setting an attribute of a class would set a property of its metaclass instead."""
+    known = metaclass.__mro__[: metaclass.__mro__.index(type)]
+    found = next((vars(one)[name] for one in known if name in vars(one)), None)
+    return hasattr(type(found), "__set__")
 
 
 # -- objects of any class --------------------------------------------------------------------------

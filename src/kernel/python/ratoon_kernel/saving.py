@@ -9,6 +9,7 @@ import re
 import signal
 import sys
 import threading
+import time
 import types
 from collections.abc import Callable, Iterator
 from json import dumps
@@ -25,7 +26,8 @@ from .round_trip import RoundTrip
 from .text import is_clean
 
 FORMAT = "ratoon-checkpoint-1"
-# Maximum time without progress while one variable is saved, in seconds.
+# Maximum time without progress while one variable is saved, in seconds. The time in which other
+# processes have the processor does not count.
 MAX_STANDSTILL = 30
 # Size of the stack for pickling deeply nested objects. Only the used part of it takes memory.
 DEEP_STACK_BYTES = 1 << 30
@@ -469,8 +471,27 @@ def give_up_standstills() -> None:
     signal.signal(signal.SIGALRM, _stands_still)
 
 
+# The original function, because cells may replace `time.monotonic`.
+_monotonic = time.monotonic
+# The value of `_clock` at the last progress.
+_progress = 0.0
+
+
 def restart_clock() -> None:
+    global _progress
+    _progress = _clock()
     signal.alarm(MAX_STANDSTILL)
+
+
+def _clock() -> float:
+    """Returns the time in seconds, less the time for which this process had to wait for a
+    processor."""
+    try:
+        with open("/proc/self/schedstat") as stream:
+            waited = int(stream.read().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):  # a kernel that does not count it
+        waited = 0.0
+    return _monotonic() - waited
 
 
 def go_on() -> None:
@@ -479,7 +500,11 @@ def go_on() -> None:
         restart_clock()
 
 
-def _stands_still(_signal: int, _frame: object) -> NoReturn:
+def _stands_still(_signal: int, _frame: object) -> None:
+    left = _progress + MAX_STANDSTILL - _clock()
+    if left >= 1:
+        signal.alarm(int(left))
+        return
     raise TimeoutError(f"saving it took longer than {MAX_STANDSTILL} s")
 
 

@@ -62,7 +62,7 @@ impl Machine {
     /// the state.
     fn release(&mut self, id: &StateId) -> bool {
         let Some(state) = self.core.notebook.state(id) else { return true };
-        let is_held = matches!(state.residency, Residency::Memory | Residency::Freezing);
+        let is_held = state.residency.is_in_memory();
         if !is_held || state.pinned || state.label.is_some() || self.is_used(id) {
             return true;
         }

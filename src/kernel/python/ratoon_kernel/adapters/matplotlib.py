@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ..adapter import Adapter, Change, Setting
+from .. import pickling
+from ..adapter import Adapter, Change, Reduced, Setting
 
 
 def backend_in_use() -> str | None:
@@ -80,9 +81,38 @@ def _restore_colormap(name: str, colormap: Any) -> None:
     matplotlib.colormaps.register(colormap, name=name, force=True)
 
 
+# Modules whose callbacks belong to the window of a figure, which each process makes itself.
+_OF_WINDOWS = ("matplotlib.figure", "matplotlib._pylab_helpers", "matplotlib.backend")
+
+
+def _reduce_callbacks(value: Any) -> Reduced:
+    """matplotlib's own pickling leaves the callbacks out: a colorbar would no longer follow its
+    image."""
+    make, arguments, state = value.__reduce_ex__(pickling.PROTOCOL)[:3]
+    callbacks = {
+        signal: {number: one for number, kept in several.items() if _is_kept(one := kept())}
+        for signal, several in value.callbacks.items()
+    }
+    return make, arguments, {**state, "callbacks": callbacks}
+
+
+def _is_kept(callback: Any) -> bool:
+    # For a method, the classes of its object.
+    owner = getattr(callback, "__self__", None)
+    places = [callback] if owner is None else type(owner).__mro__
+    modules = (str(getattr(one, "__module__", "")) for one in places)
+    return callback is not None and not any(
+        module.startswith(_OF_WINDOWS)
+        for module in modules
+        # A figure's own methods are no window's.
+        if owner is None or module != "matplotlib.figure"
+    )
+
+
 class Matplotlib(Adapter):
     library = "matplotlib"
     loses_nothing = True
+    families = {("matplotlib.cbook", "CallbackRegistry"): _reduce_callbacks}
     named = (
         ("matplotlib", "rcParams"),
         ("matplotlib", "colormaps"),

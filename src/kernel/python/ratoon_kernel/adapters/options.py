@@ -92,7 +92,6 @@ def all_options() -> list[Adapter]:
         Named(
             "plotly", ("plotly.io._renderers", "renderers"), ("plotly.io._templates", "templates")
         ),
-        Named("sympy", ("sympy", "S"), ("sympy", "RR"), ("sympy", "CC")),
         Options(
             "altair",
             _registries_of_altair,
@@ -107,7 +106,8 @@ def all_options() -> list[Adapter]:
         ),
         Options(
             "dask.config",
-            lambda config: config.config,
+            # A client of a cluster sets itself as the scheduler, and ends with its process.
+            lambda config: {k: v for k, v in config.config.items() if v != "dask.distributed"},
             lambda config, changed: config.set(changed),
             (("dask.config", "config"),),
         ),
