@@ -193,7 +193,7 @@ def _is_held(lock: object) -> bool:
 
 def own_sockets() -> str:
     """Returns JSON: the descriptors of the sockets that each branch replaces by its own."""
-    pairs = [(loop._ssock, loop._csock) for loop in list(_loops) if not loop.is_closed()]
+    pairs = [(loop._ssock, loop._csock) for loop in list(_loops) if loop._ssock is not None]
     return to_json([end.fileno() for pair in pairs for end in pair])
 
 
