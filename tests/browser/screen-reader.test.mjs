@@ -48,7 +48,7 @@ const steady = (text) =>
         .replace(/token=[\w-]+/g, 'token=TOKEN')
         .replace(/-L \d+:127\.0\.0\.1:PORT/g, '-L PORT:127.0.0.1:PORT')
         .replace(/#[\w-]{20,}/g, '#STATE')
-        .replace(/ · \d+(\.\d+)? ([kM]B|B)\b/g, '');
+        .replace(/ · [\d.]+ [kM]?B\b( own, [\d.]+ [kM]?B shared\b)?/g, '');
 
 class ScreenReader {
     constructor(page, cdp) {

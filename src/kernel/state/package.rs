@@ -29,11 +29,11 @@ const MODULES: &[(&str, &str)] = embed! {
     "background_scripts" "cell_imports" "cell_sources" "changes" "checkpoint" "classes"
     "code_position" "compiler_flags" "completion" "data_decoder" "data_encoder" "data_form"
     "evaluation" "event_loop" "fingerprint" "forks" "former_names" "history" "import_hooks"
-    "importable" "imported_objects" "inspection" "keeper" "loading" "missing" "module_names" "named_objects"
-    "names_of_the_cell" "outputs" "packing" "parameters" "persistent_ids" "pickling" "plain_cells"
-    "program_pipes" "python_versions" "rebuilding" "round_trip" "sampling" "saving" "set_order"
-    "settings" "sharing" "shell" "signatures" "sqlite_files" "startup" "symbols" "syntax" "table"
-    "text" "thread_limit" "transfer" "unpickling" "variables" "widgets"
+    "importable" "imported_objects" "inspection" "keeper" "loading" "missing" "module_names"
+    "named_objects" "names_of_the_cell" "outputs" "packing" "parameters" "persistent_ids" "pickling"
+    "plain_cells" "program_pipes" "python_versions" "rebuilding" "round_trip" "sampling" "saving"
+    "set_order" "settings" "sharing" "shell" "signatures" "sqlite_files" "startup" "symbols"
+    "syntax" "table" "text" "thread_limit" "transfer" "unpickling" "variables" "widgets"
 };
 
 /// A module of the package, imported in the root. It is held here, because user code may change

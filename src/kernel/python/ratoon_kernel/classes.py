@@ -36,6 +36,17 @@ def base_in_c(kind: type) -> Any:
     return next(one for one in kind.__mro__ if not isinstance(one.__new__, types.FunctionType))
 
 
+def static_base(kind: type) -> Any:
+    """Returns the nearest class that was not made at run time."""
+    return next(one for one in kind.__mro__ if not is_made_at_run_time(one))
+
+
+def is_reduced_as(kind: Any, base: Any) -> bool:
+    """Whether pickle reduces the objects of a class as those of `base`, in the usual way."""
+    is_usual = kind.__reduce_ex__ is object.__reduce_ex__
+    return is_usual and kind.__reduce__ is base.__reduce__
+
+
 def class_with_attributes(attributes: Any) -> type | None:
     """Returns the class whose attributes are in this very dictionary, if there is one."""
     if type(attributes) is not dict or "__doc__" not in attributes:

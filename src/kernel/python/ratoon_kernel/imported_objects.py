@@ -16,7 +16,7 @@ from typing import Any
 
 from . import cell_imports, rebuilding
 from . import shell as kernel
-from .classes import is_made_at_run_time
+from .classes import is_reduced_as, static_base
 from .named_objects import Place
 
 # How the items of a container are added to another.
@@ -40,7 +40,7 @@ def contents() -> dict[str, tuple[Any, ...]]:
 def restore(module: str, name: str, parts: tuple[Any, Any]) -> None:
     found, (items, attributes) = getattr(rebuilding.import_module(module), name), parts
     if items is not None:
-        base = _base(type(found))
+        base = static_base(type(found))
         base.clear(found)
         _ADD[base](found, items)
     if attributes is not None:
@@ -48,19 +48,14 @@ def restore(module: str, name: str, parts: tuple[Any, Any]) -> None:
         vars(found).update(attributes)
 
 
-def _base(kind: Any) -> Any:
-    return next(one for one in kind.__mro__ if not is_made_at_run_time(one))
-
-
 def _has_contents(kind: Any) -> bool:
     """Whether an object is its attributes and its items, and nothing else."""
-    base = _base(kind)
+    base = static_base(kind)
     if base is not object and base not in _ADD:
         return False
     has_slots = any(vars(one).get("__slots__") for one in kind.__mro__)
     is_pickled_as_usual = (
-        kind.__reduce_ex__ is object.__reduce_ex__
-        and kind.__reduce__ is base.__reduce__
+        is_reduced_as(kind, base)
         and kind.__getstate__ is object.__getstate__
         and not hasattr(kind, "__setstate__")
     )
@@ -69,7 +64,7 @@ def _has_contents(kind: Any) -> bool:
 
 
 def _parts(value: Any) -> tuple[Any, Any]:
-    base, attributes = _base(type(value)), getattr(value, "__dict__", None)
+    base, attributes = static_base(type(value)), getattr(value, "__dict__", None)
     items = base.copy(value) if base in _ADD else None
     if attributes is None or attributes is value:
         return items, None

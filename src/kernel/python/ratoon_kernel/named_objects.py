@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .adapter import registry
-from .classes import is_made_at_run_time, module_of
+from .classes import is_made_at_run_time, is_reduced_as, module_of
 from .importable import can_be_imported, is_importable
 
 # The module and the name of a variable.
@@ -48,8 +48,7 @@ def is_bare(kind: Any) -> bool:
     return (
         kind.__mro__[-1] is object
         and all(is_made_at_run_time(one) and not vars(one).get("__slots__") for one in bases)
-        and kind.__reduce_ex__ is object.__reduce_ex__
-        and kind.__reduce__ is object.__reduce__
+        and is_reduced_as(kind, object)
         and is_importable(kind)
     )
 

@@ -36,7 +36,7 @@ import cloudpickle
 
 from . import named_objects
 from .adapter import Reduce, Reduced, registry
-from .classes import base_in_c, class_with_attributes, module_of
+from .classes import base_in_c, class_with_attributes, is_reduced_as, module_of
 from .importable import can_be_imported, is_importable
 from .rebuilding import (
     EMPTY,
@@ -160,15 +160,10 @@ def _adapted(kind: type) -> Reduce | None:
     reduce = registry.reducer_of_class(kind)
     if reduce is not None and is_importable(kind):
         return reduce
-    if not _is_reduced_as_any(kind):
+    if not is_reduced_as(kind, object):
         return None
     families = registry.reducers_of_families(kind)
     return next((reduce for base, reduce in families if is_importable(base)), None)
-
-
-def _is_reduced_as_any(kind: Any) -> bool:
-    is_usual = kind.__reduce_ex__ is object.__reduce_ex__
-    return is_usual and kind.__reduce__ is object.__reduce__
 
 
 # -- the pickler -----------------------------------------------------------------------------------
@@ -259,7 +254,7 @@ class Reducers:
             return functools.partial(_reduce_by_table, self.dispatch_table[kind])
         if issubclass(kind, BaseException):
             return _reduce_exception
-        if _is_reduced_as_any(kind):
+        if is_reduced_as(kind, object):
             reduce = self._decide_for_any(kind, value)
             if _may_share_dict(kind, value):
                 return functools.partial(_reduce_with_shared_dict, reduce)

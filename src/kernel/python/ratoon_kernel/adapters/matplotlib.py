@@ -82,7 +82,7 @@ def _restore_colormap(name: str, colormap: Any) -> None:
 
 
 # Modules whose callbacks belong to the window of a figure, which each process makes itself.
-_OF_WINDOWS = ("matplotlib.figure", "matplotlib._pylab_helpers", "matplotlib.backend")
+_OF_WINDOWS = ("matplotlib._pylab_helpers", "matplotlib.backend")
 
 
 def _reduce_callbacks(value: Any) -> Reduced:
@@ -97,16 +97,17 @@ def _reduce_callbacks(value: Any) -> Reduced:
 
 
 def _is_kept(callback: Any) -> bool:
-    # For a method, the classes of its object.
+    if callback is None:
+        return False
     owner = getattr(callback, "__self__", None)
-    places = [callback] if owner is None else type(owner).__mro__
-    modules = (str(getattr(one, "__module__", "")) for one in places)
-    return callback is not None and not any(
-        module.startswith(_OF_WINDOWS)
-        for module in modules
-        # A figure's own methods are no window's.
-        if owner is None or module != "matplotlib.figure"
-    )
+    if owner is None:
+        # A new figure connects functions of its module by itself.
+        return not _module_of(callback).startswith((*_OF_WINDOWS, "matplotlib.figure"))
+    return not any(_module_of(kind).startswith(_OF_WINDOWS) for kind in type(owner).__mro__)
+
+
+def _module_of(value: Any) -> str:
+    return str(getattr(value, "__module__", ""))
 
 
 class Matplotlib(Adapter):
