@@ -42,9 +42,8 @@ def static_base(kind: type) -> Any:
 
 
 def is_reduced_as(kind: Any, base: Any) -> bool:
-    """Whether pickle reduces the objects of a class as those of `base`, in the usual way."""
-    is_usual = kind.__reduce_ex__ is object.__reduce_ex__
-    return is_usual and kind.__reduce__ is base.__reduce__
+    """Whether pickle reduces the objects of a class by the methods of `base`."""
+    return kind.__reduce_ex__ is base.__reduce_ex__ and kind.__reduce__ is base.__reduce__
 
 
 def class_with_attributes(attributes: Any) -> type | None:

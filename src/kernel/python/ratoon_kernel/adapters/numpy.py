@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import pickling, rebuilding
 from ..adapter import Adapter, Columns, Reduce, Reduced, Setting, Unknown
+from ..classes import is_reduced_as
 from ..data_form import ARRAY, LARGE_BYTES, MAX_COUNT, SCALAR, Malformed, NotPlain
 
 if TYPE_CHECKING:
@@ -46,8 +47,7 @@ class OwnArray:
 
 def is_plain_array(kind: type) -> bool:
     """Whether arrays of a class are pickled by the methods of `numpy.ndarray`."""
-    plain = loaded().ndarray
-    return kind.__reduce__ is plain.__reduce__ and kind.__reduce_ex__ is plain.__reduce_ex__
+    return is_reduced_as(kind, loaded().ndarray)
 
 
 def _reduce_array(pickler: Reducers, value: Any) -> Reduced:
@@ -162,12 +162,7 @@ def _memory_below(value: Any) -> tuple[Any, int] | None:
 def _is_plain_masked(kind: type) -> bool:
     """Whether arrays of a class are pickled by the methods of `numpy.ma.MaskedArray`."""
     masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
-    return (
-        masked is not None
-        and issubclass(kind, masked)
-        and kind.__reduce__ is masked.__reduce__
-        and kind.__reduce_ex__ is masked.__reduce_ex__
-    )
+    return masked is not None and issubclass(kind, masked) and is_reduced_as(kind, masked)
 
 
 def _reduce_masked(value: Any) -> Reduced:
