@@ -1,60 +1,64 @@
-//! Compresses the page's files.
+//! Prepares the page's files, which the program embeds: bundles them and compresses them.
 
-// The server uses more of this module than the build does.
-#[allow(dead_code)]
 #[path = "src/http/page/bundle.rs"]
 mod bundle;
 
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread;
 
-/// Extensions of the files that browsers fetch as text.
-const PACKED: [&str; 4] = ["js", "css", "svg", "txt"];
+/// Extensions of the files that are compressed.
+const TEXTS: [&str; 4] = ["js", "css", "svg", "txt"];
+/// Extensions of the files that are embedded as they are.
+const AS_THEY_ARE: [&str; 2] = ["html", "woff2"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=web");
-    pack_page(&PathBuf::from(std::env::var("OUT_DIR")?))
+    let read = |path: &str| fs::read_to_string(Path::new("web").join(path)).ok();
+    println!("cargo:rustc-env=RATOON_PRELOADED={}", bundle::script("notebook.js", &read)?.vendored.join(" "));
+    let mut files: BTreeMap<String, Vec<u8>> =
+        bundle::all(&read)?.into_iter().map(|(path, text)| (path, text.into_bytes())).collect();
+    collect(Path::new("web"), &mut files)?;
+    write_page(&PathBuf::from(std::env::var("OUT_DIR")?), files)
 }
 
-/// Writes `packed.rs`: a table from the SHA-256 of a file to its brotli-compressed bytes. The table
-/// contains the bundles, and all other files that browsers fetch as text. At this quality
-/// compression takes seconds, so the build does it, not each request. A file that was changed
-/// after the build is not in the table, and is served uncompressed.
-fn pack_page(out: &Path) -> Result<(), Box<dyn Error>> {
-    let read = |path: &str| fs::read_to_string(Path::new("web").join(path)).ok();
-    let mut texts: Vec<Vec<u8>> = bundle::all(&read)?.into_values().map(String::into_bytes).collect();
-    let mut files = Vec::new();
-    collect(Path::new("web"), &mut files)?;
-    files.sort();
-    for file in files {
-        texts.push(fs::read(file)?);
+/// Writes the folder `page`: each file under its path, or compressed under its path with `.br` at
+/// the end. At this quality compression takes seconds, so the build does it, not each request, and
+/// keeps the result for the next build.
+fn write_page(out: &Path, files: BTreeMap<String, Vec<u8>>) -> Result<(), Box<dyn Error>> {
+    let (page, folder) = (out.join("page"), out.join("packed"));
+    if page.exists() {
+        fs::remove_dir_all(&page)?;
     }
-    let folder = out.join("packed");
     fs::create_dir_all(&folder)?;
-    let mut digests: Vec<[u8; 32]> = Vec::new();
+    let (texts, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|(path, _)| has_ending(path, &TEXTS));
+    let place = |path: &str| {
+        let place = page.join(path);
+        place.parent().map(fs::create_dir_all).transpose()?;
+        io::Result::Ok(place)
+    };
+    for (path, bytes) in others {
+        fs::write(place(&path)?, bytes)?;
+    }
+    let mut packed = Vec::new();
     let mut unpacked = Vec::new();
-    for plain in texts {
-        let digest = Sha256::digest(&plain).into();
-        let packed = packed_file(&folder, &digest);
-        digests.push(digest);
-        if !packed.exists() {
-            unpacked.push((plain, packed));
+    for (path, plain) in texts {
+        let kept = packed_file(&folder, &Sha256::digest(&plain).into());
+        packed.push((path, kept.clone()));
+        if !kept.exists() {
+            unpacked.push((plain, kept));
         }
     }
     pack_all(unpacked)?;
-    let mut table = fs::File::create(out.join("packed.rs"))?;
-    writeln!(table, "[")?;
-    for digest in digests {
-        let packed = packed_file(&folder, &digest);
-        writeln!(table, "    ({digest:?}, include_bytes!({packed:?})),")?;
+    for (path, kept) in packed {
+        fs::copy(kept, place(&format!("{path}.br"))?)?;
     }
-    writeln!(table, "]")?;
     Ok(())
 }
 
@@ -88,19 +92,25 @@ fn pack_all(mut texts: Vec<(Vec<u8>, PathBuf)>) -> io::Result<()> {
     })
 }
 
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
+/// Adds the files below a folder that browsers fetch and that no bundle contains.
+fn collect(folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        let is_ours = !path.starts_with("web/vendor");
         if path.is_dir() {
             collect(&path, files)?;
-        } else if is_ours && path.extension().is_some_and(|ending| ending == "js" || ending == "css") {
-            // A bundle contains it.
-        } else if path.extension().is_some_and(|ending| PACKED.iter().any(|known| ending == *known)) {
-            files.push(path);
+            continue;
+        }
+        let Some(name) = path.strip_prefix("web").ok().and_then(Path::to_str) else { continue };
+        let is_served = has_ending(name, &TEXTS) || has_ending(name, &AS_THEY_ARE);
+        if is_served && !bundle::is_part(name) {
+            files.insert(name.to_owned(), fs::read(&path)?);
         }
     }
     Ok(())
+}
+
+fn has_ending(path: &str, endings: &[&str]) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending))
 }
 
 fn pack(plain: &[u8]) -> io::Result<Vec<u8>> {

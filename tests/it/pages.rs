@@ -91,9 +91,20 @@ fn files_have_addresses_by_content_and_are_cached_for_ever() {
     assert_eq!(file.header("cache-control"), Some("public, max-age=31536000, immutable"));
     check_common("a file", &file);
     let prefix = script.trim_end_matches("strip-token.js");
+    // The program contains texts only compressed. Without brotli, a client gets them unpacked.
+    let vendored = format!("{prefix}vendor/preact.js");
+    let plain = server.owner(Request::get(&vendored));
+    assert_eq!((plain.status, plain.header("content-encoding")), (200, None));
+    assert_eq!(plain.text(), include_str!("../../web/vendor/preact.js"));
+    let packed = server.owner(Request::get(&vendored).header("accept-encoding", "gzip, br"));
+    assert_eq!((packed.status, packed.header("content-encoding")), (200, Some("br")));
+    assert!(packed.body.len() < plain.body.len() / 2);
     for none in [
         "nothing.js",
         "frame.html",
+        "preact.js",
+        "vendor/preact.js.br",
+        "cell/cell.js",
         "",
         "../Cargo.toml",
         "..%2fCargo.toml",

@@ -2,10 +2,10 @@
 //! second is fetched later. Also bundles the styles of a page into one file. A hundred small
 //! requests would take half a second.
 //!
-//! The files under `web/` stay plain ES modules that browsers can load directly. In a bundle, each
+//! The files under `web/` are plain ES modules that browsers can load directly. In a bundle, each
 //! module is a function that is called once and returns the module's exports. A module comes after
 //! the modules that it imports, so imports must not form a cycle. Third-party modules stay separate
-//! files. `build.rs` also compiles this file, and compresses the bundles.
+//! files. Only `build.rs` uses this module, and the program's tests test it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -19,6 +19,8 @@ pub(crate) const STYLES: [&str; 5] =
     ["style/notebook.css", "style/later.css", "home/home.css", "style/plain.css", "style/base.css"];
 /// The folder of third-party modules.
 const VENDOR: &str = "vendor/";
+/// The script and the style that the page puts into frames of widgets as texts.
+const APART: [&str; 2] = ["widgets/in-frame.js", "widgets/in-frame.css"];
 
 /// The bundles of an entry script.
 pub(crate) struct Bundle {
@@ -29,6 +31,12 @@ pub(crate) struct Bundle {
     pub(crate) later: String,
     /// The third-party modules that `now` imports, as paths below `web/`.
     pub(crate) vendored: Vec<String>,
+}
+
+/// Whether a file, a path below `web/`, is served only as part of bundles.
+pub(crate) fn is_part(path: &str) -> bool {
+    let is_ours = !path.starts_with(VENDOR) && !APART.contains(&path);
+    is_ours && (path.ends_with(".js") || path.ends_with(".css"))
 }
 
 /// The path of the bundle that is fetched later.
@@ -440,5 +448,32 @@ mod tests {
         };
         assert_eq!(style("style/a.css", &read), Ok("\nb {}\n@media print {\nc {}\n}\na {}\n".to_owned()));
         assert_eq!(style("style/d.css", &read), Err("style/d.css is missing".to_owned()));
+    }
+    #[test]
+    fn what_a_page_begins_with_is_joined() {
+        let read = |path: &str| std::fs::read_to_string(format!("web/{path}")).ok();
+        let files = all(&read).expect("every form of import and export is understood");
+        let names: Vec<_> = files.keys().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            [
+                "early.js",
+                "home.js",
+                "home/home.css",
+                "notebook-later.js",
+                "notebook.js",
+                "signin.js",
+                "strip-token.js",
+                "style/base.css",
+                "style/later.css",
+                "style/notebook.css",
+                "style/plain.css",
+            ]
+        );
+        assert!(files["notebook.js"].contains("// cell/cell.js\n"));
+        assert!(files["notebook-later.js"].contains("// commands/palette.js\n"));
+        assert!(!files["style/notebook.css"].contains("@import"));
+        assert!(files.keys().all(|path| is_part(path)) && is_part("cell/cell.js"));
+        assert!(!is_part("widgets/in-frame.js") && !is_part("vendor/preact.js"));
     }
 }

@@ -1,6 +1,7 @@
 //! The page: its HTML shells, its files, and signing in.
 
 mod assets;
+#[cfg(test)]
 mod bundle;
 mod render;
 mod shells;

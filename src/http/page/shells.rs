@@ -1,7 +1,7 @@
 //! The HTML shells of the pages. A shell contains no notebook content: the page's scripts fetch the
 //! content over the WebSocket.
 
-use super::assets::{NEEDED, assets_url};
+use super::assets::{assets_url, preloaded};
 use super::render::render;
 use super::sign_in::begin_session;
 use crate::http::app_state::AppState;
@@ -18,7 +18,7 @@ struct NotebookPage<'a> {
     name: &'a str,
     base: &'a BaseUrl,
     assets: String,
-    modules: &'a [String],
+    modules: Vec<&'a str>,
 }
 
 #[derive(Template)]
@@ -57,6 +57,6 @@ pub(crate) async fn notebook(
         return list(&app, &caller, StatusCode::NOT_FOUND);
     }
     let base = &app.base_url;
-    let page = NotebookPage { name, base, assets: assets_url(base), modules: &NEEDED };
+    let page = NotebookPage { name, base, assets: assets_url(base), modules: preloaded().collect() };
     Ok(render(StatusCode::OK, &page))
 }
