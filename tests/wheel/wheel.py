@@ -30,11 +30,12 @@ VERSION = tomllib.loads((ROOT / "Cargo.toml").read_text())["package"]["version"]
 LARGEST = 12_000_000
 SOURCES = [
     path
-    for path in (ROOT / "python/ratoon").rglob("*")
+    for package in ("ratoon", "ratoon_worker")
+    for path in (ROOT / "python" / package).rglob("*")
     if path.suffix in (".json", ".py", ".typed")
 ]
-PACKAGE = [str(path.relative_to(ROOT / "python/ratoon")) for path in SOURCES]
-PACKAGE += ["libratoon.so", "ratoon"]
+PACKAGES = [str(path.relative_to(ROOT / "python")) for path in SOURCES]
+PACKAGES += ["ratoon/libratoon.so", "ratoon/ratoon"]
 METADATA = [
     "METADATA",
     "RECORD",
@@ -202,8 +203,7 @@ class TheFiles(unittest.TestCase):
         with zipfile.ZipFile(wheel()) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
         files = {entry.filename: entry.external_attr >> 16 for entry in entries}
-        expected = [f"ratoon/{name}" for name in PACKAGE]
-        expected += [f"ratoon-{VERSION}.dist-info/{name}" for name in METADATA]
+        expected = PACKAGES + [f"ratoon-{VERSION}.dist-info/{name}" for name in METADATA]
         # Jupyter finds the kernel in the environment into which the wheel is installed.
         shared = f"ratoon-{VERSION}.data/data/share/jupyter/kernels/ratoon"
         expected += [f"{shared}/kernel.json", f"{shared}/logo-svg.svg"]

@@ -1,6 +1,6 @@
-//! Serves the page's files. The program embeds them as `build.rs` has prepared them: our scripts and
-//! styles as bundles, and all texts compressed with brotli. A client that does not accept brotli
-//! gets a text unpacked.
+//! Serves the page's files. The program embeds them as `build.rs` has prepared them: our scripts
+//! and styles as bundles, and all texts compressed with brotli. A client that does not accept
+//! brotli gets a text unpacked.
 //!
 //! The path prefix contains a hash of all files. So browsers may cache the files forever, and never
 //! mix files of two versions. Only embedded files can be requested.
