@@ -1,10 +1,11 @@
 """Tests of finding the variables that a cell reads, assigns and deletes."""
 
 import ast
+import sys
 
 import pytest
 
-from ratoon_kernel import symbols
+from ratoon_kernel import cell_imports, symbols
 
 
 @pytest.fixture
@@ -47,3 +48,12 @@ def test_code_that_may_read_anything_counts_as_reading_all(run, told, cell):
 def test_a_name_that_a_block_may_delete_counts_as_deleted(run, told):
     run("old = 1")
     assert told("try:\n    1 / 0\nexcept ZeroDivisionError as old:\n    pass")["deleted"] == ["old"]
+
+
+def test_imports_are_found_in_order_by_a_process_that_can_import_nothing(monkeypatch):
+    cell = "import a\nif b:\n    from c import d\nimport e"
+    # `ast.walk` imports this module, and yields the statement in the block last.
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "collections", None)
+        found = [node.lineno for node in cell_imports._imports_in(cell)]
+    assert found == [1, 3, 4]

@@ -404,7 +404,7 @@ test('text cells move past texts and past code, up to a draft at the end, and ea
     assert.equal(past.undo(), 'a.1');
     assert.equal(swap.undo(), 'a.0');
     assert.deepEqual(places(), ['one two', '', '']);
-    page.setProse('c', ['end']);
+    page.prose.set('c', ['end']);
     const { key, undo } = move('c.0', 1);
     assert.deepEqual(sources(page), ['end']);
     const back = operations.moveIntoState(cell(page, key));

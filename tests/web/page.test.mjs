@@ -978,6 +978,40 @@ test('typing is sent before the run that depends on it, and after the message in
     assert.deepEqual([sent[1].base, sent[3].on], [2, { run: sent[2].exec_id }]);
 });
 
+test('texts above a cell show what was changed last while older changes are answered', async () => {
+    const { page, answers } = open();
+    const prose = () => page.model.states.get('b').prose;
+    const says = (...texts) =>
+        page.onEvent({ event: 'state_changed', state: state('b', 'a', { prose: texts }) });
+    const answer = async (number, reply = { kind: 'done' }) => (answers[number](reply), await settle());
+    // A text is deleted, restored and deleted again before the first answer.
+    page.prose.set('b', []);
+    page.prose.set('b', ['# A']);
+    says();
+    assert.deepEqual(prose(), ['# A']);
+    page.prose.set('b', []);
+    says('# A');
+    assert.deepEqual(prose(), []);
+    await answer(0);
+    await answer(1);
+    says();
+    await answer(2);
+    assert.deepEqual(prose(), []);
+    // Another person changes them after this page: the last change counts.
+    page.prose.set('b', ['ours']);
+    says('ours');
+    says('theirs');
+    assert.deepEqual(prose(), ['ours']);
+    await answer(3);
+    assert.deepEqual(prose(), ['theirs']);
+    const refused = { kind: 'refused', code: 'forbidden', what: 'change it', why: 'no', how: '' };
+    page.prose.set('b', ['not allowed']);
+    await answer(4, refused);
+    assert.deepEqual(prose(), ['theirs']);
+    says('now');
+    assert.deepEqual(prose(), ['now'], 'nothing is kept when all is answered');
+});
+
 test('Markdown that became the text of a state is not shown twice before its reply arrives', async () => {
     const { page, sent, answers } = open({ drafts: [draft('d', 'b')] });
     const fresh = cellsOf(page).findLast((cell) => cell.isFresh).draft;

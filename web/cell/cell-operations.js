@@ -367,7 +367,7 @@ export class CellOperations {
         let last = page.drafts.lastOn(on, state.id);
         for (const source of state.prose.slice(0, index + 1))
             last = this.#addAt({ on, before: state.id }, last, { kind: 'markdown', source });
-        page.setProse(state.id, state.prose.slice(index + 1));
+        page.prose.set(state.id, state.prose.slice(index + 1));
         const draft = page.cells().find(({ key }) => key === last);
         return draft?.kind === 'draft' ? draft : null;
     }
@@ -387,7 +387,7 @@ export class CellOperations {
         const isBeside = step === 1 ? index < rest.length : index > 0;
         if (isBeside) {
             const prose = rest.toSpliced(index + step, 0, text);
-            page.setProse(state.id, prose);
+            page.prose.set(state.id, prose);
             return {
                 key: textKey(state.id, index + step),
                 undo: () => this.#putBack(key, state.id, before, prose),
@@ -395,7 +395,7 @@ export class CellOperations {
         }
         if (step === 1 && state.id === page.here) {
             const id = page.drafts.add({ id: newId(), on: state.id, kind: 'markdown', source: text }, null);
-            page.setProse(state.id, rest);
+            page.prose.set(state.id, rest);
             const undo = () => {
                 if (page.drafts.get(id)?.source !== text) return null;
                 page.drafts.remove(id);
@@ -407,8 +407,8 @@ export class CellOperations {
         if (!next || next.parent === null) return null;
         const [at, theirs] = [step === 1 ? 0 : next.prose.length, next.prose];
         const prose = theirs.toSpliced(at, 0, text);
-        page.setProse(next.id, prose);
-        page.setProse(state.id, rest);
+        page.prose.set(next.id, prose);
+        page.prose.set(state.id, rest);
         const undo = () =>
             this.#putBack('', next.id, theirs, prose) === null
                 ? null
@@ -428,7 +428,7 @@ export class CellOperations {
         if (draft.kind !== 'markdown' || isInside || !state || state.parent === null) return null;
         const [before, now] = [state.prose, page.drafts.now(draft)];
         const prose = [...before, now.source];
-        page.setProse(state.id, prose);
+        page.prose.set(state.id, prose);
         page.drafts.remove(draft.id);
         const undo = () =>
             this.#putBack('', state.id, before, prose) === null
@@ -448,7 +448,7 @@ export class CellOperations {
     #putBack(key, id, before, now) {
         const prose = this.page.model.states.get(id)?.prose;
         if (JSON.stringify(prose) !== JSON.stringify(now)) return null;
-        this.page.setProse(id, before);
+        this.page.prose.set(id, before);
         return key;
     }
 }

@@ -84,7 +84,7 @@ export class ClipboardHistory {
         // From the bottom, so that the indices of the texts above stay right.
         for (const { key, state, index } of cells.toReversed()) {
             page.textEdits.delete(key);
-            page.setProse(state.id, state.prose.toSpliced(index, 1));
+            page.prose.set(state.id, state.prose.toSpliced(index, 1));
         }
     }
 
@@ -170,7 +170,7 @@ export class ClipboardHistory {
         }
         for (const { state, index, text } of last.texts) {
             const prose = page.model.states.get(state)?.prose;
-            if (prose) page.setProse(state, prose.toSpliced(index, 0, text));
+            if (prose) page.prose.set(state, prose.toSpliced(index, 0, text));
             else page.drafts.add({ id: newId(), on: page.here, kind: 'markdown', source: text }, null);
         }
         const [text] = last.texts;

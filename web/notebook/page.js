@@ -8,6 +8,7 @@ import { BranchColours } from '../graph/branch-colours.js';
 import { Comparison } from '../compare/comparison.js';
 import { Deletion } from './deletion.js';
 import { Drafts } from './drafts.js';
+import { Prose } from './prose.js';
 import { Files } from '../files/files.js';
 import { CheckpointController } from '../checkpoints/checkpoint-controller.js';
 import {
@@ -152,6 +153,7 @@ export class Page {
          * @type {Map<string, DraftEditor>}
          */
         this.draftEditors = new Map();
+        this.prose = new Prose(this);
         this.drafts = new Drafts(model, host.send, {
             ...time,
             received: (id, changes, before) => this.draftEditors.get(id)?.receive(changes, before),
@@ -236,6 +238,7 @@ export class Page {
         this.completions = new RunCompletionBuffer();
         const before = this.isLoaded ? this.here : ROOT_STATE;
         this.model.load(snapshot);
+        this.prose.onSnapshot();
         this.variables.clear();
         this.isLoaded = true;
         this.requestedRuns.clear();
@@ -265,7 +268,7 @@ export class Page {
         }
         if (event.event === 'drafts_changed') this.drafts.applyServerDrafts(event);
         if (event.event === 'state_changed') this.variables.onStateChanged(event.state);
-        this.model.fold(event);
+        this.model.fold(this.prose.inEvent(event));
         if (event.event === 'people_changed') this.onPeople();
         if (event.event === 'drafts_changed' && this.presence.caretDraft) this.presence.onMoved();
         if (
@@ -750,25 +753,9 @@ export class Page {
         this.drafts.flush(cell.draft.id);
     }
 
-    /**
-     * Replaces the texts above the code of a state. The page shows them at once.
-     * @param {string} id
-     * @param {string[]} prose
-     */
-    async setProse(id, prose) {
-        const state = this.model.states.get(id);
-        if (!state) return;
-        const before = state.prose;
-        state.prose = prose;
-        this.host.requestPaint();
-        const reply = await this.host.send({ do: 'put_prose', state: id, prose });
-        if (reply.kind === 'refused' && state.prose === prose) state.prose = before;
-        this.reportRefusal(reply);
-    }
-
     /** @param {import('./cell-list.js').TextCell} cell @param {string} text */
     setText({ state, index }, text) {
-        if (index < state.prose.length) this.setProse(state.id, state.prose.with(index, text));
+        if (index < state.prose.length) this.prose.set(state.id, state.prose.with(index, text));
     }
 
     /**

@@ -9,6 +9,8 @@ import types
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from .symbols import walk
+
 Import = ast.Import | ast.ImportFrom
 
 
@@ -17,7 +19,7 @@ def _imports_in(text: str) -> Sequence[Import]:
     if "import" not in text:
         return ()
     try:
-        nodes = ast.walk(ast.parse(text))
+        nodes = walk(ast.parse(text))
         return [node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
     except (SyntaxError, ValueError, RecursionError):
         return ()

@@ -16,7 +16,7 @@ import opcode
 import re
 import sys
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from . import shell as kernel_shell
@@ -319,6 +319,16 @@ class _Walk:
             *type.__dict__["__mro__"].__get__(one)[1:],
             type(one),
         ]
+
+
+def walk(node: ast.AST) -> Iterator[ast.AST]:
+    """Yields a node and its descendants, in the order of the text. `ast.walk` imports a module, and
+    a cell may have cleared `sys.modules`.
+    """
+    nodes = [node]
+    while nodes:
+        yield (node := nodes.pop())
+        nodes.extend(reversed(list(ast.iter_child_nodes(node))))
 
 
 def reach(names: Iterable[Any]) -> Any:

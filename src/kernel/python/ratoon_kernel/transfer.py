@@ -16,7 +16,7 @@ import os
 import signal
 import struct
 import types
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, BinaryIO
 
 from IPython.core.magic import no_var_expand
@@ -90,7 +90,7 @@ def _taken(code: str, alias: str, found: dict[str, Any]) -> Collection[str]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return list(found)
     names, owners = set(), set()
-    nodes = list(_walk(tree))
+    nodes = list(symbols.walk(tree))
     for node in nodes:
         if isinstance(node, ast.Attribute) and _is_name(node.value, alias):
             names.add(node.attr)
@@ -101,16 +101,6 @@ def _taken(code: str, alias: str, found: dict[str, Any]) -> Collection[str]:
         return list(found)
     needed = symbols.reach(names)
     return list(found) if needed is None else [name for name in found if name in needed]
-
-
-def _walk(node: ast.AST) -> Iterator[ast.AST]:
-    """Yields a node and its descendants. `ast.walk` imports a module, and a cell may have cleared
-    `sys.modules`.
-    """
-    nodes = [node]
-    while nodes:
-        yield (node := nodes.pop())
-        nodes.extend(ast.iter_child_nodes(node))
 
 
 def _is_name(node: ast.AST, name: str) -> bool:
