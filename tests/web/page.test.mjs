@@ -1006,7 +1006,9 @@ test('texts above a cell show what was changed last while older changes are answ
     assert.deepEqual(prose(), ['theirs']);
     const refused = { kind: 'refused', code: 'forbidden', what: 'change it', why: 'no', how: '' };
     page.prose.set('b', ['not allowed']);
+    page.prose.set('b', ['nor is this']);
     await answer(4, refused);
+    await answer(5, refused);
     assert.deepEqual(prose(), ['theirs']);
     says('now');
     assert.deepEqual(prose(), ['now'], 'nothing is kept when all is answered');

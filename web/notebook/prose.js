@@ -9,9 +9,9 @@ export class Prose {
     constructor(page) {
         this.page = page;
         /**
-         * By the state's id, its newest change that the server has not answered: the texts, and the
-         * texts that the server has sent since, if any.
-         * @type {Map<string, {prose: string[], said: string[] | null}>}
+         * By the state's id, its newest change that the server has not answered: the texts, the
+         * server's texts before it, and those that the server has sent since, if any.
+         * @type {Map<string, {prose: string[], before: string[], said: string[] | null}>}
          */
         this.unanswered = new Map();
     }
@@ -25,8 +25,8 @@ export class Prose {
         const { page, unanswered } = this;
         const state = page.model.states.get(id);
         if (!state) return;
-        const before = unanswered.get(id)?.said ?? state.prose;
-        const change = { prose, said: null };
+        const earlier = unanswered.get(id);
+        const change = { prose, before: earlier?.said ?? earlier?.before ?? state.prose, said: null };
         unanswered.set(id, change);
         state.prose = prose;
         page.host.requestPaint();
@@ -35,7 +35,7 @@ export class Prose {
             unanswered.delete(id);
             const now = page.model.states.get(id);
             // Another person may have changed the texts after this change.
-            if (now) now.prose = change.said ?? (reply.kind === 'refused' ? before : prose);
+            if (now) now.prose = change.said ?? (reply.kind === 'refused' ? change.before : prose);
             page.host.requestPaint();
         }
         page.reportRefusal(reply);
