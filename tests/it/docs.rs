@@ -1,5 +1,5 @@
-//! Checks the documents. Every documented fact must name its test, every link must have a target,
-//! and lines must not be too long.
+//! Checks the documents. Documented facts must have tests (`tests/facts` names them), every link must
+//! have a target, and lines must not be too long.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 /// longer.
 const WIDTH: usize = 100;
 
-/// Documents whose entries name tests. Each has the minimum number of such entries, and the
-/// headings of the sections whose entries need no tests.
+/// Documents in which every entry of a list has a test, with the minimum number of such entries, and
+/// the headings of the sections whose entries need none. `tests/facts` names the tests.
 const TESTED: &[(&str, usize, &[&str])] = &[
-    ("docs/api.md", 65, &["Scopes", "Errors", "Guarantees", "Calls", "Differences from snapshot-kernel"]),
-    ("docs/branches.md", 40, &["Words used here"]),
+    ("api", 65, &["Scopes", "Errors", "Guarantees", "Calls", "Differences from snapshot-kernel"]),
+    ("branches", 40, &["Words used here"]),
     (
-        "docs/checkpoints.md",
+        "checkpoints",
         15,
         &["Words used here", "Tried by hand", "What stays missing, and why", "Neither kept nor listed"],
     ),
@@ -54,35 +54,52 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     line[level..].strip_prefix(' ').filter(|_| level > 0).map(|text| (level, text))
 }
 
-/// Returns the entries of a document's lists, each as one line. Skips the sections that need no
-/// tests.
-fn entries(text: &str, untested: &[&str]) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+/// A paragraph or an entry of a list, as one line without Markdown's marks.
+struct Passage {
+    text: String,
+    is_entry: bool,
+    /// Whether it stands in a section whose entries need no tests.
+    needs_no_test: bool,
+}
+
+/// Returns the passages of a document. `untested` are the headings of the sections whose entries
+/// need no tests.
+fn passages(text: &str, untested: &[&str]) -> Vec<Passage> {
+    let mut found: Vec<Passage> = Vec::new();
     let (mut skipped, mut is_open) = (None, false);
-    for (line, _) in lines(text).filter(|(_, is_code)| !is_code) {
-        if let Some((level, title)) = heading(line) {
+    for (line, is_code) in lines(text) {
+        if let Some((level, title)) = heading(line).filter(|_| !is_code) {
             skipped = skipped.filter(|outer| level > *outer);
             skipped = skipped.or_else(|| untested.contains(&title).then_some(level));
         }
-        if skipped.is_some() {
-            continue;
-        }
-        assert!(!line.starts_with('|'), "a table has no place for tests, make it a list: {line}");
-        if let Some(first) = line.strip_prefix("- ") {
-            found.push(first.to_owned());
-            is_open = true;
-        } else if is_open && line.starts_with("  ") {
-            found.last_mut().unwrap().push_str(&format!(" {}", line.trim()));
-        } else {
+        let may_be_table = skipped.is_some() || untested.is_empty();
+        assert!(may_be_table || !line.starts_with('|'), "make this table a list, so it can have tests: {line}");
+        let plain = line.replace(['`', '*'], "");
+        let begins_entry = line.starts_with("- ");
+        if is_code || line.trim().is_empty() || heading(line).is_some() || line.starts_with('|') {
             is_open = false;
+        } else if is_open && !begins_entry {
+            let last = found.last_mut().unwrap();
+            last.text.push_str(&format!(" {}", plain.trim()));
+        } else {
+            let text = plain.trim_start_matches("- ").trim().to_owned();
+            found.push(Passage { text, is_entry: begins_entry, needs_no_test: skipped.is_some() });
+            is_open = true;
         }
     }
     found
 }
 
-/// Returns the texts in backticks.
-fn quoted(text: &str) -> impl Iterator<Item = &str> {
-    text.split('`').skip(1).step_by(2)
+/// Returns the facts that a file of `tests/facts` lists: how each begins, and the names of its tests.
+fn facts(text: &str) -> Vec<(&str, Vec<&str>)> {
+    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in text.lines().skip(2) {
+        match line.strip_prefix("    ") {
+            Some(test) => found.last_mut().unwrap().1.push(test),
+            None => found.push((line, Vec::new())),
+        }
+    }
+    found
 }
 
 /// Whether a test exists. The name is `module::test`, or `module` for all tests of a module.
@@ -96,37 +113,49 @@ fn is_test(name: &str) -> bool {
 }
 
 #[test]
-fn every_documented_fact_names_its_test() {
-    for (document, least, untested) in TESTED {
-        let text = read(&root().join(document));
-        for title in *untested {
-            assert!(text.lines().filter_map(heading).any(|(_, own)| own == *title), "{document}: {title}");
+fn documented_facts_have_tests() {
+    let files = fs::read_dir(root().join("tests/facts")).unwrap().map(|entry| entry.unwrap().path());
+    let mut seen = 0;
+    for file in files {
+        let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
+        let tested = TESTED.iter().find(|(document, ..)| *document == name);
+        let (least, untested) = tested.map_or((0, &[][..]), |(_, least, untested)| (*least, *untested));
+        seen += usize::from(tested.is_some());
+        let text = read(&root().join(format!("docs/{name}.md")));
+        for title in untested {
+            assert!(text.lines().filter_map(heading).any(|(_, own)| own == *title), "{name}: {title}");
         }
-        let entries = entries(&text, untested);
-        assert!(entries.len() >= *least, "{document}: {} entries", entries.len());
-        for entry in entries {
-            let at = entry.rfind(" Test: ").or_else(|| entry.rfind(" Tests: "));
-            let named = at.unwrap_or_else(|| panic!("{document} names no test for: {entry}"));
-            let names: Vec<&str> = quoted(&entry[named..]).collect();
-            assert!(!names.is_empty(), "{document} names no test for: {entry}");
-            for name in names {
-                assert!(is_test(name), "{document} names {name}, which is no test: {entry}");
+        let passages = passages(&text, untested);
+        let listed = read(&file);
+        let facts = facts(&listed);
+        for (fact, tests) in &facts {
+            let fits = passages.iter().filter(|passage| passage.text.starts_with(fact)).count();
+            assert_eq!(fits, 1, "{}: {fits} passages of docs/{name}.md begin so: {fact}", file.display());
+            assert!(!tests.is_empty(), "{}: no test of: {fact}", file.display());
+            for test in tests {
+                assert!(is_test(test), "{} names {test}, which is no test", file.display());
             }
         }
+        if tested.is_none() {
+            continue;
+        }
+        let needing = || passages.iter().filter(|passage| passage.is_entry && !passage.needs_no_test);
+        assert!(needing().count() >= least, "docs/{name}.md: {} entries", needing().count());
+        for Passage { text, .. } in needing() {
+            let has_test = facts.iter().any(|(fact, _)| text.starts_with(fact));
+            assert!(has_test, "tests/facts/{name}.txt has no test for: {text}");
+        }
     }
+    assert_eq!(seen, TESTED.len());
 }
 
+/// Users read the documents. Tests concern those who change Ratoon.
 #[test]
-fn every_test_that_a_document_names_exists() {
+fn documents_name_no_tests() {
     for path in documents() {
-        let text = read(&path);
-        let is_name = |word: &&str| {
-            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == ':';
-            word.contains("::") && word.chars().all(plain)
-        };
-        for name in quoted(&text.replace("```", "")).filter(is_name) {
-            assert!(is_test(name), "{} names {name}, which is no test", path.display());
-        }
+        let text = read(&path).replace("```", "");
+        let named = text.split('`').skip(1).step_by(2).find(|word| word.contains("::") && is_test(word));
+        assert_eq!(named, None, "{}: name the test in tests/facts", path.display());
     }
 }
 
