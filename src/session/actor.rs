@@ -7,8 +7,9 @@
 
 use super::event_log::EventLog;
 use super::handle::{Ask, OnReply};
-use super::machine::{Alarm, Budget, Effect, Footprint, Input, Killed, Machine, RunMemory, Serial, Ticket};
+use super::machine::{Alarm, Budget, Effect, Input, Killed, Machine, RunMemory, Serial, Ticket};
 use super::offsite::{OffsiteNews, OffsiteThread};
+use super::system_memory::Footprint;
 use super::{NotebookConfig, NotebookFiles, Session, system_memory};
 use crate::allocator;
 use crate::blocking_pool::BlockingPool;

@@ -1,9 +1,17 @@
 //! Reads from Linux how much memory processes use and how much the computer has (proc_pid_smaps(5),
 //! proc_meminfo(5)).
 
-use super::machine::Footprint;
 use crate::kernel::{below, kilobytes};
 use std::collections::HashSet;
+
+/// The memory of a process, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Footprint {
+    /// Memory that no other process uses. Ending the process frees it.
+    pub own: u64,
+    /// Memory that it shares with other processes.
+    pub shared: u64,
+}
 
 /// The memory of a process. None when the process has exited.
 pub(super) fn footprint(pid: i32) -> Option<Footprint> {

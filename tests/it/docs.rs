@@ -73,7 +73,10 @@ fn passages(text: &str, untested: &[&str]) -> Vec<Passage> {
             skipped = skipped.or_else(|| untested.contains(&title).then_some(level));
         }
         let may_be_table = skipped.is_some() || untested.is_empty();
-        assert!(may_be_table || !line.starts_with('|'), "make this table a list, so it can have tests: {line}");
+        assert!(
+            may_be_table || !line.starts_with('|'),
+            "make this table a list, so it can have tests: {line}"
+        );
         let plain = line.replace(['`', '*'], "");
         let begins_entry = line.starts_with("- ");
         if is_code || line.trim().is_empty() || heading(line).is_some() || line.starts_with('|') {

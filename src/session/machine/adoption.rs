@@ -1,8 +1,9 @@
 //! Adds states that were imported from files. Each becomes a child of the root.
 
 use super::core::Core;
+use super::effect::{Effect, Ticket};
+use super::input::Adopted;
 use super::runs::new_run;
-use super::{Adopted, Effect, Ticket};
 use crate::notebook::{
     Asked, Base, Ended, ExecId, Fact, Outputs, Reply, Residency, RunStatus, State, StateId,
 };

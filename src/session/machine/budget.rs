@@ -3,14 +3,16 @@
 //! again.
 
 use super::core::Core;
+use super::duty::Duty;
+use super::effect::{Alarm, Effect};
 use super::held::HeldHeads;
-use super::processes::Duty;
+use super::introspect;
 use super::saving::Saver;
-use super::{Alarm, Effect, introspect};
 use crate::kernel::ProcId;
 use crate::notebook::{Live, Missing, Residency, RestoredFrom, Saving, State, StateId};
 use crate::problem::Kind;
-use std::collections::{BTreeSet, HashMap};
+use crate::session::system_memory::Footprint;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// How long after a state was frozen the memory of its process is measured. Because of this delay,
@@ -27,15 +29,6 @@ const MAX_PROCESSES: usize = 1000;
 /// wait. States that are still being saved cannot leave memory; this margin keeps them from
 /// delaying a short series of cells.
 const MAX_OVER: usize = 32;
-
-/// The memory of a process, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Footprint {
-    /// Memory that no other process uses. Ending the process frees it.
-    pub own: u64,
-    /// Memory that it shares with other processes.
-    pub shared: u64,
-}
 
 /// Limits for the frozen processes of one notebook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,45 +64,6 @@ impl Default for Budget {
     fn default() -> Self {
         let (bytes, run) = (u64::MAX, u64::MAX);
         Self { processes: usize::MAX, bytes, available: 0, run, cores: 2, workers: false }
-    }
-}
-
-/// When each state was last used.
-#[derive(Debug, Default)]
-pub(super) struct Uses {
-    count: u64,
-    used: HashMap<StateId, u64>,
-    /// States that can be restored from a checkpoint, the least recently used first. States leave
-    /// memory in this order.
-    evictable: BTreeSet<(u64, StateId)>,
-}
-
-impl Uses {
-    /// Notes that a state was used now.
-    pub(super) fn note(&mut self, state: &StateId) {
-        self.count += 1;
-        let before = self.used.insert(state.clone(), self.count).unwrap_or_default();
-        if self.evictable.remove(&(before, state.clone())) {
-            self.evictable.insert((self.count, state.clone()));
-        }
-    }
-
-    /// Notes that a state may leave memory.
-    fn note_evictable(&mut self, state: &StateId) {
-        let used = *self.used.entry(state.clone()).or_default();
-        self.evictable.insert((used, state.clone()));
-    }
-
-    /// Forgets all states, because the notebook is reset.
-    pub(super) fn forget_all(&mut self) {
-        self.used.clear();
-        self.evictable.clear();
-    }
-
-    /// Forgets a state.
-    pub(super) fn forget(&mut self, state: &StateId) {
-        let used = self.used.remove(state).unwrap_or_default();
-        self.evictable.remove(&(used, state.clone()));
     }
 }
 
@@ -252,7 +206,7 @@ impl Memory {
 
     fn next_to_evict(&self, core: &Core, saver: &Saver) -> Option<StateId> {
         let first = |pinned| {
-            let candidates = core.uses.evictable.iter().filter_map(|(_, id)| core.notebook.state(id));
+            let candidates = core.uses.evictable().filter_map(|id| core.notebook.state(id));
             let mut candidates = candidates.filter(|s| s.pinned == pinned && can_be_evicted(core, saver, s));
             candidates.next().map(|s| s.id.clone())
         };

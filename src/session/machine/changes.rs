@@ -7,8 +7,9 @@
 //! disk, its changes stay unknown.
 
 use super::core::Core;
-use super::processes::{Duty, Origin};
-use super::{Alarm, Effect, Killed};
+use super::duty::Duty;
+use super::effect::{Alarm, Effect, Killed};
+use super::processes::Origin;
 use crate::kernel::{Fingerprint, Fingerprints, ProcId};
 use crate::notebook::{Changes, Fact, RunStatus, StateId};
 use std::collections::VecDeque;

@@ -5,12 +5,14 @@
 //! has no process, `source_of` creates one: it starts the root again, or forks the root and loads
 //! the state's checkpoint in the fork.
 
-use super::budget::Uses;
 use super::due::Due;
-use super::lifecycle::hangs::{READY_TIMEOUT, START_TIMEOUT};
-use super::processes::{Doing, Duty, Head, Origin, Processes};
-use super::runs::Outcome;
-use super::{Alarm, Effect, Killed, Ticket, not_found};
+use super::duty::{Doing, Duty, Head};
+use super::effect::{Alarm, Effect, Killed, Ticket};
+use super::outcome::Outcome;
+use super::processes::{Origin, Processes};
+use super::sweeps::Begin;
+use super::timeouts::{LOAD_TIMEOUT, READY_TIMEOUT, START_TIMEOUT};
+use super::uses::Uses;
 use crate::kernel::{Load, ProcId};
 use crate::notebook::{
     Checkpoint, Digests, Event, ExecId, Fact, Form, Live, Notebook, Reply, Residency, RestoredFrom, Run,
@@ -20,10 +22,6 @@ use crate::problem::{Kind, Problem};
 use indexmap::IndexSet;
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
-
-/// How long a process may take to load a checkpoint. Loading may read gigabytes from a slow disk
-/// and import libraries.
-const LOAD_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// A request of one part of the machine to another. The machine carries it out before the step
 /// ends.
@@ -439,4 +437,14 @@ impl Core {
         let state = waiting_head.and_then(|process| self.notebook.state(&process.at));
         state.is_some_and(|s| s.residency == Residency::Freezing)
     }
+}
+
+/// The refusal of a request that names something that the notebook does not have.
+pub(super) fn not_found(kind: &str, id: impl std::fmt::Display) -> Problem {
+    Problem::new(
+        Kind::NotFound,
+        format!("find {kind} {id}"),
+        "this notebook has none with this id",
+        "reload the notebook",
+    )
 }

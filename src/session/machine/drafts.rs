@@ -1,9 +1,8 @@
 //! Creates, changes and deletes drafts, turns a draft into a state when its run succeeds, and moves
 //! drafts along a lineage.
 
-use super::core::Core;
+use super::core::{Core, not_found};
 use super::imported::{imported_runs, sweep_imported};
-use super::not_found;
 use crate::notebook::{
     Base, Draft, DraftId, DraftKind, ExecId, Fact, LineageRange, ReceivedUpdate, Reply, Residency, Run,
     State, StateId, TextUpdate,

@@ -7,8 +7,9 @@
 //! state itself never changes, and cells can run at the same time.
 
 use super::core::Core;
-use super::processes::{Duty, Origin, Process};
-use super::{Alarm, Effect, Killed, Ticket};
+use super::duty::{Answerer, Duty, Serves};
+use super::effect::{Alarm, Effect, Killed, Ticket};
+use super::processes::{Origin, Process};
 use crate::kernel::{Introspected, ProcId, Question};
 use crate::notebook::{Reply, StateId, TableAnswer};
 use crate::problem::{Kind, Problem};
@@ -34,45 +35,6 @@ const PARAMETERS_TIMEOUT: Duration = Duration::from_secs(10);
 const DRAW_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long reading rows of a table may take, with sorting it.
 const TABLE_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// What a process answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Serves {
-    /// Questions about code.
-    Code,
-    /// Questions about tables.
-    Tables,
-    /// One question: the process ends with its answer.
-    One,
-}
-
-impl Serves {
-    fn of(question: &Question) -> Self {
-        match question {
-            Question::Complete { .. } | Question::Inspect { .. } | Question::Check { .. } => Self::Code,
-            Question::Table { .. } => Self::Tables,
-            Question::Parameters { .. } => Self::Code,
-            Question::Evaluate { .. } | Question::Draw { .. } => Self::One,
-        }
-    }
-}
-
-/// A process that answers questions about one state.
-#[derive(Debug)]
-pub(super) struct Answerer {
-    waiting: BTreeMap<u64, (Ticket, Duration)>,
-    serves: Serves,
-    asked_ms: f64,
-    /// When the process became ready; `None` before that.
-    ready_ms: Option<f64>,
-}
-
-impl Answerer {
-    /// Whether a question has not been answered yet.
-    pub(super) fn is_busy(&self) -> bool {
-        !self.waiting.is_empty()
-    }
-}
 
 /// Counts the questions, to give each a number.
 #[derive(Debug, Default)]

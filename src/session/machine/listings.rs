@@ -4,9 +4,10 @@
 //! Digests are kept, because states are immutable and clients ask for the same digests repeatedly.
 
 use super::core::{Core, FollowUp};
-use super::processes::{Duty, Origin, Process};
-use super::{Alarm, Ticket};
-use crate::kernel::{ProcId, Role};
+use super::duty::{Duty, Listing, ListingKind};
+use super::effect::{Alarm, Ticket};
+use super::processes::{Origin, Process};
+use crate::kernel::ProcId;
 use crate::notebook::{Digests, Reply, StateId, Variable};
 use crate::problem::{Kind, Problem};
 use std::collections::VecDeque;
@@ -24,37 +25,11 @@ const DIGEST_TIMEOUT: Duration = Duration::from_secs(60);
 const MAX_KEPT: usize = 64;
 const MAX_KEPT_NAMES: usize = 20_000;
 
-/// A listing that has not ended, with the requests that wait for it.
-#[derive(Debug)]
-pub(super) struct Listing {
-    tickets: Vec<Ticket>,
-    kind: ListingKind,
-    /// Whether a deadline passed while the state was loading.
-    has_waited: bool,
-}
-
-/// What the process lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ListingKind {
-    Variables,
-    Digests,
-}
-
 impl ListingKind {
     fn timeout(self) -> Duration {
         match self {
             Self::Variables => LIST_TIMEOUT,
             Self::Digests => DIGEST_TIMEOUT,
-        }
-    }
-}
-
-impl Listing {
-    /// The role of the process that makes this listing.
-    pub(super) fn role(&self) -> Role {
-        match self.kind {
-            ListingKind::Variables => Role::ListVariables,
-            ListingKind::Digests => Role::Digest,
         }
     }
 }

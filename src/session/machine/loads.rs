@@ -1,7 +1,7 @@
 //! Runs and requests that wait until a state is loaded from its checkpoint.
 
-use super::core::Core;
-use super::{Ticket, not_found};
+use super::core::{Core, not_found};
+use super::effect::Ticket;
 use crate::notebook::{ExecId, Reply, Residency, StateId};
 use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;

@@ -4,11 +4,11 @@
 //! `Listings` computes them. Then the merge is an ordinary run of the code that `MergePlan` makes,
 //! so that it is saved, replayed and exported like any cell.
 
-use super::Ticket;
 use super::core::Core;
+use super::effect::Ticket;
 use super::listings::Listings;
 use crate::notebook::{
-    Base, Digests, MergePlan, MergeRule, MergeSpec, Reply, Residency, RunSpec, StateId, Take,
+    Base, Digests, MergePlan, MergeRule, MergeSpec, Reply, Residency, Run, RunSpec, StateId, Take,
 };
 use crate::problem::{Kind, Problem};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,7 @@
 //! Passes the output and the prompts of a running cell to the clients.
 
-use super::Effect;
 use super::core::Core;
+use super::effect::Effect;
 use crate::kernel::ProcId;
 use crate::notebook::{ExecId, Fact, Live, MimeBundle, Output, Prompt, Reply, Updated};
 use crate::problem::{Kind, Problem};

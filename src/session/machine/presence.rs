@@ -1,12 +1,11 @@
 //! Presence: which clients look at the notebook, and at which states. Presence is not saved.
 
-use super::core::Core;
-use super::{Alarm, Ticket, not_found};
+use super::core::{Core, not_found};
+use super::effect::{Alarm, Ticket};
 use crate::notebook::{AgentStatus, Caret, Live, Participant, Reply, StateId};
 use crate::problem::{Kind, Problem};
 use crate::session::permit::Scope;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Maximum number of clients in the list. Each change sends the whole list to every client.

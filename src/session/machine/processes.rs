@@ -6,12 +6,10 @@
 //! Frozen processes are indexed by state, and other processes are listed separately. So the cost of
 //! a cell does not depend on the number of states.
 
-use super::introspect::Answerer;
-use super::listings::Listing;
-use super::transfers::Sender;
-use super::{Alarm, Effect, Killed};
+use super::duty::{Doing, Duty, Head, Sender};
+use super::effect::{Alarm, Effect, Killed};
 use crate::kernel::{Load, ProcId, Role};
-use crate::notebook::{ExecId, Form, StateId};
+use crate::notebook::{ExecId, StateId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -38,85 +36,6 @@ pub(super) struct Process {
     /// The process's private memory when last measured, in bytes; 0 before that. Only used for
     /// processes that hold states.
     bytes: u64,
-}
-
-/// The purpose of a process.
-#[derive(Debug)]
-pub(super) enum Duty {
-    /// The process that starts Python. It holds the root state. All other processes are forked from
-    /// it or from its descendants.
-    Root,
-    /// The process holds its state. Processes that work for the state are forked from it.
-    Frozen,
-    /// The process runs cells.
-    Head(Head),
-    /// The process is a stopped head whose cell failed. The variables that the cell set can still
-    /// be kept.
-    Held(Head),
-    /// The process is a held head that was killed. Later versions of its cell wait until it has
-    /// exited.
-    Ending,
-    /// The process holds nothing that is needed: it was made during a replay for a state that is
-    /// deleted or that another process already holds, or its state was frozen again.
-    Spare,
-    /// The process writes a checkpoint.
-    Saving(Form),
-    /// The process lists variables or computes their digests.
-    Listing(Listing),
-    /// The process completes code and describes objects.
-    Answering(Answerer),
-    /// The process fingerprints variables.
-    Fingerprinting,
-    /// The process sends variables to a head.
-    Sending(Sender),
-}
-
-/// A process that runs cells.
-#[derive(Debug)]
-pub(super) struct Head {
-    /// The current activity of the head.
-    pub(super) doing: Doing,
-    /// Whether the machine killed the process. Its later reports are ignored.
-    pub(super) is_killed: bool,
-    /// Why the system refused to create the frozen process of the head's state.
-    pub(super) refusal: Option<String>,
-    /// Whether the head has something that a checkpoint cannot contain, such as threads.
-    pub(super) is_needed: bool,
-    /// Whether the head was forked from the process of a state other than the root. Such a fork
-    /// lacks the threads of that process.
-    pub(super) is_forked: bool,
-    rested: u64,
-}
-
-impl Head {
-    pub(super) fn new(doing: Doing) -> Self {
-        Self { doing, is_killed: false, refusal: None, is_needed: false, is_forked: false, rested: 0 }
-    }
-}
-
-/// The activity of a head.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Doing {
-    /// The head waits for the next cell.
-    Rest,
-    /// The head was ordered to run the cell of this run, and has not begun.
-    Begin(ExecId),
-    /// The head runs the cell of this run.
-    Run(ExecId),
-    /// The head runs the cells of this state's lineage again.
-    Replay(StateId),
-    /// The head runs the code of widgets. The run shows their outputs.
-    Handle(ExecId),
-}
-
-impl Doing {
-    /// The run whose cell the head runs or is about to run.
-    pub(super) fn run(&self) -> Option<&ExecId> {
-        match self {
-            Self::Rest | Self::Replay(_) | Self::Handle(_) => None,
-            Self::Begin(run) | Self::Run(run) => Some(run),
-        }
-    }
 }
 
 /// From which process a process is forked, and at which state it will be.

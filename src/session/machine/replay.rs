@@ -5,11 +5,13 @@
 //! Each state between the ancestor and the restored state gets a frozen process again, because a
 //! head never leaves a state that is not frozen.
 
-use super::core::{Core, FollowUp};
-use super::lifecycle::hangs::READY_TIMEOUT;
-use super::processes::{Doing, Duty, Origin};
-use super::runs::{CellReport, Outcome};
-use super::{Effect, Killed, Ticket, not_found, transfers};
+use super::core::{Core, FollowUp, not_found};
+use super::duty::{Doing, Duty};
+use super::effect::{Effect, Killed, Ticket};
+use super::outcome::{CellReport, Outcome};
+use super::processes::Origin;
+use super::timeouts::READY_TIMEOUT;
+use super::transfers;
 use crate::kernel::{CellOrder, How, ProcId, Remains, RunOrder};
 use crate::notebook::{
     Cause, Checkpoint, ExecId, Live, Reply, Residency, RestoredFrom, RunError, Saving, State, StateId,

@@ -6,16 +6,16 @@
 //! state does not change and no cell has to wait. The store then adds the checkpoint to the
 //! notebook and reports this.
 
-use super::core::{Core, FollowUp};
-use super::processes::{Duty, Origin};
-use super::runs::Outcome;
-use super::{Alarm, Effect, Ticket, not_found};
+use super::core::{Core, FollowUp, not_found};
+use super::duty::Duty;
+use super::effect::{Alarm, Effect, Ticket};
+use super::outcome::Outcome;
+use super::processes::Origin;
 use crate::kernel::{Contents, ProcId};
 use crate::notebook::{
     Checkpoint, DiskStatus, ExecId, Form, Live, Reply, Residency, RestoredFrom, Saving, State, StateId,
 };
 use crate::problem::{Kind, Problem};
-use serde_json::{Map, Value};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 

@@ -4,9 +4,10 @@
 //! restart as if nothing had happened. A row that ran when the server stopped runs again, under the
 //! same exec id.
 
-use super::core::Core;
+use super::core::{Core, not_found};
+use super::effect::Ticket;
 use super::introspect::Introspection;
-use super::{Ticket, not_found, workers};
+use super::workers;
 use crate::kernel::Question;
 use crate::notebook::{
     Base, Drawn, ExecId, Fact, Place, PlannedRows, Reply, RowEnd, RowPlace, Run, RunError, RunSpec, Sampler,

@@ -1,10 +1,8 @@
 //! Checkpoints of tasks: plain values that clients store in numbered versions.
 
-use super::core::Core;
-use super::not_found;
+use super::core::{Core, not_found};
 use crate::notebook::{Fact, Reply, Residency, StateId, TaskCheckpoint};
 use crate::problem::{Kind, Problem};
-use serde_json::{Map, Value};
 
 /// Adds a checkpoint to a task's sequence.
 pub(super) fn save(

@@ -4,22 +4,16 @@
 //! The machine does not wait for these senders. The head reads from their pipes before its cell
 //! runs. If a sender dies, its pipe ends, and the head reports an error.
 
-use super::Alarm;
 use super::core::Core;
-use super::processes::{Duty, Origin};
-use crate::kernel::{Delivery, ProcId, Wanted};
+use super::duty::{Duty, Sender};
+use super::effect::Alarm;
+use super::processes::Origin;
+use crate::kernel::{Delivery, ProcId};
 use crate::notebook::{ExecId, Reading, StateId, StateRef, other_state};
 use std::time::Duration;
 
 /// How long the fork of a sender may take. The time for loading the sender's state does not count.
 const SENDER_TIMEOUT: Duration = Duration::from_secs(15);
-
-/// A process that sends variables to a head.
-#[derive(Debug)]
-pub(super) struct Sender {
-    run: ExecId,
-    pub(super) wanted: Wanted,
-}
 
 /// Starts the senders for the variables that a cell needs, and returns each delivery with its
 /// sender. The request names the variables (`reads`), or generated code names them.

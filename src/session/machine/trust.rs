@@ -2,8 +2,8 @@
 //! After that, their pickled objects are loaded too.
 
 use super::core::Core;
+use super::effect::{Effect, Ticket};
 use super::saving::Saver;
-use super::{Effect, Ticket};
 use crate::notebook::{DiskStatus, Reply, Residency, Saving, StateId};
 
 /// The trust requests that wait for the store.

@@ -15,11 +15,11 @@
 //! If a head dies in a widget's code, the frozen process still has the state from before that code.
 //! The pages then show the widgets of that state again.
 
-use super::core::{Core, FollowUp};
-use super::processes::{Doing, Head};
-use super::{Alarm, Effect, Ticket, not_found};
+use super::core::{Core, FollowUp, not_found};
+use super::duty::{Doing, Head};
+use super::effect::{Alarm, Effect, Ticket};
 use crate::kernel::{ProcId, WidgetEnd};
-use crate::notebook::{Base, ExecId, Fact, Reply, Residency, Run, StateId, WidgetMessage, Widgets as Models};
+use crate::notebook::{Base, ExecId, Fact, Reply, Residency, Run, StateId, WidgetMessage};
 use crate::problem::{Kind, Problem};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;

@@ -6,13 +6,13 @@
 //! (`Runs::end`): a worker that still runs it interrupts it.
 
 use super::core::Core;
-use super::runs::{CellReport, Outcome, Runs};
-use super::{Effect, Serial};
+use super::effect::{Effect, Serial};
+use super::outcome::{CellReport, Outcome};
+use super::runs::Runs;
 use crate::notebook::{
-    Cause, Checkpoint, Dispatch, ExecId, Fact, Form, Output, OutputChange, Residency, RunError, RunSpec,
-    RunStatus, RunWorker, State, StateId, WorkerReport, WorkerResult, WorkerTask, other_state,
+    Cause, Checkpoint, Dispatch, ExecId, Fact, Output, OutputChange, Residency, RunError, RunStatus,
+    RunWorker, StateId, WorkerReport, WorkerResult, WorkerTask,
 };
-use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;
 
 /// The states of results whose checkpoints the store has not added yet, with their runs and how
@@ -127,32 +127,6 @@ impl Workers {
     pub(super) fn reset(&mut self) {
         self.arriving.clear();
     }
-}
-
-/// The checkpoint with which a worker can restore a state.
-pub(super) fn checkpoint_for_workers<'a>(core: &Core, state: &'a State) -> Option<&'a Checkpoint> {
-    let is_good = |c: &&Checkpoint| c.form == Form::Environment && core.is_loadable(c);
-    state.checkpoint.as_ref().filter(is_good).filter(|_| !core.due.is_broken(&state.id))
-}
-
-/// Refuses a run that no worker can run.
-pub(super) fn check(core: &Core, spec: &RunSpec) -> Result<(), Problem> {
-    let what = || format!("run {}", spec.exec_id);
-    if !core.has_workers {
-        return Err(no_workers(what()));
-    }
-    let needs_server = spec.passing || !spec.reads.is_empty() || other_state(&spec.code).is_some();
-    if needs_server {
-        let why = "it leaves no state, or takes variables of another state, which is on this server";
-        return Err(Problem::new(Kind::Conflict, what(), why, "run it here"));
-    }
-    Ok(())
-}
-
-/// The refusal of a run or sweep for workers by a server that has none.
-pub(super) fn no_workers(what: impl Into<String>) -> Problem {
-    let (why, how) = ("this server has no workers", "start it with --workers and --store, or run it here");
-    Problem::new(Kind::Conflict, what, why, how)
 }
 
 /// Notes that an attempt has begun. What an earlier attempt has printed is cleared.

@@ -1,74 +1,64 @@
 //! Handles a fork that hangs. The process is examined and killed, the run fails with an error that
 //! names the likely causes, and the state gets a warning.
 
+use super::failures::fork_failed;
 use crate::kernel::{Hung, ProcId};
 use crate::notebook::{Residency, StateId};
 use crate::session::machine::core::Core;
-use crate::session::machine::processes::Duty;
-use crate::session::machine::{Alarm, Effect, Killed, Machine};
-use std::time::Duration;
+use crate::session::machine::duty::Duty;
+use crate::session::machine::effect::{Alarm, Effect, Killed};
+use crate::session::machine::parts::Parts;
+use crate::session::machine::timeouts::{READY_TIMEOUT, START_TIMEOUT};
 
-/// How long a forked process may take to report that it is ready. A fork takes milliseconds; with
-/// tens of gigabytes in small pages, it takes a second.
-pub(in crate::session::machine) const READY_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a head may take to begin its cell. Longer than `READY_TIMEOUT`, because the head first
-/// waits until its state is frozen.
-pub(in crate::session::machine) const BEGIN_TIMEOUT: Duration = Duration::from_secs(15);
-/// How long a process may take to report that it is ready if Python itself has to start first,
-/// which is slow with a cold disk cache.
-pub(in crate::session::machine) const START_TIMEOUT: Duration = Duration::from_secs(60);
-
-impl Machine {
-    /// Examines a forked process that did not report in time that it is ready.
-    pub(in crate::session::machine) fn not_ready(&mut self, process: ProcId) {
-        if self.core.processes.waits_for_a_load(process) {
-            return self.core.wake(READY_TIMEOUT, Alarm::Late(process));
-        }
-        if self.is_to_be(process).is_some() {
-            self.core.effects.push(Effect::Examine(process));
-        }
+/// Examines a forked process that did not report in time that it is ready.
+pub(in crate::session::machine) fn not_ready(parts: &mut Parts, process: ProcId) {
+    if parts.core.processes.waits_for_a_load(process) {
+        return parts.core.wake(READY_TIMEOUT, Alarm::Late(process));
     }
-
-    /// The state of a process that has not reported that it is ready. None for other processes.
-    fn is_to_be(&self, process: ProcId) -> Option<StateId> {
-        let known = self.core.processes.get(process)?;
-        match known.duty {
-            Duty::Head(_) => (!known.is_ready).then(|| known.at.clone()),
-            Duty::Root | Duty::Frozen => {
-                let is_coming = self.core.notebook.state(&known.at)?.residency == Residency::Freezing;
-                is_coming.then(|| known.at.clone())
-            }
-            _ => None,
-        }
+    if is_to_be(parts, process).is_some() {
+        parts.core.effects.push(Effect::Examine(process));
     }
+}
 
-    /// Handles the examination of a late process. Kills the process, unless its parent is still
-    /// busy with other forks.
-    pub(in crate::session::machine) fn examined(&mut self, process: ProcId, hung: &Hung) {
-        let Some(state) = self.is_to_be(process) else { return };
-        if !hung.is_there && hung.parent_made_one.is_some_and(|ago| ago < READY_TIMEOUT) {
-            return self.core.wake(READY_TIMEOUT, Alarm::Late(process));
+/// The state of a process that has not reported that it is ready. None for other processes.
+fn is_to_be(parts: &Parts, process: ProcId) -> Option<StateId> {
+    let known = parts.core.processes.get(process)?;
+    match known.duty {
+        Duty::Head(_) => (!known.is_ready).then(|| known.at.clone()),
+        Duty::Root | Duty::Frozen => {
+            let is_coming = parts.core.notebook.state(&known.at)?.residency == Residency::Freezing;
+            is_coming.then(|| known.at.clone())
         }
-        let why = if self.core.processes.root() == Some(process) {
-            why_the_start_hangs(&self.core, hung)
-        } else {
-            why_it_hangs(&self.core, &state, hung)
-        };
-        self.core.effects.push(Effect::Kill(process, Killed::Hung));
-        if self.core.processes.head(process).is_some() && !hung.is_there && self.core.forks(&state) {
-            self.end_stuck(&state);
-        }
-        remember_that_it_hung(&mut self.core, &state, hung);
-        self.fork_failed(process, &why);
+        _ => None,
     }
+}
 
-    /// Kills the frozen process of a state when it hangs before a fork, because no branch can be
-    /// forked from it. Branches can still load the state's checkpoint.
-    fn end_stuck(&mut self, state: &StateId) {
-        let is_there = self.core.notebook.state(state).is_some_and(|s| s.residency == Residency::Memory);
-        if let Some(frozen) = self.core.processes.frozen(state).filter(|_| is_there) {
-            self.core.effects.push(Effect::Kill(frozen, Killed::Hung));
-        }
+/// Handles the examination of a late process. Kills the process, unless its parent is still
+/// busy with other forks.
+pub(in crate::session::machine) fn examined(parts: &mut Parts, process: ProcId, hung: &Hung) {
+    let Some(state) = is_to_be(parts, process) else { return };
+    if !hung.is_there && hung.parent_made_one.is_some_and(|ago| ago < READY_TIMEOUT) {
+        return parts.core.wake(READY_TIMEOUT, Alarm::Late(process));
+    }
+    let why = if parts.core.processes.root() == Some(process) {
+        why_the_start_hangs(&parts.core, hung)
+    } else {
+        why_it_hangs(&parts.core, &state, hung)
+    };
+    parts.core.effects.push(Effect::Kill(process, Killed::Hung));
+    if parts.core.processes.head(process).is_some() && !hung.is_there && parts.core.forks(&state) {
+        end_stuck(parts, &state);
+    }
+    remember_that_it_hung(&mut parts.core, &state, hung);
+    fork_failed(parts, process, &why);
+}
+
+/// Kills the frozen process of a state when it hangs before a fork, because no branch can be
+/// forked from it. Branches can still load the state's checkpoint.
+fn end_stuck(parts: &mut Parts, state: &StateId) {
+    let is_there = parts.core.notebook.state(state).is_some_and(|s| s.residency == Residency::Memory);
+    if let Some(frozen) = parts.core.processes.frozen(state).filter(|_| is_there) {
+        parts.core.effects.push(Effect::Kill(frozen, Killed::Hung));
     }
 }
 

@@ -18,9 +18,7 @@ mod transfers;
 mod widgets;
 mod workers;
 
-use super::{
-    Adopted, Alarm, Budget, Effect, Footprint, Input, Machine, RunMemory, Serial, Standing, Ticket, Visitor,
-};
+use super::{Adopted, Alarm, Budget, Effect, Input, Machine, RunMemory, Serial, Standing, Ticket, Visitor};
 use crate::kernel::interpreter::Version;
 use crate::kernel::{
     Contents, Delivery, Exit, Fingerprint, How, Hung, Introspected, MemoryUse, ProcId, ReadyPython, Remains,
@@ -34,6 +32,7 @@ use crate::notebook::{
     WidgetMessage, WorkerReport, WorkerResult, WorkerState,
 };
 use crate::session::permit::Scope;
+use crate::session::system_memory::Footprint;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -1,14 +1,23 @@
 //! The life of a run: it is requested and queued, it begins, and it ends with or without a state.
 
-use super::cancel::{Stop, interrupted};
-use super::core::{Core, FollowUp};
-use super::memory_limit::MemoryLimit;
-use super::watch::Watch;
-use super::{Alarm, Effect, Serial, Ticket, drafts, not_found, transfers, workers};
+mod cancel;
+mod memory_limit;
+mod watch;
+
+pub(super) use self::cancel::Stop;
+use self::memory_limit::MemoryLimit;
+pub(in crate::session) use self::memory_limit::RunMemory;
+use self::watch::Watch;
+use super::core::{Core, FollowUp, not_found};
+use super::drafts;
+use super::effect::{Alarm, Effect, Serial, Ticket};
+use super::outcome::{CellReport, Outcome, interrupted};
+use super::placement;
+use super::transfers;
 use crate::kernel::{CellOrder, ProcId, RunOrder};
 use crate::notebook::{
     Asked, Base, Cause, DraftId, Ended, ExecId, Fact, Metric, OnError, Output, Outputs, Place, Reply,
-    Residency, Run, RunError, RunSpec, RunStatus, RunWorker, State, StateId, StateRef, Symbols, other_state,
+    Residency, Run, RunSpec, RunStatus, RunWorker, State, StateId, StateRef, Symbols, other_state,
 };
 use crate::problem::{Kind, Problem};
 use std::collections::{BTreeMap, VecDeque};
@@ -16,55 +25,6 @@ use std::time::Duration;
 
 /// Maximum number of runs that are queued or running in one notebook.
 const MAX_OPEN_RUNS: usize = 1000;
-
-/// How a run ends: its status and its error.
-#[derive(Debug)]
-pub(super) enum Outcome {
-    Ok,
-    Error(RunError),
-    Interrupted(RunError),
-    Crashed(RunError),
-}
-
-impl Outcome {
-    /// The run waited for a state that will never exist.
-    pub(super) fn aborted(why: &str) -> Self {
-        Self::Interrupted(RunError::of(Cause::RunAborted, why))
-    }
-
-    /// No process could be created for the run.
-    pub(super) fn fork_failed(why: &str) -> Self {
-        Self::Error(RunError::of(Cause::ForkFailed, why))
-    }
-
-    /// The operating system refused to create another process.
-    pub(super) fn fork_refused(why: &str) -> Self {
-        let why = format!("{why}. Nothing has run: end other cells or programs, then try again");
-        Self::Error(RunError::of(Cause::ForkRefused, why))
-    }
-
-    fn into_parts(self) -> (RunStatus, Option<RunError>) {
-        match self {
-            Self::Ok => (RunStatus::Ok, None),
-            Self::Error(error) => (RunStatus::Error, Some(error)),
-            Self::Interrupted(error) => (RunStatus::Interrupted, Some(error)),
-            Self::Crashed(error) => (RunStatus::Crashed, Some(error)),
-        }
-    }
-}
-
-/// A head's report when its cell has ended.
-#[derive(Debug, Default)]
-pub(super) struct CellReport {
-    /// The number in `In[n]` of the cell.
-    pub(super) exec_count: u32,
-    /// Warnings for users about what branches of the state lose.
-    pub(super) warnings: Vec<String>,
-    /// Whether branches of the state may be forked from its process.
-    pub(super) forks: bool,
-    /// Whether part of the state exists only in the head's process, such as threads.
-    pub(super) is_alone: bool,
-}
 
 /// The request of a run, with the run's progress. It exists as long as the run is in the notebook.
 #[derive(Debug)]
@@ -159,7 +119,7 @@ impl Runs {
             return ask_again(core, &spec).map(Some);
         }
         if spec.place == Place::Workers {
-            workers::check(core, &spec)?;
+            placement::check(core, &spec)?;
         }
         (core.asked_ms, core.run_ms) = (core.now_ms, core.now_ms);
         let leaves_nothing = spec.passing;

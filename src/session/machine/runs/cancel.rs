@@ -1,11 +1,14 @@
 //! Stops runs that were interrupted, that reached a limit of time or memory, or whose process died.
 
-use super::core::{Core, FollowUp};
-use super::processes::Doing;
-use super::runs::{Outcome, Runs};
-use super::{Alarm, Effect, Serial, outputs};
+use super::Runs;
+use super::memory_limit::MemoryLimit;
 use crate::kernel::{Exit, ProcId};
-use crate::notebook::{Base, Cause, ExecId, Run, RunError, StateId};
+use crate::notebook::{Asked, Base, Cause, ExecId, Run, RunError, StateId};
+use crate::session::machine::core::{Core, FollowUp};
+use crate::session::machine::duty::Doing;
+use crate::session::machine::effect::{Alarm, Effect, Serial};
+use crate::session::machine::outcome::{Outcome, exit_in_words, interrupted};
+use crate::session::machine::outputs;
 use std::time::Duration;
 
 /// How long an interrupted cell may take to stop. After that, its head is killed.
@@ -13,7 +16,7 @@ const INTERRUPT_GRACE: Duration = Duration::from_secs(3);
 
 /// Why a run has to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(in crate::session::machine) enum Stop {
     Asked,
     TimeLimit,
     /// The run used this many bytes in addition to the memory of its state.
@@ -23,7 +26,12 @@ pub(super) enum Stop {
 impl Runs {
     /// The outcome of a cell that raised: an error of the cell's code, or the effect of an
     /// interrupt.
-    pub(super) fn judge(&self, core: &Core, exec_id: &ExecId, error: RunError) -> Outcome {
+    pub(in crate::session::machine) fn judge(
+        &self,
+        core: &Core,
+        exec_id: &ExecId,
+        error: RunError,
+    ) -> Outcome {
         match self.get(exec_id).and_then(|r| r.stop) {
             _ if error.cause != Some(Cause::Interrupt) => Outcome::Error(error),
             Some(Stop::Asked) | None => Outcome::Interrupted(error),
@@ -51,7 +59,7 @@ impl Runs {
     }
 
     /// Interrupts a run or kills its process. Returns false if the run does not exist or has ended.
-    pub(super) fn stop(&mut self, core: &mut Core, exec_id: &ExecId, why: Stop) -> bool {
+    pub(in crate::session::machine) fn stop(&mut self, core: &mut Core, exec_id: &ExecId, why: Stop) -> bool {
         if core.notebook.run(exec_id).is_none_or(|r| r.status.has_ended()) {
             return false;
         }
@@ -83,12 +91,12 @@ impl Runs {
     }
 
     /// Whether a request to stop the run was made.
-    pub(super) fn is_stopping(&self, exec_id: &ExecId) -> bool {
+    pub(in crate::session::machine) fn is_stopping(&self, exec_id: &ExecId) -> bool {
         self.get(exec_id).is_some_and(|r| r.stop.is_some())
     }
 
     /// Interrupts the cell of a head, and sets an alarm to check whether the cell has stopped.
-    pub(super) fn ask_to_stop(&self, core: &mut Core, head: ProcId, exec_id: &ExecId) {
+    pub(in crate::session::machine) fn ask_to_stop(&self, core: &mut Core, head: ProcId, exec_id: &ExecId) {
         if core.notebook.run(exec_id).is_some_and(|r| r.prompt.is_some()) {
             outputs::prompt(core, head, None);
         }
@@ -102,7 +110,12 @@ impl Runs {
     }
 
     /// Kills the process of an interrupted cell that did not stop in time.
-    pub(super) fn did_not_stop(&self, core: &mut Core, exec_id: &ExecId, serial: Serial) {
+    pub(in crate::session::machine) fn did_not_stop(
+        &self,
+        core: &mut Core,
+        exec_id: &ExecId,
+        serial: Serial,
+    ) {
         if self.is_still(exec_id, serial)
             && let Some(head) = core.processes.of_run(exec_id)
         {
@@ -113,7 +126,13 @@ impl Runs {
     /// Replaces an idle head that did not begin its cell in time, probably because something that
     /// an earlier cell left running blocks it. The head's state has not changed, so the cell moves
     /// to another head.
-    pub(super) fn did_not_begin(&mut self, core: &mut Core, head: ProcId, exec_id: &ExecId, serial: Serial) {
+    pub(in crate::session::machine) fn did_not_begin(
+        &mut self,
+        core: &mut Core,
+        head: ProcId,
+        exec_id: &ExecId,
+        serial: Serial,
+    ) {
         let hangs = core.processes.head(head).is_some_and(|h| h.doing == Doing::Begin(exec_id.clone()));
         if !hangs || !self.is_still(exec_id, serial) {
             return;
@@ -135,14 +154,19 @@ impl Runs {
     }
 
     /// Stops a run that has reached its time limit.
-    pub(super) fn reached_time_limit(&mut self, core: &mut Core, exec_id: &ExecId, serial: Serial) {
+    pub(in crate::session::machine) fn reached_time_limit(
+        &mut self,
+        core: &mut Core,
+        exec_id: &ExecId,
+        serial: Serial,
+    ) {
         if self.is_still(exec_id, serial) {
             self.stop(core, exec_id, Stop::TimeLimit);
         }
     }
 
     /// Ends all runs against some states, because these states are about to be deleted.
-    pub(super) fn stop_on(&mut self, core: &mut Core, states: &[StateId]) {
+    pub(in crate::session::machine) fn stop_on(&mut self, core: &mut Core, states: &[StateId]) {
         let is_on = |run: &Run| matches!(&run.on, Base::State(on) if states.contains(on));
         let is_theirs = |run: &&ExecId| core.notebook.run(run).is_some_and(is_on);
         let theirs: Vec<ExecId> = core.open.iter().filter(is_theirs).cloned().collect();
@@ -150,13 +174,18 @@ impl Runs {
     }
 
     /// Ends all runs, because the notebook is about to be reset.
-    pub(super) fn stop_all(&mut self, core: &mut Core) {
+    pub(in crate::session::machine) fn stop_all(&mut self, core: &mut Core) {
         let all: Vec<ExecId> = core.open.iter().cloned().collect();
         self.kill_and_end(core, &all, "the notebook was reset");
     }
 
     /// Kills the processes of runs, and ends the runs.
-    pub(super) fn kill_and_end(&mut self, core: &mut Core, theirs: &[ExecId], why: &str) {
+    pub(in crate::session::machine) fn kill_and_end(
+        &mut self,
+        core: &mut Core,
+        theirs: &[ExecId],
+        why: &str,
+    ) {
         for run in theirs {
             self.backlog.retain(|waiting| waiting != run);
             if let Some(head) = core.processes.of_run(run) {
@@ -168,35 +197,16 @@ impl Runs {
     }
 
     /// Ends a run whose head died.
-    pub(super) fn head_died(&mut self, core: &mut Core, exec_id: &ExecId, exit: Option<Exit>) {
+    pub(in crate::session::machine) fn head_died(
+        &mut self,
+        core: &mut Core,
+        exec_id: &ExecId,
+        exit: Option<Exit>,
+    ) {
         let outcome = match self.get(exec_id).and_then(|r| r.stop) {
             Some(stop) => Outcome::Interrupted(self.stop_error(core, exec_id, stop)),
             None => Outcome::Crashed(RunError::of(Cause::KernelDied, exit_in_words(exit))),
         };
         self.end(core, exec_id, outcome);
-    }
-}
-
-pub(super) fn interrupted(why: &str) -> RunError {
-    RunError::of(Cause::Interrupt, why)
-}
-
-/// Describes the end of a process in a text for users.
-pub(super) fn exit_in_words(exit: Option<Exit>) -> String {
-    match exit {
-        Some(Exit::Code(code)) => format!("the process of this cell exited with code {code}"),
-        Some(Exit::Signal(number)) => {
-            let name = nix::sys::signal::Signal::try_from(number).map_or("an unknown signal", |s| s.as_str());
-            format!("the process of this cell was killed by {name}")
-        }
-        Some(Exit::OutOfMemory) => "the process of this cell was killed by SIGKILL: the machine ran out \
-             of memory, most likely because of this cell. The state that it ran against has not changed. \
-             Use less memory in the cell, or limit runs with --run-memory"
-            .into(),
-        Some(Exit::Unreachable) => "the process of this cell could no longer be reached and was \
-             killed: the cell closed all descriptors, or became another program (os.closerange, \
-             os.exec…). The state that it ran against has not changed"
-            .into(),
-        None => "the process of this cell ended for an unknown reason".into(),
     }
 }

@@ -7,12 +7,12 @@
 //! They do not count pages of the state that are copied when the run writes to them, although these
 //! pages are the cost of a branch.
 
+use super::Runs;
 use super::cancel::Stop;
-use super::core::Core;
-use super::runs::Runs;
-use super::{Alarm, Effect, Serial};
 use crate::kernel::{MemoryUse, ProcId};
 use crate::notebook::{Cause, ExecId, RunError, StateId};
+use crate::session::machine::core::Core;
+use crate::session::machine::effect::{Alarm, Effect, Serial};
 use std::time::Duration;
 
 /// The shortest time between two measurements. In this time, one processor core writes some 100 MB.
@@ -26,7 +26,7 @@ const SHARE: f64 = 0.1;
 /// The memory limit of a run, and the memory at its beginning, with which later measurements are
 /// compared.
 #[derive(Debug)]
-pub(super) struct MemoryLimit {
+pub(in crate::session::machine) struct MemoryLimit {
     /// The limit, in bytes.
     limit: u64,
     /// How much memory the head used when the cell began.
@@ -38,7 +38,7 @@ pub(super) struct MemoryLimit {
 }
 
 impl MemoryLimit {
-    pub(super) fn new(limit: u64) -> Self {
+    pub(in crate::session::machine) fn new(limit: u64) -> Self {
         Self { limit, start: None, frozen: None, measured_ms: 0.0 }
     }
 }
@@ -61,7 +61,12 @@ impl Runs {
     }
 
     /// Handles a head's report of its memory, which it sends right before its cell begins.
-    pub(super) fn note_start_memory(&mut self, core: &mut Core, head: ProcId, memory: MemoryUse) {
+    pub(in crate::session::machine) fn note_start_memory(
+        &mut self,
+        core: &mut Core,
+        head: ProcId,
+        memory: MemoryUse,
+    ) {
         if let Some(run) = core.processes.run_of(head)
             && let Some(limit) = self.memory_limit(&run)
         {
@@ -70,7 +75,12 @@ impl Runs {
     }
 
     /// Begins to measure a run that has a memory limit.
-    pub(super) fn begin_to_measure(&mut self, core: &mut Core, run: &ExecId, at: &StateId) {
+    pub(in crate::session::machine) fn begin_to_measure(
+        &mut self,
+        core: &mut Core,
+        run: &ExecId,
+        at: &StateId,
+    ) {
         let frozen = core.processes.frozen(at);
         if let Some(limit) = self.memory_limit(run) {
             limit.frozen = frozen;
@@ -83,7 +93,7 @@ impl Runs {
     }
 
     /// Orders a measurement of a run.
-    pub(super) fn measure(&mut self, core: &mut Core, run: &ExecId, serial: Serial) {
+    pub(in crate::session::machine) fn measure(&mut self, core: &mut Core, run: &ExecId, serial: Serial) {
         let Some(head) = core.processes.of_run(run).filter(|_| self.is_still(run, serial)) else { return };
         let frozen_now = core.processes.at(head).and_then(|at| core.processes.frozen(at));
         let Some(limit) = self.memory_limit(run) else { return };
@@ -96,7 +106,7 @@ impl Runs {
     }
 
     /// Handles the measurement of a run. Kills the run if it exceeds its limit.
-    pub(super) fn measured(
+    pub(in crate::session::machine) fn measured(
         &mut self,
         core: &mut Core,
         run: &ExecId,
@@ -118,7 +128,7 @@ impl Runs {
         core.kill_for_good(head);
     }
 
-    pub(super) fn memory_limit_error(&self, run: &ExecId, held: u64) -> RunError {
+    pub(in crate::session::machine) fn memory_limit_error(&self, run: &ExecId, held: u64) -> RunError {
         let limit = self.get(run).and_then(|r| r.memory_limit.as_ref()).map_or(0, |limit| limit.limit);
         let why = format!(
             "the run was killed at its memory limit: it used {} more than its state, and the limit is {}. \

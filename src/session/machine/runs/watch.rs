@@ -1,11 +1,11 @@
 //! Warns when a cell in a branch makes no progress. Such a cell may wait for a thread that the fork
 //! did not copy.
 
-use super::core::Core;
-use super::runs::{Request, Runs};
-use super::{Alarm, Effect, Serial};
+use super::Runs;
 use crate::kernel::{ProcId, Seen};
 use crate::notebook::{Base, ExecId, StateId};
+use crate::session::machine::core::Core;
+use crate::session::machine::effect::{Alarm, Effect, Serial};
 use std::time::Duration;
 
 /// How long a cell must make no progress before it gets a warning. Most locks are held for a
@@ -19,7 +19,7 @@ const STOOD_STILL: &str =
 
 /// The progress of a cell in a branch.
 #[derive(Debug, Default)]
-pub(super) struct Watch {
+pub(in crate::session::machine) struct Watch {
     /// The processor time that the cell's process has used, and the time since which it has not
     /// increased. `None` if the cell does not wait for a lock.
     still: Option<(u64, f64)>,
@@ -29,7 +29,12 @@ pub(super) struct Watch {
 impl Runs {
     /// Begins to watch a run if its head was forked from a state's process. Only such a head can
     /// lack threads.
-    pub(super) fn begin_to_watch(&mut self, core: &mut Core, head: ProcId, run: &ExecId) {
+    pub(in crate::session::machine) fn begin_to_watch(
+        &mut self,
+        core: &mut Core,
+        head: ProcId,
+        run: &ExecId,
+    ) {
         if core.processes.head(head).is_some_and(|head| head.is_forked) {
             self.watch_on(core, run);
         }
@@ -41,7 +46,7 @@ impl Runs {
     }
 
     /// Orders an observation of a run.
-    pub(super) fn watch(&mut self, core: &mut Core, run: &ExecId, serial: Serial) {
+    pub(in crate::session::machine) fn watch(&mut self, core: &mut Core, run: &ExecId, serial: Serial) {
         if self.is_still(run, serial)
             && let Some(head) = core.processes.of_run(run)
         {
@@ -51,7 +56,13 @@ impl Runs {
 
     /// Handles an observation of a run. Adds a warning if the run has made no progress for
     /// `STANDSTILL`.
-    pub(super) fn observed(&mut self, core: &mut Core, run: &ExecId, serial: Serial, seen: Option<&Seen>) {
+    pub(in crate::session::machine) fn observed(
+        &mut self,
+        core: &mut Core,
+        run: &ExecId,
+        serial: Serial,
+        seen: Option<&Seen>,
+    ) {
         if !self.is_still(run, serial) || core.processes.of_run(run).is_none() {
             return;
         }
@@ -99,7 +110,12 @@ impl Runs {
 
     /// Called when a run has ended without success. If the run got a warning and was then stopped,
     /// its base state is no longer forked.
-    pub(super) fn distrust_after(&mut self, core: &mut Core, run: &ExecId, state: &StateId) {
+    pub(in crate::session::machine) fn distrust_after(
+        &mut self,
+        core: &mut Core,
+        run: &ExecId,
+        state: &StateId,
+    ) {
         let is_it = |request: &Request| request.watch.is_warned && request.stop.is_some();
         if state.is_root() || !self.get(run).is_some_and(is_it) {
             return;

@@ -1,0 +1,109 @@
+//! Removes states and runs from the graph, moves them to the trash and back, and tells the clients.
+
+use crate::notebook::{DraftId, ExecId, Fact, Reply, Residency, StateId};
+use crate::problem::Problem;
+use crate::session::machine::core::not_found;
+use crate::session::machine::imported::sweep_imported;
+use crate::session::machine::parts::Parts;
+use indexmap::IndexMap;
+use std::collections::HashSet;
+
+/// Removes a deleted state from the graph if it has neither children nor open runs. Called when
+/// a run against the state has ended without leaving a state.
+pub(in crate::session::machine) fn forget_deleted(parts: &mut Parts, id: &StateId) {
+    let state = parts.core.notebook.state(id).filter(|s| s.residency == Residency::Deleted);
+    let Some(at) = state.and_then(|state| state.deleted_at) else { return };
+    let before = lineage(parts, id);
+    let (states, runs) = parts.core.notebook.forget_deleted(id);
+    forget_runs(parts, &runs);
+    publish_removed(parts, &before, states, runs, Some(at));
+}
+
+pub(in crate::session::machine) fn forget_runs(parts: &mut Parts, runs: &[ExecId]) {
+    parts.runs.forget(runs);
+    parts.held.forget(runs);
+}
+
+/// Publishes which states and runs were removed from the graph. Clients that look at a removed
+/// state are moved to its nearest remaining ancestor. `before` is the lineage of the deleted
+/// state before the deletion.
+pub(in crate::session::machine) fn publish_removed(
+    parts: &mut Parts,
+    before: &[StateId],
+    states: Vec<StateId>,
+    runs: Vec<ExecId>,
+    at: Option<f64>,
+) {
+    if states.is_empty() && runs.is_empty() {
+        return;
+    }
+    let stays = before.iter().rev().find(|id| !states.contains(id)).cloned();
+    let stays = stays.unwrap_or_else(StateId::root);
+    parts.presence.move_away(&mut parts.core, &stays, |id| states.contains(id));
+    parts.core.publish(Fact::Removed { states, runs, deleted_at: at });
+}
+
+/// Deletes a run that left no state.
+pub(in crate::session::machine) fn drop_attempt(parts: &mut Parts, exec_id: &ExecId) -> Reply {
+    let at = parts.core.notebook.next_deletion(parts.core.now_ms);
+    let Some(runs) = parts.core.notebook.drop_attempt(exec_id, at) else {
+        return Reply::Refused(not_found("failed run", exec_id));
+    };
+    parts.held.end_of(&mut parts.core, exec_id);
+    forget_runs(parts, &runs);
+    publish_removed(parts, &[], Vec::new(), runs, Some(at));
+    trim_trash(parts);
+    Reply::Done
+}
+
+/// Restores a deleted state or failed run by its id, with all that was deleted with it. The
+/// states have no processes: they come back from their checkpoints or by replay.
+pub(in crate::session::machine) fn restore(parts: &mut Parts, id: &str) -> Reply {
+    let Some(mut restored) = parts.core.notebook.restore(id) else {
+        let why = "nothing in the trash has this id: it was restored, or deleted for good";
+        return Reply::Refused(Problem::not_found(format!("restore {id:?}"), why));
+    };
+    // The process of the root was not ended.
+    if parts.core.processes.frozen(&StateId::root()).is_some()
+        && let Some(root) = restored.states.iter_mut().find(|state| state.id.is_root())
+        && let Some(own) = parts.core.notebook.state_mut(&StateId::root())
+    {
+        let now_ms = parts.core.now_ms;
+        root.move_to(Residency::Memory, now_ms);
+        own.move_to(Residency::Memory, now_ms);
+    }
+    parts.core.publish(Fact::Restored { states: restored.states, runs: restored.runs });
+    let mut drafts: IndexMap<StateId, HashSet<DraftId>> = IndexMap::new();
+    for draft in restored.drafts {
+        drafts.entry(draft.on).or_default().insert(draft.id);
+    }
+    for (on, ids) in drafts {
+        let put = parts.core.notebook.placed_drafts(&on, &ids);
+        parts.core.publish(Fact::DraftsChanged { on, removed: Vec::new(), put });
+    }
+    Reply::Done
+}
+
+/// Deletes the deleted states and runs for good.
+pub(in crate::session::machine) fn empty_trash(parts: &mut Parts) -> Reply {
+    let purged = parts.core.notebook.empty_trash();
+    publish_purged(parts, purged);
+    Reply::Done
+}
+
+/// Purges old deletions from the trash.
+pub(in crate::session::machine) fn trim_trash(parts: &mut Parts) {
+    let purged = parts.core.notebook.trim_trash(parts.core.now_ms);
+    publish_purged(parts, purged);
+}
+
+fn publish_purged(parts: &mut Parts, (states, runs): (Vec<StateId>, Vec<ExecId>)) {
+    if !states.is_empty() || !runs.is_empty() {
+        parts.core.publish(Fact::Removed { states, runs, deleted_at: None });
+    }
+    sweep_imported(&mut parts.core);
+}
+
+pub(in crate::session::machine) fn lineage(parts: &Parts, id: &StateId) -> Vec<StateId> {
+    parts.core.notebook.lineage(id).iter().map(|state| state.id.clone()).collect()
+}

@@ -1,0 +1,82 @@
+//! How cells and runs end.
+
+use crate::kernel::Exit;
+use crate::notebook::{Cause, RunError, RunStatus};
+
+/// The error of a run that had not ended when the server stopped.
+pub(super) const STOPPED: &str = "interrupted by server stop";
+
+/// How a run ends: its status and its error.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Ok,
+    Error(RunError),
+    Interrupted(RunError),
+    Crashed(RunError),
+}
+
+impl Outcome {
+    /// The run waited for a state that will never exist.
+    pub(super) fn aborted(why: &str) -> Self {
+        Self::Interrupted(RunError::of(Cause::RunAborted, why))
+    }
+
+    /// No process could be created for the run.
+    pub(super) fn fork_failed(why: &str) -> Self {
+        Self::Error(RunError::of(Cause::ForkFailed, why))
+    }
+
+    /// The operating system refused to create another process.
+    pub(super) fn fork_refused(why: &str) -> Self {
+        let why = format!("{why}. Nothing has run: end other cells or programs, then try again");
+        Self::Error(RunError::of(Cause::ForkRefused, why))
+    }
+
+    /// The status and the error of the run.
+    pub(super) fn into_parts(self) -> (RunStatus, Option<RunError>) {
+        match self {
+            Self::Ok => (RunStatus::Ok, None),
+            Self::Error(error) => (RunStatus::Error, Some(error)),
+            Self::Interrupted(error) => (RunStatus::Interrupted, Some(error)),
+            Self::Crashed(error) => (RunStatus::Crashed, Some(error)),
+        }
+    }
+}
+
+/// A head's report when its cell has ended.
+#[derive(Debug, Default)]
+pub(super) struct CellReport {
+    /// The number in `In[n]` of the cell.
+    pub(super) exec_count: u32,
+    /// Warnings for users about what branches of the state lose.
+    pub(super) warnings: Vec<String>,
+    /// Whether branches of the state may be forked from its process.
+    pub(super) forks: bool,
+    /// Whether part of the state exists only in the head's process, such as threads.
+    pub(super) is_alone: bool,
+}
+
+/// The error of a run that was interrupted.
+pub(super) fn interrupted(why: &str) -> RunError {
+    RunError::of(Cause::Interrupt, why)
+}
+
+/// Describes the end of a process in a text for users.
+pub(super) fn exit_in_words(exit: Option<Exit>) -> String {
+    match exit {
+        Some(Exit::Code(code)) => format!("the process of this cell exited with code {code}"),
+        Some(Exit::Signal(number)) => {
+            let name = nix::sys::signal::Signal::try_from(number).map_or("an unknown signal", |s| s.as_str());
+            format!("the process of this cell was killed by {name}")
+        }
+        Some(Exit::OutOfMemory) => "the process of this cell was killed by SIGKILL: the machine ran out \
+             of memory, most likely because of this cell. The state that it ran against has not changed. \
+             Use less memory in the cell, or limit runs with --run-memory"
+            .into(),
+        Some(Exit::Unreachable) => "the process of this cell could no longer be reached and was \
+             killed: the cell closed all descriptors, or became another program (os.closerange, \
+             os.exec…). The state that it ran against has not changed"
+            .into(),
+        None => "the process of this cell ended for an unknown reason".into(),
+    }
+}
