@@ -1,32 +1,18 @@
-//! Sends a cell's printed text, outputs and questions to the server, in their order.
+//! A head's outputs: descriptors 1 and 2, and the pipe of printed text.
 //!
 //! Text goes through the text pipe, everything else as a report on the socket. Both carry the
 //! number of bytes written to descriptors 1 and 2 so far; text also carries the number of reports
-//! sent. A child that user code forks has neither pipe nor socket, and prints to descriptors 1 and
-//! 2.
+//! sent. So the server knows their order.
 
-use super::{control, fork};
-use crate::kernel::protocol::{Order, Report, Written, seal};
+use super::control;
+use crate::kernel::protocol::Written;
 use crate::kernel::text_pipe::{self, MAX_TEXT_BYTES, SharedCounts, Stamp, WriteCounts};
-use crate::notebook::{Output, Prompt, StreamName};
-use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use crate::notebook::StreamName;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The longest report from Python, in bytes: one output with all its representations.
-const MAX_REPORT_BYTES: usize = 48 * 1024 * 1024;
-/// Longer text goes over the socket, in pieces of this many bytes.
-const PIECE_BYTES: usize = 64 * 1024;
-
 static PRINTER: Mutex<Option<Printer>> = Mutex::new(None);
-/// In a child that user code forked: unfinished lines of standard output and standard error.
-static TAILS: Mutex<[String; 2]> = Mutex::new([String::new(), String::new()]);
-/// How many questions this process and its ancestors have asked.
-static ASKED: AtomicU32 = AtomicU32::new(0);
-static IS_USERS_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// The pipes and counters of a head's printed text.
 struct Printer {
@@ -153,14 +139,15 @@ pub(super) fn disconnect() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether user code forked this process. False for processes that `fork` made.
-pub(super) fn is_users_child() -> bool {
-    IS_USERS_CHILD.load(Ordering::Relaxed)
-}
-
 /// How many bytes have been written to descriptors 1 and 2 so far.
 pub(super) fn written() -> Written {
     lock().as_ref().map(Printer::written).unwrap_or_default()
+}
+
+/// Writes as much text as the text pipe has room for. Returns the rest, or none if this process
+/// has no outputs.
+pub(super) fn write(name: StreamName, text: &str) -> Option<&str> {
+    lock().as_ref().map(|printer| printer.write(name, text))
 }
 
 impl Printer {
@@ -204,82 +191,8 @@ fn lock() -> std::sync::MutexGuard<'static, Option<Printer>> {
     PRINTER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The object with which Python code sends reports to the server.
-#[pyclass(frozen)]
-#[derive(Debug)]
-pub(super) struct Channel;
-
-#[pymethods]
-impl Channel {
-    /// Prints text.
-    fn text(&self, py: Python<'_>, is_error: bool, text: &Bound<'_, PyString>) -> PyResult<()> {
-        let name = if is_error { StreamName::Stderr } else { StreamName::Stdout };
-        match text.to_str() {
-            Ok(text) => print(name, text)?,
-            // Lone surrogates, as in file names that are not UTF-8.
-            Err(_) => {
-                let bytes = text.call_method1("encode", ("utf-8", "backslashreplace"))?;
-                print(name, &String::from_utf8_lossy(bytes.cast::<PyBytes>()?.as_bytes()))?;
-            }
-        }
-        py.check_signals()
-    }
-
-    /// Prints the unfinished line of a stream.
-    fn flush(&self, is_error: bool) -> io::Result<()> {
-        flush(if is_error { StreamName::Stderr } else { StreamName::Stdout })
-    }
-
-    /// Sends a report that is encoded as JSON.
-    ///
-    /// # Errors
-    /// `ValueError` if the report is longer than the server accepts.
-    fn report(&self, py: Python<'_>, json: &str) -> PyResult<()> {
-        if json.len() > MAX_REPORT_BYTES {
-            let message = format!("its {} bytes exceed the limit of {MAX_REPORT_BYTES}", json.len());
-            return Err(pyo3::exceptions::PyValueError::new_err(message));
-        }
-        if control::is_held() {
-            let mut bytes = Vec::with_capacity(json.len() + 40);
-            bytes.extend_from_slice(&[0; 4]);
-            let Written { out, err } = written();
-            let written = format!("{{\"written\":{{\"out\":{out},\"err\":{err}}},\"report\":");
-            bytes.extend_from_slice(written.as_bytes());
-            bytes.extend_from_slice(json.as_bytes());
-            bytes.push(b'}');
-            control::send_frame(&seal(bytes));
-        }
-        py.check_signals()
-    }
-
-    /// Asks the user and waits for the answer. An interrupt ends the waiting.
-    fn ask(&self, py: Python<'_>, prompt: String, password: bool) -> PyResult<String> {
-        let question = ASKED.fetch_add(1, Ordering::Relaxed) + 1;
-        control::report(&Report::Ask(Prompt { number: question, text: prompt, password }));
-        loop {
-            let order = py.detach(|| control::receive(|| Python::attach(|py| py.check_signals())))?;
-            match order {
-                Some((Order::Answer { number, text }, _)) if number == question => return Ok(text),
-                Some((Order::Reap { pid }, _)) => super::children::reap(pid),
-                // The answer to an interrupted question. A busy head gets no other orders.
-                Some(_) => {}
-                None => super::process_exit::leave(),
-            }
-        }
-    }
-
-    /// Runs in every forked child, before the user's fork hooks. A child that user code forked
-    /// continues to print to the parent's descriptors.
-    fn has_forked(&self) {
-        if !fork::is_ours() {
-            close_parents();
-            IS_USERS_CHILD.store(true, Ordering::Relaxed);
-        }
-    }
-}
-
 /// Closes what belongs to the parent.
-fn close_parents() {
+pub(super) fn close_parents() {
     control::close();
     *lock() = None;
 }
@@ -289,51 +202,4 @@ fn close_parents() {
 pub(super) fn begin_fork() -> io::Result<()> {
     close_parents();
     disconnect()
-}
-
-fn print(name: StreamName, text: &str) -> io::Result<()> {
-    if is_users_child() {
-        return print_in_lines(name, text);
-    }
-    let mut left = text;
-    if text.len() <= PIECE_BYTES {
-        let guard = lock();
-        let Some(printer) = guard.as_ref() else { return Ok(()) };
-        left = printer.write(name, text);
-    }
-    while !left.is_empty() {
-        let (piece, rest) = left.split_at(left.floor_char_boundary(PIECE_BYTES));
-        control::report(&Report::Output(Output::stream(name, piece)));
-        left = rest;
-    }
-    Ok(())
-}
-
-/// Prints whole lines to descriptors 1 and 2, which a child shares with its parent.
-fn print_in_lines(name: StreamName, text: &str) -> io::Result<()> {
-    let mut tails = TAILS.lock().unwrap_or_else(PoisonError::into_inner);
-    let tail = &mut tails[name as usize];
-    tail.push_str(text);
-    let Some(end) = tail.rfind('\n') else { return Ok(()) };
-    let rest = tail.split_off(end + 1);
-    let lines = std::mem::replace(tail, rest);
-    print_natively(name, lines.as_bytes())
-}
-
-/// In a child that user code forked: prints an unfinished line.
-pub(super) fn flush(name: StreamName) -> io::Result<()> {
-    let tail = std::mem::take(&mut TAILS.lock().unwrap_or_else(PoisonError::into_inner)[name as usize]);
-    print_natively(name, tail.as_bytes())
-}
-
-fn print_natively(name: StreamName, bytes: &[u8]) -> io::Result<()> {
-    use std::io::Write;
-    match name {
-        StreamName::Stdout => {
-            let mut out = io::stdout().lock();
-            out.write_all(bytes)?;
-            out.flush()
-        }
-        StreamName::Stderr => io::stderr().lock().write_all(bytes),
-    }
 }

@@ -4,9 +4,9 @@
 //! `checkpoint.py` decides what is saved and how. This file cuts the bytes into chunks, stores them
 //! as blobs and reads them back. It checks a chunk's digest before anything uses its bytes.
 
-use super::control;
 use super::load_limits::LoadLimits;
 use super::package::PackageModule;
+use super::report;
 use crate::blobs::{BlobError, Blobs, CHUNK_BYTES, Digest};
 use crate::kernel::protocol::{Contents, Load, Report};
 use crate::notebook::{ChangedOnLoad, Form, Missing};
@@ -81,7 +81,7 @@ impl Checkpoints {
     fn try_save(&self, py: Python<'_>, form: Form, blobs: &Path) -> Result<Contents, SaveError> {
         let keeper = Bound::new(py, Keeper::at(blobs))?;
         let summary: Summary = self.0.call(py, "save", (&keeper, form_name(form)))?;
-        if super::capture::is_users_child() {
+        if super::channel::is_users_child() {
             // The code of a pickled object has forked, and this is the child. The parent writes the
             // checkpoint.
             super::process_exit::leave();
@@ -267,7 +267,7 @@ impl Keeper {
         }
         self.reported_at = Some(Instant::now());
         let percent = (self.done * 100 / self.expected.max(1)).min(99);
-        control::report(&Report::Saving { percent: u8::try_from(percent).unwrap_or(99) });
+        report::send(&Report::Saving { percent: u8::try_from(percent).unwrap_or(99) });
     }
 }
 
@@ -281,7 +281,7 @@ impl Keeper {
     /// Cuts bytes into chunks and stores them. Returns the number of bytes and the digests of the
     /// chunks. `again`: the same memory may be stored again.
     fn put(&mut self, memory: PyBuffer<u8>, again: bool) -> PyResult<(usize, Vec<String>)> {
-        if super::capture::is_users_child() {
+        if super::channel::is_users_child() {
             super::process_exit::leave();
         }
         let bytes = bytes_of(&memory)?;

@@ -1,7 +1,6 @@
 //! Child processes that user code starts. They belong to one process; its branches do not have
 //! them.
 
-use super::control;
 use crate::kernel::memory;
 use crate::kernel::protocol::{Exit, Report};
 use nix::sys::signal::{Signal, kill};
@@ -86,12 +85,12 @@ fn running(pid: i32) -> Option<String> {
     (!is_zombie).then(|| format!("{name} ({pid})"))
 }
 
-/// Reaps a child that has ended, and reports how it ended.
-pub(super) fn reap(pid: i32) {
+/// Reaps a child that has ended. Returns the report of how it ended.
+pub(super) fn reap(pid: i32) -> Report {
     let exit = match waitpid(Pid::from_raw(pid), None) {
         Ok(WaitStatus::Exited(_, code)) => Some(Exit::Code(code)),
         Ok(WaitStatus::Signaled(_, signal, _)) => Some(Exit::Signal(signal as i32)),
         _ => None,
     };
-    control::report(&Report::Reaped { pid, exit });
+    Report::Reaped { pid, exit }
 }

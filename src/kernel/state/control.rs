@@ -1,9 +1,9 @@
-//! This process' socket: receives orders and sends reports.
+//! This process' socket: receives orders and sends frames.
 //!
 //! Each process has its own socket. A child that user code forks closes its copy immediately, so
 //! the server sees the socket close when this process ends.
 
-use crate::kernel::protocol::{Envelope, MAX_DELIVERIES, MAX_FRAME_BYTES, Order, Report, SOCKET_LOST, frame};
+use crate::kernel::protocol::{MAX_DELIVERIES, MAX_FRAME_BYTES, Order, SOCKET_LOST};
 use nix::errno::Errno;
 use nix::poll::PollTimeout;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, send};
@@ -46,12 +46,7 @@ pub(super) fn number() -> Option<RawFd> {
     lock().as_ref().map(AsRawFd::as_raw_fd)
 }
 
-/// Sends a report. Ends this process if the server is gone or cannot be reached.
-pub(super) fn report(report: &Report) {
-    send_frame(&frame(&Envelope { report, written: super::capture::written() }));
-}
-
-/// Sends an encoded frame.
+/// Sends a frame. Ends this process if the server is gone or cannot be reached.
 pub(super) fn send_frame(bytes: &[u8]) {
     let Some(socket) = number() else { return };
     let mut left = bytes;

@@ -5,7 +5,7 @@
 
 use super::checkpoint::bytes_of;
 use super::package::PackageModule;
-use super::{capture, process_exit};
+use super::{channel, process_exit};
 use crate::blobs::Digest;
 use crate::kernel::protocol::{Fingerprints, Introspected, Question};
 use crate::notebook::{Completion, Digests, Inspection, Variable};
@@ -74,7 +74,7 @@ impl Introspector {
     /// computed.
     pub(super) fn digests(&self, py: Python<'_>) -> Option<Digests> {
         let digests = self.sharing.call(py, "digests", ());
-        if capture::is_users_child() {
+        if channel::is_users_child() {
             // The code of a pickled object has forked, and this is the child.
             process_exit::leave();
         }

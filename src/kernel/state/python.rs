@@ -1,6 +1,6 @@
 //! Calls `shell.py` and `forks.py`.
 
-use super::capture::Channel;
+use super::channel::Channel;
 use super::package::PackageModule;
 use crate::kernel::protocol::{CellOrder, How, Remains};
 use crate::notebook::{Cause, Metric, RunError, Symbols, WidgetMessage};

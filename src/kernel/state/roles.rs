@@ -3,8 +3,9 @@
 
 use super::descriptors::raise;
 use super::fork::{self, BeforeHooks, Side};
+use super::kernel_process::{ChildSpec, FrozenCopy, KernelProcess};
 use super::process_exit::leave;
-use super::{KernelProcess, capture, children, control, files, freezable, load_limits, priority, threads};
+use super::{capture, children, control, files, freezable, load_limits, priority, report, threads};
 use crate::kernel::ProcId;
 use crate::kernel::protocol::{Load, Report, Role, Wanted};
 use crate::kernel::text_pipe::SharedCounts;
@@ -14,42 +15,6 @@ use pyo3::Python;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-
-/// The fields of `Order::Fork` that describe the child.
-pub(super) struct ChildSpec {
-    pub(super) role: Role,
-    pub(super) load: Option<Load>,
-    pub(super) blobs: Option<PathBuf>,
-    pub(super) wanted: Option<Wanted>,
-}
-
-/// Whether a frozen process holds a head's state.
-pub(super) enum FrozenCopy {
-    Missing,
-    Exists,
-    /// It exists once it has written a byte into this pipe. If the pipe ends without one, it failed
-    /// to start.
-    Starting(OwnedFd),
-}
-
-impl FrozenCopy {
-    pub(super) fn exists(&mut self) -> bool {
-        if let Self::Starting(pipe) = self {
-            *self = if has_signalled(pipe) { Self::Exists } else { Self::Missing };
-        }
-        matches!(self, Self::Exists)
-    }
-}
-
-fn has_signalled(pipe: impl AsFd) -> bool {
-    let mut byte = [0];
-    loop {
-        match nix::unistd::read(&pipe, &mut byte) {
-            Err(Errno::EINTR) => {}
-            read => return read == Ok(1),
-        }
-    }
-}
 
 impl KernelProcess {
     pub(super) fn fork(&mut self, py: Python<'_>, child: ProcId, spec: ChildSpec, descriptors: Vec<OwnedFd>) {
@@ -115,7 +80,7 @@ impl KernelProcess {
             }
         }
         self.forked.insert(pid);
-        control::report(&Report::Forked { child, pid });
+        report::send(&Report::Forked { child, pid });
         if self.role == Role::Head && !control::order_is_waiting() {
             self.shell.rehearse(py);
         }
@@ -173,25 +138,25 @@ impl KernelProcess {
         let ready = Report::Ready { pid, missing, hazard };
         match role {
             Role::Frozen | Role::Head | Role::Answer => {
-                control::report(&ready);
+                report::send(&ready);
                 return Ok(());
             }
             Role::ListVariables => {
                 load_limits::limit_listing();
-                control::report(&Report::Variables(self.introspector.list_variables(py)));
+                report::send(&Report::Variables(self.introspector.list_variables(py)));
             }
-            Role::Fingerprint => control::report(&Report::Fingerprinted {
+            Role::Fingerprint => report::send(&Report::Fingerprinted {
                 fingerprints: self.introspector.fingerprints(py),
                 address_space: self.address_space,
             }),
-            Role::Digest => control::report(&Report::Digested(self.introspector.digests(py))),
+            Role::Digest => report::send(&Report::Digested(self.introspector.digests(py))),
             Role::Send => {
-                control::report(&ready);
+                report::send(&ready);
                 if let Some(wanted) = wanted {
                     self.transfer.send(py, raise(next()?)?, &wanted);
                 }
             }
-            Role::Save(form) => control::report(&self.checkpoints.save(py, form, blobs)),
+            Role::Save(form) => report::send(&self.checkpoints.save(py, form, blobs)),
         }
         leave();
     }
@@ -202,7 +167,7 @@ impl KernelProcess {
         match self.checkpoints.load(py, load, blobs) {
             Ok(missing) => Ok(missing),
             Err(why) => {
-                control::report(&Report::LoadFailed { why });
+                report::send(&Report::LoadFailed { why });
                 leave()
             }
         }
@@ -221,13 +186,13 @@ fn descriptors_of(role: Role) -> usize {
 fn report_fork_failed(child: ProcId, errno: Errno) {
     let limits = freezable::limits_behind(errno);
     let why = format!("the system could not create another process ({errno}){limits}");
-    control::report(&Report::ForkFailed { child, why });
+    report::send(&Report::ForkFailed { child, why });
 }
 
 fn report_failed_start(child: ProcId, error: &io::Error) {
     let limits = freezable::limits_behind(Errno::from_raw(error.raw_os_error().unwrap_or_default()));
     let why = format!("the forked process could not be set up ({error}){limits}");
-    control::report(&Report::ForkFailed { child, why });
+    report::send(&Report::ForkFailed { child, why });
 }
 
 /// Returns a number for this process and all processes forked from it: an object has the same

@@ -2,11 +2,12 @@
 
 use super::checkpoint::Checkpoints;
 use super::introspection::Introspector;
+use super::kernel_process::{FrozenCopy, KernelProcess};
 use super::process_exit::leave;
 use super::python::Shell;
-use super::roles::{FrozenCopy, new_address_space};
+use super::roles::new_address_space;
 use super::transfer::Transfer;
-use super::{KernelProcess, control, huge_pages, lifeline, package, priority, shared_number, sigint};
+use super::{control, huge_pages, lifeline, package, priority, report, shared_number, sigint};
 use crate::kernel::protocol::{Order, Report, Role, VERSION};
 use pyo3::prelude::*;
 use std::cell::Cell;
@@ -49,8 +50,8 @@ fn run(native: &Bound<'_, PyModule>, socket: RawFd) -> PyResult<()> {
         Ok(process) => {
             let (pid, python) = (std::process::id().cast_signed(), py.version_info());
             let version = format!("{}.{}.{}", python.major, python.minor, python.patch);
-            control::report(&Report::Python { version });
-            control::report(&Report::Ready { pid, missing: Vec::new(), hazard: None });
+            report::send(&Report::Python { version });
+            report::send(&Report::Ready { pid, missing: Vec::new(), hazard: None });
             let mut step = 0;
             while !control::order_is_waiting() && process.introspector.prime(py, step) {
                 step += 1;
@@ -58,7 +59,7 @@ fn run(native: &Bound<'_, PyModule>, socket: RawFd) -> PyResult<()> {
             process.obey(py)
         }
         Err(why) => {
-            control::report(&Report::Failed { why });
+            report::send(&Report::Failed { why });
             leave()
         }
     }

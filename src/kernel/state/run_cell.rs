@@ -1,10 +1,10 @@
 //! Runs one cell in a head, and reports how it ended and what branches of its state would lack.
 
 use super::descriptors::Spare;
+use super::kernel_process::{FrozenCopy, KernelProcess};
 use super::process_exit::leave;
 use super::python::Ran;
-use super::roles::FrozenCopy;
-use super::{KernelProcess, capture, children, control, freezable, robust_locks, sigint, threads};
+use super::{capture, channel, children, freezable, report, robust_locks, sigint, threads};
 use crate::kernel::memory::MemoryUse;
 use crate::kernel::protocol::{CellOrder, How, Remains, Report, WidgetEnd};
 use crate::notebook::{Cause, RunError, StreamName, WidgetMessage};
@@ -42,7 +42,7 @@ impl KernelProcess {
         if cell.has_memory_limit
             && let Some(memory) = MemoryUse::of(std::process::id().cast_signed())
         {
-            control::report(&Report::MemoryUse(memory));
+            report::send(&Report::MemoryUse(memory));
         }
         let mut ran = self.run_interruptibly(py, cell);
         let repairs = repair_or_refuse(&mut ran);
@@ -70,7 +70,7 @@ impl KernelProcess {
 
     fn run_interruptibly(&self, py: Python<'_>, cell: &CellOrder) -> Ran {
         self.interruptibly(py, |process| {
-            control::report(&Report::Started);
+            report::send(&Report::Started);
             process.shell.run(py, cell)
         })
     }
@@ -81,9 +81,9 @@ impl KernelProcess {
         let ran = code(self);
         drop(spare);
         sigint::ignore_but_keep();
-        if capture::is_users_child() {
+        if channel::is_users_child() {
             // User code has forked, and this child has reached the end of the cell. It is no head.
-            let _ = capture::flush(StreamName::Stdout).and_then(|()| capture::flush(StreamName::Stderr));
+            let _ = channel::flush(StreamName::Stdout).and_then(|()| channel::flush(StreamName::Stderr));
             leave();
         }
         // Drops interrupts that arrived after the cell's last instruction: they must not stop the
@@ -142,10 +142,10 @@ fn report_end(ran: Ran, hazards: Hazards) {
         ename.truncate(ename.floor_char_boundary(MAX_ERROR_NAME_BYTES));
     }
     if let Some(symbols) = symbols {
-        control::report(&Report::Symbols(symbols));
+        report::send(&Report::Symbols(symbols));
     }
     if let (How::Ok, Some(metric)) = (&how, metric) {
-        control::report(&Report::Metric(metric));
+        report::send(&Report::Metric(metric));
     }
-    control::report(&Report::Ended { how, exec_count, warnings, forks: may_fork, is_alone, remains });
+    report::send(&Report::Ended { how, exec_count, warnings, forks: may_fork, is_alone, remains });
 }
