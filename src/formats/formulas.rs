@@ -1,7 +1,7 @@
 //! Finds LaTeX formulas in a text, by the rules of the page (`web/text/formulas.js`), and renders
 //! them as MathML, which browsers show without a script or a font of ours.
 
-use crate::formats::html::escaped;
+use super::text::escaped;
 use math_core::{LatexToMathML, MathCoreConfig, MathDisplay};
 use std::cell::Cell;
 use std::collections::HashMap;

@@ -2,8 +2,10 @@
 //! fetches nothing. HTML of outputs is put into frames without an origin; this module writes all
 //! other HTML.
 
+use super::document::{Cell, Document};
 use super::formulas::{Typesetter, with_typesetter};
-use super::{Cell, Document, Pictures, markdown, text_in};
+use super::markdown::{self, Pictures};
+use super::text::{escaped, text_in};
 use crate::notebook::{DraftKind, MimeBundle, Output, StreamName};
 use std::fmt::Write;
 
@@ -165,22 +167,4 @@ fn estimated_height(html: &str) -> Option<usize> {
     let is_other = ["<script", "<img", "<svg", "<iframe"].iter().any(|tag| html.contains(tag));
     let rows = html.matches("<tr").count() + html.matches("<p").count();
     (html.contains("class=\"dataframe\"") && !is_other && rows > 0).then(|| MOST.min(rows * ROW))
-}
-
-/// Escapes a text for HTML.
-pub(super) fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len() + text.len() / 8);
-    for c in text.chars() {
-        match c {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            // Browsers do not show NUL, and some stop reading there.
-            '\0' => safe.push('\u{fffd}'),
-            other => safe.push(other),
-        }
-    }
-    safe
 }

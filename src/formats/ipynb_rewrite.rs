@@ -6,8 +6,10 @@
 //! cell of the document is compared with what an import of its cell in the file gives. Equal cells
 //! are copied. In other cells the changed fields are replaced, and the other fields are copied.
 
+use super::document::{Cell, Document, RAISES, kept};
+use super::ipynb;
+use super::markdown::Pictures;
 use super::markdown::{attachment_names, attachments_of, unfenced, with_attachments};
-use super::{Cell, Document, Pictures, RAISES, ipynb, kept};
 use crate::notebook::DraftKind;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;

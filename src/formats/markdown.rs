@@ -2,8 +2,7 @@
 //! shown as text.
 
 use super::formulas::{self, Formula, Typesetter};
-use super::html::escaped;
-use super::text_of;
+use super::text::{escaped, text_of};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, html};

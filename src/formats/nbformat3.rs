@@ -1,8 +1,10 @@
 //! Reads notebook files of nbformat 3, which IPython 1 and 2 wrote. In these files, cells are in
 //! worksheets, and many fields have other names than in nbformat 4.
 
-use super::ipynb::{count, error, list, object, outputs, source, stream, word};
-use super::{Cell, Document, FormatError, is_json, markdown, text_of};
+use super::document::{Cell, Document, FormatError};
+use super::markdown;
+use super::nbformat::{count, error, list, object, outputs, source, stream, word};
+use super::text::{is_json, text_of};
 use crate::notebook::{DraftKind, MimeBundle, Output};
 use serde_json::{Map, Value};
 

@@ -4,7 +4,8 @@
 //! Markdown and IPython's magics are written as comments. If a comment in the user's code looks
 //! like such a comment, it gets another `# `. Reading removes exactly the `# ` that writing added.
 
-use super::{Cell, Document, FormatError, RAISES, markdown};
+use super::document::{Cell, Document, FormatError, RAISES};
+use super::markdown;
 use crate::notebook::DraftKind;
 
 /// Writes a document as a program.

@@ -9,10 +9,13 @@ mod event;
 mod graph;
 mod id;
 mod merge;
+mod metric;
 mod output;
-mod rebuild;
 mod pieces;
+mod place;
+mod rebuild;
 mod record;
+mod size;
 mod sweep;
 mod table;
 mod widget;
@@ -28,8 +31,10 @@ pub(crate) use graph::SEEN;
 pub use graph::{Deletion, Notebook, Parts, Restored, Trash};
 pub use id::{DraftId, ExecId, ROOT_NAME, StateId, StateRef, SweepId};
 pub use merge::{Changed, MergePlan, MergeRule, OnConflict, Take, TakenName, Wanted, other_state};
+pub use metric::Metric;
 pub use output::{Cause, MAX_RUN_OUTPUT_BYTES, MimeBundle, Output, Outputs, RunError, StreamName, Updated};
 pub use pieces::Pieces;
+pub use place::{Place, Resources, RowPlace, RunWorker};
 pub use rebuild::Rebuild;
 pub use record::{
     AgentStatus, Asked, Base, Caret, ChangedOnLoad, Changes, Checkpoint, ChosenPython, Digests, DiskStatus,
@@ -38,13 +43,9 @@ pub use record::{
     RestoredFrom, Run, RunStatus, SandboxRules, Saving, State, Symbols, TaskCheckpoint, TextUpdate,
 };
 pub use sweep::{
-    CodeParameters, CodeRange, Drawn, Goal, MAX_ROWS, Metric, NumberRange, Parameter, PlannedRows, Range,
-    RowEnd, Rungs, Sampler, SamplerKind, Slot, StopRule, Sweep, SweepOptions, SweepRow, SweepSpec,
-    SweepStatus,
+    CodeParameters, CodeRange, Drawn, Goal, MAX_ROWS, NumberRange, Parameter, PlannedRows, Range, RowEnd,
+    Rungs, Sampler, SamplerKind, Slot, StopRule, Sweep, SweepOptions, SweepRow, SweepSpec, SweepStatus,
 };
 pub use table::{Table, TableAnswer, TableView};
 pub use widget::{WidgetBuffer, WidgetMessage, WidgetModel, Widgets};
-pub use worker::{
-    Dispatch, OutputChange, Place, Resources, RowPlace, RunWorker, WorkerReport, WorkerResult, WorkerState,
-    WorkerTask,
-};
+pub use worker::{Dispatch, OutputChange, WorkerReport, WorkerResult, WorkerState, WorkerTask};

@@ -1,6 +1,7 @@
 //! Outputs of runs, in nbformat's shapes (nbformat 4.5, "Code cell outputs"). On the page,
 //! `web/outputs/mime.js` chooses how an output is shown.
 
+use super::size::value_size;
 use super::widget::Widgets;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
@@ -210,16 +211,6 @@ impl Output {
                 e.ename.len() + e.evalue.len() + lines
             }
         }
-    }
-}
-
-/// The approximate size of a value as JSON.
-pub(super) fn value_size(value: &Value) -> usize {
-    match value {
-        Value::String(s) => s.len() + 2,
-        Value::Array(items) => items.iter().map(value_size).sum::<usize>() + 2,
-        Value::Object(map) => map.iter().map(|(k, v)| k.len() + value_size(v)).sum::<usize>() + 2,
-        _ => 8,
     }
 }
 

@@ -5,7 +5,7 @@
 //! with the values in place, so that it is saved, replayed and exported like any cell. With rungs,
 //! a second cell continues from the best rows only.
 
-use super::{ExecId, Resources, RowPlace, RunStatus, StateId, StateRef, SweepId};
+use super::{ExecId, Metric, Resources, RowPlace, RunStatus, StateId, StateRef, SweepId};
 use crate::problem::{Kind, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -281,16 +281,6 @@ pub enum SweepStatus {
     Done,
     /// A user stopped the sweep.
     Stopped,
-}
-
-/// The value of a metric, evaluated at the end of a cell.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Metric {
-    /// The value; null if the expression failed or is not a finite number.
-    pub value: Option<f64>,
-    /// Why there is no value, as a sentence.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub problem: Option<String>,
 }
 
 /// Rows that a sampler has drawn.

@@ -5,7 +5,7 @@
 //! its messages have set. A model's look at a state is the sum of this over the runs of the state's
 //! lineage, so branches may show one widget with different values.
 
-use super::output::value_size;
+use super::size::value_size;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};

@@ -1,6 +1,6 @@
 //! The address of a store: `s3://BUCKET/PREFIX?endpoint=URL&region=NAME`, or `file:///DIRECTORY`.
 
-use super::is_key;
+use super::key::is_key;
 use crate::problem::{Kind, Problem};
 use percent_encoding::percent_decode_str;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! A store in a directory, such as one on a network drive.
 
-use super::{Failure, Object, Outcome};
+use super::outcome::{Failure, Object, Outcome};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -50,7 +50,7 @@ impl Folder {
         let mut bytes = Vec::new();
         file.take(max_bytes as u64 + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
         if bytes.len() > max_bytes {
-            return Err(super::s3::too_long(max_bytes));
+            return Err(super::outcome::too_long(max_bytes));
         }
         Ok(Some(Object { bytes, age: self.age_of(&metadata)? }))
     }
@@ -107,7 +107,7 @@ impl Folder {
                 }
             }
             if keys.len() > most {
-                return Err(super::s3::too_many(most));
+                return Err(super::outcome::too_many(most));
             }
         }
         Ok(keys)

@@ -1,6 +1,6 @@
 //! A store in memory, for tests: they decide which operations fail, and how old objects are.
 
-use super::{Failure, Object, Outcome};
+use super::outcome::{Failure, Object, Outcome};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

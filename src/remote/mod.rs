@@ -22,22 +22,27 @@
 mod address;
 mod credentials;
 mod folder;
+mod key;
 #[cfg(test)]
 mod memory;
+mod outcome;
 mod parallel;
 mod retry;
 mod s3;
 
 pub use credentials::StoreSettings;
+pub(crate) use key::{key_part, text_of_key_part};
+pub(crate) use outcome::Object;
 pub(crate) use parallel::for_each_in_parallel;
 
 use crate::blobs::{Digest, from_file, to_file};
 use crate::problem::{Kind, Problem};
 use address::Address;
 use folder::Folder;
+use key::is_key;
+use outcome::Outcome;
 use retry::with_retries;
 use s3::S3;
-use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -66,38 +71,6 @@ enum Objects {
     #[cfg(test)]
     Memory(memory::Memory),
 }
-
-/// An object that was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Object {
-    pub(crate) bytes: Vec<u8>,
-    /// The time since it was written, by the store's own clock.
-    pub(crate) age: Duration,
-}
-
-/// Why an operation failed.
-#[derive(Debug)]
-struct Failure {
-    why: String,
-    how: &'static str,
-    /// Whether another attempt may succeed soon.
-    is_transient: bool,
-}
-
-impl Failure {
-    /// The store does not answer, or is overloaded.
-    fn transient(why: impl Into<String>) -> Self {
-        let how = "check that the store runs and can be reached; Ratoon tries again";
-        Self { why: why.into(), how, is_transient: true }
-    }
-
-    /// The store refuses the request.
-    fn refused(why: impl Into<String>, how: &'static str) -> Self {
-        Self { why: why.into(), how, is_transient: false }
-    }
-}
-
-type Outcome<T> = Result<T, Failure>;
 
 impl RemoteStore {
     /// Prepares a connection. Sends no request.
@@ -283,43 +256,6 @@ impl RemoteStore {
 fn blob_key(digest: &Digest) -> String {
     let name = digest.to_string();
     format!("blobs/{}/{name}", &name[..2])
-}
-
-/// Whether a text is a key, or the beginning of one: letters, digits, `-_.=` and `/`, and no part
-/// is `.` or `..`. Every store and file system can hold these keys.
-fn is_key(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.=/".contains(&byte))
-        && !text.split('/').any(|part| part == "." || part == "..")
-}
-
-/// Turns a text into a part of a key. Different texts become different parts.
-pub(crate) fn key_part(text: &str) -> String {
-    let mut part = String::new();
-    for byte in text.bytes() {
-        match byte {
-            byte if byte.is_ascii_alphanumeric() || b"-_".contains(&byte) => part.push(byte.into()),
-            // Writing to a String cannot fail.
-            byte => drop(write!(part, "={byte:02X}")),
-        }
-    }
-    part
-}
-
-/// The text that `key_part` turned into this part; none if it did not make the part.
-pub(crate) fn text_of_key_part(part: &str) -> Option<String> {
-    let mut bytes = Vec::new();
-    let mut rest = part.as_bytes();
-    while let Some((byte, after)) = rest.split_first() {
-        if *byte == b'=' {
-            let digits = std::str::from_utf8(after.get(..2)?).ok()?;
-            bytes.push(u8::from_str_radix(digits, 16).ok()?);
-            rest = &after[2..];
-        } else {
-            bytes.push(*byte);
-            rest = after;
-        }
-    }
-    String::from_utf8(bytes).ok().filter(|text| key_part(text) == part)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Tries a request again while the store is overloaded or does not answer.
 
-use super::Outcome;
+use super::outcome::Outcome;
 use std::time::Duration;
 
 /// Number of attempts.

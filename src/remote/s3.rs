@@ -2,8 +2,8 @@
 //! (presigned), so no header carries credentials, and no URL is ever shown.
 
 use super::address::S3Place;
-use super::credentials::Access;
-use super::{Failure, Object, Outcome, StoreSettings};
+use super::credentials::{Access, StoreSettings};
+use super::outcome::{Failure, Object, Outcome, too_long, too_many};
 use crate::problem::{Kind, Problem};
 use jiff::{SignedDuration, Timestamp};
 use rusty_s3::actions::ListObjectsV2;
@@ -306,13 +306,4 @@ fn age(headers: &HeaderMap) -> Duration {
 
 fn time_of(headers: &HeaderMap, name: &str) -> Option<SystemTime> {
     httpdate::parse_http_date(headers.get(name)?.to_str().ok()?).ok()
-}
-
-pub(super) fn too_long(max_bytes: usize) -> Failure {
-    let how = "it was not written by Ratoon, or is damaged; remove it";
-    Failure::refused(format!("an object is longer than {max_bytes} bytes"), how)
-}
-
-pub(super) fn too_many(most: usize) -> Failure {
-    Failure::refused(format!("it has more than {most} objects"), "use a store with another prefix")
 }

@@ -7,6 +7,7 @@
 //! `machine` decides; it has no clock and no IO. Nothing here depends on actix, pyo3 or a database.
 
 mod actor;
+mod config;
 mod event_log;
 mod handle;
 mod import_export;
@@ -17,9 +18,10 @@ mod sessions;
 mod system_memory;
 
 pub use crate::kernel::{FoundPython, LintProblem, Ruff};
+pub use config::NotebookConfig;
 pub use handle::{
     CloseReason, MemoryTotals, Missed, NotebookFiles, Position, Session, Since, Subscription, Visit,
 };
 pub use machine::{Adopted, Budget};
 pub use permit::{Owner, Permitted, Scope};
-pub use sessions::{NotebookConfig, Sessions};
+pub use sessions::Sessions;

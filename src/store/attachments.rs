@@ -5,7 +5,7 @@
 //! A name contains a digest of the picture. So two pictures never have one name, and a picture that
 //! is attached twice is stored once.
 
-use super::open::Paths;
+use super::paths::Paths;
 use crate::blobs::Digest;
 use crate::blobs::nofollow::{FileKind, open_file};
 use crate::problem::{Kind, Problem};

@@ -1,7 +1,6 @@
 //! The rows of checkpoints. The store signs and writes a row when all blobs of the checkpoint
 //! exist.
 
-use super::NewCheckpoint;
 use super::key::Seal;
 use super::tables::{CHECKPOINTS, Fault, STATES, SqlValue, Tables};
 use super::write::Writer;
@@ -166,6 +165,19 @@ pub(super) fn is_plausible(blobs: &Blobs, chunk: &Digest, length: usize) -> Resu
 }
 
 type Kept = Result<Box<Checkpoint>, String>;
+
+/// A checkpoint that will be added to the notebook. Its blobs are already written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewCheckpoint {
+    /// The checkpoint's state.
+    pub state: StateId,
+    /// The state's parent. The signature covers it.
+    pub parent: Option<StateId>,
+    /// The checkpoint's record. Its id is the digest of its manifest. The store sets `notebook_id`
+    /// and `state_id`. If `is_trusted` is false, the checkpoint was imported, and the store does
+    /// not sign it.
+    pub checkpoint: Checkpoint,
+}
 
 /// Signs a checkpoint and writes its row, if all blobs that the checkpoint names exist.
 pub(super) fn keep(writer: &mut Writer, seal: &Seal, new: &NewCheckpoint) -> Result<Kept, Fault> {

@@ -19,77 +19,6 @@ use indexmap::IndexMap;
 use serde::de::DeserializeOwned;
 use std::collections::{HashMap, HashSet};
 
-/// Maximum length of an entry of an output log, in bytes. An entry may contain all output that a
-/// run may keep. In JSON, one byte of output may need six bytes.
-pub(super) const MAX_ENTRY_BYTES: usize = 6 * MAX_RUN_OUTPUT_BYTES + (1 << 20);
-
-/// The content of a notebook's database.
-#[derive(Debug, Default)]
-pub(super) struct Loaded {
-    pub(super) parts: Parts,
-    pub(super) credentials: KeptCredentials,
-    /// The notebook's id; `None` if the row with the id is damaged.
-    pub(super) notebook_id: Option<String>,
-    /// Number of transactions since the notebook was created.
-    pub(super) commits: i64,
-    /// The manifests that the rows of checkpoints name, by state.
-    pub(super) manifests: Vec<(StateId, Digest)>,
-    /// The blobs that the rows of outputs name.
-    pub(super) blobs: HashSet<Digest>,
-    /// The damage, described in sentences for the user.
-    pub(super) damage: Vec<String>,
-    /// The damaged rows, by table and row number.
-    pub(super) bad: Vec<(&'static Table, i64)>,
-}
-
-impl Loaded {
-    fn lose(&mut self, table: &'static Table, number: i64, what: String) {
-        self.damage.push(what);
-        self.bad.push((table, number));
-    }
-
-    /// Returns the undamaged rows of a table, sorted by the column `at`. Reports the damaged rows.
-    pub(super) fn whole(
-        &mut self,
-        tables: &mut Tables,
-        table: &'static Table,
-        at: usize,
-    ) -> Result<Vec<Row>, Fault> {
-        let (mut whole, bad): (Vec<Row>, Vec<Row>) =
-            tables.rows(table)?.into_iter().partition(|row| row.is_whole);
-        for row in bad {
-            let key = row.cells[0].text().map(|key| format!(" of {key:?}")).unwrap_or_default();
-            self.lose(
-                table,
-                row.number,
-                format!("a record{key} in the table `{}` is damaged and lost", table.name),
-            );
-        }
-        whole.sort_by_key(|row| row.cells[at].int());
-        Ok(whole)
-    }
-
-    /// Parses the body of a row whose digest is right. If the body cannot be parsed, reports the
-    /// row as damaged.
-    pub(super) fn body<T: DeserializeOwned>(
-        &mut self,
-        table: &'static Table,
-        row: &Row,
-        at: usize,
-    ) -> Option<T> {
-        let body = serde_json::from_str(row.cells[at].text().unwrap_or_default());
-        if let Err(error) = &body {
-            let key = row.cells[0].text().unwrap_or_default();
-            self.lose(
-                table,
-                row.number,
-                format!("a record of {key:?} in the table `{}` cannot be read: {error}", table.name),
-            );
-        }
-        body.ok()
-    }
-}
-
 /// Reads the whole notebook, and names it `name`. Checks signatures only if `key` is given.
 pub(super) fn load(
     tables: &mut Tables,
@@ -275,29 +204,6 @@ fn runs(tables: &mut Tables, blobs: &Blobs, loaded: &mut Loaded) -> Result<(), F
     }
     loaded.parts.runs = found.into_values().collect();
     Ok(())
-}
-
-/// Why an entry of an output log cannot be read.
-pub(super) enum Unpacked {
-    Damaged(String),
-    /// The disk failed; a later attempt may succeed.
-    Refused(Fault),
-}
-
-/// Parses an entry of an output log. Reads the entry from its blob if it is stored in one.
-pub(super) fn unpacked(body: &str, blobs: &Blobs) -> Result<LogEntry, Unpacked> {
-    let read = |body: &[u8]| {
-        serde_json::from_slice(body)
-            .map_err(|error| Unpacked::Damaged(format!("it cannot be read ({error})")))
-    };
-    match read(body.as_bytes())? {
-        LogEntry::Blob { digest, bytes } => match blobs.get(&digest, bytes.min(MAX_ENTRY_BYTES)) {
-            Ok(body) => read(&body),
-            Err(BlobError::Io(_, error)) => Err(Unpacked::Refused(error.into())),
-            Err(error) => Err(Unpacked::Damaged(error.to_string())),
-        },
-        entry => Ok(entry),
-    }
 }
 
 /// Reads the names of states. If a name's row is damaged, restores the name from the record of its

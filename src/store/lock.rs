@@ -57,7 +57,7 @@ impl Lock {
             how: how.to_owned(),
         };
         if !is_ours {
-            return Err(super::open::no_notebook(dir));
+            return Err(super::paths::no_notebook(dir));
         }
         let failed = |e: std::io::Error| refused(format!("{}: {e}", path.display()), "check its permissions");
         let mut file = OpenOptions::new()

@@ -14,11 +14,14 @@ mod imported_file;
 mod latest_time;
 mod draft_order;
 mod state_file;
+mod store_event;
 mod sweep_rows;
 mod key;
 mod load;
+mod loaded;
 mod lock;
 mod open;
+mod paths;
 mod row_formats;
 mod notebook_dir;
 pub mod offsite;
@@ -29,14 +32,15 @@ mod wal;
 mod write;
 
 pub use attachments::{Attachments, MAX_ATTACHMENT_BYTES};
-pub use checkpoint_rows::TrustPreview;
 pub(crate) use checkpoint_rows::{MAX_MANIFEST_BYTES, checkpoint_chunks};
+pub use checkpoint_rows::{NewCheckpoint, TrustPreview};
 pub use imported_file::read_imported_file;
 pub use key::InstallKey;
 pub use latest_time::LatestTime;
 pub use maintenance::{Checked, Trusting, Untrusted, check, gc};
 pub use notebook_dir::{NotebookInfo, create, duplicate, inspect, is_open, read, rename, sweep};
 pub use state_file::{Arrived, Export, StateFileError, read_state};
+pub use store_event::StoreEvent;
 pub use trash::{Discarded, Trashed, discard, find, list, purge, restore, sweep as sweep_trash};
 
 use crate::blobs::Blobs;
@@ -45,12 +49,13 @@ use crate::notebook::{
 };
 use crate::problem::Problem;
 use key::Seal;
-use open::Paths;
+use paths::Paths;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
 use thread::{Job, StoreThread};
+use write::parts_of;
 
 /// A notebook opened from disk.
 #[derive(Debug)]
@@ -63,46 +68,6 @@ pub struct Opened {
     pub credentials: KeptCredentials,
     /// Descriptions, as sentences for the user, of damaged data that was set aside.
     pub damage: Vec<String>,
-}
-
-/// A report of the store's thread.
-#[derive(Debug)]
-pub enum StoreEvent {
-    /// The facts up to this number are on disk.
-    Saved {
-        /// The number of the last saved fact.
-        up_to: u64,
-    },
-    /// Writing failed. Nothing after the last `Saved` is on disk. Further facts are dropped until a
-    /// `rewrite`.
-    Failed {
-        /// What failed, why, and what the user can do.
-        trouble: DiskStatus,
-    },
-    /// Writing works again. The session must call `rewrite` now.
-    Usable,
-    /// The result of `Store::keep_checkpoint`.
-    Kept {
-        /// The checkpoint's state.
-        state: StateId,
-        /// The stored checkpoint, or why it was not added.
-        checkpoint: Result<Box<Checkpoint>, String>,
-    },
-    /// The states whose checkpoints were signed, or why signing failed.
-    Trusted(Result<Vec<StateId>, DiskStatus>),
-}
-
-/// A checkpoint that will be added to the notebook. Its blobs are already written.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NewCheckpoint {
-    /// The checkpoint's state.
-    pub state: StateId,
-    /// The state's parent. The signature covers it.
-    pub parent: Option<StateId>,
-    /// The checkpoint's record. Its id is the digest of its manifest. The store sets `notebook_id`
-    /// and `state_id`. If `is_trusted` is false, the checkpoint was imported, and the store does
-    /// not sign it.
-    pub checkpoint: Checkpoint,
 }
 
 /// Reads the share links and browser sessions of a notebook that no process has open. Returns only
@@ -145,6 +110,7 @@ impl Store {
         news: impl Fn(StoreEvent) + Send + 'static,
     ) -> Result<Opened, Problem> {
         let paths = Paths::of(dir);
+        notebook_dir::create_if_missing(&paths)?;
         let opened = open::open(&paths, key, name)?;
         let notebook_id = opened.loaded.notebook_id.unwrap_or_default();
         let seal = Seal::new(key, &notebook_id);
@@ -277,21 +243,6 @@ impl Store {
         self.inner.backlog.fetch_add(job.bytes(), Ordering::Relaxed);
         // Sending fails only after a close.
         let _ = self.inner.jobs.send(job);
-    }
-}
-
-/// Returns the parts of a notebook that the store writes.
-fn parts_of(notebook: &Notebook) -> Parts {
-    Parts {
-        name: notebook.name().to_owned(),
-        states: notebook.states().chain(notebook.trash().states()).cloned().collect(),
-        names: notebook.named().map(|(name, id)| (name.to_owned(), id.clone())).collect(),
-        runs: notebook.runs().chain(notebook.trash().runs()).cloned().collect(),
-        drafts: notebook.drafts().chain(notebook.trash().drafts()).cloned().collect(),
-        tasks: notebook.tasks().cloned().collect(),
-        python: notebook.chosen_python(),
-        imported_file: notebook.imported_file().cloned(),
-        sweeps: notebook.sweeps().cloned().collect(),
     }
 }
 

@@ -8,11 +8,11 @@ use super::attachments::Attachments;
 use super::key::{InstallKey, Seal};
 use super::load::load_credentials;
 use super::lock::Lock;
-use super::open::{Paths, examine, is_notebook, make, open_tables, transaction, upgraded};
-use super::parts_of;
+use super::open::{examine, make, open_tables, transaction, upgraded};
+use super::paths::{Paths, is_notebook};
 use super::tables::{Fault, META, Tables};
 use super::thread::put_credentials;
-use super::write::Writer;
+use super::write::{Writer, parts_of};
 use crate::blobs::{Blobs, Digest};
 use crate::notebook::{KeptCredentials, KeptLink, Notebook, Parts};
 use crate::problem::{Kind, Problem};
@@ -77,11 +77,27 @@ pub fn create(
     done.inspect_err(|_| clear(&coming.dir))
 }
 
+/// Creates an empty notebook if its name is free.
+///
+/// # Errors
+/// When the disk cannot be written.
+pub(super) fn create_if_missing(paths: &Paths) -> Result<(), Problem> {
+    // A dangling symbolic link also occupies the name.
+    if fs::symlink_metadata(&paths.dir).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        let made = create_empty(paths);
+        // Another program may have created the notebook at the same time.
+        if !paths.dir.is_dir() {
+            made?;
+        }
+    }
+    Ok(())
+}
+
 /// Creates an empty notebook.
 ///
 /// # Errors
 /// When the name is taken, or the disk cannot be written.
-pub(super) fn create_empty(paths: &Paths) -> Result<(), Problem> {
+fn create_empty(paths: &Paths) -> Result<(), Problem> {
     if let Some(parent) = paths.dir.parent() {
         let mut builder = DirBuilder::new();
         let made = builder.recursive(true).mode(0o700).create(parent);

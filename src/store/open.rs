@@ -1,11 +1,11 @@
 //! Opens a notebook's directory: creates, examines, refuses or repairs it.
 
 use super::key::InstallKey;
-use super::load::{Loaded, load, load_credentials};
+use super::load::{load, load_credentials};
+use super::loaded::Loaded;
 use super::lock::Lock;
-use super::notebook_dir;
-use super::offsite;
-use super::tables::{Cause, DatabaseHealth, Fault, META, NAMES, STATES, Tables};
+use super::paths::{Paths, is_notebook, no_notebook, there};
+use super::tables::{DatabaseHealth, Fault, META, NAMES, STATES, Tables};
 use super::wal;
 use super::write::Writer;
 use crate::blobs::Blobs;
@@ -17,108 +17,6 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
-
-/// The paths of one notebook.
-#[derive(Clone, Debug)]
-pub(super) struct Paths {
-    pub(super) dir: PathBuf,
-}
-
-impl Paths {
-    pub(super) fn of(dir: &Path) -> Self {
-        Self { dir: dir.to_owned() }
-    }
-
-    pub(super) fn database(&self) -> PathBuf {
-        self.dir.join("notebook.db")
-    }
-
-    pub(super) fn log(&self) -> PathBuf {
-        self.dir.join("notebook.db-wal")
-    }
-
-    pub(super) fn blobs(&self) -> PathBuf {
-        self.dir.join("blobs")
-    }
-
-    pub(super) fn attachments(&self) -> PathBuf {
-        self.dir.join("attachments")
-    }
-
-    pub(super) fn temporary(&self) -> PathBuf {
-        self.dir.join("tmp")
-    }
-
-    /// Refuses a directory in which one of the notebook's files is not a regular file, or one of
-    /// its folders is not a folder. A symbolic link would lead to files outside the notebook, and
-    /// opening a named pipe would block forever.
-    pub(super) fn vet(&self) -> Result<(), Problem> {
-        for name in [
-            "lock",
-            "notebook.db",
-            "notebook.db-wal",
-            "notebook.db-shm",
-            "notebook.db-journal",
-            offsite::RECORD,
-        ] {
-            let kind = FileKind::at(&self.dir.join(name)).map_err(|e| self.failed(e))?;
-            if !matches!(kind, FileKind::Nothing | FileKind::File) {
-                return Err(self.odd(name, kind, "a file"));
-            }
-        }
-        for name in ["tmp", "blobs", "attachments"] {
-            let kind = FileKind::at(&self.dir.join(name)).map_err(|e| self.failed(e))?;
-            if !matches!(kind, FileKind::Nothing | FileKind::Folder) {
-                return Err(self.odd(name, kind, "a folder"));
-            }
-        }
-        for entry in fs::read_dir(self.blobs()).into_iter().flatten() {
-            let entry = entry.map_err(|e| self.failed(e))?;
-            let kind = FileKind::of(entry.file_type().map_err(|e| self.failed(e))?);
-            if matches!(kind, FileKind::Other(_)) {
-                let name = format!("blobs/{}", entry.file_name().to_string_lossy());
-                return Err(self.odd(&name, kind, "a folder"));
-            }
-        }
-        Ok(())
-    }
-
-    fn odd(&self, name: &str, kind: FileKind, should: &str) -> Problem {
-        let why = format!("its {name} is {}, not {should}", kind.in_words());
-        self.refused(why, &format!("nothing was changed; replace it with {should}, or move it away"))
-    }
-
-    /// The error for a notebook that cannot be opened: the reason, and a suggestion.
-    pub(super) fn refused(&self, why: impl Into<String>, how: &str) -> Problem {
-        Problem {
-            kind: Kind::Conflict,
-            what: format!("open the notebook {}", self.dir.display()),
-            why: why.into(),
-            how: how.to_owned(),
-        }
-    }
-
-    pub(super) fn fault(&self, fault: Fault) -> Problem {
-        match fault.cause {
-            Cause::Content => self.malformed(&fault.why),
-            Cause::Disk => Problem { kind: Kind::Disk, ..self.refused(fault.why, fault.how) },
-            Cause::Scarce => Problem { kind: Kind::Busy, ..self.refused(fault.why, fault.how) },
-            Cause::Other => self.refused(fault.why, fault.how),
-        }
-    }
-
-    pub(super) fn failed(&self, error: io::Error) -> Problem {
-        self.fault(error.into())
-    }
-
-    fn malformed(&self, why: &str) -> Problem {
-        self.refused(
-            format!("{} is damaged: {why}", self.database().display()),
-            "nothing was changed; restore the directory from a backup, \
-             or save what `sqlite3 notebook.db .recover` finds",
-        )
-    }
-}
 
 /// A locked notebook directory and its content.
 #[derive(Debug)]
@@ -227,17 +125,9 @@ fn examine_locked(
     Ok(Examined { lock, tables, loaded, has_crashed, bad_indexes })
 }
 
-/// Opens a notebook for writing, or creates it if its name is free. Sets damaged records aside.
+/// Opens a notebook for writing. Sets damaged records aside.
 pub(super) fn open(paths: &Paths, key: &InstallKey, name: &str) -> Result<Examined, Problem> {
     let failed = |error| paths.failed(error);
-    // A dangling symbolic link also occupies the name.
-    if fs::symlink_metadata(&paths.dir).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
-        let made = notebook_dir::create_empty(paths);
-        // Another program may have created the notebook at the same time.
-        if !paths.dir.is_dir() {
-            made?;
-        }
-    }
     if !paths.dir.is_dir() {
         return Err(paths.refused("it is not a directory", "move the file away, or choose another name"));
     }
@@ -285,41 +175,6 @@ fn is_half_made(paths: &Paths) -> io::Result<bool> {
     let mut drafts = fs::read_dir(paths.temporary()).into_iter().flatten();
     Ok(drafts
         .all(|entry| entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with("notebook.db"))))
-}
-
-/// Refuses a directory without a database.
-pub(super) fn is_notebook(paths: &Paths) -> Result<(), Problem> {
-    if there(paths)? { Ok(()) } else { Err(no_notebook(&paths.dir)) }
-}
-
-/// The error for a directory without a notebook.
-pub(super) fn no_notebook(dir: &Path) -> Problem {
-    Paths::of(dir).refused(
-        "there is no notebook.db in it",
-        "give the directory of a notebook, NAME.ratoon; for a new notebook choose a name \
-         that is not taken",
-    )
-}
-
-/// Whether the directory has a database. Refuses a directory that has other files of a notebook but
-/// no database, because such a directory must not be used for a new notebook.
-pub(super) fn there(paths: &Paths) -> Result<bool, Problem> {
-    paths.vet()?;
-    if FileKind::at(&paths.database()).map_err(|e| paths.failed(e))? == FileKind::File {
-        return Ok(true);
-    }
-    let is_left = |entry: io::Result<fs::DirEntry>| {
-        entry.is_ok_and(|entry| {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            name.starts_with("notebook.db")
-                || name == "blobs" && fs::read_dir(entry.path()).is_ok_and(|mut blobs| blobs.next().is_some())
-        })
-    };
-    if fs::read_dir(&paths.dir).map_err(|e| paths.failed(e))?.any(is_left) {
-        let how = "put its notebook.db back, or choose another name for a new notebook";
-        return Err(paths.refused("its notebook.db is missing, but other files of the notebook exist", how));
-    }
-    Ok(false)
 }
 
 /// Checks the file without SQLite, because SQLite would use an empty file as a new database.

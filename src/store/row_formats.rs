@@ -4,13 +4,17 @@
 //! in the API.
 
 use super::tables::{Fault, SqlValue, digest};
-use crate::blobs::Digest;
+use crate::blobs::{BlobError, Blobs, Digest};
 use crate::notebook::{
     Asked, Base, Changes, DraftId, ExecId, Metric, MimeBundle, Output, Outputs, Residency, Run, RunError,
     RunStatus, RunWorker, Saving, State, StateId, StreamName, Symbols, WidgetMessage,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+
+/// Maximum length of an entry of an output log, in bytes. An entry may contain all output that a
+/// run may keep. In JSON, one byte of output may need six bytes.
+pub(super) const MAX_ENTRY_BYTES: usize = 6 * MAX_RUN_OUTPUT_BYTES + (1 << 20);
 
 /// Maximum number of bytes of text in an entry of an output log. Longer text is split into several
 /// entries.
@@ -340,4 +344,27 @@ fn pieces(item: &Output) -> impl Iterator<Item = Cow<'_, Output>> {
         Some(Cow::Owned(Output::stream(name, piece)))
     });
     pieces.chain(whole)
+}
+
+/// Why an entry of an output log cannot be read.
+pub(super) enum Unpacked {
+    Damaged(String),
+    /// The disk failed; a later attempt may succeed.
+    Refused(Fault),
+}
+
+/// Parses an entry of an output log. Reads the entry from its blob if it is stored in one.
+pub(super) fn unpacked(body: &str, blobs: &Blobs) -> Result<LogEntry, Unpacked> {
+    let read = |body: &[u8]| {
+        serde_json::from_slice(body)
+            .map_err(|error| Unpacked::Damaged(format!("it cannot be read ({error})")))
+    };
+    match read(body.as_bytes())? {
+        LogEntry::Blob { digest, bytes } => match blobs.get(&digest, bytes.min(MAX_ENTRY_BYTES)) {
+            Ok(body) => read(&body),
+            Err(BlobError::Io(_, error)) => Err(Unpacked::Refused(error.into())),
+            Err(error) => Err(Unpacked::Damaged(error.to_string())),
+        },
+        entry => Ok(entry),
+    }
 }

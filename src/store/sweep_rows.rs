@@ -5,7 +5,7 @@
 //! signs what runs, and a notebook that came from elsewhere, or a copy, runs nothing by itself.
 
 use super::key::Seal;
-use super::load::Loaded;
+use super::loaded::Loaded;
 use super::tables::{Fault, META, SWEEP_ROWS, SWEEPS, SqlValue, Tables};
 use crate::notebook::{Fact, RowEnd, Sweep, SweepId, SweepRow, SweepStatus};
 

@@ -1,15 +1,15 @@
 //! The thread that owns the database. It writes the queued jobs in transactions, and reports which
 //! facts are on disk. After a failure, such as a full disk, it tries again every second.
 
-use super::checkpoint_rows;
+use super::checkpoint_rows::{self, NewCheckpoint};
 use super::chosen_python;
 use super::key::Seal;
 use super::lock::Lock;
-use super::open::Paths;
+use super::paths::Paths;
+use super::store_event::StoreEvent;
 use super::sweep_rows;
 use super::tables::{BROWSER_SESSIONS, Fault, LINKS, META, SqlValue, Tables};
 use super::write::Writer;
-use super::{NewCheckpoint, StoreEvent};
 use crate::blobs::Blobs;
 use crate::notebook::{Checkpoint, ChosenPython, DiskStatus, Fact, KeptCredentials, Parts, Python, StateId};
 use serde::Serialize;

@@ -3,7 +3,8 @@
 //! old, or displaced by newer entries.
 
 use super::notebook_dir::{self, NotebookInfo};
-use super::open::{Paths, examine, transaction};
+use super::open::{examine, transaction};
+use super::paths::Paths;
 use super::tables::{BROWSER_SESSIONS, LINKS};
 use crate::problem::{Kind, Problem};
 use std::fs::{self, DirBuilder};

@@ -2,8 +2,10 @@
 
 use super::draft_order::DraftOrder;
 use super::imported_file;
-use super::load::{MAX_ENTRY_BYTES, Unpacked, unpacked};
-use super::row_formats::{LogEntry, NewLogEntry, Plain, StoredRun, StoredState, entries, replay, state_row};
+use super::row_formats::{
+    LogEntry, MAX_ENTRY_BYTES, NewLogEntry, Plain, StoredRun, StoredState, Unpacked, entries, replay,
+    state_row, unpacked,
+};
 use super::sweep_rows;
 use super::tables::{
     CHECKPOINTS, DRAFTS, Fault, META, NAMES, OUTPUTS, RUNS, STATES, SqlValue, TASKS, Tables,
@@ -450,4 +452,19 @@ fn log_row(run: &str, seq: i64, mut body: String, blobs: Option<&mut Blobs>) -> 
         body = serde_json::to_string(&LogEntry::Blob { digest: put.digest, bytes: body.len() })?;
     }
     Ok(vec![run.into(), seq.into(), body.into()])
+}
+
+/// Returns the parts of a notebook that the store writes.
+pub(super) fn parts_of(notebook: &Notebook) -> Parts {
+    Parts {
+        name: notebook.name().to_owned(),
+        states: notebook.states().chain(notebook.trash().states()).cloned().collect(),
+        names: notebook.named().map(|(name, id)| (name.to_owned(), id.clone())).collect(),
+        runs: notebook.runs().chain(notebook.trash().runs()).cloned().collect(),
+        drafts: notebook.drafts().chain(notebook.trash().drafts()).cloned().collect(),
+        tasks: notebook.tasks().cloned().collect(),
+        python: notebook.chosen_python(),
+        imported_file: notebook.imported_file().cloned(),
+        sweeps: notebook.sweeps().cloned().collect(),
+    }
 }

@@ -5,8 +5,8 @@
 //! reason, it is started again, and gets all tasks that have not ended. A task that then runs twice
 //! does no harm.
 
-use super::courier::Order;
 use super::objects::TaskKey;
+use super::order::Order;
 use crate::notebook::Resources;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -8,6 +8,7 @@
 use super::bridge::Bridge;
 use super::letter::{self, Purpose};
 use super::objects::{self, KnownBlobs, Named, Shown, TaskKey, parse_key};
+use super::order::Order;
 use crate::blobs::Digest;
 use crate::notebook::{Cause, Dispatch, ExecId, Resources, RunError, WorkerReport, WorkerResult, WorkerTask};
 use crate::problem::{Kind, Problem};
@@ -39,20 +40,6 @@ pub(crate) struct TaskText {
     /// The task.
     #[serde(flatten)]
     pub(crate) task: WorkerTask,
-}
-
-/// What the courier is told.
-pub(super) enum Order {
-    /// Send a run.
-    Dispatch(ExecId, u64, Box<Dispatch>),
-    /// A run is over.
-    Recall(ExecId),
-    /// The engine says that a task has ended.
-    Ended(String),
-    /// The engine cannot complete a task; why, as a sentence.
-    Failed(String, String),
-    /// The notebook is closed. Its tasks stay at the workers.
-    Close,
 }
 
 /// Reports about runs: the run, its serial number, and the report.

@@ -13,6 +13,7 @@ mod bridge;
 mod courier;
 pub(crate) mod letter;
 pub(crate) mod objects;
+mod order;
 
 pub use bridge::{EngineStatus, Probe, Probes};
 pub use courier::Courier;

@@ -28,6 +28,7 @@ mod floods;
 mod formats;
 mod home;
 mod hostile;
+mod imports;
 mod interrupts;
 mod lifetime;
 mod limits;

@@ -1,5 +1,5 @@
-//! Checks rules of ARCHITECTURE.md in the sources: the direction of imports, the files that may
-//! contain `unsafe` and other restricted code, and the width of lines.
+//! Checks rules of ARCHITECTURE.md in the sources: what folders may name, the files that may contain
+//! `unsafe` and other restricted code, and the width of lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -179,7 +179,7 @@ fn read(path: &str) -> String {
 }
 
 /// Returns the paths of all files with an extension below a folder, relative to the repository.
-fn files(folder: &str, ending: &str) -> Vec<String> {
+pub(crate) fn files(folder: &str, ending: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut left = vec![root().join(folder)];
     while let Some(path) = left.pop() {
@@ -195,7 +195,7 @@ fn files(folder: &str, ending: &str) -> Vec<String> {
 }
 
 /// Returns the code of a file, without comments and tests.
-fn code(path: &str) -> String {
+pub(crate) fn code(path: &str) -> String {
     let text = read(path);
     let body = text.split("#[cfg(test)]\nmod tests").next().unwrap();
     body.lines()
@@ -204,7 +204,7 @@ fn code(path: &str) -> String {
         .collect()
 }
 
-fn is_test(path: &str) -> bool {
+pub(crate) fn is_test(path: &str) -> bool {
     path.contains("/tests/") || path.ends_with("/tests.rs")
 }
 
@@ -216,88 +216,6 @@ fn folders_import_each_other_in_one_direction() {
             for word in *words {
                 assert!(!code.contains(word), "{file} names {word}, but {why}");
             }
-        }
-    }
-}
-
-/// Collects the full paths in a `use` tree: `a::{b, c::d}` contains `a::b` and `a::c::d`.
-fn used_paths(tree: &str, prefix: &str, paths: &mut Vec<String>) {
-    let tree = tree.trim();
-    let Some((path, list)) = tree.split_once('{') else { return paths.push(format!("{prefix}{tree}")) };
-    let (mut depth, mut start) = (0, 0);
-    let list = list.strip_suffix('}').unwrap_or(list);
-    for (at, c) in list.char_indices().chain([(list.len(), ',')]) {
-        match c {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            ',' if depth == 0 => {
-                used_paths(&list[start..at], &format!("{prefix}{path}"), paths);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Returns the modules of `http`, each with the modules of `http` that it imports.
-fn modules_of_http() -> BTreeMap<String, BTreeSet<String>> {
-    let module = |file: &str| {
-        let path = file.trim_start_matches("src/").trim_end_matches(".rs").trim_end_matches("/mod");
-        path.replace('/', "::")
-    };
-    let all: BTreeMap<String, String> =
-        files("src/http", ".rs").into_iter().map(|file| (module(&file), file)).collect();
-    let imports = |(own, file): (&String, &String)| {
-        let code = code(file);
-        let is_statement = |at: usize| {
-            let line = &code[code[..at].rfind('\n').map_or(0, |end| end + 1)..at];
-            ["", "pub ", "pub(crate) ", "pub(super) "].contains(&line)
-        };
-        let statements = code.match_indices("use ").filter(|(at, _)| is_statement(*at));
-        let trees = statements.filter_map(|(at, word)| code[at + word.len()..].split(';').next());
-        let mut paths = Vec::new();
-        trees.for_each(|tree| used_paths(tree, "", &mut paths));
-        let absolute = |path: &String| -> String {
-            let (mut base, mut rest) = (own.as_str(), path.as_str());
-            if let Some(rest) = path.strip_prefix("crate::") {
-                return rest.to_owned();
-            }
-            while let Some(shorter) = rest.strip_prefix("super::") {
-                (base, rest) = (base.rsplit_once("::").map_or("", |(parent, _)| parent), shorter);
-            }
-            format!("{base}::{rest}")
-        };
-        let target = |path: &String| {
-            let path = absolute(path);
-            let fits = |name: &&String| path == **name || path.starts_with(&format!("{name}::"));
-            all.keys().filter(fits).max_by_key(|name| name.len()).cloned()
-        };
-        (own.clone(), paths.iter().filter_map(target).filter(|target| target != own).collect())
-    };
-    all.iter().map(imports).collect()
-}
-
-#[test]
-fn modules_of_http_import_each_other_in_one_direction() {
-    let mut left = modules_of_http();
-    assert!(left["http::routes"].contains("http::api::notebooks"), "imports are found: {left:?}");
-    loop {
-        let settled: Vec<String> = left
-            .iter()
-            .filter(|(_, imports)| imports.iter().all(|import| !left.contains_key(import)))
-            .map(|(name, _)| name.clone())
-            .collect();
-        if settled.is_empty() {
-            break;
-        }
-        left.retain(|name, _| !settled.contains(name));
-    }
-    assert!(left.is_empty(), "these files import each other in a circle: {left:#?}");
-    for folder in ["http::api", "http::socket"] {
-        for (name, imports) in modules_of_http() {
-            let is_outside = !name.starts_with(folder) && name != "http::routes";
-            let handler = imports.iter().find(|import| is_outside && import.starts_with(folder));
-            assert_eq!(handler, None, "only routes may import handlers, but {name} does");
         }
     }
 }

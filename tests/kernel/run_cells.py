@@ -1,5 +1,5 @@
 """Runs cells in a process that is set up like a head, for tests that read what a cell sends and
-leaves. Run as a script: reads JSON, a list of the arguments of `shell.run`, and writes a list of
+leaves. Run as a script: reads JSON, a list of the arguments of `cells.run`, and writes a list of
 {"ended", "sent"}, one for each cell."""
 
 import json
@@ -29,12 +29,12 @@ def main():
 
     channel = two_roads.Channel()
     own = sys.stdout
-    two_roads.shell.boot(channel, None)
-    two_roads.shell.settle()
+    two_roads.kernel_cells.boot(channel, None)
+    two_roads.kernel_cells.settle()
     told = []
     for arguments in json.load(sys.stdin):
         del channel.sent[:]
-        ended = json.loads(two_roads.shell.run(*arguments))
+        ended = json.loads(two_roads.kernel_cells.run(*arguments))
         told.append({"ended": ended, "sent": [list(one) for one in channel.sent]})
     own.write(json.dumps(told))
     own.flush()

@@ -93,7 +93,7 @@ def test_a_click_runs_its_handlers_and_errors_are_shown(channel, monkeypatch):
     monkeypatch.setattr(shell.shell, "showtraceback", lambda *_, **__: shown.append(True))
     handle(button, method="custom", content={"event": "click"})
     assert shown
-    assert not shell._run.allow_stdin, "there is nobody to ask"
+    assert not shell.running.allow_stdin, "there is nobody to ask"
 
 
 def test_an_output_widget_takes_what_is_printed_and_shown(channel):

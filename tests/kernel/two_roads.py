@@ -21,6 +21,7 @@ import stand_ins
 
 stand_ins.install()
 
+from ratoon_kernel import cells as kernel_cells
 from ratoon_kernel import plain_cells, shell
 
 # Time limit of a scenario, in seconds.
@@ -98,7 +99,7 @@ def run(channel, cells, is_plain, has_symbols):
     left = []
     for cell in cells:
         del channel.sent[:]
-        ended = json.loads(shell.run(cell, True, has_symbols))
+        ended = json.loads(kernel_cells.run(cell, True, has_symbols))
         left.append({"cell": cell, "ended": ended, "sent": [list(one) for one in channel.sent]})
     plain_cells.run = run_plain
     shell.shell.run_cell(PROBE, silent=True)
@@ -149,9 +150,9 @@ def alike(outcome):
 def main():
     channel = Channel()
     own, sys.stdout = sys.stdout, sys.stdout
-    shell.boot(channel, None)
+    kernel_cells.boot(channel, None)
     shell.shell.run_line_magic("colors", "nocolor")
-    shell.settle()
+    kernel_cells.settle()
     differing, plain, count = [], 0, 0
     for cells in json.load(sys.stdin):
         for has_symbols in (False, True):

@@ -1,7 +1,7 @@
 //! Renders terminal output as HTML, with its colours. A `\r` removes the text before it on the same
 //! line.
 
-use super::escaped;
+use crate::formats::text::escaped;
 use crate::terminal_text::sequence;
 
 /// The style of the following text.

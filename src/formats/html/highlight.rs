@@ -1,7 +1,7 @@
 //! Highlights Python's keywords, strings, numbers and comments. It only approximates Python's
 //! syntax.
 
-use super::escaped;
+use crate::formats::text::escaped;
 
 const KEYWORDS: &[&str] = &[
     "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else",

@@ -2,14 +2,17 @@
 //! the environment's pip, or if it has none, the pip that came with its Python; uv; the pip of
 //! another Python. Each uses the user's settings (index, proxy, certificates).
 
-use super::{ANSWER_TIMEOUT, Environment, INSTALL_TIMEOUT};
+use super::environment::{ANSWER_TIMEOUT, Environment};
 use crate::kernel::failure;
 use crate::kernel::helper::{self, Finished};
 use crate::kernel::interpreter::{Interpreter, Places, question};
 use std::io::ErrorKind::TimedOut;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
+/// How long an installer may take. It downloads some 4 MB.
+const INSTALL_TIMEOUT: Duration = Duration::from_secs(600);
 /// Options of pip and uv: install only the pinned packages with the pinned hashes, and run no
 /// package's build code.
 const PINNED_ONLY: [&str; 5] = ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--requirement"];

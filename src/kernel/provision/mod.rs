@@ -6,11 +6,13 @@
 //!
 //! The pins are `pins/py*.txt`; `scripts/lock-support` writes them.
 
+mod environment;
 mod install;
 
 use crate::kernel::helper;
 use crate::kernel::interpreter::{Interpreter, Places, question};
 use crate::problem::{Kind, Problem};
+use environment::{ANSWER_TIMEOUT, Environment};
 use install::InstallError;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
@@ -21,18 +23,12 @@ use std::time::Duration;
 
 /// The requirements of IPython 9 and cloudpickle, for Python 3.11 and all later ones.
 const PINS: &str = include_str!("pins/py311.txt");
-/// Prints the fields of `Environment`.
-const MISSING_PACKAGES: &str = include_str!("../python/missing_packages.py");
 /// Imports what the kernel imports, with the support directory at the end of `sys.path`. Runs with
 /// `-P`, so that no file of the working directory replaces a module.
 const IMPORT_ALL: &str =
     "import sys; sys.path.append(sys.argv[1]); import IPython.core.interactiveshell, cloudpickle";
 /// Texts in the messages of installers that mean: the disk, or the user's quota of it, is full.
 const NO_SPACE: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
-/// How long a program may take to answer a question.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long an installer may take. It downloads some 4 MB.
-const INSTALL_TIMEOUT: Duration = Duration::from_secs(600);
 /// Prefix of a directory that is being filled. If no process holds the lock, the process that was
 /// filling the directory was killed.
 const UNFINISHED: &str = "unfinished-";
@@ -80,43 +76,6 @@ pub fn ensure(
     // If this fails, the next installation removes the directory.
     let _ = fs::remove_dir_all(&unfinished);
     installed.map(|()| Some(support))
-}
-
-/// What the environment of a Python contains, as `python/missing_packages.py` prints it.
-struct Environment {
-    /// The modules that the kernel needs and the environment does not have.
-    missing: Vec<String>,
-    /// A package that is too old: its name, its version, and the oldest version that works.
-    too_old: Option<[String; 3]>,
-    /// Whether it can run `-m pip`.
-    has_pip: bool,
-    /// The pip that came with Python, as a wheel.
-    bundled_pip: Option<PathBuf>,
-}
-
-impl Environment {
-    /// Asks a Python. The error says why it does not answer.
-    fn of(executable: &Path) -> Result<Self, String> {
-        let finished = helper::run(question(executable).args(["-c", MISSING_PACKAGES]), ANSWER_TIMEOUT)
-            .map_err(|e| e.to_string())?;
-        if !finished.is_success() {
-            return Err(finished.reason());
-        }
-        let output = finished.stdout;
-        let values = |key: &str| {
-            let prefix = format!("{key} ");
-            output.lines().filter_map(|l| l.strip_prefix(&prefix)).map(str::to_owned).collect::<Vec<_>>()
-        };
-        Ok(Self {
-            missing: values("missing"),
-            too_old: values("too-old").iter().find_map(|line| {
-                let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-                words.try_into().ok()
-            }),
-            has_pip: !values("pip").is_empty(),
-            bundled_pip: values("bundled-pip").first().map(PathBuf::from),
-        })
-    }
 }
 
 /// The environment that cells run in.

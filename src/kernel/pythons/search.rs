@@ -1,7 +1,7 @@
 //! Finds the Pythons of this machine in the places where programs install them, and starts each
 //! once to learn what it is.
 
-use super::{FoundPython, ReadyPython};
+use super::found::{FoundPython, ReadyPython};
 use crate::kernel::interpreter::{Candidate, Description, ON_PATH, Patience, Places, Timeouts, unsuitable};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Calls `shell.py` and `forks.py`.
+//! Calls `cells.py`, `forks.py` and `widgets.py`.
 
 use super::channel::Channel;
 use super::package::PackageModule;
@@ -10,11 +10,11 @@ use serde::Deserialize;
 use std::os::fd::RawFd;
 use std::path::Path;
 
-/// The modules that run cells (`shell`), handle forks (`forks`) and run the code of widgets
+/// The modules that run cells (`cells`), handle forks (`forks`) and run the code of widgets
 /// (`widgets`).
 #[derive(Debug)]
 pub(super) struct Shell {
-    shell: PackageModule,
+    cells: PackageModule,
     forks: PackageModule,
     widgets: PackageModule,
 }
@@ -48,23 +48,23 @@ struct RanJson {
 impl Shell {
     /// Creates IPython's shell in the root.
     pub(super) fn boot(py: Python<'_>, support: Option<&Path>) -> PyResult<Self> {
-        let shell = PackageModule::import(py, "shell")?;
-        shell.0.call_method1(py, "boot", (Channel, support.map(|p| p.to_string_lossy().into_owned())))?;
+        let cells = PackageModule::import(py, "cells")?;
+        cells.0.call_method1(py, "boot", (Channel, support.map(|p| p.to_string_lossy().into_owned())))?;
         let (forks, widgets) = (PackageModule::import(py, "forks")?, PackageModule::import(py, "widgets")?);
-        Ok(Self { shell, forks, widgets })
+        Ok(Self { cells, forks, widgets })
     }
 
     /// Completes the start of the root: loads what the first cell would load, runs the startup
     /// files, and exempts the root's objects from garbage collection.
     pub(super) fn settle(&self, py: Python<'_>) -> PyResult<()> {
-        self.shell.0.call_method0(py, "settle").map(drop)
+        self.cells.0.call_method0(py, "settle").map(drop)
     }
 
     /// Runs a cell.
     pub(super) fn run(&self, py: Python<'_>, cell: &CellOrder) -> Ran {
         let CellOrder { code, allow_stdin, report_symbols, metric, threads, .. } = cell;
         let arguments = (code, *allow_stdin, *report_symbols, metric.as_deref(), *threads);
-        match self.shell.call(py, "run", arguments) {
+        match self.cells.call(py, "run", arguments) {
             Ok(RanJson { error, exec_count, symbols, metric, remains }) => {
                 Ran { how: error.map_or(How::Ok, How::Error), exec_count, symbols, metric, remains }
             }
@@ -90,7 +90,7 @@ impl Shell {
     /// Writes to the memory pages that the next cell will write to, so that it starts faster.
     pub(super) fn rehearse(&self, py: Python<'_>) {
         // Only for speed, so errors do not matter.
-        let _ = self.shell.0.call_method0(py, "rehearse");
+        let _ = self.cells.0.call_method0(py, "rehearse");
     }
 
     /// What branches lack, whether this process may be forked at all, and whether part of its state

@@ -9,7 +9,7 @@
 //! byte of pipes 1 and 2 is read in the same turn. The first text is passed on immediately; later
 //! text is collected for some milliseconds.
 
-use super::Heard;
+use super::events::Heard;
 use super::text::{Decoder, whole};
 use crate::kernel::protocol::{Envelope, MAX_FRAME_BYTES, ProcId, Report, Written};
 use crate::kernel::text_pipe::{ReadCounts, TextReader, has_bytes, is_after, set_nonblocking};

@@ -10,6 +10,7 @@
 //! - `hung`: examines a process that hangs, through `/proc` (`procfs`)
 
 mod connection;
+mod events;
 mod exits;
 mod hung;
 mod procfs;
@@ -19,6 +20,7 @@ mod spawn;
 mod strays;
 mod text;
 
+pub use events::{Heard, ProcessEvent};
 pub use hung::{Hung, Seen};
 pub use reaper::end_all_below;
 pub(super) use reaper::take_exit;
@@ -40,30 +42,6 @@ use std::sync::Arc;
 use std::time::Instant;
 use strays::{HeadFiles, Moment};
 use tokio::sync::mpsc;
-
-/// An event of a process, before the tree has handled it.
-#[derive(Debug)]
-pub enum Heard {
-    /// The process reported something.
-    Report(Report),
-    /// The process' socket is closed: the process is dead or dying.
-    Closed,
-    /// The process was interrupted one of `WAKE_DELAYS` ago.
-    InterruptedLongAgo,
-    /// The process was killed `KILL_TIMEOUT` ago.
-    KilledLongAgo,
-    /// The process' exit status. None after a timeout.
-    Status(Option<Exit>),
-}
-
-/// An event of a process that concerns the session.
-#[derive(Debug)]
-pub enum ProcessEvent {
-    /// A process reported something.
-    Report(ProcId, Report),
-    /// A process has ended. None: its exit status is unknown.
-    Gone(ProcId, Option<Exit>),
-}
 
 /// The order to run a cell on a head.
 #[derive(Clone, Debug, PartialEq)]

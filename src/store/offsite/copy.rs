@@ -7,9 +7,9 @@ use crate::problem::Problem;
 use crate::store::attachments::Attachments;
 use crate::store::checkpoint_rows::{MAX_MANIFEST_BYTES, chunks};
 use crate::store::imported_file;
-use crate::store::load::MAX_ENTRY_BYTES;
-use crate::store::open::Paths;
+use crate::store::paths::Paths;
 use crate::store::row_formats::LogEntry;
+use crate::store::row_formats::MAX_ENTRY_BYTES;
 use crate::store::tables::{
     CHECKPOINTS, DRAFTS, META, NAMES, OUTPUTS, RUNS, STATES, SWEEP_ROWS, SWEEPS, SqlValue, Table, Tables,
 };

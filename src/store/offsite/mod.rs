@@ -19,8 +19,6 @@ mod push;
 mod record;
 mod version;
 
-pub(super) use record::FILE as RECORD;
-
 pub use collect::{Collected, collect};
 pub use lease::Holder;
 pub use pull::{Pulled, pull, versions};

@@ -12,9 +12,10 @@ use crate::problem::{Kind, Problem};
 use crate::remote::{RemoteStore, for_each_in_parallel};
 use crate::store::attachments::MAX_ATTACHMENT_BYTES;
 use crate::store::key::InstallKey;
-use crate::store::load::MAX_ENTRY_BYTES;
 use crate::store::lock::Lock;
-use crate::store::open::{Paths, is_notebook, open_tables, upgraded};
+use crate::store::open::{open_tables, upgraded};
+use crate::store::paths::{Paths, is_notebook};
+use crate::store::row_formats::MAX_ENTRY_BYTES;
 use crate::store::tables::Tables;
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
@@ -29,11 +30,6 @@ const KEPT_VERSIONS: usize = 10;
 const MIN_VERSION_AGE: Duration = Duration::from_secs(600);
 /// Interval at which a push looks whether `collect` has ended.
 const COLLECTING_PAUSE: Duration = Duration::from_millis(500);
-
-/// The version of the database's format.
-pub(super) fn schema() -> usize {
-    Tables::newest()
-}
 
 /// How a push begins.
 #[derive(Clone, Copy, Debug, Default)]
@@ -221,7 +217,7 @@ impl Pusher {
             format: version::format(),
             name: self.place.name.clone(),
             notebook_id: notebook_id(&self.paths)?.unwrap_or_default(),
-            schema: schema(),
+            schema: version::schema(),
             epoch: self.lease.epoch,
             number: self.next,
             pushed_at: now_ms(),

@@ -3,13 +3,10 @@
 
 use crate::blobs::Digest;
 use crate::blobs::nofollow::read_file;
-use crate::store::open::Paths;
+use crate::store::paths::{OFFSITE_RECORD, Paths};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Write};
-
-/// The name of the file.
-pub(in crate::store) const FILE: &str = "offsite.json";
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Record {
@@ -28,7 +25,7 @@ impl Record {
     /// Reads the record for this store and name. It is empty if the directory was never pushed
     /// there.
     pub(super) fn read(paths: &Paths, url: &str, name: &str) -> Self {
-        let text = read_file(&paths.dir.join(FILE)).unwrap_or_default();
+        let text = read_file(&paths.dir.join(OFFSITE_RECORD)).unwrap_or_default();
         let read: Self = serde_json::from_slice(&text).unwrap_or_default();
         if read.url == url && read.name == name {
             read
@@ -44,7 +41,7 @@ impl Record {
         let mut file = File::create_new(&draft)?;
         file.write_all(&serde_json::to_vec(self)?)?;
         file.sync_all()?;
-        fs::rename(&draft, paths.dir.join(FILE))?;
+        fs::rename(&draft, paths.dir.join(OFFSITE_RECORD))?;
         File::open(&paths.dir)?.sync_all()
     }
 }

@@ -7,6 +7,7 @@ use super::{Place, digits, number};
 use crate::blobs::Digest;
 use crate::problem::{Kind, Problem};
 use crate::store::key::InstallKey;
+use crate::store::tables::Tables;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -138,7 +139,7 @@ pub(super) fn read(
         schema: usize,
     }
     let head: Head = serde_json::from_str(&signed.version).map_err(|_| bad("it is not a version"))?;
-    if head.format != FORMAT || head.schema > super::push::schema() {
+    if head.format != FORMAT || head.schema > schema() {
         let why = "a newer Ratoon has written it";
         return Err(Problem::new(Kind::Conflict, what(), why, "install a newer Ratoon"));
     }
@@ -154,4 +155,9 @@ pub(super) fn read(
 /// A version of the format that this program writes.
 pub(super) fn format() -> String {
     FORMAT.into()
+}
+
+/// The version of the database's format.
+pub(super) fn schema() -> usize {
+    Tables::newest()
 }

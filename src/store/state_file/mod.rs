@@ -21,7 +21,7 @@ use std::io;
 const MAGIC: &[u8] = b"ratoon-state 1\n";
 /// Maximum length of a header, in bytes. A header contains the outputs of a run and the code of a
 /// lineage.
-const MAX_HEADER_BYTES: usize = super::load::MAX_ENTRY_BYTES + (64 << 20);
+const MAX_HEADER_BYTES: usize = super::row_formats::MAX_ENTRY_BYTES + (64 << 20);
 /// Maximum number of chunks in one file.
 const MAX_CHUNKS: usize = 1 << 16;
 /// Maximum total of all chunks of a file, in unpacked bytes.

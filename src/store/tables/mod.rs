@@ -4,6 +4,7 @@
 mod sql_value;
 mod fault;
 mod schema;
+mod table;
 
 pub(super) use fault::{Cause, Fault};
 pub(super) use schema::{
@@ -11,6 +12,7 @@ pub(super) use schema::{
     TASKS,
 };
 pub(super) use sql_value::{SqlValue, digest};
+pub(super) use table::Table;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params_from_iter};
@@ -23,15 +25,6 @@ const WAL_BYTES: i64 = 16 << 20;
 /// A commit checkpoints SQLite's log if the log has at least this many pages. The store usually
 /// checkpoints the log earlier, while it is idle.
 const WAL_PAGES: i64 = 4096;
-
-/// A table. Its first `keys` columns are the key. The database has one more column, the row's
-/// digest.
-#[derive(Debug)]
-pub(super) struct Table {
-    pub(super) name: &'static str,
-    columns: &'static [&'static str],
-    keys: usize,
-}
 
 /// A row that was read from a table.
 #[derive(Debug)]
@@ -68,28 +61,6 @@ pub(super) enum DatabaseHealth {
 pub(super) struct Tables {
     db: Connection,
     next_pos: i64,
-}
-
-impl Table {
-    fn list(&self) -> String {
-        self.columns.join(", ")
-    }
-
-    fn is_key(&self) -> String {
-        let parts: Vec<String> =
-            self.columns[..self.keys].iter().enumerate().map(|(i, c)| format!("{c} IS ?{}", i + 1)).collect();
-        parts.join(" AND ")
-    }
-
-    /// Number of columns, without the digest.
-    pub(super) fn width(&self) -> usize {
-        self.columns.len()
-    }
-
-    /// The index of the column that orders the rows, if the table has one.
-    fn pos(&self) -> Option<usize> {
-        self.columns.iter().position(|c| *c == "pos")
-    }
 }
 
 impl Tables {

@@ -1,6 +1,8 @@
 //! The tables of the database, and the migrations between versions.
 
-use super::{Fault, SqlValue, Table, digest};
+use super::fault::Fault;
+use super::sql_value::{SqlValue, digest};
+use super::table::Table;
 use rusqlite::{Connection, params_from_iter};
 use serde_json::Value;
 

@@ -49,7 +49,7 @@ def prime(step: int) -> bool:
     for code in ("pri", "ratoon = ''\nratoon.", "import ra")[step : step + 1]:
         complete(code, len(code))
         return True
-    # As in `shell.settle`: later garbage collections write to no pages of the loaded objects.
+    # As in `cells.settle`: later garbage collections write to no pages of the loaded objects.
     gc.collect()
     gc.freeze()
     return False

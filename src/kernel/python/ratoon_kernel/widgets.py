@@ -19,6 +19,8 @@ import time
 from typing import Any
 
 from . import outputs
+from . import shell as kernel_shell
+from .shell import running
 from .text import clean
 
 # Other comms have no counterpart on the page.
@@ -172,8 +174,6 @@ def handle(text: str) -> None:
     """Runs the code of a widget for a message of the page. Errors are shown among the outputs."""
     global _echo
 
-    from . import shell as kernel
-
     message = json.loads(text)
     buffers = message.get("buffers") or []
     if message["method"] == "custom":
@@ -186,7 +186,8 @@ def handle(text: str) -> None:
         }
         buffers = [buffer["data"] for buffer in buffers]
     _echo = message.get("echo")
-    kernel.begin_widget()
+    running.begin(allow_stdin=False, is_widget=True)
+    outputs.errors_sent.clear()
     try:
         _comms[message["model"]].handle_msg(
             {
@@ -197,7 +198,7 @@ def handle(text: str) -> None:
             }
         )
     except BaseException:
-        kernel.shell.showtraceback()
+        kernel_shell.shell.showtraceback()
     finally:
         _echo = None
         end_captures()
@@ -301,10 +302,8 @@ def capture_here(module: Any) -> None:
         outputs.sink = _captures[-1].take
 
     def leave(self: Any, etype: Any, evalue: Any, tb: Any) -> bool | None:
-        from . import shell as kernel
-
         if etype is not None:
-            kernel.shell.showtraceback((etype, evalue, tb), tb_offset=0)
+            kernel_shell.shell.showtraceback((etype, evalue, tb), tb_offset=0)
         if _captures:
             _end_capture()
         # As in Jupyter, the widget shows the error, and the code continues.

@@ -1,0 +1,179 @@
+//! Turns a lineage into a document, and a document into a new notebook.
+
+use super::document::{Cell, Document, is_id, kept};
+use super::markdown::Pictures;
+use crate::notebook::{
+    Asked, Base, Draft, DraftId, DraftKind, ExecId, Notebook, Output, Outputs, Run, RunStatus, StateId, Take,
+};
+use std::collections::{HashMap, HashSet};
+
+impl Document {
+    /// The document of a state's lineage, including drafts, in page order.
+    pub fn of(notebook: &Notebook, state: &StateId) -> Self {
+        let mut cells = Vec::new();
+        let shown = shown_by_drafts(notebook);
+        let places = notebook.drafts_by_place();
+        let drafts_at = |on, before| places.get(&(on, before)).into_iter().flatten().copied();
+        for state in notebook.lineage(state) {
+            if let Some(parent) = &state.parent {
+                let above = drafts_at(parent, Some(&state.id))
+                    .filter(|draft| !draft.source.trim().is_empty() || draft.imported_cell.is_some());
+                cells.extend(above.map(|draft| cell_of_draft(draft, &shown)));
+            }
+            let run = state.exec_id.as_ref().and_then(|id| notebook.run(id));
+            for (i, text) in state.prose.iter().enumerate() {
+                let cell = Cell::new(DraftKind::Markdown, text);
+                cells.push(Cell { id: format!("{}-{}", state.id, i + 1), ..cell });
+            }
+            let Some(run) = run else { continue };
+            let of_draft = run.draft.as_ref().map_or(state.id.as_str(), DraftId::as_str);
+            cells.push(Cell {
+                id: of_draft.to_owned(),
+                outputs: outputs_of(run),
+                exec_count: Some(state.exec_count),
+                is_partial: state.partial,
+                imported_cell: run.imported_cell,
+                ..Cell::new(DraftKind::Code, exported(notebook, &run.code))
+            });
+        }
+        cells.extend(drafts_at(state, None).map(|draft| cell_of_draft(draft, &shown)));
+        with_ids(&mut cells);
+        Self {
+            name: notebook.name().to_owned(),
+            cells,
+            left_out: Vec::new(),
+            file: None,
+            pictures: Pictures::new(),
+        }
+    }
+
+    /// A new notebook with these cells as drafts of the root. The outputs of a cell become an
+    /// imported run of the cell's draft. `new_id` makes the ids of these runs, and of cells without
+    /// a unique id.
+    pub fn into_notebook(mut self, name: &str, now_ms: f64, new_id: &mut dyn FnMut() -> String) -> Notebook {
+        let mut notebook = Notebook::new(name, now_ms);
+        let mut taken = HashSet::new();
+        for cell in &mut self.cells {
+            if cell.id.is_empty() || !taken.insert(cell.id.clone()) {
+                cell.id = new_id();
+                taken.insert(cell.id.clone());
+            }
+        }
+        for cell in self.cells {
+            let id = DraftId::new(cell.id);
+            if cell.kind == DraftKind::Code && !(cell.outputs.is_empty() && cell.exec_count.is_none()) {
+                notebook.add_run(Run {
+                    exec_count: cell.exec_count,
+                    imported_cell: cell.imported_cell,
+                    outputs: kept(cell.outputs),
+                    ..imported(ExecId::new(format!("imported-{}", new_id())), id.clone(), &cell.source)
+                });
+            }
+            let (on, kind) = (StateId::root(), cell.kind);
+            notebook.append_draft(Draft {
+                id,
+                on,
+                before: None,
+                kind,
+                source: cell.source,
+                version: 1,
+                received: Vec::new(),
+                imported_cell: cell.imported_cell,
+            });
+        }
+        notebook
+    }
+}
+
+/// The code of a cell in a file. The file has no other state to take variables from, so code that
+/// takes some becomes a comment.
+fn exported(notebook: &Notebook, code: &str) -> String {
+    let Some((from, take)) = Take::read(code) else { return code.to_owned() };
+    let label = notebook.state(&from).and_then(|state| state.label.as_deref());
+    take.comment(label.unwrap_or(from.as_str()))
+}
+
+/// For each draft, the run whose outputs the page shows below the draft. It is the imported run, or
+/// the last ended run of the draft that left no state and ran at the draft's state. A run that was
+/// cancelled before its state was known is not shown.
+fn shown_by_drafts(notebook: &Notebook) -> HashMap<&DraftId, &Run> {
+    let base = |run: &Run| match &run.on {
+        Base::State(state) => Some(state.clone()),
+        Base::Run(earlier) => notebook.run(earlier).and_then(|earlier| earlier.state.clone()),
+        Base::Name(_) => None,
+    };
+    let left_nothing = notebook.runs().filter(|run| run.state.is_none() && run.status.has_ended());
+    let is_shown = |draft: &Draft, run: &Run| {
+        run.status == RunStatus::Imported || base(run).is_some_and(|state| state == draft.on)
+    };
+    let drafts: HashMap<&DraftId, &Draft> = notebook.drafts().map(|draft| (&draft.id, draft)).collect();
+    let of_draft = left_nothing.filter_map(|run| {
+        let draft = drafts.get(run.draft.as_ref()?)?;
+        (draft.kind == DraftKind::Code && is_shown(draft, run)).then_some((&draft.id, run))
+    });
+    of_draft.collect()
+}
+
+fn cell_of_draft(draft: &Draft, shown: &HashMap<&DraftId, &Run>) -> Cell {
+    let run = shown.get(&draft.id);
+    Cell {
+        id: draft.id.as_str().to_owned(),
+        outputs: run.map(|run| outputs_of(run)).unwrap_or_default(),
+        exec_count: run.and_then(|run| run.exec_count),
+        imported_cell: draft.imported_cell,
+        ..Cell::new(draft.kind, &draft.source)
+    }
+}
+
+/// The outputs of a run. Adds the run's error if the outputs do not contain an error.
+fn outputs_of(run: &Run) -> Vec<Output> {
+    let mut items = run.outputs.items().to_vec();
+    let is_told = items.iter().any(|item| matches!(item, Output::Error(_)));
+    items.extend(run.error.clone().filter(|_| !is_told).map(Output::Error));
+    items
+}
+
+/// An imported run of a draft, without outputs.
+fn imported(exec_id: ExecId, draft: DraftId, code: &str) -> Run {
+    let on = Base::State(StateId::root());
+    Run {
+        exec_id,
+        on: on.clone(),
+        code: code.to_owned(),
+        status: RunStatus::Imported,
+        draft: Some(draft),
+        warnings: Vec::new(),
+        exec_count: None,
+        imported_cell: None,
+        outputs: Outputs::default(),
+        error: None,
+        keepable: false,
+        prompt: None,
+        started_at: None,
+        duration_ms: None,
+        state: None,
+        symbols: None,
+        metric: None,
+        worker: None,
+        deleted_at: None,
+        asked: Asked { on, new_state_name: None },
+    }
+}
+
+/// Gives every cell a valid and unique id.
+fn with_ids(cells: &mut [Cell]) {
+    let mut taken = HashSet::new();
+    // `next` only grows. If it started again at 1, a file with many ids of the form `cell-N` would
+    // make the loop slow.
+    let mut next = 1;
+    for (at, cell) in cells.iter_mut().enumerate() {
+        if is_id(&cell.id) && taken.insert(cell.id.clone()) {
+            continue;
+        }
+        next = next.max(at + 1);
+        while !taken.insert(format!("cell-{next}")) {
+            next += 1;
+        }
+        cell.id = format!("cell-{next}");
+    }
+}
