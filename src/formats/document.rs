@@ -5,14 +5,14 @@ use crate::notebook::{DraftKind, Output, Outputs};
 use crate::problem::{Kind, Problem};
 
 /// Maximum number of cells in a file. It equals the maximum number of drafts in a notebook.
-const MAX_CELLS: usize = 10_000;
+pub(super) const MAX_CELLS: usize = 10_000;
 
 /// Maximum bytes of text in all cells of a file. It equals the maximum for all drafts of a
 /// notebook.
 const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
 
 /// Maximum bytes of text in one cell.
-const MAX_CELL_BYTES: usize = 1024 * 1024;
+pub(super) const MAX_CELL_BYTES: usize = 1024 * 1024;
 
 /// Jupyter's tag for a cell whose failure does not stop the cells below it.
 pub(super) const RAISES: &str = "raises-exception";

@@ -5,8 +5,8 @@ use super::document::{Cell, Document, FormatError, RAISES, check_cell, check_cou
 use super::markdown::{self, Pictures};
 use super::nbformat::{HOW, count, error, list, missing, object, outputs, source, stream, word};
 use super::nbformat3;
-use super::text::{is_json, text_of, text_or_lines};
-use crate::notebook::{DraftKind, MimeBundle, Output, RunError, StreamName};
+use super::text::{is_json, text_of};
+use crate::notebook::{DraftKind, MimeBundle, Output, StreamName};
 use serde_json::{Map, Value, json};
 
 /// Maximum bytes, as base64, of one attached picture and of all attached pictures in a document.

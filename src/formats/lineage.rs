@@ -134,7 +134,7 @@ fn outputs_of(run: &Run) -> Vec<Output> {
 }
 
 /// An imported run of a draft, without outputs.
-fn imported(exec_id: ExecId, draft: DraftId, code: &str) -> Run {
+pub(super) fn imported(exec_id: ExecId, draft: DraftId, code: &str) -> Run {
     let on = Base::State(StateId::root());
     Run {
         exec_id,
@@ -161,7 +161,7 @@ fn imported(exec_id: ExecId, draft: DraftId, code: &str) -> Run {
 }
 
 /// Gives every cell a valid and unique id.
-fn with_ids(cells: &mut [Cell]) {
+pub(super) fn with_ids(cells: &mut [Cell]) {
     let mut taken = HashSet::new();
     // `next` only grows. If it started again at 1, a file with many ids of the form `cell-N` would
     // make the loop slow.

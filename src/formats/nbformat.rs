@@ -2,6 +2,7 @@
 
 use super::document::FormatError;
 use super::text::text_or_lines;
+use crate::formats::text_of;
 use crate::notebook::{Output, RunError, StreamName};
 use serde_json::{Map, Value};
 

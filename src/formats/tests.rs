@@ -1,9 +1,21 @@
 //! Tests of export and import, including the import of malformed files.
 
+use super::document::{MAX_CELL_BYTES, MAX_CELLS};
+use super::lineage::{imported, with_ids};
 use super::script;
 use super::*;
+use crate::formats::document::is_id;
+use crate::notebook::Base;
+use crate::notebook::Draft;
+use crate::notebook::DraftId;
+use crate::notebook::ExecId;
+use crate::notebook::MimeBundle;
+use crate::notebook::Output;
+use crate::notebook::RunStatus;
+use crate::notebook::StateId;
 use crate::notebook::{Cause, Notebook, RunError, State, StreamName};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 
 fn cell(kind: DraftKind, source: &str) -> Cell {
     Cell::new(kind, source)

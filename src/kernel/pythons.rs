@@ -9,7 +9,7 @@ mod search;
 
 pub use found::{FoundPython, ReadyPython};
 
-use super::interpreter::{self, Interpreter, InterpreterError, Places, Version};
+use super::interpreter::{self, Interpreter, InterpreterError, Places};
 use super::provision;
 use crate::problem::{Kind, Problem};
 use std::path::{Path, PathBuf};
@@ -111,6 +111,7 @@ fn problem(e: InterpreterError) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::interpreter::Version;
 
     #[test]
     fn a_python_without_its_support_directory_is_no_longer_there() {

@@ -5,7 +5,7 @@
 //! with the values in place, so that it is saved, replayed and exported like any cell. With rungs,
 //! a second cell continues from the best rows only.
 
-use super::{ExecId, Metric, Resources, RowPlace, RunStatus, StateId, StateRef, SweepId};
+use super::{ExecId, Resources, RowPlace, RunStatus, StateId, StateRef, SweepId};
 use crate::problem::{Kind, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

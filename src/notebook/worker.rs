@@ -3,6 +3,7 @@
 //! A task and a result are JSON documents in the object store. `crate::workers` signs them.
 
 use super::{Base, Checkpoint, ExecId, Metric, OnError, Output, RunError, RunStatus, StateId};
+use crate::notebook::Resources;
 use serde::{Deserialize, Serialize};
 
 /// What a worker is asked to run. Two equal tasks have equal JSON, and so the same id.

@@ -28,8 +28,8 @@ fn retrying<T>(work: impl Fn() -> Outcome<T>, sleep: impl Fn(Duration)) -> Outco
 
 #[cfg(test)]
 mod tests {
-    use super::super::Failure;
     use super::*;
+    use crate::remote::outcome::Failure;
     use std::cell::RefCell;
 
     fn attempts(failing: usize, failure: fn() -> Failure) -> (bool, usize, Vec<Duration>) {

@@ -1,13 +1,13 @@
 //! The map of open notebooks.
 
 use super::actor::OpenRequest;
-use super::{Budget, CloseReason, Session};
+use super::{CloseReason, Session};
 use crate::blocking_pool::{BlockingPool, Lost};
 use crate::kernel::{Launch, Pythons, Ruff, find_plot_javascript};
 use crate::notebook::{KeptCredentials, Notebook};
 use crate::problem::{Kind, Problem};
-use crate::remote::RemoteStore;
-use crate::store::{self, InstallKey, LatestTime, NotebookInfo, Trashed};
+use crate::session::NotebookConfig;
+use crate::store::{self, LatestTime, NotebookInfo, Trashed};
 use crate::workers::Workers;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

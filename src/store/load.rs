@@ -10,11 +10,14 @@ use super::tables::{
     BROWSER_SESSIONS, CHECKPOINTS, DRAFTS, Fault, LINKS, META, NAMES, OUTPUTS, RUNS, Row, STATES, SqlValue,
     TASKS, Table, Tables,
 };
-use crate::blobs::{BlobError, Blobs, Digest};
+use crate::blobs::Blobs;
 use crate::notebook::{
-    Checkpoint, Draft, Form, KeptCredentials, KeptSession, MAX_RUN_OUTPUT_BYTES, Parts, Residency, Run,
-    State, StateId, TaskCheckpoint,
+    Checkpoint, Draft, Form, KeptCredentials, KeptSession, MAX_RUN_OUTPUT_BYTES, Residency, Run, State,
+    StateId, TaskCheckpoint,
 };
+use crate::store::loaded::Loaded;
+use crate::store::row_formats::Unpacked;
+use crate::store::row_formats::unpacked;
 use indexmap::IndexMap;
 use serde::de::DeserializeOwned;
 use std::collections::{HashMap, HashSet};

@@ -44,9 +44,7 @@ pub use store_event::StoreEvent;
 pub use trash::{Discarded, Trashed, discard, find, list, purge, restore, sweep as sweep_trash};
 
 use crate::blobs::Blobs;
-use crate::notebook::{
-    Checkpoint, DiskStatus, Fact, KeptCredentials, Notebook, Parts, StateId, WidgetMessage,
-};
+use crate::notebook::{DiskStatus, Fact, KeptCredentials, Notebook, Parts, WidgetMessage};
 use crate::problem::Problem;
 use key::Seal;
 use paths::Paths;

@@ -12,10 +12,10 @@ use crate::blobs::Blobs;
 use crate::blobs::nofollow::{FileKind, open_file};
 use crate::clock::now_ms;
 use crate::notebook::{KeptCredentials, Notebook, ROOT_NAME};
-use crate::problem::{Kind, Problem};
+use crate::problem::Problem;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A locked notebook directory and its content.

@@ -103,7 +103,8 @@ impl Paths {
         self.fault(error.into())
     }
 
-    fn malformed(&self, why: &str) -> Problem {
+    /// The error for a database with wrong content.
+    pub(super) fn malformed(&self, why: &str) -> Problem {
         self.refused(
             format!("{} is damaged: {why}", self.database().display()),
             "nothing was changed; restore the directory from a backup, \

@@ -5,6 +5,7 @@
 
 use super::tables::{Fault, SqlValue, digest};
 use crate::blobs::{BlobError, Blobs, Digest};
+use crate::notebook::MAX_RUN_OUTPUT_BYTES;
 use crate::notebook::{
     Asked, Base, Changes, DraftId, ExecId, Metric, MimeBundle, Output, Outputs, Residency, Run, RunError,
     RunStatus, RunWorker, Saving, State, StateId, StreamName, Symbols, WidgetMessage,

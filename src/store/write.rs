@@ -15,6 +15,7 @@ use crate::notebook::{
     Changes, Draft, DraftId, ExecId, Fact, ImportedFile, Outputs, Parts, PlacedDraft, Residency, Run, State,
     StateId, TaskCheckpoint, WidgetMessage,
 };
+use crate::store::Notebook;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,5 +1,5 @@
-//! Checks the documents. Documented facts must have tests (`tests/facts` names them), every link must
-//! have a target, and lines must not be too long.
+//! Checks the documents. Documented facts must have tests (`tests/facts` names them), every link
+//! must have a target, and lines must not be too long.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 /// longer.
 const WIDTH: usize = 100;
 
-/// Documents in which every entry of a list has a test, with the minimum number of such entries, and
-/// the headings of the sections whose entries need none. `tests/facts` names the tests.
+/// Documents in which every entry of a list has a test, with the minimum number of such entries,
+/// and the headings of the sections whose entries need none. `tests/facts` names the tests.
 const TESTED: &[(&str, usize, &[&str])] = &[
     ("api", 65, &["Scopes", "Errors", "Guarantees", "Calls", "Differences from snapshot-kernel"]),
     ("branches", 40, &["Words used here"]),
@@ -93,7 +93,8 @@ fn passages(text: &str, untested: &[&str]) -> Vec<Passage> {
     found
 }
 
-/// Returns the facts that a file of `tests/facts` lists: how each begins, and the names of its tests.
+/// Returns the facts that a file of `tests/facts` lists: how each begins, and the names of its
+/// tests.
 fn facts(text: &str) -> Vec<(&str, Vec<&str>)> {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in text.lines().skip(2) {

@@ -45,7 +45,8 @@ fn module(own: &str, code: &str, sources: &BTreeMap<String, String>) -> Module {
         let mut paths = Vec::new();
         used_paths(tree, "", &mut paths);
         for path in paths {
-            let (path, alias) = path.split_once(" as ").map_or((&*path, None), |(path, as_)| (path, Some(as_)));
+            let (path, alias) =
+                path.split_once(" as ").map_or((&*path, None), |(path, as_)| (path, Some(as_)));
             let Some(full) = absolute(path.trim_end_matches("::self")) else { continue };
             let exported = alias.or_else(|| full.rsplit("::").next()).unwrap_or_default().to_owned();
             if before.is_empty() {
@@ -89,7 +90,9 @@ fn absolute(own: &str, path: &str, sources: &BTreeMap<String, String>) -> Option
         return Some(rest.to_owned());
     }
     let (mut base, mut rest) = (own, path);
-    while let Some((first, others)) = rest.split_once("::").filter(|(first, _)| ["self", "super"].contains(first)) {
+    while let Some((first, others)) =
+        rest.split_once("::").filter(|(first, _)| ["self", "super"].contains(first))
+    {
         base = if first == "super" { base.rsplit_once("::").map_or("", |(parent, _)| parent) } else { base };
         rest = others;
     }

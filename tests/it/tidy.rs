@@ -1,7 +1,7 @@
-//! Checks rules of ARCHITECTURE.md in the sources: what folders may name, the files that may contain
-//! `unsafe` and other restricted code, and the width of lines.
+//! Checks rules of ARCHITECTURE.md in the sources: what folders may name, the files that may
+//! contain `unsafe` and other restricted code, and the width of lines.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -197,8 +197,13 @@ pub(crate) fn files(folder: &str, ending: &str) -> Vec<String> {
 /// Returns the code of a file, without comments and tests.
 pub(crate) fn code(path: &str) -> String {
     let text = read(path);
-    let body = text.split("#[cfg(test)]\nmod tests").next().unwrap();
-    body.lines()
+    let begins_tests = |at: &usize| {
+        let rest = text[*at..].lines().skip(1).find(|line| !line.starts_with("#["));
+        rest.is_some_and(|line| line.starts_with("mod ") && line.ends_with('{'))
+    };
+    let tests = text.match_indices("\n#[cfg(test)]\n").map(|(at, _)| at + 1).find(begins_tests);
+    text[..tests.unwrap_or(text.len())]
+        .lines()
         .filter(|line| !line.trim_start().starts_with("//"))
         .map(|line| line.to_owned() + "\n")
         .collect()

@@ -10,7 +10,9 @@ ROOT = pathlib.Path(ratoon_kernel.__file__).parent
 
 def names_of_modules():
     """The files of the package by the names of their modules."""
-    files = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in ROOT.rglob("*.py")}
+    files = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in ROOT.rglob("*.py")
+    }
     return {name.removesuffix("__init__").rstrip("."): path for name, path in files.items()}
 
 

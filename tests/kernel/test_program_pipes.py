@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from ratoon_kernel import forks, program_pipes
+from ratoon_kernel.shell import running
 
 
 @pytest.fixture
@@ -15,10 +16,8 @@ def popen(booted, monkeypatch):
     """`subprocess.Popen`, as it is in a kernel process."""
     for name in ("_execute_child", "communicate", "_internal_poll", "_try_wait"):
         monkeypatch.setattr(subprocess.Popen, name, getattr(subprocess.Popen, name))
-    monkeypatch.setattr(program_pipes, "_run", 0)
     forks._note_new_processes()
     program_pipes.boot()
-    program_pipes.begin_run()
     return lambda code, **how: subprocess.Popen([sys.executable, "-c", code], **how)
 
 
@@ -61,7 +60,7 @@ def test_another_line_is_refused_while_the_reader_exists(popen):
         return process.stdout.readline()
 
     assert ask() == b"x\n"
-    program_pipes.begin_run()
+    running.number += 1
     assert ask() == b"x\n", "a later run of the line that has read"
     other = os.getppid() << 32 | 7
     assert reading.last.replace(reading.last.get(), other)

@@ -19,7 +19,6 @@ use std::borrow::Cow;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// The requirements of IPython 9 and cloudpickle, for Python 3.11 and all later ones.
 const PINS: &str = include_str!("pins/py311.txt");

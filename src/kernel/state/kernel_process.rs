@@ -7,7 +7,6 @@ use super::process_exit::leave;
 use super::python::Shell;
 use super::transfer::Transfer;
 use super::{channel, children, control, files, report, shared};
-use crate::kernel::ProcId;
 use crate::kernel::protocol::{Load, Order, Report, Role, Wanted};
 use nix::errno::Errno;
 use pyo3::Python;

@@ -5,10 +5,10 @@
 //! fork of it. When its socket closes it calls `_exit`, so that no branch runs atexit functions or
 //! deletes temporary directories that other branches use.
 //!
-//! - `root`: the first process; `kernel_process`: what a process holds, and the orders that it obeys;
-//!   `fork`: the only fork; `roles`: what a fork becomes; `process_exit`
-//! - `run_cell`: one cell; `capture`: its outputs; `channel`: what its Python sends; `sigint`: when an
-//!   interrupt may arrive
+//! - `root`: the first process; `kernel_process`: what a process holds, and the orders that it
+//!   obeys; `fork`: the only fork; `roles`: what a fork becomes; `process_exit`
+//! - `run_cell`: one cell; `capture`: its outputs; `channel`: what its Python sends; `sigint`: when
+//!   an interrupt may arrive
 //! - `package`: our Python package, `bytecode`: its compiled code; `python`, `introspection`,
 //!   `symbols`, `transfer`, `checkpoint`: calls into the package; `contents`: whether containers
 //!   have changed

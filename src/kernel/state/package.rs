@@ -20,12 +20,12 @@ macro_rules! embed {
 
 const MODULES: &[(&str, &str)] = embed! {
     "__init__" "adapter" "adapters/__init__" "adapters/builtins" "adapters/by_file"
-    "adapters/ctypes" "adapters/databases" "adapters/duckdb" "adapters/frames" "adapters/generators"
+    "adapters/ctypes" "adapters/cv2" "adapters/databases" "adapters/duckdb" "adapters/frames" "adapters/generators"
     "adapters/httpx" "adapters/ipython" "adapters/jinja2" "adapters/lightgbm" "adapters/logging"
     "adapters/matplotlib" "adapters/numba" "adapters/numpy" "adapters/onnxruntime"
-    "adapters/options" "adapters/pandas" "adapters/polars" "adapters/pools" "adapters/pyarrow"
+    "adapters/options" "adapters/pandas" "adapters/polars" "adapters/pools" "adapters/psycopg2" "adapters/pyarrow"
     "adapters/pydantic" "adapters/rdkit" "adapters/sklearn" "adapters/spacy" "adapters/sqlalchemy"
-    "adapters/sqlite3" "adapters/sympy" "adapters/threading" "adapters/traitlets" "adapters/xgboost"
+    "adapters/sqlite3" "adapters/sympy" "adapters/threading" "adapters/tqdm" "adapters/traitlets" "adapters/xgboost"
     "background_scripts" "cell_imports" "cell_sources" "cells" "changes" "checkpoint" "classes"
     "code_position" "compiler_flags" "completion" "data_decoder" "data_encoder" "data_form"
     "evaluation" "event_loop" "fingerprint" "forks" "former_names" "history" "import_hooks"

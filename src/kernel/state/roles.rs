@@ -7,14 +7,14 @@ use super::kernel_process::{ChildSpec, FrozenCopy, KernelProcess};
 use super::process_exit::leave;
 use super::{capture, children, control, files, freezable, load_limits, priority, report, threads};
 use crate::kernel::ProcId;
-use crate::kernel::protocol::{Load, Report, Role, Wanted};
+use crate::kernel::protocol::{Load, Report, Role};
 use crate::kernel::text_pipe::SharedCounts;
 use crate::notebook::Missing;
 use nix::errno::Errno;
 use pyo3::Python;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::os::fd::OwnedFd;
+use std::path::Path;
 
 impl KernelProcess {
     pub(super) fn fork(&mut self, py: Python<'_>, child: ProcId, spec: ChildSpec, descriptors: Vec<OwnedFd>) {

@@ -4,7 +4,7 @@ use super::descriptors::Spare;
 use super::kernel_process::{FrozenCopy, KernelProcess};
 use super::process_exit::leave;
 use super::python::Ran;
-use super::{capture, channel, children, freezable, report, robust_locks, sigint, threads};
+use super::{channel, children, freezable, report, robust_locks, sigint, threads};
 use crate::kernel::memory::MemoryUse;
 use crate::kernel::protocol::{CellOrder, How, Remains, Report, WidgetEnd};
 use crate::notebook::{Cause, RunError, StreamName, WidgetMessage};

@@ -27,7 +27,7 @@ pub(super) use reaper::take_exit;
 pub(super) use strays::end_with_descendants;
 
 use super::Launch;
-use super::protocol::{CellOrder, Delivery, Exit, Order, ProcId, Question, Report, Role, frame};
+use super::protocol::{CellOrder, Delivery, Order, ProcId, Question, Role, frame};
 use super::sandbox::OwnTemporary;
 use crate::notebook::WidgetMessage;
 use connection::OutgoingFrame;

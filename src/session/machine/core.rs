@@ -10,7 +10,6 @@ use super::duty::{Doing, Duty, Head};
 use super::effect::{Alarm, Effect, Killed, Ticket};
 use super::outcome::Outcome;
 use super::processes::{Origin, Processes};
-use super::sweeps::Begin;
 use super::timeouts::{LOAD_TIMEOUT, READY_TIMEOUT, START_TIMEOUT};
 use super::uses::Uses;
 use crate::kernel::{Load, ProcId};

@@ -1,9 +1,9 @@
 //! The purposes of processes, and what each purpose needs to know.
 
 use super::effect::Ticket;
-use super::sweeps::Begin;
+use crate::kernel::Wanted;
 use crate::kernel::{Question, Role};
-use crate::notebook::{Digests, ExecId, Form, Run, Saving, StateId};
+use crate::notebook::{ExecId, Form, StateId};
 use std::collections::BTreeMap;
 use std::time::Duration;
 

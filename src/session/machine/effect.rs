@@ -1,11 +1,8 @@
 //! What the machine wants done (`Effect`), and the alarms that it sets.
 
-use super::merges::Answer;
-use super::presence::Presence;
-use super::trust::Trust;
-use super::widgets::Widgets;
-use crate::kernel::{Hung, Load, ProcId, Question, ReadyPython, Role, RunOrder};
-use crate::notebook::{Checkpoint, Dispatch, Event, ExecId, Reply, Run, StateId, WidgetMessage};
+use crate::kernel::Wanted;
+use crate::kernel::{Load, ProcId, Question, ReadyPython, Role, RunOrder};
+use crate::notebook::{Checkpoint, Dispatch, Event, ExecId, Reply, StateId, WidgetMessage};
 use std::time::Duration;
 
 /// Identifies a client request. The machine returns the ticket with the answer.

@@ -9,13 +9,12 @@
 //! A held head may have a port open or a database locked. So when the next version of the cell is
 //! run, the held head is killed, and the run begins after the head has exited.
 
-use super::budget::Memory;
 use super::core::{Core, FollowUp, not_found};
 use super::effect::{Alarm, Effect};
 use super::outcome::{CellReport, exit_in_words};
 use super::runs::{Runs, ended_reply, publish_end};
 use crate::kernel::{Exit, ProcId};
-use crate::notebook::{DraftId, Ended, ExecId, Live, Reply, Residency, Run, RunStatus, StateId};
+use crate::notebook::{DraftId, ExecId, Live, Reply, Residency, Run, RunStatus, StateId};
 use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -8,7 +8,7 @@ use super::core::Core;
 use super::effect::Ticket;
 use super::listings::Listings;
 use crate::notebook::{
-    Base, Digests, MergePlan, MergeRule, MergeSpec, Reply, Residency, Run, RunSpec, StateId, Take,
+    Base, Digests, MergePlan, MergeRule, MergeSpec, Reply, Residency, RunSpec, StateId, Take,
 };
 use crate::problem::{Kind, Problem};
 use std::collections::{BTreeMap, BTreeSet};

@@ -107,7 +107,7 @@ impl Machine {
         let core = &mut parts.core;
         match input {
             Input::Opened => opened(parts),
-            Input::Command(ticket, command) => command(parts, ticket, command),
+            Input::Command(ticket, command) => ask(parts, ticket, command),
             Input::Stand(ticket, visitor, standing) => parts.presence.stand(core, ticket, visitor, standing),
             Input::Left(visitor) => parts.presence.visitor_left(core, visitor),
             Input::Reported(process, report) => reported(parts, process, report),
@@ -116,7 +116,7 @@ impl Machine {
             Input::Unable(process, why) => fork_refused(parts, process, &why),
             Input::Examined(process, hung) => examined(parts, process, &hung),
             Input::AlarmDue(alarm) => on_alarm(parts, alarm),
-            Input::Kept(state, kept) => kept(parts, &state, kept),
+            Input::Kept(state, result) => kept(parts, &state, result),
             Input::Trusted(states) => {
                 // Pickled objects are loaded now, so the states have more variables.
                 states.iter().flatten().for_each(|state| parts.listings.forget(state));
@@ -179,7 +179,8 @@ impl Machine {
     }
 }
 
-fn command(parts: &mut Parts, ticket: Ticket, command: Command) {
+/// Carries out a command, and answers unless the client has to wait.
+fn ask(parts: &mut Parts, ticket: Ticket, command: Command) {
     let answer = carry_out(parts, ticket, command).unwrap_or_else(|refused| Some(Reply::Refused(refused)));
     if let Some(reply) = answer {
         parts.core.answer(ticket, reply);
@@ -390,8 +391,8 @@ fn load(parts: &mut Parts, ticket: Ticket, id: &StateId, replay: bool) -> Result
 }
 
 /// Handles the store's report that it added a checkpoint to the notebook, or failed to.
-fn kept(parts: &mut Parts, id: &StateId, kept: Result<Box<Checkpoint>, String>) {
-    match kept {
+fn kept(parts: &mut Parts, id: &StateId, result: Result<Box<Checkpoint>, String>) {
+    match result {
         Ok(checkpoint) => {
             parts.saver.kept(&mut parts.core, id, checkpoint);
             parts.adoption.done(&mut parts.core, id);

@@ -6,6 +6,7 @@ use crate::notebook::{AgentStatus, Caret, Live, Participant, Reply, StateId};
 use crate::problem::{Kind, Problem};
 use crate::session::permit::Scope;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Maximum number of clients in the list. Each change sends the whole list to every client.

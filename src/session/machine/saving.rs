@@ -16,6 +16,7 @@ use crate::notebook::{
     Checkpoint, DiskStatus, ExecId, Form, Live, Reply, Residency, RestoredFrom, Saving, State, StateId,
 };
 use crate::problem::{Kind, Problem};
+use serde_json::{Map, Value};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 

@@ -7,7 +7,7 @@
 use super::core::{Core, not_found};
 use super::effect::Ticket;
 use super::introspect::Introspection;
-use super::workers;
+use super::placement;
 use crate::kernel::Question;
 use crate::notebook::{
     Base, Drawn, ExecId, Fact, Place, PlannedRows, Reply, RowEnd, RowPlace, Run, RunError, RunSpec, Sampler,
@@ -94,7 +94,7 @@ impl Sweeps {
         let at = core.resolve_state(spec.at.clone())?;
         let planned = spec.plan()?;
         if spec.options.place.uses_workers() && !core.has_workers {
-            return Err(workers::no_workers("start a sweep at workers"));
+            return Err(placement::no_workers("start a sweep at workers"));
         }
         if let Some(id) = &spec.id
             && let Some(reply) = asked_before(core, id, &at, &spec, &planned)?

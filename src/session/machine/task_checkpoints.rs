@@ -3,6 +3,7 @@
 use super::core::{Core, not_found};
 use crate::notebook::{Fact, Reply, Residency, StateId, TaskCheckpoint};
 use crate::problem::{Kind, Problem};
+use serde_json::{Map, Value};
 
 /// Adds a checkpoint to a task's sequence.
 pub(super) fn save(

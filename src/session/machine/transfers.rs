@@ -8,6 +8,7 @@ use super::core::Core;
 use super::duty::{Duty, Sender};
 use super::effect::Alarm;
 use super::processes::Origin;
+use crate::kernel::Wanted;
 use crate::kernel::{Delivery, ProcId};
 use crate::notebook::{ExecId, Reading, StateId, StateRef, other_state};
 use std::time::Duration;

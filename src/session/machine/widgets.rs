@@ -19,7 +19,7 @@ use super::core::{Core, FollowUp, not_found};
 use super::duty::{Doing, Head};
 use super::effect::{Alarm, Effect, Ticket};
 use crate::kernel::{ProcId, WidgetEnd};
-use crate::notebook::{Base, ExecId, Fact, Reply, Residency, Run, StateId, WidgetMessage};
+use crate::notebook::{Base, ExecId, Fact, Reply, Residency, Run, StateId, WidgetMessage, Widgets as Models};
 use crate::problem::{Kind, Problem};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;

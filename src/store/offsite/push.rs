@@ -16,7 +16,6 @@ use crate::store::lock::Lock;
 use crate::store::open::{open_tables, upgraded};
 use crate::store::paths::{Paths, is_notebook};
 use crate::store::row_formats::MAX_ENTRY_BYTES;
-use crate::store::tables::Tables;
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;

@@ -5,7 +5,8 @@ use super::facts::{Story, new_run, new_state};
 use super::*;
 use crate::breadth::in_full;
 use crate::notebook::{Output, RunStatus, StateId, StreamName};
-use crate::store::open::{Paths, examine};
+use crate::store::open::examine;
+use crate::store::paths::Paths;
 use rusqlite::Connection;
 use std::fs;
 

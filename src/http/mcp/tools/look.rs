@@ -1,6 +1,6 @@
 //! `peek`, `compare` and `history`: tools that change nothing.
 
-use super::{Answer, Call, OpenCall, word};
+use super::call::{Answer, Call, OpenCall, word};
 use crate::http::authorize::unexpected;
 use crate::http::mcp::arguments::{
     CellOfBranch, CompareArguments, CompareResult, Difference, HistoryArguments, HistoryEntry, HistoryResult,

@@ -1,6 +1,6 @@
 //! `run_many`: a sweep for a grid of values, and single runs for variants of a cell.
 
-use super::{Answer, Call, MAX_WAIT_S, OpenCall, POLL, new_run, word};
+use super::call::{Answer, Call, MAX_WAIT_S, OpenCall, POLL, new_run, word};
 use crate::http::authorize::{send, unexpected};
 use crate::http::mcp::arguments::{ManyResult, RowResult, RunManyArguments};
 use crate::http::mcp::text::{Cursor, MAX_TEXT_CHARS, cut, show};

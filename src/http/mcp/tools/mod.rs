@@ -1,36 +1,26 @@
-//! The tools: their table, and what all of them share.
+//! The tools: their table, and how they are called.
 //!
 //! A state is always named by its id, and there is no current one: agents and people use a notebook
 //! at the same time. Every tool takes the notebook's name, too.
 
+mod call;
 mod look;
 mod many;
 mod run;
 mod take;
 
+use self::call::Answer;
+pub(super) use self::call::Call;
 use super::arguments::{
     CompareArguments, CompareResult, HistoryArguments, HistoryResult, InterruptArguments, InterruptResult,
     ManyResult, PeekArguments, PeekResult, ReadRunArguments, RunArguments, RunManyArguments, RunResult,
     TakeArguments, TakeResult, input, output,
 };
 use super::message::RpcError;
-use crate::http::agents::{AgentCall, Caller};
-use crate::http::app_state::AppState;
-use crate::http::auth::Access;
-use crate::notebook::{Command, ExecId, Reply, StateId};
 use crate::problem::{Kind, Problem};
-use crate::session::{Scope, Session};
-use actix_web::web;
-use serde::Serialize;
+use crate::session::Scope;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use std::cell::RefCell;
-use std::time::{Duration, Instant};
-
-/// The longest time that a call waits, in seconds. Clients give up after 60.
-const MAX_WAIT_S: f64 = 30.0;
-/// How often a call looks whether a run has ended that another call began.
-const POLL: Duration = Duration::from_millis(100);
 
 /// One tool.
 struct Tool {
@@ -119,31 +109,7 @@ pub(super) fn list() -> Value {
     TOOLS.iter().map(one).collect()
 }
 
-/// A call of a tool.
-pub(super) struct Call {
-    app: web::Data<AppState>,
-    access: Access,
-    caller: Caller,
-}
-
-/// What a tool answers.
-struct Answer {
-    structured: Value,
-    /// Pictures and links.
-    items: Vec<Value>,
-}
-
-impl Answer {
-    fn new(result: &impl Serialize, items: Vec<Value>) -> Self {
-        Self { structured: serde_json::to_value(result).unwrap_or_default(), items }
-    }
-}
-
 impl Call {
-    pub(super) fn new(app: web::Data<AppState>, access: Access, caller: Caller) -> Self {
-        Self { app, access, caller }
-    }
-
     /// Calls a tool. An error of the tool is a result, which the model reads.
     ///
     /// # Errors
@@ -185,104 +151,6 @@ impl Call {
             _ => take::interrupt(self, read(tool, arguments)?).await,
         }
     }
-
-    /// Opens the notebook that the arguments name; without a name, the only one that the token
-    /// opens, or else the one that the server was started with.
-    async fn open(self, name: Option<&str>) -> Result<OpenCall, Problem> {
-        let own = || self.access.notebook.as_deref().unwrap_or_else(|| self.app.start.name());
-        let name = name.unwrap_or_else(own).to_owned();
-        if !self.access.opens(&name) {
-            let (why, how) = ("this token is for another notebook", "leave the argument `notebook` out");
-            return Err(Problem::new(Kind::Forbidden, format!("open notebook {name:?}"), why, how));
-        }
-        let session = AppState::notebook(&self.app, &name).await?;
-        let agent = self.app.agents.begin(&session, &self.access, &self.caller);
-        Ok(OpenCall { app: self.app, access: self.access, session, agent })
-    }
-}
-
-/// A call with its notebook.
-struct OpenCall {
-    app: web::Data<AppState>,
-    access: Access,
-    session: Session,
-    agent: AgentCall,
-}
-
-impl OpenCall {
-    /// The id of a state, by its id or name. The visitors see the agent there.
-    async fn state(&self, text: &str) -> Result<StateId, Problem> {
-        let wanted = text.to_owned();
-        let found = self.session.read(move |notebook| notebook.find(&wanted).map(|s| s.id.clone())).await?;
-        let found = found.ok_or_else(|| {
-            let how = "the tool `history` lists the states; the first is \"initial\"";
-            Problem::new(Kind::NotFound, format!("find state {text:?}"), "no state has this id", how)
-        })?;
-        self.stand_at(found.clone()).await;
-        Ok(found)
-    }
-
-    /// The visitors of the notebook see the agent at this state.
-    async fn stand_at(&self, state: StateId) {
-        let Some(report) = self.agent.move_to(state) else { return };
-        if let Some(id) = self.app.report_agent(report).await {
-            self.agent.set_participant(id);
-        }
-    }
-
-    /// Asks a question about a state. If other questions take all processes that answer, waits.
-    async fn ask_when_free(&self, question: &Command) -> Result<Reply, Problem> {
-        let by = Instant::now() + Duration::from_secs_f64(MAX_WAIT_S);
-        loop {
-            match self.app.ask(&self.session, &self.access, question.clone()).await {
-                Err(busy) if busy.kind == Kind::Busy && Instant::now() < by => {
-                    tokio::time::sleep(POLL).await;
-                }
-                answer => return answer,
-            }
-        }
-    }
-
-    /// Stops what a call has begun if the call is cancelled before `finish`.
-    fn stop_if_cancelled(&self, commands: Vec<Command>) -> StopIfCancelled {
-        StopIfCancelled {
-            app: self.app.clone(),
-            access: self.access.clone(),
-            session: self.session.clone(),
-            commands: RefCell::new(commands),
-        }
-    }
-}
-
-/// Sends commands when it is dropped, unless it was finished.
-struct StopIfCancelled {
-    app: web::Data<AppState>,
-    access: Access,
-    session: Session,
-    commands: RefCell<Vec<Command>>,
-}
-
-impl StopIfCancelled {
-    /// The call was not cancelled.
-    fn finish(&self) {
-        self.commands.borrow_mut().clear();
-    }
-}
-
-impl Drop for StopIfCancelled {
-    fn drop(&mut self) {
-        let commands = std::mem::take(&mut *self.commands.borrow_mut());
-        if commands.is_empty() {
-            return;
-        }
-        let (app, access, session) = (self.app.clone(), self.access.clone(), self.session.clone());
-        actix_web::rt::spawn(async move {
-            for command in commands {
-                // Refused if it has ended in the meantime.
-                let _ = app.ask(&session, &access, command).await;
-            }
-        });
-    }
 }
 
 fn read<T: DeserializeOwned>(tool: &Tool, arguments: Map<String, Value>) -> Result<T, Problem> {
@@ -292,30 +160,12 @@ fn read<T: DeserializeOwned>(tool: &Tool, arguments: Map<String, Value>) -> Resu
     })
 }
 
-fn wait(seconds: Option<f64>) -> Result<Duration, Problem> {
-    let seconds = seconds.unwrap_or(MAX_WAIT_S);
-    if !(0.0..=MAX_WAIT_S).contains(&seconds) {
-        let why = format!("`wait_s` is not between 0 and {MAX_WAIT_S}");
-        let how = "pass a number in that range; a run outlives the wait, and read_run waits again";
-        return Err(Problem::bad_request(format!("wait {seconds} s"), why, how));
-    }
-    Ok(Duration::from_secs_f64(seconds))
-}
-
-fn new_run() -> ExecId {
-    ExecId::new(format!("agent-{}", uuid::Uuid::new_v4().simple()))
-}
-
-/// A value as its JSON text without quotes: `ok`, `memory`.
-fn word(value: &impl Serialize) -> String {
-    let json = serde_json::to_value(value).unwrap_or_default();
-    json.as_str().unwrap_or_default().to_owned()
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use super::call::wait;
     use super::*;
+    use std::time::Duration;
 
     fn descriptions(value: &Value) -> usize {
         match value {

@@ -1,6 +1,6 @@
 //! `run` and `read_run`: one cell against one state.
 
-use super::{Answer, Call, OpenCall, POLL, new_run, wait, word};
+use super::call::{Answer, Call, OpenCall, POLL, new_run, wait, word};
 use crate::http::app_state::detached;
 use crate::http::authorize::{send, unexpected};
 use crate::http::mcp::arguments::{ReadRunArguments, RunArguments, RunResult};

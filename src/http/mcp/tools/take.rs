@@ -1,6 +1,6 @@
 //! `take` and `interrupt`.
 
-use super::{Answer, Call, new_run};
+use super::call::{Answer, Call, new_run};
 use crate::http::authorize::{clean_up, send_then, unexpected};
 use crate::http::mcp::arguments::{InterruptArguments, InterruptResult, TakeArguments, TakeResult};
 use crate::notebook::{

@@ -1,9 +1,9 @@
 """The base class of adapters, and their registry. Each adapter handles the objects of one library.
 
 An adapter defines how objects of a library are pickled, written as plain values, fingerprinted and
-summarised, and which settings of the library belong to a state. The registry finds an adapter by
-the module name of an object's class. Adapters need not import their library, because its objects
-exist only if the library is already loaded.
+summarised, which settings of the library belong to a state, and what a fork does to the library.
+The registry finds an adapter by the module name of an object's class. Adapters need not import
+their library, because its objects exist only if the library is already loaded.
 """
 
 from __future__ import annotations
@@ -71,6 +71,9 @@ class Adapter:
         pair of class and pickler."""
         return None
 
+    # What the objects of these classes and of their subclasses are, if they cannot be saved.
+    refused: Mapping[ClassName, str] = {}
+
     # -- data form --
 
     # For each type number that `encode` writes: the function that reads such a value.
@@ -106,6 +109,24 @@ class Adapter:
     settings: Mapping[str, Setting] = {}
     changes: Mapping[str, Change] = {}
 
+    # -- forks --
+
+    def hazard(self) -> str | None:
+        """Returns a sentence if a process that has loaded the library must not be forked now."""
+        return None
+
+    def end_threads(self) -> None:
+        """Ends native threads that the library starts again when it needs them. Called in the
+        parent before a fork."""
+
+    def own_locks(self) -> int:
+        """Returns the number of locks between processes that need no warning."""
+        return 0
+
+    def after_fork(self) -> None:
+        """Repairs what a fork by the kernel breaks. Called in the child, if the library is
+        loaded."""
+
     def note_root(self) -> None:
         """Called in the root before any cell runs. Records the library's initial state, with which
         `changes` and `settings` compare."""
@@ -121,6 +142,14 @@ class Registry:
         self.settings: dict[str, Setting] = {}
         self.changes: dict[str, Change] = {}
         self.named: list[tuple[str, str]] = []
+        self.refused: dict[ClassName, str] = {}
+        # The libraries that can make forks impossible.
+        self.hazardous: set[str] = set()
+        # The adapters that define these methods.
+        self._hazardous: list[Adapter] = []
+        self._threaded: list[Adapter] = []
+        self._locking: list[Adapter] = []
+        self._repairing: list[Adapter] = []
         self._by_library: dict[str, Adapter] = {}
         self._reducers: dict[ClassName, Reduce] = {}
         self._families: dict[ClassName, Reduce] = {}
@@ -135,6 +164,17 @@ class Registry:
         self.settings.update(adapter.settings)
         self.changes.update(adapter.changes)
         self.named.extend(adapter.named)
+        self.refused.update(adapter.refused)
+        if type(adapter).hazard is not Adapter.hazard:
+            self.hazardous.add(adapter.library)
+        for method, those in (
+            ("hazard", self._hazardous),
+            ("end_threads", self._threaded),
+            ("own_locks", self._locking),
+            ("after_fork", self._repairing),
+        ):
+            if getattr(type(adapter), method) is not getattr(Adapter, method):
+                those.append(adapter)
 
     def of_class(self, kind: type) -> Adapter | None:
         """Returns the adapter for the top-level package in the class's module name, if the package
@@ -155,7 +195,7 @@ class Registry:
 
     def reducer(self, pickler: Reducers, kind: type) -> Reduce | None:
         """Asks the adapters of loaded libraries for the reducer of a class."""
-        for adapter in self._loaded():
+        for adapter in _loaded(self.adapters):
             reduce = adapter.reducer(pickler, kind)
             if reduce is not None:
                 return reduce
@@ -173,8 +213,28 @@ class Registry:
             if reduce is not None:
                 yield base, reduce
 
-    def _loaded(self) -> Iterator[Adapter]:
-        return (adapter for adapter in self.adapters if adapter.library in sys.modules)
+    def hazards(self) -> list[str]:
+        """Returns why this process must not be forked, as sentences."""
+        found = [adapter.hazard() for adapter in _loaded(self._hazardous)]
+        return [sentence for sentence in found if sentence is not None]
+
+    def end_threads(self) -> None:
+        """Ends native threads that libraries start again when they need them."""
+        for adapter in _loaded(self._threaded):
+            adapter.end_threads()
+
+    def own_locks(self) -> int:
+        """Returns the number of locks between processes that need no warning."""
+        return sum(adapter.own_locks() for adapter in _loaded(self._locking))
+
+    def after_fork(self) -> None:
+        """Repairs what a fork by the kernel breaks. Called in the child."""
+        for adapter in _loaded(self._repairing):
+            adapter.after_fork()
+
+
+def _loaded(adapters: list[Adapter]) -> Iterator[Adapter]:
+    return (adapter for adapter in adapters if adapter.library in sys.modules)
 
 
 registry = Registry()

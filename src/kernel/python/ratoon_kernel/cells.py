@@ -22,7 +22,6 @@ from . import (
     import_hooks,
     outputs,
     plain_cells,
-    program_pipes,
     python_versions,
     startup,
     widgets,
@@ -31,7 +30,8 @@ from . import shell as kernel_shell
 from .shell import running
 from .text import clean, text_of, to_json
 
-# Modules and functions of this package. Stored here, because a cell may remove them from `sys.modules`.
+# Modules and functions of this package. Stored here, because a cell may remove them from
+# `sys.modules`.
 _evaluation: Any = None
 _is_shells_frame: Any = None
 _symbols: Any = None
@@ -129,26 +129,28 @@ def run(
     if threads is not None:
         with _thread_limit.limited(threads):
             return run(code, allow_stdin, report_symbols, metric)
-    running.begin(allow_stdin, is_widget=False)
+    running.allow_stdin, running.refused, running.is_widget = allow_stdin, None, False
+    running.number += 1
     outputs.errors_sent.clear()
     tracker = None
     result, count = None, _count_names()
-    program_pipes.begin_run()
     try:
         if _transfer.deliveries:
             _transfer.prepare()
         if report_symbols:
             tracker = running.tracker = _symbols.Tracker()
-        event_loop.begin_cell()
-        result = plain_cells.run(code, tracker) or kernel_shell.shell.run_cell(code, store_history=True)
+        running.is_in_cell = True
+        result = plain_cells.run(code, tracker) or kernel_shell.shell.run_cell(
+            code, store_history=True
+        )
         error = result.error_before_exec or result.error_in_exec
-        if error is None:
+        if error is None and event_loop.loop is not None:
             event_loop.run_ready()
     except BaseException as escaped:
         # Reached after an interrupt outside the shell's own handler, and after an error that the
         # shell cannot show.
         error = escaped
-    event_loop.end_cell()
+    running.is_in_cell = False
     running.tracker = None
     _transfer.end()
     if outputs.sink is not None:
@@ -236,10 +238,19 @@ def _import_ipython() -> None:
     stand_in: Any = ModuleType(name)
     stand_in.embed = embed
     sys.modules[name] = stand_in
+    register = os.register_at_fork
+
+    def register_others(**hooks: Any) -> None:
+        # It would look for the thread of the history before each fork; this history has none.
+        if getattr(hooks.get("before"), "__qualname__", "") != "HistoryManager._stop_thread":
+            register(**hooks)
+
+    os.register_at_fork = register_others  # type: ignore[assignment]
     try:
         import IPython  # noqa: F401
     finally:
         del sys.modules[name]
+        os.register_at_fork = register
 
 
 def _warm_up() -> None:
@@ -259,7 +270,9 @@ def _load_tracebacks() -> None:
         exec(compile("1/0", name, "exec"), {})
     except ZeroDivisionError:
         etype, evalue, tb = sys.exc_info()
-        kernel_shell.shell.InteractiveTB.structured_traceback(etype, evalue, tb and tb.tb_next, tb_offset=0)
+        kernel_shell.shell.InteractiveTB.structured_traceback(
+            etype, evalue, tb and tb.tb_next, tb_offset=0
+        )
 
 
 # -- input -----------------------------------------------------------------------------------------

@@ -11,10 +11,10 @@ import functools
 import threading
 from typing import Any
 
+from .shell import running
+
 # The loop of the notebook, once a cell has asked for it.
-_loop: Any = None
-# Whether the code of a cell runs.
-_is_in_cell = False
+loop: Any = None
 # Whether the main thread has a loop of its own, by `asyncio.set_event_loop`.
 _has_own_loop = False
 # How many times the loop runs what is ready when a cell has ended. A task that is always ready must
@@ -74,27 +74,21 @@ def _set_event_loop(real: Any) -> Any:
 
 
 def _may_have_loop() -> bool:
-    return _is_in_cell and threading.current_thread() is threading.main_thread()
+    return running.is_in_cell and threading.current_thread() is threading.main_thread()
 
 
 def _of_notebook() -> Any:
     """The loop in which IPython runs cells with `await`."""
     from IPython.core.async_helpers import get_asyncio_loop
 
-    global _loop, _is_in_cell
+    global loop
     # IPython asks whether a loop is running, and makes its own if there is none.
-    _is_in_cell = False
+    running.is_in_cell = False
     try:
-        _loop = get_asyncio_loop()
+        loop = get_asyncio_loop()
     finally:
-        _is_in_cell = True
-    return _loop
-
-
-def begin_cell() -> None:
-    """Called before the code of a cell."""
-    global _is_in_cell
-    _is_in_cell = True
+        running.is_in_cell = True
+    return loop
 
 
 def run_ready() -> None:
@@ -102,20 +96,14 @@ def run_ready() -> None:
     KeyboardInterrupt or SystemExit."""
     rounds = 0
     while _is_ready() and rounds < _MAX_ROUNDS:
-        _loop.call_soon(_loop.stop)
-        _loop.run_forever()
+        loop.call_soon(loop.stop)
+        loop.run_forever()
         rounds += 1
-
-
-def end_cell() -> None:
-    """Called after the code of a cell."""
-    global _is_in_cell
-    _is_in_cell = False
 
 
 def _is_ready() -> bool:
     """Whether something is ready to run in the loop of the notebook. Loops of other libraries do
     not say it; in those, tasks begin in the next cell that awaits."""
-    if _loop is None or _loop.is_closed() or _loop.is_running():
+    if loop.is_closed() or loop.is_running():
         return False
-    return bool(getattr(_loop, "_ready", ()))
+    return bool(getattr(loop, "_ready", ()))

@@ -8,7 +8,6 @@ and watchdogs that user code makes.
 import _posixsubprocess
 import _thread
 import asyncio.selector_events
-import ctypes
 import faulthandler
 import functools
 import gc
@@ -25,7 +24,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any, NoReturn, cast
 
-from . import background_scripts, import_hooks, program_pipes, sqlite_files
+from . import background_scripts, program_pipes, sqlite_files
+from .adapter import registry
 from .python_versions import START_NEW_SESSION
 from .text import listed, to_json
 
@@ -35,8 +35,6 @@ _getitimer = signal.getitimer
 _threads, _starting_threads = threading._active, threading._limbo  # type: ignore[attr-defined]
 
 _shell: Any = None
-# The module `adapters.pools`. Stored here, because a cell may remove it from `sys.modules`.
-_pools: Any = None
 # The event loops and the subprocesses that this process or its ancestors made, while their objects
 # exist. The subprocesses are stored by the `id` of their objects.
 _loops: "weakref.WeakSet[Any]" = weakref.WeakSet()
@@ -66,10 +64,8 @@ def boot(has_forked: Callable[[], None]) -> None:
 
 def settle(shell: Any) -> None:
     """Called when the root is complete."""
-    from .adapters import pools
-
-    global _shell, _pools
-    _shell, _pools = shell, pools
+    global _shell
+    _shell = shell
 
 
 def hazards() -> str:
@@ -112,25 +108,26 @@ def hazards() -> str:
         warnings.append(
             f"programs in the background can be read in this line only: {listed(scripts)}"
         )
-    if _uses_cuda():
-        warnings.append("CUDA does not survive a fork: branches come from the checkpoint")
+    hazards = registry.hazards()
+    if hazards:
+        warnings.extend(hazards)
         may_fork = False
     is_alone = bool(threads or timers or transactions or scripts) or not may_fork
     return to_json([warnings, may_fork, is_alone])
 
 
 def _is_simple() -> bool:
-    """Whether `hazards` has certainly nothing to report. This check is fast and writes to few
-    memory pages."""
+    """Whether `hazards` has certainly nothing to report. Asked after each cell, so it calls no other
+    functions of Python: each writes to memory pages that would otherwise be shared."""
     return (
         len(_threads) == 1
         and not _starting_threads
-        and not _loops
+        and not _loops.data
         and not _fork_hooks
         and not _watchdog_ends
-        and not sqlite_files.is_used()
-        and "torch" not in sys.modules
-        and not any(_getitimer(timer)[0] for timer in _TIMERS.values())
+        and not sqlite_files.connections.data
+        and sys.modules.keys().isdisjoint(registry.hazardous)
+        and not (_getitimer(_REAL)[0] or _getitimer(_VIRTUAL)[0] or _getitimer(_PROFILING)[0])
     )
 
 
@@ -139,6 +136,7 @@ _TIMERS = {
     "ITIMER_VIRTUAL": signal.ITIMER_VIRTUAL,
     "ITIMER_PROF": signal.ITIMER_PROF,
 }
+_REAL, _VIRTUAL, _PROFILING = _TIMERS.values()
 
 
 def _waiting_tasks() -> list[str]:
@@ -198,45 +196,19 @@ def own_sockets() -> str:
 
 
 def own_locks() -> str:
-    """Returns JSON: the number of locks between processes that need no warning. tqdm makes one such
-    lock when it is imported, and locks it only while it writes a line."""
-    writing = getattr(sys.modules.get("tqdm.std"), "TqdmDefaultWriteLock", None)
-    return to_json(0 if getattr(writing, "mp_lock", None) is None else 1)
+    """Returns JSON: the number of locks between processes that need no warning."""
+    return to_json(registry.own_locks())
 
 
 def native_ids() -> str:
-    """Returns JSON: the system's ids of the threads that Python knows. Also ends OpenCV's threads,
-    because the caller then counts the threads that Python does not know."""
-    _pause_opencv()
+    """Returns JSON: the system's ids of the threads that Python knows. Also ends the threads that
+    libraries start again, because the caller then counts the threads that Python does not know."""
+    registry.end_threads()
     own = threading.current_thread()
     ids = [thread.native_id for thread in threading.enumerate() if thread is not own]
     # After a fork, CPython 3.11 still has the parent's id for the current thread, so the id of this
     # thread comes from the system.
     return to_json([threading.get_native_id(), *(id for id in ids if id is not None)])
-
-
-def _pause_opencv() -> None:
-    """Ends OpenCV's threads. OpenCV restarts them when it needs them. A thread that is falling
-    asleep holds a lock, and this lock would stay locked in a branch (one fork in a hundred). Does
-    nothing if there are other Python threads, because they may be using OpenCV."""
-    cv2 = sys.modules.get("cv2")
-    if cv2 is None or threading.active_count() > 1:
-        return
-    try:
-        count = cv2.getNumThreads()
-        if count > 1:
-            cv2.setNumThreads(1)
-            cv2.setNumThreads(count)
-    except Exception:  # a different module that is also called cv2
-        pass
-
-
-def _uses_cuda() -> bool:
-    cuda = getattr(sys.modules.get("torch"), "cuda", None)
-    try:
-        return bool(cuda and cuda.is_initialized())
-    except Exception:
-        return False
 
 
 def _is_ours(thread: threading.Thread) -> bool:
@@ -271,9 +243,9 @@ def _after_fork_in_parent() -> None:
 def after_fork_in_child() -> None:
     """Repairs the parts of a state that a fork breaks. Called in the child."""
     _after_fork_in_parent()
+    program_pipes.note_process()
     background_scripts.after_fork_in_child(_shell)
-    _give_own_workers()
-    _own_openmp_of_numba()
+    registry.after_fork()
     _give_away_processes()
     _lose_watchdog()
     for loop in list(_loops):
@@ -281,90 +253,8 @@ def after_fork_in_child() -> None:
             _end_loop(loop)
         elif not loop.is_closed():
             _give_own_wakeups(loop)
-    if sqlite_files.is_used():
+    if sqlite_files.connections:
         sqlite_files.after_fork()
-
-
-def _give_own_workers() -> None:
-    """Lets pools start new workers, because the workers of the state do not exist in a branch."""
-    for name in ("joblib.externals.loky.reusable_executor", "loky.reusable_executor"):
-        loky = sys.modules.get(name)
-        if loky is not None:
-            cast(Any, loky)._executor = None
-    pools = sys.modules.get("concurrent.futures.thread")
-    for worker in list(getattr(pools, "_threads_queues", ())):
-        arguments = getattr(worker, "_args", None)
-        pool = arguments[0]() if arguments else None
-        if pool is not None:
-            pool._threads.clear()
-            pool._idle_semaphore = threading.Semaphore(0)
-    if import_hooks.process_pools:
-        _pools.begin_anew(list(import_hooks.process_pools))
-    _end_pools_of_processes()
-    _give_own_fork_server()
-
-
-def _give_own_fork_server() -> None:
-    """Lets multiprocessing start another server for the start method `forkserver`. The state's
-    server is the child of another process, so Python could not see whether it still runs. It ends
-    when no process has its descriptor open."""
-    module = sys.modules.get("multiprocessing.forkserver")
-    server: Any = getattr(module, "_forkserver", None)
-    if getattr(server, "_forkserver_pid", None) is None:
-        return
-    os.close(server._forkserver_alive_fd)
-    server._forkserver_address = server._forkserver_alive_fd = server._forkserver_pid = None
-
-
-def _end_pools_of_processes() -> None:
-    """Makes pools of processes refuse tasks. The threads that send tasks to the processes do not
-    exist in a branch, so a task would wait forever."""
-    pools = sys.modules.get("concurrent.futures.process")
-    for thread in list(getattr(pools, "_threads_wakeups", ())):
-        pool = thread.executor_reference()
-        if pool is not None:
-            pool._broken = _NO_WORKERS
-    pools = sys.modules.get("multiprocessing.pool")
-    if pools is not None:
-        for final in list(sys.modules["multiprocessing.util"]._finalizer_registry.values()):
-            pool = final._weakref() if final._weakref is not None else None
-            if isinstance(pool, pools.Pool) and not hasattr(pool, "_ratoon_is_inherited"):
-                pool._ratoon_is_inherited = True
-                pool._check_running = _refuse_pool
-                # Terminating the pool would wait for threads that do not exist here.
-                final.cancel()
-                pool._terminate = _do_nothing
-                pool.join = _do_nothing
-
-
-def _own_openmp_of_numba() -> None:
-    """Makes numba work in this child. numba terminates each child of the process that started its
-    OpenMP threads, because libgomp's threads do not survive a fork. The kernel's forks end these
-    threads first, so its children are safe. numba then only terminates children that user code
-    forks from this process."""
-    pool = sys.modules.get("numba.np.ufunc.omppool")
-    if pool is not None and getattr(
-        sys.modules.get("numba.np.ufunc.parallel"), "_is_initialized", False
-    ):
-        try:
-            # Makes numba record this process. Starts no threads.
-            ctypes.CFUNCTYPE(None, ctypes.c_int)(pool.launch_threads)(1)
-        except (AttributeError, TypeError):
-            pass  # another version of numba
-
-
-_NO_WORKERS = (
-    "the processes of this pool belong to the line that started them, not to its branches:"
-    " create a new pool in this branch"
-)
-
-
-def _refuse_pool() -> None:
-    raise RuntimeError(_NO_WORKERS)
-
-
-def _do_nothing(*_: Any, **__: Any) -> None:
-    pass
 
 
 def _detach_trackers() -> None:

@@ -39,9 +39,7 @@ class Publisher(DisplayPublisher):
     ) -> None:
         data, metadata = outputs.bundle(data, metadata)
         display_id = (transient or {}).get("display_id")
-        display_id = (
-            cut(str(display_id), MAX_NAME_CHARACTERS) if display_id is not None else None
-        )
+        display_id = cut(str(display_id), MAX_NAME_CHARACTERS) if display_id is not None else None
         if update:
             outputs.report(
                 {"update": {"display_id": display_id or "", "data": data, "metadata": metadata}}
@@ -238,4 +236,6 @@ def is_shells_frame(tb: TracebackType | None) -> bool:
     """Whether a traceback begins with a frame of the shell. Such frames precede those of a cell."""
     if tb is None:
         return False
-    return tb.tb_frame.f_code.co_filename == interactiveshell.__file__ or plain_cells.is_own_frame(tb)
+    return tb.tb_frame.f_code.co_filename == interactiveshell.__file__ or plain_cells.is_own_frame(
+        tb
+    )

@@ -112,7 +112,8 @@ _REFUSED: dict[type, str] = {
     threading.Thread: "a thread",
     socket.socket: "a socket",
 }
-# Types are given by module and name, because their modules may not be loaded.
+# Types of the standard library whose modules may not be loaded, by module and name. Adapters know
+# those of other libraries.
 _REFUSED_BY_NAME = {
     ("sqlite3", "Connection"): "a database connection",
     ("sqlite3", "Cursor"): "a cursor of a database connection",
@@ -129,13 +130,6 @@ _REFUSED_BY_NAME = {
     ("_asyncio", "Task"): "a task of an event loop",
     ("_asyncio", "Future"): "a future of an event loop",
     ("contextlib", "_GeneratorContextManager"): "a context manager that is open",
-    ("psycopg2.extensions", "connection"): "a database connection",
-    ("_duckdb", "DuckDBPyConnection"): "a database connection",
-    ("duckdb.duckdb", "DuckDBPyConnection"): "a database connection",
-    (
-        "sqlalchemy.orm.decl_api",
-        "registry",
-    ): "SQLAlchemy's registry, which identifies mapped classes by their address",
     ("multiprocessing.managers", "BaseManager"): "a manager, whose process ends with the server",
     (
         "multiprocessing.managers",
@@ -147,7 +141,8 @@ _REFUSED_BY_NAME = {
 def _refusal(value: Any) -> str | None:
     """Returns a description of the object if objects of its type cannot be saved, else None."""
     for base in type(value).__mro__:
-        what = _REFUSED.get(base) or _REFUSED_BY_NAME.get((base.__module__, base.__name__))
+        name = (base.__module__, base.__name__)
+        what = _REFUSED.get(base) or _REFUSED_BY_NAME.get(name) or registry.refused.get(name)
         if what:
             return what
     if isinstance(value, io.IOBase) and not isinstance(value, (io.StringIO, io.BytesIO)):

@@ -15,14 +15,21 @@ import subprocess
 from typing import Any
 
 from ._native import SharedNumber
+from .shell import running
 
-# Identifies the run in this process: the process, and how many runs it has begun.
-_run = 0
+# The process that runs cells: this one, or an ancestor if user code has forked.
+_process = 0
 
 
-def begin_run() -> None:
-    global _run
-    _run = os.getpid() << 32 | (_run + 1) & 0xFFFF_FFFF
+def note_process() -> None:
+    """Called in the root, and in each child that the kernel forks."""
+    global _process
+    _process = os.getpid()
+
+
+def _run() -> int:
+    """Identifies the running cell: the process, and how many cells it has begun."""
+    return _process << 32 | running.number & 0xFFFF_FFFF
 
 
 class _Reading:
@@ -37,14 +44,15 @@ class _Reading:
 
     def begin(self) -> None:
         """Called before reading. Raises an error if the output belongs to another line."""
-        while (last := self.last.get()) != _run:
+        run = _run()
+        while (last := self.last.get()) != run:
             if last and last not in self.line and began(last >> 32) is not None:
                 raise OSError(
                     f"another branch reads the output of {self.program}, and what one branch reads"
                     " the others do not get: start the program again in this branch"
                 )
-            if self.last.replace(last, _run):
-                self.line.add(_run)
+            if self.last.replace(last, run):
+                self.line.add(run)
                 return
 
 
@@ -107,6 +115,7 @@ def _with_own_end(stream: Any, reading: _Reading) -> Any:
 
 def boot() -> None:
     """Wraps the method that reads without these streams."""
+    note_process()
     popen: Any = subprocess.Popen
     communicate = popen.communicate
 

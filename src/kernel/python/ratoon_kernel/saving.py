@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from . import cell_imports, cell_sources, changes, data_form, missing, pickling, settings
 from . import shell as kernel
+from .adapter import registry
 from .adapters import ipython
 from .data_encoder import Encoder
 from .keeper import CHUNK_BYTES, Kept, Sink
@@ -521,9 +522,10 @@ def _size(value: Any) -> int:
     """Returns the approximate number of bytes that a value adds to the checkpoint, for progress
     reports."""
     try:
-        if type(value).__module__.startswith("pandas.") and hasattr(value, "memory_usage"):
-            used = value.memory_usage()
-            return int(used.sum() if hasattr(used, "sum") else used)
+        adapter = registry.of_class(type(value))
+        known = None if adapter is None else adapter.size_in_bytes(value)
+        if known is not None:
+            return known
         size = getattr(value, "nbytes", None)
         return size if type(size) is int and size >= 0 else sys.getsizeof(value)
     except BaseException:

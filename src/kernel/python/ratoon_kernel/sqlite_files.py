@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 # The connections that this process or its ancestors have made with `sqlite3.connect`.
-_connections: weakref.WeakSet[Any] = weakref.WeakSet()
+connections: weakref.WeakSet[Any] = weakref.WeakSet()
 # Connections whose transaction belongs to another process. They are never freed: SQLite would roll
 # the transaction back, in the file.
 _lost: list[Any] = []
@@ -73,7 +73,7 @@ def watch(sqlite3: Any) -> None:
             options["factory"] = made
         connection = connect(database, *arguments, **options)
         if isinstance(connection, made):
-            _connections.add(connection)
+            connections.add(connection)
         return connection
 
     for name in ("__module__", "__name__", "__qualname__", "__doc__", "__text_signature__"):
@@ -118,17 +118,12 @@ def _class(sqlite3: Any) -> Any:
 
 def open_transactions() -> list[str]:
     """The files with a transaction that is open in this process."""
-    return sorted({_file_of(one) for one in list(_connections) if _is_busy(one)} - {""})
-
-
-def is_used() -> bool:
-    """Whether there may be connections."""
-    return len(_connections) > 0
+    return sorted({_file_of(one) for one in list(connections) if _is_busy(one)} - {""})
 
 
 def after_fork() -> None:
     """Called in a child."""
-    for connection in list(_connections):
+    for connection in list(connections):
         try:
             if not _file_of(connection):
                 continue  # A database in memory is the child's own.

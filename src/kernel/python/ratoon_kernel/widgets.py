@@ -186,7 +186,7 @@ def handle(text: str) -> None:
         }
         buffers = [buffer["data"] for buffer in buffers]
     _echo = message.get("echo")
-    running.begin(allow_stdin=False, is_widget=True)
+    running.allow_stdin, running.refused, running.is_widget = False, None, True
     outputs.errors_sent.clear()
     try:
         _comms[message["model"]].handle_msg(

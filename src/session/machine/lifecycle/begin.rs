@@ -7,11 +7,11 @@ use crate::session::machine::duty::Doing;
 use crate::session::machine::effect::Alarm;
 use crate::session::machine::outcome::Outcome;
 use crate::session::machine::parts::Parts;
+use crate::session::machine::placement;
 use crate::session::machine::replay;
 use crate::session::machine::runs;
 use crate::session::machine::saving;
 use crate::session::machine::timeouts::BEGIN_TIMEOUT;
-use crate::session::machine::workers;
 
 /// Begins a run, or makes it wait.
 pub(in crate::session::machine) fn begin(parts: &mut Parts, exec_id: &ExecId, state: &StateId) {
@@ -46,7 +46,7 @@ fn begin_at_workers(parts: &mut Parts, exec_id: &ExecId, id: &StateId) {
     }
     refreeze_at(parts, id);
     let Some(state) = parts.core.notebook.state(id) else { return };
-    let parent = workers::checkpoint_for_workers(&parts.core, state).cloned();
+    let parent = placement::checkpoint_for_workers(&parts.core, state).cloned();
     if parent.is_some() || id.is_root() {
         return parts.workers.send(&mut parts.core, &parts.runs, exec_id, parent);
     }

@@ -1,5 +1,5 @@
-//! Deletes a state, a subtree, or everything (reset). Ends the runs and processes that depend on the
-//! deleted items.
+//! Deletes a state, a subtree, or everything (reset). Ends the runs and processes that depend on
+//! the deleted items.
 
 use super::begin::begin_loaded;
 use super::removal::{forget_runs, lineage, publish_removed, trim_trash};
@@ -85,8 +85,8 @@ pub(in crate::session::machine) fn take_out(
     {
         parts.core.end(frozen);
     }
-    let processes = |machine: &Self| {
-        let processes = &machine.core.processes;
+    let processes = |parts: &Parts| {
+        let processes = &parts.core.processes;
         processes.resting_at(id).or_else(|| processes.handling_at(id))
     };
     while let Some(head) = processes(parts) {

@@ -181,7 +181,7 @@ fn end_head(parts: &mut Parts, head: ProcId) -> Doing {
 
 /// Adds or removes the warning of a state that only a head holds. Before another cell can run in
 /// that head, the state must be frozen.
-fn note_whether_kept(core: &mut Core, id: &StateId, is_kept: bool) {
+pub(in crate::session::machine) fn note_whether_kept(core: &mut Core, id: &StateId, is_kept: bool) {
     let Some(state) = core.notebook.state_mut(id) else { return };
     let known = state.warnings.iter().position(|warning| warning == NOT_KEPT);
     match known {

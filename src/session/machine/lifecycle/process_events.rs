@@ -6,6 +6,7 @@
 
 use super::begin::{begin, begin_again, begin_loaded};
 use super::ended::head_died;
+use super::failures::note_whether_kept;
 use super::failures::{load_failed, not_kept, root_failed};
 use super::hangs::not_ready;
 use crate::kernel::{Exit, ProcId};

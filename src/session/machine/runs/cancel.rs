@@ -1,9 +1,8 @@
 //! Stops runs that were interrupted, that reached a limit of time or memory, or whose process died.
 
 use super::Runs;
-use super::memory_limit::MemoryLimit;
 use crate::kernel::{Exit, ProcId};
-use crate::notebook::{Asked, Base, Cause, ExecId, Run, RunError, StateId};
+use crate::notebook::{Base, Cause, ExecId, Run, RunError, StateId};
 use crate::session::machine::core::{Core, FollowUp};
 use crate::session::machine::duty::Doing;
 use crate::session::machine::effect::{Alarm, Effect, Serial};

@@ -1,7 +1,7 @@
 //! Warns when a cell in a branch makes no progress. Such a cell may wait for a thread that the fork
 //! did not copy.
 
-use super::Runs;
+use super::{Request, Runs};
 use crate::kernel::{ProcId, Seen};
 use crate::notebook::{Base, ExecId, StateId};
 use crate::session::machine::core::Core;

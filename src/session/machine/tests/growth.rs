@@ -4,7 +4,8 @@
 use super::{exec, machine_with, run};
 use crate::kernel::{Contents, How, ProcId, Remains, Report, Role};
 use crate::notebook::{Base, Checkpoint, Form, SEEN, StateId};
-use crate::session::machine::{Alarm, Budget, Effect, Footprint, Input, Machine, Ticket};
+use crate::session::machine::{Alarm, Budget, Effect, Input, Machine, Ticket};
+use crate::session::system_memory::Footprint;
 use std::collections::VecDeque;
 
 /// Number of cells that are measured near the beginning of a chain, and again at its end.

@@ -169,8 +169,13 @@ impl World {
                 assert!(notebook.state(parent).is_some(), "{} lost its parent", state.id);
             }
             if state.residency == Residency::Memory {
-                let held =
-                    self.machine.core.processes.frozen(&state.id).expect("a state in memory has a process");
+                let held = self
+                    .machine
+                    .parts
+                    .core
+                    .processes
+                    .frozen(&state.id)
+                    .expect("a state in memory has a process");
                 assert!(self.processes.contains_key(&held) || self.dying.contains(&held));
             }
         }
@@ -182,7 +187,7 @@ impl World {
         }
         for run in notebook.runs() {
             assert!(!(run.keepable && run.state.is_some()), "{} is kept already", run.exec_id);
-            let held = self.machine.held.process_of(&run.exec_id);
+            let held = self.machine.parts.held.process_of(&run.exec_id);
             assert_eq!(run.keepable, held.is_some(), "{}", run.exec_id);
             let is_there = |id| self.processes.contains_key(&id) || self.dying.contains(&id);
             assert!(held.is_none_or(is_there), "{}", run.exec_id);

@@ -115,4 +115,8 @@ class Duckdb(Adapter):
         ("_duckdb", "DuckDBPyConnection"): _reduce_connection,
         ("duckdb.duckdb", "DuckDBPyConnection"): _reduce_connection,
     }
+    refused = {
+        ("_duckdb", "DuckDBPyConnection"): "a database connection",
+        ("duckdb.duckdb", "DuckDBPyConnection"): "a database connection",
+    }
     changes = {"default connection": Change(_default_connection, _restore_default_connection)}

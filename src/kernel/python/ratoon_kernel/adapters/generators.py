@@ -56,6 +56,16 @@ class Torch(Adapter):
     library = "torch"
     settings = {"torch": Setting(_state_of_torch, _restore_torch)}
 
+    def hazard(self) -> str | None:
+        cuda = getattr(sys.modules["torch"], "cuda", None)
+        try:
+            uses_cuda = bool(cuda and cuda.is_initialized())
+        except Exception:
+            return None
+        return (
+            "CUDA does not survive a fork: branches come from the checkpoint" if uses_cuda else None
+        )
+
 
 class Tensorflow(Adapter):
     library = "tensorflow"

@@ -1,9 +1,11 @@
 """Saves and restores functions that numba compiles: their source, and whether their compiled code
-is cached on disk."""
+is cached on disk. Makes numba work in branches."""
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import sys
 from typing import TYPE_CHECKING, Any
 
 from .. import importable
@@ -53,3 +55,17 @@ class Numba(Adapter):
         if name != ("numba.core.registry", "CPUDispatcher") or not importable.is_importable(kind):
             return None
         return functools.partial(_reduce_compiled, pickler.files)
+
+    def after_fork(self) -> None:
+        """Makes numba work in this child. numba terminates each child of the process that started
+        its OpenMP threads, because libgomp's threads do not survive a fork. The kernel's forks end
+        these threads first, so its children are safe. numba then only terminates children that user
+        code forks from this process."""
+        pool = sys.modules.get("numba.np.ufunc.omppool")
+        parallel = sys.modules.get("numba.np.ufunc.parallel")
+        if pool is not None and getattr(parallel, "_is_initialized", False):
+            try:
+                # Makes numba record this process. Starts no threads.
+                ctypes.CFUNCTYPE(None, ctypes.c_int)(pool.launch_threads)(1)
+            except (AttributeError, TypeError):
+                pass  # another version of numba

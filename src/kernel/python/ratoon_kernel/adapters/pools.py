@@ -1,5 +1,5 @@
 """Saves and restores pools of threads and processes: their arguments, but not their tasks and
-workers.
+workers. In a branch, pools start new workers, or refuse tasks.
 
 Threads and processes that start while a checkpoint is loaded would not exist in branches. If the
 constructor of a pool starts any, the pool is constructed when a branch first uses it.
@@ -7,10 +7,13 @@ constructor of a pool starts any, the pool is constructed when a branch first us
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
 from collections.abc import Iterable
 from typing import Any
 
-from .. import pickling
+from .. import import_hooks, pickling
 from ..adapter import Adapter, Reduced
 
 # The positional and the named arguments of a pool's class.
@@ -174,12 +177,84 @@ def _reduce_later(made: Any, _: object) -> Reduced:
     return make_later, (type(made).__base__, *vars(made)[_MADE_WITH])
 
 
+# -- in branches -----------------------------------------------------------------------------------
+
+
+_NO_WORKERS = (
+    "the processes of this pool belong to the line that started them, not to its branches:"
+    " create a new pool in this branch"
+)
+
+
+def _clear_threads() -> None:
+    """Lets pools of threads start new threads."""
+    pools = sys.modules.get("concurrent.futures.thread")
+    for worker in list(getattr(pools, "_threads_queues", ())):
+        arguments = getattr(worker, "_args", None)
+        pool = arguments[0]() if arguments else None
+        if pool is not None:
+            pool._threads.clear()
+            pool._idle_semaphore = threading.Semaphore(0)
+
+
+def _end_executors() -> None:
+    """Makes executors of processes refuse tasks. The threads that send tasks to the processes do
+    not exist in a branch, so a task would wait forever."""
+    pools = sys.modules.get("concurrent.futures.process")
+    for thread in list(getattr(pools, "_threads_wakeups", ())):
+        pool = thread.executor_reference()
+        if pool is not None:
+            pool._broken = _NO_WORKERS
+
+
+def _end_pools() -> None:
+    """Makes multiprocessing's pools of processes refuse tasks, for the same reason."""
+    pools = sys.modules.get("multiprocessing.pool")
+    if pools is None:
+        return
+    for final in list(sys.modules["multiprocessing.util"]._finalizer_registry.values()):
+        pool = final._weakref() if final._weakref is not None else None
+        if isinstance(pool, pools.Pool) and not hasattr(pool, "_ratoon_is_inherited"):
+            pool._ratoon_is_inherited = True
+            pool._check_running = _refuse_pool
+            # Terminating the pool would wait for threads that do not exist here.
+            final.cancel()
+            pool._terminate = _do_nothing
+            pool.join = _do_nothing
+
+
+def _refuse_pool() -> None:
+    raise RuntimeError(_NO_WORKERS)
+
+
+def _do_nothing(*_: Any, **__: Any) -> None:
+    pass
+
+
+def _forget_fork_server() -> None:
+    """Lets multiprocessing start another server for the start method `forkserver`. The state's
+    server is the child of another process, so Python could not see whether it still runs. It ends
+    when no process has its descriptor open."""
+    module = sys.modules.get("multiprocessing.forkserver")
+    server: Any = getattr(module, "_forkserver", None)
+    if getattr(server, "_forkserver_pid", None) is None:
+        return
+    os.close(server._forkserver_alive_fd)
+    server._forkserver_address = server._forkserver_alive_fd = server._forkserver_pid = None
+
+
 class ConcurrentFutures(Adapter):
     library = "concurrent"
     reducers = {
         ("concurrent.futures.thread", "ThreadPoolExecutor"): _reduce_thread_pool,
         ("concurrent.futures.process", "ProcessPoolExecutor"): _reduce_process_pool,
     }
+
+    def after_fork(self) -> None:
+        _clear_threads()
+        if import_hooks.process_pools:
+            begin_anew(list(import_hooks.process_pools))
+        _end_executors()
 
 
 class Multiprocessing(Adapter):
@@ -192,3 +267,21 @@ class Multiprocessing(Adapter):
         ("multiprocessing.context", "ForkServerContext"): _reduce_context,
         ("multiprocessing.context", "DefaultContext"): _reduce_default_context,
     }
+
+    def after_fork(self) -> None:
+        _end_pools()
+        _forget_fork_server()
+
+
+class Loky(Adapter):
+    """The reusable executor of loky, or of joblib's copy of it. Its workers do not exist in a
+    branch."""
+
+    def __init__(self, library: str, module: str) -> None:
+        self.library = library
+        self.module = module
+
+    def after_fork(self) -> None:
+        executor: Any = sys.modules.get(self.module)
+        if executor is not None:
+            executor._executor = None

@@ -24,3 +24,9 @@ def make_symbol(name: str) -> Any:
 class Sqlalchemy(Adapter):
     library = "sqlalchemy"
     reducers = {(_HELPERS, "symbol"): _reduce_symbol}
+    refused = {
+        (
+            "sqlalchemy.orm.decl_api",
+            "registry",
+        ): "SQLAlchemy's registry, which identifies mapped classes by their address"
+    }
