@@ -105,7 +105,12 @@ watch(WEB, { recursive: true }, () => {
     settling = setTimeout(tellPages, SETTLE_MS);
 });
 
+proxy.on('error', (error) => {
+    console.error(`cannot listen on port ${port}: ${error.message}; give another as the second argument`);
+    process.exit(1);
+});
 proxy.listen(Number(port), 'localhost', () => {
-    server.port = String(/** @type {import('node:net').AddressInfo} */ (proxy.address()).port);
-    console.log(server.href);
+    const live = new URL(server);
+    live.port = port;
+    console.log(live.href);
 });

@@ -40,34 +40,64 @@ try {
         await run(PLOT, depth + 2);
         await label(depth + 2, name);
     }
-    await page.waitForFunction((n) => document.querySelectorAll('.row img').length >= n, Object.keys(BRANCHES).length);
+    await page.waitForFunction(
+        (n) => document.querySelectorAll('.row img').length >= n,
+        Object.keys(BRANCHES).length,
+    );
     await still();
     await picture('screenshot');
 
-    await page.locator('.row', { hasText: 'PCA' }).last().click({ modifiers: ['Shift'] });
+    await page
+        .locator('.row', { hasText: 'PCA' })
+        .last()
+        .click({ modifiers: ['Shift'] });
     await page.waitForSelector('.compare .diff-line');
-    await page.waitForFunction(() => document.querySelector('.compare-value') && [...document.querySelectorAll('.compare img')].filter((/** @type {HTMLImageElement} */ one) => one.naturalWidth > 100).length >= 2);
+    await page.waitForFunction(
+        () =>
+            document.querySelector('.compare-value') &&
+            [...document.querySelectorAll('.compare img')].filter(
+                (/** @type {HTMLImageElement} */ one) => one.naturalWidth > 100,
+            ).length >= 2,
+    );
     await page.setViewportSize({ width: 1280, height: 600 });
-    await page.locator('.compare').first().evaluate((one) => (one.closest('main') ?? one).scrollTo(0, 1e6));
+    await page
+        .locator('.compare')
+        .first()
+        .evaluate((one) => (one.closest('main') ?? one).scrollTo(0, 1e6));
     await still();
     await picture('compare');
 
     await page.getByRole('button', { name: 'Close' }).click();
     await page.waitForSelector('.compare', { state: 'detached' });
     await ran(depth + 2);
-    const phone = await openPage(browser, { viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true, storageState: await page.context().storageState() });
+    const phone = await openPage(browser, {
+        viewport: { width: 360, height: 640 },
+        hasTouch: true,
+        isMobile: true,
+        storageState: await page.context().storageState(),
+    });
     await phone.goto(page.url());
     await ran(depth + 2, phone);
-    if (await phone.locator('#graph').count() === 0) await phone.getByTitle('Graph of states').click();
+    if ((await phone.locator('#graph').count()) === 0) await phone.getByTitle('Graph of states').click();
     await phone.waitForFunction(() => document.querySelectorAll('.row img').length > 0);
     await phone.screenshot({ path: join(folder, 'phone.png') });
     await phone.context().close();
 
     // The example of docs/examples/sweep.ipynb.
-    const example = JSON.parse(await readFile(new URL('../docs/examples/sweep.ipynb', import.meta.url), 'utf8'));
-    const code = example.cells.filter((cell) => cell.cell_type === 'code').map((cell) => cell.source.join(''));
+    const example = JSON.parse(
+        await readFile(new URL('../docs/examples/sweep.ipynb', import.meta.url), 'utf8'),
+    );
+    const code = example.cells
+        .filter((cell) => cell.cell_type === 'code')
+        .map((cell) => cell.source.join(''));
     await page.setViewportSize({ width: 1280, height: 800 });
-    await page.evaluate(() => fetch('/api/notebooks', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"name": "digits"}' }));
+    await page.evaluate(() =>
+        fetch('/api/notebooks', {
+            method: 'POST',
+            headers: { 'Content-Type': 'application/json' },
+            body: '{"name": "digits"}',
+        }),
+    );
     await page.goto(`${new URL(server.url).origin}/n/digits`);
     await page.waitForSelector('.notebook[aria-busy="false"]');
     await run(code[0], 1);
@@ -76,8 +106,14 @@ try {
     await page.keyboard.insertText(code[2]);
     await page.keyboard.press('Control+Alt+Shift+KeyS');
     await page.locator('.sweep-parameter').first().waitFor();
-    const values = { kind: 'linear, network', rate: '0.001..0.1 log 3', alpha: '0.00001, 0.001', batch: '16, 64' };
-    for (const [name, value] of Object.entries(values)) await page.getByLabel(`Values of ${name}`).fill(value);
+    const values = {
+        kind: 'linear, network',
+        rate: '0.001..0.1 log 3',
+        alpha: '0.00001, 0.001',
+        batch: '16, 64',
+    };
+    for (const [name, value] of Object.entries(values))
+        await page.getByLabel(`Values of ${name}`).fill(value);
     await page.getByLabel('Metric', { exact: true }).fill('score');
     await page.keyboard.press('Control+Enter');
     await page.locator('.sweep-progress b', { hasText: 'Done' }).waitFor({ timeout: 300_000 });
@@ -97,7 +133,9 @@ async function run(code, count) {
 
 async function ran(count, on = page) {
     await on.waitForFunction(
-        (n) => document.querySelectorAll('.cell[data-kind="ran"]').length === n && !document.querySelector('[data-status="running"], [data-status="queued"]'),
+        (n) =>
+            document.querySelectorAll('.cell[data-kind="ran"]').length === n &&
+            !document.querySelector('[data-status="running"], [data-status="queued"]'),
         count,
         { timeout: 300_000 },
     );
@@ -118,6 +156,10 @@ async function label(count, name) {
 async function still() {
     await page.mouse.move(1279, 799);
     await page.evaluate(() => /** @type {HTMLElement} */ (document.activeElement).blur());
-    await page.waitForFunction(() => [...document.querySelectorAll('iframe')].every((one) => one.clientHeight > 60));
-    await page.evaluate(() => Promise.all(document.getAnimations().map(({ finished }) => finished.catch(() => {}))));
+    await page.waitForFunction(() =>
+        [...document.querySelectorAll('iframe')].every((one) => one.clientHeight > 60),
+    );
+    await page.evaluate(() =>
+        Promise.all(document.getAnimations().map(({ finished }) => finished.catch(() => {}))),
+    );
 }

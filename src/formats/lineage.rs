@@ -3,7 +3,7 @@
 use super::document::{Cell, Document, is_id, kept};
 use super::markdown::Pictures;
 use crate::notebook::{
-    Asked, Base, Draft, DraftId, DraftKind, ExecId, Notebook, Output, Outputs, Run, RunStatus, StateId, Take,
+    Asked, Base, Draft, DraftId, DraftKind, ExecId, Notebook, Output, Run, RunStatus, StateId, Take,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -136,28 +136,9 @@ fn outputs_of(run: &Run) -> Vec<Output> {
 /// An imported run of a draft, without outputs.
 pub(super) fn imported(exec_id: ExecId, draft: DraftId, code: &str) -> Run {
     let on = Base::State(StateId::root());
-    Run {
-        exec_id,
-        on: on.clone(),
-        code: code.to_owned(),
-        status: RunStatus::Imported,
-        draft: Some(draft),
-        warnings: Vec::new(),
-        exec_count: None,
-        imported_cell: None,
-        outputs: Outputs::default(),
-        error: None,
-        keepable: false,
-        prompt: None,
-        started_at: None,
-        duration_ms: None,
-        state: None,
-        symbols: None,
-        metric: None,
-        worker: None,
-        deleted_at: None,
-        asked: Asked { on, new_state_name: None },
-    }
+    let asked = Asked { on: on.clone(), new_state_name: None };
+    let run = Run::new(exec_id, on, code.to_owned(), Some(draft), asked);
+    Run { status: RunStatus::Imported, ..run }
 }
 
 /// Gives every cell a valid and unique id.

@@ -524,6 +524,34 @@ pub struct Run {
     pub asked: Asked,
 }
 
+impl Run {
+    /// A requested run that has not begun.
+    pub fn new(exec_id: ExecId, on: Base, code: String, draft: Option<DraftId>, asked: Asked) -> Self {
+        Self {
+            exec_id,
+            on,
+            code,
+            status: RunStatus::Queued,
+            draft,
+            exec_count: None,
+            imported_cell: None,
+            outputs: Outputs::default(),
+            error: None,
+            warnings: Vec::new(),
+            keepable: false,
+            prompt: None,
+            started_at: None,
+            duration_ms: None,
+            state: None,
+            symbols: None,
+            metric: None,
+            worker: None,
+            deleted_at: None,
+            asked,
+        }
+    }
+}
+
 /// The outputs of a run as the page gets them.
 #[derive(Serialize, JsonSchema)]
 struct Shown<'a> {

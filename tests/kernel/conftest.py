@@ -11,7 +11,7 @@ stand_ins.install()
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from ratoon_kernel import checkpoint, settings, shell, transfer  # noqa: F401
+from ratoon_kernel import cells, checkpoint, settings, shell, transfer  # noqa: F401
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,8 @@
 use super::core::Core;
 use super::effect::{Effect, Ticket};
 use super::input::Adopted;
-use super::runs::new_run;
 use crate::notebook::{
-    Asked, Base, Ended, ExecId, Fact, Outputs, Reply, Residency, RunStatus, State, StateId,
+    Asked, Base, Ended, ExecId, Fact, Outputs, Reply, Residency, Run, RunStatus, State, StateId,
 };
 use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;
@@ -29,7 +28,7 @@ impl Adoption {
         }
         let id = StateId::new(core.new_id());
         let asked = Asked { on: on.clone(), new_state_name: None };
-        let mut run = new_run(exec_id.clone(), on, adopted.code, None, asked);
+        let mut run = Run::new(exec_id.clone(), on, adopted.code, None, asked);
         (run.status, run.outputs) = (RunStatus::Ok, outputs);
         (run.started_at, run.state) = (Some(core.now_ms), Some(id.clone()));
         core.add_run(run);

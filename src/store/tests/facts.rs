@@ -3,9 +3,9 @@
 
 use super::Dice;
 use crate::notebook::{
-    Asked, Base, CodeRange, Draft, DraftId, DraftKind, ExecId, Fact, MimeBundle, Notebook, Output, Outputs,
-    Residency, Restored, RowEnd, Run, RunError, RunStatus, Saving, Slot, State, StateId, StreamName, Sweep,
-    SweepId, SweepOptions, SweepRow, SweepStatus, TaskCheckpoint, Updated,
+    Asked, Base, CodeRange, Draft, DraftId, DraftKind, ExecId, Fact, MimeBundle, Notebook, Output, Residency,
+    Restored, RowEnd, Run, RunError, RunStatus, Saving, Slot, State, StateId, StreamName, Sweep, SweepId,
+    SweepOptions, SweepRow, SweepStatus, TaskCheckpoint, Updated,
 };
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -48,28 +48,9 @@ pub(super) fn new_state(id: &str, name: &str, parent: &StateId, run: Option<&Exe
 }
 
 pub(super) fn new_run(id: &str, on: &StateId, code: &str) -> Run {
-    Run {
-        exec_id: ExecId::new(id),
-        on: Base::State(on.clone()),
-        code: code.into(),
-        status: RunStatus::Queued,
-        draft: None,
-        warnings: Vec::new(),
-        exec_count: None,
-        imported_cell: None,
-        outputs: Outputs::default(),
-        error: None,
-        keepable: false,
-        prompt: None,
-        started_at: None,
-        duration_ms: None,
-        state: None,
-        symbols: None,
-        metric: None,
-        worker: None,
-        deleted_at: None,
-        asked: Asked { on: Base::State(on.clone()), new_state_name: None },
-    }
+    let on = Base::State(on.clone());
+    let asked = Asked { on: on.clone(), new_state_name: None };
+    Run::new(ExecId::new(id), on, code.into(), None, asked)
 }
 
 pub(super) fn bundle(text: &str) -> MimeBundle {

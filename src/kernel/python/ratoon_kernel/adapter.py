@@ -9,7 +9,7 @@ their library, because its objects exist only if the library is already loaded.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .classes import module_of, name_of
@@ -143,10 +143,9 @@ class Registry:
         self.changes: dict[str, Change] = {}
         self.named: list[tuple[str, str]] = []
         self.refused: dict[ClassName, str] = {}
-        # The libraries that can make forks impossible.
-        self.hazardous: set[str] = set()
+        # The adapters that define `hazard`, by their libraries.
+        self.hazardous: dict[str, Adapter] = {}
         # The adapters that define these methods.
-        self._hazardous: list[Adapter] = []
         self._threaded: list[Adapter] = []
         self._locking: list[Adapter] = []
         self._repairing: list[Adapter] = []
@@ -166,9 +165,8 @@ class Registry:
         self.named.extend(adapter.named)
         self.refused.update(adapter.refused)
         if type(adapter).hazard is not Adapter.hazard:
-            self.hazardous.add(adapter.library)
+            self.hazardous[adapter.library] = adapter
         for method, those in (
-            ("hazard", self._hazardous),
             ("end_threads", self._threaded),
             ("own_locks", self._locking),
             ("after_fork", self._repairing),
@@ -215,7 +213,7 @@ class Registry:
 
     def hazards(self) -> list[str]:
         """Returns why this process must not be forked, as sentences."""
-        found = [adapter.hazard() for adapter in _loaded(self._hazardous)]
+        found = [adapter.hazard() for adapter in _loaded(self.hazardous.values())]
         return [sentence for sentence in found if sentence is not None]
 
     def end_threads(self) -> None:
@@ -233,7 +231,7 @@ class Registry:
             adapter.after_fork()
 
 
-def _loaded(adapters: list[Adapter]) -> Iterator[Adapter]:
+def _loaded(adapters: Iterable[Adapter]) -> Iterator[Adapter]:
     return (adapter for adapter in adapters if adapter.library in sys.modules)
 
 

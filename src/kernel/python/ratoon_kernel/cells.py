@@ -245,7 +245,7 @@ def _import_ipython() -> None:
         if getattr(hooks.get("before"), "__qualname__", "") != "HistoryManager._stop_thread":
             register(**hooks)
 
-    os.register_at_fork = register_others  # type: ignore[assignment]
+    os.register_at_fork = register_others
     try:
         import IPython  # noqa: F401
     finally:

@@ -37,7 +37,7 @@ _threads, _starting_threads = threading._active, threading._limbo  # type: ignor
 _shell: Any = None
 # The event loops and the subprocesses that this process or its ancestors made, while their objects
 # exist. The subprocesses are stored by the `id` of their objects.
-_loops: "weakref.WeakSet[Any]" = weakref.WeakSet()
+_loops: Any = weakref.WeakSet()
 _processes: "weakref.WeakValueDictionary[int, Any]" = weakref.WeakValueDictionary()
 # Names of functions that cells have passed to `os.register_at_fork`.
 _fork_hooks: list[str] = []
@@ -117,8 +117,8 @@ def hazards() -> str:
 
 
 def _is_simple() -> bool:
-    """Whether `hazards` has certainly nothing to report. Asked after each cell, so it calls no other
-    functions of Python: each writes to memory pages that would otherwise be shared."""
+    """Whether `hazards` has certainly nothing to report. Asked after each cell, so it calls no
+    other functions of Python: each writes to memory pages that would otherwise be shared."""
     return (
         len(_threads) == 1
         and not _starting_threads

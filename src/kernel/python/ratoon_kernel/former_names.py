@@ -27,7 +27,7 @@ _MODULES = {
     "_ratoon_observers": ("adapters.traitlets",),
     "_ratoon_pickling": ("rebuilding", "pickling", "adapters.numpy", "adapters.polars"),
     "_ratoon_pools": ("adapters.pools",),
-    "_ratoon_shell": ("shell", "outputs", "forks"),
+    "_ratoon_shell": ("shell", "cells", "outputs", "forks"),
     "_ratoon_transfer": ("transfer",),
     "_ratoon_values": ("data_form",),
     "_ratoon_web": ("adapters.httpx",),

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 # The connections that this process or its ancestors have made with `sqlite3.connect`.
-connections: weakref.WeakSet[Any] = weakref.WeakSet()
+connections: Any = weakref.WeakSet()
 # Connections whose transaction belongs to another process. They are never freed: SQLite would roll
 # the transaction back, in the file.
 _lost: list[Any] = []

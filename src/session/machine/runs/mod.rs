@@ -16,8 +16,8 @@ use super::placement;
 use super::transfers;
 use crate::kernel::{CellOrder, ProcId, RunOrder};
 use crate::notebook::{
-    Asked, Base, Cause, DraftId, Ended, ExecId, Fact, Metric, OnError, Output, Outputs, Place, Reply,
-    Residency, Run, RunSpec, RunStatus, RunWorker, State, StateId, StateRef, Symbols, other_state,
+    Asked, Base, Cause, Ended, ExecId, Fact, Metric, OnError, Output, Outputs, Place, Reply, Residency, Run,
+    RunSpec, RunStatus, RunWorker, State, StateId, StateRef, Symbols, other_state,
 };
 use crate::problem::{Kind, Problem};
 use std::collections::{BTreeMap, VecDeque};
@@ -140,7 +140,7 @@ impl Runs {
             ));
         }
         let asked = Asked { on: spec.on.clone(), new_state_name: spec.new_state_name.clone() };
-        let mut run = new_run(exec_id.clone(), on.clone(), spec.code.clone(), spec.draft.clone(), asked);
+        let mut run = Run::new(exec_id.clone(), on.clone(), spec.code.clone(), spec.draft.clone(), asked);
         run.worker = (spec.place == Place::Workers).then(RunWorker::default);
         run.imported_cell = spec.draft.as_ref().and_then(|draft| core.notebook.imported_cell_of(draft));
         self.add(exec_id.clone(), Request::new(spec, ticket.into()));
@@ -526,32 +526,6 @@ pub(super) fn ended_reply(run: &Run, with_outputs: bool) -> Reply {
 /// Whether a request has the same code, base and new state name as the request that made a run.
 fn is_same(run: &Run, spec: &RunSpec) -> bool {
     (&run.code, &run.asked.on, &run.asked.new_state_name) == (&spec.code, &spec.on, &spec.new_state_name)
-}
-
-/// A requested run that has not begun.
-pub(super) fn new_run(exec_id: ExecId, on: Base, code: String, draft: Option<DraftId>, asked: Asked) -> Run {
-    Run {
-        exec_id,
-        on,
-        code,
-        status: RunStatus::Queued,
-        draft,
-        exec_count: None,
-        imported_cell: None,
-        outputs: Outputs::default(),
-        error: None,
-        warnings: Vec::new(),
-        keepable: false,
-        prompt: None,
-        started_at: None,
-        duration_ms: None,
-        state: None,
-        symbols: None,
-        metric: None,
-        worker: None,
-        deleted_at: None,
-        asked,
-    }
 }
 
 #[cfg(test)]

@@ -348,8 +348,7 @@ fn what_came_in_a_file_stands_below_its_draft_and_goes_with_it() {
         let (id, on, source) = (DraftId::new(name), StateId::root(), name.to_owned());
         let base = Base::State(on.clone());
         let asked = Asked { on: base.clone(), new_state_name: None };
-        let mut run =
-            crate::session::machine::runs::new_run(exec(name), base, source.clone(), Some(id.clone()), asked);
+        let mut run = crate::notebook::Run::new(exec(name), base, source.clone(), Some(id.clone()), asked);
         run.status = RunStatus::Imported;
         notebook.add_run(run);
         notebook.append_draft(Draft {
