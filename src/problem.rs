@@ -25,34 +25,16 @@ pub struct Problem {
 pub enum Kind {
     /// The request is invalid.
     BadRequest,
-    /// The request has no valid credential.
-    Unauthorized,
     /// The credential does not allow the request.
     Forbidden,
-    /// The request comes from another site's page.
-    ForeignOrigin,
-    /// A browser asks whether another site's page may use this server.
-    NoCors,
     /// The request names something that does not exist.
     NotFound,
-    /// The task has no such checkpoint. snapshot-kernel uses this code.
-    CheckpointError,
-    /// The path exists, but does not support this method.
-    MethodNotAllowed,
-    /// The request body took too long to arrive.
-    TooSlow,
     /// The request conflicts with the current situation: a name is taken, or cells are running.
     Conflict,
     /// The state is neither in memory nor on disk; a replay can restore it.
     Lost,
     /// A part of the request exceeds its limit.
     TooLarge,
-    /// The request body has a content type or an encoding that the route does not accept.
-    UnsupportedMediaType,
-    /// The Host header names another server.
-    Misdirected,
-    /// Too many wrong tokens were sent in the last seconds.
-    TooManyFailures,
     /// A fault of Ratoon itself.
     Internal,
     /// A limit on concurrent work is reached. A later retry can succeed.
@@ -67,6 +49,26 @@ pub enum Kind {
     Disk,
     /// A store off this machine does not answer, refuses, or has lost or altered content.
     Store,
+
+    // Only requests over HTTP have these problems, so only `http` names them (tests/it/tidy.rs).
+    /// The request has no valid credential.
+    Unauthorized,
+    /// The request comes from another site's page.
+    ForeignOrigin,
+    /// A browser asks whether another site's page may use this server.
+    NoCors,
+    /// The task has no such checkpoint. snapshot-kernel uses this code.
+    CheckpointError,
+    /// The path exists, but does not support this method.
+    MethodNotAllowed,
+    /// The request body took too long to arrive.
+    TooSlow,
+    /// The request body has a content type or an encoding that the route does not accept.
+    UnsupportedMediaType,
+    /// The Host header names another server.
+    Misdirected,
+    /// Too many wrong tokens were sent in the last seconds.
+    TooManyFailures,
 }
 
 impl Problem {

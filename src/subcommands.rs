@@ -372,8 +372,7 @@ fn import(file: &Path, name: Option<&str>) -> Result<Vec<String>, Problem> {
     let unread =
         |e: io::Error| Problem::new(Kind::Disk, what(), e.to_string(), "check the spelling of its name");
     let bytes = fs::read(file).map_err(unread)?;
-    let mut document =
-        Document::read(&bytes, format).map_err(|error| Problem { what: what(), ..error.into() })?;
+    let mut document = Document::read(&bytes, format).map_err(|error| Problem { what: what(), ..error })?;
     let left_out = std::mem::take(&mut document.left_out);
     let mut new_id = || uuid::Uuid::new_v4().simple().to_string();
     let (imported, attachments) = (document.file.take(), document.take_attachments());

@@ -17,38 +17,21 @@ pub(super) const MAX_CELL_BYTES: usize = 1024 * 1024;
 /// Jupyter's tag for a cell whose failure does not stop the cells below it.
 pub(super) const RAISES: &str = "raises-exception";
 
-/// Why a file cannot be imported.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{why}")]
-pub struct FormatError {
-    /// What is wrong, and where.
-    pub why: String,
-    /// What the user can do about it.
-    pub how: String,
-    /// Whether the file is refused because it exceeds a size limit.
-    pub is_too_large: bool,
+const IMPORT: &str = "import the file";
+
+/// The problem of a file that is not of its format. `why` says what is wrong, and where.
+pub(super) fn malformed(why: impl Into<String>, how: impl Into<String>) -> Problem {
+    Problem::bad_request(IMPORT, why, how)
 }
 
-impl FormatError {
-    pub(super) fn new(why: impl Into<String>, how: impl Into<String>) -> Self {
-        Self { why: why.into(), how: how.into(), is_too_large: false }
-    }
-
-    /// The error of an import that ended because the client disconnected.
-    pub(super) fn stopped() -> Self {
-        Self::new("the client has disconnected", "send it again")
-    }
-
-    pub(super) fn too_large(why: impl Into<String>) -> Self {
-        Self { why: why.into(), how: "split the file and import its parts".into(), is_too_large: true }
-    }
+/// The problem of a file that exceeds a limit.
+pub(super) fn too_large(why: impl Into<String>) -> Problem {
+    Problem::new(Kind::TooLarge, IMPORT, why, "split the file and import its parts")
 }
 
-impl From<FormatError> for Problem {
-    fn from(error: FormatError) -> Self {
-        let kind = if error.is_too_large { Kind::TooLarge } else { Kind::BadRequest };
-        Self::new(kind, "import the file", error.why, error.how)
-    }
+/// The problem of an import that ended because the client disconnected.
+pub(super) fn stopped() -> Problem {
+    malformed("the client has disconnected", "send it again")
 }
 
 /// A sequence of cells.
@@ -102,7 +85,7 @@ impl Cell {
     }
 }
 
-pub(super) fn check(document: &Document) -> Result<(), FormatError> {
+pub(super) fn check(document: &Document) -> Result<(), Problem> {
     check_count(document.cells.len())?;
     for (at, cell) in document.cells.iter().enumerate() {
         check_cell(at, &cell.source)?;
@@ -110,22 +93,22 @@ pub(super) fn check(document: &Document) -> Result<(), FormatError> {
     let bytes: usize = document.cells.iter().map(|cell| cell.source.len()).sum();
     if bytes > MAX_TEXT_BYTES {
         let why = format!("its cells have {bytes} bytes of text, more than {MAX_TEXT_BYTES}");
-        return Err(FormatError::too_large(why));
+        return Err(too_large(why));
     }
     Ok(())
 }
 
-pub(super) fn check_count(cells: usize) -> Result<(), FormatError> {
+pub(super) fn check_count(cells: usize) -> Result<(), Problem> {
     if cells > MAX_CELLS {
-        return Err(FormatError::too_large(format!("it has {cells} cells, more than {MAX_CELLS}")));
+        return Err(too_large(format!("it has {cells} cells, more than {MAX_CELLS}")));
     }
     Ok(())
 }
 
-pub(super) fn check_cell(at: usize, text: &str) -> Result<(), FormatError> {
+pub(super) fn check_cell(at: usize, text: &str) -> Result<(), Problem> {
     if text.len() > MAX_CELL_BYTES {
         let why = format!("cell {} has more than {MAX_CELL_BYTES} bytes of text", at + 1);
-        return Err(FormatError::too_large(why));
+        return Err(too_large(why));
     }
     Ok(())
 }

@@ -1,12 +1,13 @@
 //! Jupyter's notebook files: written as nbformat 4.5, read as 4.x and 3 (`nbformat3`). Exports of
 //! imported notebooks are written by `ipynb_rewrite`.
 
-use super::document::{Cell, Document, FormatError, RAISES, check_cell, check_count, is_id};
+use super::document::{Cell, Document, RAISES, check_cell, check_count, is_id, malformed, stopped};
 use super::markdown::{self, Pictures};
 use super::nbformat::{HOW, count, error, list, missing, object, outputs, source, stream, word};
 use super::nbformat3;
 use super::text::{is_json, text_of};
 use crate::notebook::{DraftKind, MimeBundle, Output, StreamName};
+use crate::problem::Problem;
 use serde_json::{Map, Value, json};
 
 /// Maximum bytes, as base64, of one attached picture and of all attached pictures in a document.
@@ -110,16 +111,16 @@ pub(super) fn lines(text: &str) -> Value {
 }
 
 /// Reads a file of nbformat 3 or 4.
-pub(super) fn read(bytes: &[u8], should_continue: &dyn Fn() -> bool) -> Result<Document, FormatError> {
+pub(super) fn read(bytes: &[u8], should_continue: &dyn Fn() -> bool) -> Result<Document, Problem> {
     let whole = bytes;
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let file: Value = serde_json::from_slice(bytes).map_err(|error| {
         let is_list = bytes.trim_ascii_start().first() != Some(&b'{');
         let why = if is_list { "it is not JSON".to_owned() } else { format!("its JSON is broken: {error}") };
-        FormatError::new(why, "choose a complete .ipynb file")
+        malformed(why, "choose a complete .ipynb file")
     })?;
     let Value::Object(file) = file else {
-        return Err(FormatError::new("it is JSON, but not a notebook: its top level is not an object", HOW));
+        return Err(malformed("it is JSON, but not a notebook: its top level is not an object", HOW));
     };
     let number = |key: &str| file.get(key).and_then(Value::as_u64);
     match number("nbformat") {
@@ -130,18 +131,18 @@ pub(super) fn read(bytes: &[u8], should_continue: &dyn Fn() -> bool) -> Result<D
         Some(3) => nbformat3::read(&file, should_continue),
         Some(version @ (1 | 2)) => {
             let why = format!("it uses version {version} of the notebook format, from 2011 or 2012");
-            Err(FormatError::new(why, "open it in Jupyter and save it again"))
+            Err(malformed(why, "open it in Jupyter and save it again"))
         }
         Some(version) => {
             let why =
                 format!("it uses version {version} of the notebook format; Ratoon reads versions 3 and 4");
-            Err(FormatError::new(why, "save it as version 4, or update Ratoon"))
+            Err(malformed(why, "save it as version 4, or update Ratoon"))
         }
-        None => Err(FormatError::new("it is JSON, but not a notebook: `nbformat` is missing", HOW)),
+        None => Err(malformed("it is JSON, but not a notebook: `nbformat` is missing", HOW)),
     }
 }
 
-fn new(file: &Map<String, Value>, should_continue: &dyn Fn() -> bool) -> Result<Document, FormatError> {
+fn new(file: &Map<String, Value>, should_continue: &dyn Fn() -> bool) -> Result<Document, Problem> {
     let cells = list(file, "cells", "the file")?;
     check_count(cells.len())?;
     let mut document = Document::default();
@@ -151,7 +152,7 @@ fn new(file: &Map<String, Value>, should_continue: &dyn Fn() -> bool) -> Result<
         let cell = object(cell, &place)?;
         let kind = word(cell, "cell_type", &place)?;
         if !should_continue() {
-            return Err(FormatError::stopped());
+            return Err(stopped());
         }
         let mut source = source(cell, "source", &place)?;
         check_cell(i, &source)?;
@@ -178,7 +179,7 @@ fn new(file: &Map<String, Value>, should_continue: &dyn Fn() -> bool) -> Result<
             "raw" => Cell::new(DraftKind::Markdown, markdown::fenced(&source)),
             other => {
                 let why = format!("{place} has the unknown cell type {other:?}");
-                return Err(FormatError::new(why, HOW));
+                return Err(malformed(why, HOW));
             }
         };
         own.imported_cell = u32::try_from(i).ok();
@@ -201,8 +202,8 @@ fn attach(pictures: &mut Pictures, source: &str, attachments: &Map<String, Value
     count == markdown::references(source)
 }
 
-fn output(output: &Map<String, Value>, place: &str) -> Result<Output, FormatError> {
-    let bundle = || -> Result<(MimeBundle, MimeBundle), FormatError> {
+fn output(output: &Map<String, Value>, place: &str) -> Result<Output, Problem> {
+    let bundle = || -> Result<(MimeBundle, MimeBundle), Problem> {
         let data = match output.get("data") {
             Some(data) => object(data, &format!("`data` of {place}"))?,
             None => return Err(missing("data", place)),
@@ -228,7 +229,7 @@ fn output(output: &Map<String, Value>, place: &str) -> Result<Output, FormatErro
         "error" => error(output),
         other => {
             let why = format!("{place} has the unknown output type {other:?}");
-            return Err(FormatError::new(why, HOW));
+            return Err(malformed(why, HOW));
         }
     })
 }

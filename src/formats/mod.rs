@@ -18,12 +18,13 @@ mod script;
 mod tests;
 mod text;
 
-pub use document::{Cell, Document, FormatError};
+pub use document::{Cell, Document};
 pub use markdown::{Picture, Pictures, attachment_name, local_path, picture_addresses};
 pub(crate) use text::{text_of, text_or_lines};
 
 use crate::notebook::DraftKind;
-use document::check;
+use crate::problem::Problem;
+use document::{check, malformed};
 use std::collections::BTreeSet;
 
 /// A file format for export and import.
@@ -90,7 +91,7 @@ impl Document {
     ///
     /// # Errors
     /// When the file is not of that format, or is too large.
-    pub fn read(bytes: &[u8], format: Format) -> Result<Self, FormatError> {
+    pub fn read(bytes: &[u8], format: Format) -> Result<Self, Problem> {
         Self::read_while(bytes, format, &|| true)
     }
 
@@ -102,13 +103,13 @@ impl Document {
         bytes: &[u8],
         format: Format,
         should_continue: &dyn Fn() -> bool,
-    ) -> Result<Self, FormatError> {
+    ) -> Result<Self, Problem> {
         let document = match format {
             Format::Ipynb => ipynb::read(bytes, should_continue)?,
             Format::Script => script::read(bytes)?,
             Format::Html => {
                 let how = "choose an .ipynb or a .py file";
-                return Err(FormatError::new("an HTML page cannot be imported", how));
+                return Err(malformed("an HTML page cannot be imported", how));
             }
         };
         check(&document)?;

@@ -1,11 +1,12 @@
 //! Reads notebook files of nbformat 3, which IPython 1 and 2 wrote. In these files, cells are in
 //! worksheets, and many fields have other names than in nbformat 4.
 
-use super::document::{Cell, Document, FormatError};
+use super::document::{Cell, Document, malformed, stopped};
 use super::markdown;
 use super::nbformat::{count, error, list, object, outputs, source, stream, word};
 use super::text::{is_json, text_of};
 use crate::notebook::{DraftKind, MimeBundle, Output};
+use crate::problem::Problem;
 use serde_json::{Map, Value};
 
 /// Names of representations in nbformat 3, and their mime types.
@@ -25,13 +26,13 @@ const MIMES: &[(&str, &str)] = &[
 pub(super) fn read(
     file: &Map<String, Value>,
     should_continue: &dyn Fn() -> bool,
-) -> Result<Document, FormatError> {
+) -> Result<Document, Problem> {
     let mut document = Document::default();
     for (s, sheet) in list(file, "worksheets", "the file")?.iter().enumerate() {
         let place = format!("worksheet {}", s + 1);
         for (i, own) in list(object(sheet, &place)?, "cells", &place)?.iter().enumerate() {
             if !should_continue() {
-                return Err(FormatError::stopped());
+                return Err(stopped());
             }
             let place = format!("cell {} of {place}", i + 1);
             document.cells.push(cell(object(own, &place)?, &place)?);
@@ -40,7 +41,7 @@ pub(super) fn read(
     Ok(document)
 }
 
-fn cell(cell: &Map<String, Value>, place: &str) -> Result<Cell, FormatError> {
+fn cell(cell: &Map<String, Value>, place: &str) -> Result<Cell, Problem> {
     Ok(match word(cell, "cell_type", place)? {
         "code" => {
             let mut own = Cell::new(DraftKind::Code, source(cell, "input", place)?);
@@ -58,12 +59,12 @@ fn cell(cell: &Map<String, Value>, place: &str) -> Result<Cell, FormatError> {
         "raw" => Cell::new(DraftKind::Markdown, markdown::fenced(&source(cell, "source", place)?)),
         other => {
             let why = format!("{place} has the unknown cell type {other:?}");
-            return Err(FormatError::new(why, "open it in Jupyter and save it again"));
+            return Err(malformed(why, "open it in Jupyter and save it again"));
         }
     })
 }
 
-fn output(output: &Map<String, Value>, place: &str) -> Result<Output, FormatError> {
+fn output(output: &Map<String, Value>, place: &str) -> Result<Output, Problem> {
     let data = || -> MimeBundle {
         let of = |(old, mime): &(&str, &str)| {
             let value = output.get(*old)?;
@@ -84,7 +85,7 @@ fn output(output: &Map<String, Value>, place: &str) -> Result<Output, FormatErro
         "pyerr" => error(output),
         other => {
             let why = format!("{place} has the unknown output type {other:?}");
-            return Err(FormatError::new(why, "open it in Jupyter and save it again"));
+            return Err(malformed(why, "open it in Jupyter and save it again"));
         }
     })
 }

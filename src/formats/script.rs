@@ -4,9 +4,10 @@
 //! Markdown and IPython's magics are written as comments. If a comment in the user's code looks
 //! like such a comment, it gets another `# `. Reading removes exactly the `# ` that writing added.
 
-use super::document::{Cell, Document, FormatError, RAISES};
+use super::document::{Cell, Document, RAISES, malformed};
 use super::markdown;
 use crate::notebook::DraftKind;
+use crate::problem::Problem;
 
 /// Writes a document as a program.
 pub(super) fn write(document: &Document) -> String {
@@ -109,15 +110,15 @@ fn is_marker(line: &str) -> bool {
 }
 
 /// Reads a program. A program without markers becomes one cell.
-pub(super) fn read(bytes: &[u8]) -> Result<Document, FormatError> {
+pub(super) fn read(bytes: &[u8]) -> Result<Document, Problem> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let line = bytes[..error.valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
-        FormatError::new(format!("line {line} is not UTF-8"), "save it as UTF-8")
+        malformed(format!("line {line} is not UTF-8"), "save it as UTF-8")
     })?;
     if let Some(at) = text.find('\0') {
         let line = text[..at].matches('\n').count() + 1;
-        return Err(FormatError::new(
+        return Err(malformed(
             format!("line {line} contains a NUL byte, so this is not a text file"),
             "choose a .py file",
         ));

@@ -14,6 +14,7 @@ use crate::notebook::Output;
 use crate::notebook::RunStatus;
 use crate::notebook::StateId;
 use crate::notebook::{Cause, Notebook, RunError, State, StreamName};
+use crate::problem::Kind;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
@@ -172,7 +173,7 @@ fn a_line_is_what_the_page_shows_of_it_its_prose_its_cells_and_its_drafts() {
     assert!(ids.len() == 10 && ids.iter().all(|id| is_id(id)), "{ids:?}");
 }
 
-fn read(file: Value) -> Result<Document, FormatError> {
+fn read(file: Value) -> Result<Document, Problem> {
     Document::read(file.to_string().as_bytes(), Format::Ipynb)
 }
 
@@ -462,11 +463,11 @@ fn what_is_wrong_is_said_with_its_place() {
 fn too_much_is_refused_and_too_long_outputs_are_cut() {
     let code = |source: String| json!({"cell_type": "code", "source": source});
     let error = read(v4(json!([code("x".into()), code("x".repeat(MAX_CELL_BYTES + 1))]))).unwrap_err();
-    assert!(error.is_too_large && error.why.starts_with("cell 2 has more than"), "{error:?}");
+    assert!(error.kind == Kind::TooLarge && error.why.starts_with("cell 2 has more than"), "{error:?}");
     let error = read(v4(vec![code("x".repeat(MAX_CELL_BYTES)); 5].into())).unwrap_err();
-    assert!(error.is_too_large, "{error:?}");
+    assert!(error.kind == Kind::TooLarge, "{error:?}");
     let error = read(v4(vec![code(String::new()); MAX_CELLS + 1].into())).unwrap_err();
-    assert!(error.is_too_large, "{error:?}");
+    assert!(error.kind == Kind::TooLarge, "{error:?}");
     let text = "x".repeat(20 << 20);
     let outputs = json!([
         {"output_type": "stream", "name": "stdout", "text": text},

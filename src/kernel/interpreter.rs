@@ -9,6 +9,7 @@
 
 use super::failure;
 use super::helper::{self, Slow};
+use crate::problem::Problem;
 use nix::libc;
 use std::collections::HashSet;
 use std::fmt;
@@ -82,18 +83,6 @@ pub struct Interpreter {
     pub version: Version,
 }
 
-/// Why a Python cannot be used, and what to do about it.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("cannot use the Python {python}: {why}\n{how}")]
-pub struct InterpreterError {
-    /// The file, and the option or variable that names it.
-    pub python: String,
-    /// Why it cannot be used.
-    pub why: String,
-    /// What to do instead.
-    pub how: String,
-}
-
 /// Where to look for a Python, in this order.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
@@ -115,7 +104,7 @@ pub struct Places {
 ///
 /// # Errors
 /// There is none, or the first one that exists cannot be used.
-pub fn choose(places: &Places, progress: &mut dyn FnMut(&str)) -> Result<Interpreter, InterpreterError> {
+pub fn choose(places: &Places, progress: &mut dyn FnMut(&str)) -> Result<Interpreter, Problem> {
     let mut patience = Patience::new(TIMEOUTS, progress);
     match places.named().first() {
         Some(named) => named.interpreter(&mut patience),
@@ -195,7 +184,7 @@ impl Places {
     }
 
     /// `python3`, or the newest other Python on `$PATH` if that cannot be used.
-    fn on_path(&self, patience: &mut Patience<'_>) -> Result<Interpreter, InterpreterError> {
+    fn on_path(&self, patience: &mut Patience<'_>) -> Result<Interpreter, Problem> {
         let versions = (OLDEST.1..=NEWEST).rev().map(|minor| format!("python3.{minor}"));
         let names = ["python3".to_owned(), "python".to_owned()].into_iter().chain(versions);
         let mut tried = HashSet::new();
@@ -213,23 +202,22 @@ impl Places {
                 Err(error) => first_error = first_error.or(Some(error)),
             }
         }
-        Err(first_error.unwrap_or_else(|| InterpreterError {
-            python: "python3 (on $PATH)".into(),
-            why: "there is no such file".into(),
-            how: give_another(),
-        }))
+        Err(first_error.unwrap_or_else(|| unusable("python3 (on $PATH)", "there is no such file")))
     }
 }
 
-fn give_another() -> String {
-    format!("give a Python {}.{} or later: --python PATH", OLDEST.0, OLDEST.1)
+/// The problem that a Python cannot be used. `python` is its file, and the option or variable that
+/// names it.
+fn unusable(python: &str, why: impl Into<String>) -> Problem {
+    let how = format!("give a Python {}.{} or later: --python PATH", OLDEST.0, OLDEST.1);
+    Problem::bad_request(format!("use the Python {python}"), why, how)
 }
 
 /// Checks a Python that a user named: an executable, or the directory of an environment.
 ///
 /// # Errors
 /// It cannot be used.
-pub fn check(path: &Path) -> Result<Interpreter, InterpreterError> {
+pub fn check(path: &Path) -> Result<Interpreter, Problem> {
     let path = if path.is_dir() { path.join("bin/python") } else { path.to_owned() };
     Candidate { path, source: "" }.interpreter(&mut Patience::new(TIMEOUTS, &mut |_| {}))
 }
@@ -278,7 +266,7 @@ impl Description {
 
 impl Candidate {
     /// Starts the Python and lets it describe itself.
-    pub(super) fn interpreter(&self, patience: &mut Patience<'_>) -> Result<Interpreter, InterpreterError> {
+    pub(super) fn interpreter(&self, patience: &mut Patience<'_>) -> Result<Interpreter, Problem> {
         let (executable, found) = self.found(patience).or_else(|why| self.refuse(why))?;
         match unsuitable(&found) {
             Some(why) => self.refuse(why),
@@ -317,7 +305,7 @@ impl Candidate {
         (real(&self.path), real(self.path.parent().unwrap_or(Path::new("/"))))
     }
 
-    fn refuse<T>(&self, why: impl Into<String>) -> Result<T, InterpreterError> {
+    fn refuse<T>(&self, why: impl Into<String>) -> Result<T, Problem> {
         let path = self.path.display();
         let python = match self.source {
             "" => path.to_string(),
@@ -325,7 +313,7 @@ impl Candidate {
             ON_PATH => format!("{path} (on $PATH)"),
             source => format!("{path} ({source})"),
         };
-        Err(InterpreterError { python, why: why.into(), how: give_another() })
+        Err(unusable(&python, why))
     }
 
     fn check_file(&self) -> Result<(), String> {

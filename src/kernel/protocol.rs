@@ -5,9 +5,9 @@
 
 use super::memory::MemoryUse;
 use crate::notebook::{
-    ChangedOnLoad, CodeParameters, Completion, Digests, Drawn, Evaluated, ExecId, Form, Goal, Inspection,
-    Metric, MimeBundle, Missing, Output, Prompt, RunError, Sampler, Symbols, SyntaxProblem, TableAnswer,
-    TableView, Variable, WidgetMessage,
+    ChangedOnLoad, CodeParameters, Completion, Digests, Drawn, Evaluated, Form, Goal, Inspection, Metric,
+    MimeBundle, Missing, Output, Prompt, RunError, Sampler, Symbols, SyntaxProblem, TableAnswer, TableView,
+    Variable, WidgetMessage,
 };
 use nix::sys::signal::Signal;
 use serde::{Deserialize, Serialize};
@@ -235,8 +235,6 @@ pub struct Contents {
 /// How a head runs a cell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellOrder {
-    /// The run's id.
-    pub exec_id: ExecId,
     /// The cell's source.
     pub code: String,
     /// Whether `input()` may ask the user.
@@ -254,9 +252,8 @@ pub struct CellOrder {
 
 impl CellOrder {
     /// A cell that may not ask the user, and about which the head reports nothing but its end.
-    pub fn new(exec_id: ExecId, code: String) -> Self {
+    pub fn new(code: String) -> Self {
         Self {
-            exec_id,
             code,
             allow_stdin: false,
             has_memory_limit: false,

@@ -9,9 +9,9 @@ mod search;
 
 pub use found::{FoundPython, ReadyPython};
 
-use super::interpreter::{self, Interpreter, InterpreterError, Places};
+use super::interpreter::{self, Interpreter, Places};
 use super::provision;
-use crate::problem::{Kind, Problem};
+use crate::problem::Problem;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -48,7 +48,7 @@ impl Pythons {
         data_dir: PathBuf,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Self, Problem> {
-        let chosen = interpreter::choose(&places, progress).map_err(problem)?;
+        let chosen = interpreter::choose(&places, progress)?;
         let default = ready(chosen, &places, &data_dir, progress)?;
         Ok(Self { default, places, home, data_dir, list: Mutex::default() })
     }
@@ -72,7 +72,7 @@ impl Pythons {
     /// It cannot run cells, or IPython cannot be installed for it.
     pub fn prepare(&self, path: &Path) -> Result<ReadyPython, Problem> {
         let how = "choose another Python for this notebook, 3.11 or later";
-        let found = interpreter::check(path).map_err(|e| Problem { how: how.into(), ..problem(e) })?;
+        let found = interpreter::check(path).map_err(|problem| Problem { how: how.into(), ..problem })?;
         ready(found, &self.places, &self.data_dir, &mut |_| {})
     }
 
@@ -101,10 +101,6 @@ fn ready(
     let support = provision::ensure(&found, places, data_dir, progress)?;
     let Interpreter { executable, version } = found;
     Ok(ReadyPython { executable, version, support })
-}
-
-fn problem(e: InterpreterError) -> Problem {
-    Problem::new(Kind::BadRequest, format!("use the Python {}", e.python), e.why, e.how)
 }
 
 #[allow(clippy::unwrap_used)]

@@ -156,6 +156,15 @@ const ONLY_HERE: &[(&str, &[&str])] = &[
     ("libc::fork", &["src/kernel/state/fork.rs"]),
     ("PyOS_AfterFork", &["src/kernel/state/fork.rs"]),
     ("rusqlite", &["src/store/tables"]),
+    ("Kind::Unauthorized", &["src/http"]),
+    ("Kind::ForeignOrigin", &["src/http"]),
+    ("Kind::NoCors", &["src/http"]),
+    ("Kind::CheckpointError", &["src/http"]),
+    ("Kind::MethodNotAllowed", &["src/http"]),
+    ("Kind::TooSlow", &["src/http"]),
+    ("Kind::UnsupportedMediaType", &["src/http"]),
+    ("Kind::Misdirected", &["src/http"]),
+    ("Kind::TooManyFailures", &["src/http"]),
     (
         "Command::new",
         &[

@@ -311,27 +311,27 @@ export type Inspection = {
 };
 export type Kind =
     | 'bad_request'
-    | 'unauthorized'
     | 'forbidden'
-    | 'foreign_origin'
-    | 'no_cors'
     | 'not_found'
-    | 'checkpoint_error'
-    | 'method_not_allowed'
-    | 'too_slow'
     | 'conflict'
     | 'lost'
     | 'too_large'
-    | 'unsupported_media_type'
-    | 'misdirected'
-    | 'too_many_failures'
     | 'internal'
     | 'busy'
     | 'kernel'
     | 'closed'
     | 'timeout'
     | 'disk'
-    | 'store';
+    | 'store'
+    | 'unauthorized'
+    | 'foreign_origin'
+    | 'no_cors'
+    | 'checkpoint_error'
+    | 'method_not_allowed'
+    | 'too_slow'
+    | 'unsupported_media_type'
+    | 'misdirected'
+    | 'too_many_failures';
 export type LineageRange = { state: StateId; tip: StateId };
 export type Live =
     | { event: 'prompt_changed'; exec_id: ExecId; prompt: Prompt | null }

@@ -47,7 +47,7 @@ impl Drop for Pythons {
     }
 }
 
-fn choose(places: &Places) -> Result<Interpreter, InterpreterError> {
+fn choose(places: &Places) -> Result<Interpreter, Problem> {
     super::choose(places, &mut |_| {})
 }
 
@@ -172,7 +172,7 @@ fn messages_of_a_python_are_cleaned_and_cut() {
 }
 
 /// What `patience` says while a Python is chosen on this path.
-fn waited(places: &Places, timeouts: Timeouts) -> (Result<Interpreter, InterpreterError>, Vec<String>) {
+fn waited(places: &Places, timeouts: Timeouts) -> (Result<Interpreter, Problem>, Vec<String>) {
     let mut said = Vec::new();
     let mut progress = |line: &str| said.push(line.to_owned());
     let chosen = places.on_path(&mut Patience::new(timeouts, &mut progress));

@@ -29,6 +29,7 @@ pub(super) use strays::end_with_descendants;
 use super::Launch;
 use super::protocol::{CellOrder, Delivery, Order, ProcId, Question, Role, frame};
 use super::sandbox::OwnTemporary;
+use crate::notebook::ExecId;
 use crate::notebook::WidgetMessage;
 use connection::OutgoingFrame;
 use nix::sys::resource::{Resource, getrlimit};
@@ -46,6 +47,8 @@ use tokio::sync::mpsc;
 /// The order to run a cell on a head.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOrder {
+    /// The run's id, for the log.
+    pub exec_id: ExecId,
     /// The cell.
     pub cell: CellOrder,
     /// Variables of other states, each with the process that sends them.
@@ -121,7 +124,8 @@ impl Tree {
         if let Some(record) = self.heads.get_mut(&head) {
             record.run_started = Moment::now();
         }
-        let RunOrder { cell, deliveries } = order;
+        let RunOrder { exec_id, cell, deliveries } = order;
+        tracing::debug!(process = head.0, run = %exec_id, "a process runs a cell");
         let mut pipes = Vec::new();
         for (delivery, sender) in &deliveries {
             if delivery.comes {

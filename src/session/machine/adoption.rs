@@ -39,7 +39,7 @@ impl Adoption {
         core.notebook.add_state(state.clone());
         core.publish(Fact::StateAdded { state });
         let (parent, checkpoint) = (Some(StateId::root()), Box::new(adopted.checkpoint));
-        core.effects.push(Effect::Keep { state: id.clone(), parent, checkpoint });
+        core.emit(Effect::Keep { state: id.clone(), parent, checkpoint });
         let reply = Reply::Ended(Ended {
             exec_id,
             status: RunStatus::Ok,

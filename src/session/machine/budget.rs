@@ -144,7 +144,7 @@ impl Memory {
             self.alarm_is_set = false;
             return self.wake_to_measure(core, held);
         }
-        core.effects.push(Effect::Measure(processes));
+        core.emit(Effect::Measure(processes));
     }
 
     /// Notes the measured memory of processes.

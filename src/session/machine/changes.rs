@@ -8,7 +8,7 @@
 
 use super::core::Core;
 use super::duty::Duty;
-use super::effect::{Alarm, Effect, Killed};
+use super::effect::{Alarm, Killed};
 use super::processes::Origin;
 use crate::kernel::{Fingerprint, Fingerprints, ProcId};
 use crate::notebook::{Changes, Fact, RunStatus, StateId};
@@ -163,7 +163,7 @@ impl Comparer {
 
     /// Kills a process that takes too long to fingerprint.
     pub(super) fn timed_out(&mut self, core: &mut Core, process: ProcId) {
-        core.effects.push(Effect::Kill(process, Killed::Late));
+        core.kill(process, Killed::Late);
         self.failed(core, process);
     }
 

@@ -63,7 +63,7 @@ pub(super) struct Core {
     /// When a run was last requested or ended, in milliseconds since the Unix epoch.
     pub(super) run_ms: f64,
     new_id: Box<dyn FnMut() -> String + Send>,
-    pub(super) effects: Vec<Effect>,
+    effects: Vec<Effect>,
     /// Whether runs can be sent to workers.
     pub(super) has_workers: bool,
     /// Whether runs that end leave their tasks to the workers: the notebook is being closed, or was
@@ -120,13 +120,23 @@ impl Core {
         self.follow_ups.pop_front()
     }
 
+    /// Adds an effect to those of the current step.
+    pub(super) fn emit(&mut self, effect: Effect) {
+        self.effects.push(effect);
+    }
+
+    /// The effects of the current step, which ends.
+    pub(super) fn take_effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
+    }
+
     /// Publishes an event, unless it belongs to a run that leaves no record.
     pub(super) fn publish(&mut self, event: impl Into<Event>) {
         let event = event.into();
         if event.run().is_some_and(|run| self.notebook.is_passing(run)) {
             return;
         }
-        self.effects.push(Effect::Publish(Box::new(event)));
+        self.emit(Effect::Publish(Box::new(event)));
     }
 
     /// Adds a run that leaves a record, and publishes it. Purges what the trash has of an earlier
@@ -157,7 +167,7 @@ impl Core {
         if self.kept_answers.remove(&ticket) {
             return self.follow_up(FollowUp::Answered(ticket, Box::new(reply)));
         }
-        self.effects.push(Effect::Answer(ticket, Box::new(reply)));
+        self.emit(Effect::Answer(ticket, Box::new(reply)));
     }
 
     pub(super) fn answer_all(&mut self, tickets: Vec<Ticket>, reply: &Reply) {
@@ -167,7 +177,7 @@ impl Core {
     }
 
     pub(super) fn wake(&mut self, after: Duration, alarm: Alarm) {
-        self.effects.push(Effect::Wake(after, alarm));
+        self.emit(Effect::Wake(after, alarm));
     }
 
     /// Adds a warning to a run, and publishes it.
@@ -401,6 +411,16 @@ impl Core {
         }
     }
 
+    /// Kills a process.
+    pub(super) fn kill(&mut self, process: ProcId, why: Killed) {
+        self.emit(Effect::Kill(process, why));
+    }
+
+    /// Kills a held head and forgets it.
+    pub(super) fn end_held(&mut self, process: ProcId) {
+        self.processes.end_held(process, &mut self.effects);
+    }
+
     /// Kills a process and forgets it.
     pub(super) fn end(&mut self, process: ProcId) {
         self.processes.end(process, &mut self.effects);
@@ -408,7 +428,7 @@ impl Core {
 
     /// Kills a head and forgets it.
     pub(super) fn discard(&mut self, head: ProcId) {
-        self.effects.push(Effect::Kill(head, Killed::NotNeeded));
+        self.kill(head, Killed::NotNeeded);
         if self.processes.head(head).is_some()
             && let Some(process) = self.processes.remove(head)
         {
@@ -423,8 +443,8 @@ impl Core {
             if let Some(head) = self.processes.head_mut(head) {
                 head.is_killed = true;
             }
-            self.effects.push(Effect::EndRun(head));
-            self.effects.push(Effect::Kill(head, Killed::RunStopped));
+            self.emit(Effect::EndRun(head));
+            self.kill(head, Killed::RunStopped);
         }
     }
 

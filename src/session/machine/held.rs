@@ -140,7 +140,7 @@ impl HeldHeads {
         let Some(at) = core.processes.at(process).cloned() else { return false };
         if core.notebook.state(&at).is_none_or(|state| state.residency == Residency::Deleted) {
             self.note(core, run, NotHeld::Deleted);
-            core.effects.push(Effect::EndRun(process));
+            core.emit(Effect::EndRun(process));
             core.end(process);
             return false;
         }
@@ -197,7 +197,7 @@ impl HeldHeads {
     fn end(&mut self, core: &mut Core, process: ProcId, why: NotHeld) {
         if let Some(Held { at, draft, .. }) = self.take(core, process, why) {
             self.ending.insert(process, Ending { at, draft, waiting: Vec::new() });
-            core.processes.end_held(process, &mut core.effects);
+            core.end_held(process);
         }
     }
 
@@ -295,7 +295,7 @@ impl HeldHeads {
         };
         let Held { process, report, .. } = self.all.remove(at);
         set_keepable(core, exec_id, false);
-        core.effects.push(Effect::Continue(process));
+        core.emit(Effect::Continue(process));
         core.processes.release(process);
         let Some(state) = runs.leave_state(core, process, exec_id, report, true) else {
             return Reply::Refused(not_found("run", exec_id));

@@ -70,7 +70,7 @@ impl Introspection {
         answerer.asked_ms = now_ms;
         answerer.waiting.insert(number, (ticket, limit));
         core.uses.note(state);
-        core.effects.push(Effect::Question { process, number, question });
+        core.emit(Effect::Question { process, number, question });
         core.wake(limit, Alarm::AnswerTimeout(process, number));
         None
     }
@@ -195,7 +195,7 @@ pub(super) fn end_answerer(core: &mut Core, process: ProcId, kind: Kind, why: &s
         return;
     }
     let killed = if kind == Kind::Timeout { Killed::Late } else { Killed::NotNeeded };
-    core.effects.push(Effect::Kill(process, killed));
+    core.kill(process, killed);
     if let Some(Process { at, duty: Duty::Answering(answerer), .. }) = core.processes.remove(process) {
         for (ticket, _) in answerer.waiting.into_values() {
             core.answer(ticket, refused(&at, kind, why));

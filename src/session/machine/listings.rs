@@ -165,7 +165,7 @@ pub(super) fn timed_out(core: &mut Core, process: ProcId) {
     if std::mem::replace(&mut listing.has_waited, is_waiting) || is_waiting {
         return core.wake(timeout, Alarm::Late(process));
     }
-    core.effects.push(super::Effect::Kill(process, super::Killed::Late));
+    core.kill(process, super::Killed::Late);
     let why = format!("it took longer than {} s", timeout.as_secs());
     let how = "the machine is busy, or the repr of a variable is slow; try again, or print values in a cell";
     failed(core, process, Kind::Timeout, &why, how);
@@ -182,7 +182,7 @@ pub(super) fn failed(core: &mut Core, process: ProcId, kind: Kind, why: &str, ho
 /// Ends all listings of a state.
 pub(super) fn end_at(core: &mut Core, state: &StateId, refused: &Problem) {
     for process in core.processes.of(state, |duty| matches!(duty, Duty::Listing(_))) {
-        core.effects.push(super::Effect::Kill(process, super::Killed::NotNeeded));
+        core.kill(process, super::Killed::NotNeeded);
         if let Some((state, listing)) = take(core, process) {
             refuse(core, state, listing, refused.clone());
         }
@@ -192,7 +192,7 @@ pub(super) fn end_at(core: &mut Core, state: &StateId, refused: &Problem) {
 /// Ends all listings.
 pub(super) fn end_all(core: &mut Core, kind: Kind, why: &str) {
     for process in core.processes.all_of(|duty| matches!(duty, Duty::Listing(_))) {
-        core.effects.push(super::Effect::Kill(process, super::Killed::NotNeeded));
+        core.kill(process, super::Killed::NotNeeded);
         failed(core, process, kind, why, "reload the notebook");
     }
 }

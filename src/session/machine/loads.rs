@@ -79,6 +79,8 @@ mod tests {
         assert_eq!(loads.take_runs(&root), vec![run]);
         assert!(loads.take_runs(&root).is_empty());
         assert_eq!(loads.ask(&mut core, Ticket(1), &root), Ok(Some(Reply::Done)));
-        assert!(loads.ask(&mut core, Ticket(2), &StateId::new("s9")).is_err() && core.effects.is_empty());
+        assert!(
+            loads.ask(&mut core, Ticket(2), &StateId::new("s9")).is_err() && core.take_effects().is_empty()
+        );
     }
 }

@@ -165,7 +165,7 @@ impl Machine {
         // Many inputs allow waiting runs to begin: a run ends, a state leaves memory, or a state is
         // found to need no checkpoint.
         serve_backlog(parts);
-        std::mem::take(&mut parts.core.effects)
+        parts.core.take_effects()
     }
 
     /// Whether cells run or wait. If so, the notebook must not be restarted.
@@ -263,7 +263,7 @@ fn carry_out(parts: &mut Parts, ticket: Ticket, command: Command) -> Result<Opti
             None
         }
         Command::TakeOver => {
-            parts.core.effects.push(Effect::TakeOver(ticket));
+            parts.core.emit(Effect::TakeOver(ticket));
             None
         }
         Command::SaveTask { task_id, state, values, token_usage, metadata } => {

@@ -58,7 +58,7 @@ pub(super) fn type_answer(core: &mut Core, exec_id: &ExecId, text: String) -> Re
     let asked = core.notebook.run(exec_id).and_then(|r| r.prompt.as_ref());
     match core.processes.of_run(exec_id).zip(asked.map(|p| p.number)) {
         Some((head, number)) => {
-            core.effects.push(Effect::Type { head, number, text });
+            core.emit(Effect::Type { head, number, text });
             prompt(core, head, None);
             Reply::Done
         }

@@ -132,8 +132,8 @@ impl Replays {
         }
         let exec_id = replay_id(target);
         let deliveries = transfers::deliveries(core, None, &exec_id, &code);
-        let order = RunOrder { cell: CellOrder::new(exec_id, code), deliveries };
-        core.effects.push(Effect::Run { head, order });
+        let order = RunOrder { exec_id, cell: CellOrder::new(code), deliveries };
+        core.emit(Effect::Run { head, order });
     }
 
     /// Continues a replay after one of its cells has ended.
@@ -211,7 +211,9 @@ impl Replays {
         let old = core.processes.frozen(id).and_then(|old| core.processes.remove(old).map(|_| old));
         core.spawn(Origin::fork(head, id), Duty::Frozen, READY_TIMEOUT);
         core.publish_state(id);
-        core.effects.extend(old.map(|old| Effect::Kill(old, Killed::NotNeeded)));
+        if let Some(old) = old {
+            core.kill(old, Killed::NotNeeded);
+        }
         false
     }
 

@@ -567,7 +567,7 @@ impl Saver {
 
 fn keep_checkpoint(core: &mut Core, state: &StateId, checkpoint: Checkpoint) {
     let parent = core.notebook.state(state).and_then(|s| s.parent.clone());
-    core.effects.push(Effect::Keep { state: state.clone(), parent, checkpoint: Box::new(checkpoint) });
+    core.emit(Effect::Keep { state: state.clone(), parent, checkpoint: Box::new(checkpoint) });
 }
 
 /// The checkpoint of the nearest ancestor that has one, and the total run time of all cells of the

@@ -16,7 +16,7 @@ impl Trust {
     /// Asks the store to sign all checkpoints.
     pub(super) fn ask(&mut self, core: &mut Core, ticket: Ticket) {
         self.tickets.push(ticket);
-        core.effects.push(Effect::Trust);
+        core.emit(Effect::Trust);
     }
 
     /// Handles the store's report that it has signed checkpoints or has failed to, and answers the

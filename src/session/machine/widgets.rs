@@ -208,7 +208,7 @@ impl Widgets {
         let fresh = Ahead { run: made, before, last: 0, has_run: false, is_interrupted: false };
         self.ahead.entry(head).or_insert(fresh).last = number;
         self.sent.insert(number, (head, ticket));
-        core.effects.push(Effect::Widget { head, number, message });
+        core.emit(Effect::Widget { head, number, message });
         Ok(())
     }
 
@@ -302,7 +302,7 @@ impl Widgets {
         if std::mem::replace(&mut ahead.is_interrupted, true) {
             core.discard(head);
         } else {
-            core.effects.push(Effect::Interrupt(head));
+            core.emit(Effect::Interrupt(head));
         }
         true
     }

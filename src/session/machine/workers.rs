@@ -39,7 +39,7 @@ impl Workers {
             threads: spec.threads,
         };
         let dispatch = Box::new(Dispatch { task, resources: spec.resources.clone() });
-        core.effects.push(Effect::Dispatch(exec_id.clone(), runs.serial(exec_id), dispatch));
+        core.emit(Effect::Dispatch(exec_id.clone(), runs.serial(exec_id), dispatch));
     }
 
     /// Handles a report about a run at a worker. Reports about a run that has ended are ignored:
@@ -105,7 +105,7 @@ impl Workers {
         // The result's signature covers the digest of the manifest, so this install may sign the
         // checkpoint as its own.
         let checkpoint = Checkpoint { is_trusted: true, state_id: id.clone(), ..left.checkpoint };
-        core.effects.push(Effect::Keep { state: id.clone(), parent, checkpoint: Box::new(checkpoint) });
+        core.emit(Effect::Keep { state: id.clone(), parent, checkpoint: Box::new(checkpoint) });
         self.arriving.insert(id, (exec_id.clone(), serial, outcome));
     }
 

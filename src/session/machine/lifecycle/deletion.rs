@@ -119,7 +119,7 @@ pub(in crate::session::machine) fn reset(parts: &mut Parts) -> Reply {
     settle(parts);
     let core = &mut parts.core;
     parts.runs.end_all(core);
-    core.effects.push(Effect::EndCells);
+    core.emit(Effect::EndCells);
     for process in core.processes.all_of(|duty| matches!(duty, Duty::Head(_) | Duty::Spare)) {
         core.end(process);
     }
@@ -127,7 +127,7 @@ pub(in crate::session::machine) fn reset(parts: &mut Parts) -> Reply {
     let root = core.processes.root();
     let is_new = core.notebook.state(&StateId::root()).is_none_or(|s| s.residency == Residency::Freezing);
     for process in core.processes.take_frozen() {
-        core.effects.push(Effect::Kill(process, Killed::NotNeeded));
+        core.kill(process, Killed::NotNeeded);
     }
     listings::end_all(core, Kind::NotFound, WAS_RESET);
     parts.loads.reset(core, Kind::NotFound, WAS_RESET);

@@ -75,7 +75,7 @@ pub(in crate::session::machine) fn failed(
     let remains = if core.notebook.is_passing(exec_id) { Remains::Nothing } else { remains };
     let why = match remains {
         Remains::Unchanged | Remains::Set if parts.runs.keeps_on_error(exec_id) => {
-            core.effects.push(Effect::EndStarted(head));
+            core.emit(Effect::EndStarted(head));
             return leave_state(parts, head, exec_id, report, Some(outcome));
         }
         Remains::Set => {
@@ -85,7 +85,7 @@ pub(in crate::session::machine) fn failed(
             if is_held {
                 // The last effect, because `Input::HeadStopped` can follow at once, and the
                 // events that it causes must be published after the end of the run.
-                core.effects.push(Effect::Stop(head));
+                core.emit(Effect::Stop(head));
             }
             return;
         }
@@ -94,7 +94,7 @@ pub(in crate::session::machine) fn failed(
         Remains::Unfit(why) => NotHeld::Unfit(why),
     };
     parts.held.note(core, exec_id, why);
-    core.effects.push(Effect::EndRun(head));
+    core.emit(Effect::EndRun(head));
     core.discard(head);
     parts.runs.end(core, exec_id, outcome);
 }

@@ -9,7 +9,7 @@ use crate::notebook::{Cause, ExecId, Reply, Residency, RunError, Saving, StateId
 use crate::problem::{Kind, Problem};
 use crate::session::machine::core::Core;
 use crate::session::machine::duty::{Doing, Duty};
-use crate::session::machine::effect::{Effect, Killed};
+use crate::session::machine::effect::Killed;
 use crate::session::machine::introspect;
 use crate::session::machine::listings;
 use crate::session::machine::outcome::Outcome;
@@ -133,7 +133,7 @@ pub(in crate::session::machine) fn load_failed(parts: &mut Parts, process: ProcI
     match parts.core.processes.held_by(process) {
         Some(_) => parts.core.end(process),
         // The process is a head. The loop over heads below ends it.
-        None => parts.core.effects.push(Effect::Kill(process, Killed::Failed)),
+        None => parts.core.kill(process, Killed::Failed),
     }
     let failed = || Outcome::Error(RunError::of(Cause::RestoreFailed, why));
     let late = parts.loads.take_runs(&state).into_iter();
@@ -172,7 +172,7 @@ pub(in crate::session::machine) fn load_failed(parts: &mut Parts, process: ProcI
 
 /// Kills a head, and returns what it was doing.
 fn end_head(parts: &mut Parts, head: ProcId) -> Doing {
-    parts.core.effects.push(Effect::Kill(head, Killed::Failed));
+    parts.core.kill(head, Killed::Failed);
     match parts.core.processes.remove(head) {
         Some(Process { duty: Duty::Head(head), .. }) => head.doing,
         _ => Doing::Rest,

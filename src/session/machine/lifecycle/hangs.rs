@@ -16,7 +16,7 @@ pub(in crate::session::machine) fn not_ready(parts: &mut Parts, process: ProcId)
         return parts.core.wake(READY_TIMEOUT, Alarm::Late(process));
     }
     if is_to_be(parts, process).is_some() {
-        parts.core.effects.push(Effect::Examine(process));
+        parts.core.emit(Effect::Examine(process));
     }
 }
 
@@ -45,7 +45,7 @@ pub(in crate::session::machine) fn examined(parts: &mut Parts, process: ProcId, 
     } else {
         why_it_hangs(&parts.core, &state, hung)
     };
-    parts.core.effects.push(Effect::Kill(process, Killed::Hung));
+    parts.core.kill(process, Killed::Hung);
     if parts.core.processes.head(process).is_some() && !hung.is_there && parts.core.forks(&state) {
         end_stuck(parts, &state);
     }
@@ -58,7 +58,7 @@ pub(in crate::session::machine) fn examined(parts: &mut Parts, process: ProcId, 
 fn end_stuck(parts: &mut Parts, state: &StateId) {
     let is_there = parts.core.notebook.state(state).is_some_and(|s| s.residency == Residency::Memory);
     if let Some(frozen) = parts.core.processes.frozen(state).filter(|_| is_there) {
-        parts.core.effects.push(Effect::Kill(frozen, Killed::Hung));
+        parts.core.kill(frozen, Killed::Hung);
     }
 }
 

@@ -165,7 +165,7 @@ fn head_is_gone(parts: &mut Parts, process: ProcId, exit: Option<Exit>) {
         // `Widgets::serve` answers the messages.
         Doing::Rest | Doing::Handle(_) => {}
         Doing::Run(run) => {
-            parts.core.effects.push(Effect::EndRun(process));
+            parts.core.emit(Effect::EndRun(process));
             head_died(parts, &run, exit);
         }
         Doing::Begin(run) if parts.runs.is_stopping(&run) => head_died(parts, &run, exit),

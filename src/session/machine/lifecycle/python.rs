@@ -39,7 +39,7 @@ pub(in crate::session::machine) fn change_python(
     }
     end_all_processes(parts);
     parts.core.notebook.set_python(record(&python, is_chosen));
-    parts.core.effects.push(Effect::UsePython(Box::new(python)));
+    parts.core.emit(Effect::UsePython(Box::new(python)));
     publish_python(parts);
     leave_memory(parts);
     parts.core.spawn_root();
@@ -93,7 +93,7 @@ fn end_all_processes(parts: &mut Parts) {
     parts.saver.interrupt_all(&mut parts.core, RESTARTED);
     settle(parts);
     let core = &mut parts.core;
-    core.effects.push(Effect::EndCells);
+    core.emit(Effect::EndCells);
     parts.held.restart(core);
     listings::end_all(core, Kind::Conflict, RESTARTED);
     introspect::end_all_answers(core, Kind::Conflict, RESTARTED);
@@ -102,7 +102,7 @@ fn end_all_processes(parts: &mut Parts) {
     parts.loads.reset(core, Kind::Conflict, RESTARTED);
     let root = core.processes.root();
     for process in core.processes.take_frozen() {
-        core.effects.push(Effect::Kill(process, Killed::NotNeeded));
+        core.kill(process, Killed::NotNeeded);
     }
     for process in core.processes.all_of(|duty| !matches!(duty, Duty::Root)).into_iter().chain(root) {
         core.end(process);

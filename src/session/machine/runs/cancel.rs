@@ -99,7 +99,7 @@ impl Runs {
         if core.notebook.run(exec_id).is_some_and(|r| r.prompt.is_some()) {
             outputs::prompt(core, head, None);
         }
-        core.effects.push(Effect::Interrupt(head));
+        core.emit(Effect::Interrupt(head));
         self.check_whether_stopped(core, exec_id);
     }
 
@@ -188,7 +188,7 @@ impl Runs {
         for run in theirs {
             self.backlog.retain(|waiting| waiting != run);
             if let Some(head) = core.processes.of_run(run) {
-                core.effects.push(Effect::EndRun(head));
+                core.emit(Effect::EndRun(head));
                 core.discard(head);
             }
             self.end(core, run, Outcome::Interrupted(interrupted(why)));

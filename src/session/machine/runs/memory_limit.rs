@@ -102,7 +102,7 @@ impl Runs {
         // A process that was made later does not.
         limit.frozen = limit.frozen.filter(|frozen| Some(*frozen) == frozen_now);
         let frozen = limit.frozen;
-        core.effects.push(Effect::MeasureRun { exec_id: run.clone(), serial, head, frozen });
+        core.emit(Effect::MeasureRun { exec_id: run.clone(), serial, head, frozen });
     }
 
     /// Handles the measurement of a run. Kills the run if it exceeds its limit.

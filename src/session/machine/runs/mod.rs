@@ -217,11 +217,11 @@ impl Runs {
             report_symbols: spec.with_outputs,
             metric: spec.metric.clone(),
             threads: spec.threads,
-            ..CellOrder::new(exec_id.clone(), spec.code.clone())
+            ..CellOrder::new(spec.code.clone())
         };
         let deliveries =
             transfers::deliveries(core, spec.passing.then_some(spec.reads.as_slice()), exec_id, &spec.code);
-        core.effects.push(Effect::Run { head, order: RunOrder { cell, deliveries } });
+        core.emit(Effect::Run { head, order: RunOrder { exec_id: exec_id.clone(), cell, deliveries } });
     }
 
     /// Notes that the cell of a head has begun.
@@ -338,7 +338,7 @@ impl Runs {
         }
         publish_end(core, exec_id);
         if is_at_workers && !core.keeps_tasks {
-            core.effects.push(Effect::Recall(exec_id.clone()));
+            core.emit(Effect::Recall(exec_id.clone()));
         }
         self.answer_ended(core, exec_id);
         transfers::end_senders(core, exec_id);

@@ -50,7 +50,7 @@ impl Runs {
         if self.is_still(run, serial)
             && let Some(head) = core.processes.of_run(run)
         {
-            core.effects.push(Effect::Observe { exec_id: run.clone(), serial, head });
+            core.emit(Effect::Observe { exec_id: run.clone(), serial, head });
         }
     }
 

@@ -648,7 +648,7 @@ fn effect_text(effect: &Effect) -> Option<String> {
             };
             let deliveries: Vec<_> = order.deliveries.iter().map(one).collect();
             let with = if deliveries.is_empty() { "" } else { " with" };
-            format!("p{} runs {}{with}{}", head.0, order.cell.exec_id, deliveries.join(","))
+            format!("p{} runs {}{with}{}", head.0, order.exec_id, deliveries.join(","))
         }
         Effect::Question { process, number, .. } => format!("p{} is asked {number}", process.0),
         Effect::Widget { head, message, .. } => format!("p{} gets a message for {}", head.0, message.model()),
